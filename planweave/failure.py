@@ -1,0 +1,23 @@
+"""The failure language: one enum, the same in ExecuteAction, in the loops and in reports."""
+
+from __future__ import annotations
+
+import enum
+
+
+class Code(enum.IntEnum):
+    """Outcome of one executed action. The numbers are those of ExecuteAction.action."""
+
+    SUCCESS = 0
+    INVALID_ACTION = 1
+    UNKNOWN_OBJECT = 2
+    PRECONDITION_UNMET = 3
+    UNREACHABLE = 4
+    NO_GRASP = 5
+    PLANNING_FAILED = 6
+    COLLISION = 7
+    GRASP_LOST = 8
+    CONTROL_FAILED = 9
+    TIMEOUT = 10
+    CANCELED = 11
+    SAFETY_STOP = 12
