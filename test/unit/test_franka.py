@@ -1,0 +1,91 @@
+"""The Franka model: names, limits, frames, and what is said when its meshes are missing."""
+
+from __future__ import annotations
+
+import sys
+from importlib import metadata
+
+import numpy as np
+import pytest
+
+from planweave import franka
+from planweave.errors import ConfigError
+
+
+@pytest.fixture(scope="module")
+def model():
+    return franka.franka_spec().compile()
+
+
+def test_importing_the_module_does_not_import_mujoco():
+    import subprocess
+
+    code = "import sys, planweave.franka; sys.exit('mujoco' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], timeout=60).returncode == 0
+
+
+def test_joints_come_first_with_the_fr3s_limits(model):
+    names = [model.joint(i).name for i in range(model.njnt)]
+    assert names == [*franka.ARM_JOINTS, *franka.FINGER_JOINTS]
+    assert model.jnt_range[:7, 0] == pytest.approx(franka.JOINT_LOWER)
+    assert model.jnt_range[:7, 1] == pytest.approx(franka.JOINT_UPPER)
+    assert model.jnt_range[7:] == pytest.approx(np.array([[0, 0.04], [0, 0.04]]))
+    assert (model.jnt_range[:7, 0] < franka.HOME).all() and (franka.HOME < model.jnt_range[:7, 1]).all()
+
+
+def test_no_actuators_no_gravity_compensation_no_negative_damping(model):
+    assert model.nu == 0
+    assert not model.body_gravcomp.any()
+    assert (model.dof_damping > 0).all()
+
+
+def test_tcp_at_home_points_down_between_open_fingers_without_contact(model):
+    import mujoco
+
+    data = mujoco.MjData(model)
+    data.qpos[:7], data.qpos[7:] = franka.HOME, 0.04
+    mujoco.mj_forward(model, data)
+    site = data.site(franka.TCP_SITE)
+    assert site.xpos == pytest.approx([0.3069, 0.0, 0.4869], abs=1e-3)
+    assert site.xmat.reshape(3, 3)[:, 2] == pytest.approx([0, 0, -1], abs=1e-3)
+    left, right = (data.geom(f"fr3_{side}finger_pad").xpos for side in ("left", "right"))
+    assert (left + right)[:2] / 2 == pytest.approx(site.xpos[:2], abs=1e-3)
+    assert abs((left - right) @ site.xmat.reshape(3, 3)[:, 1]) == pytest.approx(0.08 + 2 * 0.0072, abs=1e-3)
+    assert data.ncon == 0
+
+
+def test_missing_meshes_are_named_with_the_command_that_installs_them(monkeypatch):
+    def none(name):
+        raise metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(metadata, "files", none)
+    with pytest.raises(ConfigError, match=r"pip install --no-deps dm-robotics-panda"):
+        franka.franka_spec()
+
+
+def test_a_users_own_model_is_read_with_its_names_mapped(tmp_path, model):
+    spec = franka.franka_spec()
+    for element in [*spec.joints, *spec.bodies]:
+        element.name = element.name.replace("fr3_", "panda_")
+    for equality in spec.equalities:
+        equality.name1, equality.name2 = (name.replace("fr3_", "panda_") for name in franka.FINGER_JOINTS)
+    spec.compile()
+    path = tmp_path / "own.xml"
+    path.write_text(spec.to_xml())
+    own = franka.franka_spec(str(path)).compile()
+    assert [own.joint(i).name for i in range(own.njnt)] == [*franka.ARM_JOINTS, *franka.FINGER_JOINTS]
+    assert own.site(franka.TCP_SITE).id >= 0
+
+
+@pytest.mark.parametrize(("text", "said"), [
+    (None, "no robot model at"),
+    ("<mujoco><worldbody></mujoco>", "not a model that MuJoCo can read"),
+    ("<mujoco><worldbody><body name='x'/></worldbody></mujoco>", "not a Franka arm with its hand"),
+])
+def test_a_wrong_model_file_is_refused_with_its_name(tmp_path, text, said):
+    path = tmp_path / "own.xml"
+    if text is not None:
+        path.write_text(text)
+    with pytest.raises(ConfigError, match=said) as caught:
+        franka.franka_spec(str(path))
+    assert str(path) in str(caught.value)
