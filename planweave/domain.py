@@ -42,9 +42,9 @@ class Predicate:
 
 @dataclass(frozen=True)
 class InverseRule:
-    """Undo an action by `do`, where `when` (with free variables) held before it; variables start with ``?``."""
+    """Undo an action by `do`, where all of `when` (with free variables) held before it; variables start with ``?``."""
 
-    when: Atom | None
+    when: tuple[Atom, ...]
     do: tuple[Atom, ...]
 
 
@@ -260,8 +260,8 @@ def _atom(text: str) -> Atom:
 def _inverse_rules(rows: list[dict[str, Any]]) -> tuple[InverseRule, ...]:
     rules = []
     for row in rows:
-        do = row["do"] if isinstance(row["do"], list) else [row["do"]]
-        rules.append(InverseRule(_atom(row["when"]) if "when" in row else None, tuple(_atom(d) for d in do)))
+        when, do = (value if isinstance(value, list) else [value] for value in (row.get("when", []), row["do"]))
+        rules.append(InverseRule(tuple(_atom(w) for w in when), tuple(_atom(d) for d in do)))
     return tuple(rules)
 
 
@@ -282,8 +282,8 @@ def _check_notes(domain: Domain, notes: dict[str, Any], path: Path) -> None:
         for placeholder in re.findall(r"{(\w+)}", schema.phrase):
             known(f"parameter of {schema.name}", placeholder, [p.name[1:] for p in schema.parameters])
         for rule in schema.inverse or ():
-            if rule.when:
-                known("predicate", rule.when.predicate, domain.predicates)
+            for atom in rule.when:
+                known("predicate", atom.predicate, domain.predicates)
             for atom in rule.do:
                 known("action", atom.predicate, domain.actions)
         for atom, _ in schema.possibly:

@@ -1,0 +1,94 @@
+"""Check a whole plan against the domain before it runs, and say why it fails where it does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from planweave.domain import Domain
+from planweave.errors import PlanweaveError
+from planweave.transition import Change, Transition, facts_of
+from planweave.world import Action, Literal, World
+
+
+@dataclass(frozen=True)
+class Cause:
+    """Why a literal does not hold where it is needed.
+
+    destroyed_by is the index of the step that made it false, None where it never held; achievers are the names of
+    the domain's actions that can make it true.
+    """
+
+    literal: Literal
+    destroyed_by: int | None
+    achievers: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Validation:
+    """Result of checking a plan. failed_step indexes the first step that cannot be done, None if all can.
+
+    world is the predicted state after the last step that can be done; goal_unmet what of the goal fails there.
+    """
+
+    ok: bool
+    failed_step: int | None
+    causes: tuple[Cause, ...]
+    message: str
+    world: World
+    goal_unmet: tuple[Literal, ...] = ()
+
+
+def achievers(domain: Domain, literal: Literal) -> tuple[str, ...]:
+    """Names of the actions with an effect that can make a literal true."""
+    return tuple(
+        schema.name for schema in domain.actions.values()
+        if any(
+            atom.predicate == literal.predicate
+            for effect in schema.effects for atom in (effect.add if literal.positive else effect.delete)
+        )
+    )
+
+
+def validate(
+    domain: Domain, world: World, actions: Sequence[Action], goal: Sequence[Literal] = ()
+) -> Validation:
+    """Run a plan through the transition function; the first failing step and its cause chain, then the goal."""
+    transition = Transition(domain, world)
+    state = transition.state()
+    changes: list[Change] = []
+    for index, action in enumerate(actions):
+        try:
+            missing = transition.unmet(state, action)
+        except PlanweaveError as error:
+            here = replace(world, facts=facts_of(state))
+            return Validation(False, index, (), f"step {index + 1}, {action}: {error}", here, here.unmet(goal))
+        if missing:
+            causes = tuple(_cause(domain, literal, changes) for literal in missing)
+            reasons = "; ".join(_reason(cause, actions) for cause in causes)
+            here = replace(world, facts=facts_of(state))
+            return Validation(False, index, causes, f"step {index + 1}, {action}: {reasons}", here, here.unmet(goal))
+        changes.append(transition.apply(state, action))
+    end = replace(world, facts=facts_of(state))
+    unmet = end.unmet(goal)
+    if not unmet:
+        return Validation(True, None, (), "every step can be done" + (" and the goal holds" if goal else ""), end)
+    causes = tuple(_cause(domain, literal, changes) for literal in unmet)
+    reasons = "; ".join(_reason(cause, actions) for cause in causes)
+    return Validation(False, None, causes, f"the goal is not reached: {reasons}", end, unmet)
+
+
+def _cause(domain: Domain, literal: Literal, changes: list[Change]) -> Cause:
+    key = (literal.predicate, *literal.args)
+    for index in range(len(changes) - 1, -1, -1):
+        change = changes[index]
+        if key in (change.deleted if literal.positive else change.added):
+            return Cause(literal, index, achievers(domain, literal))
+    return Cause(literal, None, achievers(domain, literal))
+
+
+def _reason(cause: Cause, actions: Sequence[Action]) -> str:
+    if cause.destroyed_by is not None:
+        return f"{cause.literal} does not hold since step {cause.destroyed_by + 1}, {actions[cause.destroyed_by]}"
+    way = f" (made so by {', '.join(cause.achievers)})" if cause.achievers else " (no action can make it so)"
+    return f"{cause.literal} does not hold{way}"
