@@ -1,0 +1,1 @@
+"""What the nodes share on the ROS side: message conversions, parameters, spinning."""

@@ -1,0 +1,182 @@
+"""Messages to values and back. The only place where this is done."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from builtin_interfaces.msg import Time
+from geometry_msgs.msg import Point, Pose, Quaternion, Vector3
+from planweave_interfaces.msg import Action as ActionMsg
+from planweave_interfaces.msg import ActionNode as ActionNodeMsg
+from planweave_interfaces.msg import ActionTree as ActionTreeMsg
+from planweave_interfaces.msg import Literal as LiteralMsg
+from planweave_interfaces.msg import Plan as PlanMsg
+from planweave_interfaces.msg import PlanStep as PlanStepMsg
+from planweave_interfaces.msg import TokenUsage as UsageMsg
+from planweave_interfaces.msg import WorldObject as WorldObjectMsg
+from planweave_interfaces.msg import WorldState as WorldMsg
+
+from planweave.action_tree import Node as TreeNode
+from planweave.budget import Usage
+from planweave.plan import Plan, PlanStep
+from planweave.world import Action, Literal, World, WorldObject
+
+
+def time_to_msg(seconds: float) -> Time:
+    """Seconds as a ROS time."""
+    nanoseconds = round(seconds * 1e9)
+    return Time(sec=nanoseconds // 1_000_000_000, nanosec=nanoseconds % 1_000_000_000)
+
+
+def time_from_msg(msg: Time) -> float:
+    """A ROS time in seconds."""
+    return float(msg.sec) + msg.nanosec * 1e-9
+
+
+def action_to_msg(action: Action | None) -> ActionMsg:
+    """An action; None becomes an empty name."""
+    return ActionMsg() if action is None else ActionMsg(name=action.name, arguments=list(action.args))
+
+
+def action_from_msg(msg: ActionMsg) -> Action | None:
+    """An action; an empty name becomes None."""
+    return Action(msg.name, tuple(msg.arguments)) if msg.name else None
+
+
+def literal_to_msg(literal: Literal) -> LiteralMsg:
+    """A literal as a message."""
+    return LiteralMsg(predicate=literal.predicate, arguments=list(literal.args), positive=literal.positive)
+
+
+def literal_from_msg(msg: LiteralMsg) -> Literal:
+    """A literal from its message."""
+    return Literal(msg.predicate, tuple(msg.arguments), bool(msg.positive))
+
+
+def literals_to_msg(literals: Iterable[Literal]) -> list[LiteralMsg]:
+    """Literals as messages, in their order."""
+    return [literal_to_msg(x) for x in literals]
+
+
+def literals_from_msg(msgs: Iterable[LiteralMsg]) -> tuple[Literal, ...]:
+    """Literals from their messages, in their order."""
+    return tuple(literal_from_msg(m) for m in msgs)
+
+
+def pose_to_msg(
+    position: tuple[float, float, float], orientation: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 1.0)
+) -> Pose:
+    """Position (metres) and unit quaternion (x, y, z, w) as a pose."""
+    x, y, z, w = (float(v) for v in orientation)
+    return Pose(position=Point(**dict(zip("xyz", map(float, position)))), orientation=Quaternion(x=x, y=y, z=z, w=w))
+
+
+def position_from_msg(pose: Pose) -> tuple[float, float, float]:
+    """The position of a pose, metres."""
+    return (pose.position.x, pose.position.y, pose.position.z)
+
+
+def orientation_from_msg(pose: Pose) -> tuple[float, float, float, float]:
+    """The unit quaternion (x, y, z, w) of a pose."""
+    q = pose.orientation
+    return (q.x, q.y, q.z, q.w)
+
+
+def size_to_msg(size: tuple[float, float, float]) -> Vector3:
+    """An extent (metres) as a vector."""
+    return Vector3(**dict(zip("xyz", map(float, size))))
+
+
+def size_from_msg(msg: Vector3) -> tuple[float, float, float]:
+    """An extent in metres."""
+    return (msg.x, msg.y, msg.z)
+
+
+def object_to_msg(thing: WorldObject) -> WorldObjectMsg:
+    """A world object as a message."""
+    msg = WorldObjectMsg(
+        name=thing.name, type=thing.type, class_name=thing.class_name,
+        attributes=[f"{k}={v}" for k, v in sorted(thing.attributes.items())],
+    )
+    if thing.position is not None:
+        msg.located = True
+        msg.pose = pose_to_msg(thing.position, thing.orientation or (0.0, 0.0, 0.0, 1.0))
+        msg.size = size_to_msg(thing.size or (0.0, 0.0, 0.0))
+    return msg
+
+
+def object_from_msg(msg: WorldObjectMsg) -> WorldObject:
+    """A world object from its message."""
+    attributes = dict(a.split("=", 1) for a in msg.attributes if "=" in a)
+    if not msg.located:
+        return WorldObject(msg.name, msg.type, msg.class_name, attributes)
+    return WorldObject(
+        msg.name, msg.type, msg.class_name, attributes,
+        position_from_msg(msg.pose), orientation_from_msg(msg.pose), size_from_msg(msg.size),
+    )
+
+
+def world_to_msg(world: World) -> WorldMsg:
+    """A world as a message."""
+    msg = WorldMsg(
+        domain=world.domain, revision=world.revision,
+        objects=[object_to_msg(o) for o in world.objects],
+        facts=literals_to_msg(sorted(world.facts)),
+    )
+    msg.header.frame_id = world.frame
+    msg.header.stamp = time_to_msg(world.stamp)
+    return msg
+
+
+def world_from_msg(msg: WorldMsg) -> World:
+    """A world from its message."""
+    return World(
+        msg.domain, tuple(object_from_msg(o) for o in msg.objects), frozenset(literals_from_msg(msg.facts)),
+        time_from_msg(msg.header.stamp), msg.header.frame_id, int(msg.revision),
+    )
+
+
+def plan_to_msg(plan: Plan) -> PlanMsg:
+    """A plan as a message."""
+    steps = [PlanStepMsg(action=action_to_msg(s.action), text=s.text, original=s.original) for s in plan.steps]
+    has_logprob = plan.logprob is not None
+    return PlanMsg(steps=steps, samples=plan.samples, has_logprob=has_logprob, logprob=float(plan.logprob or 0.0))
+
+
+def plan_from_msg(msg: PlanMsg) -> Plan:
+    """A plan from its message."""
+    steps = tuple(
+        PlanStep(Action(s.action.name, tuple(s.action.arguments)), s.text, s.original) for s in msg.steps
+    )
+    return Plan(steps, int(msg.samples), float(msg.logprob) if msg.has_logprob else None)
+
+
+def usage_to_msg(usage: Usage) -> UsageMsg:
+    """Language model use as a message."""
+    return UsageMsg(
+        requests=usage.requests, prompt_tokens=usage.prompt_tokens, cached_tokens=usage.cached_tokens,
+        completion_tokens=usage.completion_tokens, model_seconds=float(usage.model_seconds),
+        has_cost=usage.cost is not None, cost=float(usage.cost or 0.0), model=usage.model, endpoint=usage.endpoint,
+    )
+
+
+def usage_from_msg(msg: UsageMsg) -> Usage:
+    """Language model use from its message."""
+    return Usage(
+        int(msg.requests), int(msg.prompt_tokens), int(msg.cached_tokens), int(msg.completion_tokens),
+        float(msg.model_seconds), float(msg.cost) if msg.has_cost else None, msg.model, msg.endpoint,
+    )
+
+
+def tree_to_msg(root: TreeNode, task_id: str) -> ActionTreeMsg:
+    """An action tree as a message, parents before children; the root has id 0."""
+    msg = ActionTreeMsg(task_id=task_id)
+    ids: dict[int, int] = {}
+    for node in root.subtree():
+        ids[id(node)] = len(msg.nodes)
+        msg.nodes.append(ActionNodeMsg(
+            id=ids[id(node)], parent=ids[id(node.parent)] if node.parent is not None else -1,
+            action=action_to_msg(node.action), end=node.is_end, time_step=node.time_step, samples=node.samples,
+            logprob=float(node.logprob or 0.0), status=int(node.status),
+        ))
+    return msg

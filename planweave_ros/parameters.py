@@ -1,0 +1,50 @@
+"""Parameters of a node, declared as a table and checked at start."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor
+from rclpy.exceptions import InvalidParameterTypeException, InvalidParameterValueException
+from rclpy.node import Node
+
+from planweave.errors import ConfigError, UnknownNameError
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter: its default gives the type; low and high bound numbers, choices bound texts."""
+
+    name: str
+    default: bool | int | float | str | list[str] | list[float]
+    description: str
+    low: float | None = None
+    high: float | None = None
+    choices: tuple[str, ...] = ()
+
+
+def declare(node: Node, table: Sequence[Parameter]) -> dict[str, Any]:
+    """Declare the parameters (read only) and return their values; raises ConfigError that says what is right."""
+    values: dict[str, Any] = {}
+    for row in table:
+        descriptor = ParameterDescriptor(description=row.description, read_only=True)
+        bounded = row.low is not None and row.high is not None
+        if bounded and isinstance(row.default, float):
+            descriptor.floating_point_range = [FloatingPointRange(from_value=row.low, to_value=row.high)]
+        elif bounded and isinstance(row.default, int):
+            descriptor.integer_range = [IntegerRange(from_value=int(row.low or 0), to_value=int(row.high or 0))]
+        if row.choices:
+            descriptor.additional_constraints = f"one of: {', '.join(row.choices)}"
+        try:
+            value = node.declare_parameter(row.name, row.default, descriptor).value
+        except (InvalidParameterTypeException, InvalidParameterValueException) as error:
+            wanted = type(row.default).__name__ + (f" from {row.low:g} to {row.high:g}" if bounded else "")
+            raise ConfigError(
+                f"{node.get_name()}: parameter {row.name} must be a {wanted} ({row.description}): {error}"
+            ) from None
+        if row.choices and value not in row.choices:
+            raise ConfigError(f"{node.get_name()}: {UnknownNameError(f'value of {row.name}', str(value), row.choices)}")
+        values[row.name] = value
+    return values
