@@ -71,7 +71,7 @@ def spoken(name: str) -> str:
     return name.replace("_", " ")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Domain:
     """A compiled domain. types maps each type to its parent ("" for the top)."""
 

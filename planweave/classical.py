@@ -1,0 +1,114 @@
+"""Classical planning on a world and goal literals, through the `kairos` planner (PDDL in, actions out)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+
+import kairos
+
+from planweave.domain import Domain
+from planweave.errors import GoalError
+from planweave.formula import Atom
+from planweave.world import Action, Literal, World
+
+_VARIANT = re.compile(r"-outcome-\d+$")
+
+
+class NoPlanError(GoalError):
+    """No plan reaches the goal. proved: the search was complete; else it ran out of time or memory."""
+
+    def __init__(self, message: str, proved: bool):
+        super().__init__(message)
+        self.proved = proved
+
+
+def _s_expression(literal: Literal) -> str:
+    atom = f"({' '.join((literal.predicate, *literal.args))})"
+    return atom if literal.positive else f"(not {atom})"
+
+
+def problem_pddl(domain: Domain, world: World, goal: Sequence[Literal]) -> str:
+    """The PDDL problem of a world and a conjunction of literals."""
+    objects = " ".join(f"{o.name} - {o.type}" for o in world.objects)
+    facts = " ".join(_s_expression(f) for f in sorted(world.facts))
+    wanted = " ".join(_s_expression(g) for g in goal)
+    return (
+        f"(define (problem task) (:domain {domain.name})\n (:objects {objects})\n (:init {facts})\n"
+        f" (:goal (and {wanted})))\n"
+    )
+
+
+@lru_cache(maxsize=8)
+def determinised_pddl(domain: Domain) -> str:
+    """The domain with one more action for each uncertain effect (all-outcomes determinisation, FF-Replan).
+
+    The extra actions are called ``<name>-outcome-<k>`` and have the same precondition.
+    """
+    text = domain.pddl_text.rstrip()
+    extra = []
+    for schema in domain.actions.values():
+        block = _block(text, f"(:action {schema.name}")
+        effect_at = block.find(":effect")
+        for k, (atom, positive) in enumerate(schema.possibly):
+            head = block[:effect_at].replace(f"(:action {schema.name}", f"(:action {schema.name}-outcome-{k}", 1)
+            extra.append(f"  {head}:effect {_effect(atom, positive)})\n")
+    return text[: text.rfind(")")] + "\n" + "".join(extra) + ")\n"
+
+
+def _effect(atom: Atom, positive: bool) -> str:
+    plain = f"({' '.join((atom.predicate, *atom.terms))})"
+    return plain if positive else f"(not {plain})"
+
+
+def _block(text: str, start: str) -> str:
+    """The balanced expression that starts with a text."""
+    begin = re.search(re.escape(start) + r"\s", text)
+    if begin is None:
+        raise ValueError(f"no {start} in the domain")
+    depth = 0
+    for index in range(begin.start(), len(text)):
+        depth += {"(": 1, ")": -1}.get(text[index], 0)
+        if depth == 0:
+            return text[begin.start() : index + 1]
+    raise ValueError(f"{start} is never closed")
+
+
+@lru_cache(maxsize=8)
+def _compiled(pddl_text: str) -> kairos.Domain:
+    return kairos.parse_domain(pddl_text)
+
+
+def solve(
+    domain: Domain, world: World, goal: Sequence[Literal], timeout: float = 5.0, all_outcomes: bool = False
+) -> tuple[Action, ...]:
+    """The shortest-effort plan of the ``ff`` search; empty where the goal holds already. timeout in seconds.
+
+    Raises NoPlanError that says what is missing.
+    """
+    if not world.unmet(goal):
+        return ()
+    compiled = _compiled(determinised_pddl(domain) if all_outcomes else domain.pddl_text)
+    try:
+        problem = kairos.parse_problem(problem_pddl(domain, world, goal), compiled)
+    except kairos.PddlError as error:
+        raise NoPlanError(f"the goal cannot be planned for: {error}", proved=False) from None
+    result = kairos.Planner().solve(problem, timeout=timeout, search="ff", anytime=False)
+    if result.status == kairos.Status.SOLVED:
+        return tuple(Action(_VARIANT.sub("", step.name), tuple(step.args)) for step in result.plan.steps)
+    proved = result.status == kairos.Status.UNSOLVABLE
+    wanted = " and ".join(domain.phrase(g) for g in world.unmet(goal))
+    reasons = "; ".join(str(d.message) for d in result.diagnostics) or str(result.status).removeprefix("Status.")
+    raise NoPlanError(f"no plan makes it so that {wanted}: {reasons}{_obstacles(domain, world, goal)}", proved)
+
+
+def _obstacles(domain: Domain, world: World, goal: Sequence[Literal]) -> str:
+    """What the world says against the goal's objects, e.g. that one is out of reach."""
+    notes = []
+    for name in dict.fromkeys(a for g in world.unmet(goal) for a in g.args):
+        for predicate in domain.predicates.values():
+            literal = Literal(predicate.name, (name,), False)
+            if predicate.state == "negative" and name in world.by_name and world.holds(literal):
+                notes.append(domain.phrase(literal))
+    return f" ({'; '.join(notes)})" if notes else ""
