@@ -1,0 +1,74 @@
+"""JSON schemas that hold a model's reply to what the domain and the world allow."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from itertools import product
+from math import prod
+from typing import Any
+
+from planweave.domain import ActionSchema, Domain, Predicate
+from planweave.world import Action, Literal, World
+
+MAX_GROUND = 400  # calls listed one by one; beyond that names and arguments are chosen separately
+
+
+def ground_actions(domain: Domain, world: World, without: Collection[str] = ()) -> list[Action]:
+    """All actions whose arguments have the right types and differ from each other, in the order of the domain."""
+    return [Action(s.name, args) for s in domain.actions.values() if s.name not in without
+            for args in _arguments(domain, s, world)]
+
+
+def ground_goals(domain: Domain, world: World) -> list[Literal]:
+    """All positive literals that may stand in a goal, arguments of the right types and different."""
+    return [Literal(p.name, args) for p in goal_predicates(domain) for args in _arguments(domain, p, world)]
+
+
+def goal_predicates(domain: Domain) -> list[Predicate]:
+    """The predicates that may stand in a goal."""
+    return [p for p in domain.predicates.values() if p.goal]
+
+
+def plan_schema(domain: Domain, world: World, *, max_steps: int, without: Collection[str] = ()) -> dict[str, Any]:
+    """Schema of ``{"plan": [step, …]}``.
+
+    A step is a string ``name(argument, …)`` out of a list of all, or, where those would be more than MAX_GROUND,
+    ``{"action": …, "arguments": […]}`` with one form per action.
+    """
+    schemas = [s for s in domain.actions.values() if s.name not in without]
+    return _list_schema("plan", "action", domain, schemas, world, max_steps)
+
+
+def goal_schema(domain: Domain, world: World, *, max_literals: int) -> dict[str, Any]:
+    """Schema of ``{"goal": [literal, …]}``, in the two forms of `plan_schema`."""
+    return _list_schema("goal", "predicate", domain, goal_predicates(domain), world, max_literals)
+
+
+def choice_schema(letters: Sequence[str]) -> dict[str, Any]:
+    """Schema of ``{"choice": letter}``."""
+    return _object({"choice": {"type": "string", "enum": list(letters)}})
+
+
+def _list_schema(key: str, head: str, domain: Domain, schemas: Sequence[ActionSchema | Predicate], world: World,
+                 longest: int) -> dict[str, Any]:
+    candidates = {s.name: [domain.candidates(p, world.objects) for p in s.parameters] for s in schemas}
+    possible = [s for s in schemas if all(candidates[s.name])]
+    if sum(prod(map(len, candidates[s.name])) for s in possible) <= MAX_GROUND:
+        calls = [str(Action(s.name, args)) for s in possible for args in _arguments(domain, s, world)]
+        item: dict[str, Any] = {"type": "string", "enum": calls}
+    else:
+        item = {"anyOf": [_object({
+            head: {"type": "string", "enum": [s.name]},
+            "arguments": {"type": "array", "minItems": len(s.parameters), "maxItems": len(s.parameters), "items": {
+                "type": "string", "enum": sorted(set().union(*candidates[s.name])) or [""]}},
+        }) for s in possible]}
+    return _object({key: {"type": "array", "items": item, "minItems": 1, "maxItems": longest}})
+
+
+def _arguments(domain: Domain, schema: ActionSchema | Predicate, world: World) -> list[tuple[str, ...]]:
+    lists = [domain.candidates(p, world.objects) for p in schema.parameters]
+    return [args for args in product(*lists) if len(set(args)) == len(args)]
+
+
+def _object(properties: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
