@@ -1,0 +1,40 @@
+# make demo · make test · make setup · make lint · make clean
+# PYTHON names the interpreter to build on: make PYTHON=python3.12 test
+
+PYTHON ?= python3
+VENV ?= .venv
+PREPARE = $(PYTHON) tools/prepare.py --venv $(VENV)
+RUN = . $(VENV)/planweave.sh &&
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test build setup lint clean python
+
+help:
+	@echo 'make demo    prepare what is missing, then let the simulated arm do three sentences (out/demo/)'
+	@echo 'make test    prepare what is missing, then run all tests; ARGS="test/unit -k plan" chooses some'
+	@echo 'make setup   prepare only (.venv with ROS 2, packages and interfaces); make build is the same'
+	@echo 'make lint    formatting, style and types'
+	@echo 'make clean   remove what was made (.venv, build/, out/)'
+
+python:
+	@command -v $(PYTHON) >/dev/null || { echo "planweave: no $(PYTHON) found. On Debian or Ubuntu:" \
+	  "sudo apt-get install python3 python3-venv python3-dev g++" >&2; exit 1; }
+
+demo: python
+	@$(PREPARE)
+	@$(RUN) planweave demo $(ARGS)
+
+test: python
+	@$(PREPARE) --dev
+	@$(RUN) python -m pytest $(ARGS)
+
+setup build: python
+	@$(PREPARE) --dev
+
+lint: python
+	@$(PREPARE) --dev
+	@$(RUN) ruff check .
+	@$(RUN) mypy .
+
+clean:
+	rm -rf $(VENV) build install log out .mypy_cache .pytest_cache .ruff_cache .hypothesis *.egg-info

@@ -1,0 +1,54 @@
+"""Package `planweave`: an ament_python package for colcon and an ordinary one for pip."""
+
+import re
+from pathlib import Path
+
+from setuptools import find_packages, setup
+
+HERE = Path(__file__).resolve().parent
+ROOMS = [
+    "planweave", "planweave_ros", "planner_node", "feedback_node", "perception_node", "executor_node",
+    "simulation_node", "virtualhome_node", "console", "evaluation",
+]
+
+
+def share_files(folder: str) -> list[tuple[str, list[str]]]:
+    """Every file below ``folder``, grouped by the share folder that it is installed to."""
+    groups: dict[str, list[str]] = {}
+    for path in sorted((HERE / folder).rglob("*")):
+        if path.is_file() and "__pycache__" not in path.parts:
+            where = path.relative_to(HERE)
+            groups.setdefault(f"share/planweave/{where.parent.as_posix()}", []).append(where.as_posix())
+    return list(groups.items())
+
+
+packages = find_packages(include=ROOMS + [f"{room}.*" for room in ROOMS])
+nodes = [room for room in ROOMS if room.endswith("_node") and (HERE / room / "node.py").is_file()]
+version = re.search(r'__version__ = "(.+?)"', (HERE / "planweave" / "__init__.py").read_text())
+
+setup(
+    name="planweave",
+    version=version.group(1) if version else "0",
+    packages=packages,
+    package_dir={"": "."},
+    package_data={
+        "": ["py.typed"],
+        "planner_node": ["prompts/**/*", "prompts/*", "examples/**/*", "examples/*"],
+        "console": ["web/**/*"],
+    },
+    data_files=[
+        ("share/ament_index/resource_index/packages", ["resource/planweave"]),
+        ("share/planweave", ["package.xml"]),
+        *share_files("config"),
+        *share_files("launch"),
+    ],
+    zip_safe=False,
+    maintainer="Planweave maintainers",
+    maintainer_email="maintainers@planweave.example",
+    entry_points={
+        "console_scripts": [
+            "planweave = console.cli:main",
+            *(f"{node} = {node}.node:main" for node in nodes),
+        ],
+    },
+)

@@ -1,0 +1,226 @@
+"""Make the virtual environment that Planweave runs in, and build its interfaces into it.
+
+Usage: python3 tools/prepare.py [--dev] [--venv .venv]
+
+Each part is skipped where a stamp in the environment says that it was done from the same files. With a ROS 2
+sourced (ROS_DISTRO set and rclpy importable) its packages are used; else ROS 2 comes from PyPI.
+Standard library only, and readable by old Pythons down to the version check.
+"""
+
+import argparse
+import hashlib
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import sysconfig
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+OLDEST = (3, 10)
+NEWEST = (3, 13)  # of the wheels: the motion planner has none for later versions yet
+
+SCRIPT = """\
+# Environment of Planweave's programs. For a shell: . {venv}/planweave.sh
+export PATH="{venv}/bin:$PATH"
+export AMENT_PREFIX_PATH="{venv}${{AMENT_PREFIX_PATH:+:$AMENT_PREFIX_PATH}}"
+export LD_LIBRARY_PATH="{libraries}${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}"
+export ROS_AUTOMATIC_DISCOVERY_RANGE="${{ROS_AUTOMATIC_DISCOVERY_RANGE:-LOCALHOST}}"
+"""
+
+
+def main():
+    """Check the machine, then do what is not done yet."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--dev", action="store_true", help="also install what the tests and checks need")
+    parser.add_argument("--venv", default=str(ROOT / ".venv"), help="folder of the environment")
+    options = parser.parse_args()
+    venv = Path(options.venv).resolve()
+    sourced = ros_is_sourced()
+    begun = time.monotonic()
+    done = []
+    try:
+        check_machine(sourced)
+        done += make_environment(venv, sourced)
+        done += install_packages(venv, sourced, options.dev)
+        done += build_interfaces(venv, sourced)
+        write_script(venv, sourced)
+    except subprocess.CalledProcessError as error:
+        command = " ".join(str(part) for part in error.cmd[:6])
+        stop(f"this failed (exit {error.returncode}), see the lines above: {command} …")
+    if done:
+        print(f"prepared {venv}: {', '.join(done)} ({time.monotonic() - begun:.0f} s)", flush=True)
+
+
+def stop(message):
+    """End with one clear message."""
+    sys.exit(f"planweave: {message}")
+
+
+def ros_is_sourced():
+    """Whether a ROS 2 is sourced in this shell and works with this Python."""
+    distro = os.environ.get("ROS_DISTRO")
+    if not distro or os.environ.get("PLANWEAVE_ROS") == "pypi":
+        return False
+    if subprocess.run([sys.executable, "-c", "import rclpy"], capture_output=True, check=False).returncode == 0:
+        return True
+    stop(
+        f"ROS_DISTRO is {distro}, but {sys.executable} cannot import rclpy. Use the Python of that ROS 2 "
+        "(make PYTHON=/usr/bin/python3 …), or set PLANWEAVE_ROS=pypi to take ROS 2 from PyPI instead."
+    )
+
+
+def check_machine(sourced):
+    """End with a message that names everything that is missing and how to get it."""
+    version = ".".join(map(str, sys.version_info[:3]))
+    if sys.version_info < OLDEST:
+        stop(f"Python {version} is too old; 3.10 or newer is needed. Name one with: make PYTHON=python3.11 …")
+    if not sourced:
+        if sys.version_info[:2] > NEWEST:
+            stop(f"Python {version} is newer than the wheels that are needed (3.10 to 3.13). "
+                 "Name another one with: make PYTHON=python3.12 …")
+        if platform.system() != "Linux" or platform.machine() != "x86_64":
+            stop(f"ROS 2 from PyPI is there for x86-64 Linux only, and this is {platform.system()} "
+                 f"{platform.machine()}. Source a ROS 2 installation first.")
+    missing = []
+    try:
+        import ensurepip
+        import venv
+    except ImportError:
+        missing.append(("the module venv", f"python{sys.version_info[0]}.{sys.version_info[1]}-venv"))
+    if not (shutil.which("c++") or shutil.which("g++")) or not (shutil.which("cc") or shutil.which("gcc")):
+        missing.append(("a C++ compiler", "g++"))
+    if not (shutil.which("make") or shutil.which("ninja")):
+        missing.append(("make", "make"))
+    if not (Path(sysconfig.get_paths()["include"]) / "Python.h").is_file():
+        missing.append(("the headers of Python", f"python{sys.version_info[0]}.{sys.version_info[1]}-dev"))
+    if missing:
+        stop(f"missing: {', '.join(what for what, _ in missing)}. On Debian or Ubuntu: "
+             f"sudo apt-get install {' '.join(package for _, package in missing)}")
+
+
+def stamp_is(path, content):
+    """Whether the stamp file holds this content."""
+    return path.is_file() and path.read_text() == content
+
+
+def digest(*paths):
+    """Hash over names and contents of files and of all files below folders."""
+    total = hashlib.sha256()
+    for path in paths:
+        for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
+            if file.is_file():
+                total.update(str(file.relative_to(ROOT)).encode() + b"\0" + file.read_bytes() + b"\0")
+    return total.hexdigest()
+
+
+def run(*command, **options):
+    """Run a command; its output is shown; raises where it fails."""
+    subprocess.run([str(part) for part in command], check=True, **options)
+
+
+def make_environment(venv, sourced):
+    """Make the virtual environment, anew where it belongs to another Python."""
+    key = f"{sys.version} {os.path.realpath(sys.executable)} {'ros ' + os.environ['ROS_DISTRO'] if sourced else 'pypi'}\n"
+    stamp = venv / "planweave-python"
+    if stamp_is(stamp, key) and (venv / "bin" / "python").exists():
+        return []
+    print(f"making {venv} with Python {platform.python_version()} and "
+          f"{'the sourced ROS 2 ' + os.environ['ROS_DISTRO'] if sourced else 'ROS 2 from PyPI'}", flush=True)
+    run(sys.executable, "-m", "venv", "--clear", *(["--system-site-packages"] if sourced else []), venv)
+    stamp.write_text(key)
+    return ["environment"]
+
+
+def install_packages(venv, sourced, dev):
+    """Install what pyproject.toml and requirements/ name."""
+    files = digest(ROOT / "pyproject.toml", ROOT / "setup.py", ROOT / "requirements")
+    nodes = " ".join(sorted(path.parent.name for path in ROOT.glob("*_node/node.py")))
+    done = []
+    for part in ["run", *(["dev"] if dev else [])]:
+        stamp = venv / f"planweave-packages-{part}"
+        key = f"{files} {nodes} {sourced}\n"
+        if stamp_is(stamp, key):
+            continue
+        print(f"installing packages ({'for tests and checks' if part == 'dev' else 'to run'})", flush=True)
+        stamp.unlink(missing_ok=True)
+        requirements = [] if sourced else ["-r", ROOT / "requirements" / "ros.txt"]
+        target = f"{ROOT}[dev]" if part == "dev" else str(ROOT)
+        pip(venv, "install", *requirements, "-e", target)
+        if part == "run":
+            pip(venv, "install", "--no-deps", "-r", ROOT / "requirements" / "data.txt")
+        if not sourced:
+            pip(venv, "install", "--no-deps", "--force-reinstall", "-r", ROOT / "requirements" / "last.txt")
+        stamp.write_text(key)
+        done.append(f"packages ({part})")
+    return done
+
+
+def pip(venv, *arguments):
+    """Run the environment's pip; only its warnings and errors are shown."""
+    run(venv / "bin" / "python", "-m", "pip", *arguments[:1], "--quiet", "--disable-pip-version-check",
+        "--no-input", *arguments[1:])
+
+
+def build_interfaces(venv, sourced):
+    """Build the package planweave_interfaces and install it into the environment itself.
+
+    There its Python modules, libraries and index entry are found with no sourcing of any file.
+    """
+    stamp = venv / "planweave-interfaces"
+    key = f"{digest(ROOT / 'interfaces')} {sourced} {os.environ.get('ROS_DISTRO') if sourced else ''}\n"
+    if stamp_is(stamp, key):
+        return []
+    print("building the interfaces", flush=True)
+    stamp.unlink(missing_ok=True)
+    if not shutil.which("cmake"):
+        pip(venv, "install", "cmake>=3.20,<5")
+    environment = dict(os.environ)
+    environment["PATH"] = f"{venv / 'bin'}:{environment['PATH']}"
+    for name in ("AMENT_PREFIX_PATH", "CMAKE_PREFIX_PATH"):
+        before = environment.get(name, "") if sourced else ""
+        environment[name] = f"{venv}:{before}" if before else str(venv)
+    environment["LD_LIBRARY_PATH"] = f"{venv / 'lib'}:{environment.get('LD_LIBRARY_PATH', '')}".rstrip(":")
+    environment["_ROS_WHEELS_BOOTSTRAP_COMPLETE"] = "1"
+    build = ROOT / "build" / f"interfaces-{hashlib.sha256(str(venv).encode()).hexdigest()[:8]}"
+    shutil.rmtree(build, ignore_errors=True)
+    build.mkdir(parents=True)
+    log = build / "build.log"
+    python = venv / "bin" / "python"
+    generator = ["-G", "Ninja"] if shutil.which("ninja", path=environment["PATH"]) else []
+    commands = [
+        ["cmake", "-S", ROOT / "interfaces", "-B", build, *generator, f"-DCMAKE_INSTALL_PREFIX={venv}",
+         "-DBUILD_TESTING=OFF", f"-DPython3_EXECUTABLE={python}", f"-DPYTHON_EXECUTABLE={python}",
+         "-DPython3_FIND_VIRTUALENV=ONLY"],
+        ["cmake", "--build", build, "--parallel", str(len(os.sched_getaffinity(0))), "--target", "install"],
+    ]
+    with log.open("w") as output:
+        for command in commands:
+            result = subprocess.run([str(part) for part in command], env=environment, stdout=output,
+                                    stderr=subprocess.STDOUT, check=False)
+            if result.returncode:
+                output.flush()
+                print("\n".join(log.read_text().splitlines()[-40:]), file=sys.stderr)
+                stop(f"the interfaces did not build; the whole output is in {log}")
+    stamp.write_text(key)
+    return ["interfaces"]
+
+
+def write_script(venv, sourced):
+    """Write the file that sets the environment for a shell and for make."""
+    libraries = [venv / "lib"]
+    if not sourced:
+        libraries += sorted((venv / "lib").glob("python*/site-packages/ros_*.libs"))
+    text = SCRIPT.format(venv=venv, libraries=":".join(map(str, libraries)))
+    if not sourced:
+        # The bootstrapper of the wheels starts every Python twice unless this says that all is set.
+        text += "export _ROS_WHEELS_BOOTSTRAP_COMPLETE=1\n"
+    path = venv / "planweave.sh"
+    if not stamp_is(path, text):
+        path.write_text(text)
+
+
+if __name__ == "__main__":
+    main()
