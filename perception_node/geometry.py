@@ -1,0 +1,165 @@
+"""Poses, camera models and shapes in the plane. Frames are in the names; metres and radians."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import cv2
+import numpy as np
+import yaml
+
+from planweave.errors import ConfigError
+
+
+@dataclass(frozen=True)
+class Pose:
+    """A rigid transform: rotation (3, 3), then translation (3,), metres."""
+
+    rotation: np.ndarray
+    translation: np.ndarray
+
+    def apply(self, points: np.ndarray) -> np.ndarray:
+        """Transform points (..., 3)."""
+        return points @ self.rotation.T + self.translation
+
+    def inverse(self) -> Pose:
+        """The transform the other way."""
+        return Pose(self.rotation.T, -self.rotation.T @ self.translation)
+
+
+@dataclass(frozen=True)
+class Intrinsics:
+    """Pinhole camera: focal lengths and principal point in pixels, image size."""
+
+    fx: float
+    fy: float
+    cx: float
+    cy: float
+    width: int
+    height: int
+
+    @classmethod
+    def from_matrix(cls, k: Sequence[float], width: int, height: int) -> Intrinsics:
+        """From the nine row-major numbers of a CameraInfo's K; raises ValueError where they are no camera's."""
+        if len(k) != 9 or not all(math.isfinite(v) for v in k) or k[0] <= 0 or k[4] <= 0 or width < 8 or height < 8:
+            raise ValueError(f"camera info is not usable: K = {list(k)}, size {width} x {height}; fx and fy must be above 0")
+        return cls(k[0], k[4], k[2], k[5], width, height)
+
+
+@dataclass(frozen=True)
+class Extrinsics:
+    """Where the camera is: frame of its images, pose of that optical frame in the robot's base frame."""
+
+    frame_id: str
+    camera_to_base: Pose
+
+
+def rotation_from_quaternion(x: float, y: float, z: float, w: float) -> np.ndarray:
+    """Rotation matrix (3, 3) of a quaternion, which need not be normalised; raises ValueError for zero."""
+    norm = math.sqrt(x * x + y * y + z * z + w * w)
+    if not math.isfinite(norm) or norm < 1e-6:
+        raise ValueError("the quaternion is zero")
+    x, y, z, w = x / norm, y / norm, z / norm, w / norm
+    return np.array([
+        [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
+        [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
+        [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
+    ])
+
+
+def load_extrinsics(path: Path) -> Extrinsics:
+    """Read a camera file (config/cameras/*.yaml); raises ConfigError that names file and entry."""
+    try:
+        data = yaml.safe_load(path.read_text())
+    except (OSError, yaml.YAMLError) as error:
+        raise ConfigError(f"{path}: cannot be read: {error}") from None
+    if not isinstance(data, dict):
+        raise ConfigError(f"{path}: must hold frame_id, position and quaternion")
+    numbers = {}
+    for key, count in (("position", 3), ("quaternion", 4)):
+        value = data.get(key)
+        if not isinstance(value, list) or len(value) != count or not all(isinstance(v, (int, float)) for v in value):
+            raise ConfigError(f"{path}: {key} must be a list of {count} numbers, not {value!r}")
+        numbers[key] = [float(v) for v in value]
+    if not isinstance(data.get("frame_id"), str):
+        raise ConfigError(f"{path}: frame_id must be the name of the camera's optical frame")
+    try:
+        rotation = rotation_from_quaternion(*numbers["quaternion"])
+    except ValueError as error:
+        raise ConfigError(f"{path}: quaternion: {error}") from None
+    return Extrinsics(data["frame_id"], Pose(rotation, np.array(numbers["position"])))
+
+
+def wrap_yaw(yaw: float, period: float) -> float:
+    """The same direction in (-period/2, period/2]; 0 where period is 0 (round objects have no direction)."""
+    if period <= 0:
+        return 0.0
+    wrapped = math.remainder(yaw, period)
+    return period / 2 if math.isclose(wrapped, -period / 2) else wrapped
+
+
+@dataclass(frozen=True)
+class Outline:
+    """The outline of points in a plane: smallest rectangle, smallest circle and how well each is filled.
+
+    centre (2,), sizes = (long, short) side, metres; yaw of the long side in (-pi/2, pi/2].
+    fill: hull area / rectangle area (1 for a rectangle, 0.785 for a disc). radius: of the disc of equal hull area.
+    """
+
+    centre: tuple[float, float]
+    long: float
+    short: float
+    yaw: float
+    hull: np.ndarray
+    area: float
+    circle_centre: tuple[float, float]
+    circle_radius: float
+
+    @property
+    def fill(self) -> float:
+        """Share of the rectangle that the hull covers."""
+        return self.area / max(self.long * self.short, 1e-9)
+
+    @property
+    def aspect(self) -> float:
+        """Long side over short side."""
+        return self.long / max(self.short, 1e-6)
+
+    @property
+    def radius(self) -> float:
+        """Radius of the disc with the hull's area."""
+        return math.sqrt(self.area / math.pi)
+
+
+def outline(xy: np.ndarray, margin: float = 0.0) -> Outline:
+    """Outline of points (N, 2), N >= 3; margin: half the distance between points, metres, added on every side."""
+    points = np.ascontiguousarray(xy, dtype=np.float32)
+    hull = cv2.convexHull(points)
+    (cx, cy), (w, h), degrees = cv2.minAreaRect(hull)
+    yaw = math.radians(degrees)
+    w, h = w + 2 * margin, h + 2 * margin
+    if h > w:
+        w, h, yaw = h, w, yaw + math.pi / 2
+    area = float(cv2.contourArea(hull)) + margin * float(cv2.arcLength(hull, True)) + math.pi * margin**2
+    (ox, oy), radius = cv2.minEnclosingCircle(hull)
+    return Outline((cx, cy), w, h, wrap_yaw(yaw, math.pi), hull[:, 0, :].astype(np.float64), area, (ox, oy), radius + margin)
+
+
+def rotate_into(xy: np.ndarray, centre: Sequence[float], yaw: float) -> np.ndarray:
+    """Points (N, 2) in the axes of a rectangle at `centre` turned by `yaw`."""
+    c, s = math.cos(yaw), math.sin(yaw)
+    delta = np.asarray(xy, dtype=np.float64) - np.asarray(centre, dtype=np.float64)
+    return np.stack((c * delta[..., 0] + s * delta[..., 1], -s * delta[..., 0] + c * delta[..., 1]), axis=-1)
+
+
+def fit_sphere(points: np.ndarray) -> tuple[np.ndarray, float]:
+    """Centre (3,) and radius of the sphere closest to points (N, 3) in the algebraic least-squares sense."""
+    origin = points.mean(axis=0)
+    p = np.asarray(points - origin, dtype=np.float64)
+    a = np.column_stack((2 * p, np.ones(len(p))))
+    solution, *_ = np.linalg.lstsq(a, (p**2).sum(axis=1), rcond=None)
+    radius = math.sqrt(max(solution[3] + solution[:3] @ solution[:3], 0.0))
+    return solution[:3] + origin, radius
