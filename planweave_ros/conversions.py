@@ -12,6 +12,7 @@ from planweave_interfaces.msg import ActionTree as ActionTreeMsg
 from planweave_interfaces.msg import Literal as LiteralMsg
 from planweave_interfaces.msg import Plan as PlanMsg
 from planweave_interfaces.msg import PlanStep as PlanStepMsg
+from planweave_interfaces.msg import TaskStatus as TaskStatusMsg
 from planweave_interfaces.msg import TokenUsage as UsageMsg
 from planweave_interfaces.msg import WorldObject as WorldObjectMsg
 from planweave_interfaces.msg import WorldState as WorldMsg
@@ -19,6 +20,7 @@ from planweave_interfaces.msg import WorldState as WorldMsg
 from planweave.action_tree import Node as TreeNode
 from planweave.budget import Usage
 from planweave.plan import Plan, PlanStep
+from planweave.task import TaskState, TaskStatus
 from planweave.world import Action, Literal, World, WorldObject
 
 
@@ -180,3 +182,25 @@ def tree_to_msg(root: TreeNode, task_id: str) -> ActionTreeMsg:
             logprob=float(node.logprob or 0.0), status=int(node.status),
         ))
     return msg
+
+
+def status_to_msg(status: TaskStatus) -> TaskStatusMsg:
+    """A task's state as a message (without the stamp)."""
+    return TaskStatusMsg(
+        task_id=status.task_id, sentence=status.sentence, method=status.method, state=int(status.state),
+        phase=status.phase, goal=literals_to_msg(status.goal), goal_source=status.goal_source,
+        unmet=literals_to_msg(status.unmet), action=action_to_msg(status.action), steps=status.steps,
+        executed=status.executed, corrections=status.corrections, questions=status.questions,
+        fallback=status.fallback, message=status.message, elapsed=float(status.elapsed),
+        usage=usage_to_msg(status.usage),
+    )
+
+
+def status_from_msg(msg: TaskStatusMsg) -> TaskStatus:
+    """A task's state from its message."""
+    return TaskStatus(
+        msg.task_id, msg.sentence, msg.method, TaskState(msg.state), msg.phase, literals_from_msg(msg.goal),
+        msg.goal_source, literals_from_msg(msg.unmet), action_from_msg(msg.action), int(msg.steps),
+        int(msg.executed), int(msg.corrections), int(msg.questions), bool(msg.fallback), msg.message,
+        float(msg.elapsed), usage_from_msg(msg.usage),
+    )

@@ -1,0 +1,1 @@
+"""Everything that closes the loop: tasks, action trees, methods, journal."""

@@ -1,0 +1,80 @@
+"""FF-Replan (Yoon, Fern and Givan, ICAPS 2007), the classical baseline of the BCR paper, Section V.C.
+
+Determinise the uncertain effects, plan, act; when the world is not as predicted, plan again. No language model.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+
+from feedback_node.episode import Episode
+from planweave.classical import solve
+from planweave.failure import Code
+from planweave.transition import Transition
+from planweave.world import Action, Literal, World
+
+#: Failures that say that a thing cannot be reached from here; trying the same again is of no use.
+_OUT_OF_REACH = {Code.UNREACHABLE, Code.PLANNING_FAILED, Code.COLLISION}
+#: Failures of the system, not of the plan.
+_FINAL = {Code.SAFETY_STOP, Code.CANCELED}
+
+
+@dataclass
+class Classical:
+    """max_replans: how often to plan again; plan_timeout: seconds for each search; retries of one action that slips."""
+
+    max_replans: int = 20
+    plan_timeout: float = 5.0
+    retries: int = 3
+
+    def run(self, episode: Episode) -> None:
+        """Act until the goal holds in the observed world; raises NoPlanError where no plan reaches it."""
+        disproved: set[Literal] = set()  # observed facts that acting showed to be false
+        failures: Counter[Action] = Counter()
+        world = episode.observe()
+        for attempt in range(self.max_replans + 1):
+            if not world.unmet(episode.goal):
+                return
+            episode.tell("planning" if attempt == 0 else "planning again")
+            believed = replace(world, facts=world.facts - disproved)
+            plan = solve(episode.domain, believed, episode.goal, self.plan_timeout, all_outcomes=True)
+            episode.journal.add("classical_plan", actions=[str(a) for a in plan], attempt=attempt)
+            world = self._follow(episode, plan, world, disproved, failures)
+            if any(count > self.retries for count in failures.values()):
+                episode.tell(message=f"gave up: {failures.most_common(1)[0][0]} failed {self.retries + 1} times")
+                return
+            if world.unmet(episode.goal) and attempt < self.max_replans:
+                episode.corrections += 1
+        episode.tell(message=f"gave up after {self.max_replans} replans")
+
+    def _follow(
+        self, episode: Episode, plan: tuple[Action, ...], world: World, disproved: set[Literal],
+        failures: Counter[Action],
+    ) -> World:
+        """Execute a plan until its end or until the world is not as predicted; returns the observed world."""
+        for index, action in enumerate(plan):
+            rest = plan[index + 1 :]
+            outcome = episode.execute(action)
+            observed = outcome.world
+            if not outcome.ok:
+                failures[action] += 1
+                if outcome.code in _FINAL:
+                    failures[action] += self.retries + 1
+                if outcome.code in _OUT_OF_REACH:
+                    disproved.update(Literal("reachable", (name,)) for name in action.args)
+                return observed
+            if not self._still_works(episode, observed, rest):
+                return observed
+            world = observed
+        return world
+
+    def _still_works(self, episode: Episode, world: World, rest: tuple[Action, ...]) -> bool:
+        """Whether the rest of the plan reaches the goal from the observed world (the surprise that matters)."""
+        transition = Transition(episode.domain, world)
+        state = transition.state()
+        for action in rest:
+            if any(arg not in world.by_name for arg in action.args) or transition.unmet(state, action):
+                return False
+            transition.apply(state, action)
+        return all(((g.predicate, *g.args) in state.facts) == g.positive for g in episode.goal)

@@ -1,0 +1,219 @@
+"""feedback_node: takes tasks, runs the methods' loops, publishes what goes on. Wires; the thinking is elsewhere."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from planweave_interfaces.action import RunTask
+from planweave_interfaces.msg import ActionTree, TaskStatus
+from planweave_interfaces.srv import CancelTask, GetTask, ListTasks, SubmitTask
+from rclpy.action import ActionServer, CancelResponse, GoalResponse
+from rclpy.callback_groups import ReentrantCallbackGroup
+from rclpy.node import Node
+from rclpy.qos import DurabilityPolicy, QoSProfile
+from rclpy.task import Future
+from std_msgs.msg import String
+
+from feedback_node.methods import METHODS
+from feedback_node.methods.classical import Classical
+from feedback_node.methods.tree_planner import GUIDES, TreePlanner
+from feedback_node.task_manager import Method, Task, TaskManager
+from planweave.cancellation import Cancellation
+from planweave.errors import ConfigError, PlanweaveError
+from planweave.task import TaskState
+from planweave_ros import conversions as convert
+from planweave_ros.parameters import Parameter, declare
+from planweave_ros.ports import LATCHED, RosBody, RosPlanner
+from planweave_ros.spin import run_node
+
+PARAMETERS = [
+    Parameter("method", "tree_planner", "planning method of tasks that name none", choices=tuple(METHODS)),
+    Parameter("fallback", "classical", "method that takes over where the goal is not reached, or none",
+              choices=("classical", "none")),
+    Parameter("action_timeout", 60.0, "seconds of wall time one action may take", 1.0, 3600.0),
+    Parameter("planner_timeout", 180.0, "seconds of wall time one call of the planner may take", 1.0, 3600.0),
+    Parameter("body_silence", 10.0, "seconds to wait for a first world from the body", 0.1, 600.0),
+    Parameter("max_queue", 50, "tasks that may wait", 1, 10000),
+    Parameter("journal_folder", "", "existing folder for one JSONL file per task; empty: memory only"),
+    Parameter("tree_planner.samples", 0, "plans to sample, N; 0: the planner's default", 0, 1000),
+    Parameter("tree_planner.votes", 0, "answers per decision, n; 0: the planner's default", 0, 1000),
+    Parameter("tree_planner.max_corrections", 10, "error corrections at most", 0, 1000),
+    Parameter("tree_planner.guide", "model", "who decides at a fork", choices=GUIDES),
+    Parameter("tree_planner.alpha", 0.5, "weight of language against environment in the hybrid guide", 0.0, 1.0),
+    Parameter("tree_planner.check_plans", True, "keep only sampled plans that the domain says reach the goal"),
+    Parameter("classical.max_replans", 20, "plans after the first at most", 0, 1000),
+    Parameter("classical.plan_timeout", 5.0, "seconds for one search", 0.1, 600.0),
+    Parameter("classical.retries", 3, "repetitions of one action that fails", 0, 100),
+]
+_CLASSES: dict[str, Callable[..., Method]] = {"tree_planner": TreePlanner, "classical": Classical}
+
+
+class FeedbackNode(Node):
+    """Tasks in, actions out, status on the way."""
+
+    def __init__(self) -> None:
+        super().__init__("feedback_node")
+        values = declare(self, PARAMETERS)
+        folder = Path(values["journal_folder"]) if values["journal_folder"] else None
+        if folder and not folder.is_dir():
+            raise ConfigError(f"feedback_node: journal_folder {folder} is not a folder; create it or leave it empty")
+        self._settings = values
+        self._current: Task | None = None
+        self._idle = Cancellation()
+        self._waiting: dict[str, list[Future]] = {}
+        self._watchers: dict[str, list[Any]] = {}
+        self._lock = threading.Lock()
+        group = ReentrantCallbackGroup()
+        self._status = self.create_publisher(
+            TaskStatus, "/task_status", QoSProfile(depth=20, durability=DurabilityPolicy.TRANSIENT_LOCAL))
+        self._tree = self.create_publisher(ActionTree, "/action_tree", LATCHED)
+        self.create_subscription(String, "/llm_exchanges", self._exchange, 100, callback_group=group)
+        planner = RosPlanner(self, self._cancellation, values["planner_timeout"])
+        body = RosBody(self, self._cancellation, values["action_timeout"], values["body_silence"])
+        self.manager = TaskManager(
+            planner, body, self._method, default_method=values["method"],
+            fallback="" if values["fallback"] == "none" else values["fallback"],
+            action_timeout=values["action_timeout"], max_queue=values["max_queue"], journal_folder=folder,
+            on_change=self._changed,
+        )
+        self.create_service(SubmitTask, "/submit_task", self._submit, callback_group=group)
+        self.create_service(CancelTask, "/cancel_task", self._cancel, callback_group=group)
+        self.create_service(GetTask, "/get_task", self._get, callback_group=group)
+        self.create_service(ListTasks, "/list_tasks", self._list, callback_group=group)
+        ActionServer(
+            self, RunTask, "/run_task", self._run, goal_callback=lambda _: GoalResponse.ACCEPT,
+            cancel_callback=lambda _: CancelResponse.ACCEPT, callback_group=group,
+        )
+        self.get_logger().info(f"ready for tasks; default method {values['method']}, fallback {values['fallback']}")
+
+    def destroy_node(self) -> None:
+        """Cancel what runs, then go."""
+        self.manager.close()
+        super().destroy_node()
+
+    def _method(self, name: str) -> Method:
+        prefix = name + "."
+        options = {k[len(prefix):]: v for k, v in self._settings.items() if k.startswith(prefix)}
+        return _CLASSES[name](**options)
+
+    def _cancellation(self) -> Cancellation:
+        """The flag of the running task, for the waits of the ports."""
+        task = self._current
+        return task.canceled if task is not None else self._idle
+
+    def _changed(self, task: Task) -> None:
+        status = task.snapshot()
+        if status.state is TaskState.RUNNING:
+            self._current = task
+        msg = convert.status_to_msg(status)
+        msg.stamp = self.get_clock().now().to_msg()
+        self._status.publish(msg)
+        if task.episode is not None and task.episode.tree is not None:
+            tree = convert.tree_to_msg(task.episode.tree, status.task_id)
+            tree.header.stamp = msg.stamp
+            self._tree.publish(tree)
+        with self._lock:
+            goals = list(self._watchers.get(status.task_id, ()))
+            futures = self._waiting.pop(status.task_id, []) if status.state.ended else []
+        for goal in goals:
+            if goal.is_active:
+                goal.publish_feedback(RunTask.Feedback(status=msg))
+        for future in futures:
+            future.set_result(True)
+
+    def _exchange(self, msg: String) -> None:
+        """Keep an exchange with the model in the record of its task."""
+        try:
+            exchange = json.loads(msg.data)
+            task = self.manager.get(str(exchange.get("task_id", "")))
+        except (ValueError, AttributeError):
+            return
+        if task is not None:
+            task.journal.add("exchange", **{k: v for k, v in exchange.items() if k not in ("event", "seconds")})
+
+    def _submit(self, request: SubmitTask.Request, response: SubmitTask.Response) -> SubmitTask.Response:
+        try:
+            task = self.manager.submit(request.sentence, request.method, convert.literals_from_msg(request.goal))
+        except PlanweaveError as error:
+            response.message = str(error)
+        else:
+            response.accepted, response.task_id = True, task.status.task_id
+            response.message = f"queued as {task.status.task_id}"
+        return response
+
+    def _cancel(self, request: CancelTask.Request, response: CancelTask.Response) -> CancelTask.Response:
+        try:
+            task = self.manager.cancel(request.task_id)
+        except PlanweaveError as error:
+            response.message = str(error)
+        else:
+            response.success, response.message = True, f"{task.status.task_id} is being cancelled"
+        return response
+
+    def _get(self, request: GetTask.Request, response: GetTask.Response) -> GetTask.Response:
+        task = self.manager.get(request.task_id)
+        if task is None:
+            known = ", ".join(t.status.task_id for t in self.manager.tasks()[-10:]) or "none"
+            response.message = f"no task {request.task_id!r} (known: {known})"
+            return response
+        response.found = True
+        response.status = convert.status_to_msg(task.snapshot())
+        response.record = task.journal.to_json()
+        return response
+
+    def _list(self, _: ListTasks.Request, response: ListTasks.Response) -> ListTasks.Response:
+        response.tasks = [convert.status_to_msg(task.snapshot()) for task in self.manager.tasks()]
+        return response
+
+    async def _run(self, goal: Any) -> RunTask.Result:
+        """RunTask: submit, wait without holding a thread, report."""
+        request, result = goal.request, RunTask.Result()
+        try:
+            task = self.manager.submit(request.sentence, request.method, convert.literals_from_msg(request.goal))
+        except PlanweaveError as error:
+            result.message = str(error)
+            goal.abort()
+            return result
+        task_id, done = task.status.task_id, Future(executor=self.executor)
+        with self._lock:
+            self._watchers.setdefault(task_id, []).append(goal)
+            self._waiting.setdefault(task_id, []).append(done)
+        if task.ended.is_set() and not done.done():
+            done.set_result(True)
+        watch = self.create_timer(0.05, lambda: self._watch(goal, task), callback_group=ReentrantCallbackGroup())
+        try:
+            await done
+        finally:
+            self.destroy_timer(watch)
+            with self._lock:
+                self._watchers.pop(task_id, None)
+        status = task.snapshot()
+        result.success, result.message = status.state is TaskState.SUCCEEDED, status.message
+        result.status, result.record = convert.status_to_msg(status), task.journal.to_json()
+        if goal.is_cancel_requested:
+            goal.canceled()
+        elif result.success:
+            goal.succeed()
+        else:
+            goal.abort()
+        return result
+
+    def _watch(self, goal: Any, task: Task) -> None:
+        if goal.is_cancel_requested and not task.canceled.is_set:
+            try:
+                self.manager.cancel(task.status.task_id)
+            except PlanweaveError:
+                pass  # it ended in this moment
+
+
+def main() -> int:
+    """Console script."""
+    return run_node(FeedbackNode)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

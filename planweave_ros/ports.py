@@ -1,0 +1,215 @@
+"""The two ports of planweave.ports over ROS: action and service clients of the planner node and of a body."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from planweave_interfaces.action import ChooseAction, ExecuteAction, GeneratePlans
+from planweave_interfaces.msg import WorldState
+from planweave_interfaces.srv import InterpretGoal
+from rclpy.action import ActionClient
+from rclpy.callback_groups import ReentrantCallbackGroup
+from rclpy.node import Node
+from rclpy.qos import DurabilityPolicy, QoSProfile
+from rclpy.task import Future
+
+from planweave.cancellation import Cancellation
+from planweave.errors import GoalError, ModelError, SystemDownError
+from planweave.failure import Code
+from planweave.ports import Choice, Interpretation, Outcome, SampledPlans
+from planweave.world import Action, World
+from planweave_ros import conversions as convert
+
+LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+_STOP_SECONDS = 5.0  # how long a server may take to confirm a cancellation
+_LOOK_SECONDS = 0.5  # how often a wait looks whether the server is still there
+
+
+class _Caller:
+    """Sends goals and requests from a thread that does not spin the node; every wait has a deadline."""
+
+    def __init__(self, node: Node, canceled: Callable[[], Cancellation]):
+        self._node, self._canceled = node, canceled
+
+    def wait(self, future: Future, seconds: float, what: str, alive: Callable[[], bool]) -> Any:
+        """The result of a future; None where the task is cancelled first; SystemDownError after the deadline."""
+        ready = threading.Event()
+        future.add_done_callback(lambda _: ready.set())
+        canceled = self._canceled()
+        deadline = time.monotonic() + seconds
+        missing = 0
+        with canceled.calling(ready.set):
+            while not ready.wait(max(0.0, min(_LOOK_SECONDS, deadline - time.monotonic()))):
+                missing = 0 if alive() else missing + 1
+                if missing >= 2:
+                    raise SystemDownError(f"{what} has gone away; start it again and repeat the task")
+                if time.monotonic() >= deadline:
+                    raise SystemDownError(f"{what} did not answer in {seconds:g} s")
+        return future.result() if future.done() else None
+
+    def run_goal(
+        self, client: ActionClient, goal: Any, seconds: float, what: str,
+        on_feedback: Callable[[Any], None] | None = None,
+    ) -> Any:
+        """Send a goal and wait for its result; cancelled on the server when the wait ends early."""
+        if not client.wait_for_server(timeout_sec=min(seconds, 5.0)):
+            raise SystemDownError(f"{what} is not running; start it, e.g. with: planweave up tabletop")
+        listener = (lambda message: on_feedback(message.feedback)) if on_feedback else None
+        alive = client.server_is_ready
+        sent = client.send_goal_async(goal, feedback_callback=listener)
+        try:
+            handle = self.wait(sent, min(seconds, 10.0), what, alive)
+        except SystemDownError:
+            sent.add_done_callback(_cancel_late)
+            raise
+        if handle is None:
+            sent.add_done_callback(_cancel_late)
+            self._canceled().check()
+        if not handle.accepted:
+            raise SystemDownError(f"{what} rejected the goal; it may be busy with another one")
+        result = handle.get_result_async()
+        try:
+            reply = self.wait(result, seconds, what, alive)
+        except SystemDownError:
+            handle.cancel_goal_async()
+            raise
+        if reply is None:  # the task was cancelled: stop the server, and wait until it has stopped
+            handle.cancel_goal_async()
+            stopped = threading.Event()
+            result.add_done_callback(lambda _: stopped.set())
+            if not stopped.wait(_STOP_SECONDS):
+                raise SystemDownError(f"{what} did not confirm the cancellation in {_STOP_SECONDS:g} s")
+            self._canceled().check()
+        return reply.result
+
+
+def _cancel_late(future: Future) -> None:
+    handle = future.result()
+    if handle is not None and handle.accepted:
+        handle.cancel_goal_async()
+
+
+class RosPlanner:
+    """planweave.ports.Planner over the planner node's actions and services. timeout in seconds for each call."""
+
+    def __init__(self, node: Node, canceled: Callable[[], Cancellation], timeout: float):
+        group = ReentrantCallbackGroup()
+        self._caller, self._timeout = _Caller(node, canceled), timeout
+        self._generate = ActionClient(node, GeneratePlans, "/generate_plans", callback_group=group)
+        self._choose = ActionClient(node, ChooseAction, "/choose_action", callback_group=group)
+        self._interpret = node.create_client(InterpretGoal, "/interpret_goal", callback_group=group)
+        self._canceled = canceled
+
+    def generate_plans(
+        self, sentence: str, world: World, *, samples: int = 0, temperature: float = -1.0, top_p: float = 0.0,
+        task_id: str = "",
+    ) -> SampledPlans:
+        """See planweave.ports.Planner."""
+        goal = GeneratePlans.Goal(
+            task_id=task_id, sentence=sentence, world=convert.world_to_msg(world), samples=samples,
+            temperature=float(temperature), top_p=float(top_p),
+        )
+        result = self._caller.run_goal(self._generate, goal, self._timeout, "planner_node (/generate_plans)")
+        if not result.success:
+            raise ModelError(result.message)
+        return SampledPlans(
+            tuple(convert.plan_from_msg(p) for p in result.plans), int(result.received), int(result.dropped),
+            int(result.mended), convert.usage_from_msg(result.usage),
+        )
+
+    def choose_action(
+        self, sentence: str, world: World, history: Sequence[Action], options: Sequence[Action | None], *,
+        errors: Sequence[str] = (), samples: int = 0, temperature: float = -1.0, task_id: str = "",
+    ) -> Choice:
+        """See planweave.ports.Planner."""
+        goal = ChooseAction.Goal(
+            task_id=task_id, sentence=sentence, world=convert.world_to_msg(world),
+            history=[convert.action_to_msg(a) for a in history], errors=list(errors),
+            options=[convert.action_to_msg(o) for o in options], samples=samples, temperature=float(temperature),
+        )
+        result = self._caller.run_goal(self._choose, goal, self._timeout, "planner_node (/choose_action)")
+        if not result.success:
+            raise ModelError(result.message)
+        return Choice(
+            int(result.choice), tuple(int(v) for v in result.votes), int(result.unreadable),
+            convert.usage_from_msg(result.usage),
+        )
+
+    def interpret_goal(self, sentence: str, world: World) -> Interpretation:
+        """See planweave.ports.Planner."""
+        if not self._interpret.wait_for_service(timeout_sec=5.0):
+            raise SystemDownError("planner_node (/interpret_goal) is not running; start it: planweave up tabletop")
+        request = InterpretGoal.Request(sentence=sentence, world=convert.world_to_msg(world))
+        future = self._interpret.call_async(request)
+        reply = self._caller.wait(
+            future, self._timeout, "planner_node (/interpret_goal)", self._interpret.service_is_ready
+        )
+        if reply is None:
+            self._canceled().check()
+        if not reply.success:
+            raise GoalError(reply.message)
+        return Interpretation(
+            convert.literals_from_msg(reply.goal), reply.source, convert.usage_from_msg(reply.usage)
+        )
+
+
+class RosBody:
+    """planweave.ports.Body over ExecuteAction and WorldState, whichever body serves them.
+
+    timeout: seconds an action may take where the caller sets none; silence: seconds to wait for a first world.
+    """
+
+    def __init__(self, node: Node, canceled: Callable[[], Cancellation], timeout: float, silence: float):
+        group = ReentrantCallbackGroup()
+        self._caller, self._timeout, self._silence = _Caller(node, canceled), timeout, silence
+        self._node = node
+        self._execute = ActionClient(node, ExecuteAction, "/execute_action", callback_group=group)
+        self._world: World | None = None
+        self._result_time = 0  # when the last result came, nanoseconds of system time
+        self._arrived = threading.Condition()
+        node.create_subscription(WorldState, "/world_state", self._heard, LATCHED, callback_group=group)
+
+    def _heard(self, msg: WorldState, info: dict[str, int]) -> None:
+        """Keep a published world, unless it was sent before the last result and is older than the world in that."""
+        world = convert.world_from_msg(msg)
+        with self._arrived:
+            late = info["source_timestamp"] < self._result_time
+            if not (late and self._world is not None and world.revision < self._world.revision):
+                self._world = world
+            self._arrived.notify_all()
+
+    def observe(self) -> World:
+        """See planweave.ports.Body."""
+        with self._arrived:
+            self._arrived.wait_for(lambda: self._world is not None, self._silence)
+            world = self._world
+        if world is None or not self._node.count_publishers("/world_state"):
+            raise SystemDownError(
+                f"no body reports the world (nothing on /world_state in {self._silence:g} s): is executor_node "
+                "running, and does perception see camera images? try: planweave doctor"
+            )
+        return world
+
+    def execute(
+        self, action: Action, *, task_id: str = "", timeout: float = 0.0,
+        on_phase: Callable[[str, float], None] | None = None,
+    ) -> Outcome:
+        """See planweave.ports.Body."""
+        seconds = timeout or self._timeout
+        goal = ExecuteAction.Goal(task_id=task_id, action=convert.action_to_msg(action), timeout=float(seconds))
+        listener = (lambda f: on_phase(f.phase, f.progress)) if on_phase else None
+        try:
+            result = self._caller.run_goal(self._execute, goal, seconds + 5.0, "the body (/execute_action)", listener)
+        except SystemDownError as error:
+            world = self._world or World("")
+            return Outcome(Code.CONTROL_FAILED, str(error), world)
+        world = convert.world_from_msg(result.world)
+        with self._arrived:
+            self._world, self._result_time = world, time.time_ns()
+        return Outcome(
+            Code(result.code), result.message, world,
+            convert.literals_from_msg(result.unmet), float(result.motion_seconds), float(result.planning_seconds),
+        )
