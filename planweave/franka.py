@@ -112,7 +112,7 @@ def _spec_from_wheel() -> mujoco.MjSpec:
         _shape_finger(hand, hand.body(f"{side}finger"), side)
     mount = arm.body("fr3_link8").add_frame(quat=_HAND_TO_FLANGE)
     mount.attach_body(hand.body("hand"), "fr3_", "")
-    arm.body("fr3_hand").add_site(name=TCP_SITE, pos=_TCP_IN_HAND)
+    arm.body("fr3_hand").add_site(name=TCP_SITE, pos=_TCP_IN_HAND, group=4)
     return arm
 
 
@@ -173,5 +173,5 @@ def _spec_from_file(model_path: str) -> mujoco.MjSpec:
             "with a hand, such as franka_emika_panda/panda.xml)"
         )
     if spec.site(TCP_SITE) is None:
-        hand.add_site(name=TCP_SITE, pos=_TCP_IN_HAND)
+        hand.add_site(name=TCP_SITE, pos=_TCP_IN_HAND, group=4)
     return spec

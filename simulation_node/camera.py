@@ -1,0 +1,200 @@
+"""The overhead RGB-D camera: its calibration, rendering without a display, and the noise of a real depth sensor.
+
+A GL context belongs to the thread that made it: create, use and close an OverheadCamera in one thread.
+"""
+
+from __future__ import annotations
+
+import ctypes.util
+import math
+import os
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import yaml
+
+from planweave.errors import ConfigError
+from planweave.paths import find_config
+
+if TYPE_CHECKING:
+    import mujoco
+
+GL_PACKAGES = "libegl1 libgl1-mesa-dri"
+
+
+@dataclass(frozen=True)
+class CameraConfig:
+    """A camera's calibration, as in config/cameras/<name>.yaml.
+
+    position (m) and quaternion (x, y, z, w): pose of the optical frame (x right, y down, z along the view) in fr3_link0.
+    width, height in pixels; fovy: vertical field of view, degrees.
+    """
+
+    frame_id: str
+    width: int
+    height: int
+    fovy: float
+    position: tuple[float, float, float]
+    quaternion: tuple[float, float, float, float]
+
+    @property
+    def intrinsics(self) -> tuple[float, float, float, float]:
+        """fx, fy, cx, cy in pixels; the centre of the top left pixel is (0, 0)."""
+        focal = self.height / 2 / math.tan(math.radians(self.fovy) / 2)
+        return focal, focal, (self.width - 1) / 2, (self.height - 1) / 2
+
+    @property
+    def mujoco_quaternion(self) -> tuple[float, float, float, float]:
+        """The same orientation for MuJoCo (w, x, y, z), whose cameras look along -z with y up: turned by 180 degrees about x."""
+        x, y, z, w = self.quaternion
+        return -x, w, z, -y
+
+
+def load_camera(name: str = "overhead") -> CameraConfig:
+    """Read config/cameras/<name>.yaml, or the file of that path; raises ConfigError that names the file and the key."""
+    path = find_config("cameras", name)
+    try:
+        raw = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise ConfigError(f"{path}: cannot be read: {error}") from error
+    names = {field.name for field in fields(CameraConfig)}
+    if not isinstance(raw, dict) or set(raw) != names:
+        found = sorted(raw) if isinstance(raw, dict) else raw
+        raise ConfigError(f"{path}: needs exactly the keys {', '.join(sorted(names))}; found {found}")
+    try:
+        config = CameraConfig(
+            frame_id=str(raw["frame_id"]), width=int(raw["width"]), height=int(raw["height"]), fovy=float(raw["fovy"]),
+            position=_floats(raw, "position", 3), quaternion=_floats(raw, "quaternion", 4),     # type: ignore[arg-type]
+        )
+    except (TypeError, ValueError) as error:
+        raise ConfigError(f"{path}: {error}") from error
+    if not (16 <= config.width <= 1280 and 16 <= config.height <= 960 and 5 <= config.fovy <= 150):
+        raise ConfigError(f"{path}: width must be 16 to 1280, height 16 to 960 pixels, fovy 5 to 150 degrees")
+    if abs(math.hypot(*config.quaternion) - 1) > 1e-3:
+        raise ConfigError(f"{path}: quaternion {list(config.quaternion)} does not have length 1 (order x, y, z, w)")
+    return config
+
+
+def _floats(raw: dict[str, Any], key: str, count: int) -> tuple[float, ...]:
+    if not isinstance(raw[key], list) or len(raw[key]) != count:
+        raise ValueError(f"{key} must be {count} numbers, not {raw[key]!r}")
+    return tuple(float(v) for v in raw[key])
+
+
+@dataclass(frozen=True)
+class DepthNoise:
+    """What a stereo depth camera does to depth.
+
+    sigma: standard deviation at 1 m, growing with the square of the distance, m (Nguyen, Izadi and Lovell 2012 find this
+    growth for depth cameras). edge: share of pixels at depth steps that are lost or lie between both surfaces.
+    holes: share of all pixels without depth, in small blots.
+    """
+
+    sigma: float = 0.002
+    edge: float = 0.4
+    holes: float = 0.002
+
+    def apply(self, depth: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Depth (h, w) in m -> noisy depth (h, w) float32 in m, 0 where there is none."""
+        noisy = depth.astype(np.float32, copy=True)
+        if self.sigma > 0:
+            noisy += rng.standard_normal(depth.shape, dtype=np.float32) * np.float32(self.sigma) * depth**2
+        if self.edge > 0:
+            low, high = _neighbourhood(depth)
+            rows, columns = np.nonzero(high - low > 0.012)
+            hit = rng.random(len(rows)) < self.edge
+            rows, columns = rows[hit], columns[hit]
+            between = rng.random(len(rows))
+            flying = low[rows, columns] + (high - low)[rows, columns] * between
+            noisy[rows, columns] = np.where(rng.random(len(rows)) < 0.5, flying, 0.0)
+        if self.holes > 0:
+            height, width = depth.shape
+            for _ in range(rng.poisson(self.holes * depth.size / 9)):
+                row, column = rng.integers(height), rng.integers(width)
+                noisy[max(row - 1, 0):row + 2, max(column - 1, 0):column + 2] = 0.0
+        return noisy
+
+
+def _neighbourhood(depth: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Smallest and largest depth among each pixel and its four neighbours."""
+    low, high = depth.copy(), depth.copy()
+    for shifted, here in ((depth[1:], np.s_[:-1]), (depth[:-1], np.s_[1:]), (depth[:, 1:], np.s_[:, :-1]), (depth[:, :-1], np.s_[:, 1:])):
+        np.minimum(low[here], shifted, out=low[here])
+        np.maximum(high[here], shifted, out=high[here])
+    return low, high
+
+
+@dataclass(frozen=True)
+class RgbdFrame:
+    """One image pair. rgb: (h, w, 3) uint8; depth: (h, w) float32, m along the optical axis, 0 = none; time: simulated, s."""
+
+    time: float
+    rgb: np.ndarray
+    depth: np.ndarray
+
+
+def choose_gl() -> None:
+    """Choose software GL before MuJoCo's renderer is imported, unless MUJOCO_GL is set; raises ConfigError where there is none."""
+    if os.environ.get("MUJOCO_GL"):
+        return
+    if ctypes.util.find_library("EGL"):
+        os.environ["MUJOCO_GL"] = "egl"
+    elif ctypes.util.find_library("OSMesa"):
+        os.environ["MUJOCO_GL"] = "osmesa"
+    else:
+        raise ConfigError(f"no OpenGL for rendering without a display: run  sudo apt install {GL_PACKAGES}  (or libosmesa6)")
+
+
+def make_renderer(model: mujoco.MjModel, width: int, height: int) -> Any:
+    """A MuJoCo renderer with a GL context of the calling thread; raises ConfigError that names what to install."""
+    choose_gl()
+    try:
+        import mujoco
+
+        return mujoco.Renderer(model, height, width)
+    except Exception as error:
+        raise ConfigError(
+            f"cannot render without a display (MUJOCO_GL={os.environ.get('MUJOCO_GL')}): {error}; "
+            f"run  sudo apt install {GL_PACKAGES}  (or libosmesa6 with MUJOCO_GL=osmesa)"
+        ) from error
+
+
+class OverheadCamera:
+    """Renders what the overhead camera sees."""
+
+    def __init__(self, model: mujoco.MjModel, config: CameraConfig, noise: DepthNoise | None = None, *, seed: int = 0,
+                 shadows: bool = False, name: str = "overhead"):
+        """noise None: exact depth. shadows cost about four times the rest. Raises ConfigError where GL is missing."""
+        import mujoco
+
+        self._model, self._config, self._noise, self._name = model, config, noise, name
+        self._rng = np.random.default_rng(seed)
+        self._data = mujoco.MjData(model)
+        self._renderer = make_renderer(model, config.width, config.height)
+        self._renderer.scene.flags[mujoco.mjtRndFlag.mjRND_SHADOW] = shadows
+        self._renderer.scene.flags[mujoco.mjtRndFlag.mjRND_REFLECTION] = False
+
+    def render(self, time: float, qpos: np.ndarray) -> RgbdFrame:
+        """Image pair of the positions ``qpos`` (as in MjData)."""
+        import mujoco
+
+        self._data.qpos[:] = qpos
+        mujoco.mj_kinematics(self._model, self._data)
+        mujoco.mj_comPos(self._model, self._data)
+        mujoco.mj_camlight(self._model, self._data)
+        self._renderer.update_scene(self._data, self._name)
+        rgb = self._renderer.render().copy()
+        self._renderer.enable_depth_rendering()
+        try:
+            depth = self._renderer.render().astype(np.float32)
+        finally:
+            self._renderer.disable_depth_rendering()
+        if self._noise is not None:
+            depth = self._noise.apply(depth, self._rng)
+        return RgbdFrame(time, rgb, depth)
+
+    def close(self) -> None:
+        """Free the GL context; in the thread that made it."""
+        self._renderer.close()
