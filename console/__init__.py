@@ -1,0 +1,1 @@
+"""People's way in: the command `planweave`."""

@@ -1,0 +1,103 @@
+"""The description of systems in config/systems.yaml: one source for `planweave up` and for the launch files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from planweave.errors import ConfigError, UnknownNameError
+from planweave.paths import config_dir
+
+
+@dataclass(frozen=True)
+class NodeSpec:
+    """One node of a system: its room, its parameter file, and the names that are there once it is ready."""
+
+    name: str
+    parameter_file: Path
+    services: tuple[str, ...] = ()
+    actions: tuple[str, ...] = ()
+    topics: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Option:
+    """What a person may set for a system; default is the value in the node's parameter file."""
+
+    name: str
+    node: str
+    parameter: str
+    default: Any
+    description: str = ""
+
+
+@dataclass(frozen=True)
+class System:
+    """Nodes that run together, in the order in which they are started."""
+
+    name: str
+    description: str
+    nodes: tuple[NodeSpec, ...]
+    options: tuple[Option, ...] = ()
+
+    def overrides(self, values: dict[str, str]) -> dict[str, dict[str, str]]:
+        """Parameters by node for option values; raises UnknownNameError."""
+        known = {option.name: option for option in self.options}
+        result: dict[str, dict[str, str]] = {}
+        for name, value in values.items():
+            if name not in known:
+                raise UnknownNameError(f"option of the system {self.name}", name, known)
+            result.setdefault(known[name].node, {})[known[name].parameter] = value
+        return result
+
+
+def load_system(name: str, config: Path | None = None) -> System:
+    """The system called ``name``; raises UnknownNameError, or ConfigError that says where the file is wrong."""
+    config = config or config_dir()
+    path = config / "systems.yaml"
+    table = _read(path)
+    if name not in table:
+        raise UnknownNameError("system", name, table)
+    try:
+        entry = table[name]
+        nodes = tuple(
+            NodeSpec(
+                node["name"], config / node["parameters"],
+                **{kind: tuple(node.get("ready", {}).get(kind, ())) for kind in ("services", "actions", "topics")},
+            )
+            for node in entry["nodes"]
+        )
+        files = {node.name: node.parameter_file for node in nodes}
+        options = tuple(
+            Option(key, row["node"], row["parameter"], _value(files[row["node"]], row["node"], row["parameter"]),
+                   row.get("description", ""))
+            for key, row in entry.get("options", {}).items()
+        )
+        return System(name, entry["description"], nodes, options)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ConfigError(f"{path}: the entry {name!r} lacks or misspells {error}") from None
+
+
+def _value(path: Path, node: str, parameter: str) -> Any:
+    """The value of a node's parameter in its parameter file."""
+    try:
+        return _read(path)[node]["ros__parameters"][parameter]
+    except (KeyError, TypeError):
+        raise ConfigError(f"{path}: {node}: ros__parameters: has no {parameter!r}, which systems.yaml names") from None
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        table = yaml.safe_load(path.read_text())
+    except OSError as error:
+        raise ConfigError(f"{path}: {error.strerror}") from None
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        line = f" line {mark.line + 1}:" if mark else ""
+        raise ConfigError(f"{path}:{line} {getattr(error, 'problem', None) or error}") from None
+    if not isinstance(table, dict):
+        raise ConfigError(f"{path}: expected a table of names at the top")
+    return table

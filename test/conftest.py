@@ -1,0 +1,56 @@
+"""For all tests: the environment that ROS needs, and no network beyond this machine."""
+
+import ipaddress
+import os
+import socket
+import sys
+from pathlib import Path
+
+import pytest
+
+from console.environment import ros_environment
+
+
+def pytest_configure(config):
+    """Start pytest anew, once, where ROS could not find its libraries (the loader reads its path at start)."""
+    environment = ros_environment(os.environ, Path(sys.prefix))
+    if environment.get("LD_LIBRARY_PATH") != os.environ.get("LD_LIBRARY_PATH"):
+        capture = config.pluginmanager.getplugin("capturemanager")
+        if capture is not None:
+            capture.stop_global_capturing()
+        os.execve(sys.executable, sys.orig_argv, environment)
+    os.environ.update(environment)
+
+
+def _check_local(host):
+    if host in ("", "localhost", None):
+        return
+    try:
+        local = ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        local = False
+    if not local:
+        raise OSError(f"tests may not reach the network, but something asked for {host!r}")
+
+
+@pytest.fixture(autouse=True)
+def _no_network(monkeypatch):
+    """Python code reaches this machine only; what it tries beyond fails at once and says so."""
+    connect, connect_ex, look_up = socket.socket.connect, socket.socket.connect_ex, socket.getaddrinfo
+
+    def guarded(call):
+        def connect_locally(self, address):
+            if self.family in (socket.AF_INET, socket.AF_INET6):
+                _check_local(address[0])
+            return call(self, address)
+        return connect_locally
+
+    def look_up_locally(host, *args, **kwargs):
+        _check_local(host.decode() if isinstance(host, bytes) else host)
+        return look_up(host, *args, **kwargs)
+
+    monkeypatch.setattr(socket.socket, "connect", guarded(connect))
+    monkeypatch.setattr(socket.socket, "connect_ex", guarded(connect_ex))
+    monkeypatch.setattr(socket, "getaddrinfo", look_up_locally)
+    for name in [n for n in os.environ if n.lower().endswith("_proxy")]:
+        monkeypatch.delenv(name)

@@ -1,0 +1,104 @@
+"""The rules of the house about who may import whom, held by walking the imports of every file."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+NODES = sorted(path.name for path in ROOT.glob("*_node") if (path / "__init__.py").is_file())
+ROOMS = ["planweave", "planweave_ros", "console", "evaluation", *NODES]
+ROS = {
+    "rclpy", "launch", "launch_ros", "ament_index_python", "builtin_interfaces", "planweave_interfaces", "tf2_ros",
+    "action_msgs", "geometry_msgs", "rcl_interfaces", "rosgraph_msgs", "sensor_msgs", "std_msgs", "std_srvs",
+    "trajectory_msgs", "control_msgs", "moveit", "rosidl_runtime_py", "unique_identifier_msgs",
+}
+CONSOLE_ROS = {"client.py"}
+# Where the installed share folder is found on a ROS machine; imported only when it is asked for.
+EXCEPTIONS = {("planweave/paths.py", "ament_index_python")}
+
+
+def python_files():
+    """Every Python file of the rooms and of launch/, as a path relative to the root."""
+    for room in [*ROOMS, "launch"]:
+        yield from sorted(path.relative_to(ROOT) for path in (ROOT / room).rglob("*.py"))
+
+
+def imported(source):
+    """Top-level packages that a source text imports anywhere, also inside functions."""
+    names = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            names.update(alias.name.split(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            names.add(node.module.split(".")[0])
+        elif (isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant)
+              and ast.unparse(node.func) in ("importlib.import_module", "import_module", "__import__")):
+            names.add(str(node.args[0].value).split(".")[0])
+    return names
+
+
+def violations(path, names):
+    """What of these imports breaks a rule, as sentences."""
+    room, others = path.parts[0], names & set(ROOMS)
+    if room == "planweave":
+        yield from (f"planweave/ imports the room {name}" for name in others - {"planweave"})
+    elif room == "planweave_ros":
+        yield from (f"planweave_ros/ imports the room {name}" for name in others - {"planweave", "planweave_ros"})
+    elif room in NODES:
+        allowed = {"planweave", "planweave_ros", room} if path.name == "node.py" else {"planweave", room}
+        yield from (f"{room} imports {name}" for name in others - allowed)
+    elif room == "console":
+        yield from (f"console imports {name}" for name in others & {*NODES, "evaluation"})
+    ros_allowed = (
+        room in ("planweave_ros", "launch", "evaluation")
+        or (room in NODES and len(path.parts) == 2 and path.name == "node.py")
+        or (room == "console" and path.name in CONSOLE_ROS)
+    )
+    if not ros_allowed:
+        for name in names & ROS:
+            if (path.as_posix(), name) not in EXCEPTIONS:
+                yield f"{name} belongs in node.py"
+
+
+@pytest.mark.parametrize("path", list(python_files()), ids=str)
+def test_imports_keep_the_rules(path):
+    names = imported((ROOT / path).read_text())
+    assert not list(violations(path, names))
+
+
+@pytest.mark.parametrize(("path", "source", "broken"), [
+    ("executor_node/skills.py", "import rclpy", "rclpy belongs in node.py"),
+    ("executor_node/node.py", "import rclpy", None),
+    ("executor_node/arms/node.py", "def f():\n    from rclpy.node import Node", "rclpy belongs in node.py"),
+    ("executor_node/node.py", "from perception_node.tracking import Tracker", "executor_node imports perception_node"),
+    ("executor_node/skills.py", "from planweave_ros import spin", "executor_node imports planweave_ros"),
+    ("planweave/plan.py", "import console.cli", "planweave/ imports the room console"),
+    ("planweave/plan.py", "from importlib import import_module\nimport_module('rclpy.node')", "rclpy belongs in node.py"),
+    ("planweave/plan.py", "from planweave.world import World", None),
+    ("console/cli.py", "import simulation_node.scene", "console imports simulation_node"),
+    ("console/client.py", "import rclpy", None),
+    ("console/run.py", "import rclpy", "rclpy belongs in node.py"),
+])
+def test_the_rules_find_what_breaks_them(path, source, broken):
+    assert list(violations(Path(path), imported(source))) == ([broken] if broken else [])
+
+
+def test_launch_is_no_package():
+    """A launch/__init__.py would hide ROS's own package `launch`."""
+    assert not (ROOT / "launch" / "__init__.py").exists()
+
+
+def test_every_node_room_is_installed_and_run_by_name():
+    source = (ROOT / "setup.py").read_text()
+    for node in NODES:
+        assert f'"{node}"' in source
+        if (ROOT / node / "node.py").is_file():
+            tree = ast.parse((ROOT / node / "node.py").read_text())
+            assert any(isinstance(part, ast.FunctionDef) and part.name == "main" for part in tree.body), node
+
+
+def test_no_file_is_longer_than_500_lines():
+    long = {str(path): lines for path in python_files()
+            if (lines := len((ROOT / path).read_text().splitlines())) > 500}
+    assert not long
