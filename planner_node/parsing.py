@@ -19,7 +19,7 @@ MAX_LINE = 1000  # characters; a longer line is prose
 MAX_NAME = 100
 _END = {"end", "done", "stop", "finish", "finished"}
 _BULLET = re.compile(r"(?:(?:step|action)\s{0,3})?\(?\d{1,4}\s{0,3}[.):\]-]\s*|[-*+•>]\s+", re.IGNORECASE)
-_CALL = re.compile(r"([A-Za-z_][\w-]{0,99})\s{0,3}\(([^()]{0,600})\)")
+_CALL = re.compile(r"(?<![\w-])([A-Za-z_][\w-]{0,99})\(([^()]{0,600})\)|\A([A-Za-z_][\w-]{0,99})\s{1,3}\(([^()]{0,600})\)")
 _BRACKETS = re.compile(r"\[\s{0,3}([A-Za-z_][\w -]{0,99})\]((?:\s{0,3}<[^<>]{0,100}>\s{0,3}(?:\(\s{0,3}\d{1,6}\s{0,3}\))?){0,10})")
 _ANGLE = re.compile(r"<\s*([^<>]{0,100}?)\s*>")
 _THINKING = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
@@ -124,7 +124,7 @@ def _find_json(text: str, keys: tuple[str, ...]) -> Any:
     A reply that was cut short still gives the strings it has of the list.
     """
     decoder = json.JSONDecoder()
-    starts = [m.start() for m, _ in zip(re.finditer(r"[{\[]", text), range(50))]
+    starts = [m.start() for m, _ in zip(re.finditer(r"[{\[]", text), range(20))]
     for start in starts:
         try:
             data, _ = decoder.raw_decode(text, start)
@@ -207,10 +207,10 @@ def _calls(line: str) -> list[tuple[str, tuple[str, ...]]]:
         return brackets
     calls = []
     for match in _CALL.finditer(line):
-        args = tuple(a.split("=", 1)[-1].strip().strip("\"'<>`?") for a in match.group(2).split(","))
-        if match.group(2).strip() and not all(args) or any(len(a) > MAX_NAME for a in args):
-            continue
-        calls.append((match.group(1), args if match.group(2).strip() else ()))
+        name, inside = match.group(1) or match.group(3), (match.group(2) or match.group(4) or "").strip()
+        args = tuple(a.split("=", 1)[-1].strip().strip("\"'<>`?") for a in inside.split(",")) if inside else ()
+        if all(args) and all(len(a) <= MAX_NAME for a in args):
+            calls.append((name, args))
     if not calls and re.fullmatch(r"[A-Za-z]\w*_\w+|END|DONE", line[:MAX_NAME]):
         return [(line, ())]  # a bare name such as return_to_base
     return calls
