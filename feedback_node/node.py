@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +18,7 @@ from rclpy.task import Future
 from std_msgs.msg import String
 
 from feedback_node.methods import METHODS
-from feedback_node.methods.classical import Classical
-from feedback_node.methods.tree_planner import GUIDES, TreePlanner
+from feedback_node.methods.tree_planner import GUIDES
 from feedback_node.task_manager import Method, Task, TaskManager
 from planweave.cancellation import Cancellation
 from planweave.errors import ConfigError, PlanweaveError
@@ -49,7 +47,6 @@ PARAMETERS = [
     Parameter("classical.plan_timeout", 5.0, "seconds for one search", 0.1, 600.0),
     Parameter("classical.retries", 3, "repetitions of one action that fails", 0, 100),
 ]
-_CLASSES: dict[str, Callable[..., Method]] = {"tree_planner": TreePlanner, "classical": Classical}
 
 
 class FeedbackNode(Node):
@@ -62,10 +59,9 @@ class FeedbackNode(Node):
         if folder and not folder.is_dir():
             raise ConfigError(f"feedback_node: journal_folder {folder} is not a folder; create it or leave it empty")
         self._settings = values
-        self._current: Task | None = None
         self._idle = Cancellation()
-        self._waiting: dict[str, list[Future]] = {}
-        self._watchers: dict[str, list[Any]] = {}
+        self._runs: dict[str, tuple[Any, Future]] = {}  # task id -> RunTask goal that waits for its end
+        self._goals: dict[bytes, str] = {}  # goal id -> task id
         self._lock = threading.Lock()
         group = ReentrantCallbackGroup()
         self._status = self.create_publisher(
@@ -86,7 +82,7 @@ class FeedbackNode(Node):
         self.create_service(ListTasks, "/list_tasks", self._list, callback_group=group)
         ActionServer(
             self, RunTask, "/run_task", self._run, goal_callback=lambda _: GoalResponse.ACCEPT,
-            cancel_callback=lambda _: CancelResponse.ACCEPT, callback_group=group,
+            cancel_callback=self._cancel_run, callback_group=group,
         )
         self.get_logger().info(f"ready for tasks; default method {values['method']}, fallback {values['fallback']}")
 
@@ -98,17 +94,15 @@ class FeedbackNode(Node):
     def _method(self, name: str) -> Method:
         prefix = name + "."
         options = {k[len(prefix):]: v for k, v in self._settings.items() if k.startswith(prefix)}
-        return _CLASSES[name](**options)
+        return METHODS[name](**options)
 
     def _cancellation(self) -> Cancellation:
         """The flag of the running task, for the waits of the ports."""
-        task = self._current
+        task = self.manager.running
         return task.canceled if task is not None else self._idle
 
     def _changed(self, task: Task) -> None:
         status = task.snapshot()
-        if status.state is TaskState.RUNNING:
-            self._current = task
         msg = convert.status_to_msg(status)
         msg.stamp = self.get_clock().now().to_msg()
         self._status.publish(msg)
@@ -117,13 +111,11 @@ class FeedbackNode(Node):
             tree.header.stamp = msg.stamp
             self._tree.publish(tree)
         with self._lock:
-            goals = list(self._watchers.get(status.task_id, ()))
-            futures = self._waiting.pop(status.task_id, []) if status.state.ended else []
-        for goal in goals:
-            if goal.is_active:
-                goal.publish_feedback(RunTask.Feedback(status=msg))
-        for future in futures:
-            future.set_result(True)
+            goal, done = self._runs.get(status.task_id, (None, None))
+        if goal is not None and goal.is_active:
+            goal.publish_feedback(RunTask.Feedback(status=msg))
+        if done is not None and status.state.ended and not done.done():
+            done.set_result(True)
 
     def _exchange(self, msg: String) -> None:
         """Keep an exchange with the model in the record of its task."""
@@ -179,18 +171,18 @@ class FeedbackNode(Node):
             goal.abort()
             return result
         task_id, done = task.status.task_id, Future(executor=self.executor)
+        key = bytes(goal.goal_id.uuid)
         with self._lock:
-            self._watchers.setdefault(task_id, []).append(goal)
-            self._waiting.setdefault(task_id, []).append(done)
+            self._runs[task_id], self._goals[key] = (goal, done), task_id
+        if goal.is_cancel_requested:
+            self._cancel_run(goal)
         if task.ended.is_set() and not done.done():
             done.set_result(True)
-        watch = self.create_timer(0.05, lambda: self._watch(goal, task), callback_group=ReentrantCallbackGroup())
         try:
             await done
         finally:
-            self.destroy_timer(watch)
             with self._lock:
-                self._watchers.pop(task_id, None)
+                del self._runs[task_id], self._goals[key]
         status = task.snapshot()
         result.success, result.message = status.state is TaskState.SUCCEEDED, status.message
         result.status, result.record = convert.status_to_msg(status), task.journal.to_json()
@@ -202,12 +194,15 @@ class FeedbackNode(Node):
             goal.abort()
         return result
 
-    def _watch(self, goal: Any, task: Task) -> None:
-        if goal.is_cancel_requested and not task.canceled.is_set:
+    def _cancel_run(self, goal: Any) -> CancelResponse:
+        with self._lock:
+            task_id = self._goals.get(bytes(goal.goal_id.uuid))
+        if task_id:
             try:
-                self.manager.cancel(task.status.task_id)
+                self.manager.cancel(task_id)
             except PlanweaveError:
                 pass  # it ended in this moment
+        return CancelResponse.ACCEPT
 
 
 def main() -> int:

@@ -126,6 +126,11 @@ class TaskManager:
             self._end(task, TaskState.CANCELED, "cancelled before it began")
         return task
 
+    @property
+    def running(self) -> Task | None:
+        """The task that runs now."""
+        return self._running
+
     def get(self, task_id: str = "") -> Task | None:
         """A task by its id; the newest where none is given."""
         with self._changed:

@@ -1,0 +1,114 @@
+"""A scripted language model (as a planner port) and a symbolic body: the domain itself plays the world."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+
+from planweave.budget import Usage
+from planweave.domain import Domain
+from planweave.errors import CanceledError, PlanweaveError
+from planweave.failure import Code
+from planweave.plan import Plan, PlanStep
+from planweave.ports import Choice, Interpretation, Outcome, SampledPlans
+from planweave.transition import Transition
+from planweave.world import Action, Literal, World, WorldObject
+
+
+def plan(text: str, samples: int = 1, logprob: float | None = None) -> Plan:
+    """A plan from ``a(b); c(d)``."""
+    steps = tuple(PlanStep(Action.parse(part)) for part in text.split(";") if part.strip())
+    return Plan(steps, samples, logprob)
+
+
+def literals(text: str) -> tuple[Literal, ...]:
+    """Literals from ``p(a); not q(b)``."""
+    return tuple(Literal.parse(part) for part in text.split(";") if part.strip())
+
+
+def tabletop(objects: str, facts: str = "", unreachable: Iterable[str] = ()) -> World:
+    """A tabletop world from ``a b: item; tray: container``; sensible facts are added."""
+    things = []
+    for group in objects.split(";"):
+        names, _, kind = group.partition(":")
+        things += [WorldObject(name, kind.strip()) for name in names.split()]
+    given = set(literals(facts))
+    under = {f.args[1] for f in given if f.predicate == "on"}
+    held = {f.args[0] for f in given if f.predicate == "holding"}
+    base = set()
+    for thing in things:
+        if thing.type == "item":
+            base.add(Literal("narrow", (thing.name,)))
+        if thing.name not in under or thing.type != "item":
+            base.add(Literal("clear", (thing.name,)))
+        if thing.name not in unreachable:
+            base.add(Literal("reachable", (thing.name,)))
+    if not held:
+        base.add(Literal("hand_empty"))
+    return World("tabletop", tuple(things), frozenset(given | base | {Literal("at_base")}))
+
+
+class ScriptedPlanner:
+    """A planner port that answers from a script and remembers what it was asked."""
+
+    def __init__(self, plans: Sequence[Plan] = (), choices: Iterable[int] = (), goal: str = "",
+                 error: PlanweaveError | None = None):
+        self.plans, self.choices, self.goal, self.error = tuple(plans), deque(choices), literals(goal), error
+        self.asked: list[tuple] = []
+
+    def generate_plans(self, sentence, world, **options) -> SampledPlans:
+        self.asked.append(("generate", sentence, options))
+        if self.error:
+            raise self.error
+        count = sum(p.samples for p in self.plans)
+        return SampledPlans(self.plans, count, usage=Usage(1, 1000, 0, 10 * count))
+
+    def choose_action(self, sentence, world, history, options, **more) -> Choice:
+        self.asked.append(("choose", tuple(history), tuple(options), tuple(more.get("errors", ()))))
+        index = self.choices.popleft()
+        return Choice(index, tuple(int(i == index) for i in range(len(options))), usage=Usage(1, 100, 0, 1))
+
+    def interpret_goal(self, sentence, world) -> Interpretation:
+        self.asked.append(("interpret", sentence))
+        return Interpretation(self.goal, "grammar")
+
+
+class SymbolicBody:
+    """A body port driven by the domain. `faults` maps an action to what happens instead, each used once.
+
+    A fault is (code, message) or (code, message, change) where change(world) gives the world after it.
+    """
+
+    def __init__(self, world: World, faults: dict[str, list[tuple]] | None = None):
+        self.world, self.faults = world, faults or {}
+        self.done: list[str] = []
+        self.hold = threading.Event()
+        self.hold.set()
+        self.began = threading.Event()
+
+    def observe(self) -> World:
+        return self.world
+
+    def execute(self, action, *, task_id="", timeout=0.0, on_phase: Callable | None = None) -> Outcome:
+        self.began.set()
+        if not self.hold.wait(10):
+            raise CanceledError("held too long")
+        domain = Domain.load(self.world.domain)
+        transition = Transition(domain, self.world)
+        try:
+            missing = transition.unmet(transition.state(), action)
+        except PlanweaveError as error:
+            return Outcome(Code.INVALID_ACTION, str(error), self.world)
+        if missing:
+            return Outcome(Code.PRECONDITION_UNMET, f"{missing[0]} does not hold", self.world, missing)
+        queue = self.faults.get(str(action))
+        if queue:
+            code, message, *change = queue.pop(0)
+            if change:
+                self.world = replace(change[0](self.world), revision=self.world.revision + 1)
+            return Outcome(code, message, self.world)
+        self.done.append(str(action))
+        self.world = replace(transition.result(self.world, action), revision=self.world.revision + 1)
+        return Outcome(Code.SUCCESS, "done", self.world)

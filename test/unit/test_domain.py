@@ -1,0 +1,175 @@
+"""The domain loader, the transition function, validation and classical planning, on the tabletop domain."""
+
+import re
+
+import pytest
+from doubles.scripted import literals, tabletop
+
+from planweave.classical import NoPlanError, determinised_pddl, problem_pddl, solve
+from planweave.domain import Domain
+from planweave.errors import DomainError, InvalidActionError, ParseError, UnknownNameError
+from planweave.transition import Transition, facts_of, inverse_actions
+from planweave.validation import achievers, validate
+from planweave.world import Action, Literal
+
+OBJECTS = "a b: item; tray: container; plate: surface; table left: location"
+FACTS = "on(a, b); at(b, left); at(b, table); within(left, table)"
+
+
+@pytest.fixture
+def domain():
+    return Domain.load("tabletop")
+
+
+@pytest.fixture
+def world():
+    return tabletop(OBJECTS, FACTS)
+
+
+def unmet(domain, world, text):
+    transition = Transition(domain, world)
+    return {str(x) for x in transition.unmet(transition.state(), Action.parse(text))}
+
+
+@pytest.mark.parametrize("action, missing", [
+    ("grasp(a)", set()),
+    ("grasp(b)", {"clear(b)"}),
+    ("place_in(a, tray)", {"holding(a)"}),
+    ("place_on(a, a)", {"holding(a)", "not =(a, a)"}),
+    ("return_to_base()", set()),
+    ("grab_and_putin(a, plate)", set()),
+])
+def test_unmet(domain, world, action, missing):
+    assert unmet(domain, world, action) == missing
+
+
+@pytest.mark.parametrize("action, error, words", [
+    ("graps(a)", UnknownNameError, "did you mean 'grasp'"),
+    ("grasp(c)", UnknownNameError, "unknown object 'c'"),
+    ("grasp(tray)", InvalidActionError, "must be: item"),
+    ("grasp(a, b)", InvalidActionError, "takes 1 argument"),
+    ("place_on(a, tray)", InvalidActionError, "must be: item or surface"),
+])
+def test_not_an_action(domain, world, action, error, words):
+    with pytest.raises(error, match=words):
+        unmet(domain, world, action)
+
+
+@pytest.mark.parametrize("action, added, deleted", [
+    ("grasp(a)", "holding(a); clear(b)", "on(a, b); hand_empty; at_base"),
+    ("grab_and_putin(a, tray)", "in(a, tray); clear(b)", "on(a, b); at_base"),
+    ("grab_and_putin(a, plate)", "on(a, plate); clear(b)", "on(a, b); at_base"),
+])
+def test_effects(domain, world, action, added, deleted):
+    transition = Transition(domain, world)
+    state = transition.state()
+    change = transition.apply(state, Action.parse(action))
+    assert {Literal(f[0], f[1:]) for f in change.added} == set(literals(added))
+    assert {Literal(f[0], f[1:]) for f in change.deleted} == set(literals(deleted))
+    transition.undo(state, change)
+    assert facts_of(state) == world.facts
+
+
+def test_place_at_a_part_of_a_place(domain):
+    world = tabletop(OBJECTS, "holding(a); at(b, table); within(left, table); narrow(left)")
+    after = Transition(domain, world).result(world, Action.parse("place_at(a, left)"))
+    assert after.holds(Literal.parse("at(a, table)"))
+    assert not after.holds(Literal.parse("clear(left)"))
+    assert after.holds(Literal.parse("clear(table)"))
+
+
+@pytest.mark.parametrize("action, inverse", [
+    ("grasp(a)", ["place_on(a, b)"]),
+    ("grab_and_putin(b, tray)", ["grasp(b)", "place_at(b, left)"]),  # the smaller of the two places
+    ("place_in(a, tray)", ["grasp(a)"]),
+    ("return_to_base()", []),
+])
+def test_inverse(domain, world, action, inverse):
+    found = inverse_actions(domain, world, Action.parse(action))
+    assert [str(x) for x in found] == inverse
+
+
+def test_no_inverse_where_it_was_nowhere(domain):
+    assert inverse_actions(domain, tabletop("a: item"), Action.parse("grasp(a)")) is None
+
+
+@pytest.mark.parametrize("steps, goal, ok, words", [
+    ("grasp(a); place_in(a, tray); grasp(b); place_on(b, plate)", "in(a, tray); on(b, plate)", True, "goal holds"),
+    ("grasp(b)", "", False, r"step 1, grasp\(b\): clear\(b\) does not hold \(made so by grasp"),
+    ("grasp(a); grasp(b)", "", False, r"step 2, .* hand_empty\(\) does not hold since step 1, grasp\(a\)"),
+    ("grasp(a)", "in(a, tray)", False, r"the goal is not reached: in\(a, tray\)"),
+    ("fly(a)", "", False, "unknown action 'fly'"),
+    ("", "holding(a)", False, "not reached"),
+])
+def test_validate(domain, world, steps, goal, ok, words):
+    actions = [Action.parse(s) for s in steps.split(";") if s.strip()]
+    result = validate(domain, world, actions, literals(goal))
+    assert result.ok is ok
+    assert re.search(words, result.message), result.message
+
+
+def test_achievers(domain):
+    assert achievers(domain, Literal.parse("in(a, tray)")) == ("place_in", "grab_and_putin")
+    assert "grasp" in achievers(domain, Literal.parse("not hand_empty"))
+
+
+def test_observation_says_what_is_news(domain):
+    lines = domain.observation(tabletop(OBJECTS, FACTS, unreachable=["plate"]))
+    assert "the a is on the b" in lines
+    assert "the plate is out of reach" in lines
+    assert not any("room for one item" in line for line in lines)
+
+
+def test_solve(domain, world):
+    goal = literals("in(b, tray); on(a, plate)")
+    for all_outcomes in (False, True):
+        actions = solve(domain, world, goal, all_outcomes=all_outcomes)
+        assert validate(domain, world, actions, goal).ok
+    assert solve(domain, world, literals("on(a, b)")) == ()
+
+
+def test_determinised_domain_has_the_outcomes(domain):
+    assert "(:action grasp-outcome-0" in determinised_pddl(domain)
+
+
+@pytest.mark.parametrize("goal, unreachable, words", [
+    ("in(b, tray)", ["tray"], "the tray is out of reach"),
+    ("on(a, a)", [], "no action can reach"),
+    ("in(b, plate)", [], "must be container"),
+])
+def test_solve_says_why_not(domain, goal, unreachable, words):
+    with pytest.raises(NoPlanError, match=words):
+        solve(domain, tabletop(OBJECTS, FACTS, unreachable), literals(goal))
+
+
+def test_problem_names_objects_and_goal(domain, world):
+    text = problem_pddl(domain, world, literals("in(a, tray); not on(a, b)"))
+    assert "tray - container" in text and "(in a tray)" in text and "(not (on a b))" in text
+
+
+@pytest.mark.parametrize("text", ["", "p(a,", "p(a,,b)", "p(a))", "p q", "(a)"])
+def test_literal_that_cannot_be_read(text):
+    with pytest.raises(ParseError):
+        Literal.parse(text)
+
+
+@pytest.mark.parametrize("pddl, notes, words", [
+    ("(define (domain x)", "", r"x.pddl:1:19: error"),
+    ("(define (domain x) (:predicates (p)) (:action a :parameters () :precondition (q) :effect (p)))", "", "'q'"),
+    ("(define (domain x) (:predicates (p)) (:action a :parameters () :precondition (p) :effect (p)))",
+     "actions:\n  b: {phrase: do it}\n", r"x.yaml:2: unknown action 'b'"),
+    ("(define (domain x) (:predicates (p)) (:action a :parameters () :precondition (p) :effect (p)))",
+     "actions: [", r"x.yaml: "),
+    ("(define (domain x) (:predicates (p)) (:action a :parameters () :precondition (p) :effect (p)))",
+     "actions:\n  a: {phrase: 'do {z}'}\n", "unknown parameter of a 'z'"),
+])
+def test_domain_file_with_an_error(tmp_path, pddl, notes, words):
+    (tmp_path / "x.pddl").write_text(pddl)
+    (tmp_path / "x.yaml").write_text(notes)
+    with pytest.raises(DomainError, match=words):
+        Domain.load(tmp_path / "x.pddl")
+
+
+def test_unknown_domain_lists_those_there_are():
+    with pytest.raises(UnknownNameError, match="known: .*tabletop"):
+        Domain.load("kitchen_sink")

@@ -1,0 +1,173 @@
+"""The loops of the methods against a scripted model and a symbolic body: good path, each recovery path."""
+
+from dataclasses import replace
+
+import pytest
+from doubles.scripted import ScriptedPlanner, SymbolicBody, literals, plan, tabletop
+
+from feedback_node.episode import Episode
+from feedback_node.journal import Journal
+from feedback_node.methods.classical import Classical
+from feedback_node.methods.tree_planner import TreePlanner
+from planweave.action_tree import Status
+from planweave.classical import NoPlanError
+from planweave.domain import Domain
+from planweave.errors import CanceledError
+from planweave.failure import Code
+from planweave.world import Literal
+
+OBJECTS = "a b: item; left_tray right_tray: container; plate: surface; table middle: location"
+FACTS = "at(a, table); at(b, table); within(middle, table)"
+
+
+def episode(planner, body, goal):
+    return Episode("t", "do it", literals(goal), Domain.load("tabletop"), planner, body, Journal())
+
+
+def run(method, plans=(), choices=(), goal="in(a, left_tray)", faults=None, world=None, **options):
+    planner = ScriptedPlanner(plans, choices)
+    body = SymbolicBody(world or tabletop(OBJECTS, FACTS), faults)
+    e = episode(planner, body, goal)
+    method(**options).run(e)
+    return e, planner, body
+
+
+def test_one_plan_is_followed_without_asking():
+    e, planner, body = run(TreePlanner, [plan("grasp(a); place_in(a, left_tray)", 5)])
+    assert body.done == ["grasp(a)", "place_in(a, left_tray)"]
+    assert (e.questions, e.corrections, e.executed) == (0, 0, 2)
+    assert [row[0] for row in planner.asked] == ["generate"]
+    assert e.tree.children and all(n.status is Status.DONE for n in e.tree.subtree() if n.parent)
+
+
+def test_a_fork_is_asked_with_options_history_and_votes():
+    plans = [plan("grasp(a); place_in(a, left_tray)", 2),
+             plan("grasp(a); place_at(a, middle); grasp(a); place_in(a, left_tray)", 3)]
+    e, planner, body = run(TreePlanner, plans, choices=[1])
+    kind, history, options, errors = planner.asked[1]
+    assert kind == "choose" and [str(a) for a in history] == ["grasp(a)"] and errors == ()
+    assert [str(o) for o in options] == ["place_at(a, middle)", "place_in(a, left_tray)"]  # most sampled first
+    assert body.done == ["grasp(a)", "place_in(a, left_tray)"]
+    assert e.questions == 1 and e.usage.requests == 2
+
+
+def test_a_failure_backtracks_undoes_and_asks_again_with_the_error():
+    plans = [plan("grasp(a); place_in(a, left_tray)", 3), plan("grab_and_putin(a, left_tray)", 1),
+             plan("grasp(b); place_in(b, right_tray); grasp(a); place_in(a, left_tray)", 1)]
+    faults = {"place_in(a, left_tray)": [(Code.PLANNING_FAILED, "no path to left_tray")]}
+    e, planner, body = run(TreePlanner, plans, choices=[0, 0], faults=faults)
+    assert body.done == ["grasp(a)", "place_at(a, table)", "grab_and_putin(a, left_tray)"]
+    assert e.corrections == 1
+    _, history, options, errors = planner.asked[2]
+    assert history == () and errors == ("place_in(a, left_tray): no path to left_tray",)
+    assert [str(o) for o in options] == ["grab_and_putin(a, left_tray)", "grasp(b)"]
+    first = e.tree.children[next(iter(e.tree.children))]
+    assert first.status is Status.INVALID  # a fork whose children are all invalid
+    assert [x["done"] for x in e.journal.events("undo")] == [True]
+
+
+def test_undo_is_skipped_where_the_world_has_done_it_already():
+    plans = [plan("grasp(a); place_in(a, left_tray)", 2), plan("grab_and_putin(a, left_tray)", 1)]
+
+    def dropped(world):
+        facts = world.facts - {Literal("holding", ("a",))} | set(literals("hand_empty; at(a, middle); at(a, table)"))
+        return replace(world, facts=facts)
+
+    faults = {"place_in(a, left_tray)": [(Code.GRASP_LOST, "a slipped out of the gripper", dropped)]}
+    e, _, body = run(TreePlanner, plans, choices=[0], faults=faults)
+    assert body.done == ["grasp(a)", "grab_and_putin(a, left_tray)"]
+    assert e.journal.events("undo")[0]["done"] is False
+    assert body.world.holds(Literal.parse("in(a, left_tray)"))
+
+
+def test_the_loop_ends_where_no_branch_is_left():
+    faults = {"grasp(a)": [(Code.NO_GRASP, "closed on nothing")]}
+    e, _, body = run(TreePlanner, [plan("grasp(a); place_in(a, left_tray)")], faults=faults)
+    assert body.done == [] and e.corrections == 1
+    assert "no branch is left" in e.message and "closed on nothing" in e.message
+
+
+def test_corrections_are_limited():
+    plans = [plan("grasp(a); place_in(a, left_tray)", 3), plan("grab_and_putin(a, left_tray)", 1)]
+    faults = {"grasp(a)": [(Code.NO_GRASP, "closed on nothing")]}
+    e, _, body = run(TreePlanner, plans, choices=[0], faults=faults, max_corrections=0)
+    assert body.done == [] and e.corrections == 0 and "no correction left" in e.message
+
+
+def test_a_safety_stop_ends_everything():
+    plans = [plan("grasp(a); place_in(a, left_tray)", 3), plan("grab_and_putin(a, left_tray)", 1)]
+    e, _, body = run(TreePlanner, plans, choices=[0], faults={"grasp(a)": [(Code.SAFETY_STOP, "stopped by hand")]})
+    assert body.done == [] and e.corrections == 0
+
+
+def test_plans_that_do_not_reach_the_goal_are_dropped_and_recorded():
+    plans = [plan("grasp(a); place_in(a, right_tray)", 3), plan("place_in(a, left_tray)", 2)]
+    e, planner, body = run(TreePlanner, plans, goal="in(a, left_tray); at(b, table)")
+    assert body.done == [] and "none of 5 sampled plans" in e.message
+    assert [p["valid"] for p in e.journal.events("plan")] == [False, False]
+    assert e.journal.events("gcr")[0]["max"] == 0.5
+
+
+def test_the_paper_keeps_all_plans():
+    e, _, body = run(TreePlanner, [plan("grasp(a); place_in(a, right_tray)", 3)], check_plans=False)
+    assert body.done == ["grasp(a)", "place_in(a, right_tray)"]
+
+
+@pytest.mark.parametrize("guide, first", [("language", "grasp(a)"), ("environment", "grab_and_putin(a, left_tray)"),
+                                          ("hybrid", "grasp(a)")])
+def test_guided_variants_ask_nothing(guide, first):
+    plans = [plan("grasp(a); place_in(a, left_tray)", 9), plan("grab_and_putin(a, left_tray)", 1)]
+    world = tabletop(OBJECTS, FACTS)
+    e, planner, body = run(TreePlanner, plans, guide=guide, world=world)
+    assert [row[0] for row in planner.asked] == ["generate"]
+    expected = "grasp(a)" if guide == "environment" else first  # all objects are seen: a tie, most sampled first
+    assert body.done[0] == expected
+
+
+def test_environment_guide_prefers_what_can_be_seen():
+    plans = [plan("grasp(ghost); place_in(ghost, left_tray)", 9), plan("grasp(a); place_in(a, left_tray)", 1)]
+    e, _, body = run(TreePlanner, plans, guide="environment", check_plans=False)
+    assert body.done == ["grasp(a)", "place_in(a, left_tray)"]
+
+
+def test_classical_reaches_the_goal():
+    e, planner, body = run(Classical, goal="in(a, left_tray); on(b, plate)")
+    assert body.world.unmet(e.goal) == () and planner.asked == []
+
+
+def test_classical_plans_again_after_a_slip():
+    faults = {"grab_and_putin(a, left_tray)": [(Code.NO_GRASP, "closed on nothing")] * 2}
+    e, _, body = run(Classical, faults=faults)
+    assert body.done == ["grab_and_putin(a, left_tray)"] and e.corrections == 2
+
+
+def test_classical_plans_again_when_the_world_surprises():
+    def moved(world):
+        return replace(world, facts=world.facts | set(literals("on(b, a)")) - set(literals("clear(a); at(b, table)")))
+
+    faults = {"grab_and_putin(a, left_tray)": [(Code.COLLISION, "touched b", moved)]}
+    world = tabletop(OBJECTS, FACTS)
+    body = SymbolicBody(world, faults)
+    e = episode(ScriptedPlanner(), body, "in(a, left_tray)")
+    with pytest.raises(NoPlanError):  # a collision disproves that they can be reached
+        Classical().run(e)
+    body = SymbolicBody(world, {"grab_and_putin(a, left_tray)": [(Code.NO_GRASP, "slipped", moved)]})
+    e = episode(ScriptedPlanner(), body, "in(a, left_tray)")
+    Classical().run(e)
+    assert body.world.unmet(e.goal) == ()
+
+
+def test_classical_gives_up_on_what_always_fails():
+    faults = {"grab_and_putin(a, left_tray)": [(Code.NO_GRASP, "closed on nothing")] * 99,
+              "grasp(a)": [(Code.NO_GRASP, "closed on nothing")] * 99}
+    e, _, body = run(Classical, faults=faults, retries=2)
+    assert body.done == [] and "gave up" in e.message and e.steps == 3
+
+
+def test_cancellation_ends_a_loop():
+    body = SymbolicBody(tabletop(OBJECTS, FACTS))
+    e = episode(ScriptedPlanner([plan("grasp(a); place_in(a, left_tray)")]), body, "in(a, left_tray)")
+    e.changed = lambda: e.canceled.cancel("enough") if e.executed else None
+    with pytest.raises(CanceledError, match="enough"):
+        TreePlanner().run(e)
+    assert body.done == ["grasp(a)"]
