@@ -28,6 +28,7 @@ version = re.search(r'__version__ = "(.+?)"', (HERE / "planweave" / "__init__.py
 
 setup(
     name="planweave",
+    python_requires=">=3.10",
     version=version.group(1) if version else "0",
     packages=packages,
     package_dir={"": "."},

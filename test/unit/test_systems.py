@@ -1,0 +1,105 @@
+"""The one description of systems, and the two ways to start from it."""
+
+import runpy
+import shutil
+from pathlib import Path
+
+import pytest
+import yaml
+from doubles import launch_api
+
+from console.systems import load_system
+from planweave.errors import ConfigError, UnknownNameError
+from planweave.paths import config_dir
+
+ROOT = Path(__file__).resolve().parents[2]
+SYSTEMS = sorted(yaml.safe_load((config_dir() / "systems.yaml").read_text()))
+
+
+@pytest.fixture
+def config(tmp_path):
+    """A small config folder that a test can break."""
+    (tmp_path / "systems.yaml").write_text(
+        "small:\n  description: two nodes\n  nodes:\n"
+        "    - {name: a_node, parameters: a.yaml, ready: {services: [/a/go], topics: [/a/out]}}\n"
+        "    - {name: b_node, parameters: b.yaml}\n"
+        "  options:\n    speed: {node: a_node, parameter: pace, description: how fast}\n"
+    )
+    (tmp_path / "a.yaml").write_text("a_node:\n  ros__parameters:\n    pace: 1.5\n")
+    (tmp_path / "b.yaml").write_text("b_node:\n  ros__parameters: {}\n")
+    return tmp_path
+
+
+def test_a_system_is_read_with_defaults_from_the_parameter_files(config):
+    system = load_system("small", config)
+    assert [node.name for node in system.nodes] == ["a_node", "b_node"]
+    assert system.nodes[0].parameter_file == config / "a.yaml"
+    assert system.nodes[0].services == ("/a/go",)
+    assert system.nodes[0].actions == ()
+    assert system.options[0].default == 1.5
+    assert system.overrides({"speed": "2"}) == {"a_node": {"pace": "2"}}
+
+
+def test_unknown_system_and_option_name_the_known_ones(config):
+    with pytest.raises(UnknownNameError, match="smal'.*did you mean 'small'"):
+        load_system("smal", config)
+    with pytest.raises(UnknownNameError, match="sped.*speed"):
+        load_system("small", config).overrides({"sped": "2"})
+
+
+@pytest.mark.parametrize(("file", "text", "said"), [
+    ("systems.yaml", "small: [", r"systems.yaml: line \d"),
+    ("systems.yaml", "small: {nodes: []}", "lacks or misspells 'description'"),
+    ("systems.yaml", "- small", "expected a table"),
+    ("a.yaml", "a_node: {ros__parameters: {}}", "a.yaml: a_node.*has no 'pace'"),
+    ("a.yaml", None, "a.yaml: No such file"),
+])
+def test_errors_name_the_file(config, file, text, said):
+    (config / file).unlink() if text is None else (config / file).write_text(text)
+    with pytest.raises(ConfigError, match=said):
+        load_system("small", config)
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_every_shipped_system_is_complete(name):
+    """Parameter files exist, hold the node's own key, and the rooms are there."""
+    system = load_system(name)
+    for node in system.nodes:
+        assert node.name in yaml.safe_load(node.parameter_file.read_text()), node.parameter_file
+        assert (ROOT / node.name / "node.py").is_file()
+        assert node.services or node.actions or node.topics, f"nothing says when {node.name} is ready"
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_the_launch_file_starts_the_same_nodes_from_the_same_files(name, monkeypatch):
+    for module, content in launch_api.modules().items():
+        monkeypatch.setitem(__import__("sys").modules, module, content)
+    description = runpy.run_path(str(ROOT / "launch" / f"{name}.launch.py"))["generate_launch_description"]()
+    system = load_system(name)
+    nodes = [entity for entity in description.entities if isinstance(entity, launch_api.Node)]
+    assert [(node.package, node.executable) for node in nodes] == [("planweave", spec.name) for spec in system.nodes]
+    assert [node.parameters[0] for node in nodes] == [str(spec.parameter_file) for spec in system.nodes]
+    arguments = {e.name: e for e in description.entities if isinstance(e, launch_api.DeclareLaunchArgument)}
+    assert {key: argument.default_value for key, argument in arguments.items()} == {
+        option.name: str(option.default) for option in system.options
+    }
+    for option in system.options:
+        given = nodes[[spec.name for spec in system.nodes].index(option.node)].parameters[1][option.parameter]
+        assert given.value.variable_name == option.name
+        assert given.value_type is type(option.default)
+    assert all(isinstance(node.on_exit, launch_api.Shutdown) for node in nodes)
+
+
+@pytest.mark.skipif(not launch_api.is_installed(), reason="launch_ros is not installed")
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_the_launch_file_loads_with_the_real_launch_ros(name):
+    from launch import LaunchDescription
+
+    description = runpy.run_path(str(ROOT / "launch" / f"{name}.launch.py"))["generate_launch_description"]()
+    assert isinstance(description, LaunchDescription)
+
+
+def test_a_copied_config_folder_works_alike(tmp_path):
+    shutil.copytree(config_dir(), tmp_path / "config")
+    for name in SYSTEMS:
+        assert [n.name for n in load_system(name, tmp_path / "config").nodes] == [n.name for n in load_system(name).nodes]
