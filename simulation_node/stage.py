@@ -17,14 +17,18 @@ if TYPE_CHECKING:
     import mujoco
 
 TIMESTEP = 0.002
-STIFFNESS = (4500.0, 4500.0, 3500.0, 3500.0, 2000.0, 2000.0, 2000.0)
+STIFFNESS = (4500.0, 4500.0, 3500.0, 3500.0, 1500.0, 1500.0, 1500.0)
 """Position gains of the arm's actuators, Nm/rad."""
-DAMPING = (450.0, 450.0, 350.0, 350.0, 200.0, 200.0, 200.0)
+DAMPING = (180.0, 180.0, 140.0, 120.0, 30.0, 30.0, 30.0)
 """Velocity gains, Nm s/rad."""
+ROTOR_INERTIA = (0.3, 0.3, 0.3, 0.3, 0.12, 0.12, 0.12)
+"""Of motors and gears, seen at the joints, kg m^2. Without it the servo's damping outweighs the wrist's inertia, and the contact
+solver, which does not see implicit damping, lets held objects creep with every acceleration of the hand."""
 GRIPPER_STIFFNESS, GRIPPER_DAMPING = 4000.0, 100.0      # N/m and N s/m at one finger
 GRIPPER_ACTUATOR = "gripper"
 OVERHEAD_CAMERA, SIDE_CAMERA = "overhead", "side"
 _OVERLAP = 0.002          # depth at which two objects count as overlapping, m
+_PAD_SOLREF, _PAD_SOLIMP = [0.004, 1.0], [0.95, 0.99, 0.001, 0.5, 2.0]
 _MAX_IMAGE = (1280, 960)
 
 
@@ -47,7 +51,9 @@ def build_model(scene: Scene, camera: CameraConfig, model_path: str | None = Non
     for side in ("left", "right"):
         pad = spec.geom(f"fr3_{side}finger_pad")
         if pad is not None:
-            pad.friction, pad.condim = [1.5, 0.02, 0.001], 4
+            # Rubber: its own friction and a stiff contact hold whatever the object is made of.
+            pad.friction, pad.condim, pad.priority = [1.5, 0.02, 0.001], 4, 1
+            pad.solref, pad.solimp = _PAD_SOLREF, _PAD_SOLIMP
     for index, entry in enumerate(scene.objects):
         x, y, z = entry.position
         body = spec.worldbody.add_body(name=object_body(index), pos=[x, y, z],
@@ -146,7 +152,8 @@ def _add_wood(spec: mujoco.MjSpec) -> None:
 def _add_actuators(spec: mujoco.MjSpec) -> None:
     import mujoco
 
-    for name, kp, kd, limit in zip(ARM_JOINTS, STIFFNESS, DAMPING, TORQUE_LIMITS):
+    for name, kp, kd, limit, inertia in zip(ARM_JOINTS, STIFFNESS, DAMPING, TORQUE_LIMITS, ROTOR_INERTIA):
+        spec.joint(name).armature = inertia
         actuator = spec.add_actuator(name=name, target=name, trntype=mujoco.mjtTrn.mjTRN_JOINT)
         actuator.gaintype, actuator.biastype = mujoco.mjtGain.mjGAIN_FIXED, mujoco.mjtBias.mjBIAS_AFFINE
         actuator.gainprm[0] = kp
@@ -184,7 +191,7 @@ def _add_slips(spec: mujoco.MjSpec, scene: Scene) -> None:
             for geom in body.geoms:
                 if geom.contype:
                     spec.add_pair(name=f"slip_{slip.object}_{side}_{geom.name}", geomname1=pad, geomname2=geom.name, condim=4,
-                                  friction=[1.5, 1.5, 0.02, 0.001, 0.001])
+                                  solref=_PAD_SOLREF, solimp=_PAD_SOLIMP, friction=[1.5, 1.5, 0.02, 0.001, 0.001])
 
 
 def _refuse_overlaps(model: mujoco.MjModel, scene: Scene) -> None:

@@ -1,0 +1,245 @@
+"""The simulated robot and table: steps physics, follows joint trajectories, moves the gripper, resets. No ROS, no rendering."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from planweave.franka import ARM_JOINTS, FINGER_JOINTS, GRIPPER_MAX_WIDTH, HOME
+from simulation_node.scene import Scene
+from simulation_node.slips import Slips
+from simulation_node.stage import DAMPING, GRIPPER_ACTUATOR, STIFFNESS, home_state
+from simulation_node.trajectory import Point, Reference, TrajectoryError, interpolate, stop
+
+if TYPE_CHECKING:
+    import mujoco
+
+FINGER_SPEED = 0.05          # of each finger, m/s
+GRIP_FORCE = 40.0            # of each finger where none is commanded, N
+MAX_GRIP_FORCE = 140.0       # the hand's peak force, N
+SETTLE_TIME = 1.0            # objects come to rest for this long after a scene is loaded, s
+_ARM_AT_REST = (0.005, 0.02)      # position error, rad, and velocity, rad/s
+_FINGERS_AT_REST = 0.002          # m/s
+_FINGERS_STILL_FOR = 0.05         # s
+_MAX_SETTLING = 0.3               # a motion counts as ended this long after its reference, s
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """A state to render. time: simulated, s; qpos as in MjData."""
+
+    time: float
+    qpos: np.ndarray
+
+
+class Simulator:
+    """One scene in motion. Not thread safe: the caller holds a lock around every call."""
+
+    def __init__(self, model: mujoco.MjModel, scene: Scene):
+        self.model, self.scene = model, scene
+        self._arm = np.array([model.joint(name).qposadr[0] for name in ARM_JOINTS])
+        self._arm_dof = np.array([model.joint(name).dofadr[0] for name in ARM_JOINTS])
+        self._fingers = np.array([model.joint(name).qposadr[0] for name in FINGER_JOINTS])
+        self._fingers_dof = np.array([model.joint(name).dofadr[0] for name in FINGER_JOINTS])
+        self._arm_ctrl = np.array([model.actuator(name).id for name in ARM_JOINTS])
+        self._gripper = model.actuator(GRIPPER_ACTUATOR).id
+        self._stiffness = np.array(STIFFNESS)
+        self._lead = np.array(DAMPING) / self._stiffness
+        self._inertia_in, self._inertia_out = np.zeros(model.nv), np.zeros(model.nv)
+        self._slips = Slips(model, scene)
+        self._data = home_state(model)
+        self.motions_ended = 0
+        """Grows by one whenever a commanded motion of the arm or the gripper has come to rest."""
+        self._idle()
+        self._settle()
+        self._start = self._data.qpos.copy()
+
+    def reset(self) -> None:
+        """Objects back where they were, arm at home, gripper open, faults as new. Time goes on."""
+        import mujoco
+
+        time = self._data.time
+        self._data = home_state(self.model)
+        self._data.qpos[:] = self._start
+        self._data.time = time
+        self._slips.reset()
+        self.model.actuator_forcerange[self._gripper] = (-2 * GRIP_FORCE, 2 * GRIP_FORCE)
+        self._idle()
+        mujoco.mj_forward(self.model, self._data)
+
+    @property
+    def time(self) -> float:
+        """Simulated time, s."""
+        return float(self._data.time)
+
+    @property
+    def arm_moving(self) -> bool:
+        """Whether a trajectory or a stop is under way, settling included."""
+        return self._reference is not None
+
+    @property
+    def gripper_moving(self) -> bool:
+        """Whether the fingers move or press on towards a commanded width."""
+        return self._finger_rest_at is not None
+
+    @property
+    def busy(self) -> bool:
+        """Whether any commanded motion is under way."""
+        return self.arm_moving or self.gripper_moving
+
+    def joint_state(self) -> tuple[np.ndarray, np.ndarray]:
+        """Positions and velocities (9,) of ARM_JOINTS, then FINGER_JOINTS; rad, m, rad/s, m/s."""
+        data = self._data
+        return (np.concatenate([data.qpos[self._arm], data.qpos[self._fingers]]),
+                np.concatenate([data.qvel[self._arm_dof], data.qvel[self._fingers_dof]]))
+
+    def snapshot(self) -> Snapshot:
+        """The state to render, copied."""
+        return Snapshot(self.time, self._data.qpos.copy())
+
+    def object_pose(self, index: int) -> tuple[np.ndarray, np.ndarray]:
+        """True position (3,) of the middle of the bottom, m, and quaternion (4,) w, x, y, z, of scene.objects[index]; for tests."""
+        from simulation_node.stage import object_body
+
+        body = self._data.body(object_body(index))
+        return body.xpos.copy(), body.xquat.copy()
+
+    def follow(self, joints: Sequence[str], points: Sequence[Point], delay: float = 0.0) -> None:
+        """Follow a trajectory, ``delay`` seconds from now; it replaces a running one. No points: stop and hold.
+
+        Raises TrajectoryError where it cannot be followed; a running trajectory then goes on.
+        """
+        if not points:
+            self.stop()
+            return
+        if not math.isfinite(delay) or delay > 60:
+            raise TrajectoryError(f"the trajectory begins {delay:.0f} s from now; at most 60 s are allowed")
+        position, velocity = self._commanded()
+        if delay > 0:
+            points = [Point(delay, position)] * (points[0].time > 0) + [
+                Point(p.time + delay, p.positions, p.velocities, p.accelerations) for p in points]
+        self._begin(interpolate(joints, points, position, velocity, self.model.opt.timestep))
+
+    def stop(self) -> None:
+        """Bring the arm to rest within 100 ms with bounded deceleration, and hold it there."""
+        if self.arm_moving:
+            position, velocity = self._commanded()
+            self._begin(stop(position, velocity, self.model.opt.timestep))
+
+    def move_gripper(self, width: float, force: float = 0.0, duration: float = 0.0) -> None:
+        """Open or close to ``width`` (m) with at most ``force`` (N, 0: the default) at each finger.
+
+        duration (s) slows it down; faster than FINGER_SPEED it never is. Raises TrajectoryError for a width that cannot be.
+        """
+        if not math.isfinite(width) or not -1e-4 <= width <= GRIPPER_MAX_WIDTH + 1e-4:
+            raise TrajectoryError(f"the gripper cannot open to {width:.3f} m; possible are 0 to {GRIPPER_MAX_WIDTH} m")
+        if not math.isfinite(force) or force < 0 or force > MAX_GRIP_FORCE:
+            raise TrajectoryError(f"the gripper cannot press with {force:.0f} N; possible are 1 to {MAX_GRIP_FORCE:.0f} N")
+        force = max(force, 1.0) if force else GRIP_FORCE
+        self.model.actuator_forcerange[self._gripper] = (-2 * force, 2 * force)
+        actual = float(self._data.qpos[self._fingers].mean())
+        setpoint = float(self._data.ctrl[self._gripper])
+        self._finger_target = min(max(width / 2, 0.0), GRIPPER_MAX_WIDTH / 2)
+        if self._finger_target > setpoint:
+            # A closed grip presses with a setpoint inside the object; opening starts from where the fingers are.
+            self._data.ctrl[self._gripper] = setpoint = min(max(setpoint, actual), self._finger_target)
+        way = abs(self._finger_target - setpoint)
+        speed = min(FINGER_SPEED, way / duration) if duration > 0 else FINGER_SPEED
+        self._finger_step = max(speed, 1e-3) * self.model.opt.timestep
+        self._finger_rest_at = math.inf
+
+    def stop_gripper(self) -> None:
+        """Hold the fingers where their motor is now."""
+        self._finger_target = float(self._data.ctrl[self._gripper])
+
+    def step(self, count: int = 1) -> None:
+        """Advance physics by ``count`` time steps."""
+        import mujoco
+
+        for _ in range(count):
+            if self._reference is not None:
+                self._drive_arm()
+            if self._finger_rest_at is not None:
+                self._drive_fingers()
+            mujoco.mj_step(self.model, self._data)
+            if self._slips.active and self._data.ctrl[self._gripper] < GRIPPER_MAX_WIDTH / 2:
+                self._slips.update(self._data, closing=self._finger_target < self._data.qpos[self._fingers].mean() + 1e-3)
+
+    def _idle(self) -> None:
+        self._reference: Reference | None = None
+        self._controls = self._accelerations = np.zeros((0, 7))
+        self._index = 0
+        self._hold, self._hold_velocity = np.array(HOME), np.zeros(7)
+        self._finger_target = GRIPPER_MAX_WIDTH / 2
+        self._finger_step = 0.0
+        self._finger_rest_at: float | None = None
+
+    def _settle(self) -> None:
+        """Let the objects come to rest; their small drop is not part of anybody's task."""
+        import mujoco
+
+        for _ in range(int(SETTLE_TIME / self.model.opt.timestep)):
+            mujoco.mj_step(self.model, self._data)
+        self._data.qvel[:] = 0
+        self._data.time = 0.0
+
+    def _commanded(self) -> tuple[np.ndarray, np.ndarray]:
+        """Position and velocity of the reference now."""
+        if self._reference is None:
+            return self._hold.copy(), np.zeros(7)
+        index = min(max(self._index - 1, 0), len(self._reference.positions) - 1)
+        if self._index == 0:
+            return self._hold.copy(), self._hold_velocity.copy()
+        return self._reference.positions[index], self._reference.velocities[index]
+
+    def _begin(self, reference: Reference) -> None:
+        self._hold, self._hold_velocity = self._commanded()
+        self._reference, self._index = reference, 0
+        # A servo with velocity damping lags by (damping / stiffness) * velocity unless the command leads by as much.
+        self._controls = reference.positions + self._lead * reference.velocities
+        before = np.vstack([self._hold_velocity, reference.velocities[:-1]])
+        self._accelerations = (reference.velocities - before) / self.model.opt.timestep
+
+    def _drive_arm(self) -> None:
+        import mujoco
+
+        assert self._reference is not None
+        if self._index < len(self._controls):
+            self._inertia_in[self._arm_dof] = self._accelerations[self._index]
+            mujoco.mj_mulM(self.model, self._data, self._inertia_out, self._inertia_in)
+            torque = self._inertia_out[self._arm_dof]
+            self._data.ctrl[self._arm_ctrl] = self._controls[self._index] + torque / self._stiffness
+            self._index += 1
+            return
+        end = self._reference.positions[-1]
+        late = (self._index - len(self._controls)) * self.model.opt.timestep
+        self._index += 1
+        error = np.abs(self._data.qpos[self._arm] - end).max()
+        speed = np.abs(self._data.qvel[self._arm_dof]).max()
+        if (error < _ARM_AT_REST[0] and speed < _ARM_AT_REST[1]) or late > _MAX_SETTLING:
+            self._data.ctrl[self._arm_ctrl] = end
+            self._hold, self._reference = end, None
+            self.motions_ended += 1
+
+    def _drive_fingers(self) -> None:
+        """Move the gripper's setpoint on; done when the fingers stand still, at the target or pressing with all their force."""
+        setpoint = float(self._data.ctrl[self._gripper])
+        step = min(max(self._finger_target - setpoint, -self._finger_step), self._finger_step)
+        self._data.ctrl[self._gripper] = setpoint + step
+        limit = self.model.actuator_forcerange[self._gripper, 1]
+        pressing = abs(self._data.actuator_force[self._gripper]) > 0.98 * limit
+        still = np.abs(self._data.qvel[self._fingers_dof]).max() < _FINGERS_AT_REST
+        if step and not (pressing and still):
+            self._finger_rest_at = math.inf
+            return
+        if self._finger_rest_at == math.inf:
+            self._finger_rest_at = self.time
+        elapsed = self.time - (self._finger_rest_at or 0.0)
+        if (elapsed > _FINGERS_STILL_FOR and still) or elapsed > _MAX_SETTLING:
+            self._data.ctrl[self._gripper] = self._finger_target
+            self._finger_rest_at = None
+            self.motions_ended += 1
