@@ -1,0 +1,80 @@
+"""Top-down grasp candidates from an object's outline, height and class."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from executor_node.things import Thing
+from planweave import franka
+
+TIP = 0.009
+"""The finger tips reach this far beyond the tool centre point, m."""
+REACH_DOWN = 0.034
+"""The tool centre point goes at most this far below an object's top, so that the palm stays clear, m."""
+_LOWEST = TIP + 0.004          # above what the object stands on
+_CLEARANCE = 0.006             # both sides together, between the object and the open fingers
+_ROUND_TURNS = 8
+_TALL = 0.025                  # a grasp stays at least this high on tall objects, else they tip over
+
+
+@dataclass(frozen=True, slots=True)
+class Grasp:
+    """A top-down grasp: tool centre point, turn of the closing direction, width to open to and to expect, cost (less is better).
+
+    `yaw` turns the closing direction from the base's y axis. Metres and rad, base frame.
+    """
+
+    x: float
+    y: float
+    z: float
+    yaw: float
+    opening: float
+    width: float
+    cost: float
+
+
+def candidates(thing: Thing) -> list[Grasp]:
+    """Grasps of an object, best first; empty where it is too wide for the gripper.
+
+    Both ways round are given for each closing direction: the hand is symmetric, the wrist's joint limits are not.
+    """
+    height = grasp_height(thing)
+    found = []
+    for yaw, width, cost in _closings(thing):
+        if width + _CLEARANCE > franka.GRIPPER_MAX_WIDTH:
+            continue
+        for opening, extra in ((franka.GRIPPER_MAX_WIDTH, 0.0), (min(width + 0.02, franka.GRIPPER_MAX_WIDTH), 0.2)):
+            for turn in (yaw, yaw + math.pi):
+                turn = math.remainder(turn, 2 * math.pi)
+                # A hand that keeps its sides needs little wrist travel: prefer turns near 0.
+                wrist = 0.05 * abs(turn)
+                found.append(Grasp(*thing.position[:2], height, turn, opening, width, cost + extra + wrist))
+    return sorted(found, key=lambda g: g.cost)
+
+
+def grasp_height(thing: Thing) -> float:
+    """Height of the tool centre point: around the middle, on tall objects as far down as the palm allows."""
+    middle = thing.bottom + thing.size[2] / 2
+    lowest = thing.bottom + _LOWEST
+    if thing.size[2] > 2 * _TALL:
+        lowest = max(lowest, thing.bottom + _TALL)
+    return max(lowest, min(middle, thing.top - 0.012), thing.top - REACH_DOWN)
+
+
+def narrowest(thing: Thing) -> float:
+    """The smallest extent that the gripper would have to span, m."""
+    return min(thing.size[0], thing.size[1])
+
+
+def _closings(thing: Thing) -> list[tuple[float, float, float]]:
+    """Closing directions as (turn from the base's y axis, width there, cost)."""
+    along_x, along_y, _ = thing.size
+    if thing.is_round:
+        return [(math.pi * k / _ROUND_TURNS, max(along_x, along_y), 0.0) for k in range(_ROUND_TURNS)]
+    found = [(thing.yaw, along_y, 0.0), (thing.yaw + math.pi / 2, along_x, 0.0)]
+    if abs(along_x - along_y) > 0.25 * min(along_x, along_y):
+        # Long objects are taken across: a grip at their ends is weak.
+        long_first = along_x > along_y
+        found = [(yaw, width, 0.0 if (index == 0) == long_first else 1.0) for index, (yaw, width, _) in enumerate(found)]
+    return found

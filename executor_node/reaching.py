@@ -1,0 +1,192 @@
+"""Choices that need geometry, kinematics and collision checks together: how to take an object, where and how to put it down."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import islice
+
+import numpy as np
+from numpy.typing import NDArray
+
+from executor_node import grasps
+from executor_node.failures import SkillFailureError
+from executor_node.grasps import Grasp
+from executor_node.kinematics import Kinematics, downwards
+from executor_node.motion import MotionPlanner
+from executor_node.planning_scene import PlanningScene
+from executor_node.spots import Spot
+from executor_node.things import Thing
+from executor_node.world_model import Held
+from planweave import franka
+from planweave.failure import Code
+
+Array = NDArray[np.float64]
+UP = (0.0, 0.0, 1.0)
+_BLUR = 0.004            # overlap forgiven between the object held and its surroundings: how well outlines are known, m
+_DROP = 0.002            # an object is let go this far above what it shall stand on, m
+_SOLUTIONS = 6           # joint solutions looked at for one pose
+_SPOTS = 40
+
+
+@dataclass(frozen=True)
+class Approach:
+    """A way to a pose of the hand: free path to above it, and the straight line down (both joint positions, shape (n, 7))."""
+
+    path: Array
+    line: Array
+    opening: float
+    grasp: Grasp | None = None
+    placed: Thing | None = None
+
+
+class Reaching:
+    """Finds approaches in the planning scene, which must hold what stands around (and what is held, when placing)."""
+
+    def __init__(self, scene: PlanningScene, kinematics: Kinematics, planner: MotionPlanner, clearance: float = 0.10):
+        self.scene, self.kinematics, self.planner = scene, kinematics, planner
+        self.clearance = clearance      # height of the straight approach, m
+
+    def to_grasp(self, thing: Thing, start: Array, skip: int = 0) -> Approach:
+        """The best grasp that can be reached; `skip` leaves out as many that were tried before.
+
+        Raises SkillFailureError: NO_GRASP (too wide, or blocked), UNREACHABLE, PLANNING_FAILED.
+        """
+        options = grasps.candidates(thing)
+        if not options:
+            raise SkillFailureError(
+                Code.NO_GRASP,
+                f"{thing.name} is too wide for the gripper ({grasps.narrowest(thing) * 1000:.0f} mm; it opens to "
+                f"{franka.GRIPPER_MAX_WIDTH * 1000:.0f} mm)",
+            )
+        reached, obstacle = False, ""
+        failure: SkillFailureError | None = None
+        for grasp in options[skip:] or options:
+            self.scene.set_opening(grasp.opening)
+            for q in self.kinematics.ranked(downwards(grasp.x, grasp.y, grasp.z, grasp.yaw), start)[:_SOLUTIONS]:
+                reached = True
+                found = self._above(q, (thing.name,), 0.0)
+                if isinstance(found, str):
+                    obstacle = found or obstacle
+                    continue
+                try:
+                    return Approach(self.planner.plan(start, [found[0]]), found, grasp.opening, grasp)
+                except SkillFailureError as error:
+                    failure = error
+        if failure is not None:
+            raise failure
+        if not reached:
+            raise SkillFailureError(Code.UNREACHABLE, f"{thing.name} is out of the workspace of the robot")
+        raise SkillFailureError(Code.NO_GRASP, f"no free grasp of {thing.name}: {obstacle or 'the way down'} is in the way")
+
+    def to_place(self, held: Held, spots: Iterable[Spot], start: Array, where: str, rise: float = 0.0) -> Approach:
+        """The first spot that can be reached. rise: how much higher than the spot the object may be let go, m.
+
+        Raises SkillFailureError: UNREACHABLE, PLANNING_FAILED ("no room").
+        """
+        item = held.thing.name
+        any_spot = reached = False
+        obstacle = ""
+        failure: SkillFailureError | None = None
+        for spot in islice(spots, _SPOTS):
+            any_spot = True
+            for height in np.arange(0.0, rise + 1e-6, 0.01):
+                found, seen, blocked = self._lowering(held, spot, start, float(height))
+                reached = reached or seen
+                obstacle = blocked or obstacle
+                if found is None:
+                    continue
+                line, placed, opening = found
+                self.scene.set_opening(held.width)
+                try:
+                    return Approach(self.planner.plan(start, [line[0]]), line, opening, placed=placed)
+                except SkillFailureError as error:
+                    failure = error
+                    break
+            if failure is not None and failure.code is not Code.PLANNING_FAILED:
+                break
+        if failure is not None:
+            raise failure
+        if not any_spot:
+            raise SkillFailureError(Code.PLANNING_FAILED, f"there is no room for {item} at {where}")
+        if not reached:
+            raise SkillFailureError(Code.UNREACHABLE, f"{where} is out of the workspace of the robot")
+        raise SkillFailureError(
+            Code.PLANNING_FAILED, f"cannot put {item} down at {where}: {obstacle or 'something'} is in the way"
+        )
+
+    def _lowering(self, held: Held, spot: Spot, start: Array, height: float) -> tuple[tuple[Array, Thing, float] | None, bool, str]:
+        """The line down to a spot, whether any pose there was reachable, and what was in the way."""
+        thing = held.thing
+        z = spot.z + height + _DROP + thing.size[2] / 2
+        options = []
+        tcp_to_thing = np.linalg.inv(held.thing_to_tcp)
+        for yaw in _turns(thing, spot):
+            pose = upright(spot.x, spot.y, z, yaw) @ tcp_to_thing
+            for q in self.kinematics.ranked(pose, start)[:3]:
+                options.append((float(np.abs(q - start).max()), yaw, q))
+        options.sort(key=lambda option: option[0])
+        obstacle = ""
+        for _, yaw, q in options[: 2 * _SOLUTIONS]:
+            self.scene.set_opening(held.width)
+            line = self._above(q, (), _BLUR)
+            if isinstance(line, str):
+                obstacle = line or obstacle
+                continue
+            for opening in (franka.GRIPPER_MAX_WIDTH, min(held.width + 0.02, franka.GRIPPER_MAX_WIDTH)):
+                self.scene.set_opening(opening)
+                blocked = self.scene.contact(q, 0.0, (thing.name,), _BLUR)
+                if blocked is None:
+                    placed = replace(thing, position=(spot.x, spot.y, z - _DROP), yaw=yaw)
+                    return (line, placed, opening), True, ""
+                obstacle = str(blocked)
+        return None, bool(options), obstacle
+
+    def _above(self, q: Array, touching: tuple[str, ...], depth: float) -> Array | str:
+        """The line from above down to `q`, or what is in its way."""
+        blocked = self.scene.contact(q, 0.0, touching, depth)
+        if blocked is not None:
+            return str(blocked)
+        for distance in (self.clearance, 0.6 * self.clearance):
+            line = self.planner.line(q, UP, distance)
+            if line is None:
+                continue
+            if not self.scene.free(line[-1]):
+                above = self.scene.contact(line[-1])
+                if above is not None:
+                    return str(above)
+            hit = self.planner.check_line(line, touching, depth)
+            return hit if hit else line[::-1].copy()
+        return ""
+
+
+def upright(x: float, y: float, z: float, yaw: float) -> Array:
+    """The pose of an object that stands upright, turned by `yaw`."""
+    c, s = math.cos(yaw), math.sin(yaw)
+    return np.array([[c, -s, 0.0, x], [s, c, 0.0, y], [0.0, 0.0, 1.0, z], [0.0, 0.0, 0.0, 1.0]])
+
+
+def held_in(grasp: Grasp, thing: Thing, tcp_to_base: Array, width: float) -> Held:
+    """How an object lies in the gripper after the fingers closed on it: they centre it and turn it parallel to the pads."""
+    yaw = thing.yaw
+    if not thing.is_round:
+        turn = math.remainder(yaw - grasp.yaw, math.pi / 2)
+        if abs(turn) < 0.3:
+            yaw -= turn
+    pose = np.linalg.inv(tcp_to_base) @ upright(*thing.position, yaw)
+    pose[1, 3] = 0.0
+    return Held(replace(thing, yaw=yaw), pose, width)
+
+
+def _turns(thing: Thing, spot: Spot) -> Iterator[float]:
+    """Turns of an object about the vertical that are worth trying at a spot."""
+    if thing.is_round:
+        for k in range(8):
+            yield thing.yaw + k * math.pi / 4
+    elif spot.yaws is None:
+        for base in (thing.yaw, 0.0):
+            for k in range(4):
+                yield base + k * math.pi / 2
+    else:
+        yield from spot.yaws

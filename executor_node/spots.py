@@ -1,0 +1,109 @@
+"""Free spots to put an object down: on a thing, in a container, within a place on the table. Metres, base frame."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from executor_node.things import Thing
+from executor_node.workspace import Location
+
+FINGERS = 0.035
+"""Room that the opening fingers need beside an object on its closing side."""
+GAP = 0.008
+"""Room kept between objects otherwise."""
+_WALL = 0.012
+_FLOOR = 0.008
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """Where the lower side of an object shall come to rest, and the turns of the object that suit it (None: any)."""
+
+    x: float
+    y: float
+    z: float
+    yaws: tuple[float, ...] | None = None
+
+
+def on_thing(item: Thing, target: Thing) -> Iterator[Spot]:
+    """On the middle of an item or surface; on a wide surface beside what lies there is left to `in_rectangle`."""
+    yaws = None if target.is_round else tuple(target.yaw + k * math.pi / 2 for k in range(4))
+    yield Spot(*target.position[:2], target.top, yaws)
+
+
+def on_surface(item: Thing, target: Thing, others: Sequence[Thing]) -> Iterator[Spot]:
+    """On a plate: free spots, the middle first."""
+    inner = (max(0.0, target.size[0] - 0.03 - 2 * item.radius), max(0.0, target.size[1] - 0.03 - 2 * item.radius))
+    lying = [o for o in others if target.covers(*o.position[:2], o.radius) and o.bottom > target.bottom - 0.005]
+    for u, v in _grid(inner, 0.015):
+        x, y = target.world(u, v)
+        if target.is_round and math.hypot(u, v) > max(inner) / 2 + 1e-9:
+            continue
+        if all(_apart(item, x, y, o) for o in lying):
+            yield Spot(x, y, target.top)
+
+
+def in_container(item: Thing, box: Thing, others: Sequence[Thing]) -> Iterator[Spot]:
+    """In a container: free spots on its floor, in a pattern that leaves room for more; then on top of what lies there."""
+    lying = [o for o in others if box.covers(*o.position[:2]) and o.bottom > box.bottom - 0.005 and o.bottom < box.top]
+    floor = box.bottom + min(_FLOOR, box.size[2] / 3)
+    yaws = None if box.is_round else tuple(box.yaw + k * math.pi / 2 for k in range(4))
+    inner = [s - 2 * _WALL for s in box.size[:2]]
+    if box.is_round:
+        inner = [s * 0.62 for s in inner]     # the largest square well inside the circle
+    room = (max(0.0, inner[0] - 2 * item.radius), max(0.0, inner[1] - 2 * item.radius))
+    pitch = 2 * item.radius + FINGERS
+    cells = sorted(
+        ((u, v) for u in _even(room[0], pitch) for v in _even(room[1], pitch)), key=lambda p: math.hypot(*p)
+    )
+    for u, v in [*cells, *_grid(room, 0.01)]:
+        x, y = box.world(u, v)
+        if all(_apart(item, x, y, o) for o in lying):
+            yield Spot(x, y, floor, yaws)
+    if lying:
+        for u, v in _grid(room, 0.02):
+            x, y = box.world(u, v)
+            under = [o.top for o in lying if math.hypot(o.position[0] - x, o.position[1] - y) < o.radius + item.radius]
+            yield Spot(x, y, max([floor, *under]), yaws)
+
+
+def at_place(item: Thing, place: Location, others: Sequence[Thing], places: Sequence[Location]) -> Iterator[Spot]:
+    """On the table within a place: free spots, near the middle first, rather not in a smaller place or on its border."""
+    border = min(0.02, min(place.size) / 4)
+    room = (max(0.0, place.size[0] - 2 * border), max(0.0, place.size[1] - 2 * border))
+    narrower = [p for p in places if p.within(place) and p.narrow]
+    spots = []
+    for u, v in _grid(room, 0.01 if place.narrow else 0.03):
+        x, y = place.centre[0] + u, place.centre[1] + v
+        if all(_apart(item, x, y, o) for o in others if o.bottom < item.size[2]):
+            inside = any(p.covers(x, y, item.radius) for p in narrower)
+            spots.append((math.hypot(u, v) + (1.0 if inside else 0.0), x, y))
+    for _, x, y in sorted(spots):
+        yield Spot(x, y, 0.0)
+
+
+def _apart(item: Thing, x: float, y: float, other: Thing) -> bool:
+    """Whether an item's centre at (x, y) leaves room for the item, and for one finger, beside another object."""
+    u, v = other.local(x, y)
+    need = item.radius + (FINGERS if other.type == "item" else GAP)
+    if other.is_round:
+        return math.hypot(u, v) >= other.radius + need
+    du, dv = max(abs(u) - other.size[0] / 2, 0.0), max(abs(v) - other.size[1] / 2, 0.0)
+    return math.hypot(du, dv) >= need
+
+
+def _even(room: float, pitch: float) -> list[float]:
+    """Centres of as many objects as fit side by side into `room` (the range of their centres), evenly spread."""
+    count = int(room / pitch) + 1
+    return [0.0] if count == 1 else [-room / 2 + room * k / (count - 1) for k in range(count)]
+
+
+def _grid(room: Iterable[float], step: float) -> list[tuple[float, float]]:
+    """Points of a grid over a rectangle around the origin, the middle first."""
+    axes = []
+    for size in room:
+        count = int(size / 2 / step)
+        axes.append([k * step for k in range(-count, count + 1)])
+    return sorted(((u, v) for u in axes[0] for v in axes[1]), key=lambda p: math.hypot(*p))

@@ -1,0 +1,83 @@
+"""What the arm knows of one object on the table: an upright box or cylinder with a name.
+
+All lengths in metres, angles in rad, poses in the robot's base frame ``fr3_link0`` (z up, z = 0 is the table top).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+ROUND_CLASSES = frozenset({"cylinder", "can", "bottle", "bowl", "plate", "saucer", "apple", "orange", "peach", "plum", "cup"})
+"""Classes with a round outline when seen from above, whatever shape the camera reports."""
+
+
+@dataclass(frozen=True, slots=True)
+class Thing:
+    """An object as seen from above: its box stands on its own base, turned by `yaw` about the vertical.
+
+    position is the centre (x, y, z), size the extent along the own axes (x, y, z). visible: seen in the newest image.
+    """
+
+    name: str
+    type: str
+    class_name: str
+    position: tuple[float, float, float]
+    size: tuple[float, float, float]
+    yaw: float = 0.0
+    colour: str = ""
+    shape: str = ""
+    visible: bool = True
+
+    @property
+    def top(self) -> float:
+        """Height of the upper side."""
+        return self.position[2] + self.size[2] / 2
+
+    @property
+    def bottom(self) -> float:
+        """Height of the lower side."""
+        return self.position[2] - self.size[2] / 2
+
+    @property
+    def is_round(self) -> bool:
+        """Whether the outline seen from above is a circle (extents within 20 % and a round shape or class)."""
+        x, y, _ = self.size
+        if max(x, y) > 1.2 * min(x, y):
+            return False
+        return self.shape == "cylinder" or self.class_name in ROUND_CLASSES
+
+    @property
+    def radius(self) -> float:
+        """Radius of the circle around the outline seen from above."""
+        x, y, _ = self.size
+        return max(x, y) / 2 if self.is_round else math.hypot(x, y) / 2
+
+    def local(self, x: float, y: float) -> tuple[float, float]:
+        """A point of the table in the object's own axes, from its centre."""
+        dx, dy = x - self.position[0], y - self.position[1]
+        c, s = math.cos(self.yaw), math.sin(self.yaw)
+        return c * dx + s * dy, c * dy - s * dx
+
+    def world(self, u: float, v: float) -> tuple[float, float]:
+        """A point in the object's own axes as a point of the table."""
+        c, s = math.cos(self.yaw), math.sin(self.yaw)
+        return self.position[0] + c * u - s * v, self.position[1] + s * u + c * v
+
+    def covers(self, x: float, y: float, slack: float = 0.0) -> bool:
+        """Whether a point of the table lies inside the outline, widened by `slack`."""
+        u, v = self.local(x, y)
+        if self.is_round:
+            return math.hypot(u, v) <= max(self.size[:2]) / 2 + slack
+        return abs(u) <= self.size[0] / 2 + slack and abs(v) <= self.size[1] / 2 + slack
+
+
+def yaw_of(quaternion: tuple[float, float, float, float]) -> float:
+    """Rotation about the vertical of a unit quaternion (x, y, z, w), in (-pi, pi]."""
+    x, y, z, w = quaternion
+    return math.atan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))
+
+
+def quaternion_of(yaw: float) -> tuple[float, float, float, float]:
+    """The unit quaternion (x, y, z, w) of a rotation about the vertical."""
+    return 0.0, 0.0, math.sin(yaw / 2), math.cos(yaw / 2)
