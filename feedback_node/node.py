@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -52,13 +54,14 @@ PARAMETERS = [
 class FeedbackNode(Node):
     """Tasks in, actions out, status on the way."""
 
-    def __init__(self) -> None:
-        super().__init__("feedback_node")
+    def __init__(self, parameter_overrides: Sequence[Any] = ()) -> None:
+        super().__init__("feedback_node", parameter_overrides=list(parameter_overrides))
         values = declare(self, PARAMETERS)
         folder = Path(values["journal_folder"]) if values["journal_folder"] else None
         if folder and not folder.is_dir():
             raise ConfigError(f"feedback_node: journal_folder {folder} is not a folder; create it or leave it empty")
         self._settings = values
+        self._gone = False
         self._idle = Cancellation()
         self._runs: dict[str, tuple[Any, Future]] = {}  # task id -> RunTask goal that waits for its end
         self._goals: dict[bytes, str] = {}  # goal id -> task id
@@ -89,12 +92,14 @@ class FeedbackNode(Node):
     def destroy_node(self) -> None:
         """Cancel what runs, then go."""
         self.manager.close()
+        self._gone = True
         super().destroy_node()
 
     def _method(self, name: str) -> Method:
         prefix = name + "."
         options = {k[len(prefix):]: v for k, v in self._settings.items() if k.startswith(prefix)}
-        return METHODS[name](**options)
+        method: Method = METHODS[name](**options)
+        return method
 
     def _cancellation(self) -> Cancellation:
         """The flag of the running task, for the waits of the ports."""
@@ -102,6 +107,8 @@ class FeedbackNode(Node):
         return task.canceled if task is not None else self._idle
 
     def _changed(self, task: Task) -> None:
+        if self._gone:
+            return
         status = task.snapshot()
         msg = convert.status_to_msg(status)
         msg.stamp = self.get_clock().now().to_msg()
@@ -198,10 +205,8 @@ class FeedbackNode(Node):
         with self._lock:
             task_id = self._goals.get(bytes(goal.goal_id.uuid))
         if task_id:
-            try:
+            with contextlib.suppress(PlanweaveError):  # it may end in this moment
                 self.manager.cancel(task_id)
-            except PlanweaveError:
-                pass  # it ended in this moment
         return CancelResponse.ACCEPT
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import Any
 
 import kairos
 
@@ -94,7 +95,8 @@ def solve(
         problem = kairos.parse_problem(problem_pddl(domain, world, goal), compiled)
     except kairos.PddlError as error:
         raise NoPlanError(f"the goal cannot be planned for: {error}", proved=False) from None
-    result = kairos.Planner().solve(problem, timeout=timeout, search="ff", anytime=False)
+    planner: Any = kairos.Planner
+    result = planner().solve(problem, timeout=timeout, search="ff", anytime=False)
     if result.status == kairos.Status.SOLVED:
         return tuple(Action(_VARIANT.sub("", step.name), tuple(step.args)) for step in result.plan.steps)
     proved = result.status == kairos.Status.UNSOLVABLE

@@ -21,6 +21,7 @@ from planweave.formula import Atom, Effect, Formula, Parameter, atoms_in, effect
 from planweave.paths import find_config
 from planweave.world import Action, Literal, World, WorldObject
 
+_SECTIONS = {"predicates", "actions", "classes", "categories"}
 _HARMLESS = {"semantic.undeclared_requirement"}
 
 
@@ -219,7 +220,7 @@ def _load(path: Path, _mtime: int) -> Domain:
         MappingProxyType({c: t for t, cs in _section(notes, "classes", notes_path).items() for c in cs}),
         MappingProxyType({w: tuple(cs) for w, cs in _section(notes, "categories", notes_path).items()}),
         text,
-        MappingProxyType({k: v for k, v in notes.items() if k not in {"predicates", "actions", "classes", "categories"}}),
+        MappingProxyType({k: v for k, v in notes.items() if k not in _SECTIONS}),
     )
     _check_notes(domain, notes, notes_path)
     return domain

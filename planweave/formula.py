@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Union
+from typing import Any
 
 from pddl.action import Action as PddlAction
 from pddl.logic.base import And as PddlAnd
@@ -75,7 +75,7 @@ class Quantified:
     part: Formula
 
 
-Formula = Union[Atom, Equal, Not, And, Or, Quantified]
+Formula = Atom | Equal | Not | And | Or | Quantified
 
 
 @dataclass(frozen=True, slots=True)

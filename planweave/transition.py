@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from planweave.domain import ActionSchema, Domain
-from planweave.formula import And, Atom, Effect, Equal, Formula, Not, Or, Parameter, Quantified, conjuncts
+from planweave.formula import And, Atom, Effect, Equal, Formula, Not, Or, Parameter, conjuncts
 from planweave.world import Action, Literal, World
 
 AtomKey = tuple[str, ...]
@@ -21,7 +21,7 @@ _EMPTY: frozenset[AtomKey] = frozenset()
 class State:
     """A mutable set of positive facts over typed objects."""
 
-    __slots__ = ("facts", "_index", "objects_by_type")
+    __slots__ = ("_index", "facts", "objects_by_type")
 
     def __init__(self, facts: Iterable[AtomKey], objects_by_type: Mapping[frozenset[str], Sequence[str]]):
         self.facts: set[AtomKey] = set()
@@ -210,8 +210,8 @@ class Transition:
             predicate, *args = _ground(formula, binding)
             return [Literal(predicate, tuple(args), wanted)]
         if isinstance(formula, Equal):
-            args = tuple(binding.get(t, t) for t in (formula.left, formula.right))
-            return [Literal("=", args, wanted)]
+            left, right = (binding.get(t, t) for t in (formula.left, formula.right))
+            return [Literal("=", (left, right), wanted)]
         if isinstance(formula, Not):
             return self._explain(state, formula.part, binding, not wanted)
         if isinstance(formula, (And, Or)):

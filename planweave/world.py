@@ -65,7 +65,7 @@ class Literal:
         """Read ``p(a, …)`` or ``not p(a, …)``; raises ParseError."""
         text = text.strip()
         positive = True
-        if text.startswith("not ") or text.startswith("not("):
+        if text.startswith(("not ", "not(")):
             text, positive = text[3:].strip(), False
             if text.startswith("(") and text.endswith(")"):
                 text = text[1:-1]

@@ -32,7 +32,7 @@ def time_to_msg(seconds: float) -> Time:
 
 def time_from_msg(msg: Time) -> float:
     """A ROS time in seconds."""
-    return float(msg.sec) + msg.nanosec * 1e-9
+    return float(msg.sec + msg.nanosec * 1e-9)
 
 
 def action_to_msg(action: Action | None) -> ActionMsg:

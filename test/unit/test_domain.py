@@ -171,5 +171,5 @@ def test_domain_file_with_an_error(tmp_path, pddl, notes, words):
 
 
 def test_unknown_domain_lists_those_there_are():
-    with pytest.raises(UnknownNameError, match="known: .*tabletop"):
+    with pytest.raises(UnknownNameError, match=r"known: .*tabletop"):
         Domain.load("kitchen_sink")

@@ -1,0 +1,14 @@
+"""A body in a process of its own that begins its first action and never ends it; to be killed."""
+
+import rclpy
+from doubles.nodes import BodyNodeDouble
+from doubles.scripted import SymbolicBody, tabletop
+from rclpy.executors import MultiThreadedExecutor
+
+if __name__ == "__main__":
+    rclpy.init()
+    body = SymbolicBody(tabletop("a: item; tray: container; table: location", "at(a, table)"))
+    body.hold.clear()
+    executor = MultiThreadedExecutor(4)
+    executor.add_node(BodyNodeDouble(body))
+    executor.spin()

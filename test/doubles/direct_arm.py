@@ -1,0 +1,144 @@
+"""Doubles around the real simulator: an arm that steps it directly, and a camera that reads its truth (with noise)."""
+
+import numpy as np
+
+from executor_node.arms.base import ArmState
+from executor_node.failures import SkillFailureError
+from executor_node.kinematics import Kinematics
+from executor_node.motion import MotionPlanner
+from executor_node.planning_scene import PlanningScene
+from executor_node.reaching import Reaching
+from executor_node.safety import Safety
+from executor_node.skills import Settings, Skills
+from executor_node.things import Thing, yaw_of
+from executor_node.timing import Limits
+from executor_node.workspace import load_workspace
+from executor_node.world_model import WorldModel
+from planweave import franka
+from planweave.domain import Domain
+from planweave.failure import Code
+from simulation_node.camera import load_camera
+from simulation_node.scene import load_scene
+from simulation_node.simulator import Simulator
+from simulation_node.stage import build_model
+from simulation_node.trajectory import Point
+
+HEIGHTS = {"apple": 0.86 * 0.066, "orange": 0.94 * 0.064, "banana": 0.23 * 0.15, "pear": 0.64 * 0.095, "strawberry": 0.68 * 0.048}
+
+
+class DirectArm:
+    """An `executor_node.arms.base.Arm` on the simulator in this thread; no waiting, no ROS."""
+
+    def __init__(self, simulator):
+        self.simulator = simulator
+        self.world = None
+        self.sent = []
+
+    def state(self):
+        q, v = self.simulator.joint_state()
+        state = ArmState(self.simulator.time, q[:7], v[:7], float(q[7:].sum()), float(v[7:].sum()))
+        if self.world is not None:
+            self.world.on_joints(state.positions)
+        return state
+
+    def check(self):
+        pass
+
+    def follow(self, trajectory, watch=None):
+        self.sent.append(trajectory)
+        points = [Point(float(t), q, v) for t, q, v in zip(trajectory.times, trajectory.positions, trajectory.velocities)]
+        self.simulator.follow(franka.ARM_JOINTS, points)
+        while self.simulator.arm_moving:
+            self.simulator.step(10)
+            if watch is not None:
+                lost = watch(self.state())
+                if lost:
+                    self.simulator.stop()
+                    while self.simulator.arm_moving:
+                        self.simulator.step()
+                    raise SkillFailureError(Code.GRASP_LOST, lost)
+        error = np.abs(self.state().positions - trajectory.end).max()
+        assert error < 0.02, f"the arm is {error:.3f} rad away from where it should be"
+
+    def grip(self, width, force, wait=True):
+        self.simulator.move_gripper(width, force)
+        while wait and self.simulator.gripper_moving:
+            self.simulator.step(10)
+        return self.state().width
+
+
+class TrueSightWorld(WorldModel):
+    """A world model whose camera sees the simulator's truth, with Gaussian noise, whenever it is waited for."""
+
+    def __init__(self, *args, look, clock, **kwargs):
+        super().__init__(*args, **kwargs)
+        self._look, self._clock = look, clock
+
+    def wait_for_detections(self, after, seconds):
+        stamp = max(self._clock(), after) + 1e-3
+        self.on_detections(self._look(), stamp)
+        return stamp
+
+
+class Tabletop:
+    """Simulator, planning and skills on one scene, in one thread."""
+
+    def __init__(self, scene="blocks", noise=0.0, seed=0, settings=None, planning_scene=None):
+        self.scene = load_scene(str(scene))
+        self.simulator = Simulator(build_model(self.scene, load_camera()), self.scene)
+        self._rng, self._noise = np.random.default_rng(seed), noise
+        self.arm = DirectArm(self.simulator)
+        domain = Domain.load("tabletop")
+        self.planning_scene = planning_scene or PlanningScene()
+        kinematics = Kinematics(self.planning_scene.model)
+        settings = settings or Settings()
+        safety = Safety(kinematics, Limits())
+        self.world = TrueSightWorld(domain, load_workspace("tabletop"), kinematics, safety, look=self.look,
+                                    clock=lambda: self.simulator.time)
+        self.arm.world = self.world
+        planner = MotionPlanner(self.planning_scene, kinematics)
+        self.skills = Skills(self.arm, self.planning_scene, Reaching(self.planning_scene, kinematics, planner), safety,
+                             self.world, settings)
+        self.names = self._names(domain)
+        self.world.wait_for_detections(0.0, 0.0)
+
+    def _names(self, domain):
+        names = []
+        for thing in self.scene.objects:
+            name = f"{thing.colour}_{thing.kind}" if thing.kind in ("cube", "cylinder", "bottle") else thing.kind
+            count = sum(n == name or n.startswith(f"{name}_") for n in names)
+            names.append(f"{name}_{count + 1}" if count else name)
+        return names
+
+    def look(self):
+        """All objects as things."""
+        found = []
+        for index, (name, thing) in enumerate(zip(self.names, self.scene.objects)):
+            position, (w, x, y, z) = self.simulator.object_pose(index)
+            size = [*thing.size]
+            if len(size) == 1:
+                size = [size[0], size[0], size[0]] if thing.kind == "cube" else fruit_size(thing.kind, size[0])
+            elif len(size) == 2:
+                size = [size[0], size[0], size[1]]
+            rotation = np.array(rotation_of(w, x, y, z))
+            centre = position + rotation @ [0, 0, size[2] / 2]
+            extent = np.abs(rotation) @ size if thing.kind not in ("cube",) and abs(rotation[2, 2]) < 0.7 else size
+            noise = self._rng.normal(0, self._noise, 3) if self._noise else np.zeros(3)
+            kind = self.world.domain.type_of_class(thing.kind)
+            shape = "hollow" if kind == "container" else "cylinder" if thing.kind in ("cylinder", "bottle") else "box"
+            found.append(Thing(name, kind, thing.kind, tuple((centre + noise).tolist()), tuple(float(s) for s in extent),
+                               yaw_of((x, y, z, w)), thing.colour, shape))
+        return found
+
+
+def fruit_size(kind, size):
+    """Extents of the fruit shapes, m."""
+    return {"apple": [size, size, 0.86 * size], "orange": [size, size, 0.94 * size], "banana": [1.02 * size, 0.37 * size, 0.23 * size],
+            "pear": [size, 0.69 * size, 0.64 * size], "strawberry": [1.1 * size, 0.84 * size, 0.68 * size]}[kind]
+
+
+def rotation_of(w, x, y, z):
+    """Rotation matrix of a quaternion."""
+    return [[1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)]]

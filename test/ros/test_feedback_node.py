@@ -1,0 +1,206 @@
+"""feedback_node over real DDS, with a scripted planner node and a symbolic body node as doubles."""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+from doubles.scripted import ScriptedPlanner, SymbolicBody, plan, tabletop
+
+WORLD = tabletop("a b: item; tray: container; plate: surface; table: location", "at(a, table); at(b, table)")
+
+
+@pytest.fixture
+def doubles():
+    """A planner and a body whose scripts the test may change."""
+    planner = ScriptedPlanner([plan("grasp(a); place_in(a, tray)", 3)], goal="in(a, tray)")
+    return planner, SymbolicBody(WORLD)
+
+
+@pytest.fixture
+def system(make_node, doubles):
+    """Double nodes, the real feedback node, and a client node with what the tests call."""
+    from doubles.nodes import BodyNodeDouble, PlannerNodeDouble
+    from planweave_interfaces.action import RunTask
+    from planweave_interfaces.srv import CancelTask, GetTask, ListTasks, SubmitTask
+    from rclpy.action import ActionClient
+
+    from feedback_node.node import FeedbackNode
+
+    planner, body = doubles
+    make_node(PlannerNodeDouble, planner)
+    body_node = make_node(BodyNodeDouble, body)
+    feedback = make_node(FeedbackNode)
+    client = make_node("client")
+
+    class System:
+        pass
+
+    s = System()
+    s.feedback, s.body_node, s.client = feedback, body_node, client
+    s.run = ActionClient(client, RunTask, "/run_task")
+    s.submit, s.cancel, s.get, s.list = (
+        client.create_client(kind, name) for kind, name in
+        ((SubmitTask, "/submit_task"), (CancelTask, "/cancel_task"), (GetTask, "/get_task"), (ListTasks, "/list_tasks")))
+    assert s.run.wait_for_server(timeout_sec=10)
+    for service in (s.submit, s.cancel, s.get, s.list):
+        assert service.wait_for_service(timeout_sec=10)
+    return s
+
+
+def result_of(future, seconds=20):
+    done = threading.Event()
+    future.add_done_callback(lambda _: done.set())
+    assert done.wait(seconds), "no answer in time"
+    return future.result()
+
+
+def run(system, **goal):
+    from planweave_interfaces.action import RunTask
+
+    feedback = []
+    handle = result_of(system.run.send_goal_async(RunTask.Goal(**goal), feedback_callback=feedback.append))
+    return handle, feedback
+
+
+def test_run_task_from_sentence_to_checked_goal(system, doubles):
+    handle, feedback = run(system, sentence="put a in the tray")
+    result = result_of(handle.get_result_async()).result
+    assert result.success, result.message
+    assert doubles[1].done == ["grasp(a)", "place_in(a, tray)"]
+    assert result.status.goal_source == "grammar" and result.status.executed == 2 and not result.status.unmet
+    assert any(f.feedback.status.action.name == "grasp" for f in feedback)
+    events = json.loads(result.record)["events"]
+    assert [e["event"] for e in events][:2] == ["submitted", "goal"] and events[-1]["event"] == "ended"
+
+
+def test_submit_get_and_list(system, spin_until):
+    from planweave_interfaces.msg import TaskStatus
+    from planweave_interfaces.srv import GetTask, ListTasks, SubmitTask
+
+    reply = result_of(system.submit.call_async(SubmitTask.Request(sentence="put a in the tray")))
+    assert reply.accepted and reply.task_id
+
+    def status():
+        return result_of(system.get.call_async(GetTask.Request(task_id=reply.task_id))).status
+
+    spin_until(lambda: status().state == TaskStatus.SUCCEEDED, 10, "the task to end")
+    tasks = result_of(system.list.call_async(ListTasks.Request())).tasks
+    assert [t.task_id for t in tasks] == [reply.task_id]
+    unknown = result_of(system.get.call_async(GetTask.Request(task_id="task-99")))
+    assert not unknown.found and reply.task_id in unknown.message
+
+
+@pytest.mark.parametrize("request_fields, words", [
+    ({"sentence": ""}, "empty"), ({"sentence": "x" * 10_000}, "10000 characters"),
+    ({"sentence": "put a in the tray", "method": "magic"}, "unknown method 'magic'"),
+])
+def test_what_is_not_accepted_says_why(system, request_fields, words):
+    from planweave_interfaces.srv import SubmitTask
+
+    reply = result_of(system.submit.call_async(SubmitTask.Request(**request_fields)))
+    assert not reply.accepted and words in reply.message
+    handle, _ = run(system, **request_fields)
+    result = result_of(handle.get_result_async()).result
+    assert not result.success and words in result.message
+
+
+def test_cancelling_the_goal_stops_the_body_and_the_next_task_is_served(system, doubles):
+    body = doubles[1]
+    body.hold.clear()
+    handle, _ = run(system, sentence="put a in the tray")
+    assert body.began.wait(10)
+    cancel = handle.cancel_goal_async()
+    assert system.body_node.cancelled.wait(10), "the body was not told to stop"
+    body.hold.set()
+    result_of(cancel)
+    result = result_of(handle.get_result_async())
+    assert result.result.status.state == result.result.status.CANCELED
+    assert result.status == 5  # GoalStatus.STATUS_CANCELED
+    handle, _ = run(system, sentence="put a in the tray")
+    assert result_of(handle.get_result_async()).result.success
+
+
+def test_cancel_service_without_a_task(system):
+    from planweave_interfaces.srv import CancelTask
+
+    reply = result_of(system.cancel.call_async(CancelTask.Request()))
+    assert not reply.success and "no task is running" in reply.message
+
+
+def test_many_waiting_runs_block_nothing(system, doubles):
+    """Ten RunTask goals wait behind a held body; services still answer, and all end."""
+    from planweave_interfaces.srv import ListTasks
+
+    body = doubles[1]
+    body.hold.clear()
+    handles = [run(system, sentence="put a in the tray")[0] for _ in range(10)]
+    assert len(result_of(system.list.call_async(ListTasks.Request())).tasks) == 10
+    body.hold.set()
+    assert all(result_of(h.get_result_async()).result.success for h in handles)
+
+
+def test_a_tree_and_a_status_are_latched_for_who_comes_late(system, make_node, spin_until):
+    from planweave_interfaces.msg import ActionTree, TaskStatus
+
+    from planweave_ros.ports import LATCHED
+
+    handle, _ = run(system, sentence="put a in the tray")
+    result_of(handle.get_result_async())
+    late, trees, statuses = make_node("late"), [], []
+    late.create_subscription(ActionTree, "/action_tree", trees.append, LATCHED)
+    late.create_subscription(TaskStatus, "/task_status", statuses.append, LATCHED)
+    spin_until(lambda: trees and statuses, 10, "latched messages")
+    assert [n.action.name for n in trees[-1].nodes] == ["", "grasp", "place_in", ""]
+    assert statuses[-1].state == TaskStatus.SUCCEEDED
+
+
+def test_no_body(make_node, doubles):
+    """Nobody publishes a world: the task fails with what to do, the node lives on."""
+    from doubles.nodes import PlannerNodeDouble
+    from planweave_interfaces.action import RunTask
+    from rclpy.action import ActionClient
+    from rclpy.parameter import Parameter
+
+    from feedback_node.node import FeedbackNode
+
+    make_node(PlannerNodeDouble, doubles[0])
+    make_node(FeedbackNode, [Parameter("body_silence", value=0.3)])
+    client = ActionClient(make_node("client"), RunTask, "/run_task")
+    assert client.wait_for_server(timeout_sec=10)
+    for _ in range(2):
+        handle = result_of(client.send_goal_async(RunTask.Goal(sentence="put a in the tray")))
+        result = result_of(handle.get_result_async()).result
+        assert not result.success and "/world_state" in result.message
+
+
+def test_a_body_that_is_killed_while_acting(make_node, doubles, spin_until):
+    """The body's process is killed in the middle of an action: the task fails in time, the node serves the next."""
+    from doubles.nodes import BodyNodeDouble, PlannerNodeDouble
+    from planweave_interfaces.action import RunTask
+    from rclpy.action import ActionClient
+    from rclpy.parameter import Parameter
+
+    from feedback_node.node import FeedbackNode
+
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent)}
+    process = subprocess.Popen([sys.executable, "-m", "doubles.body_process"], env=environment)
+    try:
+        make_node(PlannerNodeDouble, doubles[0])
+        make_node(FeedbackNode, [Parameter("action_timeout", value=2.0), Parameter("fallback", value="none")])
+        client, feedback = ActionClient(make_node("client"), RunTask, "/run_task"), []
+        assert client.wait_for_server(timeout_sec=10)
+        handle = result_of(client.send_goal_async(RunTask.Goal(sentence="put a in the tray"),
+                                                  feedback_callback=feedback.append))
+        spin_until(lambda: any("moving" in f.feedback.status.phase for f in feedback), 20, "the action to begin")
+    finally:
+        process.kill()
+        process.wait(10)
+    result = result_of(handle.get_result_async(), 60).result
+    assert not result.success and result.message
+    make_node(BodyNodeDouble, doubles[1])
+    handle = result_of(client.send_goal_async(RunTask.Goal(sentence="put a in the tray")))
+    assert result_of(handle.get_result_async(), 60).result.status.state in (2, 3)  # it ended, one way or the other
