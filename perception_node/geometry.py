@@ -148,6 +148,21 @@ def outline(xy: np.ndarray, margin: float = 0.0) -> Outline:
     return Outline((cx, cy), w, h, wrap_yaw(yaw, math.pi), hull[:, 0, :].astype(np.float64), area, (ox, oy), radius + margin)
 
 
+def share_inside(xy: np.ndarray, hull: np.ndarray, margin: float = 0.0) -> float:
+    """Share of points (N, 2) inside a convex polygon (M, 2) grown by a margin in metres."""
+    edges = np.roll(hull, -1, axis=0) - hull
+    normals = np.column_stack((edges[:, 1], -edges[:, 0]))
+    lengths = np.linalg.norm(normals, axis=1)
+    keep = lengths > 1e-9
+    if keep.sum() < 3 or len(xy) == 0:
+        return 0.0
+    normals, corners = normals[keep] / lengths[keep, None], hull[keep]
+    offsets = (normals * corners).sum(axis=1)
+    if np.mean(normals @ hull.mean(axis=0) - offsets) > 0:
+        normals, offsets = -normals, -offsets
+    return float(((xy @ normals.T) <= offsets + margin).all(axis=1).mean())
+
+
 def rotate_into(xy: np.ndarray, centre: Sequence[float], yaw: float) -> np.ndarray:
     """Points (N, 2) in the axes of a rectangle at `centre` turned by `yaw`."""
     c, s = math.cos(yaw), math.sin(yaw)

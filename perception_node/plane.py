@@ -57,8 +57,8 @@ def fit_table(
     error = np.abs(chosen[:, 2] - slopes @ chosen[:, :2].T - offsets[:, None])
     best = int(np.argmax((error < tolerance).sum(axis=1)))
     a, b, c = slopes[best, 0], slopes[best, 1], offsets[best]
-    for _ in range(2):
-        inlier = np.abs(points[:, 2] - points[:, 0] * a - points[:, 1] * b - c) < tolerance
+    for narrow in (tolerance, tolerance / 2):      # the second time without trays' floors, a few millimetres up
+        inlier = np.abs(points[:, 2] - points[:, 0] * a - points[:, 1] * b - c) < narrow
         if inlier.sum() < 50:
             return None
         system = np.column_stack((points[inlier, :2], np.ones(int(inlier.sum()))))

@@ -1,0 +1,1 @@
+"""Measuring Planweave: tasks, metrics, runners. Imports every room; nothing imports it."""

@@ -1,0 +1,69 @@
+"""Colour words for pixels and patches, tolerant of shade: hue first, brightness only where there is no hue."""
+
+from __future__ import annotations
+
+import colorsys
+from functools import lru_cache
+
+import cv2
+import numpy as np
+
+COLOURS = ("red", "orange", "yellow", "green", "aqua", "blue", "purple", "pink", "brown", "white", "gray", "black")
+
+# Families keep one object in one piece: a shaded orange is brown to the eye, yet the same surface.
+_FAMILIES = {"red": 1, "orange": 2, "brown": 2, "yellow": 3, "green": 4, "aqua": 5, "blue": 6, "purple": 7, "pink": 8,
+             "white": 9, "gray": 10, "black": 11}
+FAMILIES = len(set(_FAMILIES.values()))
+
+_HUES = ((15.0, "red"), (42.0, "orange"), (68.0, "yellow"), (158.0, "green"), (200.0, "aqua"), (256.0, "blue"),
+         (300.0, "purple"), (342.0, "pink"), (360.1, "red"))
+
+
+def colour_word(red: float, green: float, blue: float) -> str:
+    """The nearest of COLOURS for one colour, components 0 to 255."""
+    hue, saturation, value = colorsys.rgb_to_hsv(red / 255, green / 255, blue / 255)
+    hue *= 360
+    if value < 0.13 or (value < 0.22 and saturation < 0.45):
+        return "black"
+    if saturation < 0.16:
+        return "white" if value > 0.74 else "gray" if value > 0.22 else "black"
+    word = next(name for limit, name in _HUES if hue < limit)
+    if word == "red" and saturation < 0.62 and value > 0.65 or (word == "red" and hue > 325 and saturation < 0.68 and value > 0.6):
+        return "pink"
+    if word in ("orange", "red") and 10.0 < hue < 45.0 and (value < 0.60 or (value < 0.7 and saturation < 0.6)):
+        return "brown"
+    return word
+
+
+@lru_cache(maxsize=1)
+def _family_table() -> np.ndarray:
+    """Family of every colour with 5 bits a component, (32768,) uint8."""
+    levels = (np.arange(32) * 8 + 4).tolist()
+    return np.array([_FAMILIES[colour_word(r, g, b)] for r in levels for g in levels for b in levels], dtype=np.uint8)
+
+
+def family_image(rgb: np.ndarray) -> np.ndarray:
+    """Colour family (1 to FAMILIES) of every pixel, (height, width) uint8."""
+    index = (rgb >> 3).astype(np.int32)
+    return _family_table()[(index[..., 0] << 10) | (index[..., 1] << 5) | index[..., 2]]
+
+
+def patch_colour(colours: np.ndarray) -> tuple[float, float, float]:
+    """A patch's colour (red, green, blue) from its pixels (N, 3): the median of the lighter half, which leaves out shaded sides."""
+    brightness = colours.max(axis=1)
+    lit = colours[brightness >= np.median(brightness)]
+    red, green, blue = np.median(lit, axis=0)
+    return float(red), float(green), float(blue)
+
+
+def same_surface(a: np.ndarray, b: np.ndarray, tolerance: float = 0.07) -> bool:
+    """Whether two colours (3,) can be one surface in more and in less light: equal chromaticity, or one too dark to tell."""
+    if min(a.max(), b.max()) < 52:
+        return True
+    ca, cb = a / (a.sum() + 12), b / (b.sum() + 12)
+    return bool(np.abs(ca - cb).max() < tolerance)
+
+
+def smooth(rgb: np.ndarray) -> np.ndarray:
+    """The image with single odd pixels taken out."""
+    return cv2.medianBlur(np.ascontiguousarray(rgb), 3)

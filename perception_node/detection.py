@@ -1,0 +1,69 @@
+"""What a detector says about one region of one frame."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+RECEPTACLES = frozenset({"tray", "box", "bowl", "plate"})
+
+
+@dataclass(frozen=True)
+class Detection:
+    """One object in one frame, in the robot's base frame with z = 0 on the table; metres and radians.
+
+    class_name, colour and shape as in DetectedObject.msg. position: centre; yaw of the object's own x axis; symmetry: the turn
+    after which it looks the same (0 for round things). floor: height above the table on which things inside or on it stand.
+    rgb: its colour, 0 to 255. cut: partly unseen, so that class and pose are not to be relied on.
+    """
+
+    class_name: str
+    colour: str
+    shape: str
+    confidence: float
+    position: tuple[float, float, float]
+    yaw: float
+    symmetry: float
+    size: tuple[float, float, float]
+    floor: float
+    rgb: tuple[float, float, float]
+    cut: bool = False
+
+    @property
+    def look(self) -> tuple[str, str]:
+        """What tells it from other things: class and colour."""
+        return self.class_name, self.colour
+
+    @property
+    def top(self) -> float:
+        """Height of its highest point, metres."""
+        return self.position[2] + self.size[2] / 2
+
+    @property
+    def bottom(self) -> float:
+        """Height of its lowest point, metres."""
+        return self.position[2] - self.size[2] / 2
+
+    @property
+    def round(self) -> bool:
+        """Whether its outline is a circle."""
+        return self.symmetry == 0.0
+
+
+def footprint_holds(thing: Detection, x: float, y: float, margin: float = 0.0) -> bool:
+    """Whether a place lies within the outline of a thing seen from above, grown by a margin in metres."""
+    dx, dy = x - thing.position[0], y - thing.position[1]
+    if thing.round:
+        return math.hypot(dx, dy) <= thing.size[0] / 2 + margin
+    c, s = math.cos(thing.yaw), math.sin(thing.yaw)
+    return abs(c * dx + s * dy) <= thing.size[0] / 2 + margin and abs(-s * dx + c * dy) <= thing.size[1] / 2 + margin
+
+
+def footprint_points(thing: Detection, shrink: float = 0.7) -> np.ndarray:
+    """A 5 x 5 grid of places (25, 2) on the middle part of a thing's outline."""
+    half = np.linspace(-0.5, 0.5, 5) * shrink
+    u, v = np.meshgrid(half * thing.size[0], half * thing.size[1])
+    c, s = math.cos(thing.yaw), math.sin(thing.yaw)
+    return np.column_stack((thing.position[0] + c * u.ravel() - s * v.ravel(), thing.position[1] + s * u.ravel() + c * v.ravel()))

@@ -1,0 +1,197 @@
+"""Class and pose from colour, outline and relief: no training, every rule is about a size in metres or a ratio.
+
+Receptacles are wide; a tray or box is a hollow rectangle (low or high walls), a bowl a hollow round thing, a plate a low
+round one. Items: flat square top = cube, flat round top = cylinder, tall with a narrow neck = bottle, long and bent yellow =
+banana, dome = fruit by colour and size.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from perception_node.colours import colour_word, patch_colour
+from perception_node.detection import Detection
+from perception_node.geometry import Outline, fit_sphere, outline, rotate_into, wrap_yaw
+from perception_node.proposals import Region
+
+_RECEPTACLE_SIDE = 0.10   # m: nothing that a gripper of 0.08 m takes is wider than this in both directions
+_QUARTER, _HALF, _FULL = math.pi / 2, math.pi, 2 * math.pi
+
+
+@dataclass(frozen=True)
+class _Look:
+    """What is measured of a region."""
+
+    region: Region
+    pixel: float
+    shape: Outline           # of all its points
+    top: float
+    colour: str
+    rgb: tuple[float, float, float]
+
+    def detection(self, class_name: str, shape: str, confidence: float, xy: Sequence[float], size: tuple[float, float, float],
+                  *, yaw: float = 0.0, symmetry: float = 0.0, bottom: float = 0.0, floor: float | None = None) -> Detection:
+        """A detection from the region's top down to `bottom`; floor is the top unless given."""
+        return Detection(
+            class_name, self.colour, shape, float(np.clip(confidence, 0.05, 0.99)), (float(xy[0]), float(xy[1]), bottom + size[2] / 2),
+            wrap_yaw(yaw, symmetry), symmetry, size, bottom + size[2] if floor is None else floor, self.rgb, self.region.cut,
+        )
+
+
+def detect_by_attributes(regions: Sequence[Region], pixel: float) -> list[Detection]:
+    """One detection for every region; pixel: side of a pixel on the table, metres."""
+    return [detect(region, pixel) for region in regions]
+
+
+def detect(region: Region, pixel: float) -> Detection:
+    """The detection of one region."""
+    rgb = patch_colour(region.colours)
+    shape = outline(region.points[:, :2], pixel / 2)
+    look = _Look(region, pixel, shape, region.top, colour_word(*rgb), rgb)
+    return _receptacle(look) if shape.short > _RECEPTACLE_SIDE else _item(look)
+
+
+def _receptacle(look: _Look) -> Detection:
+    points, shape, top = look.region.points, look.shape, look.top
+    rim = outline(points[points[:, 2] > top - 0.010, :2], look.pixel / 2) if top > 0.02 else shape
+    if rim.short < 0.7 * shape.short:
+        rim = shape
+    squareness = (rim.fill - 0.785) / (1.0 - 0.785)
+    if squareness > 0.5:
+        local = rotate_into(points[:, :2], rim.centre, rim.yaw)
+        middle = (np.abs(local[:, 0]) < rim.long / 2 - 0.02) & (np.abs(local[:, 1]) < rim.short / 2 - 0.02)
+        floor = float(np.percentile(points[middle, 2], 30)) if middle.sum() > 20 else 0.006
+        name = "tray" if top < 0.052 else "box"
+        return look.detection(name, "hollow", 0.6 + 0.4 * min(1.0, abs(top - 0.052) / 0.02), rim.centre,
+                              (rim.long, rim.short, top), yaw=rim.yaw, symmetry=_HALF, floor=min(floor, top))
+    away = np.hypot(points[:, 0] - rim.circle_centre[0], points[:, 1] - rim.circle_centre[1])
+    radius = rim.radius
+    centre = _circle_centre(rim)
+    inner = points[away < 0.5 * radius, 2]
+    floor = float(np.percentile(inner, 30)) if len(inner) > 20 else 0.006
+    size = (2 * radius, 2 * radius, top)
+    if top < 0.030:
+        return look.detection("plate", "cylinder", 0.6 + 0.4 * min(1.0, (0.030 - top) / 0.01), centre, size, floor=min(floor, top))
+    return look.detection("bowl", "hollow", 0.6 + 0.4 * min(1.0, (top - 0.030) / 0.01), centre, size, floor=min(floor, top))
+
+
+def _circle_centre(shape: Outline) -> tuple[float, float]:
+    """Centre of a round outline: of its hull's area, which single outlying points hardly move."""
+    x, y = shape.hull[:, 0], shape.hull[:, 1]
+    x1, y1 = np.roll(x, -1), np.roll(y, -1)
+    cross = x * y1 - x1 * y
+    area = cross.sum() / 2
+    if abs(area) < 1e-9:
+        return shape.circle_centre
+    return float(((x + x1) * cross).sum() / (6 * area)), float(((y + y1) * cross).sum() / (6 * area))
+
+
+def _item(look: _Look) -> Detection:
+    points, top = look.region.points, look.top
+    crown = points[points[:, 2] > top - 0.011]
+    if len(crown) < 8:
+        crown = points
+    face = outline(crown[:, :2], look.pixel / 2)
+    spread = look.shape
+    own = top - float(np.percentile(points[:, 2], 3))
+    if top > 0.085 and own > 0.05 and face.radius < 0.020 and spread.short > 1.3 * 2 * face.radius:
+        return _bottle(look, face)
+    if look.colour == "yellow" and spread.aspect > 1.8:
+        return _banana(look)
+    dome = _dome(look)
+    if dome > 0.2:
+        return _fruit(look, dome)
+    return _block(look, crown, face)
+
+
+def _dome(look: _Look) -> float:
+    """How round the top is: drop from its middle to its rim over its radius, 1 for half a sphere, 0 for a flat top.
+
+    A paraboloid z = a + b x + c y - k r^2 fitted to the middle part of what is within a radius of the top.
+    """
+    points = look.region.points
+    crown = points[points[:, 2] > look.top - 0.030]
+    if len(crown) < 20:
+        return 0.0
+    shape = outline(crown[:, :2], look.pixel / 2)
+    local = rotate_into(crown[:, :2], shape.centre, shape.yaw) / (shape.long / 2, shape.short / 2)
+    square = (local**2).sum(axis=1)
+    middle = square < 0.72**2
+    if middle.sum() < 12:
+        return 0.0
+    system = np.column_stack((np.ones(int(middle.sum())), local[middle], -square[middle]))
+    solution, *_ = np.linalg.lstsq(system, crown[middle, 2], rcond=None)
+    return float(solution[3]) / max(shape.short / 2, 1e-6)
+
+
+def _block(look: _Look, crown: np.ndarray, face: Outline) -> Detection:
+    """A cube or an upright cylinder, by the outline of its flat top."""
+    points, top = look.region.points, look.top
+    centre = _circle_centre(face)
+    level = float(np.median(crown[:, 2]))
+    squareness = (face.fill - 0.785) / (1.0 - 0.785)
+    area = face.area
+    seen = look.region.area(points[:, 2] > top - 0.011)
+    if seen > 0.8 * area:
+        area = min(area, seen)       # an outline through noisy edges is too wide, the count of pixels is not
+    edge, diameter = math.sqrt(area), 2 * math.sqrt(area / math.pi)
+    if squareness > 0.42 and face.aspect < 1.35:
+        bottom = max(level - edge, 0.0)
+        if bottom < 0.012:
+            bottom = 0.0
+        return look.detection("cube", "box", 0.55 + 0.6 * abs(squareness - 0.42), centre, (edge, edge, level - bottom),
+                              yaw=face.yaw, symmetry=_QUARTER, bottom=bottom)
+    if face.aspect < 1.35:
+        return look.detection("cylinder", "cylinder", 0.55 + 0.6 * abs(squareness - 0.42), centre,
+                              (diameter, diameter, level))
+    return look.detection("block", "box", 0.3, face.centre, (face.long, face.short, level), yaw=face.yaw, symmetry=_HALF)
+
+
+def _bottle(look: _Look, neck: Outline) -> Detection:
+    """An upright bottle stands under its cap; its width is seen across the line of sight."""
+    points = look.region.points
+    centre = _circle_centre(neck)
+    away = np.hypot(points[:, 0] - centre[0], points[:, 1] - centre[1])
+    radius = float(np.percentile(away, 92))
+    body = points[:, 2] < look.top - 0.3 * look.top
+    rgb = patch_colour(look.region.colours[body & (away > 0.5 * radius)]) if body.sum() > 20 else look.rgb
+    look = _Look(look.region, look.pixel, look.shape, look.top, colour_word(*rgb), rgb)
+    return look.detection("bottle", "cylinder", 0.9, centre, (2 * radius, 2 * radius, look.top))
+
+
+def _banana(look: _Look) -> Detection:
+    shape = look.shape
+    return look.detection("banana", "irregular", 0.5 + 0.3 * min(1.5, shape.aspect - 1.8), shape.centre,
+                          (shape.long, shape.short, look.top), yaw=shape.yaw, symmetry=_HALF)
+
+
+def _fruit(look: _Look, dome: float) -> Detection:
+    """Round things by colour, size and length."""
+    points, shape, colour = look.region.points, look.shape, look.colour
+    sure = 0.5 + min(0.45, dome - 0.2)
+    if colour in ("red", "pink") and shape.long < 0.056 and shape.short < 0.050:
+        return look.detection("strawberry", "irregular", sure, shape.centre, (shape.long, shape.short, look.top),
+                              yaw=_pointed_yaw(look), symmetry=_FULL)
+    if shape.aspect > 1.22 and colour in ("green", "yellow"):
+        return look.detection("pear", "irregular", sure, shape.centre, (shape.long, shape.short, look.top),
+                              yaw=_pointed_yaw(look), symmetry=_FULL)
+    upper = points[points[:, 2] > 0.4 * look.top]
+    centre, radius = fit_sphere(upper)
+    if not 0.4 * shape.radius < radius < 2.0 * shape.radius:
+        centre, radius = np.array([*shape.circle_centre, 0.0]), shape.radius
+    name = "orange" if colour in ("orange", "brown") else "apple" if colour in ("red", "green", "yellow", "pink") else "ball"
+    return look.detection(name, "irregular", sure if name != "ball" else 0.4, centre[:2], (2 * radius, 2 * radius, look.top))
+
+
+def _pointed_yaw(look: _Look) -> float:
+    """Direction of the long axis, towards its thinner end."""
+    shape = look.shape
+    along = rotate_into(look.region.points[:, :2], shape.centre, shape.yaw)
+    front, back = along[along[:, 0] > 0.15 * shape.long, 1], along[along[:, 0] < -0.15 * shape.long, 1]
+    if len(front) < 4 or len(back) < 4 or np.ptp(front) < np.ptp(back):
+        return shape.yaw
+    return shape.yaw + math.pi
