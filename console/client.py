@@ -1,0 +1,260 @@
+"""The console's ROS part: tasks, system state, scenes, recordings and camera images through the public interfaces."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import rclpy
+from action_msgs.msg import GoalStatus
+from numpy.typing import NDArray
+from planweave_interfaces.action import RunTask
+from planweave_interfaces.msg import ActionTree
+from planweave_interfaces.srv import CancelTask, GetTask, ListTasks, LoadScene, RecordVideo
+from rclpy.action import ActionClient
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.qos import DurabilityPolicy, QoSProfile, qos_profile_sensor_data
+from rclpy.signals import SignalHandlerOptions
+from rclpy.task import Future
+from sensor_msgs.msg import Image
+
+from console.systems import NodeSpec
+from console.tree import Row
+from planweave.action_tree import Status
+from planweave.errors import PlanweaveError, SystemDownError
+from planweave.task import TaskStatus
+from planweave.world import Literal
+from planweave_ros import conversions as convert
+
+VANISHED = 5.0  # seconds without the task server in the graph before a task counts as lost
+
+
+@dataclass(frozen=True)
+class TaskResult:
+    """How a task ended; record is the feedback node's own account (events), rows the action tree."""
+
+    success: bool
+    message: str
+    status: TaskStatus
+    record: dict[str, Any] = field(default_factory=dict)
+    rows: tuple[Row, ...] = ()
+
+
+class Client:
+    """A ROS node of the console, spun in a thread of its own. Use as a context manager."""
+
+    def __init__(self) -> None:
+        self._context = rclpy.Context()
+        rclpy.init(args=[], context=self._context, signal_handler_options=SignalHandlerOptions.NO)
+        self._node = rclpy.create_node(
+            f"planweave_console_{os.getpid()}", context=self._context, start_parameter_services=False)
+        self._executor = SingleThreadedExecutor(context=self._context)
+        self._executor.add_node(self._node)
+        self._thread = threading.Thread(target=self._executor.spin, name="console spin", daemon=True)
+        self._thread.start()
+        self._rows: dict[str, tuple[Row, ...]] = {}
+        self._on_tree: Callable[[str, tuple[Row, ...]], None] = lambda task_id, rows: None
+        latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+        self._node.create_subscription(ActionTree, "/action_tree", self._tree, latched)
+        self._run_task = ActionClient(self._node, RunTask, "/run_task")
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._executor.shutdown(timeout_sec=2.0)
+        self._thread.join(2.0)
+        self._run_task.destroy()
+        self._node.destroy_node()
+        self._context.try_shutdown()
+
+    # What is there
+
+    def is_up(self, patience: float = 0.0) -> bool:
+        """Whether a system that takes tasks runs; waits up to ``patience`` seconds for one to be discovered."""
+        return bool(self._run_task.wait_for_server(timeout_sec=patience))
+
+    def missing(self, nodes: Iterable[NodeSpec]) -> dict[str, list[str]]:
+        """What is not visible yet, by node: names of services, actions and topics."""
+        services = {name for name, _ in self._node.get_service_names_and_types()}
+        result: dict[str, list[str]] = {}
+        for node in nodes:
+            absent = [name for name in node.services if name not in services]
+            absent += [name for name in node.actions if f"{name}/_action/send_goal" not in services]
+            absent += [name for name in node.topics if not self._node.count_publishers(name)]
+            if absent:
+                result[node.name] = absent
+        return result
+
+    def nodes(self) -> list[str]:
+        """Names of the nodes that run, without this one."""
+        return sorted(name for name in self._node.get_node_names() if name != self._node.get_name())
+
+    # Tasks
+
+    def run_task(
+        self, sentence: str, *, method: str = "", goal: Sequence[Literal] = (), timeout: float = 600.0,
+        on_status: Callable[[TaskStatus], None] = lambda status: None,
+        on_tree: Callable[[str, tuple[Row, ...]], None] = lambda task_id, rows: None,
+        watch: Callable[[], None] = lambda: None,
+    ) -> TaskResult:
+        """Run a task to its end. It is cancelled when this is interrupted or ``timeout`` (seconds) has passed.
+
+        ``watch`` is called ten times a second and may raise. Raises SystemDownError where the task server is not
+        there, vanishes, or does not end the task in time.
+        """
+        if not self.is_up(5.0):
+            raise SystemDownError("no system takes tasks here (/run_task is not there); start one: planweave up tabletop")
+        self._on_tree = on_tree
+        request = RunTask.Goal(sentence=sentence, method=method, goal=convert.literals_to_msg(goal))
+        handle = self._result(
+            self._run_task.send_goal_async(
+                request, feedback_callback=lambda message: on_status(convert.status_from_msg(message.feedback.status))),
+            10.0, "feedback_node (/run_task)")
+        if not handle.accepted:
+            raise SystemDownError("feedback_node rejected the task without a reason")
+        future = handle.get_result_async()
+        try:
+            response = self._wait_for_end(future, timeout, watch)
+        except BaseException:
+            self._cancel_goal(handle, future)
+            raise
+        if response is None:
+            self._cancel_goal(handle, future)
+            raise SystemDownError(f"the task did not end in {timeout:g} s and was cancelled; --timeout gives it more")
+        return self._task_result(response)
+
+    def _task_result(self, response: Any) -> TaskResult:
+        result = response.result
+        status = convert.status_from_msg(result.status)
+        success = bool(result.success) and response.status == GoalStatus.STATUS_SUCCEEDED
+        rows = self._rows.get(status.task_id, ())
+        return TaskResult(success, result.message, status, _load(result.record), rows)
+
+    def _wait_for_end(self, future: Future, timeout: float, watch: Callable[[], None]) -> Any:
+        """The result, or None at the deadline."""
+        done = threading.Event()
+        future.add_done_callback(lambda _: done.set())
+        deadline = time.monotonic() + timeout
+        seen = time.monotonic()
+        while not done.wait(0.1):
+            watch()
+            now = time.monotonic()
+            if self._run_task.server_is_ready():
+                seen = now
+            elif now - seen > VANISHED:
+                raise SystemDownError("feedback_node has vanished while it ran the task; its log says why")
+            if now > deadline:
+                return None
+        return future.result()
+
+    def _cancel_goal(self, handle: Any, future: Future) -> None:
+        """Cancel and give the body up to five seconds to stop."""
+        ended = threading.Event()
+        future.add_done_callback(lambda _: ended.set())
+        handle.cancel_goal_async()
+        ended.wait(5.0)
+
+    def _tree(self, message: ActionTree) -> None:
+        rows = []
+        for node in message.nodes:
+            action = convert.action_from_msg(node.action)
+            text = str(action) if action else "[END]" if node.end else ""
+            rows.append(Row(node.id, node.parent, text, node.time_step, node.samples, Status(node.status)))
+        self._rows[message.task_id] = tuple(rows)
+        self._on_tree(message.task_id, tuple(rows))
+
+    def tasks(self) -> list[TaskStatus]:
+        """All tasks, oldest first."""
+        response = self._call(ListTasks, "/list_tasks", ListTasks.Request(), "feedback_node")
+        return [convert.status_from_msg(status) for status in response.tasks]
+
+    def task(self, task_id: str = "") -> tuple[TaskStatus, dict[str, Any]]:
+        """One task with its record; the newest where no id is given."""
+        response = self._call(GetTask, "/get_task", GetTask.Request(task_id=task_id), "feedback_node")
+        if not response.found:
+            raise PlanweaveError(response.message)
+        return convert.status_from_msg(response.status), _load(response.record)
+
+    def cancel(self, task_id: str = "") -> str:
+        """Cancel a task (the running one without an id); returns what the node says, raises where it refuses."""
+        response = self._call(CancelTask, "/cancel_task", CancelTask.Request(task_id=task_id), "feedback_node")
+        if not response.success:
+            raise PlanweaveError(response.message)
+        return str(response.message)
+
+    # The simulation
+
+    def load_scene(self, scene: str) -> None:
+        """Load another scene; raises PlanweaveError with the simulation's reason."""
+        response = self._call(LoadScene, "/simulation/load_scene", LoadScene.Request(scene=scene), "simulation_node", 60.0)
+        if not response.success:
+            raise PlanweaveError(response.message)
+
+    def start_recording(self) -> None:
+        """Begin to record the simulation."""
+        self._record(RecordVideo.Request(start=True))
+
+    def stop_recording(self, path: str, timeout: float = 120.0) -> int:
+        """Write the recording to ``path`` (.mp4 or .gif); returns the number of frames."""
+        return self._record(RecordVideo.Request(start=False, path=path), timeout)
+
+    def _record(self, request: Any, timeout: float = 10.0) -> int:
+        response = self._call(RecordVideo, "/simulation/record", request, "simulation_node", timeout)
+        if not response.success:
+            raise PlanweaveError(response.message)
+        return int(response.frames)
+
+    def picture(self, topic: str = "/camera/color/image_raw", timeout: float = 10.0) -> NDArray[np.uint8]:
+        """The next colour image, (height, width, 3) uint8 RGB."""
+        got: list[Image] = []
+        there = threading.Event()
+
+        def keep(message: Image) -> None:
+            got.append(message)
+            there.set()
+
+        subscription = self._node.create_subscription(Image, topic, keep, qos_profile_sensor_data)
+        try:
+            if not there.wait(timeout):
+                raise SystemDownError(f"no image on {topic} in {timeout:g} s")
+        finally:
+            self._node.destroy_subscription(subscription)
+        message = got[0]
+        if message.encoding != "rgb8":
+            raise PlanweaveError(f"{topic} is {message.encoding}, expected rgb8")
+        rows = np.frombuffer(bytes(message.data), np.uint8).reshape(message.height, message.step)
+        return rows[:, : message.width * 3].reshape(message.height, message.width, 3).copy()
+
+    # Waiting
+
+    def _call(self, kind: Any, name: str, request: Any, who: str, timeout: float = 10.0) -> Any:
+        client = self._node.create_client(kind, name)
+        try:
+            if not client.wait_for_service(timeout_sec=5.0):
+                raise SystemDownError(f"{name} is not there: {who} does not run; start a system: planweave up tabletop")
+            return self._result(client.call_async(request), timeout, f"{who} ({name})")
+        finally:
+            self._node.destroy_client(client)
+
+    def _result(self, future: Future, timeout: float, who: str) -> Any:
+        done = threading.Event()
+        future.add_done_callback(lambda _: done.set())
+        if not done.wait(timeout):
+            raise SystemDownError(f"{who} did not answer in {timeout:g} s")
+        return future.result()
+
+
+def _load(record: str) -> dict[str, Any]:
+    """A record as a table; empty where there is none."""
+    try:
+        value = json.loads(record) if record else {}
+    except ValueError:
+        value = {"unreadable": record[:2000]}
+    return value if isinstance(value, dict) else {"record": value}

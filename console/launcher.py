@@ -1,0 +1,94 @@
+"""Starts a system's nodes, waits until all are ready, watches them, and surely ends them."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Protocol
+
+from console.processes import NodeProcess, start_node, stop_nodes
+from console.systems import NodeSpec, System
+from planweave.errors import SystemDownError
+
+
+class Graph(Protocol):
+    """Sees what of a node is there; console.client.Client is one."""
+
+    def missing(self, nodes: Iterable[NodeSpec]) -> dict[str, list[str]]:
+        """Names not visible yet, by node; empty when all are ready."""
+
+
+def log_folder(system: str) -> Path:
+    """A new folder for the logs of one run of a system."""
+    state = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
+    folder = state / "planweave" / "logs" / f"{system}-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+class RunningSystem:
+    """Nodes of one system as processes. A context manager: leaving it ends them all."""
+
+    def __init__(self, system: System, logs: Path, overrides: Mapping[str, Mapping[str, str]] | None = None):
+        self.system, self.logs = system, logs
+        self._overrides = overrides or {}
+        self._processes: list[NodeProcess] = []
+
+    def __enter__(self) -> RunningSystem:
+        try:
+            for node in self.system.nodes:
+                self._processes.append(start_node(
+                    node.name, self.logs / f"{node.name}.log", parameter_file=node.parameter_file,
+                    parameters=self._overrides.get(node.name),
+                ))
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def stop(self) -> list[str]:
+        """End all nodes; returns the names of those that did not end when asked."""
+        late = stop_nodes(self._processes)
+        self._processes = []
+        return late
+
+    def check(self) -> None:
+        """Raise SystemDownError where a node has ended; the message has its last words."""
+        for process in self._processes:
+            if process.returncode is not None:
+                raise SystemDownError(f"{process.name} ended ({_how(process.returncode)}): {_last_words(process)}\n"
+                                      f"its log: {process.log}")
+
+    def wait_ready(
+        self, graph: Graph, timeout: float = 60.0, on_ready: Callable[[str], None] = lambda name: None,
+    ) -> None:
+        """Wait until everything that the description names is there; ``on_ready`` hears of each node."""
+        deadline = time.monotonic() + timeout
+        waiting = {node.name for node in self.system.nodes}
+        while waiting:
+            self.check()
+            missing = graph.missing(self.system.nodes)
+            for name in sorted(waiting - set(missing)):
+                on_ready(name)
+            waiting &= set(missing)
+            if waiting and time.monotonic() > deadline:
+                what = "; ".join(f"{name} lacks {', '.join(missing[name])}" for name in sorted(waiting))
+                raise SystemDownError(f"not ready after {timeout:g} s: {what}\nlogs: {self.logs}")
+            if waiting:
+                time.sleep(0.05)
+
+
+def _how(code: int) -> str:
+    return f"killed by signal {-code}" if code < 0 else f"exit code {code}"
+
+
+def _last_words(process: NodeProcess) -> str:
+    """The line that most likely says why: the last error, else the last line."""
+    lines = [line.strip() for line in process.output().splitlines() if line.strip()]
+    errors = [line for line in lines if "error" in line.lower()]
+    return (errors or lines or ["it wrote nothing"])[-1][:500]

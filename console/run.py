@@ -1,0 +1,115 @@
+"""Do what a sentence says, and check with the camera that it was done.
+
+Uses the system that runs on this machine. Where none runs, one is started and ended again. The exit code is 0 only
+where the goal holds in the world as observed at the end.
+
+examples:
+  planweave run "put the red cube in the left tray"
+  planweave run --scene fruit_and_bottles "put the fruit on the plate and the bottles in the box"
+  planweave run --goal "in(red_cube, left_tray) and on(blue_cube, green_cube)" --method classical
+  planweave run --json "put the red cube in the left tray" > result.json
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from planweave.errors import GoalError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rich.console import Console
+
+    from console.client import Client
+
+DISCOVERY = 1.5  # seconds to look for a system that runs already
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The verb's arguments."""
+    parser.add_argument("sentence", nargs="?", default="", help="what to do, in plain English")
+    parser.add_argument("--system", default="tabletop", help="system to start where none runs (default: tabletop)")
+    parser.add_argument("--scene", help="scene to load first: a name under config/scenes, or a scene file")
+    parser.add_argument("--method", default="", help="planning method, e.g. tree_planner or classical")
+    parser.add_argument("--goal", action="append", default=[], metavar="LITERALS",
+                        help='outright goal, e.g. "in(red_cube, left_tray)"; may be given several times')
+    parser.add_argument("--timeout", type=float, default=600.0, metavar="SECONDS",
+                        help="cancel the task after this time (default: 600)")
+    parser.add_argument("--json", action="store_true", help="nothing but one JSON object on standard output")
+
+
+def main(options: argparse.Namespace) -> int:
+    """Run the verb."""
+    from console.progress import Progress, summary
+    from console.results import read_goal, result_json
+
+    goal = read_goal(options.goal)
+    if not options.sentence.strip() and not goal:
+        raise GoalError('nothing to do: give a sentence, e.g. planweave run "put the red cube in the left tray", or --goal')
+    console = _console(options.json)
+    with system_for(options.system, options.scene, console) as (client, check), \
+            Progress(console, options.sentence) as progress:
+        result = client.run_task(
+            options.sentence, method=options.method, goal=goal, timeout=options.timeout,
+            on_status=progress.status, on_tree=progress.tree, watch=check,
+        )
+    if options.json:
+        print(json.dumps(result_json(result), indent=2))
+    else:
+        summary(console, result.status, result.success, result.message)
+    return 0 if result.success else 1
+
+
+@contextlib.contextmanager
+def system_for(name: str, scene: str | None, console: Console) -> Iterator[tuple[Client, Callable[[], None]]]:
+    """A client on a system that takes tasks, and a function that raises where a node of it has ended.
+
+    The one that runs already, with the scene loaded, or a new one that is ended afterwards.
+    """
+    from console.client import Client
+
+    with Client() as client:
+        if client.is_up(DISCOVERY):
+            if scene:
+                client.load_scene(scene)
+            yield client, lambda: None
+        else:
+            with started(name, {"scene": scene} if scene else {}, client, console) as check:
+                yield client, check
+
+
+@contextlib.contextmanager
+def started(
+    name: str, values: dict[str, str], client: Client, console: Console, timeout: float = 60.0,
+) -> Iterator[Callable[[], None]]:
+    """A system that is ready, ended afterwards; gives a function that raises where a node has ended."""
+    from console.launcher import RunningSystem, log_folder
+    from console.systems import load_system
+
+    system = load_system(name)
+    overrides = system.overrides(values)
+    logs = log_folder(name)
+    with RunningSystem(system, logs, overrides) as running:
+        console.print(f"starting {name} ({system.description}); logs: {logs}", highlight=False, markup=False)
+        with console.status("waiting for the nodes") as waiting:
+            ready: list[str] = []
+
+            def one_more(node: str) -> None:
+                ready.append(node)
+                waiting.update(f"ready: {', '.join(ready)}")
+
+            running.wait_ready(client, timeout, one_more)
+        yield running.check
+
+
+def _console(json_only: bool) -> Console:
+    """For people: standard output; beside --json, standard error and only where it is a terminal."""
+    from rich.console import Console
+
+    return Console(stderr=True, quiet=not sys.stderr.isatty()) if json_only else Console()

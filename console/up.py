@@ -1,0 +1,61 @@
+"""Start a system and keep it running until Ctrl-C; the end of one node ends all.
+
+examples:
+  planweave up tabletop
+  planweave up tabletop --scene fruit_and_bottles
+  planweave up tabletop --set scene=/home/me/kitchen.yaml
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+
+from planweave.errors import ConfigError, PlanweaveError
+
+DISCOVERY = 1.0  # seconds to look for a system that runs already
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The verb's arguments."""
+    parser.add_argument("system", help="name of a system in config/systems.yaml, e.g. tabletop")
+    parser.add_argument("--scene", help="the same as --set scene=…")
+    parser.add_argument("--set", action="append", default=[], metavar="OPTION=VALUE", help="set an option of the system")
+    parser.add_argument("--timeout", type=float, default=60.0, metavar="SECONDS",
+                        help="how long the nodes may take to be ready (default: 60)")
+
+
+def main(options: argparse.Namespace) -> int:
+    """Run the verb."""
+    from rich.console import Console
+
+    from console.client import Client
+    from console.run import started
+
+    console = Console()
+    values = _values(options)
+    with Client() as client:
+        if client.is_up(DISCOVERY):
+            raise PlanweaveError(
+                f"a system runs already in this ROS domain ({', '.join(client.nodes())}); end it first, or choose "
+                "another domain: ROS_DOMAIN_ID=7 planweave up …")
+        with started(options.system, values, client, console, options.timeout) as check:
+            console.print('ready. Give it a task: planweave run "put the red cube in the left tray"   (Ctrl-C ends)',
+                          highlight=False, markup=False)
+            try:
+                while True:
+                    check()
+                    time.sleep(0.2)
+            except KeyboardInterrupt:
+                console.print("ending", highlight=False)
+    return 0
+
+
+def _values(options: argparse.Namespace) -> dict[str, str]:
+    values = {"scene": options.scene} if options.scene else {}
+    for pair in options.set:
+        name, sign, value = pair.partition("=")
+        if not sign or not name:
+            raise ConfigError(f"--set {pair!r}: expected OPTION=VALUE, e.g. --set scene=blocks")
+        values[name] = value
+    return values
