@@ -39,12 +39,11 @@ def render(name: str, **values: str) -> str:
 def sample_messages(domain: Domain, world: World, sentence: str, without: Collection[str] = ()) -> Messages:
     """The question for plans (Tree-Planner, Section 3.1 and Appendix F.2): instruction, global information,
     initial observation, examples, task."""
-    examples = "\n\n".join(f"Task: {e['task']}\nPlan: {_json_list('plan', e['plan'])}"
-                           for e in _examples(domain.name).get("plans", ()))
     return (
-        _message("system", render("tree_planner/sample_system.txt", actions=actions_text(domain, without))),
-        _message("user", render("tree_planner/sample_user.txt", objects=objects_text(world), task=_line(sentence),
-                                observation=observation_text(domain, world), examples=examples or "(none)")),
+        _message("system", render("tree_planner/sample_system.txt", actions=actions_text(domain, without),
+                                  objects=objects_text(world), observation=observation_text(domain, world))),
+        *_turns("tree_planner/sample_user.txt", "plan", domain),
+        _message("user", render("tree_planner/sample_user.txt", task=_line(sentence))),
     )
 
 
@@ -65,13 +64,12 @@ def decide_messages(domain: Domain, world: World, sentence: str, history: Sequen
 
 def goal_messages(domain: Domain, world: World, sentence: str) -> Messages:
     """The question for the goal of a sentence."""
-    examples = "\n\n".join(f"Request: {e['request']}\nGoal: {_json_list('goal', e['goal'])}"
-                           for e in _examples(domain.name).get("goals", ()))
     predicates = "\n".join(f"- {_signature(p)}: {_bare_phrase(p.phrase, p)}" for p in goal_predicates(domain))
     return (
-        _message("system", render("goal/system.txt", predicates=predicates)),
-        _message("user", render("goal/user.txt", objects=objects_text(world), task=_line(sentence),
-                                observation=observation_text(domain, world), examples=examples or "(none)")),
+        _message("system", render("goal/system.txt", predicates=predicates, objects=objects_text(world),
+                                  observation=observation_text(domain, world))),
+        *_turns("goal/user.txt", "goal", domain),
+        _message("user", render("goal/user.txt", task=_line(sentence))),
     )
 
 
@@ -143,6 +141,15 @@ def _decision_example(domain: Domain) -> str:
     return (f"For example, with the task {example['task']!r}, after {', then '.join(example['history'])}, the error\n"
             f"\"{example['failed']}: {example['error']}\" and the options\n{options}\n"
             f"the choice is {{\"choice\": \"{example['choice']}\"}}")
+
+
+def _turns(name: str, key: str, domain: Domain) -> list[dict[str, str]]:
+    """The in-context examples as earlier turns of the conversation."""
+    turns = []
+    for example in _examples(domain.name).get(f"{key}s", ()):
+        turns.append(_message("user", render(name, task=example["task"])))
+        turns.append(_message("assistant", _json_list(key, example[key])))
+    return turns
 
 
 def _json_list(key: str, calls: Sequence[str]) -> str:

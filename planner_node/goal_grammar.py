@@ -1,0 +1,272 @@
+"""Controlled English to goal literals, with the words of a domain. No model is asked.
+
+It answers only where it covers the whole sentence and knows every thing named in it. What it does not cover raises
+NotCoveredError (a model may understand it); what it understands and must refuse raises GoalError: an unknown or
+ambiguous thing, a relation the domain does not have.
+
+Reading rules: clauses are read in order and a later one about the same thing replaces an earlier one; several things
+put on one that has room for one are stacked in the order named; "a cube" takes the first that fits; "the cube" must
+be the only one; "all", "both", plurals and words for many ("fruit") mean all that are seen, bar the destination.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+
+from lark import Lark, Token, Tree
+from lark.exceptions import LarkError
+
+from planner_node.lexicon import Lexicon, lexicon
+from planner_node.noun_phrases import NotCoveredError, NounPhrases
+from planweave.domain import Domain, spoken
+from planweave.errors import GoalError, ParseError
+from planweave.world import Literal, World
+
+MAX_CHARACTERS = 400  # longer sentences are for a model: parsing takes time that grows with the cube of the length
+
+_GRAMMAR = r"""
+start: clause (_separator clause)*
+_separator: (_COMMA | _AND | _THEN)+
+?clause: move | carry | reach | relax | remove | ellipsis | statement
+move: MOVE _PARTICLE? things _PARTICLE? source? destination+
+carry: UNARY things _PARTICLE? source? destination+
+reach: UNARY things _PARTICLE? source?
+relax: NULLARY
+remove: (REMOVE things (OUT | FROM) thing) | ((MOVE | UNARY) things OUT thing)
+ellipsis: things source? destination+
+statement: things _BE destination
+source: FROM thing
+destination: RELATION thing
+things: thing (_list thing)*
+_list: _COMMA | _AND | _COMMA _AND
+thing: WORD+ modifier? exception?
+modifier: _THAT RELATION thing
+exception: _EXCEPT things
+WORD: /(?!(?:KEYWORDS)(?![a-z0-9_]))[a-z0-9_]+(?![a-z0-9_])/
+%ignore /\s+/
+"""
+
+
+def read_goal(domain: Domain, world: World, sentence: str) -> tuple[Literal, ...]:
+    """Goal literals of a sentence in controlled English; raises NotCoveredError or GoalError."""
+    given = _given(sentence)
+    if given is not None:
+        return given
+    if len(sentence) > MAX_CHARACTERS:
+        raise NotCoveredError(f"longer than {MAX_CHARACTERS} characters")
+    words = lexicon(domain)
+    text = _normalised(sentence, words, world)
+    if not text:
+        raise NotCoveredError("no words")
+    try:
+        tree = _parser(domain.name, domain.pddl_text).parse(text)
+    except LarkError as error:
+        raise NotCoveredError(f"not in the controlled English: {str(error).splitlines()[0]}") from None
+    return _Reader(domain, world, words).read(tree)
+
+
+def _given(sentence: str) -> tuple[Literal, ...] | None:
+    """Literals written outright, "in(red_cube, left_tray) and not holding(pear)"; None where it is a sentence."""
+    parts = [p for p in re.split(r"\s+and\s+|[;&\n]|(?<=\)),", sentence.strip()) if p.strip()]
+    if not parts or not all(re.fullmatch(r"\s*(?:not\s*)?\(?\w+\s*\([^()]*\)\)?\s*", p) for p in parts):
+        return None
+    try:
+        return tuple(Literal.parse(p) for p in parts)
+    except ParseError:
+        return None
+
+
+def _normalised(sentence: str, words: Lexicon, world: World) -> str:
+    """Lower case, without politeness, sentence ends as "then", known names written as one word."""
+    text = sentence.lower().replace("’", "'")
+    text = re.sub(r"(?<=[a-z0-9])-(?=[a-z0-9])", " ", text)
+    text = re.sub(r"[.;!?\n]+\s*(?=\S)", " then ", text)
+    text = re.sub(r"[.;!?\"\s]+$", "", text)
+    text = re.sub(r"\s+", " ", re.sub(r"[\"“”`]", "", text)).strip()
+    text = re.sub(rf"(?<![\w'])(?:{_either(words.english['politeness'])})(?![\w'])", " ", text)
+    text = re.sub(r"\s+", " ", text).strip(" ,")
+    for name in sorted(world.by_name, key=len, reverse=True):
+        if "_" in name:
+            text = re.sub(rf"(?<![a-z0-9_]){re.escape(spoken(name))}(?![a-z0-9_])", name, text)
+    return re.sub(r"^(?:(?:then|and|,)\s+)+", "", text)
+
+
+def _either(phrases: Iterable[str]) -> str:
+    """A pattern for any of the phrases, longest first."""
+    ordered = sorted(set(phrases), key=lambda p: (-len(p), p))
+    return "|".join(re.escape(p).replace(r"\ ", r"\s+") for p in ordered)
+
+
+@lru_cache(maxsize=16)
+def _parser(name: str, _pddl: str) -> Lark:
+    words = lexicon(Domain.load(name))
+    en = words.english
+    terminals = {
+        "MOVE": words.move, "UNARY": words.unary, "NULLARY": words.nullary, "REMOVE": en["remove"],
+        "RELATION": [*words.relations, *en["unknown_relations"]], "OUT": en["out"], "FROM": en["from"],
+        "_THAT": en["that"], "_EXCEPT": en["except"], "_BE": en["be"], "_PARTICLE": en["particle"],
+        "_THEN": en["then"], "_AND": en["and"], "_COMMA": [","],
+    }
+    lines = [_GRAMMAR]
+    for terminal, phrases in terminals.items():
+        end = "" if terminal == "_COMMA" else "(?![a-z0-9_])"
+        # A terminal that no phrase stands for (a domain may have no unary goals) matches nothing.
+        lines.append(f"{terminal}: /(?:{_either(phrases) or '(?!)x'}){end}/")
+    keywords = _either(p for t, phrases in terminals.items() if t != "_COMMA" for p in phrases)
+    return Lark("\n".join(lines).replace("KEYWORDS", keywords), parser="earley", lexer="dynamic")
+
+
+class _Reader:
+    """Turns one parsed sentence into literals."""
+
+    def __init__(self, domain: Domain, world: World, words: Lexicon) -> None:
+        self._domain, self._world, self._words = domain, world, words
+        self._names = NounPhrases(domain, world)
+        self._relations = [p for p in domain.predicates.values() if p.goal and len(p.parameters) == 2]
+        notes = domain.extra.get("goals") or {}
+        self._exclusive, self._narrow = set(notes.get("exclusive", ())), str(notes.get("room_for_one", ""))
+        self._goal: dict[Literal, None] = {}
+
+    def read(self, tree: Tree) -> tuple[Literal, ...]:
+        for clause in tree.children:
+            for literal in [g for g in self._goal if not g.args]:
+                del self._goal[literal]  # "go home, then …": it will not stay there
+            getattr(self, f"_{clause.data}")(clause)
+        return tuple(self._goal)
+
+    def _add(self, literal: Literal) -> None:
+        for other in list(self._goal):
+            about_same = literal.args[:1] == other.args[:1] and bool(literal.args)
+            if about_same and {literal.predicate, other.predicate} <= self._exclusive:
+                del self._goal[other]
+        self._goal[literal] = None
+
+    def _move(self, clause: Tree) -> None:
+        destinations = [c for c in clause.children if _is(c, "destination")]
+        places = [self._place(d) for d in destinations]
+        things = self._things(clause, self._movable, without=places[0][1])
+        for (word, place), (_, previous) in zip(places[1:], places):
+            self._put([previous], word, place)  # "a on b on c"
+        self._put(things, *places[0])
+        self._names.last = things
+
+    _ellipsis = _statement = _move
+
+    def _carry(self, clause: Tree) -> None:
+        """"take the pear to the bowl" moves it; "pick up the pear in the bowl" says which pear."""
+        destinations = [c for c in clause.children if _is(c, "destination")]
+        if len(destinations) == 1:
+            word, place = self._place(destinations[0])
+            named = self._words.relations.get(word, "")
+            things = self._things(clause, self._movable, without=place)
+            if named and all(self._world.holds(Literal(named, (t, place))) for t in things):
+                self._reached(clause.children[0], things)
+                return
+        self._move(clause)
+
+    def _reach(self, clause: Tree) -> None:
+        self._reached(clause.children[0], self._things(clause, lambda _: True))
+
+    def _reached(self, verb: Token, things: list[str]) -> None:
+        predicate = self._words.unary[_clean(verb)]
+        for thing in things:
+            self._add(Literal(predicate, (thing,)))
+        self._names.last = things
+
+    def _relax(self, clause: Tree) -> None:
+        self._add(Literal(self._words.nullary[_clean(clause.children[0])]))
+
+    def _remove(self, clause: Tree) -> None:
+        place = self._thing(clause.children[-1], self._can_hold, plural=False)[0]
+        inside = [t for t in self._world.by_name if self._facts(t, place)]
+        things = self._things(clause, lambda n: n in inside or not inside, without=place)
+        for thing in things:
+            facts = self._facts(thing, place)
+            if not facts:
+                raise GoalError(f"{thing} is not in, on or at {place}, so it cannot be taken from there")
+            for fact in facts:
+                self._add(fact.negated())
+        self._names.last = things
+
+    def _facts(self, thing: str, place: str) -> list[Literal]:
+        return [f for p in self._relations if (f := Literal(p.name, (thing, place))) in self._world.facts]
+
+    def _place(self, destination: Tree) -> tuple[str, str]:
+        word = _clean(destination.children[0])
+        if word not in self._words.relations:
+            known = ", ".join(repr(w) for w in sorted({w for w, p in self._words.relations.items() if p == w}))
+            raise GoalError(f"no goal can say {word!r}; places can be named with {known}")
+        named = self._words.relations[word]
+        fitting = [p for p in self._relations if p.name == named]
+
+        def prefer(name: str) -> bool:
+            return any(self._fits(p.parameters[1].types, name) for p in fitting)
+
+        return word, self._thing(destination.children[1], self._can_hold, plural=False, prefer=prefer)[0]
+
+    def _put(self, things: list[str], word: str, place: str) -> None:
+        stacked = Literal(self._narrow, (place,)) in self._world.facts and len(things) > 1
+        for thing in things:
+            if thing == place:
+                raise GoalError(f"{thing} cannot be put on itself")
+            self._add(Literal(self._relation(thing, word, place), (thing, place)))
+            if stacked:
+                place = thing
+
+    def _relation(self, thing: str, word: str, place: str) -> str:
+        """The predicate for a word between two things: the word's own where types allow, else the only other one
+        that a fixed place takes ("on the tray" means in it); what can be moved itself takes the word's own only."""
+        fit = [p.name for p in self._relations
+               if self._fits(p.parameters[0].types, thing) and self._fits(p.parameters[1].types, place)]
+        named = self._words.relations[word]
+        if named in fit:
+            return named
+        if len(fit) == 1 and (not named or not self._movable(place)):
+            return fit[0]
+        raise GoalError(f"{spoken(thing)} cannot be put {word!r} {spoken(place)}"
+                        + (f"; possible is: {', '.join(fit)}" if fit else ""))
+
+    def _things(self, clause: Tree, fits: Callable[[str], bool], without: str = "") -> list[str]:
+        parts = next(c for c in clause.children if _is(c, "things")).children
+        source = next((c for c in clause.children if _is(c, "source")), None)
+        place = self._thing(source.children[-1], self._can_hold, plural=False)[0] if source else ""
+
+        def usable(name: str) -> bool:
+            return name != without and fits(name) and (not place or bool(self._facts(name, place)))
+
+        head = next((str(w) for w in reversed(parts[-1].children) if isinstance(w, Token)), "")
+        names = [n for part in parts for n in self._thing(part, usable, head=head)]
+        return list(dict.fromkeys(names))
+
+    def _thing(self, tree: Tree, fits: Callable[[str], bool], **how: object) -> list[str]:
+        words = [str(w) for w in tree.children if isinstance(w, Token)]
+        for part in tree.children:
+            if _is(part, "modifier"):
+                word, place = self._place(part)
+                named = self._words.relations[word]
+                outer, wanted = fits, [p.name for p in self._relations if not named or p.name == named]
+                fits = lambda n: outer(n) and any(  # noqa: E731
+                    self._world.holds(Literal(p, (n, place))) for p in wanted)
+        left_out = {n for part in tree.children if _is(part, "exception")
+                    for n in self._things(part, lambda _: True)}
+        return [n for n in self._names.resolve(
+            words, lambda n: n not in left_out and fits(n), **how) if n not in left_out]  # type: ignore[arg-type]
+
+    def _movable(self, name: str) -> bool:
+        return any(self._fits(p.parameters[0].types, name) for p in self._relations)
+
+    def _can_hold(self, name: str) -> bool:
+        return any(self._fits(p.parameters[1].types, name) for p in self._relations)
+
+    def _fits(self, types: frozenset[str], name: str) -> bool:
+        return self._domain.is_a(self._world.by_name[name].type, types)
+
+
+def _is(part: object, data: str) -> bool:
+    return isinstance(part, Tree) and part.data == data
+
+
+def _clean(token: Token) -> str:
+    return " ".join(str(token).split())
