@@ -12,15 +12,16 @@ TIP = 0.009
 """The finger tips reach this far beyond the tool centre point, m."""
 REACH_DOWN = 0.034
 """The tool centre point goes at most this far below an object's top, so that the palm stays clear, m."""
-_LOWEST = TIP + 0.004          # above what the object stands on
-_CLEARANCE = 0.006             # both sides together, between the object and the open fingers
+_LOWEST = TIP + 0.004  # above what the object stands on
+_CLEARANCE = 0.006  # both sides together, between the object and the open fingers
 _ROUND_TURNS = 8
-_TALL = 0.025                  # a grasp stays at least this high on tall objects, else they tip over
+_TALL = 0.025  # a grasp stays at least this high on tall objects, else they tip over
 
 
 @dataclass(frozen=True, slots=True)
 class Grasp:
-    """A top-down grasp: tool centre point, turn of the closing direction, width to open to and to expect, cost (less is better).
+    """A top-down grasp: tool centre point, turn of the closing direction, width to open to and to expect, cost
+    (less is better).
 
     `yaw` turns the closing direction from the base's y axis. Metres and rad, base frame.
     """
@@ -76,5 +77,7 @@ def _closings(thing: Thing) -> list[tuple[float, float, float]]:
     if abs(along_x - along_y) > 0.25 * min(along_x, along_y):
         # Long objects are taken across: a grip at their ends is weak.
         long_first = along_x > along_y
-        found = [(yaw, width, 0.0 if (index == 0) == long_first else 1.0) for index, (yaw, width, _) in enumerate(found)]
+        found = [
+            (yaw, width, 0.0 if (index == 0) == long_first else 1.0) for index, (yaw, width, _) in enumerate(found)
+        ]
     return found

@@ -1,8 +1,9 @@
 """Kinematics of the arm in closed form.
 
-With the last joint held, the Franka arm is a 6R chain with a spherical base, which EAIK solves in closed form (Ostermeier,
-Külz, Althoff: "Automatic Geometric Decomposition for Analytical Inverse Kinematics", RA-L 2025). Sweeping the last joint
-gives the one-parameter family of a 7R arm's solutions. The chain is read from the MuJoCo model, so it is always the model's.
+With the last joint held, the Franka arm is a 6R chain with a spherical base, which EAIK solves in closed form
+(Ostermeier, Külz, Althoff: "Automatic Geometric Decomposition for Analytical Inverse Kinematics", RA-L 2025).
+Sweeping the last joint gives the one-parameter family of a 7R arm's solutions. The chain is read from the MuJoCo
+model, so it is always the model's.
 """
 
 from __future__ import annotations
@@ -54,7 +55,9 @@ class Kinematics:
             raise ConfigError("the robot model is not a Franka arm: its joint axes have no closed-form inverse")
         off_axis = np.linalg.norm(np.cross(points[8] - points[7], axes[6]))
         if off_axis > 1e-6:
-            raise ConfigError(f"the tool centre point lies {off_axis:.4f} m beside the axis of joint 7; it must lie on it")
+            raise ConfigError(
+                f"the tool centre point lies {off_axis:.4f} m beside the axis of joint 7; it must lie on it"
+            )
         self.lower = np.asarray(franka.JOINT_LOWER)
         self.upper = np.asarray(franka.JOINT_UPPER)
         self._low = self.lower + LIMIT_MARGIN
@@ -88,10 +91,7 @@ class Kinematics:
 
     def reaches(self, pose: Array) -> bool:
         """Whether any joint positions reach a pose."""
-        for value in self._sweep[::2]:
-            if len(self.solutions(pose, (value,))):
-                return True
-        return False
+        return any(len(self.solutions(pose, (value,))) for value in self._sweep[::2])
 
     def ranked(self, pose: Array, near: Array) -> Array:
         """Solutions, best first: little joint travel from `near`, and away from joint limits."""
@@ -102,7 +102,8 @@ class Kinematics:
         span = (self.upper - self.lower) / 2
         edge = np.abs(found - (self.upper + self.lower) / 2) / span
         cost = travel + 2.0 * np.clip(edge.max(axis=1) - 0.85, 0.0, None) / 0.15
-        return found[np.argsort(cost, kind="stable")]
+        best_first: Array = found[np.argsort(cost, kind="stable")]
+        return best_first
 
     def along(self, start: Array, poses: Iterable[Array], largest_step: float = 0.35) -> Array | None:
         """Joint positions that follow poses from `start` without a jump, with joint 7 as it is at the start.
@@ -132,10 +133,13 @@ def _turn(axis: Array, angle: float) -> Array:
     """Rotation about a unit axis (Rodrigues)."""
     x, y, z = axis
     cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-    return np.eye(3) + np.sin(angle) * cross + (1 - np.cos(angle)) * (cross @ cross)
+    rotation: Array = np.eye(3) + np.sin(angle) * cross + (1 - np.cos(angle)) * (cross @ cross)
+    return rotation
 
 
 def _into(q: Array, low: Array, high: Array) -> Array | None:
-    """The same configuration with each joint turned by whole turns into its limits; None where that is not possible."""
+    """The same configuration with each joint turned by whole turns into its limits; None where that is not
+    possible.
+    """
     q = low + (q - low) % (2 * np.pi)
     return q if (q <= high).all() else None

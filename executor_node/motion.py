@@ -1,13 +1,14 @@
 """Collision-free paths: the straight joint-space line, a lifted detour, then OMPL's RRTConnect.
 
-RRTConnect (Kuffner, LaValle, ICRA 2000) and the path simplifier are those of OMPL, as in MoveIt. What comes out is a list of
-waypoints to be joined by straight lines in joint space.
+RRTConnect (Kuffner, LaValle, ICRA 2000) and the path simplifier are those of OMPL, as in MoveIt. What comes out
+is a list of waypoints to be joined by straight lines in joint space.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Collection, Sequence
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +21,7 @@ from planweave.failure import Code
 Array = NDArray[np.float64]
 LINE_STEP = 0.01
 """Distance between poses on a straight Cartesian line, m."""
-_DETOUR_HEIGHTS = (0.0, 0.10, 0.20)   # above the higher of start and goal, m
+_DETOUR_HEIGHTS = (0.0, 0.10, 0.20)  # above the higher of start and goal, m
 
 
 class MotionPlanner:
@@ -30,7 +31,8 @@ class MotionPlanner:
         self.scene, self.kinematics = scene, kinematics
 
     def plan(self, start: Array, goals: Sequence[Array], seconds: float = 2.0) -> Array:
-        """A path (n, 7) from `start` to the first of the goals that can be reached, all free with the safety margin.
+        """A path (n, 7) from `start` to the first of the goals that can be reached, all free with the safety
+        margin.
 
         Goals are in order of preference. Raises SkillFailureError (PLANNING_FAILED) that says what is in the way.
         """
@@ -39,7 +41,9 @@ class MotionPlanner:
         free_goals = [np.asarray(g, dtype=float) for g in goals if self.scene.free(g, margin)]
         if not free_goals:
             blocked = self.scene.contact(goals[0], margin) if goals else None
-            raise SkillFailureError(Code.PLANNING_FAILED, f"the arm cannot stand where it must: {blocked or 'no goal'}")
+            raise SkillFailureError(
+                Code.PLANNING_FAILED, f"the arm cannot stand where it must: {blocked or 'no goal'}"
+            )
         for goal in free_goals[:4]:
             if self.scene.edge_free(start, goal, margin):
                 return np.array([start, goal])
@@ -51,12 +55,14 @@ class MotionPlanner:
         if found is None:
             raise SkillFailureError(
                 Code.PLANNING_FAILED,
-                f"no collision-free motion found within {seconds:g} s ({self._blocker(start, free_goals[0], margin)} is in the way)",
+                f"no collision-free motion found within {seconds:g} s "
+                f"({self._blocker(start, free_goals[0], margin)} is in the way)",
             )
         return found
 
     def line(self, start: Array, direction: Sequence[float], distance: float) -> Array | None:
-        """Joint positions along a straight Cartesian line of the tool from `start`; None where the arm cannot follow it.
+        """Joint positions along a straight Cartesian line of the tool from `start`; None where the arm cannot
+        follow it.
 
         direction: unit vector in the base frame; distance in metres. Collisions are the caller's to check.
         """
@@ -80,7 +86,9 @@ class MotionPlanner:
             if self.scene.contact(q, margin) is None:
                 return margin
         found = self.scene.contact(q, -0.003)
-        raise SkillFailureError(Code.COLLISION, f"the arm stands in a collision ({found}); move it free or reset the scene")
+        raise SkillFailureError(
+            Code.COLLISION, f"the arm stands in a collision ({found}); move it free or reset the scene"
+        )
 
     def _detour(self, start: Array, goal: Array, margin: float) -> Array | None:
         """Over one raised point halfway between start and goal."""
@@ -90,8 +98,11 @@ class MotionPlanner:
             pose[:3, 3] = (first[:3, 3] + last[:3, 3]) / 2
             pose[2, 3] = max(first[2, 3], last[2, 3]) + lift
             for via in self.kinematics.ranked(pose, (start + goal) / 2)[:2]:
-                if (self.scene.free(via, margin) and self.scene.edge_free(start, via, margin)
-                        and self.scene.edge_free(via, goal, margin)):
+                if (
+                    self.scene.free(via, margin)
+                    and self.scene.edge_free(start, via, margin)
+                    and self.scene.edge_free(via, goal, margin)
+                ):
                     return np.array([start, via, goal])
         return None
 
@@ -99,6 +110,7 @@ class MotionPlanner:
         from ompl import base, geometric, util
 
         util.setLogLevel(util.LogLevel.LOG_ERROR)
+        scene = self.scene
         lower, upper = self.kinematics.lower, self.kinematics.upper
         deadline = time.monotonic() + seconds
         for goal in goals[:3]:
@@ -109,7 +121,6 @@ class MotionPlanner:
                 bounds.setHigh(joint, float(max(upper[joint], start[joint])))
             space.setBounds(bounds)
             setup = geometric.SimpleSetup(space)
-            scene = self.scene
             setup.setStateValidityChecker(lambda state: scene.free([state[i] for i in range(7)], margin))
             info = setup.getSpaceInformation()
             # The resolution is a share of the space's diagonal; a step of that length moves no joint by more.
@@ -151,7 +162,7 @@ class MotionPlanner:
         return np.array(rows)
 
     def _free(self, path: Array, margin: float) -> bool:
-        return all(self.scene.edge_free(a, b, margin) for a, b in zip(path[:-1], path[1:]))
+        return all(self.scene.edge_free(a, b, margin) for a, b in pairwise(path))
 
     def _blocker(self, start: Array, goal: Array, margin: float) -> str:
         found = self.scene.path_contact(np.array([start, goal]), margin)

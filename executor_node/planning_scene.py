@@ -1,7 +1,8 @@
 """Where the arm may go: a MuJoCo model of the arm, the table, the objects seen, and the object held.
 
-The model is compiled once, with a pool of boxes and cylinders that are moved and resized as objects are seen. MuJoCo tests the
-convex hulls of all links, the hand and the finger pads. Not thread-safe: one skill uses it at a time.
+The model is compiled once, with a pool of boxes and cylinders that are moved and resized as objects are seen.
+MuJoCo tests the convex hulls of all links, the hand and the finger pads. Not thread-safe: one skill uses it at a
+time.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,10 +24,10 @@ RESOLUTION = 0.02
 """Largest joint step between two collision checks on a path, rad."""
 MARGIN = 0.008
 """Distance kept from everything in free motion, m."""
-_WALL = 0.008       # assumed wall thickness of trays, boxes and bowls, m
+_WALL = 0.008  # assumed wall thickness of trays, boxes and bowls, m
 _BOXES, _CYLINDERS = 96, 32
-_FAR = -50.0        # unused shapes wait far below the table
-_RING = 10          # wall pieces of a round container
+_FAR = -50.0  # unused shapes wait far below the table
+_RING = 10  # wall pieces of a round container
 _HOLLOW = frozenset({"container"})
 
 
@@ -68,7 +70,9 @@ class PlanningScene:
         hand = spec.body("fr3_hand")
         tcp = np.array(spec.site(franka.TCP_SITE).pos)
         for name, kind in (("box", box), ("cylinder", cylinder)):
-            hand.add_geom(name=f"held_{name}", type=kind, size=[0.01] * 3, pos=tcp + [1e-3, 0, 0], quat=[0, 1, 0, 0], mass=0)
+            hand.add_geom(
+                name=f"held_{name}", type=kind, size=[0.01] * 3, pos=tcp + [1e-3, 0, 0], quat=[0, 1, 0, 0], mass=0
+            )
         # The base stands on the table, and finger pads meet when the gripper is closed.
         for first, second in (("fr3_link0", "fr3_link1"), ("fr3_leftfinger", "fr3_rightfinger")):
             spec.add_exclude(bodyname1=first, bodyname2=second)
@@ -85,8 +89,10 @@ class PlanningScene:
             if body.startswith("fr3_"):
                 model.geom_margin[index] = MARGIN
         self._pool = {
-            kind: [(model.geom(f"pool_{kind}_{i}").id, int(model.body_mocapid[model.body(f"pool_{kind}_{i}").id]))
-                   for i in range(count)]
+            kind: [
+                (model.geom(f"pool_{kind}_{i}").id, int(model.body_mocapid[model.body(f"pool_{kind}_{i}").id]))
+                for i in range(count)
+            ]
             for kind, count in (("box", _BOXES), ("cylinder", _CYLINDERS))
         }
         self._held = {kind: model.geom(f"held_{kind}").id for kind in ("box", "cylinder")}
@@ -114,7 +120,9 @@ class PlanningScene:
                 self._data.mocap_pos[mocap] = (0.0, 0.0, _FAR)
 
     def attach(self, thing: Thing, thing_to_tcp: Array) -> None:
-        """Let an object move with the hand; `thing_to_tcp` is its 4x4 pose in the frame of the tool centre point."""
+        """Let an object move with the hand; `thing_to_tcp` is its 4x4 pose in the frame of the tool centre
+        point.
+        """
         self.detach()
         shape = solid_of(thing)
         geom = self._held[shape.kind]
@@ -167,12 +175,13 @@ class PlanningScene:
             return True
         return margin < MARGIN and float(data.contact.dist.min()) >= margin
 
-    def contact(self, q: Sequence[float] | Array, margin: float = MARGIN, touching: Collection[str] = (),
-                depth: float = 0.0) -> Contact | None:
+    def contact(
+        self, q: Sequence[float] | Array, margin: float = MARGIN, touching: Collection[str] = (), depth: float = 0.0
+    ) -> Contact | None:
         """The deepest contact that is not allowed, None where the way is free.
 
-        touching: objects that the fingers, and the object held, may touch. depth: overlap that is forgiven between the object
-        held and what is around it, m (its outline is known only as well as the camera saw it).
+        touching: objects that the fingers, and the object held, may touch. depth: overlap that is forgiven
+        between the object held and what is around it, m (its outline is known only as well as the camera saw it).
         """
         data = self._data
         data.qpos[self._arm] = q
@@ -194,10 +203,11 @@ class PlanningScene:
                 worst = Contact(*names, distance)
         return worst
 
-    def path_contact(self, path: Array, margin: float = MARGIN, touching: Collection[str] = (),
-                     depth: float = 0.0) -> Contact | None:
+    def path_contact(
+        self, path: Array, margin: float = MARGIN, touching: Collection[str] = (), depth: float = 0.0
+    ) -> Contact | None:
         """The first contact found on straight joint-space lines between the rows of `path`, shape (n, 7)."""
-        for first, second in zip(path[:-1], path[1:]):
+        for first, second in pairwise(path):
             for q in between(first, second):
                 found = self.contact(q, margin, touching, depth)
                 if found:
@@ -205,7 +215,9 @@ class PlanningScene:
         return self.contact(path[-1], margin, touching, depth)
 
     def edge_free(self, first: Array, second: Array, margin: float = MARGIN) -> bool:
-        """Whether the straight joint-space line between two free configurations is free; the middle is tried first."""
+        """Whether the straight joint-space line between two free configurations is free; the middle is tried
+        first.
+        """
         count = steps_between(first, second)
         return all(self.free(first + (second - first) * (k / count), margin) for k in halving(count))
 
@@ -217,7 +229,9 @@ def shapes_of(thing: Thing) -> list[Shape]:
     x, y, z = thing.position
     half_x, half_y, half_z = (s / 2 for s in thing.size)
     floor = min(_WALL / 2, half_z)
-    base = Shape("cylinder" if thing.is_round else "box", (x, y, thing.bottom + floor), (half_x, half_y, floor), thing.yaw)
+    base = Shape(
+        "cylinder" if thing.is_round else "box", (x, y, thing.bottom + floor), (half_x, half_y, floor), thing.yaw
+    )
     shapes = [base]
     if thing.is_round:
         radius = max(half_x, half_y) - _WALL / 2
@@ -228,8 +242,10 @@ def shapes_of(thing: Thing) -> list[Shape]:
             shapes.append(Shape("box", centre, (_WALL / 2, length, half_z), angle))
         return shapes
     for u, v, along_x, along_y in (
-        (half_x - _WALL / 2, 0.0, _WALL / 2, half_y), (_WALL / 2 - half_x, 0.0, _WALL / 2, half_y),
-        (0.0, half_y - _WALL / 2, half_x, _WALL / 2), (0.0, _WALL / 2 - half_y, half_x, _WALL / 2),
+        (half_x - _WALL / 2, 0.0, _WALL / 2, half_y),
+        (_WALL / 2 - half_x, 0.0, _WALL / 2, half_y),
+        (0.0, half_y - _WALL / 2, half_x, _WALL / 2),
+        (0.0, _WALL / 2 - half_y, half_x, _WALL / 2),
     ):
         px, py = thing.world(u, v)
         shapes.append(Shape("box", (px, py, z), (along_x, along_y, half_z), thing.yaw))

@@ -1,4 +1,6 @@
-"""Choices that need geometry, kinematics and collision checks together: how to take an object, where and how to put it down."""
+"""Choices that need geometry, kinematics and collision checks together: how to take an object, where and how to
+put it down.
+"""
 
 from __future__ import annotations
 
@@ -24,15 +26,17 @@ from planweave.failure import Code
 
 Array = NDArray[np.float64]
 UP = (0.0, 0.0, 1.0)
-_BLUR = 0.004            # overlap forgiven between the object held and its surroundings: how well outlines are known, m
-_DROP = 0.002            # an object is let go this far above what it shall stand on, m
-_SOLUTIONS = 6           # joint solutions looked at for one pose
+_BLUR = 0.004  # overlap forgiven between the object held and its surroundings: how well outlines are known, m
+_DROP = 0.002  # an object is let go this far above what it shall stand on, m
+_SOLUTIONS = 6  # joint solutions looked at for one pose
 _SPOTS = 40
 
 
 @dataclass(frozen=True)
 class Approach:
-    """A way to a pose of the hand: free path to above it, and the straight line down (both joint positions, shape (n, 7))."""
+    """A way to a pose of the hand: free path to above it, and the straight line down (both joint positions,
+    shape (n, 7)).
+    """
 
     path: Array
     line: Array
@@ -42,11 +46,13 @@ class Approach:
 
 
 class Reaching:
-    """Finds approaches in the planning scene, which must hold what stands around (and what is held, when placing)."""
+    """Finds approaches in the planning scene, which must hold what stands around (and what is held, when
+    placing).
+    """
 
     def __init__(self, scene: PlanningScene, kinematics: Kinematics, planner: MotionPlanner, clearance: float = 0.10):
         self.scene, self.kinematics, self.planner = scene, kinematics, planner
-        self.clearance = clearance      # height of the straight approach, m
+        self.clearance = clearance  # height of the straight approach, m
 
     def to_grasp(self, thing: Thing, start: Array, skip: int = 0) -> Approach:
         """The best grasp that can be reached; `skip` leaves out as many that were tried before.
@@ -78,7 +84,9 @@ class Reaching:
             raise failure
         if not reached:
             raise SkillFailureError(Code.UNREACHABLE, f"{thing.name} is out of the workspace of the robot")
-        raise SkillFailureError(Code.NO_GRASP, f"no free grasp of {thing.name}: {obstacle or 'the way down'} is in the way")
+        raise SkillFailureError(
+            Code.NO_GRASP, f"no free grasp of {thing.name}: {obstacle or 'the way down'} is in the way"
+        )
 
     def to_place(self, held: Held, spots: Iterable[Spot], start: Array, where: str, rise: float = 0.0) -> Approach:
         """The first spot that can be reached. rise: how much higher than the spot the object may be let go, m.
@@ -116,7 +124,9 @@ class Reaching:
             Code.PLANNING_FAILED, f"cannot put {item} down at {where}: {obstacle or 'something'} is in the way"
         )
 
-    def _lowering(self, held: Held, spot: Spot, start: Array, height: float) -> tuple[tuple[Array, Thing, float] | None, bool, str]:
+    def _lowering(
+        self, held: Held, spot: Spot, start: Array, height: float
+    ) -> tuple[tuple[Array, Thing, float] | None, bool, str]:
         """The line down to a spot, whether any pose there was reachable, and what was in the way."""
         thing = held.thing
         z = spot.z + height + _DROP + thing.size[2] / 2
@@ -168,7 +178,9 @@ def upright(x: float, y: float, z: float, yaw: float) -> Array:
 
 
 def held_in(grasp: Grasp, thing: Thing, tcp_to_base: Array, width: float) -> Held:
-    """How an object lies in the gripper after the fingers closed on it: they centre it and turn it parallel to the pads."""
+    """How an object lies in the gripper after the fingers closed on it: they centre it and turn it parallel to
+    the pads.
+    """
     yaw = thing.yaw
     if not thing.is_round:
         turn = math.remainder(yaw - grasp.yaw, math.pi / 2)

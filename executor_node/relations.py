@@ -20,8 +20,13 @@ AT_BASE = 0.03
 """Largest joint difference from the home position, rad."""
 
 
-def facts(things: Sequence[Thing], places: Sequence[Location], held: str, at_base: bool,
-          reachable: Callable[[Thing | Location], bool]) -> frozenset[Literal]:
+def facts(
+    things: Sequence[Thing],
+    places: Sequence[Location],
+    held: str,
+    at_base: bool,
+    reachable: Callable[[Thing | Location], bool],
+) -> frozenset[Literal]:
     """All positive facts. held: name of the item in the gripper, empty for none.
 
     The item in the gripper is on, in and at nothing.
@@ -65,7 +70,9 @@ def facts(things: Sequence[Thing], places: Sequence[Location], held: str, at_bas
 
 
 def support_of(item: Thing, things: Iterable[Thing]) -> Thing | None:
-    """The item or surface that an item rests on: the highest one below its centre; None for table and containers."""
+    """The item or surface that an item rests on: the highest one below its centre; None for table and
+    containers.
+    """
     best = None
     for other in things:
         if other is item or other.type not in ("item", "surface") or not other.covers(*item.position[:2], SPILL):
@@ -82,8 +89,12 @@ def support_of(item: Thing, things: Iterable[Thing]) -> Thing | None:
 def container_of(item: Thing, things: Iterable[Thing]) -> Thing | None:
     """The container that an item lies in: its centre is inside the outline and its lower side below the rim."""
     for other in things:
-        if (other.type == "container" and other.covers(*item.position[:2]) and item.bottom >= other.bottom - GAP
-                and item.bottom <= other.top - min(RIM, other.size[2] / 4)):
+        if (
+            other.type == "container"
+            and other.covers(*item.position[:2])
+            and item.bottom >= other.bottom - GAP
+            and item.bottom <= other.top - min(RIM, other.size[2] / 4)
+        ):
             return other
     return None
 

@@ -29,9 +29,12 @@ class Safety:
         """Raise SkillFailureError (SAFETY_STOP) where a trajectory would leave a limit; says which and where."""
         q, v = trajectory.positions, trajectory.velocities
         if not (np.isfinite(q).all() and np.isfinite(v).all()) or (np.diff(trajectory.times) <= 0).any():
-            raise SkillFailureError(Code.SAFETY_STOP, "the planned motion is not a valid trajectory; nothing was moved")
+            raise SkillFailureError(
+                Code.SAFETY_STOP, "the planned motion is not a valid trajectory; nothing was moved"
+            )
         for what, value, limit, unit in (
-            ("position", q, self.kinematics.upper, "rad"), ("position", -q, -self.kinematics.lower, "rad"),
+            ("position", q, self.kinematics.upper, "rad"),
+            ("position", -q, -self.kinematics.lower, "rad"),
             ("speed", np.abs(v), self.limits.velocity, "rad/s"),
             ("acceleration", np.abs(trajectory.accelerations()), self.limits.acceleration, "rad/s^2"),
         ):
@@ -40,8 +43,8 @@ class Safety:
             if over[joint] > _SLACK * (1 + abs(limit[joint])):
                 raise SkillFailureError(
                     Code.SAFETY_STOP,
-                    f"the planned motion goes {over[joint]:.3f} {unit} beyond the {what} limit of {franka.ARM_JOINTS[joint]}; "
-                    "nothing was moved",
+                    f"the planned motion goes {over[joint]:.3f} {unit} beyond the {what} limit of "
+                    f"{franka.ARM_JOINTS[joint]}; nothing was moved",
                 )
         low, high = np.array(self.workspace_low), np.array(self.workspace_high)
         for index in range(0, len(q), 4):

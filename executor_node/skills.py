@@ -1,7 +1,8 @@
-"""What the arm can do: grasp, place, return to base. Each skill returns, or raises SkillFailureError with a text for the planner.
+"""What the arm can do: grasp, place, return to base. Each skill returns, or raises SkillFailureError with a text
+for the planner.
 
-A skill plans all of its free motion before it moves. Every timed trajectory passes the safety limits and is checked against
-collision once more, as timed, before it is sent.
+A skill plans all of its free motion before it moves. Every timed trajectory passes the safety limits and is
+checked against collision once more, as timed, before it is sent.
 """
 
 from __future__ import annotations
@@ -45,31 +46,42 @@ class Settings:
     acceleration: float = 0.8
     approach_speed: float = 0.25
     grip_force: float = 20.0
-    smallest_width: float = 0.004     # the fingers closed on nothing below this, or below 40 % of what was expected
-    slip: float = 0.006               # an object whose grip narrows by this much is lost
-    grasp_retries: int = 0            # further grasps to try after one closed on nothing or slipped
-    look_seconds: float = 5.0         # wait for a camera image
-    verify_seconds: float = 4.0       # wait until an object is seen where it was put
-    planning_seconds: float = 2.0     # for one motion
+    smallest_width: float = 0.004  # the fingers closed on nothing below this, or below 40 % of what was expected
+    slip: float = 0.006  # an object whose grip narrows by this much is lost
+    grasp_retries: int = 0  # further grasps to try after one closed on nothing or slipped
+    look_seconds: float = 5.0  # wait for a camera image
+    verify_seconds: float = 4.0  # wait until an object is seen where it was put
+    planning_seconds: float = 2.0  # for one motion
     observe: tuple[float, ...] = OBSERVE
 
 
 class Skills:
     """Carries out actions of the tabletop domain with an arm. One at a time."""
 
-    def __init__(self, arm: Arm, scene: PlanningScene, reaching: Reaching, safety: Safety, world: WorldModel,
-                 settings: Settings | None = None):
+    def __init__(
+        self,
+        arm: Arm,
+        scene: PlanningScene,
+        reaching: Reaching,
+        safety: Safety,
+        world: WorldModel,
+        settings: Settings | None = None,
+    ):
         self.arm, self.scene, self.reaching, self.safety, self.world = arm, scene, reaching, safety, world
         self.settings = settings or Settings()
-        self.motion_seconds = 0.0       # of the action that runs: time in motion, controller's time
-        self.planning_seconds = 0.0     # of the action that runs: wall time for kinematics, motion planning and timing
+        self.motion_seconds = 0.0  # of the action that runs: time in motion, controller's time
+        self.planning_seconds = 0.0  # of the action that runs: wall time for kinematics, motion planning and timing
         limits = Limits()
         self._limits = limits.scaled(self.settings.speed, self.settings.acceleration)
         self._slow = limits.scaled(self.settings.approach_speed, self.settings.acceleration)
         self._phase: OnPhase = lambda phase, progress: None
         self._skills: dict[str, Callable[..., None]] = {
-            "grasp": self.grasp, "place_on": self.place_on, "place_in": self.place_in, "place_at": self.place_at,
-            "return_to_base": self.return_to_base, "grab_and_putin": self.grab_and_putin,
+            "grasp": self.grasp,
+            "place_on": self.place_on,
+            "place_in": self.place_in,
+            "place_at": self.place_at,
+            "return_to_base": self.return_to_base,
+            "grab_and_putin": self.grab_and_putin,
         }
 
     def run(self, action: Action, on_phase: OnPhase | None = None) -> None:
@@ -90,7 +102,7 @@ class Skills:
         """Take an item from above and lift it."""
         retries = self.settings.grasp_retries
         for attempt in range(retries + 1):
-            self._require_sight()
+            self.require_sight()
             thing = self._thing(name)
             with self._thinking("planning", 0.0):
                 self._look_around()
@@ -120,17 +132,28 @@ class Skills:
     def place_in(self, name: str, target: str) -> None:
         """Put the item held into a container."""
         box = self._thing(target)
-        self._place(name, target, lambda item, others: spots.in_container(item, box, [o for o in others if o.name != target]),
-                    Literal("in", (name, target)), rise=box.size[2] + 0.03)
+        self._place(
+            name,
+            target,
+            lambda item, others: spots.in_container(item, box, [o for o in others if o.name != target]),
+            Literal("in", (name, target)),
+            rise=box.size[2] + 0.03,
+        )
 
     def place_at(self, name: str, target: str) -> None:
         """Put the item held down at a place on the table."""
         place = next((p for p in self.world.places if p.name == target), None)
         if place is None:
-            raise SkillFailureError(Code.UNKNOWN_OBJECT, str(UnknownNameError("place", target, (p.name for p in self.world.places))))
+            raise SkillFailureError(
+                Code.UNKNOWN_OBJECT, str(UnknownNameError("place", target, (p.name for p in self.world.places)))
+            )
         chosen: Location = place
-        self._place(name, target, lambda item, others: spots.at_place(item, chosen, others, self.world.places),
-                    Literal("at", (name, target)))
+        self._place(
+            name,
+            target,
+            lambda item, others: spots.at_place(item, chosen, others, self.world.places),
+            Literal("at", (name, target)),
+        )
 
     def return_to_base(self) -> None:
         """Go to the home position."""
@@ -181,16 +204,31 @@ class Skills:
         if self._carrying()(self.arm.state()):
             raise self._lost(self._carrying()(self.arm.state()))
 
-    def _place(self, name: str, where: str, free_spots: Callable[[Thing, list[Thing]], Iterable[spots.Spot]], expected: Literal,
-               rise: float = 0.0) -> None:
+    def _place(
+        self,
+        name: str,
+        where: str,
+        free_spots: Callable[[Thing, list[Thing]], Iterable[spots.Spot]],
+        expected: Literal,
+        rise: float = 0.0,
+    ) -> None:
         held = self._held(name)
         with self._thinking("planning", 0.0):
             self._look_around()
             self._rise_if_close()
             others = list(self.world.things())
-            approach = self.reaching.to_place(held, free_spots(held.thing, others), self.arm.state().positions, where, rise)
+            approach = self.reaching.to_place(
+                held, free_spots(held.thing, others), self.arm.state().positions, where, rise
+            )
         self._move(approach.path, "transferring", 0.2, watch=self._carrying(f" on the way to {where}"))
-        self._move(approach.line, "placing", 0.5, slow=True, touching=(name,), watch=self._carrying(f" on the way to {where}"))
+        self._move(
+            approach.line,
+            "placing",
+            0.5,
+            slow=True,
+            touching=(name,),
+            watch=self._carrying(f" on the way to {where}"),
+        )
         self._release(approach, name)
         self._go_observe()
         self._verify(name, where, expected)
@@ -251,8 +289,8 @@ class Skills:
         if not looked:
             raise SkillFailureError(
                 Code.CONTROL_FAILED,
-                f"{name} was let go at {where}, but no camera image came within {self.settings.verify_seconds:g} s to confirm it: "
-                "are the camera and perception_node running?",
+                f"{name} was let go at {where}, but no camera image came within {self.settings.verify_seconds:g} s "
+                "to confirm it: are the camera and perception_node running?",
             )
         raise SkillFailureError(Code.GRASP_LOST, f"{name} was let go at {where}, but {self._whereabouts(name)}")
 
@@ -261,8 +299,15 @@ class Skills:
     def _plan_to(self, goal: Array) -> Array:
         return self.reaching.planner.plan(self.arm.state().positions, [goal], self.settings.planning_seconds)
 
-    def _move(self, path: Array, phase: str, progress: float, slow: bool = False, touching: Iterable[str] = (),
-              watch: Callable[[ArmState], str] | None = None) -> None:
+    def _move(
+        self,
+        path: Array,
+        phase: str,
+        progress: float,
+        slow: bool = False,
+        touching: Iterable[str] = (),
+        watch: Callable[[ArmState], str] | None = None,
+    ) -> None:
         """Time a path, check it as timed, and follow it."""
         with self._thinking(phase, progress):
             trajectory = self._timed(path, slow, tuple(touching))
@@ -286,8 +331,14 @@ class Skills:
             if slow:
                 hit = self.scene.path_contact(dense, 0.0, touching, 0.006)
             else:
-                clear = min(MARGIN, self.reaching.planner.margin_at(dense[0]), self.reaching.planner.margin_at(dense[-1]))
-                hit = None if all(self.scene.free(q, clear - 5e-4) for q in dense) else self.scene.path_contact(dense, clear - 5e-4)
+                clear = min(
+                    MARGIN, self.reaching.planner.margin_at(dense[0]), self.reaching.planner.margin_at(dense[-1])
+                )
+                hit = (
+                    None
+                    if all(self.scene.free(q, clear - 5e-4) for q in dense)
+                    else self.scene.path_contact(dense, clear - 5e-4)
+                )
             if hit is None:
                 return trajectory
             if slow or attempt == 2:
@@ -305,7 +356,9 @@ class Skills:
         line = self.reaching.planner.line(state.positions, UP, self.reaching.clearance)
         if line is None:
             return
-        names = tuple(t.name for t in self.world.things()) + ((self.world.held.thing.name,) if self.world.held else ())
+        names = tuple(t.name for t in self.world.things()) + (
+            (self.world.held.thing.name,) if self.world.held else ()
+        )
         if self.scene.path_contact(line, -0.002, names, 0.006) is None:
             trajectory = time_path(line, self._slow)
             self.safety.check(trajectory)
@@ -339,14 +392,14 @@ class Skills:
             self.scene.attach(held.thing, held.thing_to_tcp)
         self.scene.set_opening(self.arm.state().width)
 
-    def _require_sight(self) -> None:
+    def require_sight(self) -> None:
         if self.world.seconds_since_seen <= self.settings.look_seconds:
             return
         if self.world.wait_for_detections(self.arm.state().stamp, self.settings.look_seconds) is None:
             raise SkillFailureError(
                 Code.CONTROL_FAILED,
-                f"nothing came on /perception/detected_objects for {self.settings.look_seconds:g} s: are the camera and "
-                "perception_node running?",
+                f"nothing came on /perception/detected_objects for {self.settings.look_seconds:g} s: are the camera "
+                "and perception_node running?",
             )
 
     def _thing(self, name: str) -> Thing:
@@ -367,8 +420,13 @@ class Skills:
     def _neighbours(self, thing: Thing) -> tuple[str, ...]:
         """The object, what it rests on, and what it touches: contact with these is part of lifting it."""
         others = [t for t in self.world.things() if t.name != thing.name]
-        near = [o.name for o in others if math.dist(o.position[:2], thing.position[:2]) < o.radius + thing.radius
-                and o.bottom < thing.top and (o.type != "item" or relations.support_of(thing, [o]))]
+        near = [
+            o.name
+            for o in others
+            if math.dist(o.position[:2], thing.position[:2]) < o.radius + thing.radius
+            and o.bottom < thing.top
+            and (o.type != "item" or relations.support_of(thing, [o]))
+        ]
         return (thing.name, "table", *near)
 
     def _carrying(self, suffix: str = "") -> Callable[[ArmState], str]:
@@ -378,8 +436,10 @@ class Skills:
         def watch(state: ArmState) -> str:
             if held is None or state.width > max(held.width - self.settings.slip, self.settings.smallest_width / 2):
                 return ""
-            return (f"{held.thing.name} slipped out of the gripper{suffix}: fingers {state.width * 1000:.0f} mm apart, "
-                    f"{held.width * 1000:.0f} mm when it was grasped")
+            return (
+                f"{held.thing.name} slipped out of the gripper{suffix}: fingers {state.width * 1000:.0f} mm apart, "
+                f"{held.width * 1000:.0f} mm when it was grasped"
+            )
 
         return watch
 
@@ -391,7 +451,11 @@ class Skills:
         thing = next((t for t in self.world.things() if t.name == name), None)
         if thing is None or not thing.visible:
             return "the camera does not see it"
-        facts = [str(f) for f in sorted(self.world.world().facts) if f.predicate in ("on", "in", "at") and f.args[0] == name]
+        facts = [
+            str(f)
+            for f in sorted(self.world.world().facts)
+            if f.predicate in ("on", "in", "at") and f.args[0] == name
+        ]
         x, y, z = thing.position
         return f"the camera sees it at ({x:.2f}, {y:.2f}, {z:.2f}) m: {', '.join(facts) or 'at no known place'}"
 

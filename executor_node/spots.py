@@ -19,7 +19,9 @@ _FLOOR = 0.008
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """Where the lower side of an object shall come to rest, and the turns of the object that suit it (None: any)."""
+    """Where the lower side of an object shall come to rest, and the turns of the object that suit it (None:
+    any).
+    """
 
     x: float
     y: float
@@ -46,13 +48,17 @@ def on_surface(item: Thing, target: Thing, others: Sequence[Thing]) -> Iterator[
 
 
 def in_container(item: Thing, box: Thing, others: Sequence[Thing]) -> Iterator[Spot]:
-    """In a container: free spots on its floor, in a pattern that leaves room for more; then on top of what lies there."""
-    lying = [o for o in others if box.covers(*o.position[:2]) and o.bottom > box.bottom - 0.005 and o.bottom < box.top]
+    """In a container: free spots on its floor, in a pattern that leaves room for more; then on top of what lies
+    there.
+    """
+    lying = [
+        o for o in others if box.covers(*o.position[:2]) and o.bottom > box.bottom - 0.005 and o.bottom < box.top
+    ]
     floor = box.bottom + min(_FLOOR, box.size[2] / 3)
     yaws = None if box.is_round else tuple(box.yaw + k * math.pi / 2 for k in range(4))
     inner = [s - 2 * _WALL for s in box.size[:2]]
     if box.is_round:
-        inner = [s * 0.62 for s in inner]     # the largest square well inside the circle
+        inner = [s * 0.62 for s in inner]  # the largest square well inside the circle
     room = (max(0.0, inner[0] - 2 * item.radius), max(0.0, inner[1] - 2 * item.radius))
     pitch = 2 * item.radius + FINGERS
     cells = sorted(
@@ -65,12 +71,16 @@ def in_container(item: Thing, box: Thing, others: Sequence[Thing]) -> Iterator[S
     if lying:
         for u, v in _grid(room, 0.02):
             x, y = box.world(u, v)
-            under = [o.top for o in lying if math.hypot(o.position[0] - x, o.position[1] - y) < o.radius + item.radius]
+            under = [
+                o.top for o in lying if math.hypot(o.position[0] - x, o.position[1] - y) < o.radius + item.radius
+            ]
             yield Spot(x, y, max([floor, *under]), yaws)
 
 
 def at_place(item: Thing, place: Location, others: Sequence[Thing], places: Sequence[Location]) -> Iterator[Spot]:
-    """On the table within a place: free spots, near the middle first, rather not in a smaller place or on its border."""
+    """On the table within a place: free spots, near the middle first, rather not in a smaller place or on its
+    border.
+    """
     border = min(0.02, min(place.size) / 4)
     room = (max(0.0, place.size[0] - 2 * border), max(0.0, place.size[1] - 2 * border))
     narrower = [p for p in places if p.within(place) and p.narrow]

@@ -8,7 +8,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-ROUND_CLASSES = frozenset({"cylinder", "can", "bottle", "bowl", "plate", "saucer", "apple", "orange", "peach", "plum", "cup"})
+ROUND_CLASSES = frozenset(
+    {"cylinder", "can", "bottle", "bowl", "plate", "saucer", "apple", "orange", "peach", "plum", "cup"}
+)
 """Classes with a round outline when seen from above, whatever shape the camera reports."""
 
 
@@ -16,7 +18,8 @@ ROUND_CLASSES = frozenset({"cylinder", "can", "bottle", "bowl", "plate", "saucer
 class Thing:
     """An object as seen from above: its box stands on its own base, turned by `yaw` about the vertical.
 
-    position is the centre (x, y, z), size the extent along the own axes (x, y, z). visible: seen in the newest image.
+    position is the centre (x, y, z), size the extent along the own axes (x, y, z). visible: seen in the newest
+    image.
     """
 
     name: str

@@ -1,8 +1,9 @@
-"""Time along a path: jerk-limited, within joint velocity and acceleration limits, at rest at both ends and at corners.
+"""Time along a path: jerk-limited, within joint velocity and acceleration limits, at rest at both ends and at
+corners.
 
-Each smooth piece of a path is one motion of a single parameter s from 0 to 1, timed by Ruckig (Berscheid, Kröger: "Jerk-limited
-Real-time Trajectory Generation with Arbitrary Target States", RSS 2021). The joints stay exactly on the path that was
-checked for collisions, which a spline through the waypoints would not.
+Each smooth piece of a path is one motion of a single parameter s from 0 to 1, timed by Ruckig (Berscheid,
+Kröger: "Jerk-limited Real-time Trajectory Generation with Arbitrary Target States", RSS 2021). The joints stay
+exactly on the path that was checked for collisions, which a spline through the waypoints would not.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,7 +58,9 @@ class Trajectory:
         return last
 
     def accelerations(self) -> Array:
-        """Joint accelerations between the points, shape (n - 1, 7), as a controller that interpolates them would need."""
+        """Joint accelerations between the points, shape (n - 1, 7), as a controller that interpolates them would
+        need.
+        """
         steps = np.diff(self.times)[:, None]
         rates: Array = np.diff(self.velocities, axis=0) / steps
         return rates
@@ -69,8 +73,8 @@ class Trajectory:
             p0, p1 = self.positions[k], self.positions[k + 1]
             m0, m1 = self.velocities[k] * h, self.velocities[k + 1] * h
             count = max(1, math.ceil(float(np.abs(p1 - p0).max()) / step))
-            s = (np.arange(1, count + 1) / count)[:, None]
-            rows.append((2 * s**3 - 3 * s**2 + 1) * p0 + (s**3 - 2 * s**2 + s) * m0 + (3 * s**2 - 2 * s**3) * p1 + (s**3 - s**2) * m1)
+            u = (np.arange(1, count + 1) / count)[:, None]
+            rows.append(_cubic(p0, p1, m0, m1, u))
         return np.vstack(rows)
 
 
@@ -96,7 +100,7 @@ def _smooth_pieces(path: Array) -> Sequence[Array]:
     unit = steps / np.linalg.norm(steps, axis=1, keepdims=True)
     corners = 1 + np.flatnonzero((unit[1:] * unit[:-1]).sum(axis=1) < _CORNER)
     edges = [0, *corners.tolist(), len(path) - 1]
-    return [path[a : b + 1] for a, b in zip(edges[:-1], edges[1:])]
+    return [path[a : b + 1] for a, b in pairwise(edges)]
 
 
 def _time_piece(piece: Array, limits: Limits, period: float) -> tuple[Array, Array, Array]:
@@ -106,7 +110,7 @@ def _time_piece(piece: Array, limits: Limits, period: float) -> tuple[Array, Arr
     largest = np.abs(slopes).max(axis=0) + 1e-9
     bends = np.abs(np.gradient(slopes, knots, axis=0)).max(axis=0) if len(piece) > 2 else np.zeros(piece.shape[1])
     straight = bool((bends < 1e-6).all())
-    share = 1.0 if straight else 0.6     # of the acceleration for speeding up; the rest is for following the bend
+    share = 1.0 if straight else 0.6  # of the acceleration for speeding up; the rest is for following the bend
     speed = float((limits.velocity / largest).min())
     if not straight:
         speed = min(speed, float(np.sqrt((1 - share) * limits.acceleration / (bends + 1e-9)).min()))
@@ -123,7 +127,9 @@ def _time_piece(piece: Array, limits: Limits, period: float) -> tuple[Array, Arr
     return t, q, v
 
 
-def _sample(piece: Array, knots: Array, slopes: Array, speed: float, rate: float, period: float) -> tuple[Array, Array, Array]:
+def _sample(
+    piece: Array, knots: Array, slopes: Array, speed: float, rate: float, period: float
+) -> tuple[Array, Array, Array]:
     from ruckig import InputParameter, Result, Ruckig
     from ruckig import Trajectory as Profile
 
@@ -142,8 +148,16 @@ def _sample(piece: Array, knots: Array, slopes: Array, speed: float, rate: float
     h = (knots[index + 1] - knots[index])[:, None]
     u = (s[:, None] - knots[index][:, None]) / h
     p0, p1, m0, m1 = piece[index], piece[index + 1], slopes[index] * h, slopes[index + 1] * h
-    q = (2 * u**3 - 3 * u**2 + 1) * p0 + (u**3 - 2 * u**2 + u) * m0 + (3 * u**2 - 2 * u**3) * p1 + (u**3 - u**2) * m1
+    q = _cubic(p0, p1, m0, m1, u)
     d = ((6 * u**2 - 6 * u) * (p0 - p1) + (3 * u**2 - 4 * u + 1) * m0 + (3 * u**2 - 2 * u) * m1) / h
     v = d * rate_of_s[:, None]
     q[0], q[-1], v[0], v[-1] = piece[0], piece[-1], 0.0, 0.0
     return t, q, v
+
+
+def _cubic(p0: Array, p1: Array, m0: Array, m1: Array, u: Array) -> Array:
+    """Cubic Hermite interpolation from p0 to p1 with end slopes m0 and m1, at u in [0, 1]."""
+    curve: Array = (
+        (2 * u**3 - 3 * u**2 + 1) * p0 + (u**3 - 2 * u**2 + u) * m0 + (3 * u**2 - 2 * u**3) * p1 + (u**3 - u**2) * m1
+    )
+    return curve

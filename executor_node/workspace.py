@@ -63,7 +63,9 @@ def _location(path: Path, key: Any, value: Any) -> Location:
     fields = {str(k.value): v for k, v in value.value}
     for k, _ in value.value:
         if k.value not in _KEYS:
-            raise ConfigError(f"{_at(path, k)}: {name} has no field {k.value!r}; fields are {', '.join(sorted(_KEYS))}")
+            raise ConfigError(
+                f"{_at(path, k)}: {name} has no field {k.value!r}; fields are {', '.join(sorted(_KEYS))}"
+            )
     for wanted in ("centre", "size"):
         if wanted not in fields:
             raise ConfigError(f"{_at(path, key)}: {name} lacks {wanted!r}")
@@ -78,8 +80,11 @@ def _location(path: Path, key: Any, value: Any) -> Location:
 
 def _pair(path: Path, name: str, field: str, node: Any) -> tuple[float, float]:
     value = yaml.safe_load(yaml.serialize(node))
-    if (not isinstance(value, list) or len(value) != 2
-            or not all(isinstance(x, (int, float)) and not isinstance(x, bool) and abs(x) < 10 for x in value)):
+    if (
+        not isinstance(value, list)
+        or len(value) != 2
+        or not all(isinstance(x, (int, float)) and not isinstance(x, bool) and abs(x) < 10 for x in value)
+    ):
         raise ConfigError(f"{_at(path, node)}: {field} of {name} must be two numbers in metres, got {value!r}")
     return float(value[0]), float(value[1])
 

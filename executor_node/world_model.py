@@ -1,4 +1,5 @@
-"""What the body knows: objects last seen by the camera, the one in the gripper, the arm; and the world that follows from it.
+"""What the body knows: objects last seen by the camera, the one in the gripper, the arm; and the world that
+follows from it.
 
 Thread-safe. Detections of images taken while the arm moved are left out: what they show is gone when they arrive.
 """
@@ -25,8 +26,9 @@ from planweave.domain import Domain
 from planweave.world import World, WorldObject
 
 Array = NDArray[np.float64]
-_MOVED = 0.003      # a pose that changes by less is not published as a change, m and rad/10
-_IN_HAND = 0.09     # what is seen this near to the tool centre point while something is held is that thing, m
+_MOVED = 0.003  # a pose that changes by less is not published as a change, m and rad/10
+_LOOSE = 0.01  # a grip whose width changes by this much while the arm rests holds nothing any more, m
+_IN_HAND = 0.09  # what is seen this near to the tool centre point while something is held is that thing, m
 
 
 @dataclass(frozen=True)
@@ -41,20 +43,31 @@ class Held:
         """The object where the gripper holds it."""
         pose = tcp_to_base @ self.thing_to_tcp
         yaw = math.atan2(pose[1, 0], pose[0, 0])
-        return replace(self.thing, position=(float(pose[0, 3]), float(pose[1, 3]), float(pose[2, 3])), yaw=yaw, visible=False)
+        return replace(
+            self.thing, position=(float(pose[0, 3]), float(pose[1, 3]), float(pose[2, 3])), yaw=yaw, visible=False
+        )
 
 
 class WorldModel:
-    """Merges what is seen with what is held. `on_change` is called with a new world after each change, from any thread."""
+    """Merges what is seen with what is held.
 
-    def __init__(self, domain: Domain, places: Sequence[Location], kinematics: Kinematics, safety: Safety,
-                 on_change: Callable[[World], None] | None = None):
+    `on_change` is called with a new world after each change, from any thread, once the camera has been heard.
+    """
+
+    def __init__(
+        self,
+        domain: Domain,
+        places: Sequence[Location],
+        kinematics: Kinematics,
+        safety: Safety,
+        on_change: Callable[[World], None] | None = None,
+    ):
         self.domain, self.places = domain, tuple(places)
         self._kinematics, self._safety = kinematics, safety
         self.on_change = on_change
         self._changed = threading.Condition(threading.RLock())
         self._things: dict[str, Thing] = {}
-        self._placed: dict[str, Thing] = {}       # put down, and not seen since
+        self._placed: dict[str, Thing] = {}  # put down, and not seen since
         self._held: Held | None = None
         self._joints = np.array(franka.HOME)
         self._at_base = False
@@ -78,7 +91,8 @@ class WorldModel:
             if self._held is not None:
                 tcp = self._kinematics.forward(self._joints)[:3, 3]
                 found = {
-                    name: t for name, t in found.items()
+                    name: t
+                    for name, t in found.items()
                     if name != self._held.thing.name and (not t.visible or math.dist(t.position, tcp) > _IN_HAND)
                 }
             for name, thing in self._placed.items():
@@ -90,14 +104,25 @@ class WorldModel:
             self._refresh()
             self._changed.notify_all()
 
-    def on_joints(self, positions: Array) -> None:
-        """Measured joint positions, rad."""
+    def on_joints(self, positions: Array, width: float | None = None) -> None:
+        """Measured joint positions, rad; with a finger opening (m), when no skill runs, also whether the grip
+        still holds.
+        """
         at_base = bool((np.abs(positions - np.array(franka.HOME)) < relations.AT_BASE).all())
         with self._changed:
             self._joints = positions
+            if self._held is not None and width is not None and abs(width - self._held.width) > _LOOSE:
+                self.released(None)
             if at_base != self._at_base:
                 self._at_base = at_base
                 self._refresh()
+
+    def clock_restarted(self) -> None:
+        """Stamps begin anew (another simulator): what was seen and held is forgotten."""
+        with self._changed:
+            self._things, self._placed, self._held = {}, {}, None
+            self._moving, self._still_since, self._seen_stamp = False, 0.0, -1.0
+            self._refresh()
 
     def motion_began(self) -> None:
         """The arm starts to move: images from now on are not looked at."""
@@ -158,7 +183,9 @@ class WorldModel:
             return time.monotonic() - self._seen_at
 
     def wait_for_detections(self, after: float, seconds: float) -> float | None:
-        """Wait for detections of an image stamped later than `after` (s); their stamp, None when none came in time."""
+        """Wait for detections of an image stamped later than `after` (s); their stamp, None when none came in
+        time.
+        """
         end = time.monotonic() + seconds
         with self._changed:
             while self._seen_stamp <= after:
@@ -172,8 +199,10 @@ class WorldModel:
     def reachable(self, what: Thing | Location) -> bool:
         """Whether the hand gets to where it would grasp an item, or put something down at a thing or place."""
         if isinstance(what, Location):
-            points = [(what.centre[0] + a * what.size[0] / 4, what.centre[1] + b * what.size[1] / 4, 0.04)
-                      for a, b in ((0, 0), (-1, 0), (1, 0), (0, -1), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1))]
+            points = [
+                (what.centre[0] + a * what.size[0] / 4, what.centre[1] + b * what.size[1] / 4, 0.04)
+                for a, b in ((0, 0), (-1, 0), (1, 0), (0, -1), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1))
+            ]
             yaw = 0.0
         elif what.type == "item":
             points, yaw = [(*what.position[:2], grasp_height(what))], what.yaw
@@ -183,7 +212,7 @@ class WorldModel:
             return True
         return any(self._reaches(point, yaw) for point in points)
 
-    def _reaches(self, point: tuple[float, ...], yaw: float) -> bool:
+    def _reaches(self, point: tuple[float, float, float], yaw: float) -> bool:
         if not self._safety.allows_point(*point):
             return False
         key = (*(round(p, 2) for p in point), round(math.remainder(yaw, math.pi / 2), 1))
@@ -211,15 +240,19 @@ class WorldModel:
         )
         stamp = max(self._seen_stamp, 0.0)
         same = objects == old.objects and facts == old.facts and old.revision > 0
-        self._world = replace(old, objects=objects, facts=facts, stamp=stamp, revision=old.revision + (0 if same else 1))
-        if not same and self.on_change is not None:
+        self._world = replace(
+            old, objects=objects, facts=facts, stamp=stamp, revision=old.revision + (0 if same else 1)
+        )
+        if not same and self._seen_stamp >= 0 and self.on_change is not None:
             self.on_change(self._world)
 
     def _object(self, thing: Thing) -> WorldObject:
         attributes = {k: v for k, v in (("colour", thing.colour), ("shape", thing.shape)) if v}
         if not thing.visible:
             attributes["visible"] = "false"
-        return WorldObject(thing.name, thing.type, thing.class_name, attributes, thing.position, quaternion_of(thing.yaw), thing.size)
+        return WorldObject(
+            thing.name, thing.type, thing.class_name, attributes, thing.position, quaternion_of(thing.yaw), thing.size
+        )
 
 
 def _by_name(thing: Thing) -> str:
@@ -231,8 +264,10 @@ def _steady(new: WorldObject, old: WorldObject | None) -> WorldObject:
     if old is None or old.position is None or old.size is None or old.orientation is None:
         return new
     assert new.position is not None and new.size is not None and new.orientation is not None
-    same_looks = (new.type, new.class_name, dict(new.attributes)) == (old.type, old.class_name, dict(old.attributes))
+    looks = [(o.type, o.class_name, dict(o.attributes)) for o in (new, old)]
     turned = 1.0 - abs(sum(a * b for a, b in zip(new.orientation, old.orientation)))
     resized = max(abs(a - b) for a, b in zip(new.size, old.size))
-    noise = same_looks and turned < 2e-3 and resized < _MOVED and math.dist(new.position, old.position) < _MOVED
+    noise = (
+        looks[0] == looks[1] and turned < 2e-3 and resized < _MOVED and math.dist(new.position, old.position) < _MOVED
+    )
     return old if noise else new

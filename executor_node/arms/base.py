@@ -16,7 +16,9 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class ArmState:
-    """Measured state: joint positions (7,) rad and velocities (7,) rad/s, finger opening m and its speed m/s, stamp in s."""
+    """Measured state: joint positions (7,) rad and velocities (7,) rad/s, finger opening m and its speed m/s,
+    stamp in s.
+    """
 
     stamp: float
     positions: Array
@@ -43,7 +45,8 @@ class Arm(Protocol):
     def follow(self, trajectory: Trajectory, watch: Watch | None = None) -> None:
         """Move along a trajectory that starts where the arm is, and wait until it stands at the end.
 
-        GRASP_LOST where `watch` objects, CONTROL_FAILED where the arm does not get there, CANCELED or TIMEOUT when told so.
+        GRASP_LOST where `watch` objects, CONTROL_FAILED where the arm does not get there, CANCELED or TIMEOUT
+        when told so.
         """
 
     def grip(self, width: float, force: float, wait: bool = True) -> float:

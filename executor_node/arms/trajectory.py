@@ -1,7 +1,8 @@
-"""An arm behind JointTrajectory topics (ros2_control's joint_trajectory_controller, or the simulation); no ROS in here.
+"""An arm behind JointTrajectory topics (ros2_control's joint_trajectory_controller, or the simulation); no ROS
+in here.
 
-Publishing is done by two callables, and measured states come in through `on_state`, from any thread. An empty trajectory stops
-the arm. Stamps are the controller's time; deadlines are the machine's steady clock.
+Publishing is done by two callables, and measured states come in through `on_state`, from any thread. An empty
+trajectory stops the arm. Stamps are the controller's time; deadlines are the machine's steady clock.
 """
 
 from __future__ import annotations
@@ -18,22 +19,27 @@ from executor_node.timing import Trajectory
 from planweave import franka
 from planweave.failure import Code
 
-_ARRIVED = 0.02         # rad
-_SETTLE = 1.0           # s of the controller's time after the end of a trajectory
-_GRIP_START = 0.25      # s of the controller's time before a still finger counts as stopped
-_GRIP_LIMIT = 4.0       # s of the controller's time
-_GRIP_REACHED = 0.001   # m
+_ARRIVED = 0.02  # rad
+_SETTLE = 1.0  # s of the controller's time after the end of a trajectory
+_GRIP_START = 0.25  # s of the controller's time before a still finger counts as stopped
+_GRIP_LIMIT = 4.0  # s of the controller's time
+_GRIP_REACHED = 0.001  # m
 
 
 class TrajectoryArm:
     """See `executor_node.arms.base.Arm`.
 
-    send_arm: publishes a trajectory, or with None an empty one, which stops the arm. send_gripper: publishes an opening (m) and a
-    force (N). silence: wall seconds without a measured state after which the controller counts as gone.
+    send_arm: publishes a trajectory, or with None an empty one, which stops the arm. send_gripper: publishes an
+    opening (m) and a force (N). silence: wall seconds without a measured state after which the controller counts
+    as gone.
     """
 
-    def __init__(self, send_arm: Callable[[Trajectory | None], None], send_gripper: Callable[[float, float], None],
-                 silence: float = 3.0):
+    def __init__(
+        self,
+        send_arm: Callable[[Trajectory | None], None],
+        send_gripper: Callable[[float, float], None],
+        silence: float = 3.0,
+    ):
         self._send_arm, self._send_gripper, self._silence = send_arm, send_gripper, silence
         self._changed = threading.Condition()
         self._state: ArmState | None = None
@@ -110,8 +116,9 @@ class TrajectoryArm:
                 joint = int(error.argmax())
                 raise SkillFailureError(
                     Code.CONTROL_FAILED,
-                    f"the arm did not reach the end of its motion: {franka.ARM_JOINTS[joint]} is {error[joint]:.3f} rad away "
-                    f"{_SETTLE:g} s after the motion should have ended (something may block it); it was stopped",
+                    f"the arm did not reach the end of its motion: {franka.ARM_JOINTS[joint]} is "
+                    f"{error[joint]:.3f} rad away {_SETTLE:g} s after the motion should have ended "
+                    "(something may block it); it was stopped",
                 )
 
     def grip(self, width: float, force: float, wait: bool = True) -> float:
@@ -124,7 +131,7 @@ class TrajectoryArm:
             elapsed = state.stamp - start.stamp
             there = abs(state.width - width) < _GRIP_REACHED and abs(state.finger_speed) < 0.01
             stopped = elapsed > _GRIP_START and abs(state.finger_speed) < 0.002
-            return elapsed > 0 and (there or stopped) or elapsed > _GRIP_LIMIT
+            return (elapsed > 0 and (there or stopped)) or elapsed > _GRIP_LIMIT
 
         with self._changed:
             self._raise_if_over()
@@ -137,7 +144,9 @@ class TrajectoryArm:
     # ---- waiting; the lock is held ------------------------------------------------------------------------------
 
     def _wait(self, ready: Callable[[], bool]) -> None:
-        """Wait for a condition on the measured state; raises when aborted, out of time, or when the states stop coming."""
+        """Wait for a condition on the measured state; raises when aborted, out of time, or when the states stop
+        coming.
+        """
         begun = time.monotonic()
         while True:
             self._raise_if_over()

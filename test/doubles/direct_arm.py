@@ -23,8 +23,6 @@ from simulation_node.simulator import Simulator
 from simulation_node.stage import build_model
 from simulation_node.trajectory import Point
 
-HEIGHTS = {"apple": 0.86 * 0.066, "orange": 0.94 * 0.064, "banana": 0.23 * 0.15, "pear": 0.64 * 0.095, "strawberry": 0.68 * 0.048}
-
 
 class DirectArm:
     """An `executor_node.arms.base.Arm` on the simulator in this thread; no waiting, no ROS."""
@@ -46,7 +44,9 @@ class DirectArm:
 
     def follow(self, trajectory, watch=None):
         self.sent.append(trajectory)
-        points = [Point(float(t), q, v) for t, q, v in zip(trajectory.times, trajectory.positions, trajectory.velocities)]
+        points = [
+            Point(float(t), q, v) for t, q, v in zip(trajectory.times, trajectory.positions, trajectory.velocities)
+        ]
         self.simulator.follow(franka.ARM_JOINTS, points)
         while self.simulator.arm_moving:
             self.simulator.step(10)
@@ -93,12 +93,19 @@ class Tabletop:
         kinematics = Kinematics(self.planning_scene.model)
         settings = settings or Settings()
         safety = Safety(kinematics, Limits())
-        self.world = TrueSightWorld(domain, load_workspace("tabletop"), kinematics, safety, look=self.look,
-                                    clock=lambda: self.simulator.time)
+        self.world = TrueSightWorld(
+            domain, load_workspace("tabletop"), kinematics, safety, look=self.look, clock=lambda: self.simulator.time
+        )
         self.arm.world = self.world
         planner = MotionPlanner(self.planning_scene, kinematics)
-        self.skills = Skills(self.arm, self.planning_scene, Reaching(self.planning_scene, kinematics, planner), safety,
-                             self.world, settings)
+        self.skills = Skills(
+            self.arm,
+            self.planning_scene,
+            Reaching(self.planning_scene, kinematics, planner),
+            safety,
+            self.world,
+            settings,
+        )
         self.names = self._names(domain)
         self.world.wait_for_detections(0.0, 0.0)
 
@@ -126,19 +133,36 @@ class Tabletop:
             noise = self._rng.normal(0, self._noise, 3) if self._noise else np.zeros(3)
             kind = self.world.domain.type_of_class(thing.kind)
             shape = "hollow" if kind == "container" else "cylinder" if thing.kind in ("cylinder", "bottle") else "box"
-            found.append(Thing(name, kind, thing.kind, tuple((centre + noise).tolist()), tuple(float(s) for s in extent),
-                               yaw_of((x, y, z, w)), thing.colour, shape))
+            found.append(
+                Thing(
+                    name,
+                    kind,
+                    thing.kind,
+                    tuple((centre + noise).tolist()),
+                    tuple(float(s) for s in extent),
+                    yaw_of((x, y, z, w)),
+                    thing.colour,
+                    shape,
+                )
+            )
         return found
 
 
 def fruit_size(kind, size):
     """Extents of the fruit shapes, m."""
-    return {"apple": [size, size, 0.86 * size], "orange": [size, size, 0.94 * size], "banana": [1.02 * size, 0.37 * size, 0.23 * size],
-            "pear": [size, 0.69 * size, 0.64 * size], "strawberry": [1.1 * size, 0.84 * size, 0.68 * size]}[kind]
+    return {
+        "apple": [size, size, 0.86 * size],
+        "orange": [size, size, 0.94 * size],
+        "banana": [1.02 * size, 0.37 * size, 0.23 * size],
+        "pear": [size, 0.69 * size, 0.64 * size],
+        "strawberry": [1.1 * size, 0.84 * size, 0.68 * size],
+    }[kind]
 
 
 def rotation_of(w, x, y, z):
     """Rotation matrix of a quaternion."""
-    return [[1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)]]
+    return [
+        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+    ]

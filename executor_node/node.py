@@ -1,0 +1,338 @@
+"""executor_node: carries out actions with the Franka arm and publishes the world. Wires; the thinking is
+elsewhere.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from array import array
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from builtin_interfaces.msg import Duration
+from planweave_interfaces.action import ExecuteAction
+from planweave_interfaces.msg import DetectedObject, DetectedObjects, WorldState
+from rclpy.action import ActionServer, CancelResponse, GoalResponse
+from rclpy.action.server import ServerGoalHandle
+from rclpy.callback_groups import MutuallyExclusiveCallbackGroup, ReentrantCallbackGroup
+from rclpy.node import Node
+from rclpy.qos import DurabilityPolicy, QoSProfile
+from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from executor_node import preconditions
+from executor_node.arms.base import ArmState
+from executor_node.arms.trajectory import TrajectoryArm
+from executor_node.failures import SkillFailureError
+from executor_node.kinematics import Kinematics
+from executor_node.motion import MotionPlanner
+from executor_node.planning_scene import PlanningScene
+from executor_node.reaching import Reaching
+from executor_node.safety import Safety
+from executor_node.skills import OBSERVE, Settings, Skills
+from executor_node.things import Thing, yaw_of
+from executor_node.timing import Limits, Trajectory
+from executor_node.workspace import load_workspace
+from executor_node.world_model import WorldModel
+from planweave import franka
+from planweave.domain import Domain
+from planweave.errors import ConfigError
+from planweave.failure import Code
+from planweave.world import Action, World
+from planweave_ros import conversions as convert
+from planweave_ros.parameters import Parameter, declare
+from planweave_ros.spin import run_node
+
+PARAMETERS = [
+    Parameter("domain", "tabletop", "planning domain under config/domains"),
+    Parameter("workspace", "tabletop", "named places: a file under config/workspaces, or its path"),
+    Parameter("robot_model", "", "MJCF of arm and hand for collision checks and kinematics; empty: Planweave's own"),
+    Parameter("speed", 0.4, "share of the joint velocity limits in free motion", 0.02, 1.0),
+    Parameter("approach_speed", 0.25, "share of the joint velocity limits near objects", 0.02, 1.0),
+    Parameter("acceleration", 0.8, "share of the joint acceleration limits", 0.05, 1.0),
+    Parameter("grip_force", 20.0, "force of a grasp, N", 1.0, 70.0),
+    Parameter("largest_force", 70.0, "no grip presses harder than this, N", 1.0, 70.0),
+    Parameter(
+        "workspace_low", [-0.30, -0.85, 0.005], "lower corner of the box for the tool centre point, m, fr3_link0"
+    ),
+    Parameter(
+        "workspace_high", [0.85, 0.85, 1.10], "upper corner of the box for the tool centre point, m, fr3_link0"
+    ),
+    Parameter("observe_pose", list(OBSERVE), "joint positions that leave the camera a free view of the table, rad"),
+    Parameter("action_timeout", 60.0, "wall seconds for one action where its goal gives no time", 1.0, 3600.0),
+    Parameter(
+        "joint_state_timeout", 3.0, "wall seconds of silence of /joint_states before a motion fails", 0.1, 60.0
+    ),
+    Parameter(
+        "look_timeout", 5.0, "wall seconds of silence of /perception/detected_objects before a grasp fails", 0.1, 60.0
+    ),
+    Parameter("verify_timeout", 4.0, "wall seconds to see an object where it was put", 0.1, 60.0),
+    Parameter("planning_timeout", 2.0, "wall seconds to plan one motion", 0.05, 60.0),
+    Parameter("grasp_retries", 0, "further grasps to try by itself after one closed on nothing or slipped", 0, 5),
+]
+LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+
+
+class ExecutorNode(Node):
+    """One action at a time; the world whenever it changes."""
+
+    def __init__(self, parameter_overrides: Sequence[Any] = ()) -> None:
+        super().__init__("executor_node", parameter_overrides=list(parameter_overrides))
+        values = declare(self, PARAMETERS)
+        self._default_timeout: float = values["action_timeout"]
+        low, high = (_numbers(values, name, 3) for name in ("workspace_low", "workspace_high"))
+        self._domain = Domain.load(values["domain"])
+        scene = PlanningScene(values["robot_model"] or None)
+        kinematics = Kinematics(scene.model)
+        safety = Safety(
+            kinematics, Limits(), (low[0], low[1], low[2]), (high[0], high[1], high[2]), values["largest_force"]
+        )
+        self._world_publisher = self.create_publisher(WorldState, "/world_state", LATCHED)
+        self._arm_publisher = self.create_publisher(JointTrajectory, "/fr3_arm_controller/joint_trajectory", 10)
+        self._gripper_publisher = self.create_publisher(
+            JointTrajectory, "/fr3_gripper_controller/joint_trajectory", 10
+        )
+        self._world = WorldModel(
+            self._domain, load_workspace(values["workspace"]), kinematics, safety, self._publish_world
+        )
+        self._arm = TrajectoryArm(self._send_arm, self._send_gripper, values["joint_state_timeout"])
+        self._skills = Skills(
+            self._arm,
+            scene,
+            Reaching(scene, kinematics, MotionPlanner(scene, kinematics)),
+            safety,
+            self._world,
+            Settings(
+                speed=values["speed"],
+                approach_speed=values["approach_speed"],
+                acceleration=values["acceleration"],
+                grip_force=values["grip_force"],
+                grasp_retries=values["grasp_retries"],
+                look_seconds=values["look_timeout"],
+                verify_seconds=values["verify_timeout"],
+                planning_seconds=values["planning_timeout"],
+                observe=_numbers(values, "observe_pose", 7),
+            ),
+        )
+        self._lock = threading.Lock()
+        self._current: ServerGoalHandle | None = None
+        self._current_text = ""
+        self._canceled: set[bytes] = set()
+        self._stamp = 0.0
+        self.create_subscription(
+            JointState, "/joint_states", self._on_joint_states, 10, callback_group=MutuallyExclusiveCallbackGroup()
+        )
+        self.create_subscription(
+            DetectedObjects,
+            "/perception/detected_objects",
+            self._on_detections,
+            10,
+            callback_group=MutuallyExclusiveCallbackGroup(),
+        )
+        self._server = ActionServer(
+            self,
+            ExecuteAction,
+            "/execute_action",
+            self._execute,
+            goal_callback=lambda _: GoalResponse.ACCEPT,
+            cancel_callback=self._on_cancel,
+            callback_group=ReentrantCallbackGroup(),
+        )
+
+    def destroy_node(self) -> None:
+        """Stop the arm before the node goes."""
+        with contextlib.suppress(Exception):  # the context may be gone already
+            self._arm.abort(Code.SAFETY_STOP, "executor_node was shut down; the arm was stopped")
+        self._server.destroy()
+        super().destroy_node()
+
+    # ---- in -----------------------------------------------------------------------------------------------------
+
+    def _on_joint_states(self, msg: JointState) -> None:
+        state = _arm_state(msg)
+        if state is None:
+            return
+        if state.stamp < self._stamp - 1.0:
+            self.get_logger().warning("the clock of /joint_states went back: the simulation was restarted")
+            self._arm.abort(Code.CONTROL_FAILED, "the controller was restarted meanwhile")
+            self._world.clock_restarted()
+        self._stamp = state.stamp
+        self._arm.on_state(state)
+        self._world.on_joints(state.positions, state.width if self._current is None else None)
+
+    def _on_detections(self, msg: DetectedObjects) -> None:
+        if msg.header.frame_id != franka.BASE_FRAME:
+            self.get_logger().error(
+                f"detections are in frame {msg.header.frame_id!r}, but must be in {franka.BASE_FRAME!r}; "
+                "they are left out",
+                throttle_duration_sec=10.0,
+            )
+            return
+        self._world.on_detections([self._thing(o) for o in msg.objects], convert.time_from_msg(msg.header.stamp))
+
+    def _thing(self, msg: DetectedObject) -> Thing:
+        return Thing(
+            msg.name,
+            self._domain.type_of_class(msg.class_name),
+            msg.class_name,
+            convert.position_from_msg(msg.pose),
+            convert.size_from_msg(msg.size),
+            yaw_of(convert.orientation_from_msg(msg.pose)),
+            msg.colour,
+            msg.shape,
+            msg.visible,
+        )
+
+    # ---- out ----------------------------------------------------------------------------------------------------
+
+    def _publish_world(self, world: World) -> None:
+        self._world_publisher.publish(convert.world_to_msg(world))
+
+    def _send_arm(self, trajectory: Trajectory | None) -> None:
+        msg = JointTrajectory(joint_names=list(franka.ARM_JOINTS))
+        if trajectory is not None:
+            msg.points = [
+                JointTrajectoryPoint(positions=array("d", q), velocities=array("d", v), time_from_start=_duration(t))
+                for t, q, v in zip(trajectory.times.tolist(), trajectory.positions, trajectory.velocities)
+            ]
+        self._arm_publisher.publish(msg)
+
+    def _send_gripper(self, width: float, force: float) -> None:
+        point = JointTrajectoryPoint(positions=[width / 2], effort=[force], time_from_start=_duration(0.0))
+        self._gripper_publisher.publish(JointTrajectory(joint_names=[franka.FINGER_JOINTS[0]], points=[point]))
+
+    # ---- actions ------------------------------------------------------------------------------------------------
+
+    def _on_cancel(self, handle: ServerGoalHandle) -> CancelResponse:
+        goal = bytes(handle.goal_id.uuid)
+        with self._lock:
+            self._canceled.add(goal)
+            if self._current is not None and bytes(self._current.goal_id.uuid) == goal:
+                self._arm.abort(Code.CANCELED, "the action was cancelled; the arm was stopped")
+        return CancelResponse.ACCEPT
+
+    def _execute(self, handle: ServerGoalHandle) -> ExecuteAction.Result:
+        goal = bytes(handle.goal_id.uuid)
+        request = handle.request
+        with self._lock:
+            busy = self._current_text if self._current is not None else ""
+            if not busy:
+                self._current, self._current_text = handle, _text(request.action)
+                self._arm.begin(
+                    time.monotonic() + (request.timeout if request.timeout > 0 else self._default_timeout)
+                )
+                if goal in self._canceled:
+                    self._arm.abort(Code.CANCELED, "the action was cancelled before it began")
+        if busy:
+            return self._result(
+                handle, Code.CONTROL_FAILED, f"the arm is busy with {busy}; send the action again when that is done"
+            )
+        try:
+            code, message, unmet = self._carry_out(handle)
+        finally:
+            with self._lock:
+                self._current = None
+        result = self._result(handle, code, message, self._skills.motion_seconds, self._skills.planning_seconds)
+        result.unmet = convert.literals_to_msg(unmet)
+        return result
+
+    def _carry_out(self, handle: ServerGoalHandle) -> tuple[Code, str, tuple[Any, ...]]:
+        self._skills.motion_seconds = self._skills.planning_seconds = 0.0
+        action = convert.action_from_msg(handle.request.action)
+        feedback = ExecuteAction.Feedback()
+
+        def on_phase(phase: str, progress: float) -> None:
+            feedback.phase, feedback.progress = phase, float(progress)
+            handle.publish_feedback(feedback)
+
+        try:
+            self._arm.check()
+            if action is None:
+                raise SkillFailureError(Code.INVALID_ACTION, "the goal names no action")
+            if action.args:
+                self._skills.require_sight()
+            preconditions.check(self._domain, self._world.world(), action)
+            self._skills.run(action, on_phase)
+        except SkillFailureError as error:
+            self.get_logger().info(f"{action}: {error.code.name}: {error.message}")
+            return error.code, error.message, error.unmet
+        except Exception as error:
+            self._arm.abort(Code.CONTROL_FAILED, "an error inside executor_node")
+            self.get_logger().error(f"{action}: {error!r}")
+            return (
+                Code.CONTROL_FAILED,
+                f"executor_node failed inside ({type(error).__name__}: {error}); the arm was stopped",
+                (),
+            )
+        return Code.SUCCESS, f"done: {self._domain.phrase(action)}", ()
+
+    def _result(
+        self, handle: ServerGoalHandle, code: Code, message: str, motion: float = 0.0, planning: float = 0.0
+    ) -> Any:
+        """Bring the goal to its end, and the result message."""
+        goal = bytes(handle.goal_id.uuid)
+        if code is Code.SUCCESS:
+            handle.succeed()
+        elif goal in self._canceled and code is Code.CANCELED and _until(lambda: handle.is_cancel_requested, 1.0):
+            handle.canceled()
+        else:
+            handle.abort()
+        with self._lock:
+            self._canceled.discard(goal)
+        return ExecuteAction.Result(
+            code=int(code),
+            message=message,
+            motion_seconds=motion,
+            planning_seconds=planning,
+            world=convert.world_to_msg(self._world.world()),
+        )
+
+
+def _numbers(values: dict[str, Any], name: str, count: int) -> tuple[float, ...]:
+    numbers = tuple(float(x) for x in values[name])
+    if len(numbers) != count or not np.isfinite(numbers).all():
+        raise ConfigError(f"executor_node: parameter {name} must be {count} numbers, got {list(numbers)}")
+    return numbers
+
+
+def _arm_state(msg: JointState) -> ArmState | None:
+    """Joint states as an arm state, in our order; None where a joint is missing."""
+    index = {name: i for i, name in enumerate(msg.name)}
+    try:
+        order = [index[name] for name in (*franka.ARM_JOINTS, *franka.FINGER_JOINTS)]
+        q = np.array([msg.position[i] for i in order])
+        v = np.array([msg.velocity[i] for i in order]) if msg.velocity else np.zeros(9)
+    except (KeyError, IndexError):
+        return None
+    return ArmState(convert.time_from_msg(msg.header.stamp), q[:7], v[:7], float(q[7:].sum()), float(v[7:].sum()))
+
+
+def _duration(seconds: float) -> Duration:
+    nanoseconds = round(seconds * 1e9)
+    return Duration(sec=nanoseconds // 1_000_000_000, nanosec=nanoseconds % 1_000_000_000)
+
+
+def _text(msg: Any) -> str:
+    return str(Action(msg.name, tuple(msg.arguments))) if msg.name else "an action without a name"
+
+
+def _until(condition: Any, seconds: float) -> bool:
+    """Poll a condition that another thread brings about within microseconds."""
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.001)
+    return True
+
+
+def main() -> int:
+    """Console script."""
+    return run_node(ExecutorNode, threads=5)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,31 @@
+"""Symbolic checks before anything moves: is it an action, are its objects known, does its precondition hold."""
+
+from __future__ import annotations
+
+from executor_node.failures import SkillFailureError
+from planweave.domain import Domain
+from planweave.errors import InvalidActionError, UnknownNameError
+from planweave.failure import Code
+from planweave.transition import Transition
+from planweave.world import Action, World
+
+
+def check(domain: Domain, world: World, action: Action) -> None:
+    """Raise SkillFailureError: INVALID_ACTION, UNKNOWN_OBJECT, UNREACHABLE or PRECONDITION_UNMET with the unmet
+    literals.
+    """
+    transition = Transition(domain, world)
+    try:
+        unmet = transition.unmet(transition.state(), action)
+    except UnknownNameError as error:
+        code = Code.UNKNOWN_OBJECT if error.kind == "object" else Code.INVALID_ACTION
+        raise SkillFailureError(code, str(error)) from None
+    except InvalidActionError as error:
+        raise SkillFailureError(Code.INVALID_ACTION, str(error)) from None
+    if not unmet:
+        return
+    far = [literal.args[0] for literal in unmet if literal.predicate == "reachable" and literal.positive]
+    if far:
+        raise SkillFailureError(Code.UNREACHABLE, f"{far[0]} is out of the workspace of the robot", unmet)
+    missing = "; ".join(f"{domain.phrase(literal.negated())}" for literal in unmet)
+    raise SkillFailureError(Code.PRECONDITION_UNMET, f"cannot {domain.phrase(action)}: {missing}", unmet)
