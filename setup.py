@@ -34,7 +34,7 @@ setup(
     package_dir={"": "."},
     package_data={
         "": ["py.typed"],
-        "planner_node": ["prompts/**/*", "prompts/*", "examples/**/*", "examples/*"],
+        "planner_node": ["*.yaml", "prompts/*", "prompts/*/*"],
         "console": ["web/**/*"],
     },
     data_files=[
