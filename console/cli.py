@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import json
 import signal
 import sys
 from collections.abc import Sequence
@@ -65,16 +66,19 @@ def main(argv: Sequence[str] | None = None) -> int:
             prepare_ros()
         return int(module.main(options))
     except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
+        _report(options, "Interrupted", "interrupted")
         return INTERRUPTED
     except PlanweaveError as error:
-        if getattr(options, "json", False):
-            import json
-
-            print(json.dumps({"success": False, "error": type(error).__name__, "message": str(error)}))
-        else:
-            print(f"error: {error}", file=sys.stderr)
+        _report(options, type(error).__name__, f"error: {error}")
         return USAGE_ERROR if isinstance(error, (ConfigError, UnknownNameError)) else FAILURE
+
+
+def _report(options: argparse.Namespace, kind: str, message: str) -> None:
+    """One line on standard error; with --json an object on standard output."""
+    if getattr(options, "json", False):
+        print(json.dumps({"success": False, "error": kind, "message": message.removeprefix("error: ")}))
+    else:
+        print(message, file=sys.stderr)
 
 
 def prepare_ros() -> None:
@@ -83,8 +87,7 @@ def prepare_ros() -> None:
 
     environment.ensure()
     try:
-        importlib.import_module("rclpy")
-        importlib.import_module("planweave_interfaces")
+        importlib.import_module("console.client")
     except ImportError as error:
         raise ConfigError(
             f"ROS 2 or Planweave's interfaces cannot be imported ({error}). In a clone run `make setup` and use "

@@ -110,7 +110,8 @@ class Client:
         there, vanishes, or does not end the task in time.
         """
         if not self.is_up(5.0):
-            raise SystemDownError("no system takes tasks here (/run_task is not there); start one: planweave up tabletop")
+            raise SystemDownError(
+                "no system takes tasks here (/run_task is not there); start one: planweave up tabletop")
         self._on_tree = on_tree
         request = RunTask.Goal(sentence=sentence, method=method, goal=convert.literals_to_msg(goal))
         handle = self._result(
@@ -193,7 +194,8 @@ class Client:
 
     def load_scene(self, scene: str) -> None:
         """Load another scene; raises PlanweaveError with the simulation's reason."""
-        response = self._call(LoadScene, "/simulation/load_scene", LoadScene.Request(scene=scene), "simulation_node", 60.0)
+        request = LoadScene.Request(scene=scene)
+        response = self._call(LoadScene, "/simulation/load_scene", request, "simulation_node", 60.0)
         if not response.success:
             raise PlanweaveError(response.message)
 
@@ -230,7 +232,8 @@ class Client:
         if message.encoding != "rgb8":
             raise PlanweaveError(f"{topic} is {message.encoding}, expected rgb8")
         rows = np.frombuffer(bytes(message.data), np.uint8).reshape(message.height, message.step)
-        return rows[:, : message.width * 3].reshape(message.height, message.width, 3).copy()
+        image: NDArray[np.uint8] = rows[:, : message.width * 3].reshape(message.height, message.width, 3).copy()
+        return image
 
     # Waiting
 

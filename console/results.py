@@ -23,7 +23,8 @@ def read_goal(texts: list[str]) -> tuple[Literal, ...]:
             try:
                 literals.append(Literal.parse(part))
             except ParseError as error:
-                raise GoalError(f"--goal: {error}; write it like \"in(red_cube, left_tray) and clear(blue_cube)\"") from None
+                raise GoalError(
+                    f'--goal: {error}; write it like "in(red_cube, left_tray) and clear(blue_cube)"') from None
     return tuple(literals)
 
 

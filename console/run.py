@@ -51,7 +51,8 @@ def main(options: argparse.Namespace) -> int:
 
     goal = read_goal(options.goal)
     if not options.sentence.strip() and not goal:
-        raise GoalError('nothing to do: give a sentence, e.g. planweave run "put the red cube in the left tray", or --goal')
+        raise GoalError(
+            'nothing to do: give a sentence, e.g. planweave run "put the red cube in the left tray", or --goal')
     console = _console(options.json)
     with system_for(options.system, options.scene, console) as (client, check), \
             Progress(console, options.sentence) as progress:

@@ -12,7 +12,9 @@ import json
 
 from planweave.task import TaskState
 
-STYLES = {TaskState.SUCCEEDED: "green", TaskState.FAILED: "red", TaskState.CANCELED: "yellow", TaskState.RUNNING: "bold cyan"}
+STYLES = {
+    TaskState.SUCCEEDED: "green", TaskState.FAILED: "red", TaskState.CANCELED: "yellow", TaskState.RUNNING: "bold cyan",
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -81,6 +81,14 @@ def load_system(name: str, config: Path | None = None) -> System:
         raise ConfigError(f"{path}: the entry {name!r} lacks or misspells {error}") from None
 
 
+def parameters_of(node: NodeSpec) -> dict[str, Any]:
+    """The parameters in a node's file; raises ConfigError where the file has no entry for the node."""
+    try:
+        return dict(_read(node.parameter_file)[node.name]["ros__parameters"])
+    except (KeyError, TypeError):
+        raise ConfigError(f"{node.parameter_file}: expected {node.name}: ros__parameters: …") from None
+
+
 def _value(path: Path, node: str, parameter: str) -> Any:
     """The value of a node's parameter in its parameter file."""
     try:

@@ -20,7 +20,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The verb's arguments."""
     parser.add_argument("system", help="name of a system in config/systems.yaml, e.g. tabletop")
     parser.add_argument("--scene", help="the same as --set scene=…")
-    parser.add_argument("--set", action="append", default=[], metavar="OPTION=VALUE", help="set an option of the system")
+    parser.add_argument("--set", action="append", default=[], metavar="OPTION=VALUE",
+                        help="set an option of the system")
     parser.add_argument("--timeout", type=float, default=60.0, metavar="SECONDS",
                         help="how long the nodes may take to be ready (default: 60)")
 

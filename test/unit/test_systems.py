@@ -41,9 +41,9 @@ def test_a_system_is_read_with_defaults_from_the_parameter_files(config):
 
 
 def test_unknown_system_and_option_name_the_known_ones(config):
-    with pytest.raises(UnknownNameError, match="smal'.*did you mean 'small'"):
+    with pytest.raises(UnknownNameError, match=r"smal'.*did you mean 'small'"):
         load_system("smal", config)
-    with pytest.raises(UnknownNameError, match="sped.*speed"):
+    with pytest.raises(UnknownNameError, match=r"sped.*speed"):
         load_system("small", config).overrides({"sped": "2"})
 
 
@@ -102,4 +102,5 @@ def test_the_launch_file_loads_with_the_real_launch_ros(name):
 def test_a_copied_config_folder_works_alike(tmp_path):
     shutil.copytree(config_dir(), tmp_path / "config")
     for name in SYSTEMS:
-        assert [n.name for n in load_system(name, tmp_path / "config").nodes] == [n.name for n in load_system(name).nodes]
+        copied = load_system(name, tmp_path / "config")
+        assert [node.name for node in copied.nodes] == [node.name for node in load_system(name).nodes]

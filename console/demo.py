@@ -1,0 +1,194 @@
+"""Three sentences of rising difficulty on the simulated arm; the last must fail first and recover.
+
+Leaves in out/demo/, for each sentence: a video, pictures before and after, the action tree as a picture; and for all
+together result.json and transcript.md, which is what was asked of which language model and what it answered.
+
+examples:
+  planweave demo
+  planweave demo --only 1 --out /tmp/demo
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from planweave.errors import ConfigError, PlanweaveError, SystemDownError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from console.client import Client, TaskResult
+
+
+@dataclass(frozen=True)
+class DemoTask:
+    """One sentence of the demo. must_recover: a failed action and a reached goal are both expected."""
+
+    name: str
+    scene: str
+    sentence: str
+    must_recover: bool = False
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The verb's arguments."""
+    parser.add_argument("--out", type=Path, default=Path("out/demo"), help="folder for the results (default: out/demo)")
+    parser.add_argument("--only", type=int, metavar="N", help="only the Nth sentence")
+    parser.add_argument("--method", default="", help="planning method (default: that of config/feedback.yaml)")
+
+
+def main(options: argparse.Namespace) -> int:
+    """Run the verb."""
+    from rich.console import Console
+
+    from console.client import Client
+    from console.run import started
+
+    system, tasks = load_demo()
+    if options.only is not None and not 1 <= options.only <= len(tasks):
+        raise ConfigError(f"--only {options.only}: expected 1 to {len(tasks)}")
+    chosen = tasks if options.only is None else tasks[options.only - 1:options.only]
+    out = options.out.resolve()
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(f"--out {options.out}: {error.strerror}") from None
+    for old in [*out.glob("[0-9]-*"), out / "result.json", out / "transcript.md"]:
+        old.unlink(missing_ok=True)
+    console = Console(highlight=False)
+    begun = time.monotonic()
+    entries: list[dict[str, Any]] = []
+    with Client() as client:
+        if client.is_up(1.0):
+            raise PlanweaveError(
+                "a system runs already in this ROS domain; end it first, or: ROS_DOMAIN_ID=7 planweave demo")
+        with started(system, {"scene": chosen[0].scene}, client, console) as check:
+            started_in = time.monotonic() - begun
+            for task in chosen:
+                entries.append(_one(client, console, task, out, options.method, check, load=task is not chosen[0]))
+    return _finish(console, entries, out, started_in, time.monotonic() - begun)
+
+
+def load_demo() -> tuple[str, list[DemoTask]]:
+    """The system and the tasks of config/demo.yaml; raises ConfigError."""
+    import yaml
+
+    from planweave.paths import config_dir
+
+    path = config_dir() / "demo.yaml"
+    try:
+        table = yaml.safe_load(path.read_text())
+        return table["system"], [DemoTask(**row) for row in table["tasks"]]
+    except (OSError, yaml.YAMLError, KeyError, TypeError) as error:
+        raise ConfigError(f"{path}: {error}") from None
+
+
+def _one(client: Client, console: Console, task: DemoTask, out: Path, method: str, check: Callable[[], None],
+         load: bool) -> dict[str, Any]:
+    """Do one task with everything that is to be seen of it; returns its entry for result.json."""
+    from console.picture import draw_tree
+    from console.progress import Progress, summary
+    from console.results import result_json
+
+    console.print(f"\n[bold]{task.name}[/bold]  scene {task.scene}\n  “{task.sentence}”")
+    if load:
+        client.load_scene(task.scene)
+    client.start_recording()
+    with Progress(console, task.sentence) as progress:
+        result = client.run_task(task.sentence, method=method, timeout=300.0, on_status=progress.status,
+                                 on_tree=progress.tree, watch=check)
+    summary(console, result.status, result.success, result.message)
+    entry = {"name": task.name, "scene": task.scene, **result_json(result)}
+    entry["recovered"] = recovered(result)
+    entry["as_expected"] = result.success and (entry["recovered"] or not task.must_recover)
+    if task.must_recover:
+        did = "it did" if entry["recovered"] else "nothing failed"
+        console.print(f"  this one had to fail first and recover: {did}")
+    files = []
+    with _told(console, "video"):
+        client.stop_recording(str(out / f"{task.name}.mp4"))
+        files.append(f"{task.name}.mp4")
+    with _told(console, "picture before and after"):
+        files.append(_side_by_side(out, task.name))
+    if result.rows:
+        with _told(console, "picture of the tree"):
+            draw_tree(result.rows, out / f"{task.name}-tree.png", task.sentence)
+            files.append(f"{task.name}-tree.png")
+    entry["files"] = files
+    return entry
+
+
+@contextlib.contextmanager
+def _told(console: Console, what: str) -> Any:
+    """What is only to be looked at does not end the demo where it cannot be written."""
+    try:
+        yield
+    except SystemDownError:
+        raise
+    except (PlanweaveError, OSError) as error:
+        console.print(f"  no {what}: {error}")
+
+
+def _side_by_side(out: Path, name: str) -> str:
+    """Join the first and last picture of the video; returns the name of the new file."""
+    from PIL import Image
+
+    paths = [out / f"{name}_{when}.png" for when in ("before", "after")]
+    images = [Image.open(path).convert("RGB") for path in paths]
+    gap = 8
+    joined = Image.new("RGB", (sum(image.width for image in images) + gap, images[0].height), "white")
+    joined.paste(images[0], (0, 0))
+    joined.paste(images[1], (images[0].width + gap, 0))
+    joined.save(out / f"{name}-before-after.png")
+    for image, path in zip(images, paths):
+        image.close()
+        path.unlink()
+    return f"{name}-before-after.png"
+
+
+def recovered(result: TaskResult) -> bool:
+    """Whether an action failed on the way to the goal."""
+    return result.success and result.status.steps > result.status.executed
+
+
+def transcript(entries: list[dict[str, Any]]) -> str:
+    """What was asked of the language model and what it answered, as Markdown."""
+    lines = ["# What was asked of which language model", ""]
+    for entry in entries:
+        usage = entry["usage"]
+        lines += [f"## {entry['name']}: {entry['sentence']}", "",
+                  f"Goal ({entry['goal_source'] or 'unknown'}): `{' and '.join(entry['goal']) or 'none'}`", "",
+                  f"{usage['requests']} requests to {usage['model'] or 'no model'} ({usage['endpoint'] or '-'}), "
+                  f"{usage['prompt_tokens']} tokens read, {usage['completion_tokens']} written.", ""]
+        exchanges = [event for event in entry["record"].get("events", []) if event.get("event") == "exchange"]
+        for number, exchange in enumerate(exchanges, 1):
+            details = {key: value for key, value in exchange.items() if key not in ("event", "seconds", "task_id")}
+            lines += [f"### Exchange {number}, at {exchange.get('seconds', 0):.1f} s", ""]
+            for key, value in details.items():
+                text = value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
+                fence = "~~~~" if "```" in text else "```"
+                long = "\n" in text or len(text) > 100
+                lines += [f"{key}:", "", fence, text, fence, ""] if long else [f"{key}: `{text}`", ""]
+        if not exchanges:
+            lines += ["No model was asked.", ""]
+    return "\n".join(lines)
+
+
+def _finish(console: Console, entries: list[dict[str, Any]], out: Path, started_in: float, seconds: float) -> int:
+    """Write result.json and the transcript, say where all is; 0 where all went as expected."""
+    good = all(entry["as_expected"] for entry in entries)
+    (out / "transcript.md").write_text(transcript(entries))
+    (out / "result.json").write_text(json.dumps({
+        "success": good, "seconds": round(seconds, 1), "seconds_to_start": round(started_in, 1), "tasks": entries,
+    }, indent=2))
+    reached = sum(entry["success"] for entry in entries)
+    console.print(f"\n{reached} of {len(entries)} goals reached in {seconds:.0f} s ({started_in:.0f} s to start). "
+                  f"In {out}: {', '.join(sorted(path.name for path in out.iterdir()))}")
+    return 0 if good else 1
