@@ -105,7 +105,11 @@ def _spec_from_wheel() -> mujoco.MjSpec:
             spec.delete(site)
     for equality in hand.equalities:
         equality.name1, equality.name2 = (name.removeprefix("fr3_") for name in FINGER_JOINTS)
-    arm.joint("fr3_joint6").damping[0] = 0.1     # ships negative, which feeds energy into the joint
+    joint = arm.joint("fr3_joint6")      # its damping ships negative, which feeds energy into the joint
+    if hasattr(joint.damping, "__len__"):
+        joint.damping[0] = 0.1
+    else:                                # MuJoCo 3
+        joint.damping = 0.1
     _split_mesh_geoms(arm)
     _split_mesh_geoms(hand)
     for side in ("left", "right"):

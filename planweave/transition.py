@@ -140,7 +140,8 @@ class Transition:
             self._types[types] = found
         return found
 
-    def _fit(self, name: str, types: frozenset[str]) -> bool:
+    def fits(self, name: str, types: frozenset[str]) -> bool:
+        """Whether an object exists and is of one of the types (of any, where none is named)."""
         key = (name, types)
         known = self._fits.get(key)
         if known is None:
@@ -152,9 +153,9 @@ class Transition:
         if not effect.variables and not effect.condition.parts:
             yield binding
         else:
-            yield from self._search(state, list(effect.variables), list(effect.condition.parts), binding)
+            yield from self.bindings(state, list(effect.variables), list(effect.condition.parts), binding)
 
-    def _search(
+    def bindings(
         self, state: State, variables: list[Parameter], parts: list[Formula], binding: Binding
     ) -> Iterator[Binding]:
         """Bindings of the variables for which all parts hold; positive atoms bind through the index."""
@@ -167,9 +168,9 @@ class Transition:
             if isinstance(part, Equal) and (part.left in free) != (part.right in free):
                 name, other = (part.left, part.right) if part.left in free else (part.right, part.left)
                 value = binding.get(other, other)
-                if self._fit(value, free[name].types):
+                if self.fits(value, free[name].types):
                     rest = [v for v in variables if v.name != name]
-                    yield from self._search(state, rest, parts, {**binding, name: value})
+                    yield from self.bindings(state, rest, parts, {**binding, name: value})
                 return
         for part in parts:
             if isinstance(part, Atom) and any(t in free for t in part.terms):
@@ -180,13 +181,13 @@ class Transition:
                         if term in free and extra.setdefault(term, value) != value:
                             break
                     else:
-                        if all(self._fit(value, free[name].types) for name, value in extra.items()):
+                        if all(self.fits(value, free[name].types) for name, value in extra.items()):
                             rest = [v for v in variables if v.name not in extra]
-                            yield from self._search(state, rest, parts, {**binding, **extra})
+                            yield from self.bindings(state, rest, parts, {**binding, **extra})
                 return
         first, rest = variables[0], variables[1:]
         for name in self._objects(first.types):
-            yield from self._search(state, rest, parts, {**binding, first.name: name})
+            yield from self.bindings(state, rest, parts, {**binding, first.name: name})
 
     def _holds(self, state: State, formula: Formula, binding: Binding) -> bool:
         if isinstance(formula, Atom):
@@ -200,9 +201,9 @@ class Transition:
         if isinstance(formula, Equal):
             return binding.get(formula.left, formula.left) == binding.get(formula.right, formula.right)
         if formula.every:
-            return next(self._search(state, list(formula.variables), [Not(formula.part)], binding), None) is None
+            return next(self.bindings(state, list(formula.variables), [Not(formula.part)], binding), None) is None
         parts = list(conjuncts(formula.part))
-        return next(self._search(state, list(formula.variables), parts, binding), None) is not None
+        return next(self.bindings(state, list(formula.variables), parts, binding), None) is not None
 
     def _explain(self, state: State, formula: Formula, binding: Binding, wanted: bool = True) -> list[Literal]:
         """Ground literals that would have to become true for a formula that does not hold."""
@@ -223,7 +224,7 @@ class Transition:
         if formula.every == wanted:
             found: list[Literal] = []
             part: Formula = Not(formula.part) if wanted else formula.part
-            for bound in self._search(state, list(formula.variables), list(conjuncts(part)), binding):
+            for bound in self.bindings(state, list(formula.variables), list(conjuncts(part)), binding):
                 found.extend(self._explain(state, formula.part, bound, wanted))
             return found
         for name in self._objects(formula.variables[0].types):  # one instance is enough: the first
@@ -257,7 +258,7 @@ def inverse_actions(domain: Domain, before: World, action: Action) -> tuple[Acti
     for rule in schema.inverse:
         names = dict.fromkeys(t for atom in rule.when for t in atom.terms if t.startswith("?") and t not in binding)
         free = [Parameter(name) for name in names]
-        bound = next(iter(sorted(transition._search(state, free, list(rule.when), binding), key=_by_names)), None)
+        bound = next(iter(sorted(transition.bindings(state, free, list(rule.when), binding), key=_by_names)), None)
         if bound is not None:
             return tuple(Action(atom.predicate, _ground(atom, bound)[1:]) for atom in rule.do)
     return None
