@@ -14,6 +14,7 @@ COLOURS = ("red", "orange", "yellow", "green", "aqua", "blue", "purple", "pink",
 _FAMILIES = {"red": 1, "orange": 2, "brown": 2, "yellow": 3, "green": 4, "aqua": 5, "blue": 6, "purple": 7, "pink": 8,
              "white": 9, "gray": 10, "black": 11}
 FAMILIES = len(set(_FAMILIES.values()))
+BLACK = _FAMILIES["black"]
 
 _HUES = ((15.0, "red"), (42.0, "orange"), (68.0, "yellow"), (158.0, "green"), (200.0, "aqua"), (256.0, "blue"),
          (300.0, "purple"), (342.0, "pink"), (360.1, "red"))

@@ -13,13 +13,14 @@ import cv2
 import numpy as np
 
 from perception_node.cloud import Cloud
-from perception_node.colours import FAMILIES, family_image, same_surface, smooth
+from perception_node.colours import BLACK, FAMILIES, family_image, same_surface, smooth
 from perception_node.geometry import outline, share_inside
 from perception_node.splitting import split
 
 SMALLEST_PATCH = 16          # pixels; smaller ones join a neighbour
 SMALLEST_OBJECT_AREA = 2.5e-4   # m^2 seen from above
 LOWEST_OBJECT = 0.009        # m; anything lower is a rest of noise or of a tray's floor
+NARROWEST = 0.016            # m
 _BETWEEN = 0.012             # m
 _APART = 3                   # pixels between the two sides of a border that are compared
 
@@ -81,11 +82,13 @@ def propose(rgb: np.ndarray, cloud: Cloud, height: np.ndarray, robot: np.ndarray
     mixed = (level > 0.55) & (behind - z > _BETWEEN) & (z - before > _BETWEEN)
     mask = mask & ~mixed
     z = np.where(mask > 0, z, np.float32(0))
-    labels = _patches(family_image(colours), mask)
-    if labels.max() == 0:
-        return []
     relief = cv2.morphologyEx(z, cv2.MORPH_GRADIENT, np.ones((3, 3), np.uint8))
     steep = (relief > 3.2 * cloud.pixel) | (level < 0.55)
+    families = family_image(colours)
+    families[(families == BLACK) & steep] = FAMILIES + 1     # shaded sides of things of any colour
+    labels = _patches(families, mask)
+    if labels.max() == 0:
+        return []
     groups, caps = _join(labels, z, colours, steep, cloud, window)
     near_robot = cv2.dilate(robot[window].astype(np.uint8), np.ones((5, 5), np.uint8)) > 0
     rows, columns = np.nonzero(labels)
@@ -125,7 +128,7 @@ def _patches(families: np.ndarray, mask: np.ndarray) -> np.ndarray:
     labels = np.zeros(mask.shape, dtype=np.uint16)
     families = np.where(mask > 0, families, 0).astype(np.uint8)
     count = 0
-    for family in range(1, FAMILIES + 1):
+    for family in range(1, FAMILIES + 2):
         one = (families == family).astype(np.uint8)
         if not one.any():
             continue
@@ -176,7 +179,7 @@ def _join(labels: np.ndarray, z: np.ndarray, colours: np.ndarray, steep: np.ndar
     for cap, members in caps.items():
         for member in members:
             parent[find(member)] = find(cap)
-    taken = {find(i) for i in range(count) if find(i) != i}
+    taken = {find(cap) for cap in caps}
 
     best: dict[int, tuple[float, int]] = {}
     for (a, b), border in borders.items():
@@ -190,17 +193,18 @@ def _join(labels: np.ndarray, z: np.ndarray, colours: np.ndarray, steep: np.ndar
             if score > best.get(low, (0.0, 0))[0]:
                 best[low] = (score, high)
     for low, (_, high) in sorted(best.items(), key=lambda item: -item[1][0]):
-        if find(low) not in taken or find(high) in taken:
+        if find(low) not in taken:
             parent[find(low)] = find(high)
 
     for (a, b), border in sorted(borders.items(), key=lambda item: abs(item[1].step)):
         one, two = patches[a], patches[b]
-        if one is None or two is None or find(a) == find(b):
+        if one is None or two is None or find(a) == find(b) or {find(a), find(b)} & taken:
             continue
         if _goes_on(one, two, border, cloud.pixel):
             parent[find(a)] = find(b)
     groups = np.array([find(i) for i in range(count)])
-    groups = _frames_around(groups, patches)
+    bottles = {int(groups[cap]) for cap in caps}
+    groups = _slivers(_frames_around(groups, patches, bottles), patches, borders, bottles)
     sizes = np.bincount(groups, minlength=count)
     for number, patch in enumerate(patches):
         # What hangs on a silhouette by itself is no thing but pixels that mix two depths.
@@ -210,7 +214,32 @@ def _join(labels: np.ndarray, z: np.ndarray, colours: np.ndarray, steep: np.ndar
     return groups, list(caps)
 
 
-def _frames_around(groups: np.ndarray, patches: list[_Patch | None]) -> np.ndarray:
+def _slivers(groups: np.ndarray, patches: list[_Patch | None], borders: dict[tuple[int, int], _Border],
+             bottles: set[int]) -> np.ndarray:
+    """Give what is too narrow to be a thing (leaves, stalks, strips of a shaded side) to the neighbour it borders on most."""
+    members: dict[int, list[np.ndarray]] = {}
+    for number, patch in enumerate(patches):
+        if patch is not None:
+            members.setdefault(int(groups[number]), []).append(patch.xy)
+    narrow = {}
+    for group, parts in members.items():
+        xy = np.concatenate(parts)
+        shape = outline(xy) if len(xy) > 3 else None
+        if group not in bottles and (shape is None or shape.short < NARROWEST and shape.long < 0.10):
+            narrow[group] = len(xy)
+    joined = groups.copy()
+    for group in sorted(narrow, key=lambda g: narrow[g]):
+        lengths: dict[int, int] = {}
+        for (a, b), border in borders.items():
+            for here, there in ((a, b), (b, a)):
+                if joined[here] == group and joined[there] != group:
+                    lengths[int(joined[there])] = lengths.get(int(joined[there]), 0) + border.length
+        if lengths:
+            joined[joined == group] = max(lengths, key=lambda g: lengths[g])
+    return joined
+
+
+def _frames_around(groups: np.ndarray, patches: list[_Patch | None], bottles: set[int]) -> np.ndarray:
     """Join the pieces of hollow things: thin rims and sides with the floor that they frame, where the colour is the same."""
     members: dict[int, list[_Patch]] = {}
     for number, patch in enumerate(patches):
@@ -219,19 +248,21 @@ def _frames_around(groups: np.ndarray, patches: list[_Patch | None]) -> np.ndarr
     pieces = []
     for group, parts in members.items():
         xy = np.concatenate([p.xy for p in parts])
-        if len(xy) < 6:
+        if len(xy) < 6 or group in bottles:
             continue
         pixels = np.array([p.pixels for p in parts])
         steep = float(pixels @ np.array([p.steep for p in parts]) / pixels.sum())
         pieces.append((outline(xy), group, xy, steep, parts[int(np.argmax(pixels))].colour))
     pieces.sort(key=lambda piece: -piece[0].area)
     joined = groups.copy()
-    for k, (shape, group, _, steep, colour) in enumerate(pieces):
+    for k, (shape, group, large_xy, steep, colour) in enumerate(pieces):
         if shape.short < 0.10:
             break
-        for _, other, xy, other_steep, other_colour in pieces[k + 1:]:
-            if max(steep, other_steep) > 0.6 and same_surface(colour, other_colour, 0.10) and \
-                    share_inside(xy[::5], shape.hull, 0.006) > 0.7:
+        for other_shape, other, xy, other_steep, other_colour in pieces[k + 1:]:
+            if max(steep, other_steep) < 0.6 or not same_surface(colour, other_colour, 0.10):
+                continue
+            if share_inside(xy[::5], shape.hull, 0.006) > 0.7 or \
+                    (other_shape.short > 0.10 and share_inside(large_xy[::5], other_shape.hull, 0.02) > 0.7):
                 joined[joined == other] = joined[group]
     return joined
 

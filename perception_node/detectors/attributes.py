@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -44,7 +44,21 @@ class _Look:
 
 def detect_by_attributes(regions: Sequence[Region], pixel: float) -> list[Detection]:
     """One detection for every region; pixel: side of a pixel on the table, metres."""
-    return [detect(region, pixel) for region in regions]
+    found = [detect(region, pixel) for region in regions]
+    return [_under_a_cube(region, thing, found) for region, thing in zip(regions, found)]
+
+
+def _under_a_cube(region: Region, thing: Detection, found: Sequence[Detection]) -> Detection:
+    """Where only sides of a thing are seen below a cube that hangs in the air: the cube that must be there."""
+    if region.steep.mean() < 0.5:
+        return thing
+    for upper in found:
+        above = upper is not thing and upper.class_name == "cube" and upper.bottom > 0.02
+        if above and abs(upper.bottom - region.top) < 0.015 and math.dist(upper.position[:2], thing.position[:2]) < 0.045:
+            edge = upper.bottom
+            return replace(thing, class_name="cube", shape="box", confidence=0.3, yaw=upper.yaw, symmetry=_QUARTER,
+                           position=(*upper.position[:2], edge / 2), size=(edge, edge, edge), floor=edge)
+    return thing
 
 
 def detect(region: Region, pixel: float) -> Detection:
@@ -98,7 +112,7 @@ def _item(look: _Look) -> Detection:
     face = outline(crown[:, :2], look.pixel / 2)
     spread = look.shape
     own = top - float(np.percentile(points[:, 2], 3))
-    if top > 0.085 and own > 0.05 and face.radius < 0.020 and spread.short > 1.3 * 2 * face.radius:
+    if top > 0.085 and own > 0.05 and face.radius < 0.020 and face.aspect < 1.4 and spread.short > 2.6 * face.radius:
         return _bottle(look, face)
     if look.colour == "yellow" and spread.aspect > 1.8:
         return _banana(look)
@@ -157,8 +171,10 @@ def _bottle(look: _Look, neck: Outline) -> Detection:
     centre = _circle_centre(neck)
     away = np.hypot(points[:, 0] - centre[0], points[:, 1] - centre[1])
     radius = float(np.percentile(away, 92))
-    body = points[:, 2] < look.top - 0.3 * look.top
-    rgb = patch_colour(look.region.colours[body & (away > 0.5 * radius)]) if body.sum() > 20 else look.rgb
+    low = float(np.percentile(points[:, 2], 3))
+    share = (points[:, 2] - low) / max(look.top - low, 1e-6)
+    shoulder = (share > 0.54) & (share < 0.78) & (away < 1.1 * radius)      # above a label, below the cap
+    rgb = patch_colour(look.region.colours[shoulder]) if shoulder.sum() > 8 else look.rgb
     look = _Look(look.region, look.pixel, look.shape, look.top, colour_word(*rgb), rgb)
     return look.detection("bottle", "cylinder", 0.9, centre, (2 * radius, 2 * radius, look.top))
 
@@ -173,16 +189,15 @@ def _fruit(look: _Look, dome: float) -> Detection:
     """Round things by colour, size and length."""
     points, shape, colour = look.region.points, look.shape, look.colour
     sure = 0.5 + min(0.45, dome - 0.2)
-    if colour in ("red", "pink") and shape.long < 0.056 and shape.short < 0.050:
-        return look.detection("strawberry", "irregular", sure, shape.centre, (shape.long, shape.short, look.top),
-                              yaw=_pointed_yaw(look), symmetry=_FULL)
-    if shape.aspect > 1.22 and colour in ("green", "yellow"):
-        return look.detection("pear", "irregular", sure, shape.centre, (shape.long, shape.short, look.top),
-                              yaw=_pointed_yaw(look), symmetry=_FULL)
-    upper = points[points[:, 2] > 0.4 * look.top]
-    centre, radius = fit_sphere(upper)
+    centre, radius = fit_sphere(points[points[:, 2] > 0.4 * look.top])
     if not 0.4 * shape.radius < radius < 2.0 * shape.radius:
         centre, radius = np.array([*shape.circle_centre, 0.0]), shape.radius
+    if colour in ("red", "pink") and (radius < 0.026 or shape.short < 0.044):
+        return look.detection("strawberry", "irregular", sure, shape.centre, (shape.long, shape.short, look.top),
+                              yaw=_pointed_yaw(look), symmetry=_FULL)
+    if colour in ("green", "yellow") and (shape.aspect > 1.15 or shape.circle_radius > 1.1 * shape.radius):
+        return look.detection("pear", "irregular", sure, shape.centre, (shape.long, shape.short, look.top),
+                              yaw=_pointed_yaw(look), symmetry=_FULL)
     name = "orange" if colour in ("orange", "brown") else "apple" if colour in ("red", "green", "yellow", "pink") else "ball"
     return look.detection(name, "irregular", sure if name != "ball" else 0.4, centre[:2], (2 * radius, 2 * radius, look.top))
 
