@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from functools import lru_cache
+from typing import Any
 
 from lark import Lark, Token, Tree
 from lark.exceptions import LarkError
@@ -129,7 +130,8 @@ class _Reader:
         self._exclusive, self._narrow = set(notes.get("exclusive", ())), str(notes.get("room_for_one", ""))
         self._goal: dict[Literal, None] = {}
 
-    def read(self, tree: Tree) -> tuple[Literal, ...]:
+    def read(self, tree: Any) -> tuple[Literal, ...]:
+        """Literals of all clauses."""
         for clause in tree.children:
             for literal in [g for g in self._goal if not g.args]:
                 del self._goal[literal]  # "go home, then …": it will not stay there
@@ -143,7 +145,7 @@ class _Reader:
                 del self._goal[other]
         self._goal[literal] = None
 
-    def _move(self, clause: Tree) -> None:
+    def _move(self, clause: Any) -> None:
         destinations = [c for c in clause.children if _is(c, "destination")]
         places = [self._place(d) for d in destinations]
         things = self._things(clause, self._movable, without=places[0][1])
@@ -154,7 +156,7 @@ class _Reader:
 
     _ellipsis = _statement = _move
 
-    def _carry(self, clause: Tree) -> None:
+    def _carry(self, clause: Any) -> None:
         """"take the pear to the bowl" moves it; "pick up the pear in the bowl" says which pear."""
         destinations = [c for c in clause.children if _is(c, "destination")]
         if len(destinations) == 1:
@@ -166,19 +168,19 @@ class _Reader:
                 return
         self._move(clause)
 
-    def _reach(self, clause: Tree) -> None:
+    def _reach(self, clause: Any) -> None:
         self._reached(clause.children[0], self._things(clause, lambda _: True))
 
-    def _reached(self, verb: Token, things: list[str]) -> None:
+    def _reached(self, verb: Any, things: list[str]) -> None:
         predicate = self._words.unary[_clean(verb)]
         for thing in things:
             self._add(Literal(predicate, (thing,)))
         self._names.last = things
 
-    def _relax(self, clause: Tree) -> None:
+    def _relax(self, clause: Any) -> None:
         self._add(Literal(self._words.nullary[_clean(clause.children[0])]))
 
-    def _remove(self, clause: Tree) -> None:
+    def _remove(self, clause: Any) -> None:
         place = self._thing(clause.children[-1], self._can_hold, plural=False)[0]
         inside = [t for t in self._world.by_name if self._facts(t, place)]
         things = self._things(clause, lambda n: n in inside or not inside, without=place)
@@ -193,7 +195,7 @@ class _Reader:
     def _facts(self, thing: str, place: str) -> list[Literal]:
         return [f for p in self._relations if (f := Literal(p.name, (thing, place))) in self._world.facts]
 
-    def _place(self, destination: Tree) -> tuple[str, str]:
+    def _place(self, destination: Any) -> tuple[str, str]:
         word = _clean(destination.children[0])
         if word not in self._words.relations:
             known = ", ".join(repr(w) for w in sorted({w for w, p in self._words.relations.items() if p == w}))
@@ -228,7 +230,7 @@ class _Reader:
         raise GoalError(f"{spoken(thing)} cannot be put {word!r} {spoken(place)}"
                         + (f"; possible is: {', '.join(fit)}" if fit else ""))
 
-    def _things(self, clause: Tree, fits: Callable[[str], bool], without: str = "") -> list[str]:
+    def _things(self, clause: Any, fits: Callable[[str], bool], without: str = "") -> list[str]:
         parts = next(c for c in clause.children if _is(c, "things")).children
         source = next((c for c in clause.children if _is(c, "source")), None)
         place = self._thing(source.children[-1], self._can_hold, plural=False)[0] if source else ""
@@ -240,19 +242,22 @@ class _Reader:
         names = [n for part in parts for n in self._thing(part, usable, head=head)]
         return list(dict.fromkeys(names))
 
-    def _thing(self, tree: Tree, fits: Callable[[str], bool], **how: object) -> list[str]:
+    def _thing(self, tree: Any, fits: Callable[[str], bool], **how: Any) -> list[str]:
         words = [str(w) for w in tree.children if isinstance(w, Token)]
-        for part in tree.children:
-            if _is(part, "modifier"):
-                word, place = self._place(part)
-                named = self._words.relations[word]
-                outer, wanted = fits, [p.name for p in self._relations if not named or p.name == named]
-                fits = lambda n: outer(n) and any(  # noqa: E731
-                    self._world.holds(Literal(p, (n, place))) for p in wanted)
+        required = [fact for part in tree.children if _is(part, "modifier") for fact in [self._modifier(part)]]
         left_out = {n for part in tree.children if _is(part, "exception")
                     for n in self._things(part, lambda _: True)}
-        return [n for n in self._names.resolve(
-            words, lambda n: n not in left_out and fits(n), **how) if n not in left_out]  # type: ignore[arg-type]
+        found = self._names.resolve(
+            words, lambda n: n not in left_out and fits(n) and all(r(n) for r in required), **how)
+        return [n for n in found if n not in left_out]
+
+    def _modifier(self, part: Any) -> Callable[[str], bool]:
+        """"that is in the bowl": whether an object is there now."""
+        word, place = self._place(part)
+        named = self._words.relations[word]
+        predicates = [p.name for p in self._relations if p.name == named and self._fits(
+            p.parameters[1].types, place)] or [p.name for p in self._relations]
+        return lambda name: any(Literal(p, (name, place)) in self._world.facts for p in predicates)
 
     def _movable(self, name: str) -> bool:
         return any(self._fits(p.parameters[0].types, name) for p in self._relations)
@@ -268,5 +273,5 @@ def _is(part: object, data: str) -> bool:
     return isinstance(part, Tree) and part.data == data
 
 
-def _clean(token: Token) -> str:
+def _clean(token: Any) -> str:
     return " ".join(str(token).split())

@@ -111,6 +111,6 @@ class Mender:
         if name in known:
             return name, 1.0
         ranked = sorted(((self._similarity.score(name, k), k) for k in known), reverse=True)
-        if not ranked or len(ranked) > 1 and ranked[0][0] < 1.0 and ranked[0][0] - ranked[1][0] < _TIE:
+        if not ranked or (len(ranked) > 1 and ranked[0][0] < 1.0 and ranked[0][0] - ranked[1][0] < _TIE):
             return "", 0.0
         return ranked[0][1], ranked[0][0]

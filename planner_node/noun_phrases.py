@@ -73,7 +73,7 @@ class NounPhrases:
     def _pronoun(self, word: str, plural: bool) -> list[str]:
         if not self.last:
             raise NotCoveredError(f"{word!r} refers to nothing said before")
-        if word in ("it", "this", "that") and len(self.last) > 1 or len(self.last) > 1 and not plural:
+        if len(self.last) > 1 and (word in ("it", "this", "that") or not plural):
             raise GoalError(f"{word!r} could mean {' or '.join(self.last)}; say which")
         return list(self.last)
 
@@ -99,7 +99,7 @@ class NounPhrases:
         wanted, plural, unknown = [], False, []
         for word in described:
             single = word if word in vocabulary else next((s for s in singulars(word) if s in vocabulary), "")
-            plural = plural or bool(single) and single != word
+            plural = plural or single not in ("", word)
             wanted.append(single or word)
             if not single:
                 unknown.append(word)

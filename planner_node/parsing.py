@@ -19,8 +19,10 @@ MAX_LINE = 1000  # characters; a longer line is prose
 MAX_NAME = 100
 _END = {"end", "done", "stop", "finish", "finished"}
 _BULLET = re.compile(r"(?:(?:step|action)\s{0,3})?\(?\d{1,4}\s{0,3}[.):\]-]\s*|[-*+•>]\s+", re.IGNORECASE)
-_CALL = re.compile(r"(?<![\w-])([A-Za-z_][\w-]{0,99})\(([^()]{0,600})\)|\A([A-Za-z_][\w-]{0,99})\s{1,3}\(([^()]{0,600})\)")
-_BRACKETS = re.compile(r"\[\s{0,3}([A-Za-z_][\w -]{0,99})\]((?:\s{0,3}<[^<>]{0,100}>\s{0,3}(?:\(\s{0,3}\d{1,6}\s{0,3}\))?){0,10})")
+_CALL = re.compile(r"(?<![\w-])([A-Za-z_][\w-]{0,99})\(([^()]{0,600})\)"
+                   r"|\A([A-Za-z_][\w-]{0,99})\s{1,3}\(([^()]{0,600})\)")
+_BRACKETS = re.compile(r"\[\s{0,3}([A-Za-z_][\w -]{0,99})\]"
+                       r"((?:\s{0,3}<[^<>]{0,100}>\s{0,3}(?:\(\s{0,3}\d{1,6}\s{0,3}\))?){0,10})")
 _ANGLE = re.compile(r"<\s*([^<>]{0,100}?)\s*>")
 _THINKING = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
 
@@ -137,9 +139,9 @@ def _find_json(text: str, keys: tuple[str, ...]) -> Any:
                 if key is not None:
                     return lowered[key]
                 data = next(iter(data.values())) if len(data) == 1 else None
-        if isinstance(data, list) and data and all(isinstance(x, (str, dict)) for x in data):
-            if any(_calls(x) if isinstance(x, str) and len(x) <= MAX_LINE else isinstance(x, dict) for x in data):
-                return data
+        if isinstance(data, list) and all(isinstance(x, (str, dict)) for x in data) and any(
+                _calls(x[:MAX_LINE]) if isinstance(x, str) else True for x in data):
+            return data
     return None
 
 

@@ -29,8 +29,9 @@ from planweave.world import Action, World
 class Settings:
     """Parameters of the planner; the defaults are the paper's (Section 4.1), see config/planner.yaml.
 
-    samples_embedded and votes_embedded stand in for samples and votes where the model runs in this process.
-    timeout: seconds for one question with all its retries. max_steps: of one plan. exclude_actions: not offered.
+    Those that end in _embedded are for the model in this process, which is small.
+    goal_agreement: share of the readings of a sentence that must be more than this to count. timeout: seconds for
+    one question with all its retries. max_steps: of one plan. exclude_actions: not offered.
     """
 
     samples: int = 25
@@ -41,7 +42,9 @@ class Settings:
     votes_embedded: int = 9
     choice_temperature: float = 0.7
     goal_votes: int = 5
-    goal_temperature: float = 0.5
+    goal_temperature: float = 0.7
+    goal_agreement: float = 0.5
+    goal_agreement_embedded: float = 0.99
     max_steps: int = 30
     max_steps_embedded: int = 10
     timeout: float = 60.0
@@ -56,12 +59,12 @@ class LanguagePlanner:
     "choice" or "goal"), stamp (seconds since 1970), request, reply or error.
     """
 
-    def __init__(self, client: ChatClient, settings: Settings = Settings(), *, budget: Budget = Budget(),
+    def __init__(self, client: ChatClient, settings: Settings | None = None, *, budget: Budget | None = None,
                  prices: Prices | None = None, similarity: Similarity | None = None,
                  load_domain: Callable[[str], Domain] = Domain.load,
                  on_exchange: Callable[[dict[str, Any]], None] | None = None) -> None:
-        self.client, self.settings = client, settings
-        self._ledger, self._prices = Ledger(budget), prices or Prices()
+        self.client, self.settings = client, settings or Settings()
+        self._ledger, self._prices = Ledger(budget or Budget()), prices or Prices()
         self._similarity, self._load_domain, self._on_exchange = similarity, load_domain, on_exchange
 
     @property
@@ -124,12 +127,13 @@ class LanguagePlanner:
         """Read a sentence into goal literals; raises GoalError or CanceledError."""
         domain = self._load_domain(world.domain)
 
-        def ask(messages: Messages, schema: dict) -> ChatReplies:
+        def ask(messages: Messages, schema: dict[str, Any]) -> ChatReplies:
             return self._ask("goal", ChatRequest(
                 messages, n=self.settings.goal_votes, temperature=self.settings.goal_temperature, max_tokens=400,
                 json_schema=schema), task_id, canceled)
 
-        return interpret(domain, world, sentence, ask)
+        agreement = self.settings.goal_agreement_embedded if self._embedded else self.settings.goal_agreement
+        return interpret(domain, world, sentence, ask, agreement)
 
     def _ask(self, kind: str, request: ChatRequest, task_id: str, canceled: threading.Event | None) -> ChatReplies:
         self._ledger.check(task_id)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from planner_node.clients.base import ChatClient
 from planner_node.clients.embedded import EmbeddedClient
+from planner_node.clients.none import NoClient
 from planner_node.clients.openai_client import DEFAULT_BASE_URL, OpenAIClient
 from planner_node.clients.recording import RecordingClient, ReplayClient
 from planweave.errors import ConfigError, UnknownNameError
@@ -32,7 +33,11 @@ def _replay(environ: Mapping[str, str], settings: Mapping[str, str]) -> ChatClie
     return ReplayClient(settings["cassette"])
 
 
-CLIENTS = {"openai": _openai, "embedded": _embedded, "replay": _replay}
+def _none(environ: Mapping[str, str], settings: Mapping[str, str]) -> ChatClient:
+    return NoClient()
+
+
+CLIENTS = {"openai": _openai, "embedded": _embedded, "replay": _replay, "none": _none}
 
 
 def choose_client(environ: Mapping[str, str], settings: Mapping[str, str]) -> ChatClient:

@@ -207,7 +207,8 @@ class OpenAIClient:
                 raise
             except Exception as error:  # the SDK lets the transport's own errors through while a body is read
                 failure = ModelUnavailableError(self._clean(
-                    f"no answer from {self.endpoint}: {_cause(error)}; is the server running, and OPENAI_BASE_URL right?"))
+                    f"no answer from {self.endpoint}: {_cause(error)}; is the server running, and is "
+                    "OPENAI_BASE_URL right?"))
                 pause = None
             if attempt == self._attempts:
                 break

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from planner_node.clients.base import Capabilities, ChatClient, ChatRequest
 from planweave.budget import Usage
@@ -24,7 +24,7 @@ class Probe:
     model: str
     capabilities: Capabilities
     seconds: float
-    usage: Usage = Usage()
+    usage: Usage = field(default_factory=Usage)
     error: str = ""
 
 
@@ -36,7 +36,8 @@ def probe(client: ChatClient, timeout: float = 30.0) -> Probe:
     error = ""
     question = ({"role": "user", "content": "Answer with one word: left or right?"},)
     try:
-        two = client.complete(ChatRequest(question, n=2, temperature=1.0, max_tokens=8, logprobs=True, deadline=deadline))
+        two = client.complete(
+            ChatRequest(question, n=2, temperature=1.0, max_tokens=8, logprobs=True, deadline=deadline))
         usage += two.usage
         # The client makes up for a missing n by further requests; those show in the usage.
         n = two.usage.requests == 1 and len(two.replies) == 2

@@ -107,8 +107,8 @@ class ReplayClient:
             same, words = _difference(asked, json.loads(key))
             if same > best:
                 best, difference = same, words
-        return (f"question {self._count} is not in the cassette {self._path}: {request.messages[-1]['content'][-160:]!r}; "
-                f"against the nearest of the {len(self._replies)} recorded, {difference}. Record it anew")
+        last = request.messages[-1]["content"][-160:]
+        return (f"question {self._count} is not in the cassette {self._path}: {last!r}; against the nearest of the {len(self._replies)} recorded, {difference}. Record it anew")
 
     def close(self) -> None:
         """Nothing to let go of."""

@@ -1,0 +1,226 @@
+"""planner_node: the planner's questions as ROS actions and a service. Wires; the thinking is elsewhere."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import fields
+from typing import Any
+
+from planweave_interfaces.action import ChooseAction, GeneratePlans
+from planweave_interfaces.srv import InterpretGoal
+from rclpy.action import ActionServer, CancelResponse, GoalResponse
+from rclpy.callback_groups import ReentrantCallbackGroup
+from rclpy.node import Node
+from rclpy.task import Future
+from std_msgs.msg import String
+
+from planner_node.accounting import PRICES, Prices
+from planner_node.clients import CLIENTS, choose_client
+from planner_node.clients.base import ChatClient
+from planner_node.clients.none import NoClient
+from planner_node.planner import LanguagePlanner, Settings
+from planweave.budget import Budget
+from planweave.errors import CanceledError, MissingExtraError, PlanweaveError
+from planweave_ros import conversions as convert
+from planweave_ros.parameters import Parameter, declare
+from planweave_ros.spin import run_node
+
+_D = Settings()
+PARAMETERS = [
+    Parameter("client", "auto",
+              "who is asked; auto: the endpoint of OPENAI_BASE_URL or OPENAI_API_KEY, else the embedded model",
+              choices=("auto", *CLIENTS)),
+    Parameter("model", "", "model of the endpoint, or a .gguf file for the embedded one; PLANWEAVE_MODEL overrules it"),
+    Parameter("openai_model", "gpt-4.1-mini", "model for OpenAI's own endpoint where none is named"),
+    Parameter("threads", 0, "threads of the embedded model; 0: all cores", 0, 1024),
+    Parameter("cassette", "", "recorded exchanges for client replay"),
+    Parameter("record", "", "file to append every exchange to, for a later replay"),
+    Parameter("price_table", "", "price table; empty: the one that comes with Planweave"),
+    Parameter("timeout", _D.timeout, "seconds one question may take with all retries", 0.1, 3600.0),
+    Parameter("samples", _D.samples, "plans sampled per task, N", 1, 200),
+    Parameter("samples_embedded", _D.samples_embedded, "the same for the embedded model", 1, 200),
+    Parameter("temperature", _D.temperature, "of plan sampling", 0.0, 2.0),
+    Parameter("top_p", _D.top_p, "of plan sampling", 0.01, 1.0),
+    Parameter("votes", _D.votes, "votes per decision, n", 1, 200),
+    Parameter("votes_embedded", _D.votes_embedded, "the same for the embedded model", 1, 200),
+    Parameter("choice_temperature", _D.choice_temperature, "of a decision", 0.0, 2.0),
+    Parameter("goal_votes", _D.goal_votes, "readings of a sentence that the grammar does not cover", 1, 50),
+    Parameter("goal_temperature", _D.goal_temperature, "of these readings", 0.0, 2.0),
+    Parameter("goal_agreement", _D.goal_agreement, "more than this share of them must agree", 0.0, 0.99),
+    Parameter("goal_agreement_embedded", _D.goal_agreement_embedded, "the same for the embedded model", 0.0, 0.99),
+    Parameter("max_steps", _D.max_steps, "steps of a sampled plan at most", 1, 1000),
+    Parameter("max_steps_embedded", _D.max_steps_embedded, "the same for the embedded model", 1, 1000),
+    Parameter("cutoff", _D.cutoff, "similarity below which a name in a plan is taken for unknown", 0.0, 1.0),
+    Parameter("exclude_actions", [""], "actions of the domain that are not offered to the model"),
+    Parameter("budget_requests", 200, "requests per task at most; 0: no limit", 0, 1_000_000),
+    Parameter("budget_tokens", 1_000_000, "tokens per task at most; 0: no limit", 0, 1_000_000_000),
+    Parameter("budget_cost", 1.0, "US dollars per task at most; 0: no limit", 0.0, 10_000.0),
+    Parameter("workers", 8, "questions at the same time", 1, 100),
+]
+
+
+class PlannerNode(Node):
+    """Serves /generate_plans, /choose_action and /interpret_goal; publishes every exchange on /llm_exchanges.
+
+    Questions wait in threads of their own: no callback blocks the executor.
+    """
+
+    def __init__(self, client: ChatClient | None = None, parameter_overrides: Sequence[Any] = ()) -> None:
+        super().__init__("planner_node", parameter_overrides=list(parameter_overrides))
+        values = declare(self, PARAMETERS)
+        self._client = client or self._choose(values)
+        values["exclude_actions"] = tuple(a for a in values["exclude_actions"] if a)
+        self.planner = LanguagePlanner(
+            self._client, Settings(**{f.name: values[f.name] for f in fields(Settings)}),
+            budget=Budget(values["budget_requests"], values["budget_tokens"], values["budget_cost"]),
+            prices=Prices(values["price_table"] or PRICES), on_exchange=self._publish_exchange)
+        self._pool = ThreadPoolExecutor(values["workers"], thread_name_prefix="question")
+        self._canceled: dict[bytes, threading.Event] = {}
+        self._lock, self._gone = threading.Lock(), False
+        group = ReentrantCallbackGroup()
+        self._exchanges = self.create_publisher(String, "/llm_exchanges", 100)
+        for kind, name, execute in ((GeneratePlans, "/generate_plans", self._generate),
+                                    (ChooseAction, "/choose_action", self._choose_action)):
+            ActionServer(self, kind, name, execute, goal_callback=lambda _: GoalResponse.ACCEPT,
+                         cancel_callback=self._cancel, callback_group=group)
+        self.create_service(InterpretGoal, "/interpret_goal", self._interpret, callback_group=group)
+        self.get_logger().info(f"asking {self._client.model or 'the only model'} at {self._client.endpoint}")
+
+    def destroy_node(self) -> None:
+        """Give up all questions, stop the embedded server, then go."""
+        self._gone = True
+        with self._lock:
+            for event in self._canceled.values():
+                event.set()
+        self._pool.shutdown(wait=True, cancel_futures=True)
+        self._client.close()
+        super().destroy_node()
+
+    def _choose(self, values: dict[str, Any]) -> ChatClient:
+        try:
+            return choose_client(os.environ, values)
+        except MissingExtraError as error:
+            if values["client"] != "auto":
+                raise
+            self.get_logger().warning(f"{error}; or set OPENAI_API_KEY or OPENAI_BASE_URL. Until then only goals in "
+                                      "controlled English are read, and the classical method plans")
+            return NoClient(str(error))
+
+    def _publish_exchange(self, exchange: dict[str, Any]) -> None:
+        if not self._gone:
+            self._exchanges.publish(String(data=json.dumps(exchange, ensure_ascii=False)))
+
+    def _cancel(self, goal: Any) -> CancelResponse:
+        with self._lock:
+            event = self._canceled.get(bytes(goal.goal_id.uuid))
+        if event is not None:
+            event.set()
+        return CancelResponse.ACCEPT
+
+    async def _in_pool(self, call: Callable[[], Any]) -> Any:
+        """Run call in a thread; the executor goes on meanwhile. Raises what call raises."""
+        done: Future = Future(executor=self.executor)
+
+        def work() -> None:
+            try:
+                done.set_result((call(), None))
+            except Exception as error:  # raised again where it is awaited
+                done.set_result((None, error))
+
+        self._pool.submit(work)
+        value, error = await done
+        if error is not None:
+            raise error
+        return value
+
+    async def _serve(self, goal: Any, result: Any, ask: Callable[[threading.Event], Any],
+                     fill: Callable[[Any], None]) -> Any:
+        """One action goal: ask in a thread, fill the result; every failure becomes a message in it."""
+        event, key = threading.Event(), bytes(goal.goal_id.uuid)
+        with self._lock:
+            self._canceled[key] = event
+        if goal.is_cancel_requested:
+            event.set()
+        try:
+            fill(await self._in_pool(lambda: ask(event)))
+            result.success = True
+            goal.succeed()
+        except CanceledError as error:
+            result.message = str(error)
+            if goal.is_cancel_requested:
+                goal.canceled()
+            else:
+                goal.abort()
+        except PlanweaveError as error:
+            result.message = str(error)
+            self.get_logger().warning(result.message)
+            goal.abort()
+        except Exception as error:
+            result.message = f"a fault in planner_node: {error!r}; please report it"
+            self.get_logger().error(result.message)
+            goal.abort()
+        finally:
+            with self._lock:
+                del self._canceled[key]
+        return result
+
+    async def _generate(self, goal: Any) -> GeneratePlans.Result:
+        request, result = goal.request, GeneratePlans.Result()
+
+        def ask(canceled: threading.Event) -> Any:
+            return self.planner.generate_plans(
+                request.sentence, convert.world_from_msg(request.world), samples=request.samples,
+                temperature=request.temperature, top_p=request.top_p, task_id=request.task_id, canceled=canceled)
+
+        def fill(sampled: Any) -> None:
+            goal.publish_feedback(GeneratePlans.Feedback(received=sampled.received))
+            result.plans = [convert.plan_to_msg(p) for p in sampled.plans]
+            result.received, result.dropped, result.mended = sampled.received, sampled.dropped, sampled.mended
+            result.usage = convert.usage_to_msg(sampled.usage)
+
+        return await self._serve(goal, result, ask, fill)
+
+    async def _choose_action(self, goal: Any) -> ChooseAction.Result:
+        request, result = goal.request, ChooseAction.Result()
+
+        def ask(canceled: threading.Event) -> Any:
+            history = [a for m in request.history if (a := convert.action_from_msg(m)) is not None]
+            return self.planner.choose_action(
+                request.sentence, convert.world_from_msg(request.world), history,
+                [convert.action_from_msg(m) for m in request.options], errors=list(request.errors),
+                samples=request.samples, temperature=request.temperature, task_id=request.task_id, canceled=canceled)
+
+        def fill(choice: Any) -> None:
+            goal.publish_feedback(ChooseAction.Feedback(received=sum(choice.votes) + choice.unreadable))
+            result.choice, result.votes = choice.index, list(choice.votes)
+            result.unreadable, result.usage = choice.unreadable, convert.usage_to_msg(choice.usage)
+
+        return await self._serve(goal, result, ask, fill)
+
+    async def _interpret(self, request: InterpretGoal.Request,
+                         response: InterpretGoal.Response) -> InterpretGoal.Response:
+        try:
+            read = await self._in_pool(
+                lambda: self.planner.interpret_goal(request.sentence, convert.world_from_msg(request.world)))
+            response.success, response.source = True, read.source
+            response.goal = convert.literals_to_msg(read.goal)
+            response.usage = convert.usage_to_msg(read.usage)
+        except PlanweaveError as error:
+            response.message = str(error)
+        except Exception as error:
+            response.message = f"a fault in planner_node: {error!r}; please report it"
+            self.get_logger().error(response.message)
+        return response
+
+
+def main() -> int:
+    """Console script."""
+    return run_node(PlannerNode)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
