@@ -70,9 +70,8 @@ class PlanningScene:
         hand = spec.body("fr3_hand")
         tcp = np.array(spec.site(franka.TCP_SITE).pos)
         for name, kind in (("box", box), ("cylinder", cylinder)):
-            hand.add_geom(
-                name=f"held_{name}", type=kind, size=[0.01] * 3, pos=tcp + [1e-3, 0, 0], quat=[0, 1, 0, 0], mass=0
-            )
+            body = hand.add_body(name=f"held_{name}", pos=tcp)
+            body.add_geom(name=f"held_{name}", type=kind, size=[0.01] * 3, mass=0)
         # The base stands on the table, and finger pads meet when the gripper is closed.
         for first, second in (("fr3_link0", "fr3_link1"), ("fr3_leftfinger", "fr3_rightfinger")):
             spec.add_exclude(bodyname1=first, bodyname2=second)
@@ -136,8 +135,9 @@ class PlanningScene:
         pose = site_to_hand @ thing_to_tcp
         quaternion = np.zeros(4)
         self._mj.mju_mat2Quat(quaternion, pose[:3, :3].ravel())
-        model.geom_pos[geom] = pose[:3, 3]
-        model.geom_quat[geom] = quaternion
+        body = model.geom_bodyid[geom]
+        model.body_pos[body] = pose[:3, 3]
+        model.body_quat[body] = quaternion
         model.geom_contype[geom] = model.geom_conaffinity[geom] = 1
         self._geom_name[geom] = self._held_name = thing.name
 
@@ -155,13 +155,15 @@ class PlanningScene:
         model = self.model
         if kind == "box":
             model.geom_size[geom] = half
-            model.geom_rbound[geom] = math.sqrt(sum(h * h for h in half))
-            model.geom_aabb[geom, 3:] = half
+            radius = math.sqrt(sum(h * h for h in half))
         else:
-            radius = max(half[0], half[1])
-            model.geom_size[geom] = (radius, half[2], 0.0)
-            model.geom_rbound[geom] = math.hypot(radius, half[2])
-            model.geom_aabb[geom, 3:] = (radius, radius, half[2])
+            side = max(half[0], half[1])
+            model.geom_size[geom] = (side, half[2], 0.0)
+            radius = math.hypot(side, half[2])
+        model.geom_rbound[geom] = radius
+        # MuJoCo's broad phase looks at the bounding box of the body, which was computed when the model was compiled.
+        model.geom_aabb[geom] = (0.0, 0.0, 0.0, radius, radius, radius)
+        model.bvh_aabb[model.body_bvhadr[model.geom_bodyid[geom]]] = (0.0, 0.0, 0.0, radius, radius, radius)
 
     # ---- checks -------------------------------------------------------------------------------------------------
 

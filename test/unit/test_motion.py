@@ -1,0 +1,210 @@
+"""Planned and timed motion: within limits, free of collisions, around walls; and what cannot be."""
+
+import mujoco
+import numpy as np
+import pytest
+
+from executor_node.failures import SkillFailureError
+from executor_node.kinematics import Kinematics, downwards
+from executor_node.motion import MotionPlanner
+from executor_node.planning_scene import MARGIN, PlanningScene, solid_of
+from executor_node.safety import Safety
+from executor_node.things import Thing
+from executor_node.timing import Limits, Trajectory, time_path
+from planweave import franka
+from planweave.failure import Code
+
+HOME = np.array(franka.HOME)
+LIMITS = Limits()
+
+
+def cube(name, x, y, z=0.025, size=0.05, yaw=0.0):
+    return Thing(name, "item", "cube", (x, y, z), (size,) * 3, yaw)
+
+
+def block(name, centre, size, type="item", class_name="wall", yaw=0.0):
+    return Thing(name, type, class_name, centre, size, yaw)
+
+
+@pytest.fixture(scope="module")
+def scene():
+    return PlanningScene()
+
+
+@pytest.fixture
+def planner(scene):
+    scene.detach()
+    scene.update([])
+    scene.set_opening(0.08)
+    return MotionPlanner(scene, Kinematics(scene.model))
+
+
+@pytest.fixture(scope="module")
+def safety(scene):
+    return Safety(Kinematics(scene.model), LIMITS)
+
+
+def above(planner, x, y, z=0.25):
+    found = [q for q in planner.kinematics.ranked(downwards(x, y, z, 0.0), HOME) if planner.scene.free(q)]
+    assert found
+    return found
+
+
+def assert_sound(trajectory, scene, safety, margin=MARGIN - 5e-4):
+    """At rest at both ends, within limits, free as a controller would interpolate it."""
+    assert not trajectory.velocities[[0, -1]].any()
+    assert (np.diff(trajectory.times) > 0).all()
+    safety.check(trajectory)
+    assert scene.path_contact(trajectory.dense(0.02), margin) is None
+
+
+def test_collisions_are_those_of_a_model_compiled_with_the_same_objects(scene, planner):
+    rng = np.random.default_rng(5)
+    things = [block(f"b{i}", tuple(rng.uniform((0.2, -0.4, 0.0), (0.7, 0.4, 0.5))), tuple(rng.uniform(0.02, 0.3, 3)),
+                    class_name="can" if i % 3 == 0 else "block", yaw=rng.uniform(0, 3)) for i in range(12)]
+    spec = franka.franka_spec()
+    spec.worldbody.add_geom(type=mujoco.mjtGeom.mjGEOM_BOX, size=[1.5, 1.5, 0.1], pos=[0, 0, -0.1])
+    for thing in things:
+        solid = solid_of(thing)
+        kind = mujoco.mjtGeom.mjGEOM_BOX if solid.kind == "box" else mujoco.mjtGeom.mjGEOM_CYLINDER
+        size = solid.half if solid.kind == "box" else (solid.half[0], solid.half[2], 0)
+        body = spec.worldbody.add_body(pos=solid.centre, quat=[np.cos(solid.yaw / 2), 0, 0, np.sin(solid.yaw / 2)])
+        body.add_geom(type=kind, size=size)
+    for pair in (("fr3_link0", "fr3_link1"), ("fr3_leftfinger", "fr3_rightfinger")):
+        spec.add_exclude(bodyname1=pair[0], bodyname2=pair[1])
+    model = spec.compile()
+    data = mujoco.MjData(model)
+    scene.update(things)
+    hits = 0
+    for q in rng.uniform(franka.JOINT_LOWER, franka.JOINT_UPPER, (400, 7)):
+        data.qpos[:7], data.qpos[7:] = q, 0.04
+        mujoco.mj_kinematics(model, data)
+        mujoco.mj_collision(model, data)
+        free = not data.ncon or data.contact.dist.min() >= 0.0
+        assert scene.free(q, 0.0) == free
+        hits += not free
+    assert 100 < hits < 400
+
+
+def test_random_motions_among_objects_are_sound(scene, planner, safety):
+    rng = np.random.default_rng(3)
+    things = [cube(f"c{i}", 0.35 + 0.1 * (i % 4), -0.3 + 0.15 * (i // 2), yaw=0.3 * i) for i in range(8)]
+    things.append(block("box", (0.55, 0.40, 0.04), (0.20, 0.24, 0.08), "container", "box", 0.4))
+    scene.update(things)
+    at = HOME
+    for _ in range(25):
+        goals = above(planner, rng.uniform(0.35, 0.62), rng.uniform(-0.4, 0.4), rng.uniform(0.16, 0.35))
+        path = planner.plan(at, goals)
+        assert_sound(time_path(path, LIMITS), scene, safety)
+        at = path[-1]
+
+
+def test_a_wall_between_is_avoided(scene, planner, safety):
+    wall = block("wall", (0.55, 0.0, 0.20), (0.40, 0.03, 0.40))
+    scene.update([wall])
+    start, goal = above(planner, 0.5, 0.25)[0], above(planner, 0.5, -0.25)[0]
+    scene.update([])
+    assert scene.edge_free(start, goal)
+    scene.update([wall])
+    assert not scene.edge_free(start, goal)
+    path = planner.plan(start, [goal], seconds=10.0)
+    assert len(path) > 2
+    assert path[0] == pytest.approx(start) and path[-1] == pytest.approx(goal)
+    assert_sound(time_path(path, LIMITS), scene, safety)
+
+
+def test_an_object_held_is_kept_clear_too(scene, planner):
+    pole = block("pole", (0.45, 0.0, 0.15), (0.04, 0.04, 0.30))
+    scene.update([pole])
+    q = above(planner, 0.45, 0.0, 0.42)[0]
+    assert scene.free(q)
+    rod = Thing("rod", "item", "rod", (0.0, 0.0, 0.0), (0.03, 0.03, 0.25))
+    pose = np.eye(4)
+    pose[:3, :3] = np.diag([1.0, -1.0, -1.0])
+    scene.attach(rod, pose)
+    assert {scene.contact(q).first, scene.contact(q).second} == {"rod", "pole"}
+    scene.detach()
+    assert scene.free(q)
+
+
+def test_a_goal_inside_an_obstacle_fails_by_name(scene, planner):
+    goal = above(planner, 0.5, 0.2)[0]
+    scene.update([block("crate", (0.5, 0.2, 0.2), (0.3, 0.3, 0.4))])
+    with pytest.raises(SkillFailureError, match="crate") as failure:
+        planner.plan(HOME, [goal], seconds=0.3)
+    assert failure.value.code is Code.PLANNING_FAILED
+
+
+def test_a_goal_behind_closed_walls_fails_in_time(scene, planner):
+    goal = above(planner, 0.5, 0.0, 0.30)[0]
+    walls = [block(f"wall_{i}", (0.5 + 0.22 * x, 0.22 * y, 0.45), (0.06 if x else 0.5, 0.06 if y else 0.5, 0.9))
+             for i, (x, y) in enumerate([(1, 0), (0, 1), (0, -1)])]
+    lid = block("lid", (0.5, 0.0, 0.95), (0.5, 0.5, 0.06))
+    scene.update([*walls, lid])
+    if not scene.free(goal):
+        pytest.skip("the goal itself is blocked on this model")
+    with pytest.raises(SkillFailureError) as failure:
+        planner.plan(np.array([2.5, 0.3, 0.0, -1.9, 0.0, 2.2, 0.785]), [goal], seconds=0.3)
+    assert failure.value.code is Code.PLANNING_FAILED
+
+
+def test_trays_are_hollow(scene, planner):
+    tray = block("tray", (0.5, 0.2, 0.03), (0.24, 0.30, 0.06), "container", "tray")
+    q = planner.kinematics.ranked(downwards(0.5, 0.2, 0.045, 0.0), HOME)
+    scene.update([tray])
+    assert any(scene.contact(x, 0.0) is None for x in q)
+    scene.update([block("tray", tray.position, tray.size)])     # the same, but solid
+    assert all(scene.contact(x, 0.0) is not None for x in q)
+
+
+@pytest.mark.parametrize("path", [
+    [HOME, HOME + 0.8],
+    [HOME, HOME + [0.9, 0, 0, 0, 0, 0, 0], HOME + [0.9, 0.5, 0, 0, 0, 0, 0]],
+    [HOME, HOME + 1e-4],
+    [HOME, HOME, HOME + 0.1, HOME + 0.1],
+    [HOME + [0.3 * np.sin(s), 0.3 * np.cos(s) - 0.3, 0, 0, 0, s / 10, 0] for s in np.linspace(0, 2, 21)],
+], ids=["line", "corner", "tiny", "repeated points", "arc"])
+def test_timing_keeps_limits_and_path(path):
+    path = np.array(path)
+    limits = LIMITS.scaled(0.5, 0.7)
+    trajectory = time_path(path, limits)
+    assert (np.abs(trajectory.velocities) <= limits.velocity * 1.001).all()
+    assert (np.abs(trajectory.accelerations()) <= limits.acceleration * 1.001).all()
+    assert trajectory.positions[0] == pytest.approx(path[0]) and trajectory.end == pytest.approx(path[-1], abs=1e-5)
+    for q in trajectory.dense(0.02):        # never further from the path than its own spacing allows
+        a, b = path[:-1], path[1:]
+        length = np.maximum(((b - a) ** 2).sum(axis=1), 1e-12)
+        u = np.clip(((q - a) * (b - a)).sum(axis=1) / length, 0, 1)[:, None]
+        assert np.abs(a + u * (b - a) - q).max(axis=1).min() < 2e-3
+
+
+def test_a_path_of_one_point_is_a_rest():
+    trajectory = time_path(np.array([HOME]), LIMITS)
+    assert not trajectory.velocities.any() and trajectory.end == pytest.approx(HOME)
+
+
+def _trajectory(positions, seconds=1.0):
+    positions = np.array(positions, dtype=float)
+    times = np.linspace(0.0, seconds, len(positions))
+    velocities = np.zeros_like(positions)
+    return Trajectory(times, positions, velocities)
+
+
+@pytest.mark.parametrize(("trajectory", "what"), [
+    (_trajectory([HOME, HOME + [0, 0, 0, 3, 0, 0, 0]]), "position limit of fr3_joint4"),
+    (Trajectory(np.array([0.0, 1.0]), np.array([HOME, HOME]), np.array([np.zeros(7), [0, 9, 0, 0, 0, 0, 0]])),
+     "speed limit of fr3_joint2"),
+    (Trajectory(np.array([0.0, 0.01]), np.array([HOME, HOME]), np.array([np.zeros(7), [1, 0, 0, 0, 0, 0, 0]])),
+     "acceleration limit of fr3_joint1"),
+    (_trajectory([HOME, HOME + [2.7, 0.6, 0, 1.2, 0, 0, 0]]), "leaves the workspace"),
+    (_trajectory([HOME, np.full(7, np.nan)]), "not a valid trajectory"),
+])
+def test_safety_stops_what_leaves_a_limit(safety, trajectory, what):
+    with pytest.raises(SkillFailureError, match=what) as failure:
+        safety.check(trajectory)
+    assert failure.value.code is Code.SAFETY_STOP
+
+
+def test_grip_force_is_bounded(safety):
+    assert safety.force(1000.0) == franka.FINGER_MAX_FORCE
+    assert safety.force(-5.0) == 1.0
