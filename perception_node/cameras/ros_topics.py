@@ -1,0 +1,106 @@
+"""A camera on ROS topics: pairs colour, depth and camera info by stamp. Takes plain values; the subscriptions are in node.py."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+
+from perception_node.cameras.frame import Frame
+from perception_node.cloud import FrameError, decode_colour, decode_depth
+from perception_node.geometry import Intrinsics
+
+COLOUR, DEPTH, INFO = "colour", "depth", "camera info"
+_KEPT = 12   # stamps waited on at a time
+
+
+@dataclass(frozen=True)
+class RawImage:
+    """An image message's fields that matter. step: bytes a row."""
+
+    frame_id: str
+    height: int
+    width: int
+    encoding: str
+    step: int
+    data: bytes | memoryview
+    bigendian: bool = False
+
+
+@dataclass(frozen=True)
+class RawInfo:
+    """A camera info message's fields that matter: K row-major, size in pixels."""
+
+    k: tuple[float, ...]
+    height: int
+    width: int
+
+
+class RosTopicsCamera:
+    """Keeps the newest complete set. Thread-safe: `add` is called from callbacks and does nearly nothing."""
+
+    def __init__(self, topics: dict[str, str], silent_after: float, started: float):
+        """topics: names for messages by COLOUR, DEPTH and INFO. silent_after, started: seconds, monotonic."""
+        self._topics, self._silent_after = topics, silent_after
+        self._lock = threading.Lock()
+        self._waiting: dict[int, dict[str, RawImage | RawInfo]] = {}
+        self._ready: tuple[int, dict[str, RawImage | RawInfo]] | None = None
+        self._heard = {what: started for what in (COLOUR, DEPTH, INFO)}
+        self._ever = dict.fromkeys(self._heard, False)
+        self._paired = started
+
+    def add(self, what: str, stamp: int, value: RawImage | RawInfo, now: float) -> bool:
+        """Take in one message of COLOUR, DEPTH or INFO with its stamp in nanoseconds; True when a set is complete."""
+        with self._lock:
+            self._heard[what], self._ever[what] = now, True
+            parts = self._waiting.setdefault(stamp, {})
+            parts[what] = value
+            if len(parts) < 3:
+                while len(self._waiting) > _KEPT:
+                    del self._waiting[next(iter(self._waiting))]
+                return False
+            del self._waiting[stamp]
+            # Sets of older stamps cannot be wanted any more.
+            for old in [s for s in self._waiting if s < stamp]:
+                del self._waiting[old]
+            self._ready, self._paired = (stamp, parts), now
+            return True
+
+    def take(self) -> Frame | None:
+        """The newest complete set not taken yet; raises FrameError where its images cannot be read."""
+        with self._lock:
+            ready, self._ready = self._ready, None
+        if ready is None:
+            return None
+        stamp, parts = ready
+        colour, depth, info = parts[COLOUR], parts[DEPTH], parts[INFO]
+        assert isinstance(colour, RawImage) and isinstance(depth, RawImage) and isinstance(info, RawInfo)
+        if (colour.height, colour.width) != (depth.height, depth.width) or (info.height, info.width) != (colour.height, colour.width):
+            raise FrameError(
+                f"sizes differ: colour {colour.width} x {colour.height}, depth {depth.width} x {depth.height}, camera info "
+                f"{info.width} x {info.height}; all three must agree (publish depth aligned to colour)"
+            )
+        try:
+            intrinsics = Intrinsics.from_matrix(info.k, info.width, info.height)
+        except ValueError as error:
+            raise FrameError(str(error)) from None
+        return Frame(
+            stamp, colour.frame_id,
+            decode_colour(colour.data, colour.height, colour.width, colour.encoding, colour.step),
+            decode_depth(depth.data, depth.height, depth.width, depth.encoding, depth.step, depth.bigendian), intrinsics,
+        )
+
+    def complaint(self, now: float) -> str:
+        """What is missing at time `now`, with the topic to look at; "" where nothing is."""
+        with self._lock:
+            silent = [what for what, at in self._heard.items() if now - at > self._silent_after]
+            unpaired = not silent and now - self._paired > self._silent_after
+            ever = dict(self._ever)
+        if len(silent) == 3:
+            return (f"the camera is silent: nothing for {self._silent_after:g} s on {self._topics[COLOUR]} (and depth and info); "
+                    "is the camera driver or the simulation running, in the same ROS_DOMAIN_ID?")
+        if silent:
+            listed = ", ".join(f"{what} on {self._topics[what]}{'' if ever[what] else ' (never)'}" for what in silent)
+            return f"the camera gives no {listed} for {self._silent_after:g} s; check that this stream is switched on"
+        if unpaired:
+            return "colour, depth and camera info arrive, but never with one stamp; publish depth aligned to colour with equal stamps"
+        return ""

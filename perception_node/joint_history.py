@@ -1,0 +1,69 @@
+"""Where the robot was when an image was taken."""
+
+from __future__ import annotations
+
+import threading
+from bisect import bisect_left
+from collections import deque
+from collections.abc import Mapping, Sequence
+
+from perception_node.robot_filter import RobotState
+from planweave.franka import ARM_JOINTS, FINGER_JOINTS
+
+_MOVING = 0.05   # rad: a robot that moved this far between two states is not known well enough in between
+
+
+class JointHistory:
+    """The last seconds of joint states. Thread-safe."""
+
+    def __init__(self, kept: int = 400, max_age: float = 0.1):
+        """max_age: seconds that the newest state of a moving robot stands for the time after it."""
+        self._states: deque[tuple[RobotState, bool]] = deque(maxlen=kept)
+        self._max_age = max_age
+        self._arrived = threading.Condition()
+
+    def __len__(self) -> int:
+        return len(self._states)
+
+    def add(self, stamp: float, positions: Mapping[str, float], velocities: Mapping[str, float]) -> list[str]:
+        """Take in positions (rad, metres) and velocities by joint name; returns the joints that are missing, if any."""
+        missing = [name for name in (*ARM_JOINTS, *FINGER_JOINTS) if name not in positions]
+        if missing:
+            return missing
+        moves = any(abs(velocities.get(name, 1.0)) > 0.02 for name in ARM_JOINTS)
+        state = RobotState(tuple(positions[n] for n in ARM_JOINTS), sum(positions[n] for n in FINGER_JOINTS), stamp)
+        with self._arrived:
+            if self._states and stamp < self._states[-1][0].stamp:
+                self._states.clear()        # time began anew
+            self._states.append((state, moves))
+            self._arrived.notify_all()
+        return []
+
+    def at(self, stamp: float, patience: float = 0.0) -> RobotState | None:
+        """The state at a time, interpolated; None where it is not known.
+
+        patience: seconds of wall time to wait for a state that is not older than `stamp`.
+        """
+        with self._arrived:
+            self._arrived.wait_for(lambda: bool(self._states) and self._states[-1][0].stamp >= stamp, patience)
+            states = list(self._states)
+        if not states:
+            return None
+        index = bisect_left([s.stamp for s, _ in states], stamp)
+        if index == len(states):
+            newest, moves = states[-1]
+            return newest if not moves or stamp - newest.stamp <= self._max_age else None
+        after = states[index][0]
+        if index == 0:
+            return after if after.stamp - stamp <= self._max_age else None
+        before = states[index - 1][0]
+        turned = _largest(before.joints, after.joints)
+        if turned > _MOVING and after.stamp - before.stamp > self._max_age:
+            return None
+        share = (stamp - before.stamp) / max(after.stamp - before.stamp, 1e-9)
+        joints = tuple(a + share * (b - a) for a, b in zip(before.joints, after.joints))
+        return RobotState(joints, before.width + share * (after.width - before.width), stamp)
+
+
+def _largest(a: Sequence[float], b: Sequence[float]) -> float:
+    return max(abs(x - y) for x, y in zip(a, b))

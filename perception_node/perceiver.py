@@ -1,0 +1,52 @@
+"""Perception with memory: frames in, named objects out. What node.py drives, without ROS."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from perception_node.detection import Detection
+from perception_node.geometry import Extrinsics, Intrinsics
+from perception_node.pipeline import Pipeline, Settings
+from perception_node.robot_filter import RobotState, hand_pose
+from perception_node.tracking import Rules, Tracker
+
+
+@dataclass(frozen=True)
+class NamedObject:
+    """One tracked object; thing holds its newest pose, in the robot's base frame."""
+
+    id: int
+    name: str
+    thing: Detection
+    visible: bool
+
+
+@dataclass(frozen=True)
+class Perceived:
+    """All tracked objects after one frame. stamp: of the image, seconds."""
+
+    stamp: float
+    objects: tuple[NamedObject, ...]
+    occluded_pixels: int
+
+
+class Perceiver:
+    """Give it frames in the order of their stamps. A stamp that goes back (a new simulation) makes it forget."""
+
+    def __init__(self, extrinsics: Extrinsics, settings: Settings | None = None, rules: Rules | None = None):
+        self.pipeline = Pipeline(extrinsics, settings)
+        self.tracker = Tracker(rules)
+        self._stamp = -np.inf
+
+    def process(self, stamp: float, rgb: np.ndarray, depth: np.ndarray, intrinsics: Intrinsics,
+                robot: RobotState | None) -> Perceived:
+        """Take in one frame; arguments as in Pipeline.run. Raises FrameError where the frame cannot be used."""
+        if stamp < self._stamp:
+            self.tracker.reset()
+        self._stamp = stamp
+        scene = self.pipeline.run(rgb, depth, intrinsics, robot, self.tracker.remembered())
+        tracks = self.tracker.update(scene.detections, scene, hand_pose(robot) if robot else None)
+        objects = tuple(NamedObject(t.id, t.name, t.current, t.visible) for t in tracks)
+        return Perceived(stamp, objects, int(scene.robot.sum()))

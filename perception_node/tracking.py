@@ -1,0 +1,276 @@
+"""Objects over time: stable ids and names, through occlusion by the arm and while something is carried.
+
+Each frame's detections are assigned to the tracks in two rounds: to what was near (or is expected near the hand), then what
+is left over by looks alone, so that a moved object stays itself. Pairs are taken greedily, cheapest first: with some twenty
+objects of which one moves at a time the costs of wrong pairs are far apart, and greedy choice equals optimal assignment.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from perception_node.detection import RECEPTACLES, Detection, footprint_points
+from perception_node.geometry import wrap_yaw
+from perception_node.naming import Nameless, name_all
+from perception_node.pipeline import Scene
+from perception_node.robot_filter import Hand
+
+_LOOKS = 0.03         # m: how far away a detection of other looks may be to weigh as much as one of the same looks
+_OPENING = 0.006      # m: a gripper that opens by this much has let go
+_GRASP_REACH = 0.045  # m: an object this near to the tool centre point can be between the fingers
+
+
+@dataclass(frozen=True)
+class Rules:
+    """When a track begins and ends. near: metres within which a detection is of the same place; confirm: frames in a row that
+    make an object real; clear_views: views of its empty place after which an object is gone; smoothing: weight of a new
+    pose among those of a resting object."""
+
+    near: float = 0.04
+    confirm: int = 2
+    clear_views: int = 4
+    smoothing: float = 0.4
+
+
+@dataclass
+class Track:
+    """One object. last: its newest full detection, smoothed; visible: seen in the newest frame."""
+
+    id: int
+    last: Detection
+    name: str = ""
+    visible: bool = True
+    seen: int = 1
+    missing: int = 0
+    looks: Counter[tuple[str, str]] = field(default_factory=Counter)
+    held: bool = False
+    grip: np.ndarray | None = None      # the object's centre in the hand's frame, metres, while it is between the fingers
+    grip_width: float = 0.0
+
+    @property
+    def look(self) -> tuple[str, str]:
+        """Class and colour in most frames."""
+        return self.looks.most_common(1)[0][0] if self.looks else self.last.look
+
+    @property
+    def current(self) -> Detection:
+        """The newest pose, with the class and colour of most frames."""
+        class_name, colour = self.look
+        return replace(self.last, class_name=class_name, colour=colour)
+
+
+class Tracker:
+    """Keeps the tracks; call `update` once a frame, oldest first."""
+
+    def __init__(self, rules: Rules | None = None):
+        self.rules = rules or Rules()
+        self._tracks: list[Track] = []
+        self._gone: list[Track] = []       # named objects not on the table; they keep their names if they come back
+        self._next_id = 1
+
+    @property
+    def tracks(self) -> list[Track]:
+        """Named tracks, oldest first."""
+        return [t for t in self._tracks if t.name]
+
+    def remembered(self) -> list[Detection]:
+        """What may be hidden now under things that stand on it."""
+        return [t.current for t in self.tracks if not t.held]
+
+    def reset(self) -> None:
+        """Forget everything."""
+        self._tracks, self._gone = [], []
+
+    def update(self, detections: Sequence[Detection], scene: Scene, hand: Hand | None = None) -> list[Track]:
+        """Take in one frame; returns the named tracks."""
+        for track in self._tracks:
+            track.visible = False
+            self._follow_hand(track, hand)
+        free = [d for d in detections if not self._in_hand(d, hand)]
+        pairs, free = self._assign(free)
+        for track, detection in pairs:
+            self._see(track, detection)
+        if self._everything_changed(scene):
+            self.reset()
+            free = list(detections)
+        free = self._moved(free)
+        for track in self._tracks:
+            if not track.visible:
+                self._miss(track, scene)
+        self._drop()
+        for detection in free:
+            if not detection.cut and not self._is_known(detection):
+                track = Track(self._next_id, detection)
+                track.looks[detection.look] += 1
+                self._next_id += 1
+                self._tracks.append(track)
+        self._name_new()
+        return self.tracks
+
+    def _assign(self, free: Sequence[Detection]) -> tuple[list[tuple[Track, Detection]], list[Detection]]:
+        """Pairs of what is where it was, or where the hand has brought it."""
+        costs = []
+        for i, track in enumerate(self._tracks):
+            for j, detection in enumerate(free):
+                same = detection.look == track.look
+                if not same and not detection.cut and (track.held or not _alike(track, detection)):
+                    continue
+                away = math.dist(detection.position, track.last.position)
+                reach = self.rules.near * (2.0 if track.held else 1.0)
+                if _apart(track.last, detection) <= reach and away <= 2 * reach:
+                    costs.append((away + (0.0 if same else _LOOKS), i, j))
+        taken_tracks: set[int] = set()
+        taken: set[int] = set()
+        pairs = []
+        for _, i, j in sorted(costs):
+            if i not in taken_tracks and j not in taken:
+                taken_tracks.add(i)
+                taken.add(j)
+                pairs.append((self._tracks[i], free[j]))
+        return pairs, [d for j, d in enumerate(free) if j not in taken]
+
+    def _moved(self, free: list[Detection]) -> list[Detection]:
+        """Give detections that are left over to unseen tracks of the same looks, then to objects that had gone."""
+        for pool in (self._tracks, self._gone):
+            lost = [t for t in pool if not t.visible and t.name]
+            pairs = sorted(
+                ((not t.held, math.dist(d.position, t.last.position), i, j) for i, t in enumerate(lost) for j, d in enumerate(free)
+                 if d.look == t.look and not d.cut),
+            )
+            used_tracks: set[int] = set()
+            used: set[int] = set()
+            for _, _, i, j in pairs:
+                if i in used_tracks or j in used:
+                    continue
+                used_tracks.add(i)
+                used.add(j)
+                if pool is self._gone:
+                    self._tracks.append(lost[i])
+                self._see(lost[i], free[j], moved=True)
+            self._gone = [t for t in self._gone if not t.visible]
+            free = [d for j, d in enumerate(free) if j not in used]
+        return free
+
+    def _see(self, track: Track, detection: Detection, moved: bool = False) -> None:
+        track.visible, track.missing = True, 0
+        if detection.cut:
+            return
+        track.seen += 1
+        track.looks[detection.look] += 1
+        track.held, track.grip = False, track.grip if not moved else None
+        if not moved and detection.class_name == track.last.class_name and _apart(track.last, detection) < 0.006 \
+                and abs(track.last.position[2] - detection.position[2]) < 0.008:
+            track.last = _blend(track.last, detection, self.rules.smoothing)
+        else:
+            track.last = detection
+
+    def _miss(self, track: Track, scene: Scene) -> None:
+        if not track.name:
+            track.missing += 1
+        elif track.grip is not None and not _place_is_empty(track.last, scene):
+            track.missing = 0
+        elif not track.held and _place_is_empty(track.last, scene):
+            track.missing += 1
+
+    def _drop(self) -> None:
+        limit = self.rules.clear_views
+        for track in [t for t in self._tracks if t.missing >= (limit if t.name else 1)]:
+            self._tracks.remove(track)
+            if track.name:
+                self._gone = [*self._gone, track][-20:]
+
+    def _follow_hand(self, track: Track, hand: Hand | None) -> None:
+        """Notice what the fingers close around, and move it with the hand until they open."""
+        if hand is None or track.last.class_name in RECEPTACLES:
+            return
+        local = hand.rotation.T @ (np.array(track.last.position) - hand.position)
+        if track.grip is None:
+            fits = min(track.last.size[:2]) - 0.012 < hand.width < max(track.last.size[:2]) * 1.5 + 0.003
+            if fits and 0.004 < hand.width < 0.076 and np.linalg.norm(local[:2]) < 0.03 and abs(local[2]) < _GRASP_REACH + track.last.size[2] / 2:
+                track.grip, track.grip_width = local, hand.width
+            return
+        if hand.width > track.grip_width + _OPENING or hand.width < 0.003:
+            track.grip, track.held = None, False
+            return
+        track.grip_width = min(track.grip_width, hand.width)
+        moved = hand.rotation @ track.grip + hand.position
+        if track.held or np.linalg.norm(moved - track.last.position) > 0.03:
+            track.held = True
+            track.last = replace(track.last, position=(float(moved[0]), float(moved[1]), float(moved[2])))
+
+    def _in_hand(self, detection: Detection, hand: Hand | None) -> bool:
+        """Whether this is what the fingers hold, or a part of something at the fingers."""
+        if hand is None:
+            return False
+        if detection.cut and float(np.linalg.norm(hand.position - detection.position)) < 0.12:
+            return True
+        beside = math.dist(detection.position[:2], hand.position[:2]) < 0.06 and detection.top > hand.position[2] - 0.05
+        return beside and any(t.held for t in self._tracks)
+
+    def _is_known(self, detection: Detection) -> bool:
+        """Whether an object that is known but not recognised in this frame is at this place."""
+        return any(
+            t.name and not t.visible and not t.held and _apart(t.last, detection) < 0.025
+            and min(t.last.top, detection.top) - max(t.last.bottom, detection.bottom) > 0.01
+            for t in self._tracks
+        )
+
+    def _everything_changed(self, scene: Scene) -> bool:
+        """Whether this is another scene: the places of most known objects are empty at once."""
+        named = [t for t in self._tracks if t.name and not t.held]
+        empty = sum(not t.visible and _place_is_empty(t.last, scene) for t in named)
+        return empty >= 3 and 2 * empty > len(named)
+
+    def _name_new(self) -> None:
+        new = [t for t in self._tracks if not t.name and t.visible and t.seen >= self.rules.confirm]
+        if not new:
+            return
+        def nameless(track: Track) -> Nameless:
+            return Nameless(*track.look, track.last.position[1])
+
+        known = [t for t in (*self._tracks, *self._gone) if t.name]
+        for track, name in zip(new, name_all([nameless(t) for t in new], [nameless(t) for t in known if t in self._tracks],
+                                             {t.name for t in known})):
+            track.name = name
+
+
+def _apart(a: Detection, b: Detection) -> float:
+    return math.dist(a.position[:2], b.position[:2])
+
+
+def _alike(track: Track, detection: Detection) -> bool:
+    """Whether a detection of other looks can still be this object, ill seen: of about its size, at its place."""
+    a, b = track.last.size, detection.size
+    return _apart(track.last, detection) < 0.02 and abs(a[0] - b[0]) < 0.35 * max(a[0], b[0]) and abs(
+        track.last.top - detection.top) < 0.02
+
+
+def _blend(old: Detection, new: Detection, weight: float) -> Detection:
+    mix = [o + weight * (n - o) for o, n in zip((*old.position, *old.size), (*new.position, *new.size))]
+    turn = wrap_yaw(new.yaw - old.yaw, new.symmetry)
+    yaw = new.yaw if abs(turn) > 0.2 else wrap_yaw(old.yaw + weight * turn, new.symmetry)
+    return replace(new, position=(mix[0], mix[1], mix[2]), size=(mix[3], mix[4], mix[5]), yaw=yaw,
+                   confidence=old.confidence + weight * (new.confidence - old.confidence))
+
+
+def _place_is_empty(thing: Detection, scene: Scene) -> bool:
+    """Whether the camera looks through where a thing was: its middle is in view, not covered, and lower than its top."""
+    places = footprint_points(thing, 0.6)
+    level = thing.bottom + 0.6 * thing.size[2]
+    columns, rows = scene.projector.pixels(np.column_stack((places, np.full(len(places), level))))
+    height, width = scene.height.shape
+    with np.errstate(invalid="ignore"):
+        inside = (columns >= 0) & (columns <= width - 1) & (rows >= 0) & (rows <= height - 1)
+    if inside.sum() < 0.7 * len(places):
+        return False
+    r, c = np.round(rows[inside]).astype(int), np.round(columns[inside]).astype(int)
+    clear = scene.cloud.valid[r, c] & ~scene.robot[r, c]
+    if clear.sum() < 0.7 * inside.sum():
+        return False
+    low = scene.height[r, c][clear] < level - min(0.008, 0.3 * thing.size[2])
+    return bool(low.mean() > 0.7)
