@@ -18,12 +18,17 @@ MAX_STEPS = 1000
 MAX_LINE = 1000  # characters; a longer line is prose
 MAX_NAME = 100
 _END = {"end", "done", "stop", "finish", "finished"}
-_BULLET = re.compile(r"(?:(?:step|action)\s{0,3})?\(?\d{1,4}\s{0,3}[.):\]-]\s*|[-*+•>]\s+", re.IGNORECASE)
+_BULLET = re.compile(r"\A(?:(?:step|action)\s{0,3})?\(?\d{1,4}\s{0,3}[.):\]-]\s*|\A[-*+•>]\s+", re.IGNORECASE)
 _CALL = re.compile(r"(?<![\w-])([A-Za-z_][\w-]{0,99})\(([^()]{0,600})\)"
                    r"|\A([A-Za-z_][\w-]{0,99})\s{1,3}\(([^()]{0,600})\)")
 _BRACKETS = re.compile(r"\[\s{0,3}([A-Za-z_][\w -]{0,99})\]"
                        r"((?:\s{0,3}<[^<>]{0,100}>\s{0,3}(?:\(\s{0,3}\d{1,6}\s{0,3}\))?){0,10})")
 _ANGLE = re.compile(r"<\s*([^<>]{0,100}?)\s*>")
+_LEADING = re.compile(r"\A[(\[]?([A-Za-z]{1,2})[)\].:,]{0,2}(?:\s|\Z)")
+_CHOSEN = re.compile(r"(?i:option|choice|answer|choose|take|pick|select|best)(?i:\s+(?:is|would|be|to|of|sub-task|option|action"
+                     r"|choice)){0,4}\s*[:=]?\s*[*_(\[\"']{0,3}([A-Za-z]{1,2})\b")
+_LISTED = re.compile(r"(?m)^\s*[(\[*]{0,2}([A-Z]{1,2})[)\].:*]{1,2}(?:\s|$)")
+_ALONE = re.compile(r"(?<![A-Za-z'])([A-Z]{1,2})(?![A-Za-z'])")
 _THINKING = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
 
 
@@ -80,26 +85,24 @@ def parse_choice(text: str, count: int) -> int:
     if isinstance(data, (str, int)) and not isinstance(data, bool):
         text = str(data)
     text = text.strip().strip("`*\"' \n")
-    patterns = (
-        r"\A[(\[]?([A-Za-z]{1,2})[)\].:,]{0,2}(?:\s|\Z)",  # the reply begins with it
-        r"(?:option|choice|answer|choose|take|pick|select|best)(?:\s+(?:is|would|be|to|of|sub-task|option|action|choice)){0,4}"
-        r"\s*[:=]?\s*[*_(\[\"']{0,3}([A-Z]{1,2})\b",
-        r"(?m)^\s*[(\[*]{0,2}([A-Z]{1,2})[)\].:*]{1,2}(?:\s|$)",
-        r"(?<![A-Za-z'])([A-Z]{1,2})(?![A-Za-z'])",
-    )
-    for number, pattern in enumerate(patterns):
-        found = {m.group(1).upper() for m in re.finditer(pattern, text, re.IGNORECASE if number == 1 else 0)}
-        found &= set(letters)
-        if number == 0 and found == {"A"} and not re.match(r"\A[(\[]?[Aa](?:[)\].:,]|\s*\Z)", text):
+    for pattern in _listed_last(text):
+        found = {m.upper() for m in pattern.findall(text)} & set(letters)
+        if pattern is _LEADING and found == {"A"} and not re.match(r"[(\[]?[Aa](?:[)\].:,]|\s*\Z)", text):
             continue  # "A good choice is B" begins with an article
-        if number == 3 and len(found) > 1:
-            found.discard("A" if re.search(r"\bA [a-z]", text) else "")
-            found.discard("I")
+        if pattern is _ALONE and re.search(r"\bA (?:\w+ )?(?:choice|option|action|answer)\b", text):
+            found.discard("A")
         if len(found) == 1:
             return letters.index(found.pop())
-        if len(found) > 1:
+        if found:
             break
     raise ParseError(f"the reply {_shown(text)} names none, or several, of the options {', '.join(letters[:26])}")
+
+
+def _listed_last(text: str) -> tuple[re.Pattern[str], ...]:
+    """Patterns in the order of trust; a reply that begins by listing several options chooses in its prose."""
+    if len(set(_LISTED.findall(text))) > 1:
+        return (_CHOSEN,)
+    return (_LEADING, _CHOSEN, _LISTED, _ALONE)
 
 
 def letter(index: int) -> str:

@@ -15,6 +15,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
@@ -139,7 +140,7 @@ class OpenAIClient:
             body = self._body(request, n, dropped)
             started = time.monotonic()
             try:
-                answer = self._retrying(request, lambda timeout, body=body: self._post(body, timeout))
+                answer = self._retrying(request, partial(self._post, body))
             except ModelRequestError as error:
                 option = self._complained_about(error, body)
                 if option is None:

@@ -108,7 +108,8 @@ class ReplayClient:
             if same > best:
                 best, difference = same, words
         last = request.messages[-1]["content"][-160:]
-        return (f"question {self._count} is not in the cassette {self._path}: {last!r}; against the nearest of the {len(self._replies)} recorded, {difference}. Record it anew")
+        return (f"question {self._count} is not in the cassette {self._path}: {last!r}; "
+                f"against the nearest of the {len(self._replies)} recorded, {difference}. Record it anew")
 
     def close(self) -> None:
         """Nothing to let go of."""
