@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from feedback_node.journal import Journal
@@ -10,8 +11,7 @@ from planweave.action_tree import Node
 from planweave.budget import Usage
 from planweave.cancellation import Cancellation
 from planweave.domain import Domain
-from planweave.errors import PlanweaveError
-from planweave.failure import Code
+from planweave.errors import ParseError, PlanweaveError, UnknownNameError
 from planweave.ports import Body, Outcome, Planner
 from planweave.transition import Transition, inverse_actions
 from planweave.world import Action, Literal, World
@@ -42,6 +42,8 @@ class Episode:
     corrections: int = 0
     questions: int = 0
     fallback: bool = False
+    used: list[Action] = field(default_factory=list)
+    said: deque[str] = field(default_factory=deque)
 
     def tell(self, phase: str = "", message: str = "") -> None:
         """Say what is going on."""
@@ -64,6 +66,7 @@ class Episode:
         self.canceled.check()
         why = "undo" if undoing else "fallback" if self.fallback else "plan"
         self.action, self.steps = action, self.steps + 1
+        self.used.append(action)
         self.tell("acting" if why == "plan" else f"acting ({why})")
         outcome = self.body.execute(
             action, task_id=self.task_id, timeout=self.action_timeout,
@@ -79,6 +82,36 @@ class Episode:
         )
         self.tell(message=outcome.message if not outcome.ok else "")
         return outcome
+
+    def follow(self, plan: Sequence[Action]) -> None:
+        """Execute a plan open loop: a failed action is left behind, as the papers' open-loop baselines do."""
+        for action in plan:
+            if self.execute(action).final:
+                return
+        self.tell("plan ended")
+
+    def feedback(self) -> list[str]:
+        """What people said since the last call; each is treated as one more error text."""
+        said = []
+        while self.said:
+            said.append(self.said.popleft())
+        return said
+
+    def resolve(self, name: str, args: Sequence[str]) -> Action:
+        """An action over objects as a model names them: exact, in other writing, or by class; raises ParseError."""
+        world = self.observe()
+        return Action(name, tuple(self._object(world, arg) for arg in args))
+
+    def _object(self, world: World, name: str) -> str:
+        plain = name.strip().lower().replace(" ", "_").replace("-", "_")
+        for candidate in (name, plain):
+            if candidate in world.by_name:
+                return candidate
+        of_class = [o.name for o in world.objects if o.class_name.lower() in (plain, plain.replace("_", ""))]
+        if not of_class:
+            raise ParseError(str(UnknownNameError("object", name, world.by_name)))
+        last = [a for action in reversed(self.used) for a in action.args if a in of_class]
+        return last[0] if last else of_class[0]  # the same one again, else the first
 
     def undo(self, action: Action, before: World) -> bool:
         """Take an action back by its declared inverse; False where that cannot be done, with the reason said."""
@@ -101,7 +134,7 @@ class Episode:
                 return False
             outcome = self.execute(step, undoing=True)
             self.journal.add("undo", action=str(action), by=str(step), done=outcome.ok, reason=outcome.message)
-            if outcome.code is Code.SAFETY_STOP or not outcome.ok:
+            if not outcome.ok:
                 self.tell(message=f"{action} could not be undone: {outcome.message}; going on from here")
                 return False
         return True

@@ -5,7 +5,7 @@ In the ROS graph these are service and action clients; in tests and in evaluatio
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -45,15 +45,67 @@ class Interpretation:
     usage: Usage = field(default_factory=Usage)
 
 
+@dataclass(frozen=True)
+class Candidate:
+    """A next step that the model proposes. action None: the model says that the task is done.
+
+    text is what the model wrote; match the similarity (0 to 1) of that text to the admissible action it was
+    translated to; logprob the mean log-probability of its tokens, None where the endpoint gives none; relatedness
+    (0 to 1) of the action's objects to the objects of the example and of the steps so far.
+    """
+
+    text: str
+    action: Action | None
+    match: float = 1.0
+    object_match: float = 1.0
+    logprob: float | None = None
+    relatedness: float = 0.0
+
+
+@dataclass(frozen=True)
+class Proposals:
+    """Candidates for the next step, in the order they came."""
+
+    candidates: tuple[Candidate, ...]
+    usage: Usage = field(default_factory=Usage)
+
+
+@dataclass(frozen=True)
+class Written:
+    """A reply in words: a program's text as one line, or numbered steps. explanation is the reasoning before them."""
+
+    lines: tuple[str, ...]
+    explanation: str = ""
+    usage: Usage = field(default_factory=Usage)
+
+
+@dataclass(frozen=True)
+class Grounding:
+    """One step in words as an action; action None: the model passes, the step needs no action."""
+
+    action: Action | None
+    text: str = ""
+    usage: Usage = field(default_factory=Usage)
+
+
+@dataclass(frozen=True)
+class Check:
+    """Whether a condition holds; source is "rule" or "model"."""
+
+    holds: bool
+    source: str
+    usage: Usage = field(default_factory=Usage)
+
+
 class Planner(Protocol):
     """What a loop may ask of a language model. Every call raises ModelError or ParseError on failure.
 
-    samples = 0 and temperature < 0 stand for the planner's configured defaults.
+    samples = 0 and temperature < 0 stand for the planner's configured defaults; `method` names the prompt folder.
     """
 
     def generate_plans(
         self, sentence: str, world: World, *, samples: int = 0, temperature: float = -1.0, top_p: float = 0.0,
-        task_id: str = "",
+        task_id: str = "", method: str = "tree_planner",
     ) -> SampledPlans:
         """Sample plans in one request (Tree-Planner, Section 3.1). At least one plan, else ParseError."""
 
@@ -65,6 +117,32 @@ class Planner(Protocol):
 
     def interpret_goal(self, sentence: str, world: World) -> Interpretation:
         """Read a sentence into goal literals over the world's objects; raises GoalError."""
+
+    def select_action(
+        self, method: str, sentence: str, world: World, history: Sequence[Action], options: Sequence[Action], *,
+        goal: Sequence[Literal] = (), errors: Sequence[str] = (), task_id: str = "",
+    ) -> Choice:
+        """Choose one of the candidates in the method's own words; an answer outside the list is a ParseError."""
+
+    def propose_steps(
+        self, method: str, sentence: str, world: World, history: Sequence[Action], *, errors: Sequence[str] = (),
+        samples: int = 0, task_id: str = "",
+    ) -> Proposals:
+        """Candidates for the next step, each translated to the nearest admissible action."""
+
+    def write(
+        self, method: str, sentence: str, world: World, *, history: Sequence[str] = (), errors: Sequence[str] = (),
+        start: int = 0, options: Mapping[str, bool] | None = None, task_id: str = "",
+    ) -> Written:
+        """A whole plan in the method's own form: a program, or steps numbered from `start`."""
+
+    def ground_step(
+        self, method: str, sentence: str, step: str, world: World, *, errors: Sequence[str] = (), task_id: str = "",
+    ) -> Grounding:
+        """One step in words as an action of the domain."""
+
+    def check_condition(self, condition: str, world: World, *, task_id: str = "") -> Check:
+        """Whether a condition, as a program writes it, holds: by rule where the domain knows it, else the model."""
 
 
 @dataclass(frozen=True)
@@ -82,6 +160,11 @@ class Outcome:
     def ok(self) -> bool:
         """Whether the action was carried out."""
         return self.code is Code.SUCCESS
+
+    @property
+    def final(self) -> bool:
+        """Whether a person or a limit stopped the body, so that nothing more may be tried."""
+        return self.code in (Code.SAFETY_STOP, Code.CANCELED)
 
 
 class Body(Protocol):

@@ -16,8 +16,6 @@ from planweave.world import Action, Literal, World
 
 #: Failures that say that a thing cannot be reached from here; trying the same again is of no use.
 _OUT_OF_REACH = {Code.UNREACHABLE, Code.PLANNING_FAILED, Code.COLLISION}
-#: Failures of the system, not of the plan.
-_FINAL = {Code.SAFETY_STOP, Code.CANCELED}
 
 
 @dataclass
@@ -59,7 +57,7 @@ class Classical:
             observed = outcome.world
             if not outcome.ok:
                 failures[action] += 1
-                if outcome.code in _FINAL:
+                if outcome.final:
                     failures[action] += self.retries + 1
                 if outcome.code in _OUT_OF_REACH:
                     disproved.update(Literal("reachable", (name,)) for name in action.args)

@@ -13,13 +13,11 @@ from dataclasses import dataclass
 
 from feedback_node.episode import Episode
 from planweave.action_tree import Node, Status, build_tree
-from planweave.failure import Code
 from planweave.plan import Plan
 from planweave.validation import validate
 from planweave.world import Action, World
 
 GUIDES = ("model", "language", "environment", "hybrid")
-_FINAL = {Code.SAFETY_STOP, Code.CANCELED}
 
 
 @dataclass
@@ -97,7 +95,7 @@ class TreePlanner:
             child.status = Status.FAILED
             for below in child.children.values():
                 below.invalidate()
-            if outcome.code in _FINAL or episode.corrections >= self.max_corrections:
+            if outcome.final or episode.corrections >= self.max_corrections:
                 episode.tell(message=f"no correction left after: {outcome.message}")
                 return
             episode.corrections += 1

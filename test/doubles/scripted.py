@@ -12,7 +12,16 @@ from planweave.domain import Domain
 from planweave.errors import CanceledError, PlanweaveError
 from planweave.failure import Code
 from planweave.plan import Plan, PlanStep
-from planweave.ports import Choice, Interpretation, Outcome, SampledPlans
+from planweave.ports import (
+    Check,
+    Choice,
+    Grounding,
+    Interpretation,
+    Outcome,
+    Proposals,
+    SampledPlans,
+    Written,
+)
 from planweave.transition import Transition
 from planweave.world import Action, Literal, World, WorldObject
 
@@ -54,8 +63,9 @@ class ScriptedPlanner:
     """A planner port that answers from a script and remembers what it was asked."""
 
     def __init__(self, plans: Sequence[Plan] = (), choices: Iterable[int] = (), goal: str = "",
-                 error: PlanweaveError | None = None):
+                 error: PlanweaveError | None = None, steps=(), texts=(), checks=None):
         self.plans, self.choices, self.goal, self.error = tuple(plans), deque(choices), literals(goal), error
+        self.steps, self.texts, self.checks = deque(steps), deque(texts), dict(checks or {})
         self.asked: list[tuple] = []
 
     def generate_plans(self, sentence, world, **options) -> SampledPlans:
@@ -69,6 +79,33 @@ class ScriptedPlanner:
         self.asked.append(("choose", tuple(history), tuple(options), tuple(more.get("errors", ()))))
         index = self.choices.popleft()
         return Choice(index, tuple(int(i == index) for i in range(len(options))), usage=Usage(1, 100, 0, 1))
+
+    def propose_steps(self, method, sentence, world, history, **more) -> Proposals:
+        self.asked.append(("propose", method, tuple(map(str, history)), tuple(more.get("errors", ()))))
+        row = self.steps.popleft()
+        candidates = tuple(row) if isinstance(row, (list, tuple)) else (row,)
+        return Proposals(candidates, Usage(1, 500, 0, 5))
+
+    def write(self, method, sentence, world, **more) -> Written:
+        self.asked.append(("write", method, tuple(more.get("history", ())), tuple(more.get("errors", ())),
+                           more.get("start", 0), more.get("options")))
+        return Written(tuple(self.texts.popleft().split("\n")), usage=Usage(1, 500, 0, 50))
+
+    def ground_step(self, method, sentence, step, world, **more) -> Grounding:
+        self.asked.append(("ground", method, step))
+        return Grounding(None if step.startswith("wait") else Action.parse(step), step, Usage(1, 100, 0, 5))
+
+    def check_condition(self, condition, world, **more) -> Check:
+        self.asked.append(("check", condition))
+        return Check(self.checks[condition](world), "rule")
+
+    def select_action(self, method, sentence, world, history, options, **more) -> Choice:
+        self.asked.append(("select", method, tuple(map(str, options)), tuple(more.get("errors", ()))))
+        answer = self.choices.popleft()
+        if isinstance(answer, PlanweaveError):
+            raise answer
+        index = [str(o) for o in options].index(answer) if isinstance(answer, str) else answer
+        return Choice(index, tuple(int(i == index) for i in range(len(options))), usage=Usage(1, 100, 0, 5))
 
     def interpret_goal(self, sentence, world) -> Interpretation:
         self.asked.append(("interpret", sentence))

@@ -1,0 +1,234 @@
+"""The loops beside Tree-Planner: good path, the papers' recovery paths, and bad replies."""
+
+from dataclasses import replace
+
+import pytest
+from doubles.scripted import ScriptedPlanner, SymbolicBody, literals, plan, tabletop
+
+from feedback_node.episode import Episode
+from feedback_node.journal import Journal
+from feedback_node.methods.base_llm import BaseLLM
+from feedback_node.methods.blocking import Blocking
+from feedback_node.methods.brainbody import BrainBody
+from feedback_node.methods.iterative import Iterative
+from feedback_node.methods.lang_prompt import LangPrompt
+from feedback_node.methods.progprompt import ProgPrompt
+from feedback_node.methods.scene_aware import SceneAware
+from feedback_node.methods.zero_shot import ZeroShot
+from planweave.domain import Domain
+from planweave.errors import ParseError
+from planweave.failure import Code
+from planweave.ports import Candidate
+from planweave.world import Action, Literal
+
+OBJECTS = "a b: item; left_tray right_tray: container; plate: surface; table middle: location"
+FACTS = "at(a, table); at(b, table); within(middle, table)"
+GRASP, PLACE, END = Action.parse("grasp(a)"), Action.parse("place_in(a, left_tray)"), None
+
+
+def run(method, goal="in(a, left_tray)", faults=None, world=None, said=(), body=None, **script):
+    planner = ScriptedPlanner(**script)
+    body = body or SymbolicBody(world or tabletop(OBJECTS, FACTS), faults)
+    e = Episode("t", "do it", literals(goal), Domain.load("tabletop"), planner, body, Journal())
+    e.said.extend(said)
+    method.run(e)
+    return e, planner, body
+
+
+def c(action, text="", **more):
+    return Candidate(text or str(action), action, **more)
+
+
+def asked(planner, kind):
+    return [row for row in planner.asked if row[0] == kind]
+
+
+def test_iterative_appends_until_the_model_ends():
+    e, planner, body = run(Iterative(), steps=[c(GRASP), c(PLACE), c(END)])
+    assert body.done == ["grasp(a)", "place_in(a, left_tray)"] and e.phase == "plan ended"
+    assert [row[2] for row in asked(planner, "propose")] == [(), ("grasp(a)",), ("grasp(a)", "place_in(a, left_tray)")]
+
+
+FAULT = {"place_in(a, left_tray)": [(Code.PLANNING_FAILED, "no path")]}
+
+
+def test_iterative_without_replanning_ends_at_a_failure():
+    e, _, body = run(Iterative("none"), faults=dict(FAULT), steps=[c(GRASP), c(PLACE)])
+    assert body.done == ["grasp(a)"] and e.corrections == 0 and "no path" in e.message
+
+
+def test_local_replanning_asks_again_at_the_failed_step():
+    faults = {"place_in(a, left_tray)": [(Code.PLANNING_FAILED, "no path")]}
+    e, planner, body = run(Iterative("local"), faults=faults, steps=[c(GRASP), c(PLACE), c(PLACE), c(END)])
+    assert body.done == ["grasp(a)", "place_in(a, left_tray)"] and e.corrections == 1
+    assert asked(planner, "propose")[2][2:] == (("grasp(a)",), ("place_in(a, left_tray): no path",))
+    assert asked(planner, "propose")[3][3] == ()
+
+
+def test_global_replanning_starts_from_the_first_step_with_everything_taken_back():
+    faults = {"place_in(a, left_tray)": [(Code.PLANNING_FAILED, "no path")]}
+    e, planner, body = run(Iterative("global"), faults=faults, steps=[c(GRASP), c(PLACE), c(GRASP), c(PLACE), c(END)])
+    assert body.done == ["grasp(a)", "place_at(a, table)", "grasp(a)", "place_in(a, left_tray)"]
+    assert asked(planner, "propose")[2][2] == () and e.corrections == 1
+
+
+def test_iterative_stops_after_its_limits():
+    faults = {"grasp(a)": [(Code.NO_GRASP, "empty")] * 9}
+    e, _, _ = run(Iterative("local", max_corrections=2), faults=faults, steps=[c(GRASP)] * 9)
+    assert e.corrections == 2 and e.steps == 3
+    e, _, _ = run(Iterative(max_steps=4), steps=[c(Action.parse("return_to_base()"))] * 9)
+    assert e.steps == 4 and "no end after 4" in e.message
+
+
+def test_what_people_say_is_one_more_error():
+    _, planner, _ = run(Iterative(), steps=[c(GRASP), c(PLACE), c(END)], said=["mind the glass"])
+    assert asked(planner, "propose")[0][3] == ("mind the glass",)
+
+
+def test_zero_shot_takes_the_best_sample_and_executes_afterwards():
+    rows = [[c(PLACE, match=0.4), c(GRASP, match=0.9)], [c(PLACE, match=0.8)], [c(GRASP, match=0.3)]]
+    _, planner, body = run(ZeroShot(), steps=rows)
+    assert body.done == ["grasp(a)", "place_in(a, left_tray)"]
+    assert asked(planner, "propose")[1][2] == ("grasp(a)",)
+
+
+def test_zero_shot_weighs_likelihood_and_stops_at_its_limit():
+    rows = [[c(PLACE, match=0.9, logprob=-3.0), c(GRASP, match=0.8, logprob=-0.1)]] * 3
+    _, _, body = run(ZeroShot(max_steps=2), steps=rows)
+    assert body.done == ["grasp(a)"]  # the second grasp fails and is left behind
+
+
+def test_base_llm_is_open_loop():
+    faults = {"grasp(b)": [(Code.NO_GRASP, "empty")]}
+    e, _, body = run(BaseLLM(), faults=faults, plans=[plan("grasp(b); grasp(a); place_in(a, left_tray)")])
+    assert body.done == ["grasp(a)", "place_in(a, left_tray)"] and e.corrections == 0
+
+
+def test_lang_prompt_translates_each_step():
+    _, planner, body = run(LangPrompt(), texts=["grasp(a)\nwait a little\nplace_in(a, left_tray)"])
+    assert body.done == ["grasp(a)", "place_in(a, left_tray)"] and len(asked(planner, "ground")) == 3
+
+
+def test_brainbody_passes_what_needs_no_action():
+    e, planner, body = run(BrainBody(), texts=["grasp(a)\nwait until it is still\nplace_in(a, left_tray)"])
+    assert body.done == ["grasp(a)", "place_in(a, left_tray)"] and e.corrections == 0
+    assert [row[2] for row in asked(planner, "ground")][1] == "wait until it is still"
+
+
+def test_brainbody_gets_a_new_tail_from_the_failed_step():
+    faults = {"place_in(a, left_tray)": [(Code.PLANNING_FAILED, "no path to left_tray")]}
+    texts = ["grasp(a)\nplace_in(a, left_tray)", "place_at(a, middle)\ngrasp(a)\nplace_in(a, left_tray)"]
+    e, planner, body = run(BrainBody(), faults=faults, texts=texts)
+    assert body.done == ["grasp(a)", "place_at(a, middle)", "grasp(a)", "place_in(a, left_tray)"]
+    _, method, history, errors, start, _ = asked(planner, "write")[1]
+    assert method == "brainbody_feedback" and start == 1 and history == ("grasp(a)", "place_in(a, left_tray)")
+    assert errors == ("place_in(a, left_tray): no path to left_tray",) and e.corrections == 1
+
+
+def test_brainbody_goes_on_after_k_loops_and_at_the_same_error_twice():
+    faults = {"grasp(b)": [(Code.NO_GRASP, "empty")] * 9}
+    texts = ["grasp(b)\ngrasp(a)\nplace_in(a, left_tray)"] * 5
+    e, planner, body = run(BrainBody(), faults=dict(faults), texts=texts)
+    assert body.done == ["grasp(a)", "place_in(a, left_tray)"] and len(asked(planner, "write")) == 2  # oscillation
+    faults = {"grasp(b)": [(Code.NO_GRASP, f"empty {i}") for i in range(9)]}
+    e, planner, body = run(BrainBody(max_feedback=3), faults=faults, texts=texts)
+    assert body.done == ["grasp(a)", "place_in(a, left_tray)"] and e.corrections == 3
+
+
+PROGRAM = """def task():
+    # 1: get a
+    assert('hands' is 'empty')
+    else: place_in('b', 'right_tray')
+    grasp('a')
+    place_in('a', 'left tray')"""
+
+
+@pytest.mark.parametrize("holding, expected", [
+    (False, ["grasp(a)", "place_in(a, left_tray)"]),
+    (True, ["place_in(b, right_tray)", "grasp(a)", "place_in(a, left_tray)"]),
+])
+def test_progprompt_recovers_where_an_assertion_fails(holding, expected):
+    facts = "at(a, table); holding(b)" if holding else FACTS
+    checks = {"'hands' is 'empty'": lambda w: w.holds(Literal("hand_empty"))}
+    e, _, body = run(ProgPrompt(), world=tabletop(OBJECTS, facts), texts=[PROGRAM], checks=checks)
+    assert body.done == expected and e.corrections == int(holding)
+
+
+def test_progprompt_leaves_failed_and_unknown_things_behind():
+    lines = ["grasp('ghost')", "place_in('a', 'left_tray')", "grasp('a')", "place_in('a', 'left_tray')"]
+    text = "def task():\n" + "\n".join("    " + line for line in lines)
+    e, _, body = run(ProgPrompt(), texts=[text])
+    assert body.done == ["grasp(a)", "place_in(a, left_tray)"]
+    assert "unknown object 'ghost'" in e.journal.events("skipped")[0]["reason"]
+
+
+@pytest.mark.parametrize("text", ["def t():\n    import os", "sorry", "def t():\n    open('a').read()"])
+def test_progprompt_runs_nothing_of_a_bad_program(text):
+    planner = ScriptedPlanner(texts=[text])
+    body = SymbolicBody(tabletop(OBJECTS, FACTS))
+    e = Episode("t", "do it", (), Domain.load("tabletop"), planner, body, Journal())
+    with pytest.raises(ParseError):
+        ProgPrompt().run(e)
+    assert body.done == []
+
+
+def test_blocking_resolves_what_blocks():
+    e, planner, body = run(Blocking(), choices=["place_in(a, left_tray)", "grasp(a)", "place_in(a, left_tray)"])
+    assert body.done == ["grasp(a)", "place_in(a, left_tray)"]
+    first = asked(planner, "select")[0]
+    assert set(first[2]) == {"place_in(a, left_tray)", "grab_and_putin(a, left_tray)"}
+    assert all(row[1] == "blocking" for row in asked(planner, "select"))
+
+
+def test_blocking_clears_what_stands_on_top():
+    world = tabletop("a b: item; left_tray: container; table: location", "on(b, a); at(a, table)")
+    body = SymbolicBody(world)
+    planner = ScriptedPlanner()
+    planner.select_action = lambda method, s, w, h, options, **more: _first_useful(options)
+    e = Episode("t", "do it", literals("in(a, left_tray)"), Domain.load("tabletop"), planner, body, Journal())
+    Blocking().run(e)
+    assert body.world.holds(Literal.parse("in(a, left_tray)")) and e.steps < 15
+
+
+def _first_useful(options):
+    from planweave.ports import Choice
+
+    order = ["grasp(b)", "place_at(b, table)", "grasp(a)", "place_in(a, left_tray)"]
+    names = [str(o) for o in options]
+    index = next((names.index(x) for x in order if x in names), 0)
+    return Choice(index, ())
+
+
+def test_blocking_asks_again_where_the_answer_is_not_in_the_list():
+    bad = ParseError("'fly(a)' is not in the list")
+    e, planner, body = run(Blocking(), choices=[bad, "grab_and_putin(a, left_tray)"])
+    assert body.done == ["grab_and_putin(a, left_tray)"]
+    assert "not in the list" in asked(planner, "select")[1][3][-1]
+
+
+def test_blocking_offers_nothing_twice_with_nothing_changed():
+    faults = {"grab_and_putin(a, left_tray)": [(Code.NO_GRASP, "empty")] * 9}
+    choices = ["grab_and_putin(a, left_tray)", "place_in(a, left_tray)"]
+    _, planner, body = run(Blocking(), faults=faults, choices=choices)
+    assert body.done == ["grasp(a)", "place_in(a, left_tray)"]
+    assert [row[2] for row in asked(planner, "select")][1] == ("place_in(a, left_tray)", "grab_and_putin(a, left_tray)")
+
+
+def test_scene_aware_ranks_by_the_weighted_sum_and_stops_below_the_cutoff():
+    rows = [[c(PLACE, match=0.2, object_match=0.3), c(GRASP, match=0.9, object_match=1.0)],
+            [c(GRASP, match=0.95, object_match=1.0), c(PLACE, match=0.9, object_match=1.0)],
+            [c(GRASP, match=0.2, object_match=0.2)]]
+    e, _, body = run(SceneAware(), steps=rows)
+    assert body.done == ["grasp(a)", "place_in(a, left_tray)"]  # the repetition of grasp is penalised
+    assert e.journal.events("scored")[-1]["score"] < 1.0
+
+
+def test_scene_aware_prefers_near_objects_of_the_same_looks():
+    world = tabletop("cup_1 cup_2: item; left_tray: container; table: location", "at(cup_1, table)")
+    spots = {"cup_1": (2.0, 0.0, 0.0), "cup_2": (0.1, 0.0, 0.0), "left_tray": (0.0, 0.0, 0.0)}
+    objects = tuple(replace(o, position=spots.get(o.name)) for o in world.objects)
+    world = replace(world, objects=objects)
+    rows = [[c(Action.parse("grab_and_putin(cup_2, left_tray)"))],
+            [c(Action.parse("grasp(cup_1)")), c(Action.parse("grasp(cup_2)"))], [c(END)]]
+    _, _, body = run(SceneAware(), world=world, goal="holding(cup_2)", steps=rows)
+    assert body.done[-1] == "grasp(cup_2)"
