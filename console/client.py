@@ -32,7 +32,7 @@ from planweave.task import TaskStatus
 from planweave.world import Literal
 from planweave_ros import conversions as convert
 
-VANISHED = 5.0  # seconds without the task server in the graph before a task counts as lost
+VANISHED = 10.0  # seconds without an answer of feedback_node after which a running task counts as lost
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,10 @@ class TaskResult:
     status: TaskStatus
     record: dict[str, Any] = field(default_factory=dict)
     rows: tuple[Row, ...] = ()
+
+
+class _SilentError(SystemDownError):
+    """The task server does not answer, so there is nobody to cancel the task."""
 
 
 class Client:
@@ -123,6 +127,8 @@ class Client:
         future = handle.get_result_async()
         try:
             response = self._wait_for_end(future, timeout, watch)
+        except _SilentError:
+            raise
         except BaseException:
             self._cancel_goal(handle, future)
             raise
@@ -143,17 +149,25 @@ class Client:
         done = threading.Event()
         future.add_done_callback(lambda _: done.set())
         deadline = time.monotonic() + timeout
+        # A process that was killed stays in the graph for a while, so it is asked whether it lives.
+        asker = self._node.create_client(ListTasks, "/list_tasks")
+        answer: Future | None = None
         seen = time.monotonic()
-        while not done.wait(0.1):
-            watch()
-            now = time.monotonic()
-            if self._run_task.server_is_ready():
-                seen = now
-            elif now - seen > VANISHED:
-                raise SystemDownError("feedback_node has vanished while it ran the task; its log says why")
-            if now > deadline:
-                return None
-        return future.result()
+        try:
+            while not done.wait(0.1):
+                watch()
+                now = time.monotonic()
+                if answer is None or answer.done():
+                    seen = now
+                    answer = asker.call_async(ListTasks.Request())
+                elif now - seen > VANISHED:
+                    raise _SilentError(
+                        f"feedback_node has not answered for {VANISHED:g} s while it ran the task; its log says why")
+                if now > deadline:
+                    return None
+            return future.result()
+        finally:
+            self._node.destroy_client(asker)
 
     def _cancel_goal(self, handle: Any, future: Future) -> None:
         """Cancel and give the body up to five seconds to stop."""

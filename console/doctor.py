@@ -85,10 +85,11 @@ def check_ros() -> Finding:
                        "source install/setup.bash", {"error": err[-2000:]})
     distro = os.environ.get("ROS_DISTRO", "from PyPI")
     scope = os.environ.get("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
+    advice = "" if scope == "LOCALHOST" else "other machines can reach these nodes; see SROS 2 for access control"
     return Finding(
         "ROS 2", "ok", f"{distro}; a service call took {out.strip()} ms; domain "
-        f"{os.environ.get('ROS_DOMAIN_ID', '0')}, discovery {scope}", "" if scope == "LOCALHOST" else "nodes on other machines can reach these nodes; "
-        "see SROS 2 for access control", {"milliseconds": float(out), "discovery": scope})
+        f"{os.environ.get('ROS_DOMAIN_ID', '0')}, discovery {scope}",
+        advice, {"milliseconds": float(out), "discovery": scope})
 
 
 def check_rendering() -> Finding:

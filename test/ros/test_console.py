@@ -1,0 +1,173 @@
+"""The console on real ROS, with a double of feedback_node: verbs as a person uses them, and every way to fail."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+from doubles.task_server import TaskServer
+
+from console import cli
+from console.client import Client
+from console.systems import NodeSpec
+from planweave.action_tree import Status
+from planweave.errors import PlanweaveError, SystemDownError
+from planweave.task import TaskState
+from planweave.world import Literal
+
+TEST = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture
+def server(make_node):
+    return make_node(TaskServer)
+
+
+@pytest.fixture
+def client():
+    with Client() as client:
+        yield client
+
+
+def run_verb(*arguments, capsys):
+    code = cli.main(list(arguments))
+    printed = capsys.readouterr()
+    assert "Traceback" not in printed.err + printed.out
+    return code, printed.out, printed.err
+
+
+def test_a_task_is_run_and_seen_on_its_way(server, client):
+    seen, trees = [], []
+    result = client.run_task("succeed", method="tree_planner", goal=[Literal("in", ("a", "b"))], on_status=seen.append,
+                             on_tree=lambda task_id, rows: trees.append((task_id, rows)))
+    assert result.success
+    assert result.message == "it did succeed"
+    assert result.status.state is TaskState.SUCCEEDED
+    assert result.record == {"events": [{"event": "ended"}]}
+    assert server.asked == [("succeed", "tree_planner", 1)]
+    assert seen[0].phase == "acting"
+    assert [row.action for row in result.rows] == ["", "grasp(red_cube)", "[END]"]
+    assert result.rows[1].status is Status.DONE
+    assert trees[-1][0] == result.status.task_id
+
+
+def test_a_failure_is_a_result_and_not_an_exception(server, client):
+    result = client.run_task("fail")
+    assert not result.success
+    assert result.status.state is TaskState.FAILED
+
+
+def test_a_task_that_takes_too_long_is_cancelled(server, client, spin_until):
+    with pytest.raises(SystemDownError, match=r"did not end in 0\.3 s and was cancelled"):
+        client.run_task("wait", timeout=0.3)
+    spin_until(lambda: server.canceled, 5.0, "the cancel to arrive")
+
+
+def test_an_interrupt_cancels_the_task(server, client, spin_until):
+    def interrupt():
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        client.run_task("wait", watch=interrupt)
+    spin_until(lambda: server.canceled, 5.0, "the cancel to arrive")
+
+
+def test_a_server_that_dies_in_the_middle_is_reported(client, start_node, monkeypatch):
+    monkeypatch.setattr("console.client.VANISHED", 1.0)
+    node = start_node("task_server", module="doubles.task_server", environment={"PYTHONPATH": str(TEST)})
+    assert client.is_up(10.0)
+    with pytest.raises(SystemDownError, match=r"feedback_node has not answered for 1 s"):
+        client.run_task("vanish", timeout=60.0)
+    assert node.wait(5.0) == 3
+
+
+def test_nobody_there_is_said_with_what_to_do(ros, client):
+    assert not client.is_up(0.2)
+    with pytest.raises(SystemDownError, match="planweave up tabletop"):
+        client.tasks()
+
+
+def test_what_is_missing_is_named_by_node(server, client, spin_until):
+    there = NodeSpec("feedback_node", Path(), ("/get_task",), ("/run_task",), ("/action_tree",))
+    absent = NodeSpec("planner_node", Path(), ("/interpret_goal", "/get_task"), ("/generate_plans",), ("/nothing",))
+    spin_until(lambda: "feedback_node" not in client.missing([there]), 5.0, "the server to be seen")
+    assert client.missing([there, absent]) == {"planner_node": ["/interpret_goal", "/generate_plans", "/nothing"]}
+
+
+def test_scenes_recordings_and_pictures(server, client):
+    client.load_scene("blocks")
+    with pytest.raises(PlanweaveError, match="unknown scene 'kitchen'"):
+        client.load_scene("kitchen")
+    client.start_recording()
+    assert client.stop_recording("/tmp/x.mp4") == 12
+    picture = client.picture()
+    assert picture.tolist() == [[[255, 0, 0], [0, 255, 0], [0, 0, 255]]] * 2
+    with pytest.raises(SystemDownError, match=r"no image on /nowhere in 0\.2 s"):
+        client.picture("/nowhere", 0.2)
+
+
+def test_run_status_and_cancel_as_a_person_uses_them(server, capsys):
+    code, out, _ = run_verb("run", "succeed", capsys=capsys)
+    assert code == 0
+    assert "in(red_cube, left_tray)  [grammar]: holds" in out
+    code, out, _ = run_verb("run", "fail", "--scene", "blocks", capsys=capsys)
+    assert code == 1
+    assert "failed  it did fail" in out
+    code, out, _ = run_verb("status", capsys=capsys)
+    assert code == 0
+    assert "task-1" in out and "task-2" in out
+    assert run_verb("cancel", "task-1", capsys=capsys)[:2] == (0, "cancelling task-1\n")
+    code, _, err = run_verb("cancel", "task-9", capsys=capsys)
+    assert code == 1
+    assert "no task 'task-9'" in err
+    code, _, err = run_verb("status", "task-9", capsys=capsys)
+    assert code == 1
+    assert "known: none" in err
+    code, _, err = run_verb("run", "succeed", "--scene", "kitchen", capsys=capsys)
+    assert code == 1
+    assert "unknown scene 'kitchen'" in err
+    code, _, err = run_verb("up", "tabletop", capsys=capsys)
+    assert code == 1
+    assert "a system runs already" in err
+
+
+@pytest.mark.parametrize(("sentence", "success", "code"), [("succeed", True, 0), ("fail", False, 1)])
+def test_json_is_one_object_and_nothing_else(server, capsys, sentence, success, code):
+    got, out, _ = run_verb("run", "--json", sentence, capsys=capsys)
+    assert got == code
+    found = json.loads(out)
+    assert found["success"] is success
+    assert found["goal"] == ["in(red_cube, left_tray)"]
+    assert len(found["tree"]) == 3
+    assert json.loads(run_verb("status", "--json", capsys=capsys)[1])["tasks"][0]["task_id"] == "task-1"
+
+
+def test_ctrl_c_in_a_shell_cancels_and_leaves_with_130(server, spin_until):
+    process = subprocess.Popen(
+        [sys.executable, "-m", "console.cli", "run", "--json", "wait"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        text=True, env=os.environ)
+    ender = threading.Timer(30.0, process.kill)
+    ender.start()
+    try:
+        spin_until(lambda: server.asked, 20.0, "the task to arrive")
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=15)
+    finally:
+        ender.cancel()
+        process.kill()
+    assert process.returncode == 130
+    assert json.loads(out) == {"success": False, "error": "Interrupted", "message": "interrupted"}
+    assert "Traceback" not in err
+    spin_until(lambda: server.canceled, 5.0, "the cancel to arrive")
+
+
+def test_doctor_finds_ros_working(capsys):
+    from console import doctor
+
+    finding = doctor.check_ros()
+    assert finding.state == "ok", finding
+    assert finding.details["milliseconds"] < 5000

@@ -1,0 +1,302 @@
+"""The console's parts that need no ROS: arguments, environment, goals, pictures, what people read."""
+
+import io
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from PIL import Image
+from rich.console import Console
+
+from console import cli, demo, doctor
+from console.environment import ros_environment
+from console.picture import draw_tree
+from console.progress import Progress, summary, tree_view, usage_text
+from console.results import read_goal, status_json
+from console.tree import Row, as_json, children_of
+from planweave.action_tree import Status
+from planweave.budget import Usage
+from planweave.errors import ConfigError, GoalError
+from planweave.task import TaskState, TaskStatus
+from planweave.world import Action, Literal
+
+ROWS = (
+    Row(0, -1, "", 0, 25, Status.UNTRIED),
+    Row(1, 0, "grasp(red_cube)", 1, 15, Status.FAILED),
+    Row(2, 1, "place_in(red_cube, left_tray)", 2, 15, Status.INVALID),
+    Row(3, 2, "[END]", 3, 15, Status.INVALID),
+    Row(4, 0, "grab_and_putin(red_cube, left_tray)", 1, 8, Status.DONE),
+    Row(5, 4, "[END]", 2, 8, Status.DONE),
+    Row(6, 0, "grasp(blue_cube)", 1, 2, Status.UNTRIED),
+)
+STATUS = TaskStatus(
+    "task-1", "put the red cube in the left tray", "tree_planner", TaskState.RUNNING, "acting",
+    goal=(Literal("in", ("red_cube", "left_tray")),), goal_source="grammar", action=Action("grasp", ("red_cube",)),
+    steps=2, executed=1, corrections=1, usage=Usage(3, 900, 600, 80, 2.5, None, "smol", "embedded"), elapsed=4.2,
+)
+
+
+def text_of(renderable, width=160):
+    console = Console(file=io.StringIO(), width=width)
+    console.print(renderable)
+    return console.file.getvalue()
+
+
+# Arguments
+
+def test_help_of_every_verb_has_examples_and_needs_no_ros():
+    code = (
+        "import sys, contextlib, io\nfrom console import cli\n"
+        "for verb in cli.VERBS:\n"
+        "    out = io.StringIO()\n"
+        "    with contextlib.redirect_stdout(out), contextlib.suppress(SystemExit):\n"
+        "        cli.main([verb, '--help'])\n"
+        "    assert 'examples:' in out.getvalue(), verb\n"
+        "assert not {'rclpy', 'rich', 'numpy', 'mujoco'} & set(sys.modules), sorted(sys.modules)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(("arguments", "said"), [
+    ([], "VERB"), (["frob"], "invalid choice: 'frob'"),
+    (["run", "x", "--timeout", "soon"], "invalid float value: 'soon'"),
+])
+def test_wrong_usage_is_explained_with_exit_code_2(arguments, said, capsys):
+    with pytest.raises(SystemExit) as ended:
+        cli.main(arguments)
+    assert ended.value.code == 2
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("arguments", "said", "code"), [
+    (["run"], "nothing to do", 1),
+    (["run", "--goal", "in(red_cube"], "write it like", 1),
+    (["up", "tabeltop"], "did you mean 'tabletop'", 2),
+    (["up", "tabletop", "--set", "scene"], "expected OPTION=VALUE", 2),
+    (["demo", "--only", "9"], "expected 1 to 3", 2),
+])
+def test_mistakes_end_with_one_line(arguments, said, code, capsys, monkeypatch):
+    monkeypatch.setattr(cli, "prepare_ros", lambda: None)
+    monkeypatch.setattr("console.client.Client", NobodyThere)
+    assert cli.main(arguments) == code
+    printed = capsys.readouterr()
+    assert said in printed.err
+    assert "Traceback" not in printed.err
+
+
+def test_with_json_a_mistake_is_one_json_object(capsys, monkeypatch):
+    monkeypatch.setattr(cli, "prepare_ros", lambda: None)
+    assert cli.main(["run", "--json"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert found["success"] is False
+    assert found["error"] == "GoalError"
+
+
+def test_without_ros_the_message_says_how_to_get_it(monkeypatch):
+    monkeypatch.setattr("console.environment.ensure", lambda: None)
+    monkeypatch.setitem(sys.modules, "console.client", None)
+    with pytest.raises(ConfigError, match="make setup"):
+        cli.prepare_ros()
+
+
+class NobodyThere:
+    """A client in a world without any node."""
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+    def is_up(self, patience=0.0):
+        return False
+
+
+# Environment
+
+def test_the_environment_of_an_environment_with_ros_wheels(tmp_path):
+    libs = tmp_path / "lib" / "python3.11" / "site-packages" / "ros_rcl.libs"
+    libs.mkdir(parents=True)
+    (tmp_path / "lib" / "libplanweave_interfaces__rosidl_generator_c.so").touch()
+    found = ros_environment({"LD_LIBRARY_PATH": "/mine", "AMENT_PREFIX_PATH": "/ws"}, tmp_path)
+    assert found["LD_LIBRARY_PATH"].split(":") == [str(tmp_path / "lib"), str(libs), "/mine"]
+    assert found["AMENT_PREFIX_PATH"] == f"{tmp_path}:/ws"
+    assert found["_ROS_WHEELS_BOOTSTRAP_COMPLETE"] == "1"
+    assert found["ROS_AUTOMATIC_DISCOVERY_RANGE"] == "LOCALHOST"
+    assert ros_environment(found, tmp_path) == found
+
+
+def test_a_sourced_workspace_is_left_alone_and_a_wider_discovery_is_the_persons_choice(tmp_path):
+    given = {"AMENT_PREFIX_PATH": "/ws", "ROS_AUTOMATIC_DISCOVERY_RANGE": "SUBNET"}
+    assert ros_environment(given, tmp_path) == given
+
+
+# Goals and JSON
+
+@pytest.mark.parametrize(("texts", "goal"), [
+    (["in(red_cube, left_tray)"], ("in(red_cube, left_tray)",)),
+    (["in(a, b) and not holding(c); on(d, e)", "clear(f)"], ("in(a, b)", "not holding(c)", "on(d, e)", "clear(f)")),
+    ([], ()),
+])
+def test_goals_are_read(texts, goal):
+    assert tuple(map(str, read_goal(texts))) == goal
+
+
+@pytest.mark.parametrize("text", ["", "in(a", "in(a,,b)", "put it there", "in(a, b) and"])
+def test_goals_that_cannot_be_read_say_how_to_write_them(text):
+    with pytest.raises(GoalError, match="write it like"):
+        read_goal([text])
+
+
+def test_a_status_becomes_plain_json():
+    found = json.loads(json.dumps(status_json(STATUS)))
+    assert found["goal"] == ["in(red_cube, left_tray)"]
+    assert found["state"] == "running"
+    assert found["action"] == "grasp(red_cube)"
+    assert found["usage"]["prompt_tokens"] == 900
+
+
+def test_rows_become_plain_json():
+    assert json.loads(json.dumps(as_json(ROWS)))[1] == {
+        "id": 1, "parent": 0, "action": "grasp(red_cube)", "time_step": 1, "samples": 15, "status": "failed"}
+    assert [row.id for row in children_of(ROWS)[0]] == [1, 4, 6]
+
+
+# What people read
+
+def test_the_tree_shows_what_was_tried_before_what_is_most_sampled():
+    text = text_of(tree_view(ROWS))
+    assert "✗ grasp(red_cube)  ×15" in text
+    assert "✓ grab_and_putin(red_cube, left_tray)  ×8" in text
+    wide = [Row(0, -1, "", 0, 99, Status.UNTRIED), *(Row(i, 0, f"a{i}", 1, 1, Status.UNTRIED) for i in range(1, 60)),
+            Row(60, 0, "tried", 1, 1, Status.DONE)]
+    text = text_of(tree_view(wide, limit=5))
+    assert "tried" in text
+    assert "… 55 more" in text
+    assert tree_view(ROWS[:1]) is None
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_progress_shows_phase_goal_step_and_tree(terminal):
+    console = Console(file=io.StringIO(), width=160, force_terminal=terminal)
+    with Progress(console, STATUS.sentence) as progress:
+        progress.status(STATUS)
+        progress.tree("task-1", ROWS)
+        progress.tree("another", ())
+        progress.status(STATUS)
+    text = console.file.getvalue()
+    assert "acting" in text
+    assert "in(red_cube, left_tray)" in text
+    assert "grasp(red_cube)" in text
+    if not terminal:
+        assert text.count("acting") == 1, "the same again is not said again"
+
+
+@pytest.mark.parametrize(("usage", "text"), [
+    (Usage(), "no model asked"),
+    (STATUS.usage, "3 requests to smol (embedded): 900 tokens read (600 cached), 80 written, 2.5 s, price unknown"),
+    (Usage(1, 10, 0, 5, 1.0, 0.00123, "gpt", "https://api"), "$0.0012"),
+])
+def test_usage_in_a_line(usage, text):
+    assert text in usage_text(usage)
+
+
+def test_a_failure_names_the_unmet_goal():
+    console = Console(file=io.StringIO(), width=200)
+    summary(console, replace(STATUS, unmet=STATUS.goal, state=TaskState.FAILED), False, "slipped")
+    assert "failed  slipped" in console.file.getvalue()
+    assert "does not hold: in(red_cube, left_tray)" in console.file.getvalue()
+
+
+# Pictures
+
+def test_a_picture_of_a_tree_shows_failures_and_successes(tmp_path):
+    draw_tree(ROWS, tmp_path / "tree.png", "put the red cube in the left tray")
+    with Image.open(tmp_path / "tree.png") as image:
+        colours = {colour for _, colour in image.convert("RGB").getcolors(1 << 20)}
+    assert {(0xD7, 0xF2, 0xDD), (0xFF, 0xD9, 0xD6)} <= colours
+
+
+def test_a_huge_or_empty_tree_still_makes_a_sensible_picture(tmp_path):
+    root = Row(0, -1, "", 0, 500, Status.UNTRIED)
+    many = [root, *(Row(i, 0, f"grasp(thing_{i})", 1, 1, Status.UNTRIED) for i in range(1, 500))]
+    draw_tree(many, tmp_path / "many.png", "x" * 300)
+    draw_tree(many[:1], tmp_path / "one.png")
+    with Image.open(tmp_path / "many.png") as image:
+        assert image.height < 2000
+    deep = [Row(0, -1, "", 0, 1, Status.DONE), *(Row(i, i - 1, f"a{i}", i, 1, Status.DONE) for i in range(1, 2000))]
+    draw_tree(deep[:60], tmp_path / "deep.png")
+
+
+# The demo
+
+def test_the_demos_scenes_and_sentences_are_there():
+    system, tasks = demo.load_demo()
+    scenes = Path(__file__).resolve().parents[2] / "config" / "scenes"
+    assert system == "tabletop"
+    assert len(tasks) >= 3
+    assert tasks[-1].must_recover
+    assert all((scenes / f"{task.scene}.yaml").is_file() for task in tasks)
+
+
+def test_the_transcript_has_question_and_answer():
+    entry = {**status_json(STATUS), "name": "1", "record": {"events": [
+        {"event": "exchange", "seconds": 1.5, "task_id": "task-1", "request": {"messages": ["```plans```"]},
+         "reply": "grasp\nplace"},
+        {"event": "ended"},
+    ]}}
+    text = demo.transcript([entry, {**entry, "record": {}}])
+    assert "grasp\nplace" in text
+    assert "```plans```" in text
+    assert "3 requests to smol (embedded), 900 tokens read, 80 written" in text
+    assert text.count("No model was asked.") == 1
+
+
+# The doctor
+
+@pytest.mark.parametrize(("can", "said"), [
+    ({"n": True, "json_schema": True, "logprobs": True}, "all plans in one request"),
+    ({"n": False, "json_schema": None, "logprobs": False}, "one request per plan"),
+    (None, "not without a model"),
+])
+def test_what_a_model_allows(can, said):
+    assert said in doctor.methods_for(can)["tree_planner"]
+
+
+def test_a_probe_that_hangs_or_dies_is_a_failure(tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    (tmp_path / "hanging.py").write_text("import time; time.sleep(60)")
+    (tmp_path / "dying.py").write_text("import os; os.abort()")
+    assert doctor.run_probe("hanging", 0.5)[::2] == (1, "no answer in 0.5 s")
+    code, _, err = doctor.run_probe("dying", 10.0)
+    assert code == -6
+    assert "ended by signal 6" in err or "Aborted" in err
+
+
+def test_broken_rendering_names_the_packages(monkeypatch):
+    monkeypatch.delenv("MUJOCO_GL", raising=False)
+    monkeypatch.setattr(doctor, "run_probe", lambda *_: (1, "", "Traceback\nImportError: no EGL"))
+    finding = doctor.check_rendering()
+    assert finding.state == "failed"
+    assert "egl: ImportError: no EGL; osmesa: ImportError: no EGL" in finding.text
+    assert "apt-get install libegl1" in finding.advice
+
+
+@pytest.mark.parametrize(("reply", "state", "said"), [
+    ((1, "", "boom"), "warning", "boom"),
+    ((0, '{"error": "wrong key"}', ""), "warning", "wrong key"),
+    ((0, json.dumps({"error": "", "model": "m", "endpoint": "e", "seconds": 1.0,
+                     "capabilities": {"n": True, "json_schema": False, "logprobs": None}}), ""),
+     "ok", "replies by JSON schema: no, log-probabilities: unknown"),
+])
+def test_the_model_finding(monkeypatch, reply, state, said):
+    monkeypatch.setattr(doctor, "run_probe", lambda *args, **kwargs: reply)
+    monkeypatch.setattr(doctor, "_planner_settings", lambda: ({}, ""))
+    finding = doctor.check_model()
+    assert finding.state == state
+    assert said in finding.text
+    assert "methods" in finding.details

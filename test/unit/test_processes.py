@@ -1,0 +1,164 @@
+"""Nodes as processes and whole systems, with small programs in the place of nodes. No ROS."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+
+import pytest
+
+from console.launcher import RunningSystem, log_folder
+from console.processes import start_node, stop_nodes
+from console.systems import NodeSpec, System
+from planweave.errors import SystemDownError
+
+PATIENT = "import time\nprint('at work', flush=True)\ntime.sleep(60)\n"
+DEAF = "import signal, time\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nprint('deaf', flush=True)\ntime.sleep(60)\n"
+PARENT = (
+    "import subprocess, sys, time\n"
+    "code = 'import signal, time; signal.signal(2, signal.SIG_IGN); time.sleep(60)'\n"
+    "child = subprocess.Popen([sys.executable, '-c', code])\n"
+    "print(child.pid, flush=True)\ntime.sleep(60)\n"
+)
+BROKEN = (
+    "import sys\nprint('starting')\nprint('error: the camera is missing', file=sys.stderr)\nprint('bye')\nsys.exit(2)\n"
+)
+TELLING = "import json, os, sys\nprint(json.dumps({'argv': sys.argv[1:], 'domain': os.environ.get('ROS_DOMAIN_ID')}))\n"
+
+
+@pytest.fixture
+def program(tmp_path, monkeypatch):
+    """program("name", source): a room with this source as its node.py."""
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+
+    def make(name, source):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "node.py").write_text(textwrap.dedent(source))
+        return NodeSpec(name, tmp_path / "parameters.yaml", services=(f"/{name}/go",))
+
+    return make
+
+
+def until(condition, seconds=10.0):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.01)
+
+
+def alive(pid):
+    try:
+        return open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+class Graph:
+    """Sees nothing until `there` names a node."""
+
+    def __init__(self, *there):
+        self.there = set(there)
+
+    def missing(self, nodes):
+        return {node.name: list(node.services) for node in nodes if node.name not in self.there}
+
+
+def test_a_node_gets_parameters_and_environment_and_its_output_is_kept(program, tmp_path):
+    import json
+
+    program("telling_node", TELLING)
+    node = start_node("telling_node", tmp_path / "log", parameter_file=tmp_path / "p.yaml",
+                      parameters={"scene": "blocks", "fast": True, "rate": 2.5, "names": ["a", "b"], "empty": ""},
+                      environment={"ROS_DOMAIN_ID": "77"})
+    assert node.wait(10.0) == 0
+    told = json.loads(node.output())
+    assert told["domain"] == "77"
+    assert told["argv"] == [
+        "--ros-args", "--params-file", str(tmp_path / "p.yaml"), "-p", 'scene:="blocks"', "-p", "fast:=true",
+        "-p", "rate:=2.5", "-p", 'names:=["a", "b"]', "-p", 'empty:=""',
+    ]
+
+
+def test_all_are_ended_and_only_the_deaf_are_killed(program, tmp_path):
+    program("patient_node", PATIENT), program("deaf_node", DEAF)
+    nodes = [start_node(name, tmp_path / name.replace("_", "-")) for name in ("patient_node", "deaf_node")]
+    until(lambda: all(node.output() for node in nodes))
+    assert stop_nodes(nodes, patience=1.0) == ["deaf_node"]
+    assert nodes[0].returncode == -signal.SIGINT or nodes[0].returncode == 1
+    assert nodes[1].returncode == -signal.SIGKILL
+    assert not any(alive(node.pid) for node in nodes)
+
+
+def test_what_a_node_has_started_ends_with_it(program, tmp_path):
+    program("parent_node", PARENT)
+    node = start_node("parent_node", tmp_path / "log")
+    until(lambda: node.output().strip())
+    child = int(node.output())
+    assert alive(child)
+    stop_nodes([node], patience=2.0)
+    until(lambda: not alive(child))
+
+
+def test_nodes_end_with_a_console_that_is_killed(program, tmp_path):
+    program("patient_node", PATIENT)
+    console = subprocess.Popen([sys.executable, "-c", textwrap.dedent(f"""
+        import time
+        from pathlib import Path
+        from console.processes import start_node
+        print(start_node("patient_node", Path({str(tmp_path / 'log')!r})).pid, flush=True)
+        time.sleep(60)
+    """)], stdout=subprocess.PIPE, text=True)
+    pid = int(console.stdout.readline())
+    until(lambda: (tmp_path / "log").read_text())
+    console.kill()
+    console.wait(5)
+    until(lambda: not alive(pid))
+    console.stdout.close()
+
+
+def test_a_system_waits_until_all_nodes_are_ready(program, tmp_path):
+    system = System("small", "", (program("a_node", PATIENT), program("b_node", PATIENT)))
+    heard = []
+    with RunningSystem(system, tmp_path) as running:
+        running.wait_ready(Graph("a_node", "b_node"), 10.0, heard.append)
+        running.check()
+        until(lambda: (tmp_path / "b_node.log").read_text())
+    assert sorted(heard) == ["a_node", "b_node"]
+
+
+def test_a_node_that_is_never_ready_is_named_with_what_it_lacks(program, tmp_path):
+    system = System("small", "", (program("a_node", PATIENT), program("b_node", PATIENT)))
+    with RunningSystem(system, tmp_path) as running, pytest.raises(SystemDownError) as caught:
+        running.wait_ready(Graph("a_node"), 0.2)
+    assert "b_node lacks /b_node/go" in str(caught.value)
+    assert "a_node lacks" not in str(caught.value)
+    assert str(tmp_path) in str(caught.value)
+
+
+def test_a_node_that_ends_is_reported_with_its_last_error_and_takes_the_others_along(program, tmp_path):
+    system = System("small", "", (program("a_node", PATIENT), program("broken_node", BROKEN)))
+    with pytest.raises(SystemDownError) as caught, RunningSystem(system, tmp_path) as running:
+        until(lambda: (tmp_path / "a_node.log").read_text())
+        first = running._processes[0]
+        running.wait_ready(Graph(), 10.0)
+    message = str(caught.value)
+    assert "broken_node ended (exit code 2): error: the camera is missing" in message
+    assert str(tmp_path / "broken_node.log") in message
+    assert first.returncode is not None
+
+
+def test_a_killed_node_is_reported_as_killed(program, tmp_path):
+    with RunningSystem(System("small", "", (program("a_node", PATIENT),)), tmp_path) as running:
+        os.kill(running._processes[0].pid, signal.SIGKILL)
+        running._processes[0].wait(5.0)
+        with pytest.raises(SystemDownError, match="killed by signal 9"):
+            running.check()
+
+
+def test_logs_have_a_folder_of_their_own(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    folder = log_folder("tabletop")
+    assert folder.is_dir()
+    assert folder.parent == tmp_path / "planweave" / "logs"
