@@ -14,7 +14,7 @@ REACH_DOWN = 0.034
 """The tool centre point goes at most this far below an object's top, so that the palm stays clear, m."""
 _LOWEST = TIP + 0.004  # above what the object stands on
 _CLEARANCE = 0.006  # both sides together, between the object and the open fingers
-_ROUND_TURNS = 8
+_ROUND_TURNS = 5
 _TALL = 0.025  # a grasp stays at least this high on tall objects, else they tip over
 
 
@@ -41,6 +41,7 @@ def candidates(thing: Thing) -> list[Grasp]:
     Both ways round are given for each closing direction: the hand is symmetric, the wrist's joint limits are not.
     """
     height = grasp_height(thing)
+    higher = min(thing.top - 0.010, height + 0.010)
     found = []
     for yaw, width, cost in _closings(thing):
         if width + _CLEARANCE > franka.GRIPPER_MAX_WIDTH:
@@ -48,9 +49,9 @@ def candidates(thing: Thing) -> list[Grasp]:
         for opening, extra in ((franka.GRIPPER_MAX_WIDTH, 0.0), (min(width + 0.02, franka.GRIPPER_MAX_WIDTH), 0.2)):
             for turn in (yaw, yaw + math.pi):
                 turn = math.remainder(turn, 2 * math.pi)
-                # A hand that keeps its sides needs little wrist travel: prefer turns near 0.
-                wrist = 0.05 * abs(turn)
-                found.append(Grasp(*thing.position[:2], height, turn, opening, width, cost + extra + wrist))
+                found.append(Grasp(*thing.position[:2], height, turn, opening, width, cost + extra))
+                if higher > height + 0.004:  # keeps the palm above walls beside flat objects
+                    found.append(Grasp(*thing.position[:2], higher, turn, opening, width, cost + extra + 0.5))
     return sorted(found, key=lambda g: g.cost)
 
 

@@ -25,6 +25,7 @@ LIMIT_MARGIN = 0.03
 """Distance kept from joint limits, rad."""
 SWEEP = 24
 """Values of the last joint that are tried for one pose."""
+_NUDGES = np.array([0.0, -0.06, 0.06])  # changes of the last joint from one pose of a line to the next, rad
 
 
 class Kinematics:
@@ -62,6 +63,7 @@ class Kinematics:
         self.upper = np.asarray(franka.JOINT_UPPER)
         self._low = self.lower + LIMIT_MARGIN
         self._high = self.upper - LIMIT_MARGIN
+        self._pace = np.asarray(franka.VELOCITY_LIMITS) / franka.VELOCITY_LIMITS[0]
         self._sweep = np.linspace(self._low[6], self._high[6], SWEEP)
 
     def forward(self, q: Sequence[float] | Array) -> Array:
@@ -94,25 +96,48 @@ class Kinematics:
         return any(len(self.solutions(pose, (value,))) for value in self._sweep[::2])
 
     def ranked(self, pose: Array, near: Array) -> Array:
-        """Solutions, best first: little joint travel from `near`, and away from joint limits."""
+        """Solutions, best first by `cost`."""
         found = self.solutions(pose)
         if not len(found):
             return found
-        travel = np.abs(found - near).max(axis=1)
-        span = (self.upper - self.lower) / 2
-        edge = np.abs(found - (self.upper + self.lower) / 2) / span
-        cost = travel + 2.0 * np.clip(edge.max(axis=1) - 0.85, 0.0, None) / 0.15
-        best_first: Array = found[np.argsort(cost, kind="stable")]
+        best_first: Array = found[np.argsort(self.cost(found, near), kind="stable")]
         return best_first
 
-    def along(self, start: Array, poses: Iterable[Array], largest_step: float = 0.35) -> Array | None:
-        """Joint positions that follow poses from `start` without a jump, with joint 7 as it is at the start.
+    def cost(self, found: Array, near: Array) -> Array:
+        """How unwelcome joint positions (n, 7) are, in rad of travel of the first joint; shape (n,).
 
-        Shape (n + 1, 7), the first row is `start`. None where a pose is out of reach or a joint would jump.
+        Counted are the time to get there from `near`, nearness to joint limits, and an elbow turned out of the vertical
+        plane (joint 3): there the arm comes near the singularity of joints 1 and 3, and straight lines take long.
         """
+        travel = (np.abs(found - near) / self._pace).max(axis=1)
+        edge = (np.abs(found - (self.upper + self.lower) / 2) / ((self.upper - self.lower) / 2)).max(axis=1)
+        total: Array = travel + np.clip(edge - 0.85, 0.0, None) / 0.075 + 0.5 * np.abs(found[:, 2])
+        return total
+
+    def along(self, start: Array, poses: Iterable[Array], largest_step: float = 0.35) -> Array | None:
+        """Joint positions that follow poses from `start` with the least joint motion and without a jump.
+
+        Shape (n + 1, 7), the first row is `start`. None where a pose is out of reach or a joint would jump. Joint 7 may
+        turn a little from pose to pose: near the singularity of joints 1 and 3 this saves them long ways.
+        """
+        poses = list(poses)
+        last = [float(start[6])] * len(poses)
+        rough = self._track(start, poses, last, _NUDGES, largest_step)
+        if rough is None or rough[-1][6] == rough[0][6]:
+            return rough
+        even = np.linspace(rough[0][6], rough[-1][6], len(rough))[1:]
+        smooth = self._track(start, poses, even.tolist(), np.zeros(1), largest_step)
+        return rough if smooth is None else smooth
+
+    def _track(
+        self, start: Array, poses: list[Array], last: list[float], nudges: Array, largest_step: float
+    ) -> Array | None:
+        """Solutions for poses, each nearest to the one before; joint 7 at `last`, moved on by nudges where there are some."""
         rows = [np.asarray(start, dtype=float)]
-        for pose in poses:
-            options = self.solutions(pose, (float(rows[0][6]),))
+        for pose, value in zip(poses, last):
+            base = rows[-1][6] if len(nudges) > 1 else value
+            values = np.clip(base + nudges, self._low[6], self._high[6])
+            options = self.solutions(pose, dict.fromkeys(values.tolist()))
             if not len(options):
                 return None
             step = np.abs(options - rows[-1]).max(axis=1)

@@ -30,6 +30,8 @@ _BLUR = 0.004  # overlap forgiven between the object held and its surroundings: 
 _DROP = 0.002  # an object is let go this far above what it shall stand on, m
 _SOLUTIONS = 6  # joint solutions looked at for one pose
 _SPOTS = 40
+_EASY = 1.6  # an approach of less effort (rad) is taken at once; else the best of _WAYS
+_WAYS = 4
 
 
 @dataclass(frozen=True)
@@ -68,18 +70,23 @@ class Reaching:
             )
         reached, obstacle = False, ""
         failure: SkillFailureError | None = None
-        for grasp in options[skip:] or options:
+        ways: list[tuple[float, Grasp, Array]] = []
+        for grasp, q in islice(self._reachable_grasps(options, start), skip, None):
+            reached = True
             self.scene.set_opening(grasp.opening)
-            for q in self.kinematics.ranked(downwards(grasp.x, grasp.y, grasp.z, grasp.yaw), start)[:_SOLUTIONS]:
-                reached = True
-                found = self._above(q, (thing.name,), 0.0)
-                if isinstance(found, str):
-                    obstacle = found or obstacle
-                    continue
-                try:
-                    return Approach(self.planner.plan(start, [found[0]]), found, grasp.opening, grasp)
-                except SkillFailureError as error:
-                    failure = error
+            found = self._above(q, (thing.name,), 0.0)
+            if isinstance(found, str):
+                obstacle = found or obstacle
+                continue
+            ways.append((grasp.cost + self._effort(found, start), grasp, found))
+            if ways[-1][0] < _EASY or len(ways) == _WAYS:
+                break
+        for _, grasp, line in sorted(ways, key=lambda way: way[0]):
+            self.scene.set_opening(grasp.opening)
+            try:
+                return Approach(self.planner.plan(start, [line[0]]), line, grasp.opening, grasp)
+            except SkillFailureError as error:
+                failure = error
         if failure is not None:
             raise failure
         if not reached:
@@ -87,6 +94,20 @@ class Reaching:
         raise SkillFailureError(
             Code.NO_GRASP, f"no free grasp of {thing.name}: {obstacle or 'the way down'} is in the way"
         )
+
+    def _reachable_grasps(self, options: list[Grasp], start: Array) -> list[tuple[Grasp, Array]]:
+        """Grasps with joint positions, cheapest first: the grasp's own cost, and how far the joints have to travel."""
+        solutions: dict[tuple[float, float], Array] = {}
+        pairs = []
+        for grasp in options:
+            key = (grasp.yaw, grasp.z)
+            if key not in solutions:
+                pose = downwards(grasp.x, grasp.y, grasp.z, grasp.yaw)
+                solutions[key] = self.kinematics.ranked(pose, start)[:_SOLUTIONS]
+            costs = self.kinematics.cost(solutions[key], start)
+            pairs.extend((grasp.cost + 0.5 * float(c), grasp, q) for c, q in zip(costs, solutions[key]))
+        pairs.sort(key=lambda pair: pair[0])
+        return [(grasp, q) for _, grasp, q in pairs]
 
     def to_place(self, held: Held, spots: Iterable[Spot], start: Array, where: str, rise: float = 0.0) -> Approach:
         """The first spot that can be reached. rise: how much higher than the spot the object may be let go, m.
@@ -130,14 +151,15 @@ class Reaching:
         """The line down to a spot, whether any pose there was reachable, and what was in the way."""
         thing = held.thing
         z = spot.z + height + _DROP + thing.size[2] / 2
-        options = []
+        options: list[tuple[float, float, Array]] = []
         tcp_to_thing = np.linalg.inv(held.thing_to_tcp)
         for yaw in _turns(thing, spot):
             pose = upright(spot.x, spot.y, z, yaw) @ tcp_to_thing
-            for q in self.kinematics.ranked(pose, start)[:3]:
-                options.append((float(np.abs(q - start).max()), yaw, q))
+            found = self.kinematics.ranked(pose, start)[:3]
+            options.extend((float(c), yaw, q) for c, q in zip(self.kinematics.cost(found, start), found))
         options.sort(key=lambda option: option[0])
         obstacle = ""
+        ways: list[tuple[float, Array, Thing, float]] = []
         for _, yaw, q in options[: 2 * _SOLUTIONS]:
             self.scene.set_opening(held.width)
             line = self._above(q, (), _BLUR)
@@ -149,9 +171,20 @@ class Reaching:
                 blocked = self.scene.contact(q, 0.0, (thing.name,), _BLUR)
                 if blocked is None:
                     placed = replace(thing, position=(spot.x, spot.y, z - _DROP), yaw=yaw)
-                    return (line, placed, opening), True, ""
+                    ways.append((self._effort(line, start), line, placed, opening))
+                    break
                 obstacle = str(blocked)
-        return None, bool(options), obstacle
+            if ways and (ways[-1][0] < _EASY or len(ways) == _WAYS):
+                break
+        if not ways:
+            return None, bool(options), obstacle
+        _, line, placed, opening = min(ways, key=lambda way: way[0])
+        return (line, placed, opening), True, ""
+
+    def _effort(self, line: Array, start: Array) -> float:
+        """How much an approach moves the joints: to its upper end, and along the line (down and up again), rad."""
+        along = float(np.abs(np.diff(line, axis=0)).sum(axis=0).max())
+        return 0.5 * float(self.kinematics.cost(line[:1], start)[0]) + 2.0 * along
 
     def _above(self, q: Array, touching: tuple[str, ...], depth: float) -> Array | str:
         """The line from above down to `q`, or what is in its way."""

@@ -36,15 +36,28 @@ def on_thing(item: Thing, target: Thing) -> Iterator[Spot]:
 
 
 def on_surface(item: Thing, target: Thing, others: Sequence[Thing]) -> Iterator[Spot]:
-    """On a plate: free spots, the middle first."""
-    inner = (max(0.0, target.size[0] - 0.03 - 2 * item.radius), max(0.0, target.size[1] - 0.03 - 2 * item.radius))
+    """On a plate: free spots, turned so that long objects lie along the rim; small ones leave the middle to others."""
+    reach = min(target.size[:2]) / 2
+    width = min(item.size[:2])
+    wanted = min(reach / 2, reach - width / 2 - 0.02) if width < 0.6 * reach else 0.0
     lying = [o for o in others if target.covers(*o.position[:2], o.radius) and o.bottom > target.bottom - 0.005]
-    for u, v in _grid(inner, 0.015):
-        x, y = target.world(u, v)
-        if target.is_round and math.hypot(u, v) > max(inner) / 2 + 1e-9:
-            continue
-        if all(_apart(item, x, y, o) for o in lying):
-            yield Spot(x, y, target.top)
+    found = []
+    for distance in sorted({0.0, wanted / 2, wanted, 1.25 * wanted}):
+        for k in range(12 if distance else 1):
+            angle = target.yaw + 2 * math.pi * k / 12
+            x, y = target.position[0] + distance * math.cos(angle), target.position[1] + distance * math.sin(angle)
+            along = angle + (math.pi / 2 if item.size[0] >= item.size[1] else 0.0)
+            for yaw in (along, along + math.pi / 2) if not distance else (along,):
+                circles = _circles(item, x, y, yaw)
+                if any(math.dist((cx, cy), target.position[:2]) + r > reach - 0.005 for cx, cy, r in circles):
+                    continue
+                room = min((_distance(cx, cy, o) - r for cx, cy, r in circles for o in lying), default=FINGERS)
+                if room >= GAP / 2:
+                    # Room for the fingers first, then the wanted place, then less travel towards the robot's side.
+                    cost = 5 * max(0.0, FINGERS - room) + abs(distance - wanted) + 0.02 * math.hypot(x, y)
+                    found.append((cost, Spot(x, y, target.top, (yaw, yaw + math.pi))))
+    found.sort(key=lambda pair: pair[0])
+    yield from (spot for _, spot in found)
 
 
 def in_container(item: Thing, box: Thing, others: Sequence[Thing]) -> Iterator[Spot]:
@@ -96,12 +109,27 @@ def at_place(item: Thing, place: Location, others: Sequence[Thing], places: Sequ
 
 def _apart(item: Thing, x: float, y: float, other: Thing) -> bool:
     """Whether an item's centre at (x, y) leaves room for the item, and for one finger, beside another object."""
+    return _distance(x, y, other) >= item.radius + (FINGERS if other.type == "item" else GAP)
+
+
+def _distance(x: float, y: float, other: Thing) -> float:
+    """Distance of a point from an object's outline; 0 inside."""
     u, v = other.local(x, y)
-    need = item.radius + (FINGERS if other.type == "item" else GAP)
     if other.is_round:
-        return math.hypot(u, v) >= other.radius + need
-    du, dv = max(abs(u) - other.size[0] / 2, 0.0), max(abs(v) - other.size[1] / 2, 0.0)
-    return math.hypot(du, dv) >= need
+        return max(0.0, math.hypot(u, v) - other.radius)
+    return math.hypot(max(abs(u) - other.size[0] / 2, 0.0), max(abs(v) - other.size[1] / 2, 0.0))
+
+
+def _circles(item: Thing, x: float, y: float, yaw: float) -> list[tuple[float, float, float]]:
+    """Circles (x, y, radius) along an object's longer side that together stand for its outline."""
+    length, width = max(item.size[:2]), min(item.size[:2])
+    radius = width / 2
+    if length < 1.2 * width:
+        return [(x, y, length / 2)]
+    along = yaw if item.size[0] >= item.size[1] else yaw + math.pi / 2
+    count = math.ceil(length / width) + 1
+    offsets = [(length - width) * (k / (count - 1) - 0.5) for k in range(count)]
+    return [(x + o * math.cos(along), y + o * math.sin(along), radius) for o in offsets]
 
 
 def _even(room: float, pitch: float) -> list[float]:
