@@ -148,7 +148,14 @@ class _Reader:
     def _move(self, clause: Any) -> None:
         destinations = [c for c in clause.children if _is(c, "destination")]
         places = [self._place(d) for d in destinations]
-        things = self._things(clause, self._movable, without=places[0][1])
+        if len(places) > 1 and not self._movable(places[0][1]):
+            # "put the cube in the bowl on the plate": the first place says which cube, if one is there.
+            (_, source), *places = places
+            if len(places) > 1 or not any(self._facts(n, source) for n in self._world.by_name):
+                raise NotCoveredError("several places, and which is meant is not clear")
+            things = self._things(clause, self._movable, without=places[0][1], source=source)
+        else:
+            things = self._things(clause, self._movable, without=places[0][1])
         for (word, place), (_, previous) in zip(places[1:], places):
             self._put([previous], word, place)  # "a on b on c"
         self._put(things, *places[0])
@@ -230,16 +237,20 @@ class _Reader:
         raise GoalError(f"{spoken(thing)} cannot be put {word!r} {spoken(place)}"
                         + (f"; possible is: {', '.join(fit)}" if fit else ""))
 
-    def _things(self, clause: Any, fits: Callable[[str], bool], without: str = "") -> list[str]:
+    def _things(self, clause: Any, fits: Callable[[str], bool], without: str = "", source: str = "") -> list[str]:
+        """The things of a clause; source: where they are now, if that is said."""
         parts = next(c for c in clause.children if _is(c, "things")).children
-        source = next((c for c in clause.children if _is(c, "source")), None)
-        place = self._thing(source.children[-1], self._can_hold, plural=False)[0] if source else ""
+        said = next((c for c in clause.children if _is(c, "source")), None)
+        place = self._thing(said.children[-1], self._can_hold, plural=False)[0] if said else source
 
         def usable(name: str) -> bool:
             return name != without and fits(name) and (not place or bool(self._facts(name, place)))
 
         head = next((str(w) for w in reversed(parts[-1].children) if isinstance(w, Token)), "")
         names = [n for part in parts for n in self._thing(part, usable, head=head)]
+        for name in names:
+            if place and not self._facts(name, place):
+                raise GoalError(f"{name} is not in, on or at {place}")
         return list(dict.fromkeys(names))
 
     def _thing(self, tree: Any, fits: Callable[[str], bool], **how: Any) -> list[str]:

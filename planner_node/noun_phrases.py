@@ -40,7 +40,7 @@ class NounPhrases:
         described = [w for w in words if w not in en["determiners"] and w not in en["all"] and w not in en["numbers"]]
         described = [en["same"].get(w, w) if w not in self.world.by_name else w for w in described]
         described = [w for w in described if w and w not in en["neutral"] and w not in en["other"]]
-        if len(described) == 1 and described[0] in self.world.by_name:
+        if len(described) == 1 and described[0] in self.world.by_name and not set(words) & set(en["neutral"]):
             return self._mention(described)
         found, is_plural = self._matching(described, words)
         found = [n for n in found if fits(n)] or found

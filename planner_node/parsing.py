@@ -25,8 +25,8 @@ _BRACKETS = re.compile(r"\[\s{0,3}([A-Za-z_][\w -]{0,99})\]"
                        r"((?:\s{0,3}<[^<>]{0,100}>\s{0,3}(?:\(\s{0,3}\d{1,6}\s{0,3}\))?){0,10})")
 _ANGLE = re.compile(r"<\s*([^<>]{0,100}?)\s*>")
 _LEADING = re.compile(r"\A[(\[]?([A-Za-z]{1,2})[)\].:,]{0,2}(?:\s|\Z)")
-_CHOSEN = re.compile(r"(?i:option|choice|answer|choose|take|pick|select|best)(?i:\s+(?:is|would|be|to|of|sub-task|option|action"
-                     r"|choice)){0,4}\s*[:=]?\s*[*_(\[\"']{0,3}([A-Za-z]{1,2})\b")
+_CHOSEN = re.compile(r"(?i:option|choice|answer|choose|take|pick|select|best)"
+                     r"(?i:\s+(?:is|would|be|to|of|sub-task|option|action|choice)){0,4}\s*[:=]?\s*[*_(\[\"']{0,3}([A-Za-z]{1,2})\b")
 _LISTED = re.compile(r"(?m)^\s*[(\[*]{0,2}([A-Z]{1,2})[)\].:*]{1,2}(?:\s|$)")
 _ALONE = re.compile(r"(?<![A-Za-z'])([A-Z]{1,2})(?![A-Za-z'])")
 _THINKING = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL | re.IGNORECASE)

@@ -73,7 +73,7 @@ class LanguagePlanner:
 
     def generate_plans(
         self, sentence: str, world: World, *, samples: int = 0, temperature: float = -1.0, top_p: float = 0.0,
-        task_id: str = "", canceled: threading.Event | None = None,
+        task_id: str = "", method: str = "tree_planner", canceled: threading.Event | None = None,
     ) -> SampledPlans:
         """Sample plans in one request and post-process them (Tree-Planner, Section 3.1, Appendix B.3).
 
@@ -82,7 +82,7 @@ class LanguagePlanner:
         sentence, domain, set_ = checked_sentence(sentence), self._load_domain(world.domain), self.settings
         longest = set_.max_steps_embedded if self._embedded else set_.max_steps
         request = ChatRequest(
-            sample_messages(domain, world, sentence, set_.exclude_actions),
+            sample_messages(domain, world, sentence, set_.exclude_actions, method),
             n=samples or (set_.samples_embedded if self._embedded else set_.samples),
             temperature=set_.temperature if temperature < 0 else temperature, top_p=top_p or set_.top_p,
             max_tokens=40 + 25 * longest, logprobs=True,

@@ -36,14 +36,15 @@ def render(name: str, **values: str) -> str:
         raise ConfigError(f"prompts/{name}: {error}; write a dollar sign as $$") from None
 
 
-def sample_messages(domain: Domain, world: World, sentence: str, without: Collection[str] = ()) -> Messages:
+def sample_messages(domain: Domain, world: World, sentence: str, without: Collection[str] = (),
+                    method: str = "tree_planner") -> Messages:
     """The question for plans (Tree-Planner, Section 3.1 and Appendix F.2): instruction, global information,
     initial observation, examples, task."""
     return (
-        _message("system", render("tree_planner/sample_system.txt", actions=actions_text(domain, without),
+        _message("system", render(f"{method}/sample_system.txt", actions=actions_text(domain, without),
                                   objects=objects_text(world), observation=observation_text(domain, world))),
-        *_turns("tree_planner/sample_user.txt", "plan", domain),
-        _message("user", render("tree_planner/sample_user.txt", task=_line(sentence))),
+        *_turns(f"{method}/sample_user.txt", "plan", domain),
+        _message("user", render(f"{method}/sample_user.txt", task=_line(sentence))),
     )
 
 

@@ -97,7 +97,8 @@ def test_a_schema_that_fails_on_the_server_side_is_left_out():
 
 
 def test_rate_limits_and_server_errors_are_retried():
-    for status, headers in ((429, {"Retry-After": "0"}), (500, {"Retry-After": "0"}), (503, {}), (529, {"Retry-After": "0"})):
+    at_once = {"Retry-After": "0"}
+    for status, headers in ((429, at_once), (500, at_once), (503, {}), (529, at_once)):
         with FakeOpenAI(fake.fails(status, headers=headers, times=2)) as server:
             assert client(server).complete(request()).replies[0].text == "hello"
             assert len(server.requests) == 3, status

@@ -21,7 +21,7 @@ PLAN = "grasp(red_cube); place_in(red_cube, left_tray)"
     '{"steps": [{"name": "grasp", "args": "red_cube"}, {"name": "place_in", "args": "red_cube, left_tray"}]}',
     '{"result": {"plan": [{"action": "grasp(red_cube)"}, {"action": "place_in(red_cube,left_tray)"}]}}',
     '["grasp(red_cube)", "place_in(red_cube, left_tray)"]',
-    'Sure! Here is the plan (as asked):\n```json\n{"plan": ["grasp(red_cube)", "place_in(red_cube, left_tray)"]}\n```\nDone.',
+    'Sure! The plan (as asked):\n```json\n{"plan": ["grasp(red_cube)", "place_in(red_cube, left_tray)"]}\n```\nDone.',
     '<think>{"plan": ["grasp(pear)"]} no …</think>{"plan": ["grasp(red_cube)", "place_in(red_cube, left_tray)"]}',
     "<think>never closed at the start</think>\n1. grasp(red_cube)\n2. place_in(red_cube, left_tray)",
     "1. grasp(red_cube)\n2. place_in(red_cube, left_tray)\n3. END\n4. grasp(pear)",
@@ -57,7 +57,7 @@ def test_what_is_no_plan_is_said(text):
 
 
 @pytest.mark.parametrize(("text", "wanted"), [
-    ('{"goal": ["in(red_cube, tray)", "not holding(pear)", "at_base"]}', "in(red_cube, tray); not holding(pear); at_base()"),
+    ('{"goal": ["in(a, b)", "not holding(pear)", "at_base"]}', "in(a, b); not holding(pear); at_base()"),
     ('{"goal": [{"predicate": "in", "arguments": ["a", "b"], "positive": false}]}', "not in(a, b)"),
     ("- in(a, b)\n- not on(a, c)\n", "in(a, b); not on(a, c)"),
     ('{"goal": ["not(in(a, b))"]}', "not in(a, b)"),
@@ -90,8 +90,9 @@ def test_letters_go_on_after_z():
 
 
 _PIECES = st.lists(st.sampled_from([
-    "{", "}", "[", "]", "(", ")", "<", ">", '"', ",", ":", "\\", "grasp(", "plan", '{"plan": [', "1.", "- ", "\n", "```", "A", "B.",
-    "Option", "not ", "é", "\x00", "<think>", "</think>", " ", "9" * 50, "null", "_", "END"]), max_size=60).map("".join)
+    "{", "}", "[", "]", "(", ")", "<", ">", '"', ",", ":", "\\", "grasp(", "plan", '{"plan": [', "1.",
+    "- ", "\n",
+    "```", "A", "B.", "Option", "not ", "é", "\x00", "<think>", "</think>", " ", "9" * 50, "null", "_", "END"]), max_size=60).map("".join)
 
 
 @settings(max_examples=300, deadline=None)
@@ -108,8 +109,8 @@ def test_no_reply_raises_anything_but_parse_error(text):
 
 
 @pytest.mark.timeout(60)
-@pytest.mark.parametrize("unit", ["a", "a(", "(", "[a] <", "<think>", "1. ", "[", "{", '{"a":', "a b ", "A ", "[a]<b>(1)",
-                                  "option ", "grasp(a) ", "- ", "\n", ' "', "_", "(1) <", "a(a,", "</think"])
+@pytest.mark.parametrize("unit", ["a", "a(", "(", "[a] <", "<think>", "1. ", "[", "{", '{"a":', "a b ",
+                                  "A ", "[a]<b>(1)", "option ", "grasp(a) ", "- ", "\n", ' "', "_", "(1) <", "a(a,", "</think"])
 def test_a_megabyte_of_anything_is_read_in_bounded_time(unit):
     """Each takes well under a second; a catastrophic pattern would take hours and end at the time limit."""
     text = (unit * (MAX_CHARACTERS // len(unit)))[:MAX_CHARACTERS]
