@@ -8,6 +8,7 @@ Standard library only, and readable by old Pythons down to the version check.
 """
 
 import argparse
+import fcntl
 import hashlib
 import importlib.util
 import os
@@ -44,15 +45,28 @@ def main():
     done = []
     try:
         check_machine(sourced)
+        lock = one_at_a_time(venv)
         done += make_environment(venv, sourced)
         done += install_packages(venv, sourced, options.dev)
         done += build_interfaces(venv, sourced)
         write_script(venv, sourced)
+        lock.close()
     except subprocess.CalledProcessError as error:
         command = " ".join(str(part) for part in error.cmd[:6])
         stop(f"this failed (exit {error.returncode}), see the lines above: {command} …")
     if done:
         print(f"prepared {venv}: {', '.join(done)} ({time.monotonic() - begun:.0f} s)", flush=True)
+
+
+def one_at_a_time(venv):
+    """Hold a lock beside the environment: a second `make` waits for the first, then finds everything done."""
+    lock = venv.with_name(venv.name + ".lock").open("w")
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        print(f"waiting for another preparation of {venv} to end", flush=True)
+        fcntl.flock(lock, fcntl.LOCK_EX)
+    return lock
 
 
 def stop(message):
