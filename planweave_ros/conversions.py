@@ -6,12 +6,14 @@ from collections.abc import Iterable
 
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Point, Pose, Quaternion, Vector3
+from planweave_interfaces.action import ChooseAction
 from planweave_interfaces.msg import Action as ActionMsg
 from planweave_interfaces.msg import ActionNode as ActionNodeMsg
 from planweave_interfaces.msg import ActionTree as ActionTreeMsg
 from planweave_interfaces.msg import Literal as LiteralMsg
 from planweave_interfaces.msg import Plan as PlanMsg
 from planweave_interfaces.msg import PlanStep as PlanStepMsg
+from planweave_interfaces.msg import StepCandidate as CandidateMsg
 from planweave_interfaces.msg import TaskStatus as TaskStatusMsg
 from planweave_interfaces.msg import TokenUsage as UsageMsg
 from planweave_interfaces.msg import WorldObject as WorldObjectMsg
@@ -20,6 +22,7 @@ from planweave_interfaces.msg import WorldState as WorldMsg
 from planweave.action_tree import Node as TreeNode
 from planweave.budget import Usage
 from planweave.plan import Plan, PlanStep
+from planweave.ports import Candidate, Choice
 from planweave.task import TaskState, TaskStatus
 from planweave.world import Action, Literal, World, WorldObject
 
@@ -204,3 +207,26 @@ def status_from_msg(msg: TaskStatusMsg) -> TaskStatus:
         int(msg.executed), int(msg.corrections), int(msg.questions), bool(msg.fallback), msg.message,
         float(msg.elapsed), usage_from_msg(msg.usage),
     )
+
+
+def candidate_to_msg(candidate: Candidate) -> CandidateMsg:
+    """A proposed step as a message."""
+    return CandidateMsg(
+        text=candidate.text, action=action_to_msg(candidate.action), match=float(candidate.match),
+        object_match=float(candidate.object_match), has_logprob=candidate.logprob is not None,
+        logprob=float(candidate.logprob or 0.0), relatedness=float(candidate.relatedness),
+    )
+
+
+def candidate_from_msg(msg: CandidateMsg) -> Candidate:
+    """A proposed step from its message."""
+    return Candidate(
+        msg.text, action_from_msg(msg.action), float(msg.match), float(msg.object_match),
+        float(msg.logprob) if msg.has_logprob else None, float(msg.relatedness),
+    )
+
+
+def choice_from_result(result: ChooseAction.Result) -> Choice:
+    """A choice from the result of ChooseAction."""
+    votes = tuple(int(v) for v in result.votes)
+    return Choice(int(result.choice), votes, int(result.unreadable), usage_from_msg(result.usage))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from planweave_interfaces.action import ChooseAction, ExecuteAction, GeneratePlans
+from planweave_interfaces.action import ChooseAction, ExecuteAction, GeneratePlans, ProposeSteps, WritePlan
 from planweave_interfaces.msg import WorldState
-from planweave_interfaces.srv import InterpretGoal
+from planweave_interfaces.srv import CheckCondition, GroundStep, InterpretGoal
 from rclpy.action import ActionClient
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.node import Node
@@ -17,10 +17,10 @@ from rclpy.qos import DurabilityPolicy, QoSProfile
 from rclpy.task import Future
 
 from planweave.cancellation import Cancellation
-from planweave.errors import GoalError, ModelError, SystemDownError
+from planweave.errors import GoalError, ModelError, ParseError, SystemDownError
 from planweave.failure import Code
-from planweave.ports import Choice, Interpretation, Outcome, SampledPlans
-from planweave.world import Action, World
+from planweave.ports import Check, Choice, Grounding, Interpretation, Outcome, Proposals, SampledPlans, Written
+from planweave.world import Action, Literal, World
 from planweave_ros import conversions as convert
 
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
@@ -49,6 +49,10 @@ class _Caller:
                 if time.monotonic() >= deadline:
                     raise SystemDownError(f"{what} did not answer in {seconds:g} s")
         return future.result() if future.done() else None
+
+    def check_canceled(self) -> None:
+        """Raise CanceledError where the running task was cancelled."""
+        self._canceled().check()
 
     def run_goal(
         self, client: ActionClient, goal: Any, seconds: float, what: str,
@@ -100,21 +104,29 @@ class RosPlanner:
         self._caller, self._timeout = _Caller(node, canceled), timeout
         self._generate = ActionClient(node, GeneratePlans, "/generate_plans", callback_group=group)
         self._choose = ActionClient(node, ChooseAction, "/choose_action", callback_group=group)
+        self._propose = ActionClient(node, ProposeSteps, "/propose_steps", callback_group=group)
+        self._write = ActionClient(node, WritePlan, "/write_plan", callback_group=group)
         self._interpret = node.create_client(InterpretGoal, "/interpret_goal", callback_group=group)
-        self._canceled = canceled
+        self._ground = node.create_client(GroundStep, "/ground_step", callback_group=group)
+        self._check = node.create_client(CheckCondition, "/check_condition", callback_group=group)
+
+    def _goal(self, client: ActionClient, goal: Any, name: str) -> Any:
+        """The result of an action of the planner node; raises ModelError with its message where it failed."""
+        result = self._caller.run_goal(client, goal, self._timeout, f"planner_node ({name})")
+        if not result.success:
+            raise ModelError(result.message)
+        return result
 
     def generate_plans(
         self, sentence: str, world: World, *, samples: int = 0, temperature: float = -1.0, top_p: float = 0.0,
-        task_id: str = "",
+        task_id: str = "", method: str = "tree_planner",
     ) -> SampledPlans:
         """See planweave.ports.Planner."""
         goal = GeneratePlans.Goal(
-            task_id=task_id, sentence=sentence, world=convert.world_to_msg(world), samples=samples,
+            method=method, task_id=task_id, sentence=sentence, world=convert.world_to_msg(world), samples=samples,
             temperature=float(temperature), top_p=float(top_p),
         )
-        result = self._caller.run_goal(self._generate, goal, self._timeout, "planner_node (/generate_plans)")
-        if not result.success:
-            raise ModelError(result.message)
+        result = self._goal(self._generate, goal, "/generate_plans")
         return SampledPlans(
             tuple(convert.plan_from_msg(p) for p in result.plans), int(result.received), int(result.dropped),
             int(result.mended), convert.usage_from_msg(result.usage),
@@ -126,34 +138,94 @@ class RosPlanner:
     ) -> Choice:
         """See planweave.ports.Planner."""
         goal = ChooseAction.Goal(
-            task_id=task_id, sentence=sentence, world=convert.world_to_msg(world),
+            method="tree_planner", task_id=task_id, sentence=sentence, world=convert.world_to_msg(world),
             history=[convert.action_to_msg(a) for a in history], errors=list(errors),
             options=[convert.action_to_msg(o) for o in options], samples=samples, temperature=float(temperature),
         )
-        result = self._caller.run_goal(self._choose, goal, self._timeout, "planner_node (/choose_action)")
-        if not result.success:
-            raise ModelError(result.message)
-        return Choice(
-            int(result.choice), tuple(int(v) for v in result.votes), int(result.unreadable),
-            convert.usage_from_msg(result.usage),
+        return convert.choice_from_result(self._goal(self._choose, goal, "/choose_action"))
+
+    def select_action(
+        self, method: str, sentence: str, world: World, history: Sequence[Action], options: Sequence[Action], *,
+        goal: Sequence[Literal] = (), errors: Sequence[str] = (), task_id: str = "",
+    ) -> Choice:
+        """See planweave.ports.Planner."""
+        request = ChooseAction.Goal(
+            method=method, task_id=task_id, sentence=sentence, world=convert.world_to_msg(world),
+            history=[convert.action_to_msg(a) for a in history], errors=list(errors),
+            options=[convert.action_to_msg(o) for o in options], goal=convert.literals_to_msg(goal), temperature=-1.0,
         )
+        result = self._caller.run_goal(self._choose, request, self._timeout, "planner_node (/choose_action)")
+        if not result.success:
+            raise ParseError(result.message) if result.unreadable else ModelError(result.message)
+        return convert.choice_from_result(result)
+
+    def propose_steps(
+        self, method: str, sentence: str, world: World, history: Sequence[Action], *, errors: Sequence[str] = (),
+        samples: int = 0, task_id: str = "",
+    ) -> Proposals:
+        """See planweave.ports.Planner."""
+        goal = ProposeSteps.Goal(
+            method=method, task_id=task_id, sentence=sentence, world=convert.world_to_msg(world),
+            history=[convert.action_to_msg(a) for a in history], errors=list(errors), samples=samples,
+        )
+        result = self._goal(self._propose, goal, "/propose_steps")
+        candidates = tuple(convert.candidate_from_msg(c) for c in result.candidates)
+        return Proposals(candidates, convert.usage_from_msg(result.usage))
+
+    def write(
+        self, method: str, sentence: str, world: World, *, history: Sequence[str] = (), errors: Sequence[str] = (),
+        start: int = 0, options: Mapping[str, bool] | None = None, task_id: str = "",
+    ) -> Written:
+        """See planweave.ports.Planner."""
+        goal = WritePlan.Goal(
+            method=method, task_id=task_id, sentence=sentence, world=convert.world_to_msg(world),
+            history=list(history), errors=list(errors), start=start,
+            options=[f"{k}={'true' if v else 'false'}" for k, v in (options or {}).items()],
+        )
+        result = self._goal(self._write, goal, "/write_plan")
+        return Written(tuple(result.lines), result.explanation, convert.usage_from_msg(result.usage))
+
+    def ground_step(
+        self, method: str, sentence: str, step: str, world: World, *, errors: Sequence[str] = (), task_id: str = "",
+    ) -> Grounding:
+        """See planweave.ports.Planner."""
+        request = GroundStep.Request(
+            method=method, task_id=task_id, sentence=sentence, step=step, world=convert.world_to_msg(world),
+            errors=list(errors),
+        )
+        reply = self._call(self._ground, request, "/ground_step")
+        if not reply.success:
+            raise ModelError(reply.message)
+        return Grounding(convert.action_from_msg(reply.action), reply.message, convert.usage_from_msg(reply.usage))
+
+    def check_condition(self, condition: str, world: World, *, task_id: str = "") -> Check:
+        """See planweave.ports.Planner."""
+        request = CheckCondition.Request(task_id=task_id, condition=condition, world=convert.world_to_msg(world))
+        reply = self._call(self._check, request, "/check_condition")
+        if not reply.success:
+            raise ModelError(reply.message)
+        return Check(bool(reply.holds), reply.source, convert.usage_from_msg(reply.usage))
 
     def interpret_goal(self, sentence: str, world: World) -> Interpretation:
         """See planweave.ports.Planner."""
-        if not self._interpret.wait_for_service(timeout_sec=5.0):
-            raise SystemDownError("planner_node (/interpret_goal) is not running; start it: planweave up tabletop")
         request = InterpretGoal.Request(sentence=sentence, world=convert.world_to_msg(world))
-        future = self._interpret.call_async(request)
-        reply = self._caller.wait(
-            future, self._timeout, "planner_node (/interpret_goal)", self._interpret.service_is_ready
-        )
-        if reply is None:
-            self._canceled().check()
+        reply = self._call(self._interpret, request, "/interpret_goal")
         if not reply.success:
             raise GoalError(reply.message)
         return Interpretation(
             convert.literals_from_msg(reply.goal), reply.source, convert.usage_from_msg(reply.usage)
         )
+
+    def _call(self, client: Any, request: Any, name: str) -> Any:
+        """The answer of a service of the planner node."""
+        if not client.wait_for_service(timeout_sec=5.0):
+            raise SystemDownError(f"planner_node ({name}) is not running; start it: planweave up tabletop")
+        reply = self._caller.wait(
+            client.call_async(request), self._timeout, f"planner_node ({name})", client.service_is_ready
+        )
+        if reply is None:
+            self._caller.check_canceled()
+        return reply
 
 
 class RosBody:
