@@ -25,7 +25,7 @@ from planweave.domain import Domain, spoken
 from planweave.errors import GoalError, ParseError
 from planweave.world import Literal, World
 
-MAX_CHARACTERS = 400  # longer sentences are for a model: parsing takes time that grows with the cube of the length
+MAX_CHARACTERS = 1000  # longer sentences are for a model: parsing takes time that grows with the cube of the length
 
 _GRAMMAR = r"""
 start: clause (_separator clause)*
@@ -176,12 +176,17 @@ class _Reader:
         self._move(clause)
 
     def _reach(self, clause: Any) -> None:
-        self._reached(clause.children[0], self._things(clause, lambda _: True))
+        types = self._domain.predicates[self._words.unary[_clean(clause.children[0])]].parameters[0].types
+        self._reached(clause.children[0], self._things(clause, lambda name: self._fits(types, name)))
 
     def _reached(self, verb: Any, things: list[str]) -> None:
-        predicate = self._words.unary[_clean(verb)]
+        predicate = self._domain.predicates[self._words.unary[_clean(verb)]]
+        types = predicate.parameters[0].types
         for thing in things:
-            self._add(Literal(predicate, (thing,)))
+            if not self._fits(types, thing):
+                raise GoalError(f"{_clean(verb)!r} needs one of: {', '.join(sorted(types))}; {thing} is a "
+                                f"{self._world.by_name[thing].type}")
+            self._add(Literal(predicate.name, (thing,)))
         self._names.last = things
 
     def _relax(self, clause: Any) -> None:

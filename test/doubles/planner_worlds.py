@@ -29,8 +29,8 @@ BLOCKS = table("red_cube:item:cube:red", "blue_cube:item:cube:blue", "green_cube
                facts=["at(red_cube, left_side)", "at(red_cube, table)", "at(green_cube, table)", "at(blue_cube, table)",
                       "on(banana, blue_cube)"])
 FRUIT = table("banana:item:banana:yellow", "pear:item:pear:green", "orange:item:orange:orange",
-              "apple:item:apple:red",
-              "bottle:item:bottle:green", "blue_bottle:item:bottle:blue", "mug:item:mug:white", "box:container:box:brown",
-              "bowl:container:bowl:white", "plate:surface:plate:white", "red_cylinder:item:cylinder:red",
-              "orange_cube:item:cube:orange", "red_cube:item:cube:red", "red_cube_2:item:cube:red",
+              "apple:item:apple:red", "bottle:item:bottle:green", "blue_bottle:item:bottle:blue", "mug:item:mug:white",
+              "box:container:box:brown", "bowl:container:bowl:white", "plate:surface:plate:white",
+              "red_cylinder:item:cylinder:red", "orange_cube:item:cube:orange", "red_cube:item:cube:red",
+              "red_cube_2:item:cube:red",
               facts=["in(pear, bowl)", "on(apple, plate)", "at(banana, table)", "at(mug, table)"])
