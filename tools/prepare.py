@@ -18,11 +18,13 @@ import subprocess
 import sys
 import sysconfig
 import time
+from ctypes.util import find_library
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 OLDEST = (3, 10)
 NEWEST = (3, 13)  # of the wheels: the motion planner has none for later versions yet
+GL_PACKAGES = "libegl1 libopengl0 libgl1-mesa-dri"  # Mesa's OpenGL in software, with a driver for no screen
 
 SCRIPT = """\
 # Environment of Planweave's programs. For a shell: . {venv}/planweave.sh
@@ -51,6 +53,7 @@ def main():
         done += build_interfaces(venv, sourced)
         write_script(venv, sourced)
         lock.close()
+        look_for_rendering()
     except subprocess.CalledProcessError as error:
         command = " ".join(str(part) for part in error.cmd[:6])
         stop(f"this failed (exit {error.returncode}), see the lines above: {command} …")
@@ -111,6 +114,14 @@ def check_machine(sourced):
     if missing:
         stop(f"missing: {', '.join(what for what, _ in missing)}. On Debian or Ubuntu: "
              f"sudo apt-get install {' '.join(package for _, package in missing)}")
+
+
+def look_for_rendering():
+    """Say what the simulated camera will miss; what else there is works without."""
+    missing = [name for name in ("EGL", "OpenGL") if not find_library(name)]
+    if missing and not find_library("OSMesa"):
+        print(f"planweave: no library {' and '.join(missing)}: the simulated camera cannot render. On Debian or Ubuntu: "
+              f"sudo apt-get install {GL_PACKAGES}", file=sys.stderr, flush=True)
 
 
 def stamp_is(path, content):
