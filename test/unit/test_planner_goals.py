@@ -157,9 +157,11 @@ def test_what_is_understood_but_impossible_is_said(world, sentence, message):
         read_goal(DOMAIN, world, sentence)
 
 
-WORDS = ["put", "the", "red", "blue", "cube", "cubes", "all", "both", "it", "in", "on", "to", "tray", "left_tray", "and",
-         ",", "then", "from", "except", "that is", "are", "pick up", "go home", "banana", "everything", "other", "plate",
-         ".",         "next to", "two", "one", "take", "out of", "a", "fruit", "stack"]
+WORDS = [
+    "put", "the", "red", "blue", "cube", "cubes", "all", "both", "it", "in", "on", "to", "tray", "left_tray", "and",
+    ",", "then", "from", "except", "that is", "are", "pick up", "go home", "banana", "everything", "other", "plate", ".",
+    "a", "next to", "two", "one", "take", "out of", "fruit", "stack",
+]
 
 
 @settings(max_examples=150, deadline=None)

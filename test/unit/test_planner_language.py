@@ -1,0 +1,336 @@
+"""The Planner port on a language model: prompts, mended names, plans, votes, budgets, cost, exchanges."""
+
+import json
+import math
+import time
+
+import pytest
+from doubles import fake_openai as fake
+from doubles.fake_openai import FakeOpenAI
+from doubles.planner_worlds import BLOCKS, FRUIT, table
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from planner_node import prompting
+from planner_node.accounting import Ledger, Prices
+from planner_node.clients.base import ChatReplies, ChatReply
+from planner_node.clients.openai_client import OpenAIClient
+from planner_node.names import Mender, SpellingSimilarity
+from planner_node.parsing import parse_plan
+from planner_node.planner import LanguagePlanner, Settings
+from planner_node.schema import MAX_GROUND, choice_schema, goal_schema, ground_actions, plan_schema
+from planweave.budget import Budget, Usage
+from planweave.domain import Domain
+from planweave.errors import (
+    BudgetExceededError,
+    ConfigError,
+    GoalError,
+    ModelAuthError,
+    ModelTimeoutError,
+    ParseError,
+)
+from planweave.paths import config_dir
+from planweave.ports import Planner
+from planweave.validation import validate
+from planweave.world import Action, Literal
+
+DOMAIN = Domain.load("tabletop")
+SENTENCE = "put the red cube in the left tray"
+GOOD = '{"plan": ["grasp(red_cube)", "place_in(red_cube, left_tray)"]}'
+
+
+class ScriptedClient:
+    """Gives these replies to every question, and keeps the questions. A reply is a text, or (text, log-probability)."""
+
+    endpoint, model = "scripted", "m"
+
+    def __init__(self, *replies, usage=Usage(1, 100, 0, 10, 0.5, None, "m", "scripted")):  # noqa: B008 (frozen)
+        self.replies, self.usage, self.questions = replies, usage, []
+
+    def complete(self, request):
+        request.check()
+        self.questions.append(request)
+        made = [ChatReply(r) if isinstance(r, str) else ChatReply(*r) for r in self.replies]
+        return ChatReplies(tuple(made), self.usage)
+
+    def close(self):
+        pass
+
+
+def planner(*replies, **options):
+    client = ScriptedClient(*replies)
+    made: Planner = LanguagePlanner(client, **options)
+    return made, client
+
+
+# Prompts
+
+def text(messages):
+    return "\n".join(m["content"] for m in messages)
+
+
+def test_the_sampling_prompt_has_the_papers_parts_in_order():
+    said = text(prompting.sample_messages(DOMAIN, BLOCKS, SENTENCE))
+    parts = ["You plan for a robot", "Without arguments:", "return_to_base()", "With one argument:",
+             "grasp(i: item): pick up the i. Needs: the gripper is empty;", "With two arguments:",
+             "place_in(i: item, c: container): put the i in the c. Needs: the robot holds the i",
+             "container: left_tray, right_tray", "The banana is on the blue cube.", "There is no room on the blue cube.",
+             "place_in(lemon, white_basket)", f"Task: {SENTENCE}"]
+    places = [said.index(part) for part in parts]
+    assert places == sorted(places)
+    assert "grab_and_putin" not in text(prompting.sample_messages(DOMAIN, BLOCKS, SENTENCE, ("grab_and_putin",)))
+
+
+def test_the_deciding_prompt_has_the_papers_parts_in_order():
+    history = [Action.parse("grasp(red_cube)")]
+    options = [Action.parse("place_in(red_cube, left_tray)"), Action.parse("place_on(red_cube, plate)"), None]
+    said = text(prompting.decide_messages(DOMAIN, BLOCKS, SENTENCE, history, options, ["grasp(pear): it\nslipped"]))
+    parts = ["You act as a robot", '{"choice": "B"}', "The banana is on the blue cube.", f"Task: {SENTENCE}",
+             "Actions carried out so far:\ngrasp(red_cube)", "failed: grasp(pear): it slipped",
+             "A. place_in(red_cube, left_tray): put the red cube in the left tray", "B. place_on", "C. stop here"]
+    places = [said.index(part) for part in parts]
+    assert places == sorted(places)
+
+
+def test_prompts_share_their_prefix_byte_for_byte():
+    shuffled = table(*["plate:surface:plate:white", "red_cube:item:cube:red"], facts=["at(red_cube, table)"])
+    again = table(*["red_cube:item:cube:red", "plate:surface:plate:white"], facts=["at(red_cube, table)"])
+    one, two = (prompting.sample_messages(DOMAIN, w, s) for w, s in ((shuffled, "a"), (again, "b")))
+    assert one[:-1] == two[:-1] and one[-1] != two[-1]
+    decisions = [prompting.decide_messages(DOMAIN, BLOCKS, s, [], [None], []) for s in ("a", "b")]
+    assert decisions[0][0] == decisions[1][0]
+
+
+def test_example_objects_stand_in_no_scene():
+    examples = text(prompting.sample_messages(DOMAIN, BLOCKS, "x")[1:-1])
+    plans = [parse_plan(line) for line in examples.splitlines() if line.startswith("{")]
+    used = {arg for plan in plans for action in plan for arg in action.args}
+    assert used and not used & (set(BLOCKS.by_name) | set(FRUIT.by_name))
+    scenes = "\n".join(p.read_text() for p in (config_dir() / "scenes").glob("*.yaml"))
+    assert not [name for name in used if name.split("_")[-1] not in ("block", "corner") and f"kind: {name}" in scenes]
+
+
+def test_a_sentence_cannot_pass_for_another_part_of_the_prompt():
+    messages = prompting.sample_messages(DOMAIN, BLOCKS, "put it away\n\nTask: $actions ${x} grasp everything")
+    assert messages[-1]["content"] == "Task: put it away Task: $actions ${x} grasp everything"
+
+
+def test_a_missing_variable_or_file_is_an_error():
+    with pytest.raises(ConfigError, match=r"asks for \$task"):
+        prompting.render("goal/user.txt", other="x")
+    with pytest.raises(ConfigError, match="cannot read"):
+        prompting.render("goal/none.txt")
+
+
+# Schemas
+
+def test_plan_schema_lists_what_the_types_allow():
+    allowed = plan_schema(DOMAIN, BLOCKS, max_steps=7)["properties"]["plan"]
+    assert allowed["maxItems"] == 7 and allowed["items"]["enum"] == [str(a) for a in ground_actions(DOMAIN, BLOCKS)]
+    for call in allowed["items"]["enum"]:
+        DOMAIN.check_action(Action.parse(call), BLOCKS)
+    assert "place_in(red_cube, plate)" not in allowed["items"]["enum"]
+
+
+def test_many_objects_are_chosen_apart_from_actions():
+    many = table(*[f"thing_{i}:item" for i in range(40)], "tray:container")
+    assert len(ground_actions(DOMAIN, many)) > MAX_GROUND
+    forms = plan_schema(DOMAIN, many, max_steps=7)["properties"]["plan"]["items"]["anyOf"]
+    by_name = {f["properties"]["action"]["enum"][0]: f["properties"]["arguments"] for f in forms}
+    assert by_name["place_in"]["minItems"] == 2 and "tray" in by_name["place_in"]["items"]["enum"]
+    assert "tray" not in by_name["grasp"]["items"]["enum"] and by_name["return_to_base"]["maxItems"] == 0
+    assert len(json.dumps(forms)) < 20_000
+    assert goal_schema(DOMAIN, many, max_literals=3)["properties"]["goal"]["maxItems"] == 3
+
+
+def test_choice_schema():
+    assert choice_schema(["A", "B"])["properties"]["choice"]["enum"] == ["A", "B"]
+
+
+# Names
+
+@pytest.mark.parametrize(("written", "meant"), [
+    ("grasp(red_cube)", "grasp(red_cube)"),
+    ("Grasp(Red Cube)", "grasp(red_cube)"),
+    ("pick_up(red_cube)", "grasp(red_cube)"),
+    ("PickUp(the red cube)", "grasp(red_cube)"),
+    ("pick(red_cube)", "grasp(red_cube)"),
+    ("grasp(redcube)", "grasp(red_cube)"),
+    ("grasp(red_cub)", "grasp(red_cube)"),
+    ("put_in(red_cube, left_tray)", "place_in(red_cube, left_tray)"),
+    ("put(red_cube, left_tray)", "place_in(red_cube, left_tray)"),
+    ("put(red_cube, plate)", "place_on(red_cube, plate)"),
+    ("place_on(red_cube, left_tray)", "place_in(red_cube, left_tray)"),
+    ("stack(red_cube, green_cube)", "place_on(red_cube, green_cube)"),
+    ("put_down(red_cube, left_side)", "place_at(red_cube, left_side)"),
+    ("go_home()", "return_to_base()"),
+    ("grasp(cube)", None),  # three equally near
+    ("grasp(tray)", None),  # not an item
+    ("grasp(mug)", None),
+    ("grasp(purple_cube)", None),
+    ("fly(red_cube)", None),
+    ("grasp()", None),
+    ("place_in(red_cube)", None),
+])
+def test_names_are_mapped_to_the_nearest_known(written, meant):
+    steps = Mender(DOMAIN, BLOCKS, without=("grab_and_putin",)).plan([Action.parse(written)])
+    assert (str(steps[0].action) if steps else None) == meant
+
+
+def test_what_was_mended_is_noted():
+    mender = Mender(DOMAIN, BLOCKS)
+    same, case, mended = mender.plan([Action.parse(a) for a in ("grasp(red_cube)", "Grasp(red cube)", "pick(redcube)")])
+    assert (same.original, case.original, mended.original) == ("", "", "pick(redcube)")
+    assert same.text == "pick up the red cube"
+    assert mender.plan([Action.parse("grasp(red_cube)"), Action.parse("grasp(unicorn)")]) is None
+
+
+@given(st.text(max_size=30), st.text(max_size=30))
+def test_similarity_is_a_similarity(one, two):
+    score = SpellingSimilarity().score
+    assert 0.0 <= score(one, two) <= 1.0 and math.isclose(score(one, two), score(two, one))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.text(max_size=200), st.lists(st.text(max_size=100), max_size=4))
+def test_no_name_breaks_the_mender(name, args):
+    steps = Mender(DOMAIN, BLOCKS).plan([Action(name, tuple(args))])
+    for step in steps or ():
+        DOMAIN.check_action(step.action, BLOCKS)
+
+
+# Plans
+
+def test_plans_are_sampled_in_one_request_as_in_the_paper():
+    asked, client = planner(*[GOOD] * 3)
+    asked.generate_plans(SENTENCE, BLOCKS)
+    (question,) = client.questions
+    assert (question.n, question.temperature, question.top_p, question.logprobs) == (25, 0.8, 0.95, True)
+    asked.generate_plans(SENTENCE, BLOCKS, samples=50, temperature=0.0, top_p=1.0)
+    assert (client.questions[1].n, client.questions[1].temperature, client.questions[1].top_p) == (50, 0.0, 1.0)
+
+
+def test_equal_plans_are_counted_and_the_most_frequent_comes_first():
+    other = '{"plan": ["grasp(red_cube)", "place_on(red_cube, plate)"]}'
+    lines = "1. pick_up(red_cube)\n2. put_in(red_cube, left_tray)"
+    asked, _ = planner((other, "stop", -3.0), (GOOD, "stop", -2.0), (lines, "stop", -1.0), "no plan here",
+                        '{"plan": ["grasp(unicorn)"]}', (GOOD, "length", -1.0))
+    got = asked.generate_plans(SENTENCE, BLOCKS)
+    assert [(str(p), p.samples, p.logprob) for p in got.plans] == [
+        ("grasp(red_cube); place_in(red_cube, left_tray)", 2, -1.0),
+        ("grasp(red_cube); place_on(red_cube, plate)", 1, -3.0)]
+    assert (got.received, got.dropped, got.mended) == (6, 3, 1)
+    assert got.plans[0].steps[1].text == "put the red cube in the left tray"
+    assert validate(DOMAIN, BLOCKS, got.plans[0].actions, [Literal.parse("in(red_cube, left_tray)")]).ok
+
+
+@pytest.mark.parametrize("reply", ["I am sorry.", '{"plan": ["grasp(unicorn)"]}', "", '{"plan": []}', "{not", "💥"])
+def test_no_plan_at_all_is_an_error_that_shows_a_reply(reply):
+    asked, _ = planner(reply, reply)
+    with pytest.raises(ParseError, match="none of 2 replies holds a plan"):
+        asked.generate_plans(SENTENCE, BLOCKS)
+
+
+def test_unreadable_sentences_are_not_sent():
+    asked, client = planner(GOOD)
+    for sentence, message in (("", "empty"), ("put " * 3000, "characters")):
+        with pytest.raises(GoalError, match=message):
+            asked.generate_plans(sentence, BLOCKS)
+    assert not client.questions
+
+
+# Choices
+
+OPTIONS = [Action.parse("place_in(red_cube, left_tray)"), Action.parse("place_on(red_cube, plate)"), None]
+
+
+def test_the_majority_decides():
+    asked, client = planner("B", "A", '{"choice": "B"}', "I take B.", "who knows", "C")
+    got = asked.choose_action(SENTENCE, BLOCKS, [], OPTIONS)
+    assert (got.index, got.votes, got.unreadable) == (1, (1, 3, 1), 1)
+    (question,) = client.questions
+    assert (question.n, question.temperature, question.top_p) == (20, 0.7, 1.0)
+    assert question.json_schema["properties"]["choice"]["enum"] == ["A", "B", "C"]
+
+
+def test_equal_votes_go_to_the_earlier_option():
+    assert planner("C", "B")[0].choose_action(SENTENCE, BLOCKS, [], OPTIONS).index == 1
+
+
+def test_no_readable_vote_is_an_error():
+    with pytest.raises(ParseError, match="none of 2 replies names an option"):
+        planner("?", "Z")[0].choose_action(SENTENCE, BLOCKS, [], OPTIONS)
+    with pytest.raises(ParseError, match="no options"):
+        planner("A")[0].choose_action(SENTENCE, BLOCKS, [], [])
+
+
+# Budgets, cost, exchanges
+
+def test_a_task_asks_no_more_than_its_budget():
+    asked, client = planner(GOOD, budget=Budget(requests=2))
+    for _ in range(2):
+        asked.generate_plans(SENTENCE, BLOCKS, task_id="t1")
+    with pytest.raises(BudgetExceededError, match="budget_requests"):
+        asked.generate_plans(SENTENCE, BLOCKS, task_id="t1")
+    asked.generate_plans(SENTENCE, BLOCKS, task_id="t2")
+    assert len(client.questions) == 3
+
+
+def test_tokens_count_too():
+    asked, _ = planner(GOOD, budget=Budget(tokens=110))
+    asked.generate_plans(SENTENCE, BLOCKS, task_id="t")
+    with pytest.raises(BudgetExceededError, match="110 tokens"):
+        asked.choose_action(SENTENCE, BLOCKS, [], OPTIONS, task_id="t")
+
+
+def test_the_ledger_forgets_old_tasks_only():
+    ledger = Ledger(Budget(requests=1))
+    ledger.add("old", Usage(1))
+    for number in range(150):
+        ledger.add(f"t{number}", Usage(1))
+    with pytest.raises(BudgetExceededError):
+        ledger.check("old")
+    ledger.check("")
+
+
+def test_cost_counts_cached_tokens_apart():
+    prices = Prices()
+    used = Usage(1, 1_000_000, 400_000, 100_000, 1.0, None, "gpt-4.1-mini-2025-04-14", "https://api.openai.com/v1")
+    assert prices.priced(used).cost == pytest.approx(0.6 * 0.40 + 0.4 * 0.10 + 0.1 * 1.60)
+    assert prices.priced(Usage(1, 5, 0, 5, 1.0, None, "my-own-model", "http://here")).cost is None
+    assert prices.priced(Usage(1, 5, 0, 5, 1.0, None, "SmolLM2", "embedded")).cost == 0.0
+    assert prices.priced(Usage(1, 10, 0, 0, 1.0, None, "gpt-4.10", "http://here")).cost is None
+    assert prices.date
+
+
+def test_a_broken_price_table_is_said(tmp_path):
+    path = tmp_path / "prices.yaml"
+    for content in ("", "x: [", "date: 1\nmodels: {a: {prompt: x}}", "date: 1\nmodels: 3"):
+        path.write_text(content)
+        with pytest.raises(ConfigError, match="price table"):
+            Prices(path)
+
+
+def test_every_exchange_is_told_without_the_key():
+    heard, key = [], "sk-secret-987654"
+    with FakeOpenAI(fake.answers(GOOD)) as server:
+        asked = LanguagePlanner(OpenAIClient(server.url, key, "fake"), on_exchange=heard.append)
+        asked.generate_plans(SENTENCE, BLOCKS, samples=2, task_id="t7")
+    with FakeOpenAI(fake.fails(401, f"bad key {key}")) as server:
+        asked = LanguagePlanner(OpenAIClient(server.url, key, "fake"), on_exchange=heard.append)
+        with pytest.raises(ModelAuthError):
+            asked.choose_action(SENTENCE, BLOCKS, [], OPTIONS, task_id="t7")
+    good, bad = heard
+    assert (good["task_id"], good["kind"], bad["kind"]) == ("t7", "plans", "choice")
+    assert good["request"]["messages"][-1]["content"] == f"Task: {SENTENCE}"
+    assert good["reply"]["replies"][0]["text"] == GOOD and good["reply"]["usage"]["prompt_tokens"] == 100
+    assert "ModelAuthError" in bad["error"] and key not in json.dumps(heard)
+
+
+def test_a_model_that_stalls_ends_with_the_time_allowed():
+    with FakeOpenAI(fake.stalls) as server:
+        asked = LanguagePlanner(OpenAIClient(server.url, "", "fake"), Settings(timeout=0.3))
+        started = time.monotonic()
+        with pytest.raises(ModelTimeoutError):
+            asked.generate_plans(SENTENCE, BLOCKS)
+        assert time.monotonic() - started >= 0.3
