@@ -200,7 +200,7 @@ def compare(found: Sequence[Detection], truth: Sequence[Placed], figures: Figure
             continue
         best = same[0]
         free.remove(best)
-        word_matters = real.kind in ("cube", "cylinder", "bottle", *RECEPTACLES)
+        word_matters = not real.hidden and real.kind in ("cube", "cylinder", "bottle", *RECEPTACLES)
         if best.class_name != real.kind or (word_matters and best.colour != real.colour):
             figures.mistaken += 1
             figures.mistakes.append(f"{label}: {real.colour} {real.kind} at {np.round(real.position, 3)} taken for {best.colour} "

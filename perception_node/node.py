@@ -181,3 +181,7 @@ def _object_to_msg(tracked: NamedObject) -> DetectedObject:
 def main(args: Sequence[str] | None = None) -> int:
     """Entry point of the console script."""
     return run_node(PerceptionNode, args, threads=2)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

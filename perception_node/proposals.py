@@ -21,6 +21,7 @@ SMALLEST_PATCH = 16          # pixels; smaller ones join a neighbour
 SMALLEST_OBJECT_AREA = 2.5e-4   # m^2 seen from above
 LOWEST_OBJECT = 0.009        # m; anything lower is a rest of noise or of a tray's floor
 NARROWEST = 0.016            # m
+_DROP = 0.035                # m
 _BETWEEN = 0.012             # m
 _APART = 3                   # pixels between the two sides of a border that are compared
 
@@ -86,18 +87,23 @@ def propose(rgb: np.ndarray, cloud: Cloud, height: np.ndarray, robot: np.ndarray
     steep = (relief > 3.2 * cloud.pixel) | (level < 0.55)
     families = family_image(colours)
     families[(families == BLACK) & steep] = FAMILIES + 1     # shaded sides of things of any colour
-    labels = _patches(families, mask)
+    # A cut of one pixel on the lower side of every drop keeps a thing apart from one of its colour far below it.
+    drop = cv2.dilate(z, np.ones((3, 3), np.uint8)) - z > _DROP
+    labels = _patches(np.where(drop, 0, families).astype(np.uint8), mask)
     if labels.max() == 0:
         return []
-    groups, caps = _join(labels, z, colours, steep, cloud, window)
+    groups, upright = _join(labels, z, colours, steep, cloud, window)
     near_robot = cv2.dilate(robot[window].astype(np.uint8), np.ones((5, 5), np.uint8)) > 0
     rows, columns = np.nonzero(labels)
     owner = groups[labels[rows, columns]]
+    for bottle in upright:      # the column above its lowest point is the bottle's, also where the colour is that of a tray below
+        axis = np.hypot(cloud.x[window][rows, columns] - bottle.axis[0], cloud.y[window][rows, columns] - bottle.axis[1])
+        owner[(axis < 0.032) & (z[rows, columns] > bottle.low + 0.012)] = groups[bottle.members[0]]
     rows, columns, owner = rows[owner >= 0], columns[owner >= 0], owner[owner >= 0]
     order = np.argsort(owner, kind="stable")
     rows, columns, owner = rows[order], columns[order], owner[order]
     bounds = np.nonzero(np.diff(owner, prepend=-1, append=-1))[0]
-    bottles = {int(groups[i]) for i in caps}
+    bottles = {int(groups[bottle.members[0]]) for bottle in upright}
     regions: list[Region] = []
     for start, end in zip(bounds[:-1], bounds[1:]):
         r, c = rows[start:end], columns[start:end]
@@ -162,8 +168,8 @@ class _Patch:
 
 
 def _join(labels: np.ndarray, z: np.ndarray, colours: np.ndarray, steep: np.ndarray, cloud: Cloud,
-          window: tuple[slice, slice]) -> tuple[np.ndarray, list[int]]:
-    """For every patch number the number of its object, -1 for none; and the patches that are bottles' caps."""
+          window: tuple[slice, slice]) -> tuple[np.ndarray, list[_Bottle]]:
+    """For every patch number the number of its object, -1 for none; and the upright bottles."""
     count = int(labels.max()) + 1
     parent = np.arange(count)
     patches = _describe(labels, z, colours, steep, cloud, window, count)
@@ -175,11 +181,11 @@ def _join(labels: np.ndarray, z: np.ndarray, colours: np.ndarray, steep: np.ndar
             a = int(parent[a])
         return a
 
-    caps = _bottles(patches, borders, cloud.pixel)
-    for cap, members in caps.items():
-        for member in members:
-            parent[find(member)] = find(cap)
-    taken = {find(cap) for cap in caps}
+    bottles = _bottles(patches, cloud.pixel)
+    for bottle in bottles:
+        for member in bottle.members:
+            parent[find(member)] = find(bottle.members[0])
+    taken = {find(bottle.members[0]) for bottle in bottles}
 
     best: dict[int, tuple[float, int]] = {}
     for (a, b), border in borders.items():
@@ -203,15 +209,15 @@ def _join(labels: np.ndarray, z: np.ndarray, colours: np.ndarray, steep: np.ndar
         if _goes_on(one, two, border, cloud.pixel):
             parent[find(a)] = find(b)
     groups = np.array([find(i) for i in range(count)])
-    bottles = {int(groups[cap]) for cap in caps}
-    groups = _slivers(_frames_around(groups, patches, bottles), patches, borders, bottles)
+    whole = {int(groups[bottle.members[0]]) for bottle in bottles}
+    groups = _slivers(_frames_around(groups, patches, whole), patches, borders, whole)
     sizes = np.bincount(groups, minlength=count)
     for number, patch in enumerate(patches):
         # What hangs on a silhouette by itself is no thing but pixels that mix two depths.
         if patch is not None and sizes[groups[number]] == 1 and patch.steep > 0.85 and patch.pixels < 70:
             groups[number] = -1
     groups[0] = -1
-    return groups, list(caps)
+    return groups, bottles
 
 
 def _slivers(groups: np.ndarray, patches: list[_Patch | None], borders: dict[tuple[int, int], _Border],
@@ -261,7 +267,7 @@ def _frames_around(groups: np.ndarray, patches: list[_Patch | None], bottles: se
         for other_shape, other, xy, other_steep, other_colour in pieces[k + 1:]:
             if max(steep, other_steep) < 0.6 or not same_surface(colour, other_colour, 0.10):
                 continue
-            if share_inside(xy[::5], shape.hull, 0.006) > 0.7 or \
+            if share_inside(xy[::5], shape.hull, 0.020 if other_steep > 0.6 else 0.006) > 0.7 or \
                     (other_shape.short > 0.10 and share_inside(large_xy[::5], other_shape.hull, 0.02) > 0.7):
                 joined[joined == other] = joined[group]
     return joined
@@ -286,34 +292,40 @@ def _encloses(large: _Patch, small: _Patch) -> bool:
     return all(cv2.pointPolygonTest(hull, (float(x), float(y)), True) > 0.004 for x, y in sample)
 
 
-def _bottles(patches: list[_Patch | None], borders: dict[tuple[int, int], _Border], pixel: float) -> dict[int, list[int]]:
-    """Caps of upright bottles (small, high, with something round them that is lower) and the patches below them."""
-    found: dict[int, list[int]] = {}
-    for number, cap in enumerate(patches):
-        if cap is None or cap.top < 0.09 or cap.pixels * pixel**2 > 1.3e-3:
+@dataclass(frozen=True)
+class _Bottle:
+    """An upright bottle: its axis (2,), lowest height seen, and its patches, the cap first."""
+
+    axis: np.ndarray
+    low: float
+    members: list[int]
+
+
+def _bottles(patches: list[_Patch | None], pixel: float) -> list[_Bottle]:
+    """Upright bottles: a small high cap, and round its axis something wider and much lower."""
+    found: list[_Bottle] = []
+    highest = sorted((i for i, patch in enumerate(patches) if patch), key=lambda i: -patches[i].top)  # type: ignore[union-attr]
+    for number in highest:
+        cap = patches[number]
+        if cap is None or cap.top < 0.09 or not 1.5e-4 < cap.pixels * pixel**2 < 1.3e-3 or cap.middle < cap.top - 0.015:
+            continue
+        if any(number in bottle.members for bottle in found):
             continue
         high = cap.xy[cap.z > cap.top - 0.012]
-        centre = np.median(high, axis=0)
-        if np.percentile(np.linalg.norm(high - centre, axis=1), 85) > 0.019:
+        axis = np.median(high, axis=0)
+        if np.percentile(np.linalg.norm(high - axis, axis=1), 85) > 0.019:
             continue
-        members = {number: 0.0}
-        waiting = [number]
-        while waiting:
-            here = waiting.pop()
-            for pair in borders:
-                if here not in pair:
-                    continue
-                other = pair[0] if pair[1] == here else pair[1]
-                patch = patches[other]
-                if other in members or patch is None or patch.middle > cap.top:
-                    continue
-                away = float(np.percentile(np.linalg.norm(patch.xy - centre, axis=1), 85))
-                if away < 0.040:
-                    members[other] = away
-                    waiting.append(other)
+        members, widest = [number], 0.0
+        for other, patch in enumerate(patches):
+            if patch is None or other == number or patch.middle > cap.top:
+                continue
+            away = float(np.percentile(np.linalg.norm(patch.xy - axis, axis=1), 85))
+            if away < 0.040:
+                members.append(other)
+                widest = max(widest, away)
         low = min(patch.low for m in members if (patch := patches[m]))
-        if cap.top - low > 0.06 and max(members.values()) > 0.016:
-            found[number] = list(members)
+        if cap.top - low > 0.06 and widest > 0.016:
+            found.append(_Bottle(axis, low, members))
     return found
 
 

@@ -110,7 +110,7 @@ def _by_shape(region: Region, pixel: float) -> list[Region]:
     xy = region.points[flat, :2]
     shape = outline(xy, pixel / 2)
     level = float(np.std(region.points[flat & ~region.steep, 2])) if (flat & ~region.steep).sum() > 10 else 1.0
-    if level > 0.003:
+    if level > 0.002:        # not flat: a bent or round thing
         return [region]
     covered = region.area(flat)
     if shape.fill > 0.87 and covered > 0.8 * shape.area and shape.aspect > 1.6:
@@ -129,6 +129,9 @@ def _by_shape(region: Region, pixel: float) -> list[Region]:
         return [region]
     rows, columns = region.rows - r0, region.columns - c0
     centres = [np.argwhere(seeds == i).mean(axis=0) for i in range(1, count)]
+    side = 2 * float(depth.max()) * np.sqrt(covered / flat.sum())
+    if abs(covered / (count - 1) / side**2 - 1) > 0.4:      # the pieces are no squares: a bent thing, not several
+        return [region]
     if min(np.linalg.norm(a - b) for k, a in enumerate(centres) for b in centres[:k]) < 1.2 * depth.max():
         return [region]
     away = np.stack([np.hypot(rows - r, columns - c) for r, c in centres])

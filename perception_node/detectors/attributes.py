@@ -45,20 +45,31 @@ class _Look:
 def detect_by_attributes(regions: Sequence[Region], pixel: float) -> list[Detection]:
     """One detection for every region; pixel: side of a pixel on the table, metres."""
     found = [detect(region, pixel) for region in regions]
-    return [_under_a_cube(region, thing, found) for region, thing in zip(regions, found)]
+    below: dict[int, Detection] = {}
+    for k, region in enumerate(regions):
+        over = _cube_over(region, found[k], found)
+        if over is not None:
+            below.setdefault(over, _hidden_cube(found[k], found[over]))
+            found[k] = below[over]
+    return list(dict.fromkeys(found))
 
 
-def _under_a_cube(region: Region, thing: Detection, found: Sequence[Detection]) -> Detection:
-    """Where only sides of a thing are seen below a cube that hangs in the air: the cube that must be there."""
-    if region.steep.mean() < 0.5:
-        return thing
-    for upper in found:
-        above = upper is not thing and upper.class_name == "cube" and upper.bottom > 0.02
-        if above and abs(upper.bottom - region.top) < 0.015 and math.dist(upper.position[:2], thing.position[:2]) < 0.045:
-            edge = upper.bottom
-            return replace(thing, class_name="cube", shape="box", confidence=0.3, yaw=upper.yaw, symmetry=_QUARTER,
-                           position=(*upper.position[:2], edge / 2), size=(edge, edge, edge), floor=edge)
-    return thing
+def _cube_over(region: Region, thing: Detection, found: Sequence[Detection]) -> int | None:
+    """Where only sides of a thing are seen, the index of the cube hanging in the air right above it, else None."""
+    if region.steep.mean() < 0.3:
+        return None
+    for k, upper in enumerate(found):
+        hangs = upper is not thing and upper.class_name == "cube" and upper.bottom > 0.02
+        if hangs and abs(upper.bottom - region.top) < 0.015 and math.dist(upper.position[:2], thing.position[:2]) < 0.045:
+            return k
+    return None
+
+
+def _hidden_cube(side: Detection, upper: Detection) -> Detection:
+    """The cube that must be under another, as high as it is wide, of the colour of the side that shows."""
+    edge = upper.bottom
+    return replace(side, class_name="cube", shape="box", confidence=0.3, yaw=upper.yaw, symmetry=_QUARTER,
+                   position=(*upper.position[:2], edge / 2), size=(edge, edge, edge), floor=edge)
 
 
 def detect(region: Region, pixel: float) -> Detection:
