@@ -21,7 +21,7 @@ from planweave.paths import find_config
 if TYPE_CHECKING:
     import mujoco
 
-GL_PACKAGES = "libegl1 libgl1-mesa-dri"
+GL_PACKAGES = "libegl1 libopengl0 libgl1-mesa-dri"
 
 
 @dataclass(frozen=True)

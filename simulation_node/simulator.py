@@ -39,7 +39,10 @@ class Snapshot:
 class Simulator:
     """One scene in motion. Not thread safe: the caller holds a lock around every call."""
 
-    def __init__(self, model: mujoco.MjModel, scene: Scene):
+    def __init__(self, model: mujoco.MjModel, scene: Scene, start_time: float = 0.0):
+        """start_time: simulated time to begin with, s, so that time goes on when one scene follows another."""
+        import mujoco
+
         self.model, self.scene = model, scene
         self._arm = np.array([model.joint(name).qposadr[0] for name in ARM_JOINTS])
         self._arm_dof = np.array([model.joint(name).dofadr[0] for name in ARM_JOINTS])
@@ -52,10 +55,12 @@ class Simulator:
         self._inertia_in, self._inertia_out = np.zeros(model.nv), np.zeros(model.nv)
         self._slips = Slips(model, scene)
         self._data = home_state(model)
+        self._fatal = [mujoco.mjtWarning.mjWARN_BADQPOS, mujoco.mjtWarning.mjWARN_BADQVEL, mujoco.mjtWarning.mjWARN_BADQACC]
         self.motions_ended = 0
         """Grows by one whenever a commanded motion of the arm or the gripper has come to rest."""
         self._idle()
         self._settle()
+        self._data.time = start_time
         self._start = self._data.qpos.copy()
 
     def reset(self) -> None:
@@ -75,6 +80,16 @@ class Simulator:
     def time(self) -> float:
         """Simulated time, s."""
         return float(self._data.time)
+
+    @property
+    def timestep(self) -> float:
+        """Of physics, s."""
+        return float(self.model.opt.timestep)
+
+    @property
+    def unstable(self) -> bool:
+        """Whether physics blew up since the last reset (MuJoCo then starts over from its own initial state)."""
+        return any(self._data.warning[kind].number for kind in self._fatal)
 
     @property
     def arm_moving(self) -> bool:
@@ -122,13 +137,13 @@ class Simulator:
         if delay > 0:
             points = [Point(delay, position)] * (points[0].time > 0) + [
                 Point(p.time + delay, p.positions, p.velocities, p.accelerations) for p in points]
-        self._begin(interpolate(joints, points, position, velocity, self.model.opt.timestep))
+        self._begin(interpolate(joints, points, position, velocity, self.timestep))
 
     def stop(self) -> None:
         """Bring the arm to rest within 100 ms with bounded deceleration, and hold it there."""
         if self.arm_moving:
             position, velocity = self._commanded()
-            self._begin(stop(position, velocity, self.model.opt.timestep))
+            self._begin(stop(position, velocity, self.timestep))
 
     def move_gripper(self, width: float, force: float = 0.0, duration: float = 0.0) -> None:
         """Open or close to ``width`` (m) with at most ``force`` (N, 0: the default) at each finger.
@@ -149,7 +164,7 @@ class Simulator:
             self._data.ctrl[self._gripper] = setpoint = min(max(setpoint, actual), self._finger_target)
         way = abs(self._finger_target - setpoint)
         speed = min(FINGER_SPEED, way / duration) if duration > 0 else FINGER_SPEED
-        self._finger_step = max(speed, 1e-3) * self.model.opt.timestep
+        self._finger_step = max(speed, 1e-3) * self.timestep
         self._finger_rest_at = math.inf
 
     def stop_gripper(self) -> None:
@@ -182,10 +197,9 @@ class Simulator:
         """Let the objects come to rest; their small drop is not part of anybody's task."""
         import mujoco
 
-        for _ in range(int(SETTLE_TIME / self.model.opt.timestep)):
+        for _ in range(int(SETTLE_TIME / self.timestep)):
             mujoco.mj_step(self.model, self._data)
         self._data.qvel[:] = 0
-        self._data.time = 0.0
 
     def _commanded(self) -> tuple[np.ndarray, np.ndarray]:
         """Position and velocity of the reference now."""
@@ -202,7 +216,7 @@ class Simulator:
         # A servo with velocity damping lags by (damping / stiffness) * velocity unless the command leads by as much.
         self._controls = reference.positions + self._lead * reference.velocities
         before = np.vstack([self._hold_velocity, reference.velocities[:-1]])
-        self._accelerations = (reference.velocities - before) / self.model.opt.timestep
+        self._accelerations = (reference.velocities - before) / self.timestep
 
     def _drive_arm(self) -> None:
         import mujoco
@@ -216,7 +230,7 @@ class Simulator:
             self._index += 1
             return
         end = self._reference.positions[-1]
-        late = (self._index - len(self._controls)) * self.model.opt.timestep
+        late = (self._index - len(self._controls)) * self.timestep
         self._index += 1
         error = np.abs(self._data.qpos[self._arm] - end).max()
         speed = np.abs(self._data.qvel[self._arm_dof]).max()

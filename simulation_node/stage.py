@@ -92,6 +92,8 @@ def _set_options(spec: mujoco.MjSpec) -> None:
     spec.option.timestep = TIMESTEP
     spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
     spec.option.cone = mujoco.mjtCone.mjCONE_ELLIPTIC
+    if hasattr(mujoco.mjtEnableBit, "mjENBL_MULTICCD"):      # MuJoCo 3: off unless asked for; meshes would rest on one point
+        spec.option.enableflags |= mujoco.mjtEnableBit.mjENBL_MULTICCD
     spec.option.impratio = 10.0          # friction stiffer than the normal force: held objects do not creep
     spec.visual.global_.offwidth, spec.visual.global_.offheight = _MAX_IMAGE
     spec.visual.quality.shadowsize = 2048

@@ -1,0 +1,260 @@
+"""simulation_node: the simulated arm, table and camera on the topics of a real one. Wires; the thinking is elsewhere."""
+
+from __future__ import annotations
+
+import array
+import contextlib
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from planweave_interfaces.srv import LoadScene, RecordVideo
+from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
+from rclpy.node import Node
+from rclpy.qos import QoSProfile, qos_profile_sensor_data
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import CameraInfo, Image, JointState
+from std_srvs.srv import Trigger
+from trajectory_msgs.msg import JointTrajectory
+
+from planweave.errors import ConfigError, PlanweaveError
+from planweave.franka import ARM_JOINTS, BASE_FRAME, FINGER_JOINTS
+from planweave_ros.conversions import time_from_msg, time_to_msg
+from planweave_ros.parameters import Parameter, declare
+from planweave_ros.spin import run_node
+from simulation_node.camera import CameraConfig, DepthNoise, OverheadCamera, RgbdFrame, choose_gl, load_camera
+from simulation_node.camera_thread import CameraThread
+from simulation_node.recorder import Recorder
+from simulation_node.runner import Runner
+from simulation_node.scene import load_scene
+from simulation_node.simulator import Simulator
+from simulation_node.stage import build_model
+from simulation_node.trajectory import Point, TrajectoryError
+
+PARAMETERS = [
+    Parameter("scene", "blocks", "scene under config/scenes, or the path of a scene file"),
+    Parameter("camera", "overhead", "camera under config/cameras, or the path of a camera file"),
+    Parameter("robot_model", "", "MJCF file of arm and hand; empty: the meshes of the wheel dm-robotics-panda"),
+    Parameter("real_time_factor", 0.0, "simulated seconds per second; 0: as fast as possible in motion, else 1", 0.0, 100.0),
+    Parameter("seed", 0, "seed of the depth noise", 0, 2**31 - 1),
+    Parameter("joint_state_rate", 50.0, "joint states per second of wall time", 20.0, 500.0),
+    Parameter("image_rate", 4.0, "image pairs per second of wall time while someone subscribes", 0.5, 30.0),
+    Parameter("image_shadows", False, "shadows in the camera's images; rendering then takes four times as long"),
+    Parameter("depth_noise.sigma", 0.002, "standard deviation of depth at 1 m, growing with its square, m", 0.0, 0.05),
+    Parameter("depth_noise.edge", 0.4, "share of pixels at depth steps that are lost or float in between", 0.0, 1.0),
+    Parameter("depth_noise.holes", 0.002, "share of pixels without depth", 0.0, 0.5),
+    Parameter("video.width", 960, "pixels", 160, 1280),
+    Parameter("video.height", 540, "pixels", 120, 960),
+    Parameter("video.max_frames", 240, "frames of a video at most; a long one runs faster", 10, 5000),
+    Parameter("video.patience", 8.0, "seconds that writing a video may wait for rendering; then it is coarser", 0.0, 600.0),
+]
+
+
+class SimulationNode(Node):
+    """Trajectories in; joint states, clock and images out; services to load, reset and record."""
+
+    def __init__(self, parameter_overrides: Sequence[Any] = ()) -> None:
+        super().__init__("simulation_node", parameter_overrides=list(parameter_overrides))
+        choose_gl()
+        self._values = values = declare(self, PARAMETERS)
+        if values["real_time_factor"] and values["real_time_factor"] < 0.01:
+            raise ConfigError("simulation_node: real_time_factor must be 0 or at least 0.01")
+        self._camera = load_camera(values["camera"])
+        self._gone = threading.Event()
+        self._owed_image = False
+        self._joint_states = self.create_publisher(JointState, "/joint_states", 10)
+        self._clock_out = self.create_publisher(Clock, "/clock", QoSProfile(depth=10))
+        self._colour = self.create_publisher(Image, "/camera/color/image_raw", qos_profile_sensor_data)
+        self._depth = self.create_publisher(Image, "/camera/aligned_depth_to_color/image_raw", qos_profile_sensor_data)
+        self._info = self.create_publisher(CameraInfo, "/camera/color/camera_info", qos_profile_sensor_data)
+        self._info_msg = _camera_info(self._camera)
+
+        simulator = self._make_simulator(values["scene"], 0.0)
+        self._recorder = Recorder(values["video.width"], values["video.height"], values["video.max_frames"], values["video.patience"])
+        self._images = CameraThread(self._make_camera, self._publish_images, self._error)
+        self._runner = Runner(simulator, real_time_factor=values["real_time_factor"], state_rate=values["joint_state_rate"],
+                              on_state=self._publish_state, on_chunk=self._after_chunk, on_error=self._error)
+        try:
+            self._images.use(simulator.model)
+        except PlanweaveError:
+            self._images.close()
+            raise
+        self._runner.start()
+
+        commands, scenes, video = (MutuallyExclusiveCallbackGroup() for _ in range(3))
+        self.create_subscription(JointTrajectory, "/fr3_arm_controller/joint_trajectory", self._follow, 10, callback_group=commands)
+        self.create_subscription(JointTrajectory, "/fr3_gripper_controller/joint_trajectory", self._grip, 10, callback_group=commands)
+        self.create_service(Trigger, "/simulation/reset", self._reset, callback_group=scenes)
+        self.create_service(LoadScene, "/simulation/load_scene", self._load, callback_group=scenes)
+        self.create_service(RecordVideo, "/simulation/record", self._record, callback_group=video)
+        self.create_timer(1.0 / values["image_rate"], self._request_image)
+        self.get_logger().info(f"scene {simulator.scene.name}: {simulator.scene.description}")
+
+    def destroy_node(self) -> None:
+        """End the threads, then go."""
+        self._gone.set()
+        for part in ("_runner", "_images", "_recorder"):
+            if hasattr(self, part):
+                getattr(self, part).close()
+        super().destroy_node()
+
+    def _make_simulator(self, scene_name: str, start_time: float) -> Simulator:
+        scene = load_scene(scene_name)
+        model = build_model(scene, self._camera, self._values["robot_model"] or None)
+        return Simulator(model, scene, start_time)
+
+    def _make_camera(self, model: Any) -> OverheadCamera:
+        values = self._values
+        noise = DepthNoise(values["depth_noise.sigma"], values["depth_noise.edge"], values["depth_noise.holes"])
+        return OverheadCamera(model, self._camera, noise, seed=values["seed"], shadows=values["image_shadows"])
+
+    def _error(self, text: str) -> None:
+        if not self._gone.is_set():
+            self.get_logger().error(text)
+
+    def _publish(self, publisher: Any, message: Any) -> None:
+        """Publish from a thread of our own, which may outlive the context by a moment at the end."""
+        if self._gone.is_set() or not self.context.ok():
+            return
+        try:
+            publisher.publish(message)
+        except Exception:
+            if self.context.ok() and not self._gone.is_set():
+                raise
+
+    def _publish_state(self, simulator: Simulator, motion_ended: bool) -> None:
+        stamp = time_to_msg(simulator.time)
+        positions, velocities = simulator.joint_state()
+        message = JointState(name=[*ARM_JOINTS, *FINGER_JOINTS], position=positions.tolist(), velocity=velocities.tolist())
+        message.header.stamp, message.header.frame_id = stamp, BASE_FRAME
+        self._publish(self._clock_out, Clock(clock=stamp))
+        self._publish(self._joint_states, message)
+        self._owed_image |= motion_ended
+
+    def _after_chunk(self, simulator: Simulator) -> None:
+        if self._recorder.due(simulator.time):
+            self._recorder.offer(simulator.model, simulator.snapshot())
+        if self._owed_image and not simulator.busy:
+            # One chunk after the end of the motion, so that the image's stamp is later than the joint state's.
+            self._owed_image = False
+            if self._watched():
+                self._images.request(simulator.model, simulator.snapshot())
+
+    def _watched(self) -> bool:
+        return any(p.get_subscription_count() for p in (self._colour, self._depth))
+
+    def _request_image(self) -> None:
+        if self._watched():
+            with contextlib.suppress(PlanweaveError):
+                self._images.request(*self._runner.call(lambda s: (s.model, s.snapshot())))
+
+    def _publish_images(self, frame: RgbdFrame) -> None:
+        stamp = time_to_msg(frame.time)
+        self._info_msg.header.stamp = stamp
+        colour = _image(frame.rgb, "rgb8", stamp, self._camera.frame_id)
+        depth = _image(frame.depth, "32FC1", stamp, self._camera.frame_id)
+        self._publish(self._info, self._info_msg)
+        self._publish(self._depth, depth)
+        self._publish(self._colour, colour)
+
+    def _follow(self, message: JointTrajectory) -> None:
+        points = [Point(p.time_from_start.sec + p.time_from_start.nanosec * 1e-9, p.positions, p.velocities, p.accelerations)
+                  for p in message.points]
+        begin = time_from_msg(message.header.stamp)
+
+        def follow(simulator: Simulator) -> None:
+            simulator.follow(message.joint_names, points, max(0.0, begin - simulator.time) if begin else 0.0)
+
+        self._command(follow, "arm")
+
+    def _grip(self, message: JointTrajectory) -> None:
+        def grip(simulator: Simulator) -> None:
+            if not message.points:
+                simulator.stop_gripper()
+                return
+            point = message.points[-1]
+            if list(message.joint_names) != [FINGER_JOINTS[0]] or len(point.positions) != 1 or len(point.effort) > 1:
+                raise TrajectoryError(f"the gripper's trajectory must name {FINGER_JOINTS[0]} alone, with one position "
+                                      "(half the opening width, m) and at most one effort (N)")
+            duration = point.time_from_start.sec + point.time_from_start.nanosec * 1e-9
+            simulator.move_gripper(2 * point.positions[0], point.effort[0] if point.effort else 0.0, duration)
+
+        self._command(grip, "gripper")
+
+    def _command(self, command: Callable[[Simulator], None], what: str) -> None:
+        try:
+            self._runner.call(command)
+        except PlanweaveError as error:
+            if not self._gone.is_set():
+                self.get_logger().error(f"{what} command refused: {error}")
+
+    def _reset(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        try:
+            self._runner.call(self._do_reset)
+            response.success, response.message = True, "the scene is as it was at the beginning"
+        except PlanweaveError as error:
+            response.message = str(error)
+        return response
+
+    def _do_reset(self, simulator: Simulator) -> None:
+        simulator.reset()
+        self._publish_state(simulator, True)
+
+    def _load(self, request: LoadScene.Request, response: LoadScene.Response) -> LoadScene.Response:
+        try:
+            simulator = self._make_simulator(request.scene, self._runner.call(lambda s: s.time))
+            self._images.use(simulator.model)
+            self._runner.replace(simulator)
+            self._runner.call(lambda s: self._publish_state(s, True))
+        except (PlanweaveError, ValueError) as error:
+            response.message = str(error)
+            self.get_logger().warning(f"scene not loaded: {error}")
+            return response
+        response.success = True
+        response.message = f"scene {simulator.scene.name}: {simulator.scene.description}"
+        self.get_logger().info(response.message)
+        return response
+
+    def _record(self, request: RecordVideo.Request, response: RecordVideo.Response) -> RecordVideo.Response:
+        try:
+            if request.start:
+                self._recorder.start(request.frames_per_second)
+                self._runner.call(lambda s: self._recorder.offer(s.model, s.snapshot()))
+                response.message = "recording"
+            else:
+                last = self._runner.call(lambda s: (s.model, s.snapshot()))
+                done = self._recorder.stop(request.path, last)
+                response.frames = done.frames
+                response.message = f"{done.frames} frames of {done.seconds:.1f} s in {', '.join(str(f) for f in done.files)}"
+            response.success = True
+        except PlanweaveError as error:
+            response.message = str(error)
+        return response
+
+
+def _camera_info(camera: CameraConfig) -> CameraInfo:
+    fx, fy, cx, cy = camera.intrinsics
+    message = CameraInfo(width=camera.width, height=camera.height, distortion_model="plumb_bob", d=[0.0] * 5)
+    message.header.frame_id = camera.frame_id
+    message.k = [fx, 0.0, cx, 0.0, fy, cy, 0.0, 0.0, 1.0]
+    message.r = [1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0]
+    message.p = [fx, 0.0, cx, 0.0, 0.0, fy, cy, 0.0, 0.0, 0.0, 1.0, 0.0]
+    return message
+
+
+def _image(pixels: np.ndarray, encoding: str, stamp: Any, frame_id: str) -> Image:
+    height, width = pixels.shape[:2]
+    message = Image(height=height, width=width, encoding=encoding, is_bigendian=0, step=pixels.nbytes // height)
+    message.header.stamp, message.header.frame_id = stamp, frame_id
+    message.data = array.array("B", np.ascontiguousarray(pixels).tobytes())
+    return message
+
+
+def main() -> int:
+    """Console script."""
+    return run_node(SimulationNode)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
