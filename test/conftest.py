@@ -1,5 +1,6 @@
 """For all tests: the environment that ROS needs, and no network beyond this machine."""
 
+import ctypes.util
 import ipaddress
 import os
 import socket
@@ -20,6 +21,8 @@ def pytest_configure(config):
             capture.stop_global_capturing()
         os.execve(sys.executable, sys.orig_argv, environment)
     os.environ.update(environment)
+    # MuJoCo reads this when it is first imported, which test modules do while they are collected.
+    os.environ.setdefault("MUJOCO_GL", "egl" if ctypes.util.find_library("EGL") else "osmesa")
 
 
 def _check_local(host):
