@@ -132,7 +132,7 @@ class Kinematics:
     def _track(
         self, start: Array, poses: list[Array], last: list[float], nudges: Array, largest_step: float
     ) -> Array | None:
-        """Solutions for poses, each nearest to the one before; joint 7 at `last`, moved on by nudges where there are some."""
+        """Solutions for poses, each nearest to the one before; joint 7 at `last`, or moved on from there by nudges."""
         rows = [np.asarray(start, dtype=float)]
         for pose, value in zip(poses, last):
             base = rows[-1][6] if len(nudges) > 1 else value

@@ -5,7 +5,7 @@ put it down.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 
@@ -56,8 +56,8 @@ class Reaching:
         self.scene, self.kinematics, self.planner = scene, kinematics, planner
         self.clearance = clearance  # height of the straight approach, m
 
-    def to_grasp(self, thing: Thing, start: Array, skip: int = 0) -> Approach:
-        """The best grasp that can be reached; `skip` leaves out as many that were tried before.
+    def to_grasp(self, thing: Thing, start: Array, tried: Collection[Grasp] = ()) -> Approach:
+        """The best grasp that can be reached; those like one that was `tried` before are left out.
 
         Raises SkillFailureError: NO_GRASP (too wide, or blocked), UNREACHABLE, PLANNING_FAILED.
         """
@@ -71,7 +71,7 @@ class Reaching:
         reached, obstacle = False, ""
         failure: SkillFailureError | None = None
         ways: list[tuple[float, Grasp, Array]] = []
-        for grasp, q in islice(self._reachable_grasps(options, start), skip, None):
+        for grasp, q in self._reachable_grasps(options, start, tried):
             reached = True
             self.scene.set_opening(grasp.opening)
             found = self._above(q, (thing.name,), 0.0)
@@ -95,11 +95,15 @@ class Reaching:
             Code.NO_GRASP, f"no free grasp of {thing.name}: {obstacle or 'the way down'} is in the way"
         )
 
-    def _reachable_grasps(self, options: list[Grasp], start: Array) -> list[tuple[Grasp, Array]]:
+    def _reachable_grasps(
+        self, options: list[Grasp], start: Array, tried: Collection[Grasp]
+    ) -> list[tuple[Grasp, Array]]:
         """Grasps with joint positions, cheapest first: the grasp's own cost, and how far the joints have to travel."""
         solutions: dict[tuple[float, float], Array] = {}
-        pairs = []
+        pairs: list[tuple[float, Grasp, Array]] = []
         for grasp in options:
+            if any(math.cos(2 * (grasp.yaw - t.yaw)) > 0.9 and grasp.z == t.z for t in tried):
+                continue
             key = (grasp.yaw, grasp.z)
             if key not in solutions:
                 pose = downwards(grasp.x, grasp.y, grasp.z, grasp.yaw)

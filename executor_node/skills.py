@@ -71,6 +71,7 @@ class Skills:
         self.settings = settings or Settings()
         self.motion_seconds = 0.0  # of the action that runs: time in motion, controller's time
         self.planning_seconds = 0.0  # of the action that runs: wall time for kinematics, motion planning and timing
+        self._waited = 0.0  # wall time of motion within planning
         limits = Limits()
         self._limits = limits.scaled(self.settings.speed, self.settings.acceleration)
         self._slow = limits.scaled(self.settings.approach_speed, self.settings.acceleration)
@@ -100,14 +101,14 @@ class Skills:
 
     def grasp(self, name: str) -> None:
         """Take an item from above and lift it."""
-        retries = self.settings.grasp_retries
-        for attempt in range(retries + 1):
+        tried: list[Grasp] = []
+        while True:
             self.require_sight()
             thing = self._thing(name)
             with self._thinking("planning", 0.0):
                 self._look_around()
                 self._rise_if_close()
-                approach = self.reaching.to_grasp(thing, self.arm.state().positions, skip=attempt)
+                approach = self.reaching.to_grasp(thing, self.arm.state().positions, tried)
             try:
                 self._pick(thing, approach)
                 return
@@ -115,7 +116,8 @@ class Skills:
                 if error.code not in (Code.NO_GRASP, Code.GRASP_LOST):
                     raise
                 self._draw_back()
-                if attempt == retries:
+                tried.extend([approach.grasp] if approach.grasp else [])
+                if len(tried) > self.settings.grasp_retries:
                     raise
 
     def place_on(self, name: str, target: str) -> None:
@@ -284,8 +286,8 @@ class Skills:
                 if self.world.world().holds(expected):
                     return
                 elsewhere += 1
-                if elsewhere >= 3:
-                    break
+            if elsewhere >= 3 or time.monotonic() > end:
+                break
         if not looked:
             raise SkillFailureError(
                 Code.CONTROL_FAILED,
@@ -363,9 +365,11 @@ class Skills:
             trajectory = time_path(line, self._slow)
             self.safety.check(trajectory)
             self._began()
+            begun = time.perf_counter()
             try:
                 self.arm.follow(trajectory)
             finally:
+                self._waited += time.perf_counter() - begun
                 self._ended(state.stamp, None)
 
     def _began(self) -> None:
@@ -464,12 +468,11 @@ class Skills:
         """Count wall time as planning time."""
         self.arm.check()
         self._phase(phase, progress)
-        begun, moved = time.perf_counter(), self.motion_seconds
+        begun, waited = time.perf_counter(), self._waited
         try:
             yield
         finally:
-            if self.motion_seconds == moved:
-                self.planning_seconds += time.perf_counter() - begun
+            self.planning_seconds += time.perf_counter() - begun - (self._waited - waited)
 
 
 __all__ = ["OBSERVE", "Grasp", "Settings", "Skills"]

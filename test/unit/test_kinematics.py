@@ -47,12 +47,20 @@ def test_all_solutions_reach_the_pose_within_limits(kinematics):
 
 def test_the_solution_at_hand_comes_first(kinematics):
     found = kinematics.ranked(kinematics.forward(HOME), HOME)
-    assert np.abs(found[0] - HOME).max() < 0.3      # the sweep of joint 7 has steps of a quarter radian
+    assert np.abs(found[0] - HOME).max() < 0.3  # the sweep of joint 7 has steps of a quarter radian
 
 
-@pytest.mark.parametrize(("x", "y", "reached"), [
-    (0.45, 0.0, True), (0.6, 0.4, True), (0.4, -0.42, True), (0.87, 0.22, False), (0.88, -0.25, False), (2.0, 0.0, False),
-])
+@pytest.mark.parametrize(
+    ("x", "y", "reached"),
+    [
+        (0.45, 0.0, True),
+        (0.6, 0.4, True),
+        (0.4, -0.42, True),
+        (0.87, 0.22, False),
+        (0.88, -0.25, False),
+        (2.0, 0.0, False),
+    ],
+)
 def test_reach_on_the_table(kinematics, x, y, reached):
     assert kinematics.reaches(downwards(x, y, 0.03, 0.3)) is reached
 

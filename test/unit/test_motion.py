@@ -60,8 +60,16 @@ def assert_sound(trajectory, scene, safety, margin=MARGIN - 5e-4):
 
 def test_collisions_are_those_of_a_model_compiled_with_the_same_objects(scene, planner):
     rng = np.random.default_rng(5)
-    things = [block(f"b{i}", tuple(rng.uniform((0.2, -0.4, 0.0), (0.7, 0.4, 0.5))), tuple(rng.uniform(0.02, 0.3, 3)),
-                    class_name="can" if i % 3 == 0 else "block", yaw=rng.uniform(0, 3)) for i in range(12)]
+    things = [
+        block(
+            f"b{i}",
+            tuple(rng.uniform((0.2, -0.4, 0.0), (0.7, 0.4, 0.5))),
+            tuple(rng.uniform(0.02, 0.3, 3)),
+            class_name="can" if i % 3 == 0 else "block",
+            yaw=rng.uniform(0, 3),
+        )
+        for i in range(12)
+    ]
     spec = franka.franka_spec()
     spec.worldbody.add_geom(type=mujoco.mjtGeom.mjGEOM_BOX, size=[1.5, 1.5, 0.1], pos=[0, 0, -0.1])
     for thing in things:
@@ -137,8 +145,10 @@ def test_a_goal_inside_an_obstacle_fails_by_name(scene, planner):
 
 def test_a_goal_behind_closed_walls_fails_in_time(scene, planner):
     goal = above(planner, 0.5, 0.0, 0.30)[0]
-    walls = [block(f"wall_{i}", (0.5 + 0.22 * x, 0.22 * y, 0.45), (0.06 if x else 0.5, 0.06 if y else 0.5, 0.9))
-             for i, (x, y) in enumerate([(1, 0), (0, 1), (0, -1)])]
+    walls = [
+        block(f"wall_{i}", (0.5 + 0.22 * x, 0.22 * y, 0.45), (0.06 if x else 0.5, 0.06 if y else 0.5, 0.9))
+        for i, (x, y) in enumerate([(1, 0), (0, 1), (0, -1)])
+    ]
     lid = block("lid", (0.5, 0.0, 0.95), (0.5, 0.5, 0.06))
     scene.update([*walls, lid])
     if not scene.free(goal):
@@ -153,17 +163,21 @@ def test_trays_are_hollow(scene, planner):
     q = planner.kinematics.ranked(downwards(0.5, 0.2, 0.045, 0.0), HOME)
     scene.update([tray])
     assert any(scene.contact(x, 0.0) is None for x in q)
-    scene.update([block("tray", tray.position, tray.size)])     # the same, but solid
+    scene.update([block("tray", tray.position, tray.size)])  # the same, but solid
     assert all(scene.contact(x, 0.0) is not None for x in q)
 
 
-@pytest.mark.parametrize("path", [
-    [HOME, HOME + 0.8],
-    [HOME, HOME + [0.9, 0, 0, 0, 0, 0, 0], HOME + [0.9, 0.5, 0, 0, 0, 0, 0]],
-    [HOME, HOME + 1e-4],
-    [HOME, HOME, HOME + 0.1, HOME + 0.1],
-    [HOME + [0.3 * np.sin(s), 0.3 * np.cos(s) - 0.3, 0, 0, 0, s / 10, 0] for s in np.linspace(0, 2, 21)],
-], ids=["line", "corner", "tiny", "repeated points", "arc"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        [HOME, HOME + 0.8],
+        [HOME, HOME + [0.9, 0, 0, 0, 0, 0, 0], HOME + [0.9, 0.5, 0, 0, 0, 0, 0]],
+        [HOME, HOME + 1e-4],
+        [HOME, HOME, HOME + 0.1, HOME + 0.1],
+        [HOME + [0.3 * np.sin(s), 0.3 * np.cos(s) - 0.3, 0, 0, 0, s / 10, 0] for s in np.linspace(0, 2, 21)],
+    ],
+    ids=["line", "corner", "tiny", "repeated points", "arc"],
+)
 def test_timing_keeps_limits_and_path(path):
     path = np.array(path)
     limits = LIMITS.scaled(0.5, 0.7)
@@ -171,7 +185,7 @@ def test_timing_keeps_limits_and_path(path):
     assert (np.abs(trajectory.velocities) <= limits.velocity * 1.001).all()
     assert (np.abs(trajectory.accelerations()) <= limits.acceleration * 1.001).all()
     assert trajectory.positions[0] == pytest.approx(path[0]) and trajectory.end == pytest.approx(path[-1], abs=1e-5)
-    for q in trajectory.dense(0.02):        # never further from the path than its own spacing allows
+    for q in trajectory.dense(0.02):  # never further from the path than its own spacing allows
         a, b = path[:-1], path[1:]
         length = np.maximum(((b - a) ** 2).sum(axis=1), 1e-12)
         u = np.clip(((q - a) * (b - a)).sum(axis=1) / length, 0, 1)[:, None]
@@ -190,15 +204,22 @@ def _trajectory(positions, seconds=1.0):
     return Trajectory(times, positions, velocities)
 
 
-@pytest.mark.parametrize(("trajectory", "what"), [
-    (_trajectory([HOME, HOME + [0, 0, 0, 3, 0, 0, 0]]), "position limit of fr3_joint4"),
-    (Trajectory(np.array([0.0, 1.0]), np.array([HOME, HOME]), np.array([np.zeros(7), [0, 9, 0, 0, 0, 0, 0]])),
-     "speed limit of fr3_joint2"),
-    (Trajectory(np.array([0.0, 0.01]), np.array([HOME, HOME]), np.array([np.zeros(7), [1, 0, 0, 0, 0, 0, 0]])),
-     "acceleration limit of fr3_joint1"),
-    (_trajectory([HOME, HOME + [2.7, 0.6, 0, 1.2, 0, 0, 0]]), "leaves the workspace"),
-    (_trajectory([HOME, np.full(7, np.nan)]), "not a valid trajectory"),
-])
+@pytest.mark.parametrize(
+    ("trajectory", "what"),
+    [
+        (_trajectory([HOME, HOME + [0, 0, 0, 3, 0, 0, 0]]), "position limit of fr3_joint4"),
+        (
+            Trajectory(np.array([0.0, 1.0]), np.array([HOME, HOME]), np.array([np.zeros(7), [0, 9, 0, 0, 0, 0, 0]])),
+            "speed limit of fr3_joint2",
+        ),
+        (
+            Trajectory(np.array([0.0, 0.01]), np.array([HOME, HOME]), np.array([np.zeros(7), [1, 0, 0, 0, 0, 0, 0]])),
+            "acceleration limit of fr3_joint1",
+        ),
+        (_trajectory([HOME, HOME + [2.7, 0.6, 0, 1.2, 0, 0, 0]]), "leaves the workspace"),
+        (_trajectory([HOME, np.full(7, np.nan)]), "not a valid trajectory"),
+    ],
+)
 def test_safety_stops_what_leaves_a_limit(safety, trajectory, what):
     with pytest.raises(SkillFailureError, match=what) as failure:
         safety.check(trajectory)

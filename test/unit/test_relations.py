@@ -24,28 +24,43 @@ def facts(*things, held="", at_base=False):
     return {str(f) for f in found}
 
 
-@pytest.mark.parametrize(("things", "yes", "no"), [
-    ([cube("a", 0.5, 0.0)], ["at(a, table)", "clear(a)", "narrow(a)", "reachable(a)"], ["at(a, spot)"]),
-    ([cube("a", 0.41, 0.41)], ["at(a, spot)", "at(a, table)"], ["clear(spot)"]),
-    ([cube("a", 0.46, 0.4)], ["clear(spot)", "at(a, table)"], ["at(a, spot)"]),
-    ([cube("a", 0.95, 0.0)], [], ["at(a, table)"]),
-    ([cube("a", 0.5, 0), cube("b", 0.51, 0.005, 0.05)], ["on(b, a)", "clear(b)", "at(a, table)"], ["clear(a)", "at(b, table)"]),
-    ([cube("a", 0.5, 0), cube("b", 0.51, 0.005, 0.058)], ["on(b, a)"], ["clear(a)"]),
-    ([cube("a", 0.5, 0), cube("b", 0.51, 0.005, 0.08)], ["clear(a)"], ["on(b, a)", "at(b, table)"]),
-    ([cube("a", 0.5, 0), cube("b", 0.54, 0.0, 0.05)], ["clear(a)"], ["on(b, a)"]),
-    ([cube("a", 0.5, 0), cube("b", 0.5, 0, 0.05), cube("c", 0.5, 0, 0.1)], ["on(b, a)", "on(c, b)", "clear(c)"],
-     ["on(c, a)", "clear(b)", "clear(a)"]),
-    ([cube("a", 0.6, 0.3, 0.006), TRAY], ["in(a, tray)", "clear(tray)"], ["on(a, tray)", "at(a, table)"]),
-    ([cube("a", 0.6, 0.44, 0.0), TRAY], ["at(a, table)"], ["in(a, tray)"]),
-    ([cube("a", 0.6, 0.3, 0.2), TRAY], [], ["in(a, tray)", "at(a, table)"]),
-    ([cube("a", 0.4, 0.2, 0.008, 0.03), BOWL], ["in(a, bowl)"], ["at(a, table)"]),
-    ([cube("a", 0.4, 0.2, 0.0553), BOWL], [], ["in(a, bowl)"]),
-    ([cube("a", 0.52, -0.28, 0.012), PLATE], ["on(a, plate)", "clear(plate)"], ["at(a, table)"]),
-    ([cube("a", 0.52, -0.28, 0.004), PLATE], ["on(a, plate)"], []),
-    ([cube("a", 0.6, 0.3, 0.006), cube("b", 0.6, 0.3, 0.056), TRAY], ["in(a, tray)", "on(b, a)"], ["in(b, tray)"]),
-    ([cube("a_far", 0.5, 0.0)], ["clear(a_far)"], ["reachable(a_far)"]),
-    ([Thing("tray", "container", "tray", (0.4, 0.4, 0.01), (0.2, 0.2, 0.02))], [], ["clear(spot)"]),
-], ids=lambda value: None)
+@pytest.mark.parametrize(
+    ("things", "yes", "no"),
+    [
+        ([cube("a", 0.5, 0.0)], ["at(a, table)", "clear(a)", "narrow(a)", "reachable(a)"], ["at(a, spot)"]),
+        ([cube("a", 0.41, 0.41)], ["at(a, spot)", "at(a, table)"], ["clear(spot)"]),
+        ([cube("a", 0.46, 0.4)], ["clear(spot)", "at(a, table)"], ["at(a, spot)"]),
+        ([cube("a", 0.95, 0.0)], [], ["at(a, table)"]),
+        (
+            [cube("a", 0.5, 0), cube("b", 0.51, 0.005, 0.05)],
+            ["on(b, a)", "clear(b)", "at(a, table)"],
+            ["clear(a)", "at(b, table)"],
+        ),
+        ([cube("a", 0.5, 0), cube("b", 0.51, 0.005, 0.058)], ["on(b, a)"], ["clear(a)"]),
+        ([cube("a", 0.5, 0), cube("b", 0.51, 0.005, 0.08)], ["clear(a)"], ["on(b, a)", "at(b, table)"]),
+        ([cube("a", 0.5, 0), cube("b", 0.54, 0.0, 0.05)], ["clear(a)"], ["on(b, a)"]),
+        (
+            [cube("a", 0.5, 0), cube("b", 0.5, 0, 0.05), cube("c", 0.5, 0, 0.1)],
+            ["on(b, a)", "on(c, b)", "clear(c)"],
+            ["on(c, a)", "clear(b)", "clear(a)"],
+        ),
+        ([cube("a", 0.6, 0.3, 0.006), TRAY], ["in(a, tray)", "clear(tray)"], ["on(a, tray)", "at(a, table)"]),
+        ([cube("a", 0.6, 0.44, 0.0), TRAY], ["at(a, table)"], ["in(a, tray)"]),
+        ([cube("a", 0.6, 0.3, 0.2), TRAY], [], ["in(a, tray)", "at(a, table)"]),
+        ([cube("a", 0.4, 0.2, 0.008, 0.03), BOWL], ["in(a, bowl)"], ["at(a, table)"]),
+        ([cube("a", 0.4, 0.2, 0.0553), BOWL], [], ["in(a, bowl)"]),
+        ([cube("a", 0.52, -0.28, 0.012), PLATE], ["on(a, plate)", "clear(plate)"], ["at(a, table)"]),
+        ([cube("a", 0.52, -0.28, 0.004), PLATE], ["on(a, plate)"], []),
+        (
+            [cube("a", 0.6, 0.3, 0.006), cube("b", 0.6, 0.3, 0.056), TRAY],
+            ["in(a, tray)", "on(b, a)"],
+            ["in(b, tray)"],
+        ),
+        ([cube("a_far", 0.5, 0.0)], ["clear(a_far)"], ["reachable(a_far)"]),
+        ([Thing("tray", "container", "tray", (0.4, 0.4, 0.01), (0.2, 0.2, 0.02))], [], ["clear(spot)"]),
+    ],
+    ids=lambda value: None,
+)
 def test_facts(things, yes, no):
     found = facts(*things)
     assert [f for f in yes if f not in found] == []
@@ -64,19 +79,28 @@ def test_places():
     assert "narrow(table)" not in facts()
 
 
-@pytest.mark.parametrize(("text", "message"), [
-    ("spot: {centre: [0.4, 0.4], size: [0.1, 0.1]}\nspot2: {centre: [0.4], size: [0.1, 0.1]}", "places.yaml:2: centre of spot2"),
-    ("spot: {centre: [0.4, 0.4]}", "places.yaml:1: spot lacks 'size'"),
-    ("\nBad Name: {centre: [0, 0], size: [1, 1]}", "places.yaml:2: 'Bad Name' is not a name"),
-    ("a: {centre: [0, 0], size: [1, 1], colour: red}", "has no field 'colour'; fields are centre, narrow, size"),
-    ("a: {centre: [0, 0], size: [1, -1]}", "larger than 0"),
-    ("a: {centre: [0, 0], size: [1, 1], narrow: perhaps}", "true or false"),
-    ("a: {centre: [0, 0], size: [1, 1]}\na: {centre: [0, 0], size: [1, 1]}", "places.yaml:2: the place 'a' is defined twice"),
-    ("a: 5", "places.yaml:1: a must be"),
-    ("[1, 2]", "expected places"),
-    ("a: {centre: [0, 0", "line 1"),
-    ("", "expected places"),
-])
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "spot: {centre: [0.4, 0.4], size: [0.1, 0.1]}\nspot2: {centre: [0.4], size: [0.1, 0.1]}",
+            "places.yaml:2: centre of spot2",
+        ),
+        ("spot: {centre: [0.4, 0.4]}", "places.yaml:1: spot lacks 'size'"),
+        ("\nBad Name: {centre: [0, 0], size: [1, 1]}", "places.yaml:2: 'Bad Name' is not a name"),
+        ("a: {centre: [0, 0], size: [1, 1], colour: red}", "has no field 'colour'; fields are centre, narrow, size"),
+        ("a: {centre: [0, 0], size: [1, -1]}", "larger than 0"),
+        ("a: {centre: [0, 0], size: [1, 1], narrow: perhaps}", "true or false"),
+        (
+            "a: {centre: [0, 0], size: [1, 1]}\na: {centre: [0, 0], size: [1, 1]}",
+            "places.yaml:2: the place 'a' is defined twice",
+        ),
+        ("a: 5", "places.yaml:1: a must be"),
+        ("[1, 2]", "expected places"),
+        ("a: {centre: [0, 0", "line 1"),
+        ("", "expected places"),
+    ],
+)
 def test_errors_in_a_workspace_name_the_line(tmp_path, text, message):
     path = tmp_path / "places.yaml"
     path.write_text(text)
@@ -96,7 +120,9 @@ def test_turns_and_quaternions():
         assert yaw_of(quaternion_of(yaw)) == pytest.approx(yaw)
 
 
-@pytest.mark.parametrize(("size", "width"), [((0.05, 0.05, 0.05), 0.05), ((0.15, 0.055, 0.035), 0.055), ((0.05, 0.09, 0.06), 0.05)])
+@pytest.mark.parametrize(
+    ("size", "width"), [((0.05, 0.05, 0.05), 0.05), ((0.15, 0.055, 0.035), 0.055), ((0.05, 0.09, 0.06), 0.05)]
+)
 def test_long_objects_are_taken_across(size, width):
     best = candidates(Thing("x", "item", "banana", (0.5, 0.0, size[2] / 2), size, 0.7))[0]
     assert best.width == pytest.approx(width)
@@ -106,7 +132,9 @@ def test_what_is_too_wide_has_no_grasp():
     assert candidates(Thing("x", "item", "melon", (0.5, 0.0, 0.06), (0.12, 0.12, 0.12), shape="cylinder")) == []
 
 
-@pytest.mark.parametrize(("height", "lowest", "highest"), [(0.05, 0.02, 0.03), (0.15, 0.11, 0.13), (0.03, 0.012, 0.02)])
+@pytest.mark.parametrize(
+    ("height", "lowest", "highest"), [(0.05, 0.02, 0.03), (0.15, 0.11, 0.13), (0.03, 0.012, 0.02)]
+)
 def test_grasp_height(height, lowest, highest):
     z = grasp_height(Thing("x", "item", "cube", (0.5, 0.0, height / 2), (0.04, 0.04, height)))
     assert lowest <= z <= highest
@@ -117,7 +145,10 @@ def test_free_spots_in_a_container_keep_clear_of_what_lies_there():
     item = cube("c", 0.0, 0.0, size=0.03)
     first = next(iter(spots.in_container(item, TRAY, lying)))
     assert TRAY.covers(first.x, first.y, -item.radius)
-    assert all(((first.x - o.position[0]) ** 2 + (first.y - o.position[1]) ** 2) ** 0.5 > o.size[0] / 2 + item.radius for o in lying)
+    assert all(
+        ((first.x - o.position[0]) ** 2 + (first.y - o.position[1]) ** 2) ** 0.5 > o.size[0] / 2 + item.radius
+        for o in lying
+    )
 
 
 def test_a_full_container_is_filled_upwards():

@@ -1,0 +1,341 @@
+"""Skills with a scripted arm and camera: what goes right, and each way that things go wrong."""
+
+import dataclasses
+import threading
+import time
+
+import numpy as np
+import pytest
+from doubles.direct_arm import Tabletop
+from doubles.scripted_arm import Bench
+
+from executor_node import preconditions
+from executor_node.arms.base import ArmState
+from executor_node.arms.trajectory import TrajectoryArm
+from executor_node.failures import SkillFailureError
+from executor_node.planning_scene import PlanningScene
+from executor_node.things import Thing
+from executor_node.timing import Limits, time_path
+from planweave import franka
+from planweave.failure import Code
+from planweave.world import Action
+
+HOME = np.array(franka.HOME)
+TRAY = Thing("tray", "container", "tray", (0.58, 0.35, 0.015), (0.20, 0.26, 0.03), shape="hollow")
+
+
+def cube(name, x, y, bottom=0.0, size=0.05, **more):
+    return Thing(name, "item", "cube", (x, y, bottom + size / 2), (size,) * 3, **more)
+
+
+@pytest.fixture(scope="module")
+def planning_scene():
+    return PlanningScene()
+
+
+@pytest.fixture
+def bench(planning_scene):
+    planning_scene.detach()
+    bench = Bench(planning_scene)
+    bench.world.show(cube("red_cube", 0.45, 0.0), cube("blue_cube", 0.5, -0.2), TRAY)
+    return bench
+
+
+def run(bench, text):
+    action = Action.parse(text)
+    preconditions.check(bench.domain, bench.world.world(), action)
+    bench.skills.run(action)
+    return {str(f) for f in bench.world.world().facts}
+
+
+def fails(bench, text, code):
+    with pytest.raises(SkillFailureError) as failure:
+        run(bench, text)
+    assert failure.value.code is code, failure.value.message
+    return failure.value.message
+
+
+def lifted(bench):
+    """The hand is open, and well above the table."""
+    assert bench.arm.width == pytest.approx(0.08)
+    assert bench.skills.reaching.kinematics.forward(bench.arm.q)[2, 3] > 0.2
+    return True
+
+
+def test_grasp_then_each_place(bench):
+    assert "holding(red_cube)" in run(bench, "grasp(red_cube)")
+    assert {"in(red_cube, tray)", "hand_empty()"} <= run(bench, "place_in(red_cube, tray)")
+    run(bench, "grasp(blue_cube)")
+    assert {"on(blue_cube, red_cube)", "in(red_cube, tray)"} <= run(bench, "place_on(blue_cube, red_cube)")
+    run(bench, "grasp(blue_cube)")
+    found = run(bench, "place_at(blue_cube, left_spot)")
+    assert {
+        "at(blue_cube, left_spot)",
+        "at(blue_cube, left_side)",
+        "clear(red_cube)",
+    } <= found and "clear(left_spot)" not in found
+    assert "at_base()" in run(bench, "return_to_base()")
+    assert {"in(blue_cube, tray)"} <= run(bench, "grab_and_putin(blue_cube, tray)")
+
+
+def test_times_are_accounted(bench):
+    run(bench, "grab_and_putin(red_cube, tray)")
+    moved = sum(t.duration for t in bench.arm.sent) + 0.5 * len(bench.arm.grips)
+    assert 0.5 * moved < bench.skills.motion_seconds <= moved
+    assert 0 < bench.skills.planning_seconds < bench.skills.motion_seconds
+
+
+def test_nothing_between_the_fingers(bench):
+    bench.arm.stops_at = 0.0
+    message = fails(bench, "grasp(red_cube)", Code.NO_GRASP)
+    assert "closed on nothing at red_cube" in message and "50 mm" in message
+    assert lifted(bench) and bench.world.held is None
+    assert "hand_empty()" in {str(f) for f in bench.world.world().facts}
+
+
+def test_another_grasp_is_tried_where_retries_are_set(planning_scene):
+    bench = Bench(planning_scene, grasp_retries=1)
+    bench.world.show(cube("red_cube", 0.45, 0.0))
+    bench.arm.stops_at = 0.0
+    closed = []
+    grip = bench.arm.grip
+
+    def second_time_lucky(width, force, wait=True):
+        if width == 0.0:
+            closed.append(bench.arm.q)
+            bench.arm.stops_at = 0.05 if len(closed) == 2 else 0.0
+        return grip(width, force, wait)
+
+    bench.arm.grip = second_time_lucky
+    run(bench, "grasp(red_cube)")
+    assert len(closed) == 2 and np.abs(closed[0] - closed[1]).max() > 0.05
+
+
+@pytest.mark.parametrize(("motions", "action"), [(2, "grasp(red_cube)")])
+def test_slipping_while_lifting(bench, motions, action):
+    bench.arm.slips_in = motions
+    assert "slipped out of the gripper" in fails(bench, action, Code.GRASP_LOST)
+    assert bench.world.held is None and lifted(bench)
+
+
+def test_slipping_on_the_way(bench):
+    run(bench, "grasp(red_cube)")
+    bench.arm.slips_in = len(bench.arm.sent)
+    message = fails(bench, "place_in(red_cube, tray)", Code.GRASP_LOST)
+    assert "red_cube slipped out of the gripper on the way to tray" in message
+    assert bench.world.held is None
+
+
+def test_what_fell_beside_is_reported_with_its_place(bench):
+    run(bench, "grasp(red_cube)")
+    bench.world.drops_to = cube("red_cube", 0.4, 0.1)
+    message = fails(bench, "place_in(red_cube, tray)", Code.GRASP_LOST)
+    assert (
+        "let go at tray, but the camera sees it at (0.40, 0.10, 0.03) m" in message
+        and "at(red_cube, table)" in message
+    )
+
+
+def test_what_is_not_seen_after_placing_is_no_success(bench):
+    run(bench, "grasp(red_cube)")
+    bench.world.drops_to = cube("red_cube", 0.58, 0.35, 0.006, visible=False)
+    assert "the camera does not see it" in fails(bench, "place_in(red_cube, tray)", Code.GRASP_LOST)
+
+
+def test_a_silent_camera(bench):
+    run(bench, "grasp(red_cube)")
+    bench.world.shown = None
+    assert "no camera image came" in fails(bench, "place_in(red_cube, tray)", Code.CONTROL_FAILED)
+    time.sleep(0.06)  # older than look_seconds
+    with pytest.raises(SkillFailureError, match="perception_node running"):
+        bench.skills.require_sight()
+
+
+@pytest.mark.parametrize(
+    ("action", "code", "words"),
+    [
+        ("grasp(mug)", Code.UNKNOWN_OBJECT, "unknown object 'mug'"),
+        ("grasp(red_cub)", Code.UNKNOWN_OBJECT, "did you mean 'red_cube'"),
+        ("dance(red_cube)", Code.INVALID_ACTION, "unknown action 'dance'"),
+        ("grasp(tray)", Code.INVALID_ACTION, "must be: item"),
+        ("grasp()", Code.INVALID_ACTION, "takes 1 argument"),
+        ("place_in(red_cube, tray)", Code.PRECONDITION_UNMET, "does not hold the red cube"),
+        ("place_at(red_cube, nowhere)", Code.UNKNOWN_OBJECT, "nowhere"),
+    ],
+)
+def test_what_is_refused_before_anything_moves(bench, action, code, words):
+    assert words in fails(bench, action, code)
+    assert not bench.arm.sent
+
+
+def test_out_of_the_workspace(bench):
+    bench.world.show(cube("aqua_cube", 0.87, 0.22))
+    assert fails(bench, "grasp(aqua_cube)", Code.UNREACHABLE) == "aqua_cube is out of the workspace of the robot"
+
+
+def test_an_item_below_another_is_not_taken(bench):
+    bench.world.show(cube("a", 0.5, 0.0), cube("b", 0.5, 0.0, 0.05))
+    assert "there is no room on the a" in fails(bench, "grasp(a)", Code.PRECONDITION_UNMET)
+
+
+def test_too_wide_and_walled_in(bench):
+    bench.world.show(Thing("melon", "item", "melon", (0.5, 0.0, 0.06), (0.12,) * 3, shape="cylinder"))
+    assert "too wide" in fails(bench, "grasp(melon)", Code.NO_GRASP)
+    walls = [
+        Thing(f"wall_{i}", "item", "wall", (0.5 + 0.055 * x, 0.055 * y, 0.1), (0.05, 0.05, 0.2))
+        for i, (x, y) in enumerate([(1, 0), (-1, 0), (0, 1), (0, -1)])
+    ]
+    bench.world.show(cube("a", 0.5, 0.0), *walls)
+    assert "no free grasp of a: " in fails(bench, "grasp(a)", Code.NO_GRASP)
+    assert not bench.arm.sent
+
+
+def test_no_room_in_a_place(bench):
+    bench.world.show(cube("red_cube", 0.45, 0.0), cube("blue_cube", 0.43, 0.45))
+    run(bench, "grasp(red_cube)")
+    bench.world.show(*[cube(f"c{i}", 0.36 + 0.04 * (i % 3), 0.38 + 0.04 * (i // 3), size=0.03) for i in range(9)])
+    message = fails(bench, "place_at(red_cube, left_spot)", Code.PRECONDITION_UNMET)
+    assert "left spot" in message
+    with pytest.raises(SkillFailureError, match="no room for red_cube at left_spot"):
+        bench.skills.run(Action("place_at", ("red_cube", "left_spot")))
+
+
+def test_a_trajectory_beyond_the_limits_is_not_sent(bench):
+    tight = Limits(np.full(7, 0.01), np.full(7, 0.05))
+    bench.skills.safety = dataclasses.replace(bench.skills.safety, limits=tight)
+    assert "limit of fr3_joint" in fails(bench, "grasp(red_cube)", Code.SAFETY_STOP)
+    assert not bench.arm.sent
+
+
+# ---- the arm behind topics ------------------------------------------------------------------------------------------
+
+
+def state(stamp, q=HOME, v=0.0, width=0.08):
+    return ArmState(stamp, np.array(q), np.full(7, v), width)
+
+
+@pytest.fixture
+def arm():
+    sent = []
+    arm = TrajectoryArm(sent.append, lambda width, force: sent.append((width, force)), silence=0.3)
+    arm.sent = sent
+    arm.on_state(state(0.0))
+    arm.begin(time.monotonic() + 5.0)
+    return arm
+
+
+def in_thread(call, *args):
+    box = {}
+
+    def target():
+        try:
+            box["value"] = call(*args)
+        except SkillFailureError as error:
+            box["error"] = error
+
+    thread = threading.Thread(target=target)
+    thread.start()
+    return thread, box
+
+
+MOTION = time_path(np.array([HOME, HOME + 0.2]), Limits())
+
+
+def until(condition):
+    end = time.monotonic() + 5.0
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.001)
+
+
+def test_following_ends_when_the_arm_is_there(arm):
+    thread, box = in_thread(arm.follow, MOTION)
+    until(lambda: arm.sent)
+    arm.on_state(state(MOTION.duration / 2, HOME + 0.1, 0.5))
+    assert thread.is_alive()
+    arm.on_state(state(MOTION.duration + 0.01, MOTION.end))
+    thread.join(2.0)
+    assert not thread.is_alive() and "error" not in box and arm.sent == [MOTION]
+
+
+def test_an_arm_that_does_not_arrive(arm):
+    thread, box = in_thread(arm.follow, MOTION)
+    until(lambda: arm.sent)
+    arm.on_state(state(MOTION.duration + 2.0, HOME + 0.1))
+    thread.join(2.0)
+    assert (
+        box["error"].code is Code.CONTROL_FAILED and "0.100 rad away" in box["error"].message and arm.sent[-1] is None
+    )
+
+
+def test_silence_of_the_controller(arm):
+    thread, box = in_thread(arm.follow, MOTION)
+    thread.join(3.0)
+    assert box["error"].code is Code.CONTROL_FAILED and "no joint states for 0.3 s" in box["error"].message
+    assert arm.sent[-1] is None
+
+
+def test_cancel_stops_at_once_and_for_good(arm):
+    thread, box = in_thread(arm.follow, MOTION)
+    until(lambda: arm.sent)
+    arm.abort(Code.CANCELED, "enough")
+    assert arm.sent[-1] is None  # sent before abort returned
+    arm.on_state(state(0.1, HOME + 0.05))
+    thread.join(2.0)
+    assert box["error"].code is Code.CANCELED
+    with pytest.raises(SkillFailureError, match="enough"):
+        arm.follow(MOTION)
+    assert arm.sent == [MOTION, None]
+    arm.begin(time.monotonic() + 5.0)
+    arm.check()
+
+
+def test_the_deadline_stops_the_arm(arm):
+    arm.begin(time.monotonic() + 0.1)
+    thread, box = in_thread(arm.follow, MOTION)
+    until(lambda: arm.sent)
+    arm.on_state(state(0.05, HOME + 0.01))
+    thread.join(3.0)
+    assert box["error"].code is Code.TIMEOUT and arm.sent[-1] is None
+
+
+def test_a_lost_grip_stops_the_motion(arm):
+    thread, box = in_thread(arm.follow, MOTION, lambda s: "gone" if s.width < 0.01 else "")
+    until(lambda: arm.sent)
+    arm.on_state(state(0.1, HOME + 0.05, width=0.0))
+    thread.join(3.0)
+    assert box["error"].code is Code.GRASP_LOST and box["error"].message == "gone" and arm.sent[-1] is None
+
+
+def test_fingers_stop_at_an_object(arm):
+    thread, box = in_thread(arm.grip, 0.0, 20.0)
+    until(lambda: arm.sent)
+    arm.on_state(ArmState(0.1, HOME, np.zeros(7), 0.06, -0.05))
+    arm.on_state(ArmState(0.3, HOME, np.zeros(7), 0.05, 0.0))
+    thread.join(2.0)
+    assert box["value"] == pytest.approx(0.05) and arm.sent == [(0.0, 20.0)]
+
+
+# ---- on the simulator -----------------------------------------------------------------------------------------------
+
+
+def test_a_tower_a_tray_and_a_slip_in_simulation(planning_scene):
+    planning_scene.detach()
+    table = Tabletop("slippery", noise=0.001, planning_scene=planning_scene)
+    with pytest.raises(SkillFailureError) as failure:
+        table.skills.run(Action.parse("grasp(red_cube)"))
+    assert failure.value.code in (Code.GRASP_LOST, Code.NO_GRASP)
+    for text in ("grasp(red_cube)", "place_on(red_cube, blue_cube)", "grab_and_putin(orange_cylinder, tray)"):
+        table.skills.run(Action.parse(text))
+    found = {str(f) for f in table.world.world().facts}
+    assert {"on(red_cube, blue_cube)", "in(orange_cylinder, tray)"} <= found
+    assert table.arm.sent
+
+
+def test_fruit_and_bottles_in_simulation(planning_scene):
+    planning_scene.detach()
+    table = Tabletop("fruit_and_bottles", noise=0.001, planning_scene=planning_scene)
+    for text in ("banana, plate", "apple, plate", "pear, bowl", "green_bottle, box"):
+        table.skills.run(Action.parse(f"grab_and_putin({text})"))
+    found = {str(f) for f in table.world.world().facts}
+    assert {"on(banana, plate)", "on(apple, plate)", "in(pear, bowl)", "in(green_bottle, box)"} <= found
