@@ -19,7 +19,7 @@ from planweave_interfaces.msg import ActionTree
 from planweave_interfaces.srv import CancelTask, GetTask, ListTasks, LoadScene, RecordVideo
 from rclpy.action import ActionClient
 from rclpy.executors import SingleThreadedExecutor
-from rclpy.qos import DurabilityPolicy, QoSProfile, qos_profile_sensor_data
+from rclpy.qos import DurabilityPolicy, QoSProfile
 from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
 from sensor_msgs.msg import Image
@@ -236,7 +236,7 @@ class Client:
             got.append(message)
             there.set()
 
-        subscription = self._node.create_subscription(Image, topic, keep, qos_profile_sensor_data)
+        subscription = self._node.create_subscription(Image, topic, keep, QoSProfile(depth=2))
         try:
             if not there.wait(timeout):
                 raise SystemDownError(f"no image on {topic} in {timeout:g} s")

@@ -12,7 +12,7 @@ import cv2
 from builtin_interfaces.msg import Time
 from planweave_interfaces.msg import DetectedObject, DetectedObjects
 from rclpy.node import Node
-from rclpy.qos import qos_profile_sensor_data
+from rclpy.qos import QoSProfile
 from sensor_msgs.msg import CameraInfo, Image, JointState
 from std_msgs.msg import Header
 
@@ -76,9 +76,10 @@ class PerceptionNode(Node):
         self._ended = threading.Event()
         cv2.setNumThreads(1)     # one core is enough, and the other nodes need theirs
         self._publisher = self.create_publisher(DetectedObjects, "/perception/detected_objects", 10)
-        self.create_subscription(Image, topics[COLOUR], lambda m: self._image(COLOUR, m), qos_profile_sensor_data)
-        self.create_subscription(Image, topics[DEPTH], lambda m: self._image(DEPTH, m), qos_profile_sensor_data)
-        self.create_subscription(CameraInfo, topics[INFO], self._info, qos_profile_sensor_data)
+        images = QoSProfile(depth=2)     # reliable: best effort loses most images, which are larger than one packet
+        self.create_subscription(Image, topics[COLOUR], lambda m: self._image(COLOUR, m), images)
+        self.create_subscription(Image, topics[DEPTH], lambda m: self._image(DEPTH, m), images)
+        self.create_subscription(CameraInfo, topics[INFO], self._info, images)
         self.create_subscription(JointState, "/joint_states", self._joint_state, 10)
         self.create_timer(min(1.0, values["silent_after"] / 4), self._check_camera)
         self._worker = threading.Thread(target=self._run, name="perception", daemon=True)

@@ -5,9 +5,7 @@ A GL context belongs to the thread that made it: create, use and close an Overhe
 
 from __future__ import annotations
 
-import ctypes.util
 import math
-import os
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,11 +15,10 @@ import yaml
 
 from planweave.errors import ConfigError
 from planweave.paths import find_config
+from simulation_node.offscreen import View
 
 if TYPE_CHECKING:
     import mujoco
-
-GL_PACKAGES = "libegl1 libopengl0 libgl1-mesa-dri"
 
 
 @dataclass(frozen=True)
@@ -111,9 +108,10 @@ class DepthNoise:
             noisy[rows, columns] = np.where(rng.random(len(rows)) < 0.5, flying, 0.0)
         if self.holes > 0:
             height, width = depth.shape
-            for _ in range(rng.poisson(self.holes * depth.size / 9)):
-                row, column = rng.integers(height), rng.integers(width)
-                noisy[max(row - 1, 0):row + 2, max(column - 1, 0):column + 2] = 0.0
+            count = rng.poisson(self.holes * depth.size / 9)
+            rows, columns = rng.integers(1, height - 1, count), rng.integers(1, width - 1, count)
+            for row, column in np.ndindex(3, 3):
+                noisy[rows + row - 1, columns + column - 1] = 0.0
         return noisy
 
 
@@ -135,66 +133,24 @@ class RgbdFrame:
     depth: np.ndarray
 
 
-def choose_gl() -> None:
-    """Choose software GL before MuJoCo's renderer is imported, unless MUJOCO_GL is set; raises ConfigError where there is none."""
-    if os.environ.get("MUJOCO_GL"):
-        return
-    if ctypes.util.find_library("EGL"):
-        os.environ["MUJOCO_GL"] = "egl"
-    elif ctypes.util.find_library("OSMesa"):
-        os.environ["MUJOCO_GL"] = "osmesa"
-    else:
-        raise ConfigError(f"no OpenGL for rendering without a display: run  sudo apt install {GL_PACKAGES}  (or libosmesa6)")
-
-
-def make_renderer(model: mujoco.MjModel, width: int, height: int) -> Any:
-    """A MuJoCo renderer with a GL context of the calling thread; raises ConfigError that names what to install."""
-    choose_gl()
-    try:
-        import mujoco
-
-        return mujoco.Renderer(model, height, width)
-    except Exception as error:
-        raise ConfigError(
-            f"cannot render without a display (MUJOCO_GL={os.environ.get('MUJOCO_GL')}): {error}; "
-            f"run  sudo apt install {GL_PACKAGES}  (or libosmesa6 with MUJOCO_GL=osmesa)"
-        ) from error
-
-
 class OverheadCamera:
     """Renders what the overhead camera sees."""
 
     def __init__(self, model: mujoco.MjModel, config: CameraConfig, noise: DepthNoise | None = None, *, seed: int = 0,
                  shadows: bool = False, name: str = "overhead"):
-        """noise None: exact depth. shadows cost about four times the rest. Raises ConfigError where GL is missing."""
-        import mujoco
-
-        self._model, self._config, self._noise, self._name = model, config, noise, name
+        """noise None: exact depth. shadows take as long again. Raises ConfigError where GL is missing."""
+        self._noise = noise
         self._rng = np.random.default_rng(seed)
-        self._data = mujoco.MjData(model)
-        self._renderer = make_renderer(model, config.width, config.height)
-        self._renderer.scene.flags[mujoco.mjtRndFlag.mjRND_SHADOW] = shadows
-        self._renderer.scene.flags[mujoco.mjtRndFlag.mjRND_REFLECTION] = False
+        self._view = View(model, name, config.width, config.height, shadows=shadows)
 
     def render(self, time: float, qpos: np.ndarray) -> RgbdFrame:
         """Image pair of the positions ``qpos`` (as in MjData)."""
-        import mujoco
-
-        self._data.qpos[:] = qpos
-        mujoco.mj_kinematics(self._model, self._data)
-        mujoco.mj_comPos(self._model, self._data)
-        mujoco.mj_camlight(self._model, self._data)
-        self._renderer.update_scene(self._data, self._name)
-        rgb = self._renderer.render().copy()
-        self._renderer.enable_depth_rendering()
-        try:
-            depth = self._renderer.render().astype(np.float32)
-        finally:
-            self._renderer.disable_depth_rendering()
+        rgb, depth = self._view.render(qpos, depth=True)
+        assert depth is not None
         if self._noise is not None:
             depth = self._noise.apply(depth, self._rng)
         return RgbdFrame(time, rgb, depth)
 
     def close(self) -> None:
         """Free the GL context; in the thread that made it."""
-        self._renderer.close()
+        self._view.close()

@@ -12,7 +12,7 @@ import numpy as np
 from planweave_interfaces.srv import LoadScene, RecordVideo
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from rclpy.node import Node
-from rclpy.qos import QoSProfile, qos_profile_sensor_data
+from rclpy.qos import QoSProfile
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import CameraInfo, Image, JointState
 from std_srvs.srv import Trigger
@@ -23,14 +23,17 @@ from planweave.franka import ARM_JOINTS, BASE_FRAME, FINGER_JOINTS
 from planweave_ros.conversions import time_from_msg, time_to_msg
 from planweave_ros.parameters import Parameter, declare
 from planweave_ros.spin import run_node
-from simulation_node.camera import CameraConfig, DepthNoise, OverheadCamera, RgbdFrame, choose_gl, load_camera
+from simulation_node.camera import CameraConfig, DepthNoise, OverheadCamera, RgbdFrame, load_camera
 from simulation_node.camera_thread import CameraThread
+from simulation_node.offscreen import choose_gl
 from simulation_node.recorder import Recorder
 from simulation_node.runner import Runner
 from simulation_node.scene import load_scene
 from simulation_node.simulator import Simulator
 from simulation_node.stage import build_model
 from simulation_node.trajectory import Point, TrajectoryError
+
+_IMAGE_QOS = QoSProfile(depth=2)
 
 PARAMETERS = [
     Parameter("scene", "blocks", "scene under config/scenes, or the path of a scene file"),
@@ -40,7 +43,7 @@ PARAMETERS = [
     Parameter("seed", 0, "seed of the depth noise", 0, 2**31 - 1),
     Parameter("joint_state_rate", 50.0, "joint states per second of wall time", 20.0, 500.0),
     Parameter("image_rate", 4.0, "image pairs per second of wall time while someone subscribes", 0.5, 30.0),
-    Parameter("image_shadows", False, "shadows in the camera's images; rendering then takes four times as long"),
+    Parameter("image_shadows", False, "shadows in the camera's images; rendering then takes twice as long"),
     Parameter("depth_noise.sigma", 0.002, "standard deviation of depth at 1 m, growing with its square, m", 0.0, 0.05),
     Parameter("depth_noise.edge", 0.4, "share of pixels at depth steps that are lost or float in between", 0.0, 1.0),
     Parameter("depth_noise.holes", 0.002, "share of pixels without depth", 0.0, 0.5),
@@ -65,9 +68,10 @@ class SimulationNode(Node):
         self._owed_image = False
         self._joint_states = self.create_publisher(JointState, "/joint_states", 10)
         self._clock_out = self.create_publisher(Clock, "/clock", QoSProfile(depth=10))
-        self._colour = self.create_publisher(Image, "/camera/color/image_raw", qos_profile_sensor_data)
-        self._depth = self.create_publisher(Image, "/camera/aligned_depth_to_color/image_raw", qos_profile_sensor_data)
-        self._info = self.create_publisher(CameraInfo, "/camera/color/camera_info", qos_profile_sensor_data)
+        # Reliable: who subscribes as reliable loses no image; best-effort subscribers are served as well.
+        self._colour = self.create_publisher(Image, "/camera/color/image_raw", _IMAGE_QOS)
+        self._depth = self.create_publisher(Image, "/camera/aligned_depth_to_color/image_raw", _IMAGE_QOS)
+        self._info = self.create_publisher(CameraInfo, "/camera/color/camera_info", _IMAGE_QOS)
         self._info_msg = _camera_info(self._camera)
 
         simulator = self._make_simulator(values["scene"], 0.0)

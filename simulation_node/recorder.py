@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from planweave.errors import PlanweaveError
-from simulation_node.camera import make_renderer
+from simulation_node.offscreen import View
 from simulation_node.simulator import Snapshot
 from simulation_node.stage import SIDE_CAMERA
 
@@ -183,7 +183,7 @@ class Recorder:
         """The thread: renders what is missing, as long as there is something."""
         with contextlib.suppress(OSError, AttributeError):
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 10)     # this thread only: physics goes first
-        view: _SideView | None = None
+        view: View | None = None
         try:
             while True:
                 with self._lock:
@@ -196,8 +196,8 @@ class Recorder:
                     if view is None or view.model is not model:
                         if view is not None:
                             view.close()
-                        view = _SideView(model, *self._size)
-                    image = _encode(view.render(snapshot))
+                        view = View(model, SIDE_CAMERA, *self._size, shadows=True)
+                    image = _encode(view.render(snapshot.qpos)[0])
                 except Exception as error:
                     with self._lock:
                         self._failure, self._states, self._images = f"cannot render the video: {error}", [], {}
@@ -209,32 +209,6 @@ class Recorder:
         finally:
             if view is not None:
                 view.close()
-
-
-class _SideView:
-    """Renders states from the three-quarter camera, with shadows."""
-
-    def __init__(self, model: mujoco.MjModel, width: int, height: int):
-        import mujoco
-
-        self.model = model
-        self._data = mujoco.MjData(model)
-        self._renderer = make_renderer(model, width, height)
-        self._renderer.scene.flags[mujoco.mjtRndFlag.mjRND_REFLECTION] = False
-
-    def render(self, snapshot: Snapshot) -> np.ndarray:
-        import mujoco
-
-        self._data.qpos[:] = snapshot.qpos
-        mujoco.mj_kinematics(self.model, self._data)
-        mujoco.mj_comPos(self.model, self._data)
-        mujoco.mj_camlight(self.model, self._data)
-        self._renderer.update_scene(self._data, SIDE_CAMERA)
-        image: np.ndarray = self._renderer.render()
-        return image
-
-    def close(self) -> None:
-        self._renderer.close()
 
 
 def _picked(count: int, stride: int) -> list[int]:
