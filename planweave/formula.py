@@ -93,6 +93,15 @@ def conjuncts(formula: Formula) -> tuple[Formula, ...]:
     return formula.parts if isinstance(formula, And) else (formula,)
 
 
+def negated(formula: Formula) -> Formula:
+    """The opposite of a formula, without a double negation; that of a disjunction is a conjunction."""
+    if isinstance(formula, Not):
+        return formula.part
+    if isinstance(formula, Or):
+        return And(tuple(p for part in formula.parts for p in conjuncts(negated(part))))
+    return Not(formula)
+
+
 def parameters_of(terms: Any) -> tuple[Parameter, ...]:
     """Typed variables of the `pddl` library as parameters, in their order (quantified ones by name)."""
     ordered = terms if isinstance(terms, (tuple, list)) else sorted(terms, key=lambda v: str(v.name))

@@ -1,0 +1,104 @@
+"""A mutable set of facts with indexes that are built when they are first asked for.
+
+An atom is a plain tuple ``(predicate, argument, …)``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from planweave.domain import Domain
+from planweave.formula import Parameter
+from planweave.world import WorldObject
+
+AtomKey = tuple[str, ...]
+_EMPTY: frozenset[AtomKey] = frozenset()
+
+
+class Members(dict[frozenset[str], Collection[str]]):
+    """The names of a world's objects that fit a set of types, in the world's order; found when first asked for."""
+
+    def __init__(self, domain: Domain, objects: tuple[WorldObject, ...]):
+        super().__init__()
+        self._domain, self._objects = domain, objects
+
+    def __missing__(self, types: frozenset[str]) -> Collection[str]:
+        found = dict.fromkeys(self._domain.candidates(Parameter("?", types), self._objects)).keys()
+        self[types] = found
+        return found
+
+
+class State:
+    """Positive facts over typed objects. Change `facts` through `add` and `discard` only."""
+
+    __slots__ = ("_groups", "_tables", "facts", "members")
+
+    def __init__(self, facts: Iterable[AtomKey], members: Members):
+        self.facts: set[AtomKey] = set(facts)
+        self.members = members
+        self._groups: dict[str, set[AtomKey]] | None = None
+        self._tables: dict[str, dict[int, dict[str, set[AtomKey]]]] = {}  # predicate -> position -> object -> facts
+
+    def add(self, fact: AtomKey) -> bool:
+        """Add a fact; whether it was new."""
+        if fact in self.facts:
+            return False
+        self.facts.add(fact)
+        if self._groups is not None:
+            name = fact[0]
+            group = self._groups.get(name)
+            if group is None:
+                group = self._groups[name] = set()
+            group.add(fact)
+            for position, table in self._tables.get(name, {}).items():
+                found = table.get(fact[position])
+                if found is None:
+                    table[fact[position]] = {fact}
+                else:
+                    found.add(fact)
+        return True
+
+    def discard(self, fact: AtomKey) -> bool:
+        """Remove a fact; whether it was there."""
+        if fact not in self.facts:
+            return False
+        self.facts.discard(fact)
+        if self._groups is not None:
+            name = fact[0]
+            self._groups[name].discard(fact)
+            for position, table in self._tables.get(name, {}).items():
+                table[fact[position]].discard(fact)
+        return True
+
+    def of(self, predicate: str) -> Collection[AtomKey]:
+        """All facts of a predicate."""
+        if self._groups is None:
+            self._groups = {}
+            for fact in self.facts:
+                self._groups.setdefault(fact[0], set()).add(fact)
+        return self._groups.get(predicate, _EMPTY)
+
+    def lookup(self, predicate: str, position: int, name: str) -> Collection[AtomKey]:
+        """Facts of a predicate with an object at a position, counted from 1."""
+        tables = self._tables.get(predicate)
+        if tables is None:
+            tables = self._tables[predicate] = {}
+        table = tables.get(position)
+        if table is None:
+            table = tables[position] = {}
+            for fact in self.of(predicate):
+                table.setdefault(fact[position], set()).add(fact)
+        return table.get(name, _EMPTY)
+
+    def match(self, pattern: tuple[str | None, ...]) -> list[AtomKey]:
+        """Facts of a predicate whose bound positions agree; None stands for any object."""
+        predicate = pattern[0] or ""
+        best = self.of(predicate)
+        for position, value in enumerate(pattern[1:], 1):
+            if value is not None and best:
+                found = self.lookup(predicate, position, value)
+                best = found if len(found) < len(best) else best
+        return [
+            fact for fact in best
+            if len(fact) == len(pattern) and all(v is None or v == f for v, f in zip(pattern[1:], fact[1:]))
+        ]
