@@ -46,7 +46,10 @@ class Placed:
 
 @dataclass
 class Figures:
-    """Counts over all scenes; errors in metres (horizontal, vertical), times in milliseconds, and one line for every mistake."""
+    """Counts over all scenes; errors in metres (horizontal, vertical), times in milliseconds, and one line for every mistake.
+
+    by_kind: the horizontal errors of each kind.
+    """
 
     objects: int = 0
     missed: int = 0
@@ -55,6 +58,7 @@ class Figures:
     errors: list[float] = field(default_factory=list)
     heights: list[float] = field(default_factory=list)
     milliseconds: list[float] = field(default_factory=list)
+    by_kind: dict[str, list[float]] = field(default_factory=dict)
     mistakes: list[str] = field(default_factory=list)
 
     def summary(self) -> dict[str, float]:
@@ -205,7 +209,9 @@ def compare(found: Sequence[Detection], truth: Sequence[Placed], figures: Figure
             figures.mistaken += 1
             figures.mistakes.append(f"{label}: {real.colour} {real.kind} at {np.round(real.position, 3)} taken for {best.colour} "
                                     f"{best.class_name}, size {np.round(best.size, 3)}, rgb {np.round(best.rgb)}")
-        figures.errors.append(math.dist(best.position[:2], real.position[:2]))
+        error = math.dist(best.position[:2], real.position[:2])
+        figures.errors.append(error)
+        figures.by_kind.setdefault(real.kind, []).append(error)
         figures.heights.append(best.bottom - real.position[2])
     figures.invented += len(free)
     figures.mistakes += [f"{label}: invented {d.colour} {d.class_name} at {np.round(d.position, 3)}, size {np.round(d.size, 3)}"
@@ -239,6 +245,8 @@ def main() -> None:
     figures = measure(arguments.scenes, arguments.seed)
     for line in figures.mistakes:
         print(line)
+    for kind, errors in sorted(figures.by_kind.items()):
+        print(f"{kind:24} {np.median(errors) * 1e3:8.2f} mm median, {max(errors) * 1e3:.2f} worst of {len(errors)}")
     for name, value in figures.summary().items():
         print(f"{name:24} {value:8.2f}")
 

@@ -136,8 +136,8 @@ class Tracker:
 
     def _moved(self, free: list[Detection]) -> list[Detection]:
         """Give detections that are left over to unseen tracks of the same looks, then to objects that had gone."""
-        for pool in (self._tracks, self._gone):
-            lost = [t for t in pool if not t.visible and t.name]
+        for back in (False, True):
+            lost = [t for t in (self._gone if back else self._tracks) if not t.visible and t.name]
             pairs = sorted(
                 ((not t.held, math.dist(d.position, t.last.position), i, j) for i, t in enumerate(lost) for j, d in enumerate(free)
                  if d.look == t.look and not d.cut),
@@ -149,7 +149,7 @@ class Tracker:
                     continue
                 used_tracks.add(i)
                 used.add(j)
-                if pool is self._gone:
+                if back:
                     self._tracks.append(lost[i])
                 self._see(lost[i], free[j], moved=True)
             self._gone = [t for t in self._gone if not t.visible]
@@ -191,7 +191,8 @@ class Tracker:
         local = hand.rotation.T @ (np.array(track.last.position) - hand.position)
         if track.grip is None:
             fits = min(track.last.size[:2]) - 0.012 < hand.width < max(track.last.size[:2]) * 1.5 + 0.003
-            if fits and 0.004 < hand.width < 0.076 and np.linalg.norm(local[:2]) < 0.03 and abs(local[2]) < _GRASP_REACH + track.last.size[2] / 2:
+            between = np.linalg.norm(local[:2]) < 0.03 and abs(local[2]) < _GRASP_REACH + track.last.size[2] / 2
+            if fits and between and 0.004 < hand.width < 0.076:
                 track.grip, track.grip_width = local, hand.width
             return
         if hand.width > track.grip_width + _OPENING or hand.width < 0.003:
@@ -230,13 +231,14 @@ class Tracker:
         new = [t for t in self._tracks if not t.name and t.visible and t.seen >= self.rules.confirm]
         if not new:
             return
-        def nameless(track: Track) -> Nameless:
-            return Nameless(*track.look, track.last.position[1])
-
-        known = [t for t in (*self._tracks, *self._gone) if t.name]
-        for track, name in zip(new, name_all([nameless(t) for t in new], [nameless(t) for t in known if t in self._tracks],
-                                             {t.name for t in known})):
+        taken = {t.name for t in (*self._tracks, *self._gone) if t.name}
+        names = name_all([_nameless(t) for t in new], [_nameless(t) for t in self._tracks if t.name], taken)
+        for track, name in zip(new, names):
             track.name = name
+
+
+def _nameless(track: Track) -> Nameless:
+    return Nameless(*track.look, track.last.position[1])
 
 
 def _apart(a: Detection, b: Detection) -> float:
@@ -259,7 +261,7 @@ def _blend(old: Detection, new: Detection, weight: float) -> Detection:
 
 
 def _place_is_empty(thing: Detection, scene: Scene) -> bool:
-    """Whether the camera looks through where a thing was: its middle is in view, not covered, and lower than its top."""
+    """Whether the camera sees that a thing is gone: its middle is in view, not covered, and lower than its top."""
     places = footprint_points(thing, 0.6)
     level = thing.bottom + 0.6 * thing.size[2]
     columns, rows = scene.projector.pixels(np.column_stack((places, np.full(len(places), level))))

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from perception_node.colours import colour_word, patch_colour
+from perception_node.colours import BLACK, colour_word, family_image, patch_colour
 from perception_node.detection import Detection
 from perception_node.geometry import Outline, fit_sphere, outline, rotate_into, wrap_yaw
 from perception_node.proposals import Region
@@ -125,12 +125,24 @@ def _item(look: _Look) -> Detection:
     own = top - float(np.percentile(points[:, 2], 3))
     if top > 0.085 and own > 0.05 and face.radius < 0.020 and face.aspect < 1.4 and spread.short > 2.6 * face.radius:
         return _bottle(look, face)
-    if look.colour == "yellow" and spread.aspect > 1.8:
-        return _banana(look)
     dome = _dome(look)
+    if look.colour == "yellow" and spread.aspect > 1.8:
+        return _banana(_flesh(look))
     if dome > 0.2:
-        return _fruit(look, dome)
+        return _fruit(_flesh(look), dome)
     return _block(look, crown, face)
+
+
+def _flesh(look: _Look) -> _Look:
+    """The same without what is of another colour: stalks, leaves and tips, which would shift the middle."""
+    families = family_image(look.region.colours[None])[0]
+    counts = np.bincount(families, minlength=BLACK + 1)
+    counts[BLACK] = 0
+    kept = (families == int(np.argmax(counts))) | (families == BLACK)
+    if kept.sum() < 0.5 * len(kept):
+        return look
+    region = look.region.part(kept)
+    return replace(look, region=region, shape=outline(region.points[:, :2], look.pixel / 2))
 
 
 def _dome(look: _Look) -> float:

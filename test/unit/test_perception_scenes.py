@@ -1,0 +1,291 @@
+"""Perception on rendered images with the noise of a real depth camera: whole scenes, the arm in the way, things carried."""
+
+import math
+
+import numpy as np
+import pytest
+
+from evaluation.perception_figures import compare, Figures, intrinsics_of, measure, render, scene_truth
+from perception_node.cloud import FrameError
+from perception_node.geometry import load_extrinsics
+from perception_node.perceiver import Perceiver
+from perception_node.pipeline import Pipeline
+from perception_node.robot_filter import RobotState, hand_pose
+from planweave.franka import ARM_JOINTS, FINGER_JOINTS, HOME, JOINT_LOWER, JOINT_UPPER
+from planweave.paths import find_config
+from simulation_node.camera import DepthNoise, load_camera
+from simulation_node.scene import load_scene, parse_scene
+from simulation_node.stage import build_model, home_state, object_body
+
+pytestmark = pytest.mark.gl
+CAMERA = load_camera()
+EXTRINSICS = load_extrinsics(find_config("cameras", "overhead"))
+
+
+def solve_arm(position, start=HOME):
+    """Joints that bring the tool centre point to a position, hand pointing down: damped least squares on differences."""
+    goal_rotation = np.diag([1.0, -1.0, -1.0])
+    q = np.array(start, dtype=float)
+
+    def error(joints):
+        hand = hand_pose(RobotState(tuple(joints), 0.08, 0.0))
+        turn = goal_rotation @ hand.rotation.T
+        twist = 0.5 * np.array([turn[2, 1] - turn[1, 2], turn[0, 2] - turn[2, 0], turn[1, 0] - turn[0, 1]])
+        return np.concatenate((np.asarray(position) - hand.position, twist))
+
+    for _ in range(200):
+        e = error(q)
+        if np.abs(e).max() < 1e-5:
+            break
+        jacobian = np.stack([(error(q + 1e-6 * np.eye(7)[k]) - e) / 1e-6 for k in range(7)], axis=1)
+        q = np.clip(q - jacobian.T @ np.linalg.solve(jacobian @ jacobian.T + 1e-4 * np.eye(6), e), JOINT_LOWER, JOINT_UPPER)
+    assert np.abs(error(q)).max() < 1e-3, f"no arm pose for {position}"
+    return q
+
+
+class Stage:
+    """A scene whose arm and objects are put where the test wants them, seen through the noisy camera."""
+
+    def __init__(self, text):
+        self.scene = parse_scene(text, find_config("scenes", "blocks").with_name("test.yaml"))
+        self.model = build_model(self.scene, CAMERA)
+        self.data = home_state(self.model)
+        self.perceiver = Perceiver(EXTRINSICS)
+        self.frames = 0
+
+    def arm(self, joints, width=0.08):
+        for name, value in zip(ARM_JOINTS, joints):
+            self.data.joint(name).qpos[0] = value
+        for name in FINGER_JOINTS:
+            self.data.joint(name).qpos[0] = width / 2
+
+    def put(self, index, x, y, z):
+        """The middle of an object's bottom."""
+        self.data.joint(object_body(index)).qpos[:3] = (x, y, z)
+
+    def look(self, times=1):
+        """The named objects after some more frames, by name."""
+        for _ in range(times):
+            self.frames += 1
+            view = render(self.model, CAMERA, (), DepthNoise(), self.frames, self.data)
+            result = self.perceiver.process(float(self.frames), view.rgb, view.depth, intrinsics_of(CAMERA), view.robot)
+        return {o.name: o for o in result.objects}
+
+
+@pytest.mark.parametrize("name", ["blocks", "fruit_and_bottles", "out_of_reach", "table_setting"])
+def test_every_object_of_the_shipped_scenes_is_found_at_its_place(name):
+    scene = load_scene(name)
+    view = render(build_model(scene, CAMERA), CAMERA, scene_truth(scene), DepthNoise(), 7)
+    result = Pipeline(EXTRINSICS).run(view.rgb, view.depth, intrinsics_of(CAMERA), view.robot)
+    figures = Figures()
+    compare(result.detections, view.truth, figures, name)
+    assert figures.mistakes == []
+    assert figures.objects == len(scene.objects)
+    assert np.median(figures.errors) < 0.003
+    assert max(figures.errors) < 0.012
+    assert max(abs(h) for h in figures.heights) < 0.008
+
+
+def test_random_scenes_with_stacks_and_full_containers():
+    figures = measure(scenes=12, seed=11)
+    assert figures.mistakes == []
+    assert figures.objects > 60
+    assert figures.summary()["error_median_mm"] <= 5.0
+
+
+def test_names_and_sizes_of_the_blocks_scene():
+    stage = Stage(find_config("scenes", "blocks").read_text())
+    assert stage.look() == {}, "one frame is not enough to be sure"
+    seen = stage.look()
+    assert sorted(seen) == ["blue_cube", "green_cube", "left_tray", "orange_cylinder", "purple_cylinder", "red_cube", "right_tray",
+                            "yellow_cube"]
+    cube, tray = seen["red_cube"].thing, seen["left_tray"].thing
+    assert cube.size == pytest.approx((0.05, 0.05, 0.05), abs=0.004)
+    assert cube.position == pytest.approx((0.47, 0.02, 0.025), abs=0.003)
+    assert cube.yaw == pytest.approx(0.3, abs=0.06)
+    assert tray.position[1] > 0 > seen["right_tray"].thing.position[1]
+    assert sorted(tray.size[:2]) == pytest.approx([0.20, 0.26], abs=0.012)
+    assert tray.floor == pytest.approx(0.006, abs=0.003)
+
+
+CARRY = """
+objects:
+  - {kind: cube, colour: red, position: [0.50, 0.20], yaw: 0.0}
+  - {kind: cube, colour: red, position: [0.62, 0.00], yaw: 0.0}
+  - {kind: cube, colour: blue, position: [0.55, -0.25], yaw: 0.0}
+  - {kind: tray, colour: gray, position: [0.68, 0.33]}
+"""
+
+
+def carry(stage, index, start, end, bottom):
+    """Grasp, lift, carry and put down in steps, as the arm would; yields after each step."""
+    q = solve_arm((*start, 0.25))
+    for step, (place, width, holding) in enumerate([
+        ((*start, 0.20), 0.08, False), ((*start, 0.025), 0.08, False), ((*start, 0.025), 0.05, True), ((*start, 0.12), 0.05, True),
+        ((*start, 0.28), 0.05, True), (((start[0] + end[0]) / 2, (start[1] + end[1]) / 2, 0.30), 0.05, True), ((*end, 0.25), 0.05, True),
+        ((*end, bottom + 0.025), 0.05, True), ((*end, bottom + 0.025), 0.08, False), ((*end, bottom + 0.2), 0.08, False),
+    ]):
+        q = solve_arm(place, q)
+        stage.arm(q, width)
+        if holding:
+            stage.put(index, place[0], place[1], place[2] - 0.025)
+        yield step
+    stage.arm(HOME)
+    yield "home"
+
+
+@pytest.mark.parametrize(("end", "bottom"), [((0.50, -0.05), 0.0), ((0.55, -0.25), 0.05), ((0.68, 0.33), 0.006)],
+                         ids=["table", "on another cube", "in the tray"])
+def test_a_carried_cube_keeps_its_id_and_name_though_it_has_a_twin(end, bottom):
+    stage = Stage(CARRY)
+    first = stage.look(3)
+    assert sorted(first) == ["blue_cube", "red_cube", "red_cube_2", "tray"]
+    mine = min((n for n in first if n.startswith("red")), key=lambda n: math.dist(first[n].thing.position[:2], (0.5, 0.2)))
+    twin = "red_cube" if mine == "red_cube_2" else "red_cube_2"
+    for step in carry(stage, 0, (0.50, 0.20), end, bottom):
+        seen = stage.look(2)
+        assert {n: o.id for n, o in seen.items()} == {n: o.id for n, o in first.items()}, f"at step {step}"
+        assert seen[twin].thing.position == pytest.approx(first[twin].thing.position, abs=0.008), f"at step {step}"
+        if step == 5:
+            assert not seen[mine].visible
+    last = stage.look(2)
+    assert last[mine].visible
+    assert last[mine].thing.position == pytest.approx((*end, bottom + 0.025), abs=0.006)
+    assert last["blue_cube"].thing.position == pytest.approx((0.55, -0.25, 0.025), abs=0.006)
+
+
+def test_an_object_under_the_arm_is_remembered_and_one_taken_away_is_dropped():
+    stage = Stage(CARRY)
+    stage.look(2)
+    stage.arm(solve_arm((0.55, -0.25, 0.22)))
+    seen = stage.look(8)
+    assert not seen["blue_cube"].visible
+    assert len(seen) == 4, "nothing is invented at the arm"
+    stage.put(2, 3.0, 3.0, -0.7)
+    assert "blue_cube" in stage.look(6), "its place is hidden, so nobody can know"
+    stage.arm(HOME)
+    assert "blue_cube" in stage.look(), "one clear view may be a mistake"
+    assert "blue_cube" not in stage.look(5)
+    stage.put(2, 0.45, -0.30, 0.0)
+    seen = stage.look(2)
+    assert seen["blue_cube"].thing.position == pytest.approx((0.45, -0.30, 0.025), abs=0.004), "it is back, with its old name"
+
+
+def test_another_scene_gets_names_of_its_own():
+    stage = Stage(find_config("scenes", "blocks").read_text())
+    assert {"left_tray", "right_tray"} <= set(stage.look(2))
+    other = Stage(find_config("scenes", "out_of_reach").read_text())
+    other.perceiver, other.frames = stage.perceiver, stage.frames
+    seen = other.look(3)
+    assert sorted(seen) == ["aqua_cube", "bowl", "green_cube", "purple_cylinder", "red_cube", "tray"]
+
+
+def test_time_that_goes_back_starts_anew():
+    stage = Stage(CARRY)
+    old = {o.id for o in stage.look(3).values()}
+    stage.frames = 0
+    assert stage.look() == {}
+    assert not old & {o.id for o in stage.look().values()}
+
+
+def a_view():
+    scene = load_scene("blocks")
+    return render(build_model(scene, CAMERA), CAMERA, scene_truth(scene), DepthNoise(), 1)
+
+
+@pytest.fixture(scope="module")
+def view():
+    return a_view()
+
+
+def detect(view, **changes):
+    parts = {"rgb": view.rgb, "depth": view.depth, "intrinsics": intrinsics_of(CAMERA), "robot": view.robot} | changes
+    return Pipeline(EXTRINSICS).run(**parts)
+
+
+def test_an_object_partly_outside_the_picture_makes_no_new_object():
+    stage = Stage("objects:\n  - {kind: cube, colour: red, position: [0.5, 0.3]}\ntable: {size: [1.2, 2.2], centre: [0.35, 0]}\n")
+    stage.perceiver.pipeline.settings = stage.perceiver.pipeline.settings.__class__(table=(0.12, 1.0, -1.0, 1.0))
+    stage.put(0, 0.5, 0.748, 0.0)
+    assert stage.look(3) == {}
+    stage.put(0, 0.5, 0.6, 0.0)
+    assert list(stage.look(3)) == ["red_cube"]
+
+
+def test_large_holes_in_the_depth_do_not_move_or_invent_things(view):
+    rng = np.random.default_rng(0)
+    depth = view.depth.copy()
+    for _ in range(60):
+        r, c = rng.integers(20, 460), rng.integers(20, 620)
+        depth[r : r + 7, c : c + 7] = 0
+    figures = Figures()
+    compare(detect(view, depth=depth).detections, view.truth, figures)
+    assert (figures.missed, figures.invented) == (0, 0), figures.mistakes
+    assert max(figures.errors) < 0.012
+
+
+def test_nan_and_infinity_are_no_depth(view):
+    from perception_node.cloud import clean_depth
+
+    depth = np.where(view.depth == 0, np.nan, view.depth)
+    depth[100:110, 100:110] = np.inf
+    depth[300:305, 300:305] = -1.0
+    figures = Figures()
+    compare(detect(view, depth=clean_depth(depth)).detections, view.truth, figures)
+    assert figures.mistakes == []
+
+
+def test_an_empty_table_is_empty(view):
+    data = home_state(model := build_model(load_scene("blocks"), CAMERA))
+    for index in range(8):
+        data.joint(object_body(index)).qpos[:3] = (3.0 + index, 3.0, -0.7)
+    empty = render(model, CAMERA, (), DepthNoise(), 3, data)
+    assert detect(empty).detections == ()
+
+
+@pytest.mark.parametrize(("change", "words"), [
+    (lambda v: {"depth": np.zeros_like(v.depth)}, "no depth"),
+    (lambda v: {"rgb": np.zeros_like(v.rgb)}, "black"),
+    (lambda v: {"rgb": v.rgb[::2, ::2]}, "sizes differ"),
+    (lambda v: {"depth": v.depth[:-1]}, "sizes differ"),
+    (lambda v: {"depth": np.where(v.depth > 0, v.depth + 0.04, 0).astype(np.float32)}, "calibrate"),
+    (lambda v: {"depth": np.where(v.depth > 0, v.depth + 0.5, 0).astype(np.float32)}, "no table"),
+])
+def test_a_frame_that_cannot_be_used_says_why(view, change, words):
+    with pytest.raises(FrameError, match=words):
+        detect(view, **change(view))
+
+
+def test_a_tilted_camera_is_noticed(view):
+    tilt = np.linspace(-0.05, 0.05, 640, dtype=np.float32)[None, :]
+    with pytest.raises(FrameError, match="degrees"):
+        detect(view, depth=np.where(view.depth > 0, view.depth + tilt, 0).astype(np.float32))
+
+
+def test_objects_that_touch_are_told_apart():
+    stage = Stage("""
+objects:
+  - {kind: cube, colour: green, position: [0.50, 0.30]}
+  - {kind: cube, colour: green, position: [0.50, 0.351]}
+  - {kind: cube, colour: red, position: [0.551, 0.30]}
+  - {kind: cylinder, colour: blue, position: [0.60, -0.30]}
+  - {kind: cylinder, colour: yellow, position: [0.60, -0.351]}
+""")
+    seen = stage.look(3)
+    assert sorted(seen) == ["blue_cylinder", "green_cube", "green_cube_2", "red_cube", "yellow_cylinder"]
+    ys = sorted(seen[n].thing.position[1] for n in ("green_cube", "green_cube_2"))
+    assert ys == pytest.approx([0.30, 0.351], abs=0.004)
+
+
+def test_a_cube_of_a_containers_own_colour_is_still_found_in_it():
+    stage = Stage("""
+objects:
+  - {kind: tray, colour: blue, position: [0.55, 0.35]}
+  - {kind: cube, colour: blue, position: [0.55, 0.35, 0.006], yaw: 0.4}
+  - {kind: cube, colour: blue, position: [0.55, -0.35], yaw: 0.4}
+  - {kind: cube, colour: blue, position: [0.55, -0.35, 0.05], yaw: 0.4}
+""")
+    seen = stage.look(3)
+    assert {"tray", "blue_cube", "blue_cube_2"} <= set(seen)
+    bottoms = sorted(round(o.thing.bottom, 2) for n, o in seen.items() if n != "tray")
+    assert 0.01 in bottoms and 0.05 in bottoms
