@@ -36,7 +36,7 @@ PARAMETERS = [
               choices=("auto", *CLIENTS)),
     Parameter("model", "", "model of the endpoint, or a .gguf file for the embedded one; PLANWEAVE_MODEL overrules it"),
     Parameter("openai_model", "gpt-4.1-mini", "model for OpenAI's own endpoint where none is named"),
-    Parameter("threads", 0, "threads of the embedded model; 0: all cores", 0, 1024),
+    Parameter("threads", 0, "threads of the embedded model; 0: half of the cores", 0, 1024),
     Parameter("cassette", "", "recorded exchanges for client replay"),
     Parameter("record", "", "file to append every exchange to, for a later replay"),
     Parameter("price_table", "", "price table; empty: the one that comes with Planweave"),

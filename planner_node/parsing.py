@@ -58,6 +58,8 @@ def parse_goal(text: str) -> tuple[Literal, ...]:
     """Literals of a goal in a reply, in the same forms as a plan; raises ParseError."""
     text = _checked(text)
     data = _find_json(text, ("goal", "goals", "literals"))
+    if data == []:
+        raise ParseError("the model says that none of the conditions and objects known here is asked for")
     if data is None:
         calls = [(n, a, not _negated(line)) for line in _lines(text) for n, a in _calls(line)]
     else:

@@ -36,12 +36,12 @@ def plan_schema(domain: Domain, world: World, *, max_steps: int, without: Collec
     ``{"action": …, "arguments": […]}`` with one form per action.
     """
     schemas = [s for s in domain.actions.values() if s.name not in without]
-    return _list_schema("plan", "action", domain, schemas, world, max_steps)
+    return _list_schema("plan", "action", domain, schemas, world, 1, max_steps)
 
 
 def goal_schema(domain: Domain, world: World, *, max_literals: int) -> dict[str, Any]:
-    """Schema of ``{"goal": [literal, …]}``, in the two forms of `plan_schema`."""
-    return _list_schema("goal", "predicate", domain, goal_predicates(domain), world, max_literals)
+    """Schema of ``{"goal": [literal, …]}``, in the two forms of `plan_schema`; an empty list: there is none."""
+    return _list_schema("goal", "predicate", domain, goal_predicates(domain), world, 0, max_literals)
 
 
 def choice_schema(letters: Sequence[str]) -> dict[str, Any]:
@@ -50,7 +50,7 @@ def choice_schema(letters: Sequence[str]) -> dict[str, Any]:
 
 
 def _list_schema(key: str, head: str, domain: Domain, schemas: Sequence[ActionSchema | Predicate], world: World,
-                 longest: int) -> dict[str, Any]:
+                 shortest: int, longest: int) -> dict[str, Any]:
     candidates = {s.name: [domain.candidates(p, world.objects) for p in s.parameters] for s in schemas}
     possible = [s for s in schemas if all(candidates[s.name])]
     if sum(prod(map(len, candidates[s.name])) for s in possible) <= MAX_GROUND:
@@ -62,7 +62,7 @@ def _list_schema(key: str, head: str, domain: Domain, schemas: Sequence[ActionSc
             "arguments": {"type": "array", "minItems": len(s.parameters), "maxItems": len(s.parameters), "items": {
                 "type": "string", "enum": sorted(set().union(*candidates[s.name])) or [""]}},
         }) for s in possible]}
-    return _object({key: {"type": "array", "items": item, "minItems": 1, "maxItems": longest}})
+    return _object({key: {"type": "array", "items": item, "minItems": shortest, "maxItems": longest}})
 
 
 def _arguments(domain: Domain, schema: ActionSchema | Predicate, world: World) -> list[tuple[str, ...]]:

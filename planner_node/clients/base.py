@@ -50,7 +50,7 @@ class ChatRequest:
             raise CanceledError("the question to the model was cancelled")
         if self.remaining <= 0:
             raise ModelTimeoutError("the model did not finish before the deadline; give it longer "
-                                    "(model_timeout in config/planner.yaml) or take a faster model")
+                                    "(timeout in config/planner.yaml) or take a faster model")
 
 
 @dataclass(frozen=True)

@@ -54,7 +54,7 @@ def checked_weights(path: str | Path) -> Path:
 class EmbeddedClient:
     """The server and a client for it. The server starts with the first question. Thread-safe.
 
-    weights: a .gguf file, empty for the bundled one. context: tokens in all. threads: 0 for all cores.
+    weights: a .gguf file, empty for the bundled one. context: tokens in all. threads: 0 for half of the cores.
     """
 
     endpoint = "embedded"
@@ -106,7 +106,11 @@ class EmbeddedClient:
         params.n_ctx = self._context
         params.n_parallel = PARALLEL
         params.kv_unified = True  # the replies to one prompt share its part of the cache
-        params.cpuparams.n_threads = params.cpuparams_batch.n_threads = self._threads or os.cpu_count() or 4
+        # Its threads wait for each other at every layer. Where other processes want the same cores (simulation, camera),
+        # a thread for every core, or threads that spin while they wait, make it ten to thirty times slower.
+        threads = self._threads or max(1, (os.cpu_count() or 2) // 2)
+        for cpu in (params.cpuparams, params.cpuparams_batch):
+            cpu.n_threads, cpu.poll = threads, 0
         params.hostnames = ["127.0.0.1"]
         params.port = 0
         params.api_keys = [key]

@@ -159,8 +159,8 @@ def test_what_is_understood_but_impossible_is_said(world, sentence, message):
 
 WORDS = [
     "put", "the", "red", "blue", "cube", "cubes", "all", "both", "it", "in", "on", "to", "tray", "left_tray", "and",
-    ",", "then", "from", "except", "that is", "are", "pick up", "go home", "banana", "everything", "other", "plate", ".",
-    "a", "next to", "two", "one", "take", "out of", "fruit", "stack",
+    ",", "then", "from", "except", "that is", "are", "pick up", "go home", "banana", "everything", "other", "plate",
+    ".", "a", "next to", "two", "one", "take", "out of", "fruit", "stack",
 ]
 
 
@@ -240,7 +240,7 @@ def test_what_it_does_not_read_asks_the_model_within_the_known_objects():
 
 @pytest.mark.parametrize(("replies", "message"), [
     ([goal_reply("on(banana, plate)"), goal_reply("holding(banana)")], "does not agree with itself"),
-    ([goal_reply()] * 3, "found no goal"),
+    ([goal_reply()] * 3, "found no goal.*none of the conditions"),
     (["I cannot"] * 3, "found no goal"),
     ([goal_reply("in(banana, mug)")] * 3, "unknown object 'mug'"),
     ([goal_reply("in(red_cube, left_tray)", "in(red_cube, right_tray)")] * 3, "exclude each other"),

@@ -74,7 +74,8 @@ def test_the_sampling_prompt_has_the_papers_parts_in_order():
     parts = ["You plan for a robot", "Without arguments:", "return_to_base()", "With one argument:",
              "grasp(i: item): pick up the i. Needs: the gripper is empty;", "With two arguments:",
              "place_in(i: item, c: container): put the i in the c. Needs: the robot holds the i",
-             "container: left_tray, right_tray", "The banana is on the blue cube.", "There is no room on the blue cube.",
+             "container: left_tray, right_tray", "The banana is on the blue cube.",
+             "There is no room on the blue cube.",
              "place_in(lemon, white_basket)", f"Task: {SENTENCE}"]
     places = [said.index(part) for part in parts]
     assert places == sorted(places)

