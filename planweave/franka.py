@@ -1,8 +1,8 @@
 """The Franka Research 3: names, limits and a MuJoCo model of arm and hand.
 
-The meshes are those of the wheel ``dm-robotics-panda`` (Apache-2.0). The FR3 has the Panda's kinematics; its joint limits differ
-(Franka Control Interface documentation, "Robot and interface specifications", FR3). Any other MJCF of the arm with its hand,
-such as MuJoCo Menagerie's, can be used instead.
+The meshes are those of the wheel ``dm-robotics-panda`` (Apache-2.0). The FR3 has the Panda's kinematics; its
+joint limits differ (Franka Control Interface documentation, "Robot and interface specifications", FR3). Any
+other MJCF of the arm with its hand, such as MuJoCo Menagerie's, can be used instead.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ FINGER_MAX_FORCE = 70.0
 """Largest continuous force of the gripper, N."""
 
 MESH_WHEEL = "dm-robotics-panda"
-_HULL_VERTICES = 64        # keeps mesh collision fast; the hull shrinks by less than 3 mm
+_HULL_VERTICES = 64  # keeps mesh collision fast; the hull shrinks by less than 3 mm
 _HAND_TO_FLANGE = (0.9238795, 0.0, 0.0, -0.3826834)  # w, x, y, z: the hand is mounted turned by -45 degrees
 
 _TCP_IN_HAND = (0.0, 0.0, 0.1034)
@@ -50,9 +50,12 @@ _TCP_IN_HAND = (0.0, 0.0, 0.1034)
 def franka_spec(model_path: str | None = None) -> mujoco.MjSpec:
     """Arm and hand as an editable MuJoCo model, without actuators and without gravity compensation.
 
-    The base ``fr3_link0`` is at the origin of the world. Joints are named ``ARM_JOINTS`` and ``FINGER_JOINTS`` and have the FR3's
-    limits; bodies ``fr3_link0`` to ``fr3_link7``, ``fr3_hand``, ``fr3_leftfinger``, ``fr3_rightfinger``; a site ``tcp`` lies
-    between the finger tips with z along the approach direction and y along the closing direction. Geoms of group 2 are seen,
+    The base ``fr3_link0`` is at the origin of the world. Joints are named ``ARM_JOINTS`` and
+    ``FINGER_JOINTS`` and have the FR3's
+    limits; bodies ``fr3_link0`` to ``fr3_link7``, ``fr3_hand``, ``fr3_leftfinger``, ``fr3_rightfinger``; a
+    site ``tcp`` lies
+    between the finger tips with z along the approach direction and y along the closing direction. Geoms of
+    group 2 are seen,
     geoms of group 3 collide.
 
     model_path: an MJCF file of arm and hand to use instead of the default one.
@@ -69,7 +72,9 @@ def franka_spec(model_path: str | None = None) -> mujoco.MjSpec:
 
 
 def asset_dir() -> Path:
-    """The folder with ``panda.xml``, ``panda_hand.xml`` and their meshes; raises ConfigError where it is not installed."""
+    """The folder with ``panda.xml``, ``panda_hand.xml`` and their meshes; raises ConfigError where it is
+    not installed.
+    """
     try:
         files = metadata.files(MESH_WHEEL) or []
     except metadata.PackageNotFoundError:
@@ -99,16 +104,17 @@ def _spec_from_wheel() -> mujoco.MjSpec:
         for element in [*spec.sensors, *spec.actuators, *spec.tendons]:
             spec.delete(element)
         for element in [*spec.bodies, *spec.joints, *spec.geoms]:
-            # The hand gets its prefix when it is attached; without one its texture would clash with the arm's.
+            # The hand gets its prefix when it is attached; without one its texture would clash with the
+            # arm's.
             element.name = element.name.replace("panda_", "fr3_" if spec is arm else "")
         for site in list(spec.sites):
             spec.delete(site)
     for equality in hand.equalities:
         equality.name1, equality.name2 = (name.removeprefix("fr3_") for name in FINGER_JOINTS)
-    joint = arm.joint("fr3_joint6")      # its damping ships negative, which feeds energy into the joint
+    joint = arm.joint("fr3_joint6")  # its damping ships negative, which feeds energy into the joint
     if hasattr(joint.damping, "__len__"):
         joint.damping[0] = 0.1
-    else:                                # MuJoCo 3
+    else:  # MuJoCo 3
         joint.damping = 0.1
     _split_mesh_geoms(arm)
     _split_mesh_geoms(hand)
@@ -131,8 +137,13 @@ def _split_mesh_geoms(spec: mujoco.MjSpec) -> None:
         geom.name = f"{body.name}_visual"
         geom.group, geom.contype, geom.conaffinity, geom.mass = 2, 0, 0, 0.0
         if "finger" not in body.name:
-            body.add_geom(name=f"{body.name}_collision", type=mujoco.mjtGeom.mjGEOM_MESH, meshname=geom.meshname, group=3,
-                          rgba=[0.5, 0.5, 0.6, 0.4])
+            body.add_geom(
+                name=f"{body.name}_collision",
+                type=mujoco.mjtGeom.mjGEOM_MESH,
+                meshname=geom.meshname,
+                group=3,
+                rgba=[0.5, 0.5, 0.6, 0.4],
+            )
 
 
 def _shape_finger(spec: mujoco.MjSpec, body: mujoco.MjsBody, side: str) -> None:
@@ -140,10 +151,18 @@ def _shape_finger(spec: mujoco.MjSpec, body: mujoco.MjsBody, side: str) -> None:
     import mujoco
 
     spec.delete(spec.geom(f"{side}finger_collision"))
-    for part, centre, half in (("pad", (0, 0.0072, 0.0448), (0.0088, 0.0072, 0.0091)),
-                               ("root", (0, 0.0160, 0.0180), (0.0105, 0.0095, 0.0177))):
-        body.add_geom(name=f"{side}finger_{part}", type=mujoco.mjtGeom.mjGEOM_BOX, pos=centre, size=half, group=3,
-                      rgba=[0.5, 0.5, 0.6, 0.4])
+    for part, centre, half in (
+        ("pad", (0, 0.0072, 0.0448), (0.0088, 0.0072, 0.0091)),
+        ("root", (0, 0.0160, 0.0180), (0.0105, 0.0095, 0.0177)),
+    ):
+        body.add_geom(
+            name=f"{side}finger_{part}",
+            type=mujoco.mjtGeom.mjGEOM_BOX,
+            pos=centre,
+            size=half,
+            group=3,
+            rgba=[0.5, 0.5, 0.6, 0.4],
+        )
 
 
 def _spec_from_file(model_path: str) -> mujoco.MjSpec:
@@ -152,7 +171,9 @@ def _spec_from_file(model_path: str) -> mujoco.MjSpec:
 
     path = Path(model_path)
     if not path.is_file():
-        raise ConfigError(f"no robot model at {model_path}: give the path of an MJCF file of the arm with its hand")
+        raise ConfigError(
+            f"no robot model at {model_path}: give the path of an MJCF file of the arm with its hand"
+        )
     try:
         spec = mujoco.MjSpec.from_file(str(path))
     except (ValueError, mujoco.FatalError) as error:
@@ -162,8 +183,11 @@ def _spec_from_file(model_path: str) -> mujoco.MjSpec:
     for joint in spec.joints:
         joint.name = re.sub(r"^(?:\w*?_)?((?:finger_)?joint\d)$", r"fr3_\1", joint.name)
     for body in spec.bodies:
-        body.name = re.sub(r"^(?:\w*?_)?((?:link\d|hand|leftfinger|rightfinger|left_finger|right_finger))$",
-                           lambda found: "fr3_" + found[1].replace("_", ""), body.name)
+        body.name = re.sub(
+            r"^(?:\w*?_)?((?:link\d|hand|leftfinger|rightfinger|left_finger|right_finger))$",
+            lambda found: "fr3_" + found[1].replace("_", ""),
+            body.name,
+        )
     for equality in spec.equalities:
         if "finger_joint" in equality.name1:
             equality.name1, equality.name2 = FINGER_JOINTS
@@ -173,8 +197,8 @@ def _spec_from_file(model_path: str) -> mujoco.MjSpec:
     if missing or hand is None:
         raise ConfigError(
             f"{model_path}: not a Franka arm with its hand: no {', '.join(missing) or 'body called hand'} "
-            "(joints joint1 to joint7, finger_joint1 and finger_joint2 are needed, with any prefix; in MuJoCo Menagerie use a model "
-            "with a hand, such as franka_emika_panda/panda.xml)"
+            "(joints joint1 to joint7, finger_joint1 and finger_joint2 are needed, with any prefix; in Menagerie "
+            "use a model with a hand, such as franka_emika_panda/panda.xml)"
         )
     if spec.site(TCP_SITE) is None:
         hand.add_site(name=TCP_SITE, pos=_TCP_IN_HAND, group=4)

@@ -1,4 +1,5 @@
-"""The overhead RGB-D camera: its calibration, rendering without a display, and the noise of a real depth sensor.
+"""The overhead RGB-D camera: its calibration, rendering without a display, and the noise of a real depth
+sensor.
 
 A GL context belongs to the thread that made it: create, use and close an OverheadCamera in one thread.
 """
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
 class CameraConfig:
     """A camera's calibration, as in config/cameras/<name>.yaml.
 
-    position (m) and quaternion (x, y, z, w): pose of the optical frame (x right, y down, z along the view) in fr3_link0.
+    position (m) and quaternion (x, y, z, w): pose of the optical frame (x right, y down, z along the view)
+    in fr3_link0.
     width, height in pixels; fovy: vertical field of view, degrees.
     """
 
@@ -44,13 +46,17 @@ class CameraConfig:
 
     @property
     def mujoco_quaternion(self) -> tuple[float, float, float, float]:
-        """The same orientation for MuJoCo (w, x, y, z), whose cameras look along -z with y up: turned by 180 degrees about x."""
+        """The same orientation for MuJoCo (w, x, y, z), whose cameras look along -z with y up: turned by
+        180 degrees about x.
+        """
         x, y, z, w = self.quaternion
         return -x, w, z, -y
 
 
 def load_camera(name: str = "overhead") -> CameraConfig:
-    """Read config/cameras/<name>.yaml, or the file of that path; raises ConfigError that names the file and the key."""
+    """Read config/cameras/<name>.yaml, or the file of that path; raises ConfigError that names the file and
+    the key.
+    """
     path = find_config("cameras", name)
     try:
         raw = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
@@ -61,16 +67,24 @@ def load_camera(name: str = "overhead") -> CameraConfig:
         found = sorted(raw) if isinstance(raw, dict) else raw
         raise ConfigError(f"{path}: needs exactly the keys {', '.join(sorted(names))}; found {found}")
     try:
+        x, y, z = _floats(raw, "position", 3)
+        qx, qy, qz, qw = _floats(raw, "quaternion", 4)
         config = CameraConfig(
-            frame_id=str(raw["frame_id"]), width=int(raw["width"]), height=int(raw["height"]), fovy=float(raw["fovy"]),
-            position=_floats(raw, "position", 3), quaternion=_floats(raw, "quaternion", 4),     # type: ignore[arg-type]
+            frame_id=str(raw["frame_id"]),
+            width=int(raw["width"]),
+            height=int(raw["height"]),
+            fovy=float(raw["fovy"]),
+            position=(x, y, z),
+            quaternion=(qx, qy, qz, qw),
         )
     except (TypeError, ValueError) as error:
         raise ConfigError(f"{path}: {error}") from error
     if not (16 <= config.width <= 1280 and 16 <= config.height <= 960 and 5 <= config.fovy <= 150):
         raise ConfigError(f"{path}: width must be 16 to 1280, height 16 to 960 pixels, fovy 5 to 150 degrees")
     if abs(math.hypot(*config.quaternion) - 1) > 1e-3:
-        raise ConfigError(f"{path}: quaternion {list(config.quaternion)} does not have length 1 (order x, y, z, w)")
+        raise ConfigError(
+            f"{path}: quaternion {list(config.quaternion)} does not have length 1 (order x, y, z, w)"
+        )
     return config
 
 
@@ -84,8 +98,10 @@ def _floats(raw: dict[str, Any], key: str, count: int) -> tuple[float, ...]:
 class DepthNoise:
     """What a stereo depth camera does to depth.
 
-    sigma: standard deviation at 1 m, growing with the square of the distance, m (Nguyen, Izadi and Lovell 2012 find this
-    growth for depth cameras). edge: share of pixels at depth steps that are lost or lie between both surfaces.
+    sigma: standard deviation at 1 m, growing with the square of the distance, m (Nguyen, Izadi and Lovell
+    2012 find this
+    growth for depth cameras). edge: share of pixels at depth steps that are lost or lie between both
+    surfaces.
     holes: share of all pixels without depth, in small blots.
     """
 
@@ -118,7 +134,12 @@ class DepthNoise:
 def _neighbourhood(depth: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Smallest and largest depth among each pixel and its four neighbours."""
     low, high = depth.copy(), depth.copy()
-    for shifted, here in ((depth[1:], np.s_[:-1]), (depth[:-1], np.s_[1:]), (depth[:, 1:], np.s_[:, :-1]), (depth[:, :-1], np.s_[:, 1:])):
+    for shifted, here in (
+        (depth[1:], np.s_[:-1]),
+        (depth[:-1], np.s_[1:]),
+        (depth[:, 1:], np.s_[:, :-1]),
+        (depth[:, :-1], np.s_[:, 1:]),
+    ):
         np.minimum(low[here], shifted, out=low[here])
         np.maximum(high[here], shifted, out=high[here])
     return low, high
@@ -126,7 +147,9 @@ def _neighbourhood(depth: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 @dataclass(frozen=True)
 class RgbdFrame:
-    """One image pair. rgb: (h, w, 3) uint8; depth: (h, w) float32, m along the optical axis, 0 = none; time: simulated, s."""
+    """One image pair. rgb: (h, w, 3) uint8; depth: (h, w) float32, m along the optical axis, 0 = none;
+    time: simulated, s.
+    """
 
     time: float
     rgb: np.ndarray
@@ -136,8 +159,16 @@ class RgbdFrame:
 class OverheadCamera:
     """Renders what the overhead camera sees."""
 
-    def __init__(self, model: mujoco.MjModel, config: CameraConfig, noise: DepthNoise | None = None, *, seed: int = 0,
-                 shadows: bool = False, name: str = "overhead"):
+    def __init__(
+        self,
+        model: mujoco.MjModel,
+        config: CameraConfig,
+        noise: DepthNoise | None = None,
+        *,
+        seed: int = 0,
+        shadows: bool = False,
+        name: str = "overhead",
+    ):
         """noise None: exact depth. shadows take as long again. Raises ConfigError where GL is missing."""
         self._noise = noise
         self._rng = np.random.default_rng(seed)

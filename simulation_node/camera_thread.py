@@ -1,4 +1,6 @@
-"""The thread that owns the overhead camera's GL context; it renders copied states, newest first, never in physics' way."""
+"""The thread that owns the overhead camera's GL context; it renders copied states, newest first, never in
+physics' way.
+"""
 
 from __future__ import annotations
 
@@ -15,15 +17,21 @@ from simulation_node.simulator import Snapshot
 if TYPE_CHECKING:
     import mujoco
 
-START_TIMEOUT = 30.0     # s
+START_TIMEOUT = 30.0  # s
 
 
 class CameraThread:
     """Renders on request; a newer request takes the place of one that still waits."""
 
-    def __init__(self, make: Callable[[mujoco.MjModel], OverheadCamera], on_frame: Callable[[RgbdFrame], None],
-                 on_error: Callable[[str], None]):
-        """make builds the camera of a model, in the thread. on_frame and on_error are called in the thread."""
+    def __init__(
+        self,
+        make: Callable[[mujoco.MjModel], OverheadCamera],
+        on_frame: Callable[[RgbdFrame], None],
+        on_error: Callable[[str], None],
+    ):
+        """make builds the camera of a model, in the thread. on_frame and on_error are called in the
+        thread.
+        """
         self._make, self._on_frame, self._on_error = make, on_frame, on_error
         self._wake = threading.Condition()
         self._model: tuple[mujoco.MjModel, Future[None]] | None = None
@@ -34,7 +42,9 @@ class CameraThread:
         self._thread.start()
 
     def use(self, model: mujoco.MjModel) -> None:
-        """Render this model from now on; forgets a waiting request. Raises ConfigError where rendering is not possible."""
+        """Render this model from now on; forgets a waiting request. Raises ConfigError where rendering is
+        not possible.
+        """
         done: Future[None] = Future()
         with self._wake:
             self._model, self._request, self._current = (model, done), None, model
@@ -42,10 +52,14 @@ class CameraThread:
         try:
             done.result(START_TIMEOUT)
         except FutureTimeout:
-            raise ConfigError(f"the camera did not start in {START_TIMEOUT:g} s: OpenGL hangs; try MUJOCO_GL=osmesa") from None
+            raise ConfigError(
+                f"the camera did not start in {START_TIMEOUT:g} s: OpenGL hangs; try MUJOCO_GL=osmesa"
+            ) from None
 
     def request(self, model: mujoco.MjModel, snapshot: Snapshot) -> None:
-        """Render this state as soon as the thread is free; states of a model that is not in use are passed over."""
+        """Render this state as soon as the thread is free; states of a model that is not in use are passed
+        over.
+        """
         with self._wake:
             if model is self._current:
                 self._request = snapshot
@@ -79,7 +93,9 @@ class CameraThread:
             if camera is not None:
                 camera.close()
 
-    def _change(self, camera: OverheadCamera | None, model: mujoco.MjModel, done: Future[None]) -> OverheadCamera | None:
+    def _change(
+        self, camera: OverheadCamera | None, model: mujoco.MjModel, done: Future[None]
+    ) -> OverheadCamera | None:
         if camera is not None:
             camera.close()
         try:

@@ -1,4 +1,6 @@
-"""simulation_node: the simulated arm, table and camera on the topics of a real one. Wires; the thinking is elsewhere."""
+"""simulation_node: the simulated arm, table and camera on the topics of a real one. Wires; the thinking is
+elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -38,19 +40,41 @@ _IMAGE_QOS = QoSProfile(depth=2)
 PARAMETERS = [
     Parameter("scene", "blocks", "scene under config/scenes, or the path of a scene file"),
     Parameter("camera", "overhead", "camera under config/cameras, or the path of a camera file"),
-    Parameter("robot_model", "", "MJCF file of arm and hand; empty: the meshes of the wheel dm-robotics-panda"),
-    Parameter("real_time_factor", 0.0, "simulated seconds per second; 0: as fast as possible in motion, else 1", 0.0, 100.0),
+    Parameter(
+        "robot_model", "", "MJCF file of arm and hand; empty: the meshes of the wheel dm-robotics-panda"
+    ),
+    Parameter(
+        "real_time_factor",
+        0.0,
+        "simulated seconds per second; 0: as fast as possible in motion, else 1",
+        0.0,
+        100.0,
+    ),
     Parameter("seed", 0, "seed of the depth noise", 0, 2**31 - 1),
     Parameter("joint_state_rate", 50.0, "joint states per second of wall time", 20.0, 500.0),
     Parameter("image_rate", 4.0, "image pairs per second of wall time while someone subscribes", 0.5, 30.0),
     Parameter("image_shadows", False, "shadows in the camera's images; rendering then takes twice as long"),
-    Parameter("depth_noise.sigma", 0.002, "standard deviation of depth at 1 m, growing with its square, m", 0.0, 0.05),
-    Parameter("depth_noise.edge", 0.4, "share of pixels at depth steps that are lost or float in between", 0.0, 1.0),
+    Parameter(
+        "depth_noise.sigma",
+        0.002,
+        "standard deviation of depth at 1 m, growing with its square, m",
+        0.0,
+        0.05,
+    ),
+    Parameter(
+        "depth_noise.edge", 0.4, "share of pixels at depth steps that are lost or float in between", 0.0, 1.0
+    ),
     Parameter("depth_noise.holes", 0.002, "share of pixels without depth", 0.0, 0.5),
-    Parameter("video.width", 960, "pixels", 160, 1280),
-    Parameter("video.height", 540, "pixels", 120, 960),
-    Parameter("video.max_frames", 240, "frames of a video at most; a long one runs faster", 10, 5000),
-    Parameter("video.patience", 8.0, "seconds that writing a video may wait for rendering; then it is coarser", 0.0, 600.0),
+    Parameter("video.width", 800, "pixels", 160, 1280),
+    Parameter("video.height", 450, "pixels", 120, 960),
+    Parameter("video.max_frames", 160, "frames of a video at most; a long one runs faster", 10, 5000),
+    Parameter(
+        "video.patience",
+        6.0,
+        "seconds that writing a video may wait for rendering; then it is coarser",
+        0.0,
+        600.0,
+    ),
 ]
 
 
@@ -75,10 +99,21 @@ class SimulationNode(Node):
         self._info_msg = _camera_info(self._camera)
 
         simulator = self._make_simulator(values["scene"], 0.0)
-        self._recorder = Recorder(values["video.width"], values["video.height"], values["video.max_frames"], values["video.patience"])
+        self._recorder = Recorder(
+            values["video.width"],
+            values["video.height"],
+            values["video.max_frames"],
+            values["video.patience"],
+        )
         self._images = CameraThread(self._make_camera, self._publish_images, self._error)
-        self._runner = Runner(simulator, real_time_factor=values["real_time_factor"], state_rate=values["joint_state_rate"],
-                              on_state=self._publish_state, on_chunk=self._after_chunk, on_error=self._error)
+        self._runner = Runner(
+            simulator,
+            real_time_factor=values["real_time_factor"],
+            state_rate=values["joint_state_rate"],
+            on_state=self._publish_state,
+            on_chunk=self._after_chunk,
+            on_error=self._error,
+        )
         try:
             self._images.use(simulator.model)
         except PlanweaveError:
@@ -87,8 +122,16 @@ class SimulationNode(Node):
         self._runner.start()
 
         commands, scenes, video = (MutuallyExclusiveCallbackGroup() for _ in range(3))
-        self.create_subscription(JointTrajectory, "/fr3_arm_controller/joint_trajectory", self._follow, 10, callback_group=commands)
-        self.create_subscription(JointTrajectory, "/fr3_gripper_controller/joint_trajectory", self._grip, 10, callback_group=commands)
+        self.create_subscription(
+            JointTrajectory, "/fr3_arm_controller/joint_trajectory", self._follow, 10, callback_group=commands
+        )
+        self.create_subscription(
+            JointTrajectory,
+            "/fr3_gripper_controller/joint_trajectory",
+            self._grip,
+            10,
+            callback_group=commands,
+        )
         self.create_service(Trigger, "/simulation/reset", self._reset, callback_group=scenes)
         self.create_service(LoadScene, "/simulation/load_scene", self._load, callback_group=scenes)
         self.create_service(RecordVideo, "/simulation/record", self._record, callback_group=video)
@@ -110,8 +153,12 @@ class SimulationNode(Node):
 
     def _make_camera(self, model: Any) -> OverheadCamera:
         values = self._values
-        noise = DepthNoise(values["depth_noise.sigma"], values["depth_noise.edge"], values["depth_noise.holes"])
-        return OverheadCamera(model, self._camera, noise, seed=values["seed"], shadows=values["image_shadows"])
+        noise = DepthNoise(
+            values["depth_noise.sigma"], values["depth_noise.edge"], values["depth_noise.holes"]
+        )
+        return OverheadCamera(
+            model, self._camera, noise, seed=values["seed"], shadows=values["image_shadows"]
+        )
 
     def _error(self, text: str) -> None:
         if not self._gone.is_set():
@@ -130,7 +177,9 @@ class SimulationNode(Node):
     def _publish_state(self, simulator: Simulator, motion_ended: bool) -> None:
         stamp = time_to_msg(simulator.time)
         positions, velocities = simulator.joint_state()
-        message = JointState(name=[*ARM_JOINTS, *FINGER_JOINTS], position=positions.tolist(), velocity=velocities.tolist())
+        message = JointState(
+            name=[*ARM_JOINTS, *FINGER_JOINTS], position=positions.tolist(), velocity=velocities.tolist()
+        )
         message.header.stamp, message.header.frame_id = stamp, BASE_FRAME
         self._publish(self._clock_out, Clock(clock=stamp))
         self._publish(self._joint_states, message)
@@ -140,7 +189,8 @@ class SimulationNode(Node):
         if self._recorder.due(simulator.time):
             self._recorder.offer(simulator.model, simulator.snapshot())
         if self._owed_image and not simulator.busy:
-            # One chunk after the end of the motion, so that the image's stamp is later than the joint state's.
+            # One chunk after the end of the motion, so that the image's stamp is later than the joint
+            # state's.
             self._owed_image = False
             if self._watched():
                 self._images.request(simulator.model, simulator.snapshot())
@@ -163,8 +213,15 @@ class SimulationNode(Node):
         self._publish(self._colour, colour)
 
     def _follow(self, message: JointTrajectory) -> None:
-        points = [Point(p.time_from_start.sec + p.time_from_start.nanosec * 1e-9, p.positions, p.velocities, p.accelerations)
-                  for p in message.points]
+        points = [
+            Point(
+                p.time_from_start.sec + p.time_from_start.nanosec * 1e-9,
+                p.positions,
+                p.velocities,
+                p.accelerations,
+            )
+            for p in message.points
+        ]
         begin = time_from_msg(message.header.stamp)
 
         def follow(simulator: Simulator) -> None:
@@ -178,9 +235,15 @@ class SimulationNode(Node):
                 simulator.stop_gripper()
                 return
             point = message.points[-1]
-            if list(message.joint_names) != [FINGER_JOINTS[0]] or len(point.positions) != 1 or len(point.effort) > 1:
-                raise TrajectoryError(f"the gripper's trajectory must name {FINGER_JOINTS[0]} alone, with one position "
-                                      "(half the opening width, m) and at most one effort (N)")
+            if (
+                list(message.joint_names) != [FINGER_JOINTS[0]]
+                or len(point.positions) != 1
+                or len(point.effort) > 1
+            ):
+                raise TrajectoryError(
+                    f"the gripper's trajectory must name {FINGER_JOINTS[0]} alone, with one position "
+                    "(half the opening width, m) and at most one effort (N)"
+                )
             duration = point.time_from_start.sec + point.time_from_start.nanosec * 1e-9
             simulator.move_gripper(2 * point.positions[0], point.effort[0] if point.effort else 0.0, duration)
 
@@ -230,7 +293,9 @@ class SimulationNode(Node):
                 last = self._runner.call(lambda s: (s.model, s.snapshot()))
                 done = self._recorder.stop(request.path, last)
                 response.frames = done.frames
-                response.message = f"{done.frames} frames of {done.seconds:.1f} s in {', '.join(str(f) for f in done.files)}"
+                response.message = (
+                    f"{done.frames} frames of {done.seconds:.1f} s in {', '.join(str(f) for f in done.files)}"
+                )
             response.success = True
         except PlanweaveError as error:
             response.message = str(error)
@@ -249,7 +314,9 @@ def _camera_info(camera: CameraConfig) -> CameraInfo:
 
 def _image(pixels: np.ndarray, encoding: str, stamp: Any, frame_id: str) -> Image:
     height, width = pixels.shape[:2]
-    message = Image(height=height, width=width, encoding=encoding, is_bigendian=0, step=pixels.nbytes // height)
+    message = Image(
+        height=height, width=width, encoding=encoding, is_bigendian=0, step=pixels.nbytes // height
+    )
     message.header.stamp, message.header.frame_id = stamp, frame_id
     message.data = array.array("B", np.ascontiguousarray(pixels).tobytes())
     return message

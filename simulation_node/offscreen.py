@@ -6,6 +6,7 @@ A GL context belongs to the thread that made it: create, use and close a View in
 from __future__ import annotations
 
 import ctypes.util
+import importlib
 import os
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,9 @@ GL_PACKAGES = "libegl1 libopengl0 libgl1-mesa-dri"
 
 
 def choose_gl() -> None:
-    """Choose software GL before MuJoCo is imported, unless MUJOCO_GL is set; raises ConfigError where there is none."""
+    """Choose software GL before MuJoCo is imported, unless MUJOCO_GL is set; raises ConfigError where there
+    is none.
+    """
     if os.environ.get("MUJOCO_GL"):
         return
     if ctypes.util.find_library("EGL"):
@@ -28,7 +31,9 @@ def choose_gl() -> None:
     elif ctypes.util.find_library("OSMesa"):
         os.environ["MUJOCO_GL"] = "osmesa"
     else:
-        raise ConfigError(f"no OpenGL for rendering without a display: run  sudo apt install {GL_PACKAGES}  (or libosmesa6)")
+        raise ConfigError(
+            f"no OpenGL for rendering without a display: run  sudo apt install {GL_PACKAGES}  (or libosmesa6)"
+        )
 
 
 class View:
@@ -43,14 +48,14 @@ class View:
         self._size = (width, height)
         self._data = mujoco.MjData(model)
         try:
-            from mujoco.gl_context import GLContext
-            from OpenGL import GL
-
-            self._finish = GL.glFinish
-            self._gl = GLContext(width, height)
+            # mujoco.gl_context chose when MuJoCo was first imported, which may have been before choose_gl.
+            self._gl = importlib.import_module(f"mujoco.{os.environ['MUJOCO_GL'].lower()}").GLContext(
+                width, height
+            )
+            self._finish = importlib.import_module("OpenGL.GL").glFinish
             self._gl.make_current()
             self._context = mujoco.MjrContext(model, mujoco.mjtFontScale.mjFONTSCALE_100.value)
-        except Exception as error:      # each GL library fails in its own way
+        except Exception as error:  # each GL library fails in its own way
             raise ConfigError(
                 f"cannot render without a display (MUJOCO_GL={os.environ.get('MUJOCO_GL')}): {error}; "
                 f"run  sudo apt install {GL_PACKAGES}  (or libosmesa6 and set MUJOCO_GL=osmesa)"
@@ -67,30 +72,44 @@ class View:
         self._camera.fixedcamid = model.camera(camera).id
 
     def render(self, qpos: np.ndarray, *, depth: bool = False) -> tuple[np.ndarray, np.ndarray | None]:
-        """Colour (h, w, 3) uint8 and, if asked for, depth (h, w) float32 in m along the optical axis, of positions ``qpos``."""
+        """Colour (h, w, 3) uint8 and, if asked for, depth (h, w) float32 in m along the optical axis, of
+        positions ``qpos``.
+        """
         import mujoco
 
         self._data.qpos[:] = qpos
         mujoco.mj_kinematics(self.model, self._data)
         mujoco.mj_comPos(self.model, self._data)
         mujoco.mj_camlight(self.model, self._data)
-        mujoco.mjv_updateScene(self.model, self._data, self._option, None, self._camera, mujoco.mjtCatBit.mjCAT_ALL.value,
-                               self._scene)
+        mujoco.mjv_updateScene(
+            self.model,
+            self._data,
+            self._option,
+            None,
+            self._camera,
+            mujoco.mjtCatBit.mjCAT_ALL.value,
+            self._scene,
+        )
         width, height = self._size
         rgb = np.empty((height, width, 3), np.uint8)
         z = np.empty((height, width), np.float32) if depth else None
         self._gl.make_current()
         mujoco.mjr_render(self._rect, self._scene, self._context)
-        # Waiting here leaves other Python threads running; reading the pixels would wait with the interpreter locked.
+        # Waiting here leaves other Python threads running; reading the pixels would wait with the
+        # interpreter locked.
         self._finish()
         mujoco.mjr_readPixels(rgb, z, self._rect, self._context)
         return np.flipud(rgb), None if z is None else self._metres(np.flipud(z))
 
     def _metres(self, buffer: np.ndarray) -> np.ndarray:
-        """Depth buffer, 1 at the near plane and 0 at the far plane -> m: the inverse of the perspective projection."""
+        """Depth buffer, 1 at the near plane and 0 at the far plane -> m: the inverse of the perspective
+        projection.
+        """
         extent = self.model.stat.extent
         near, far = self.model.vis.map.znear * extent, self.model.vis.map.zfar * extent
-        metres: np.ndarray = (near * far / (near + buffer.astype(np.float64) * (far - near))).astype(np.float32)
+        metres: np.ndarray = (near * far / (near + buffer.astype(np.float64) * (far - near))).astype(
+            np.float32
+        )
         return metres
 
     def close(self) -> None:

@@ -1,6 +1,8 @@
-"""Videos of what happened, seen from the side. While recording only states are kept, and rendered when the machine has time.
+"""Videos of what happened, seen from the side. While recording only states are kept, and rendered when the
+machine has time.
 
-A thread of low priority renders every 16th state, then every 8th, and so on, so that a coarse video is soon complete and a finer one
+A thread of low priority renders every 16th state, then every 8th, and so on, so that a coarse video is soon
+complete and a finer one
 comes with patience; stopping a recording waits no longer than it may.
 """
 
@@ -25,12 +27,12 @@ from simulation_node.stage import SIDE_CAMERA
 if TYPE_CHECKING:
     import mujoco
 
-DEFAULT_RATE = 15.0          # states kept per second of simulated time
-SPEED_UP = 2.0               # of the video over simulated time, where all frames are used
+DEFAULT_RATE = 15.0  # states kept per second of simulated time
+SPEED_UP = 2.0  # of the video over simulated time, where all frames are used
 _COARSEST = 16
-_STILL = 2e-4                # change of any position that counts as movement
-_KEEP_STILL = 0.4            # simulated time of stillness that stays in the video, s
-_CODECS = ("vp09", "avc1", "mp4v")     # browsers play the first two
+_STILL = 2e-4  # change of any position that counts as movement
+_KEEP_STILL = 0.4  # simulated time of stillness that stays in the video, s
+_CODECS = ("vp09", "avc1", "mp4v")  # browsers play the first two
 
 
 class RecordingError(PlanweaveError):
@@ -49,8 +51,10 @@ class Recording:
 class Recorder:
     """Keeps states while recording and writes them as a video. Thread safe."""
 
-    def __init__(self, width: int = 960, height: int = 540, max_frames: int = 240, patience: float = 8.0):
-        """patience: seconds that stopping may spend on rendering; the video is coarser where it is not enough."""
+    def __init__(self, width: int = 800, height: int = 450, max_frames: int = 160, patience: float = 6.0):
+        """patience: seconds that stopping may spend on rendering; the video is coarser where it is not
+        enough.
+        """
         self._size, self._max_frames, self._patience = (width, height), max_frames, patience
         self._lock = threading.Condition()
         self._states: list[tuple[mujoco.MjModel, Snapshot]] = []
@@ -68,7 +72,10 @@ class Recorder:
     def start(self, rate: float = 0.0) -> None:
         """Begin anew; rate: states per second of simulated time, 0 for the default. Raises RecordingError."""
         if not math.isfinite(rate) or rate < 0 or rate > 60:
-            raise RecordingError(f"{rate:g} frames per second cannot be recorded; possible are 1 to 60, or 0 for {DEFAULT_RATE:g}")
+            raise RecordingError(
+                f"{rate:g} frames per second cannot be recorded; "
+                f"possible are 1 to 60, or 0 for {DEFAULT_RATE:g}"
+            )
         with self._lock:
             self._states, self._images, self._failure = [], {}, None
             self._generation += 1
@@ -102,9 +109,11 @@ class Recorder:
         return self._recording and (not self._states or now - self._states[-1][1].time >= self._period - 1e-6)
 
     def stop(self, path: str, last: tuple[mujoco.MjModel, Snapshot] | None = None) -> Recording:
-        """End the recording and write it to ``path`` (.mp4 or .gif), with pictures of its first and last state beside it.
+        """End the recording and write it to ``path`` (.mp4 or .gif), with pictures of its first and last
+        state beside it.
 
-        last: the state now, so that the video ends with it. Raises RecordingError; the recording then goes on.
+        last: the state now, so that the video ends with it. Raises RecordingError; the recording then goes
+        on.
         """
         target = _check_path(path)
         if not self._recording:
@@ -115,7 +124,9 @@ class Recorder:
                 self._states.append(last)
             states, images = self._states, self._images
         if not states:
-            raise RecordingError("nothing was recorded: the simulation has not moved on since the recording began")
+            raise RecordingError(
+                "nothing was recorded: the simulation has not moved on since the recording began"
+            )
         indices = self._wait_for_frames(len(states))
         frames = [_decode(images[i]) for i in indices]
         seconds = states[-1][1].time - states[0][1].time
@@ -148,7 +159,11 @@ class Recorder:
     def _wait_for_frames(self, count: int) -> list[int]:
         """Indices of the states that make the video: as fine as the cap and the patience allow."""
         deadline = time.monotonic() + self._patience
-        finest = next(s for s in (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192) if count / s <= self._max_frames)
+        finest = next(
+            s
+            for s in (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192)
+            if count / s <= self._max_frames
+        )
         hard = deadline + 60.0
         with self._lock:
             self._lock.notify_all()
@@ -162,7 +177,10 @@ class Recorder:
                 if self._complete(count, stride):
                     return _picked(count, stride)
                 if now > hard or self._ended:
-                    raise RecordingError(f"rendering did not finish in {hard - deadline + self._patience:.0f} s; the machine is too busy")
+                    raise RecordingError(
+                        f"rendering did not finish in {hard - deadline + self._patience:.0f} s; "
+                        "the machine is too busy"
+                    )
                 self._lock.wait(0.2)
 
     def _complete(self, count: int, stride: int) -> bool:
@@ -173,7 +191,7 @@ class Recorder:
         count = len(self._states)
         for stride in (_COARSEST, 8, 4, 2, 1):
             if stride < _COARSEST and count / stride > self._max_frames:
-                return None       # finer than any video of this length will be
+                return None  # finer than any video of this length will be
             for i in _picked(count, stride) if not self._recording else range(0, count, stride):
                 if i not in self._images:
                     return i
@@ -182,7 +200,9 @@ class Recorder:
     def _render(self) -> None:
         """The thread: renders what is missing, as long as there is something."""
         with contextlib.suppress(OSError, AttributeError):
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 10)     # this thread only: physics goes first
+            os.setpriority(
+                os.PRIO_PROCESS, threading.get_native_id(), 10
+            )  # this thread only: physics goes first
         view: View | None = None
         try:
             while True:
@@ -200,7 +220,11 @@ class Recorder:
                     image = _encode(view.render(snapshot.qpos)[0])
                 except Exception as error:
                     with self._lock:
-                        self._failure, self._states, self._images = f"cannot render the video: {error}", [], {}
+                        self._failure, self._states, self._images = (
+                            f"cannot render the video: {error}",
+                            [],
+                            {},
+                        )
                         self._lock.notify_all()
                     continue
                 with self._lock:
@@ -255,7 +279,9 @@ def _write_mp4(path: Path, frames: list[np.ndarray], rate: float) -> None:
             writer.release()
             return
         writer.release()
-    raise RecordingError(f"this OpenCV has none of the video codecs {', '.join(_CODECS)}; write a .gif instead")
+    raise RecordingError(
+        f"this OpenCV has none of the video codecs {', '.join(_CODECS)}; write a .gif instead"
+    )
 
 
 def _write_gif(path: Path, frames: list[np.ndarray], rate: float) -> None:
@@ -267,7 +293,9 @@ def _write_gif(path: Path, frames: list[np.ndarray], rate: float) -> None:
         pictures = [p.resize((640, round(640 * height / width)), Image.Resampling.BILINEAR) for p in pictures]
     palette = pictures[len(pictures) // 2].quantize(128)
     pictures = [p.quantize(palette=palette, dither=Image.Dither.NONE) for p in pictures]
-    pictures[0].save(path, save_all=True, append_images=pictures[1:], duration=round(1000 / rate), loop=0, optimize=False)
+    pictures[0].save(
+        path, save_all=True, append_images=pictures[1:], duration=round(1000 / rate), loop=0, optimize=False
+    )
 
 
 def _write_png(path: Path, frame: np.ndarray) -> None:

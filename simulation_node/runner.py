@@ -1,4 +1,6 @@
-"""The thread that owns a Simulator: runs it as fast as the machine allows while something moves, else at real time."""
+"""The thread that owns a Simulator: runs it as fast as the machine allows while something moves, else at
+real time.
+"""
 
 from __future__ import annotations
 
@@ -15,21 +17,30 @@ from simulation_node.simulator import Simulator
 
 T = TypeVar("T")
 
-_CHUNK = 0.01            # simulated time between two looks at commands and clock, s
-_MAX_BEHIND = 0.25       # simulated time that is made up for after a delay, s
+_CHUNK = 0.01  # simulated time between two looks at commands and clock, s
+_MAX_BEHIND = 0.25  # simulated time that is made up for after a delay, s
 
 
 class Runner:
     """Steps a simulator in a thread of its own; whatever touches the simulator is run in that thread.
 
-    on_state(simulator, motion_ended): called in that thread every ``1 / state_rate`` seconds of wall time and, with True, right
-    after a commanded motion has come to rest. on_chunk(simulator): called after every 10 ms of simulated time; must be quick.
+    on_state(simulator, motion_ended): called in that thread every ``1 / state_rate`` seconds of wall time
+    and, with True, right
+    after a commanded motion has come to rest. on_chunk(simulator): called after every 10 ms of simulated
+    time; must be quick.
     on_error(text): physics became unstable and was reset.
     """
 
-    def __init__(self, simulator: Simulator, *, real_time_factor: float = 0.0, state_rate: float = 50.0,
-                 on_state: Callable[[Simulator, bool], None], on_chunk: Callable[[Simulator], None] = lambda _: None,
-                 on_error: Callable[[str], None] = lambda _: None):
+    def __init__(
+        self,
+        simulator: Simulator,
+        *,
+        real_time_factor: float = 0.0,
+        state_rate: float = 50.0,
+        on_state: Callable[[Simulator, bool], None],
+        on_chunk: Callable[[Simulator], None] = lambda _: None,
+        on_error: Callable[[str], None] = lambda _: None,
+    ):
         """real_time_factor 0: as fast as possible while a motion is under way, else 1."""
         self._simulator, self._factor, self._period = simulator, real_time_factor, 1.0 / state_rate
         self._on_state, self._on_chunk, self._on_error = on_state, on_chunk, on_error
@@ -49,7 +60,9 @@ class Runner:
             self._thread.join(5.0)
 
     def call(self, function: Callable[[Simulator], T], timeout: float = 5.0) -> T:
-        """Run ``function(simulator)`` in the physics thread between two steps; returns or raises what it does."""
+        """Run ``function(simulator)`` in the physics thread between two steps; returns or raises what it
+        does.
+        """
         future: Future[T] = Future()
         self._commands.put((lambda: function(self._simulator), future))
         try:
@@ -59,6 +72,7 @@ class Runner:
 
     def replace(self, simulator: Simulator) -> None:
         """Go on with another simulator."""
+
         def put(_: Simulator) -> None:
             self._simulator = simulator
 
@@ -105,7 +119,9 @@ class Runner:
                 break
         if simulator.unstable:
             simulator.reset()
-            self._on_error("physics became unstable and the scene was reset; objects may be pressed into each other")
+            self._on_error(
+                "physics became unstable and the scene was reset; objects may be pressed into each other"
+            )
         self._on_chunk(simulator)
         return simulator.motions_ended != before
 

@@ -1,4 +1,5 @@
-"""Scene files: what stands on the table. Reads and checks config/scenes/<name>.yaml; every error names file, line and entry.
+"""Scene files: what stands on the table. Reads and checks config/scenes/<name>.yaml; every error names
+file, line and entry.
 
     description: two words for people
     table: {size: [1.2, 1.4], centre: [0.35, 0.0]}     # optional, metres
@@ -7,7 +8,8 @@
     faults:                                            # optional
       - {kind: slip, object: 0, times: 1}              # the first grasp of objects[0] slips
 
-position: x, y of the middle of the footprint and, optionally, the height of the bottom above the table; frame fr3_link0, metres.
+position: x, y of the middle of the footprint and, optionally, the height of the bottom above the table;
+frame fr3_link0, metres.
 yaw: radians about z. size: metres, one number or as the kind's dimensions say (shapes.KINDS).
 """
 
@@ -29,7 +31,9 @@ from simulation_node.shapes import COLOURS, KINDS
 
 @dataclass(frozen=True)
 class SceneObject:
-    """One object. position: middle of the bottom, m; yaw in rad; size as its kind's dimensions, m; line in the scene file."""
+    """One object. position: middle of the bottom, m; yaw in rad; size as its kind's dimensions, m; line in
+    the scene file.
+    """
 
     kind: str
     colour: str
@@ -41,7 +45,9 @@ class SceneObject:
 
 @dataclass(frozen=True)
 class Slip:
-    """A fault: the surface of objects[object] is slippery for the fingers until it has slipped out of them ``times`` times."""
+    """A fault: the surface of objects[object] is slippery for the fingers until it has slipped out of them
+    ``times`` times.
+    """
 
     object: int
     times: int
@@ -53,8 +59,8 @@ class Scene:
 
     path: Path
     description: str
-    table_size: tuple[float, float]
-    table_centre: tuple[float, float]
+    table_size: tuple[float, ...]
+    table_centre: tuple[float, ...]
     objects: tuple[SceneObject, ...]
     faults: tuple[Slip, ...] = ()
 
@@ -75,7 +81,9 @@ def load_scene(name: str) -> Scene:
     Raises SceneError for an error in the file, UnknownNameError for a name that is not there.
     """
     if name.endswith((".yaml", ".yml")) and not Path(name).is_file():
-        raise SceneError(f"no scene file {name}: give the path of a scene file, or the name of one in config/scenes")
+        raise SceneError(
+            f"no scene file {name}: give the path of a scene file, or the name of one in config/scenes"
+        )
     path = Path(name) if name.endswith(".yml") else find_config("scenes", name)
     try:
         text = path.read_text(encoding="utf-8")
@@ -95,9 +103,12 @@ def parse_scene(text: str, path: Path) -> Scene:
         raise SceneError(f"{path}{line}: not valid YAML: {problem}") from error
     if root is None:
         raise SceneError(f"{path}: the file is empty; a scene needs a list called objects")
-    top = _Entry(path, "scene", root).fields(("description", "table", "objects", "faults"), needed=("objects",))
+    top = _Entry(path, "scene", root).fields(
+        ("description", "table", "objects", "faults"), needed=("objects",)
+    )
     description = top["description"].text() if "description" in top else path.stem.replace("_", " ")
-    size, centre = (1.2, 1.4), (0.35, 0.0)
+    size: tuple[float, ...] = (1.2, 1.4)
+    centre: tuple[float, ...] = (0.35, 0.0)
     if "table" in top:
         table = top["table"].fields(("size", "centre"))
         if "size" in table:
@@ -106,13 +117,19 @@ def parse_scene(text: str, path: Path) -> Scene:
             centre = table["centre"].numbers(2, 2, -2.0, 2.0)
     entries = top["objects"].items()
     if not entries:
-        raise top["objects"].error("the list is empty; a scene needs at least one object, such as {kind: cube, position: [0.45, 0.1]}")
+        raise top["objects"].error(
+            "the list is empty; a scene needs an object, such as {kind: cube, position: [0.45, 0.1]}"
+        )
     objects = tuple(_read_object(entry, size, centre) for entry in entries)
-    faults = tuple(_read_fault(entry, len(objects)) for entry in top["faults"].items()) if "faults" in top else ()
+    faults = (
+        tuple(_read_fault(entry, len(objects)) for entry in top["faults"].items()) if "faults" in top else ()
+    )
     return Scene(path, description, size, centre, objects, faults)
 
 
-def _read_object(entry: _Entry, table_size: tuple[float, ...], table_centre: tuple[float, ...]) -> SceneObject:
+def _read_object(
+    entry: _Entry, table_size: tuple[float, ...], table_centre: tuple[float, ...]
+) -> SceneObject:
     fields = entry.fields(("kind", "colour", "position", "size", "yaw"), needed=("kind", "position"))
     name = fields["kind"].choice("kind", KINDS)
     kind = KINDS[name]
@@ -127,12 +144,17 @@ def _read_object(entry: _Entry, table_size: tuple[float, ...], table_centre: tup
     yaw = fields["yaw"].numbers(1, 1, -2 * math.pi, 2 * math.pi)[0] if "yaw" in fields else 0.0
     along, across = kind.footprint(size)
     c, s = abs(math.cos(yaw)), abs(math.sin(yaw))
-    half = ((along * c + across * s) / 2, (along * s + across * c) / 2) if along != across or name == "cube" else (along / 2,) * 2
+    half = (
+        ((along * c + across * s) / 2, (along * s + across * c) / 2)
+        if along != across or name == "cube"
+        else (along / 2,) * 2
+    )
     for axis, value, extent, length, middle in zip("xy", (x, y), half, table_size, table_centre):
         low, high = middle - length / 2, middle + length / 2
         if not low <= value - extent or not value + extent <= high:
             raise fields["position"].error(
-                f"the {name} would hang over the edge of the table: it reaches from {axis} = {value - extent:.3f} to "
+                f"the {name} would hang over the edge of the table: it reaches from "
+                f"{axis} = {value - extent:.3f} to "
                 f"{value + extent:.3f} m, the table from {low:.3f} to {high:.3f} m"
             )
     return SceneObject(name, colour, (x, y, z), tuple(size), yaw, entry.line)
@@ -141,8 +163,10 @@ def _read_object(entry: _Entry, table_size: tuple[float, ...], table_centre: tup
 def _read_fault(entry: _Entry, objects: int) -> Slip:
     fields = entry.fields(("kind", "object", "times"), needed=("kind", "object"))
     fields["kind"].choice("fault", ("slip",))
-    return Slip(fields["object"].integer(0, objects - 1, f"there are {objects} objects, counted from 0"),
-                fields["times"].integer(1, 100) if "times" in fields else 1)
+    return Slip(
+        fields["object"].integer(0, objects - 1, f"there are {objects} objects, counted from 0"),
+        fields["times"].integer(1, 100) if "times" in fields else 1,
+    )
 
 
 class _Entry:
@@ -197,7 +221,9 @@ class _Entry:
         values = value if isinstance(value, list) else [value]
         count = str(least) if least == most else f"{least} or {most}"
         asked = f"must be {count} number{'s' if most > 1 else ''}" + (f" ({meaning}, m)" if meaning else "")
-        if not least <= len(values) <= most or not all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in values):
+        if not least <= len(values) <= most or not all(
+            isinstance(v, (int, float)) and not isinstance(v, bool) for v in values
+        ):
             raise self.error(f"{asked}, not {value!r}")
         for number in values:
             if not math.isfinite(number) or not low <= number <= high:
@@ -207,7 +233,9 @@ class _Entry:
     def integer(self, low: int, high: int, meaning: str = "") -> int:
         value = self.numbers(1, 1, -math.inf, math.inf)[0]
         if value != int(value) or not low <= value <= high:
-            raise self.error(f"must be a whole number from {low} to {high}{'; ' + meaning if meaning else ''}")
+            raise self.error(
+                f"must be a whole number from {low} to {high}{'; ' + meaning if meaning else ''}"
+            )
         return int(value)
 
 

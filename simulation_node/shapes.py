@@ -1,10 +1,12 @@
 """Kinds of things that can stand on the table, built from boxes, capsules and small generated meshes.
 
-Every shape has its origin in the middle of its footprint, bottom at z = 0. Lengths in metres, masses in kilograms.
+Every shape has its origin in the middle of its footprint, bottom at z = 0. Lengths in metres, masses in
+kilograms.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,12 +18,21 @@ if TYPE_CHECKING:
     import mujoco
 
 COLOURS: dict[str, tuple[float, float, float]] = {
-    "red": (0.80, 0.07, 0.07), "green": (0.10, 0.55, 0.15), "blue": (0.08, 0.22, 0.80), "yellow": (0.95, 0.80, 0.05),
-    "orange": (0.96, 0.45, 0.03), "purple": (0.45, 0.12, 0.65), "pink": (0.96, 0.45, 0.68), "brown": (0.42, 0.25, 0.12),
-    "cyan": (0.10, 0.78, 0.82), "aqua": (0.10, 0.78, 0.82), "white": (0.93, 0.93, 0.91), "gray": (0.45, 0.46, 0.48),
+    "red": (0.80, 0.07, 0.07),
+    "green": (0.10, 0.55, 0.15),
+    "blue": (0.08, 0.22, 0.80),
+    "yellow": (0.95, 0.80, 0.05),
+    "orange": (0.96, 0.45, 0.03),
+    "purple": (0.45, 0.12, 0.65),
+    "pink": (0.96, 0.45, 0.68),
+    "brown": (0.42, 0.25, 0.12),
+    "cyan": (0.10, 0.78, 0.82),
+    "aqua": (0.10, 0.78, 0.82),
+    "white": (0.93, 0.93, 0.91),
+    "gray": (0.45, 0.46, 0.48),
     "black": (0.08, 0.08, 0.09),
 }
-_SIDES = 32      # of a round shape
+_SIDES = 32  # of a round shape
 _BROWN, _LEAF = (0.30, 0.19, 0.10), (0.18, 0.42, 0.12)
 
 
@@ -40,8 +51,12 @@ class Kind:
     """Red, green, blue where no other colour is asked for, if that colour's usual tone does not suit it."""
 
 
-def add_shape(spec: mujoco.MjSpec, body: mujoco.MjsBody, kind: str, size: Sequence[float], colour: str) -> None:
-    """Add the geoms of one object to its body: group 0 is seen and collides, group 2 is only seen, group 3 only collides."""
+def add_shape(
+    spec: mujoco.MjSpec, body: mujoco.MjsBody, kind: str, size: Sequence[float], colour: str
+) -> None:
+    """Add the geoms of one object to its body: group 0 is seen and collides, group 2 is only seen, group 3
+    only collides.
+    """
     natural = KINDS[kind].natural if colour == KINDS[kind].colour else None
     builder = _Builder(spec, body, natural or COLOURS[colour], KINDS[kind].mass)
     KINDS[kind].build(builder, size)
@@ -51,7 +66,9 @@ def add_shape(spec: mujoco.MjSpec, body: mujoco.MjsBody, kind: str, size: Sequen
 class _Builder:
     """Adds geoms to one body."""
 
-    def __init__(self, spec: mujoco.MjSpec, body: mujoco.MjsBody, rgb: tuple[float, float, float], mass: float):
+    def __init__(
+        self, spec: mujoco.MjSpec, body: mujoco.MjsBody, rgb: tuple[float, float, float], mass: float
+    ):
         self.spec, self.body, self.rgb, self.mass = spec, body, rgb, mass
         self._solid: list[tuple[Any, float]] = []
 
@@ -79,16 +96,34 @@ class _Builder:
         """size: full edge lengths."""
         self._add("BOX", role, None, math.prod(size), pos=centre, size=[s / 2 for s in size])
 
-    def capsule(self, start: Sequence[float], end: Sequence[float], radius: float, role: str = "solid",
-                rgb: Sequence[float] | None = None) -> None:
-        self._add("CAPSULE", role, rgb, radius**2 * (math.dist(start, end) + radius), fromto=[*start, *end],
-                  size=[radius, 0, 0])
+    def capsule(
+        self,
+        start: Sequence[float],
+        end: Sequence[float],
+        radius: float,
+        role: str = "solid",
+        rgb: Sequence[float] | None = None,
+    ) -> None:
+        self._add(
+            "CAPSULE",
+            role,
+            rgb,
+            radius**2 * (math.dist(start, end) + radius),
+            fromto=[*start, *end],
+            size=[radius, 0, 0],
+        )
 
-    def mesh(self, vertices: np.ndarray, faces: np.ndarray, role: str = "solid", rgb: Sequence[float] | None = None,
-             smooth: bool = False) -> None:
+    def mesh(
+        self,
+        vertices: np.ndarray,
+        faces: np.ndarray,
+        role: str = "solid",
+        rgb: Sequence[float] | None = None,
+        smooth: bool = False,
+    ) -> None:
         """vertices: (n, 3); faces: (m, 3), all turned the same way. Collides as its convex hull."""
         a, b, c = (vertices[faces[:, i]] for i in range(3))
-        if np.sum(a * np.cross(b, c)) < 0:      # six times the volume: negative where the faces look inwards
+        if np.sum(a * np.cross(b, c)) < 0:  # six times the volume: negative where the faces look inwards
             faces = faces[:, ::-1]
         name = f"{self.body.name}_mesh_{len(self.body.geoms)}"
         low, high = vertices.min(axis=0), vertices.max(axis=0)
@@ -98,7 +133,9 @@ class _Builder:
 
 
 def _revolve(profile: Sequence[tuple[float, float]], closed: bool = False) -> tuple[np.ndarray, np.ndarray]:
-    """Surface of revolution about z of (radius, z) points from bottom to top; closed: the profile is a ring (hollow shapes)."""
+    """Surface of revolution about z of (radius, z) points from bottom to top; closed: the profile is a ring
+    (hollow shapes).
+    """
     angles = 2 * np.pi * np.arange(_SIDES) / _SIDES
     ring = np.stack([np.cos(angles), np.sin(angles)], axis=1)
     vertices = [np.column_stack([radius * ring, np.full(_SIDES, z)]) for radius, z in profile]
@@ -108,7 +145,10 @@ def _revolve(profile: Sequence[tuple[float, float]], closed: bool = False) -> tu
         j = (i + 1) % count
         for k in range(_SIDES):
             n = (k + 1) % _SIDES
-            faces += [(i * _SIDES + k, i * _SIDES + n, j * _SIDES + n), (i * _SIDES + k, j * _SIDES + n, j * _SIDES + k)]
+            faces += [
+                (i * _SIDES + k, i * _SIDES + n, j * _SIDES + n),
+                (i * _SIDES + k, j * _SIDES + n, j * _SIDES + k),
+            ]
     if not closed:
         bottom, top = count * _SIDES, count * _SIDES + 1
         vertices.append(np.array([[0, 0, profile[0][1]], [0, 0, profile[-1][1]]]))
@@ -119,7 +159,9 @@ def _revolve(profile: Sequence[tuple[float, float]], closed: bool = False) -> tu
 
 
 def _lying(profile: Sequence[tuple[float, float]], flat: float) -> tuple[np.ndarray, np.ndarray]:
-    """A surface of revolution laid along x, cut flat ``flat`` below its axis so that it rests without rolling."""
+    """A surface of revolution laid along x, cut flat ``flat`` below its axis so that it rests without
+    rolling.
+    """
     vertices, faces = _revolve(profile)
     x, y, z = vertices[:, 2], vertices[:, 1], -vertices[:, 0]
     middle = (x.min() + x.max()) / 2
@@ -151,28 +193,48 @@ def _bowl(b: _Builder, size: Sequence[float]) -> None:
     b.mesh(*_revolve([(0.001, 0.0), *outer, *inner], closed=True), role="seen")
     b.mesh(*_revolve([(0.62 * radius, 0.0), (0.64 * radius, wall)]), role="felt")
     sectors = 16
-    for (r0, z0), (r1, z1) in zip(outer, outer[1:]):
+    for (r0, z0), (r1, z1) in itertools.pairwise(outer):
         for k in range(sectors):
-            corners = [(r * math.cos(a), r * math.sin(a), z) for a in (2 * math.pi * k / sectors, 2 * math.pi * (k + 1) / sectors)
-                       for r, z in ((r0, max(z0, 0.001)), (r1, z1), (r0 - wall, max(z0, 0.001)), (r1 - wall, z1))]
+            corners = [
+                (r * math.cos(a), r * math.sin(a), z)
+                for a in (2 * math.pi * k / sectors, 2 * math.pi * (k + 1) / sectors)
+                for r, z in ((r0, max(z0, 0.001)), (r1, z1), (r0 - wall, max(z0, 0.001)), (r1 - wall, z1))
+            ]
             b.mesh(np.array(corners), _HULL_OF_8, role="felt")
 
 
-# Faces of a sector of a wall: its eight corners are two quadrilaterals (outer low, outer high, inner low, inner high).
-_HULL_OF_8 = np.array([(0, 4, 5), (0, 5, 1), (2, 3, 7), (2, 7, 6), (1, 5, 7), (1, 7, 3), (0, 2, 6), (0, 6, 4), (0, 1, 3), (0, 3, 2),
-                       (4, 6, 7), (4, 7, 5)])
+# Faces of a sector of a wall: its eight corners are two quadrilaterals (outer low, outer high, inner low,
+# inner high).
+_HULL_OF_8 = np.array(
+    [
+        (0, 4, 5),
+        (0, 5, 1),
+        (2, 3, 7),
+        (2, 7, 6),
+        (1, 5, 7),
+        (1, 7, 3),
+        (0, 2, 6),
+        (0, 6, 4),
+        (0, 1, 3),
+        (0, 3, 2),
+        (4, 6, 7),
+        (4, 7, 5),
+    ]
+)
 
 
 def _plate(b: _Builder, size: Sequence[float]) -> None:
     radius, height = size[0] / 2, size[1]
     b.mesh(*_revolve([(0.7 * radius, 0.0), (radius, 0.75 * height), (radius, height)]))
     shade = [0.86 * c for c in b.rgb]
-    b.mesh(*_revolve([(0.72 * radius, height - 0.001), (0.72 * radius, height + 0.0003)]), role="seen", rgb=shade)
+    b.mesh(
+        *_revolve([(0.72 * radius, height - 0.001), (0.72 * radius, height + 0.0003)]), role="seen", rgb=shade
+    )
 
 
 def _banana(b: _Builder, size: Sequence[float]) -> None:
     length = size[0]
-    bend, half_angle, thick = length, 0.52, 0.115 * length      # radius of the arc, rad, radius in the middle
+    bend, half_angle, thick = length, 0.52, 0.115 * length  # radius of the arc, rad, radius in the middle
     count = 13
     angles = np.linspace(-half_angle, half_angle, count)
     radii = thick * (1 - 0.62 * np.abs(angles / half_angle) ** 2.6)
@@ -198,22 +260,47 @@ def _banana(b: _Builder, size: Sequence[float]) -> None:
         faces += [(first, k, n), (first + 1, last + n, last + k)]
     b.mesh(vertices, np.array(faces), role="seen", smooth=True)
     for end, sign in ((0, -1), (-1, 1)):
-        along = sign * np.array([math.cos(angles[end]), -math.sin(angles[end]) , 0])
+        along = sign * np.array([math.cos(angles[end]), -math.sin(angles[end]), 0])
         tip = 0.9 * float(radii[end])
-        b.capsule(spine[end], spine[end] + (0.06 if sign > 0 else 0.01) * length * along, tip, role="seen", rgb=_BROWN)
+        b.capsule(
+            spine[end],
+            spine[end] + (0.06 if sign > 0 else 0.01) * length * along,
+            tip,
+            role="seen",
+            rgb=_BROWN,
+        )
 
 
 def _pear(b: _Builder, size: Sequence[float]) -> None:
     length, radius = size[0], 0.345 * size[0]
-    profile = [(0.01, 0.0), (0.55, 0.05), (0.85, 0.17), (1.0, 0.34), (0.92, 0.50), (0.66, 0.66), (0.47, 0.80), (0.38, 0.92), (0.16, 1.0)]
+    profile = [
+        (0.01, 0.0),
+        (0.55, 0.05),
+        (0.85, 0.17),
+        (1.0, 0.34),
+        (0.92, 0.50),
+        (0.66, 0.66),
+        (0.47, 0.80),
+        (0.38, 0.92),
+        (0.16, 1.0),
+    ]
     b.mesh(*_lying([(r * radius, z * length) for r, z in profile], 0.86 * radius), smooth=True)
     z = 0.86 * radius
-    b.capsule((0.49 * length, 0, z), (0.58 * length, 0.02 * length, z + 0.03 * length), 0.002, role="seen", rgb=_BROWN)
+    b.capsule(
+        (0.49 * length, 0, z),
+        (0.58 * length, 0.02 * length, z + 0.03 * length),
+        0.002,
+        role="seen",
+        rgb=_BROWN,
+    )
 
 
 def _round_fruit(b: _Builder, radius: float, squash: float, flat: float) -> None:
     angles = np.linspace(-np.pi / 2, np.pi / 2, 15)
-    profile = [(max(radius * math.cos(a), 1e-4), max(radius * squash * math.sin(a), -flat * radius) + flat * radius) for a in angles]
+    profile = [
+        (max(radius * math.cos(a), 1e-4), max(radius * squash * math.sin(a), -flat * radius) + flat * radius)
+        for a in angles
+    ]
     b.mesh(*_revolve(profile), smooth=True)
 
 
@@ -241,12 +328,23 @@ def _strawberry(b: _Builder, size: Sequence[float]) -> None:
 def _bottle(b: _Builder, size: Sequence[float]) -> None:
     radius, height = size[0] / 2, size[1]
     neck = 0.48 * radius
-    b.mesh(*_revolve([(0.94 * radius, 0), (radius, 0.03 * height), (radius, 0.56 * height), (0.80 * radius, 0.67 * height),
-                      (neck, 0.76 * height)]))
+    b.mesh(
+        *_revolve(
+            [
+                (0.94 * radius, 0),
+                (radius, 0.03 * height),
+                (radius, 0.56 * height),
+                (0.80 * radius, 0.67 * height),
+                (neck, 0.76 * height),
+            ]
+        )
+    )
     b.mesh(*_revolve([(neck, 0.76 * height), (neck, 0.88 * height)]))
     b.mesh(*_revolve([(1.12 * neck, 0.88 * height), (1.12 * neck, height)]), rgb=COLOURS["white"])
     label = [0.6 + 0.4 * c for c in b.rgb]
-    b.mesh(*_revolve([(1.01 * radius, 0.16 * height), (1.01 * radius, 0.48 * height)]), role="seen", rgb=label)
+    b.mesh(
+        *_revolve([(1.01 * radius, 0.16 * height), (1.01 * radius, 0.48 * height)]), role="seen", rgb=label
+    )
 
 
 def _round(size: Sequence[float]) -> tuple[float, float]:
@@ -267,7 +365,9 @@ KINDS: dict[str, Kind] = {
     "bowl": Kind(_bowl, _UPRIGHT, (0.17, 0.055), "blue", 0.40, _round),
     "plate": Kind(_plate, _UPRIGHT, (0.25, 0.012), "white", 0.50, _round),
     "banana": Kind(_banana, ("length",), (0.15,), "yellow", 0.12, lambda s: (1.02 * s[0], 0.37 * s[0])),
-    "pear": Kind(_pear, ("length",), (0.095,), "green", 0.14, lambda s: (s[0], 0.69 * s[0]), natural=(0.58, 0.68, 0.12)),
+    "pear": Kind(
+        _pear, ("length",), (0.095,), "green", 0.14, lambda s: (s[0], 0.69 * s[0]), natural=(0.58, 0.68, 0.12)
+    ),
     "apple": Kind(_apple, ("diameter",), (0.066,), "red", 0.13, _round),
     "orange": Kind(_orange, ("diameter",), (0.064,), "orange", 0.13, _round),
     "strawberry": Kind(_strawberry, ("length",), (0.048,), "red", 0.03, lambda s: (1.1 * s[0], 0.84 * s[0])),

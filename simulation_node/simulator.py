@@ -1,4 +1,6 @@
-"""The simulated robot and table: steps physics, follows joint trajectories, moves the gripper, resets. No ROS, no rendering."""
+"""The simulated robot and table: steps physics, follows joint trajectories, moves the gripper, resets. No
+ROS, no rendering.
+"""
 
 from __future__ import annotations
 
@@ -18,14 +20,14 @@ from simulation_node.trajectory import Point, Reference, TrajectoryError, interp
 if TYPE_CHECKING:
     import mujoco
 
-FINGER_SPEED = 0.05          # of each finger, m/s
-GRIP_FORCE = 40.0            # of each finger where none is commanded, N
-MAX_GRIP_FORCE = 140.0       # the hand's peak force, N
-SETTLE_TIME = 1.0            # objects come to rest for this long after a scene is loaded, s
-_ARM_AT_REST = (0.005, 0.02)      # position error, rad, and velocity, rad/s
-_FINGERS_AT_REST = 0.002          # m/s
-_FINGERS_STILL_FOR = 0.05         # s
-_MAX_SETTLING = 0.3               # a motion counts as ended this long after its reference, s
+FINGER_SPEED = 0.05  # of each finger, m/s
+GRIP_FORCE = 40.0  # of each finger where none is commanded, N
+MAX_GRIP_FORCE = 140.0  # the hand's peak force, N
+SETTLE_TIME = 1.0  # objects come to rest for this long after a scene is loaded, s
+_ARM_AT_REST = (0.005, 0.02)  # position error, rad, and velocity, rad/s
+_FINGERS_AT_REST = 0.002  # m/s
+_FINGERS_STILL_FOR = 0.05  # s
+_MAX_SETTLING = 0.3  # a motion counts as ended this long after its reference, s
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,9 @@ class Simulator:
     """One scene in motion. Not thread safe: the caller holds a lock around every call."""
 
     def __init__(self, model: mujoco.MjModel, scene: Scene, start_time: float = 0.0):
-        """start_time: simulated time to begin with, s, so that time goes on when one scene follows another."""
+        """start_time: simulated time to begin with, s, so that time goes on when one scene follows
+        another.
+        """
         import mujoco
 
         self.model, self.scene = model, scene
@@ -55,9 +59,15 @@ class Simulator:
         self._inertia_in, self._inertia_out = np.zeros(model.nv), np.zeros(model.nv)
         self._slips = Slips(model, scene)
         self._data = home_state(model)
-        self._fatal = [mujoco.mjtWarning.mjWARN_BADQPOS, mujoco.mjtWarning.mjWARN_BADQVEL, mujoco.mjtWarning.mjWARN_BADQACC]
+        self._fatal = [
+            mujoco.mjtWarning.mjWARN_BADQPOS,
+            mujoco.mjtWarning.mjWARN_BADQVEL,
+            mujoco.mjtWarning.mjWARN_BADQACC,
+        ]
         self.motions_ended = 0
         """Grows by one whenever a commanded motion of the arm or the gripper has come to rest."""
+        self._finger_rest_at: float | None = None
+        self._reference: Reference | None = None
         self._idle()
         self._settle()
         self._data.time = start_time
@@ -88,7 +98,9 @@ class Simulator:
 
     @property
     def unstable(self) -> bool:
-        """Whether physics blew up since the last reset (MuJoCo then starts over from its own initial state)."""
+        """Whether physics blew up since the last reset (MuJoCo then starts over from its own initial
+        state).
+        """
         return any(self._data.warning[kind].number for kind in self._fatal)
 
     @property
@@ -109,22 +121,27 @@ class Simulator:
     def joint_state(self) -> tuple[np.ndarray, np.ndarray]:
         """Positions and velocities (9,) of ARM_JOINTS, then FINGER_JOINTS; rad, m, rad/s, m/s."""
         data = self._data
-        return (np.concatenate([data.qpos[self._arm], data.qpos[self._fingers]]),
-                np.concatenate([data.qvel[self._arm_dof], data.qvel[self._fingers_dof]]))
+        return (
+            np.concatenate([data.qpos[self._arm], data.qpos[self._fingers]]),
+            np.concatenate([data.qvel[self._arm_dof], data.qvel[self._fingers_dof]]),
+        )
 
     def snapshot(self) -> Snapshot:
         """The state to render, copied."""
         return Snapshot(self.time, self._data.qpos.copy())
 
     def object_pose(self, index: int) -> tuple[np.ndarray, np.ndarray]:
-        """True position (3,) of the middle of the bottom, m, and quaternion (4,) w, x, y, z, of scene.objects[index]; for tests."""
+        """True position (3,) of the middle of the bottom, m, and quaternion (4,) w, x, y, z, of
+        scene.objects[index]; for tests.
+        """
         from simulation_node.stage import object_body
 
         body = self._data.body(object_body(index))
         return body.xpos.copy(), body.xquat.copy()
 
     def follow(self, joints: Sequence[str], points: Sequence[Point], delay: float = 0.0) -> None:
-        """Follow a trajectory, ``delay`` seconds from now; it replaces a running one. No points: stop and hold.
+        """Follow a trajectory, ``delay`` seconds from now; it replaces a running one. No points: stop and
+        hold.
 
         Raises TrajectoryError where it cannot be followed; a running trajectory then goes on.
         """
@@ -135,8 +152,9 @@ class Simulator:
             raise TrajectoryError(f"the trajectory begins {delay:.0f} s from now; at most 60 s are allowed")
         position, velocity = self._commanded()
         if delay > 0:
-            points = [Point(delay, position)] * (points[0].time > 0) + [
-                Point(p.time + delay, p.positions, p.velocities, p.accelerations) for p in points]
+            points = [Point(delay, position.tolist())] * (points[0].time > 0) + [
+                Point(p.time + delay, p.positions, p.velocities, p.accelerations) for p in points
+            ]
         self._begin(interpolate(joints, points, position, velocity, self.timestep))
 
     def stop(self) -> None:
@@ -148,19 +166,25 @@ class Simulator:
     def move_gripper(self, width: float, force: float = 0.0, duration: float = 0.0) -> None:
         """Open or close to ``width`` (m) with at most ``force`` (N, 0: the default) at each finger.
 
-        duration (s) slows it down; faster than FINGER_SPEED it never is. Raises TrajectoryError for a width that cannot be.
+        duration (s) slows it down; faster than FINGER_SPEED it never is. Raises TrajectoryError for a width
+        that cannot be.
         """
         if not math.isfinite(width) or not -1e-4 <= width <= GRIPPER_MAX_WIDTH + 1e-4:
-            raise TrajectoryError(f"the gripper cannot open to {width:.3f} m; possible are 0 to {GRIPPER_MAX_WIDTH} m")
+            raise TrajectoryError(
+                f"the gripper cannot open to {width:.3f} m; possible are 0 to {GRIPPER_MAX_WIDTH} m"
+            )
         if not math.isfinite(force) or force < 0 or force > MAX_GRIP_FORCE:
-            raise TrajectoryError(f"the gripper cannot press with {force:.0f} N; possible are 1 to {MAX_GRIP_FORCE:.0f} N")
+            raise TrajectoryError(
+                f"the gripper cannot press with {force:.0f} N; possible are 1 to {MAX_GRIP_FORCE:.0f} N"
+            )
         force = max(force, 1.0) if force else GRIP_FORCE
         self.model.actuator_forcerange[self._gripper] = (-2 * force, 2 * force)
         actual = float(self._data.qpos[self._fingers].mean())
         setpoint = float(self._data.ctrl[self._gripper])
         self._finger_target = min(max(width / 2, 0.0), GRIPPER_MAX_WIDTH / 2)
         if self._finger_target > setpoint:
-            # A closed grip presses with a setpoint inside the object; opening starts from where the fingers are.
+            # A closed grip presses with a setpoint inside the object; opening starts from where the fingers
+            # are.
             self._data.ctrl[self._gripper] = setpoint = min(max(setpoint, actual), self._finger_target)
         way = abs(self._finger_target - setpoint)
         speed = min(FINGER_SPEED, way / duration) if duration > 0 else FINGER_SPEED
@@ -182,16 +206,18 @@ class Simulator:
                 self._drive_fingers()
             mujoco.mj_step(self.model, self._data)
             if self._slips.active and self._data.ctrl[self._gripper] < GRIPPER_MAX_WIDTH / 2:
-                self._slips.update(self._data, closing=self._finger_target < self._data.qpos[self._fingers].mean() + 1e-3)
+                self._slips.update(
+                    self._data, closing=self._finger_target < self._data.qpos[self._fingers].mean() + 1e-3
+                )
 
     def _idle(self) -> None:
-        self._reference: Reference | None = None
+        self._reference = None
         self._controls = self._accelerations = np.zeros((0, 7))
         self._index = 0
         self._hold, self._hold_velocity = np.array(HOME), np.zeros(7)
         self._finger_target = GRIPPER_MAX_WIDTH / 2
         self._finger_step = 0.0
-        self._finger_rest_at: float | None = None
+        self._finger_rest_at = None
 
     def _settle(self) -> None:
         """Let the objects come to rest; their small drop is not part of anybody's task."""
@@ -213,7 +239,8 @@ class Simulator:
     def _begin(self, reference: Reference) -> None:
         self._hold, self._hold_velocity = self._commanded()
         self._reference, self._index = reference, 0
-        # A servo with velocity damping lags by (damping / stiffness) * velocity unless the command leads by as much.
+        # A servo with velocity damping lags by (damping / stiffness) * velocity unless the command leads by
+        # as much.
         self._controls = reference.positions + self._lead * reference.velocities
         before = np.vstack([self._hold_velocity, reference.velocities[:-1]])
         self._accelerations = (reference.velocities - before) / self.timestep
@@ -240,7 +267,9 @@ class Simulator:
             self.motions_ended += 1
 
     def _drive_fingers(self) -> None:
-        """Move the gripper's setpoint on; done when the fingers stand still, at the target or pressing with all their force."""
+        """Move the gripper's setpoint on; done when the fingers stand still, at the target or pressing with
+        all their force.
+        """
         setpoint = float(self._data.ctrl[self._gripper])
         step = min(max(self._finger_target - setpoint, -self._finger_step), self._finger_step)
         self._data.ctrl[self._gripper] = setpoint + step

@@ -12,8 +12,8 @@ from simulation_node.stage import object_body
 if TYPE_CHECKING:
     import mujoco
 
-SLIPPERY = 0.01       # friction coefficient
-_LOST_FOR = 25        # time steps without touch before a grasp counts as slipped
+SLIPPERY = 0.01  # friction coefficient
+_LOST_FOR = 25  # time steps without touch before a grasp counts as slipped
 
 
 class Slips:
@@ -22,11 +22,17 @@ class Slips:
     def __init__(self, model: mujoco.MjModel, scene: Scene):
         self._model = model
         self._usual = model.pair_friction.copy()
-        self._pads = [{int(model.geom(f"fr3_{side}finger_pad").id)} for side in ("left", "right")] if scene.faults else []
+        self._pads = (
+            [{int(model.geom(f"fr3_{side}finger_pad").id)} for side in ("left", "right")]
+            if scene.faults
+            else []
+        )
         self._faults = scene.faults
         self._bodies = [model.body(object_body(slip.object)).id for slip in scene.faults]
-        self._pairs = [[i for i in range(model.npair) if model.pair(i).name.startswith(f"slip_{slip.object}_")]
-                       for slip in scene.faults]
+        self._pairs = [
+            [i for i in range(model.npair) if model.pair(i).name.startswith(f"slip_{slip.object}_")]
+            for slip in scene.faults
+        ]
         self.reset()
 
     def reset(self) -> None:
@@ -50,14 +56,16 @@ class Slips:
         for i, body in enumerate(self._bodies):
             if not self._left[i]:
                 continue
-            touched = [any((a in pad and bodies[b] == body) or (b in pad and bodies[a] == body) for a, b in touching)
-                       for pad in self._pads]
+            touched = [
+                any((a in pad and bodies[b] == body) or (b in pad and bodies[a] == body) for a, b in touching)
+                for pad in self._pads
+            ]
             if all(touched):
                 self._held[i], self._lost[i] = True, 0
             elif self._held[i] and not any(touched):
                 self._lost[i] += 1
                 if not closing:
-                    self._held[i] = False          # let go on purpose
+                    self._held[i] = False  # let go on purpose
                 elif self._lost[i] >= _LOST_FOR:
                     self._held[i], self._left[i] = False, self._left[i] - 1
                     if not self._left[i]:

@@ -22,23 +22,25 @@ STIFFNESS = (4500.0, 4500.0, 3500.0, 3500.0, 1500.0, 1500.0, 1500.0)
 DAMPING = (180.0, 180.0, 140.0, 120.0, 30.0, 30.0, 30.0)
 """Velocity gains, Nm s/rad."""
 ROTOR_INERTIA = (0.3, 0.3, 0.3, 0.3, 0.12, 0.12, 0.12)
-"""Of motors and gears, seen at the joints, kg m^2. Without it the servo's damping outweighs the wrist's inertia, and the contact
+"""Of motors and gears, seen at the joints, kg m^2. Without it the servo's damping outweighs the wrist's
+inertia, and the contact
 solver, which does not see implicit damping, lets held objects creep with every acceleration of the hand."""
-GRIPPER_STIFFNESS, GRIPPER_DAMPING = 4000.0, 100.0      # N/m and N s/m at one finger
+GRIPPER_STIFFNESS, GRIPPER_DAMPING = 4000.0, 100.0  # N/m and N s/m at one finger
 GRIPPER_ACTUATOR = "gripper"
 OVERHEAD_CAMERA, SIDE_CAMERA = "overhead", "side"
-_OVERLAP = 0.002          # depth at which two objects count as overlapping, m
+_OVERLAP = 0.002  # depth at which two objects count as overlapping, m
 _PAD_SOLREF, _PAD_SOLIMP = [0.004, 1.0], [0.95, 0.99, 0.001, 0.5, 2.0]
 _MAX_IMAGE = (1280, 960)
 
 
 def build_model(scene: Scene, camera: CameraConfig, model_path: str | None = None) -> mujoco.MjModel:
-    """Compile a scene. Objects are bodies ``object_<index>`` with a free joint, origin in the middle of their bottom.
+    """Compile a scene. Objects are bodies ``object_<index>`` with a free joint, origin in the middle of
+    their bottom.
 
     model_path: an MJCF of arm and hand instead of the default one.
-    Raises SceneError where objects overlap each other or the robot; ConfigError where the robot's model is missing.
+    Raises SceneError where objects overlap each other or the robot; ConfigError where the robot's model is
+    missing.
     """
-    import mujoco
 
     spec = franka_spec(model_path)
     spec.modelname = scene.name
@@ -56,8 +58,11 @@ def build_model(scene: Scene, camera: CameraConfig, model_path: str | None = Non
             pad.solref, pad.solimp = _PAD_SOLREF, _PAD_SOLIMP
     for index, entry in enumerate(scene.objects):
         x, y, z = entry.position
-        body = spec.worldbody.add_body(name=object_body(index), pos=[x, y, z],
-                                       quat=[math.cos(entry.yaw / 2), 0, 0, math.sin(entry.yaw / 2)])
+        body = spec.worldbody.add_body(
+            name=object_body(index),
+            pos=[x, y, z],
+            quat=[math.cos(entry.yaw / 2), 0, 0, math.sin(entry.yaw / 2)],
+        )
         body.add_freejoint(name=object_body(index))
         add_shape(spec, body, entry.kind, entry.size, entry.colour)
     _add_slips(spec, scene)
@@ -92,9 +97,11 @@ def _set_options(spec: mujoco.MjSpec) -> None:
     spec.option.timestep = TIMESTEP
     spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
     spec.option.cone = mujoco.mjtCone.mjCONE_ELLIPTIC
-    if hasattr(mujoco.mjtEnableBit, "mjENBL_MULTICCD"):      # MuJoCo 3: off unless asked for; meshes would rest on one point
+    if hasattr(
+        mujoco.mjtEnableBit, "mjENBL_MULTICCD"
+    ):  # MuJoCo 3: off unless asked for; meshes would rest on one point
         spec.option.enableflags |= mujoco.mjtEnableBit.mjENBL_MULTICCD
-    spec.option.impratio = 10.0          # friction stiffer than the normal force: held objects do not creep
+    spec.option.impratio = 10.0  # friction stiffer than the normal force: held objects do not creep
     spec.visual.global_.offwidth, spec.visual.global_.offheight = _MAX_IMAGE
     spec.visual.quality.shadowsize = 2048
     spec.visual.headlight.ambient = [0.40, 0.40, 0.40]
@@ -108,26 +115,69 @@ def _add_room(spec: mujoco.MjSpec, scene: Scene) -> None:
     import mujoco
 
     box, world = mujoco.mjtGeom.mjGEOM_BOX, spec.worldbody
-    spec.add_texture(name="sky", type=mujoco.mjtTexture.mjTEXTURE_SKYBOX, builtin=mujoco.mjtBuiltin.mjBUILTIN_GRADIENT,
-                     rgb1=[0.83, 0.88, 0.93], rgb2=[0.52, 0.59, 0.67], width=64, height=384)
+    spec.add_texture(
+        name="sky",
+        type=mujoco.mjtTexture.mjTEXTURE_SKYBOX,
+        builtin=mujoco.mjtBuiltin.mjBUILTIN_GRADIENT,
+        rgb1=[0.83, 0.88, 0.93],
+        rgb2=[0.52, 0.59, 0.67],
+        width=64,
+        height=384,
+    )
     _add_wood(spec)
     spec.add_material(name="matt", rgba=[1, 1, 1, 1], specular=0.15, shininess=0.2)
     spec.add_material(name="floor", rgba=[0.60, 0.63, 0.67, 1], specular=0.1, shininess=0.1, reflectance=0.06)
     spec.add_material(name="leg", rgba=[0.30, 0.31, 0.33, 1], specular=0.3, shininess=0.4)
     thick, height = 0.036, 0.72
     (sx, sy), (cx, cy) = scene.table_size, scene.table_centre
-    world.add_geom(name="table", type=box, pos=[cx, cy, -thick / 2], size=[sx / 2, sy / 2, thick / 2], material="wood",
-                   friction=[0.9, 0.01, 0.0005], condim=4)
+    world.add_geom(
+        name="table",
+        type=box,
+        pos=[cx, cy, -thick / 2],
+        size=[sx / 2, sy / 2, thick / 2],
+        material="wood",
+        friction=[0.9, 0.01, 0.0005],
+        condim=4,
+    )
     for x in (-1, 1):
         for y in (-1, 1):
-            world.add_geom(type=box, pos=[cx + x * (sx / 2 - 0.06), cy + y * (sy / 2 - 0.06), -(height + thick) / 2],
-                           size=[0.03, 0.03, (height - thick) / 2], material="leg", contype=0, conaffinity=0)
-    world.add_geom(name="floor", type=mujoco.mjtGeom.mjGEOM_PLANE, pos=[0, 0, -height], size=[6, 6, 0.1], material="floor",
-                   friction=[0.9, 0.01, 0.0005], condim=4)
-    world.add_light(name="key", type=mujoco.mjtLightType.mjLIGHT_SPOT, pos=[0.9, -1.3, 2.6], dir=[-0.22, 0.5, -1.0], castshadow=True,
-                    diffuse=[0.42, 0.41, 0.395], specular=[0.15, 0.15, 0.15], cutoff=60, exponent=1)
-    world.add_light(name="fill", type=mujoco.mjtLightType.mjLIGHT_DIRECTIONAL, pos=[0, 1, 3], dir=[0.15, -0.3, -1.0],
-                    castshadow=False, diffuse=[0.20, 0.21, 0.225], specular=[0.0, 0.0, 0.0])
+            world.add_geom(
+                type=box,
+                pos=[cx + x * (sx / 2 - 0.06), cy + y * (sy / 2 - 0.06), -(height + thick) / 2],
+                size=[0.03, 0.03, (height - thick) / 2],
+                material="leg",
+                contype=0,
+                conaffinity=0,
+            )
+    world.add_geom(
+        name="floor",
+        type=mujoco.mjtGeom.mjGEOM_PLANE,
+        pos=[0, 0, -height],
+        size=[6, 6, 0.1],
+        material="floor",
+        friction=[0.9, 0.01, 0.0005],
+        condim=4,
+    )
+    world.add_light(
+        name="key",
+        type=mujoco.mjtLightType.mjLIGHT_SPOT,
+        pos=[0.9, -1.3, 2.6],
+        dir=[-0.22, 0.5, -1.0],
+        castshadow=True,
+        diffuse=[0.42, 0.41, 0.395],
+        specular=[0.15, 0.15, 0.15],
+        cutoff=60,
+        exponent=1,
+    )
+    world.add_light(
+        name="fill",
+        type=mujoco.mjtLightType.mjLIGHT_DIRECTIONAL,
+        pos=[0, 1, 3],
+        dir=[0.15, -0.3, -1.0],
+        castshadow=False,
+        diffuse=[0.20, 0.21, 0.225],
+        specular=[0.0, 0.0, 0.0],
+    )
 
 
 def _add_wood(spec: mujoco.MjSpec) -> None:
@@ -140,14 +190,20 @@ def _add_wood(spec: mujoco.MjSpec) -> None:
     grain -= np.linspace(grain[0], grain[-1], size)
     rows = np.arange(size)[:, None]
     waves = 3.0 * np.sin(2 * np.pi * (rows / size + rng.uniform(0, 1, size)[None, :] * 0.02))
-    shade = 0.45 * grain[None, :] + waves + rng.normal(scale=1.2, size=(size, size))
+    shade = 0.45 * grain[None, :] + waves + rng.normal(scale=0.5, size=(size, size))
     planks = np.repeat(rng.normal(scale=3.0, size=8), size // 8)
     shade += planks[None, :]
     shade[:, :: size // 8] -= 14.0
-    image = np.clip(np.array([212.0, 198.0, 178.0])[None, None, :] + shade[:, :, None], 0, 255).astype(np.uint8)
-    texture = spec.add_texture(name="wood", type=mujoco.mjtTexture.mjTEXTURE_2D, width=size, height=size, nchannel=3)
+    image = np.clip(np.array([212.0, 198.0, 178.0])[None, None, :] + shade[:, :, None], 0, 255).astype(
+        np.uint8
+    )
+    texture = spec.add_texture(
+        name="wood", type=mujoco.mjtTexture.mjTEXTURE_2D, width=size, height=size, nchannel=3
+    )
     texture.data = image.tobytes()
-    material = spec.add_material(name="wood", rgba=[1, 1, 1, 1], specular=0.1, shininess=0.2, texuniform=True, texrepeat=[1, 1])
+    material = spec.add_material(
+        name="wood", rgba=[1, 1, 1, 1], specular=0.1, shininess=0.2, texuniform=True, texrepeat=[1, 1]
+    )
     material.textures[mujoco.mjtTextureRole.mjTEXROLE_RGB] = "wood"
 
 
@@ -173,7 +229,9 @@ def _add_actuators(spec: mujoco.MjSpec) -> None:
 
 
 def _add_cameras(spec: mujoco.MjSpec, camera: CameraConfig) -> None:
-    spec.worldbody.add_camera(name=OVERHEAD_CAMERA, pos=camera.position, quat=camera.mujoco_quaternion, fovy=camera.fovy)
+    spec.worldbody.add_camera(
+        name=OVERHEAD_CAMERA, pos=camera.position, quat=camera.mujoco_quaternion, fovy=camera.fovy
+    )
     eye, target = np.array([1.62, -1.15, 0.98]), np.array([0.36, 0.0, 0.22])
     back = (eye - target) / np.linalg.norm(eye - target)
     right = np.cross([0, 0, 1.0], back)
@@ -183,17 +241,28 @@ def _add_cameras(spec: mujoco.MjSpec, camera: CameraConfig) -> None:
 
 
 def _add_slips(spec: mujoco.MjSpec, scene: Scene) -> None:
-    """Give the fingers contact pairs of their own with an object that will slip, so that only their friction can be changed."""
+    """Give the fingers contact pairs of their own with an object that will slip, so that only their
+    friction can be changed.
+    """
     for slip in scene.faults:
         body = spec.body(object_body(slip.object))
         for side in ("left", "right"):
             pad = f"fr3_{side}finger_pad"
             if spec.geom(pad) is None:
-                raise SceneError(f"{scene.where(slip.object)}: a slip fault needs the default robot model's finger pads")
+                raise SceneError(
+                    f"{scene.where(slip.object)}: a slip fault needs the default robot model's finger pads"
+                )
             for geom in body.geoms:
                 if geom.contype:
-                    spec.add_pair(name=f"slip_{slip.object}_{side}_{geom.name}", geomname1=pad, geomname2=geom.name, condim=4,
-                                  solref=_PAD_SOLREF, solimp=_PAD_SOLIMP, friction=[1.5, 1.5, 0.02, 0.001, 0.001])
+                    spec.add_pair(
+                        name=f"slip_{slip.object}_{side}_{geom.name}",
+                        geomname1=pad,
+                        geomname2=geom.name,
+                        condim=4,
+                        solref=_PAD_SOLREF,
+                        solimp=_PAD_SOLIMP,
+                        friction=[1.5, 1.5, 0.02, 0.001, 0.001],
+                    )
 
 
 def _refuse_overlaps(model: mujoco.MjModel, scene: Scene) -> None:
@@ -205,6 +274,13 @@ def _refuse_overlaps(model: mujoco.MjModel, scene: Scene) -> None:
         a, b = sorted(int(model.geom_bodyid[g]) for g in contact.geom)
         if b < first or a == b:
             continue
-        other = f"overlaps objects[{a - first}] (line {scene.objects[a - first].line})" if a >= first else \
-            "overlaps the robot" if a > 0 else "is sunk into the table"
-        raise SceneError(f"{scene.where(b - first)}: {other} by {-contact.dist * 1000:.0f} mm; give it another position")
+        other = (
+            f"overlaps objects[{a - first}] (line {scene.objects[a - first].line})"
+            if a >= first
+            else "overlaps the robot"
+            if a > 0
+            else "is sunk into the table"
+        )
+        raise SceneError(
+            f"{scene.where(b - first)}: {other} by {-contact.dist * 1000:.0f} mm; give it another position"
+        )

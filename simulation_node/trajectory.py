@@ -1,4 +1,6 @@
-"""Joint trajectories: checking, interpolation as ros2_control's joint_trajectory_controller does it, and a bounded stop."""
+"""Joint trajectories: checking, interpolation as ros2_control's joint_trajectory_controller does it, and a
+bounded stop.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +12,10 @@ import numpy as np
 from planweave.errors import PlanweaveError
 from planweave.franka import ACCELERATION_LIMITS, ARM_JOINTS, JOINT_LOWER, JOINT_UPPER, VELOCITY_LIMITS
 
-START_TOLERANCE = 0.05     # between the arm and a first point at time 0, rad
-_POSITION_SLACK = 1e-3     # rad
+START_TOLERANCE = 0.05  # between the arm and a first point at time 0, rad
+_POSITION_SLACK = 1e-3  # rad
 _VELOCITY_SLACK = 1.1
-STOP_TIME = 0.08           # longest time a stop may take, s
+STOP_TIME = 0.08  # longest time a stop may take, s
 
 
 class TrajectoryError(PlanweaveError):
@@ -22,7 +24,9 @@ class TrajectoryError(PlanweaveError):
 
 @dataclass(frozen=True)
 class Point:
-    """One way point. time from the start, s; positions (rad), velocities (rad/s) and accelerations (rad/s^2), or empty."""
+    """One way point. time from the start, s; positions (rad), velocities (rad/s) and accelerations
+    (rad/s^2), or empty.
+    """
 
     time: float
     positions: Sequence[float]
@@ -38,11 +42,17 @@ class Reference:
     velocities: np.ndarray
 
 
-def interpolate(joints: Sequence[str], points: Sequence[Point], position: np.ndarray, velocity: np.ndarray,
-                timestep: float) -> Reference:
+def interpolate(
+    joints: Sequence[str],
+    points: Sequence[Point],
+    position: np.ndarray,
+    velocity: np.ndarray,
+    timestep: float,
+) -> Reference:
     """Way points -> reference at every time step after now, the last way point included.
 
-    Quintic where every point has accelerations, else cubic; without velocities those of the chord through the neighbours. Starts
+    Quintic where every point has accelerations, else cubic; without velocities those of the chord through
+    the neighbours. Starts
     at the commanded ``position`` and ``velocity`` (7,) of now, so a new trajectory may replace a running one.
     Raises TrajectoryError where names, numbers, times, limits or the first point are wrong.
     """
@@ -54,8 +64,10 @@ def interpolate(joints: Sequence[str], points: Sequence[Point], position: np.nda
         gap = np.abs(q[0] - position)
         if gap.max() > START_TOLERANCE:
             joint = int(gap.argmax())
-            raise TrajectoryError(f"the trajectory starts {gap[joint]:.2f} rad away from where {ARM_JOINTS[joint]} is "
-                                  f"(allowed: {START_TOLERANCE} rad); plan from the newest joint state")
+            raise TrajectoryError(
+                f"the trajectory starts {gap[joint]:.2f} rad away from where {ARM_JOINTS[joint]} is "
+                f"(allowed: {START_TOLERANCE} rad); plan from the newest joint state"
+            )
         q[0] = position
     else:
         times = np.concatenate([[0.0], times])
@@ -90,7 +102,10 @@ def stop(position: np.ndarray, velocity: np.ndarray, timestep: float) -> Referen
 def _joint_order(joints: Sequence[str]) -> list[int]:
     """Where each of ARM_JOINTS stands in the message."""
     if sorted(joints) != sorted(ARM_JOINTS):
-        raise TrajectoryError(f"the trajectory must name each of {', '.join(ARM_JOINTS)} once, not {', '.join(joints) or 'none'}")
+        raise TrajectoryError(
+            f"the trajectory must name each of {', '.join(ARM_JOINTS)} once, "
+            f"not {', '.join(joints) or 'none'}"
+        )
     return [list(joints).index(name) for name in ARM_JOINTS]
 
 
@@ -130,7 +145,9 @@ def _chord_velocities(times: np.ndarray, q: np.ndarray, first: np.ndarray) -> np
     return v
 
 
-def _hermite(times: np.ndarray, q: np.ndarray, v: np.ndarray, a: np.ndarray | None, at: np.ndarray) -> Reference:
+def _hermite(
+    times: np.ndarray, q: np.ndarray, v: np.ndarray, a: np.ndarray | None, at: np.ndarray
+) -> Reference:
     """Piecewise polynomial through positions and velocities, and accelerations where given."""
     segment = np.clip(np.searchsorted(times, at, side="right") - 1, 0, len(times) - 2)
     h = (times[segment + 1] - times[segment])[:, None]
@@ -138,11 +155,16 @@ def _hermite(times: np.ndarray, q: np.ndarray, v: np.ndarray, a: np.ndarray | No
     q0, q1, v0, v1 = q[segment], q[segment + 1], v[segment] * h, v[segment + 1] * h
     d = q1 - q0
     if a is None:
-        c = (v0, 3 * d - 2 * v0 - v1, v0 + v1 - 2 * d)
+        c: tuple[np.ndarray, ...] = (v0, 3 * d - 2 * v0 - v1, v0 + v1 - 2 * d)
     else:
         a0, a1 = a[segment] * h**2, a[segment + 1] * h**2
-        c = (v0, a0 / 2, 10 * d - 6 * v0 - 4 * v1 - 1.5 * a0 + 0.5 * a1, -15 * d + 8 * v0 + 7 * v1 + 1.5 * a0 - a1,
-             6 * d - 3 * (v0 + v1) + 0.5 * (a1 - a0))
+        c = (
+            v0,
+            a0 / 2,
+            10 * d - 6 * v0 - 4 * v1 - 1.5 * a0 + 0.5 * a1,
+            -15 * d + 8 * v0 + 7 * v1 + 1.5 * a0 - a1,
+            6 * d - 3 * (v0 + v1) + 0.5 * (a1 - a0),
+        )
     positions, velocities = q0.copy(), np.zeros_like(q0)
     for power, coefficient in enumerate(c, start=1):
         positions += coefficient * s**power
@@ -155,11 +177,16 @@ def _check_limits(reference: Reference) -> None:
     outside = (reference.positions < low) | (reference.positions > high)
     if outside.any():
         step, joint = np.argwhere(outside)[0]
-        raise TrajectoryError(f"the trajectory takes {ARM_JOINTS[joint]} to {reference.positions[step, joint]:.3f} rad; allowed are "
-                              f"{JOINT_LOWER[joint]} to {JOINT_UPPER[joint]} rad")
+        raise TrajectoryError(
+            f"the trajectory takes {ARM_JOINTS[joint]} to {reference.positions[step, joint]:.3f} rad; "
+            "allowed are "
+            f"{JOINT_LOWER[joint]} to {JOINT_UPPER[joint]} rad"
+        )
     speed = np.abs(reference.velocities).max(axis=0)
     fast = speed > _VELOCITY_SLACK * np.array(VELOCITY_LIMITS)
     if fast.any():
         joint = int(np.argmax(fast))
-        raise TrajectoryError(f"the trajectory moves {ARM_JOINTS[joint]} at {speed[joint]:.2f} rad/s; allowed are "
-                              f"{VELOCITY_LIMITS[joint]} rad/s")
+        raise TrajectoryError(
+            f"the trajectory moves {ARM_JOINTS[joint]} at {speed[joint]:.2f} rad/s; allowed are "
+            f"{VELOCITY_LIMITS[joint]} rad/s"
+        )

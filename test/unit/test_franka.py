@@ -30,7 +30,7 @@ def test_joints_come_first_with_the_fr3s_limits(model):
     assert model.jnt_range[:7, 0] == pytest.approx(franka.JOINT_LOWER)
     assert model.jnt_range[:7, 1] == pytest.approx(franka.JOINT_UPPER)
     assert model.jnt_range[7:] == pytest.approx(np.array([[0, 0.04], [0, 0.04]]))
-    assert (model.jnt_range[:7, 0] < franka.HOME).all() and (franka.HOME < model.jnt_range[:7, 1]).all()
+    assert (model.jnt_range[:7, 0] < franka.HOME).all() and (model.jnt_range[:7, 1] > franka.HOME).all()
 
 
 def test_no_actuators_no_gravity_compensation_no_negative_damping(model):
@@ -77,11 +77,14 @@ def test_a_users_own_model_is_read_with_its_names_mapped(tmp_path, model):
     assert own.site(franka.TCP_SITE).id >= 0
 
 
-@pytest.mark.parametrize(("text", "said"), [
-    (None, "no robot model at"),
-    ("<mujoco><worldbody></mujoco>", "not a model that MuJoCo can read"),
-    ("<mujoco><worldbody><body name='x'/></worldbody></mujoco>", "not a Franka arm with its hand"),
-])
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (None, "no robot model at"),
+        ("<mujoco><worldbody></mujoco>", "not a model that MuJoCo can read"),
+        ("<mujoco><worldbody><body name='x'/></worldbody></mujoco>", "not a Franka arm with its hand"),
+    ],
+)
 def test_a_wrong_model_file_is_refused_with_its_name(tmp_path, text, said):
     path = tmp_path / "own.xml"
     if text is not None:
