@@ -144,9 +144,10 @@ class ExecutorNode(Node):
 
     def destroy_node(self) -> None:
         """Stop the arm before the node goes."""
-        with contextlib.suppress(Exception):  # the context may be gone already
-            self._arm.abort(Code.SAFETY_STOP, "executor_node was shut down; the arm was stopped")
-        self._server.destroy()
+        if hasattr(self, "_server"):  # else a parameter was wrong
+            with contextlib.suppress(Exception):  # the context may be gone already
+                self._arm.abort(Code.SAFETY_STOP, "executor_node was shut down; the arm was stopped")
+            self._server.destroy()
         super().destroy_node()
 
     # ---- in -----------------------------------------------------------------------------------------------------

@@ -28,7 +28,7 @@ from planweave.world import World, WorldObject
 Array = NDArray[np.float64]
 _MOVED = 0.003  # a pose that changes by less is not published as a change, m and rad/10
 _LOOSE = 0.01  # a grip whose width changes by this much while the arm rests holds nothing any more, m
-_IN_HAND = 0.09  # what is seen this near to the tool centre point while something is held is that thing, m
+_IN_HAND = 0.09  # a new item seen this near to the tool centre point is the one held, m
 
 
 @dataclass(frozen=True)
@@ -89,12 +89,7 @@ class WorldModel:
                 return
             found = {t.name: t for t in things}
             if self._held is not None:
-                tcp = self._kinematics.forward(self._joints)[:3, 3]
-                found = {
-                    name: t
-                    for name, t in found.items()
-                    if name != self._held.thing.name and (not t.visible or math.dist(t.position, tcp) > _IN_HAND)
-                }
+                found = {n: t for n, t in found.items() if n != self._held.thing.name and not self._in_hand(t)}
             for name, thing in self._placed.items():
                 if name in found and not found[name].visible:
                     found[name] = replace(thing, visible=False)
@@ -103,6 +98,12 @@ class WorldModel:
             self._seen_stamp = stamp
             self._refresh()
             self._changed.notify_all()
+
+    def _in_hand(self, thing: Thing) -> bool:
+        """Whether something not seen before is the object held, under another name."""
+        if thing.type != "item" or thing.name in self._things or not thing.visible:
+            return False
+        return math.dist(thing.position, self._kinematics.forward(self._joints)[:3, 3]) < _IN_HAND
 
     def on_joints(self, positions: Array, width: float | None = None) -> None:
         """Measured joint positions, rad; with a finger opening (m), when no skill runs, also whether the grip

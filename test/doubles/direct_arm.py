@@ -106,46 +106,43 @@ class Tabletop:
             self.world,
             settings,
         )
-        self.names = self._names(domain)
         self.world.wait_for_detections(0.0, 0.0)
-
-    def _names(self, domain):
-        names = []
-        for thing in self.scene.objects:
-            name = f"{thing.colour}_{thing.kind}" if thing.kind in ("cube", "cylinder", "bottle") else thing.kind
-            count = sum(n == name or n.startswith(f"{name}_") for n in names)
-            names.append(f"{name}_{count + 1}" if count else name)
-        return names
 
     def look(self):
         """All objects as things."""
-        found = []
-        for index, (name, thing) in enumerate(zip(self.names, self.scene.objects)):
-            position, (w, x, y, z) = self.simulator.object_pose(index)
-            size = [*thing.size]
-            if len(size) == 1:
-                size = [size[0], size[0], size[0]] if thing.kind == "cube" else fruit_size(thing.kind, size[0])
-            elif len(size) == 2:
-                size = [size[0], size[0], size[1]]
-            rotation = np.array(rotation_of(w, x, y, z))
-            centre = position + rotation @ [0, 0, size[2] / 2]
-            extent = np.abs(rotation) @ size if thing.kind not in ("cube",) and abs(rotation[2, 2]) < 0.7 else size
-            noise = self._rng.normal(0, self._noise, 3) if self._noise else np.zeros(3)
-            kind = self.world.domain.type_of_class(thing.kind)
-            shape = "hollow" if kind == "container" else "cylinder" if thing.kind in ("cylinder", "bottle") else "box"
-            found.append(
-                Thing(
-                    name,
-                    kind,
-                    thing.kind,
-                    tuple((centre + noise).tolist()),
-                    tuple(float(s) for s in extent),
-                    yaw_of((x, y, z, w)),
-                    thing.colour,
-                    shape,
-                )
-            )
-        return found
+        return true_things(self.scene, self.simulator, self.world.domain, self._rng, self._noise)
+
+
+def names_of(scene):
+    """A name for each object of a scene; the second of a kind gets a number."""
+    names = []
+    for thing in scene.objects:
+        name = f"{thing.colour}_{thing.kind}" if thing.kind in ("cube", "cylinder", "bottle") else thing.kind
+        count = sum(n == name or n.startswith(f"{name}_") for n in names)
+        names.append(f"{name}_{count + 1}" if count else name)
+    return names
+
+
+def true_things(scene, simulator, domain, rng=None, noise=0.0):
+    """All objects of a scene where the simulator has them, with Gaussian noise of the position (m)."""
+    found = []
+    for index, (name, thing) in enumerate(zip(names_of(scene), scene.objects)):
+        position, (w, x, y, z) = simulator.object_pose(index)
+        size = [*thing.size]
+        if len(size) == 1:
+            size = [size[0]] * 3 if thing.kind == "cube" else fruit_size(thing.kind, size[0])
+        elif len(size) == 2:
+            size = [size[0], size[0], size[1]]
+        rotation = np.array(rotation_of(w, x, y, z))
+        centre = position + rotation @ [0, 0, size[2] / 2]
+        extent = np.abs(rotation) @ size if thing.kind != "cube" and abs(rotation[2, 2]) < 0.7 else size
+        if noise:
+            centre = centre + rng.normal(0, noise, 3)
+        kind = domain.type_of_class(thing.kind)
+        shape = "hollow" if kind == "container" else "cylinder" if thing.kind in ("cylinder", "bottle") else "box"
+        pose = tuple(float(c) for c in centre), tuple(float(s) for s in extent), yaw_of((x, y, z, w))
+        found.append(Thing(name, kind, thing.kind, *pose, thing.colour, shape))
+    return found
 
 
 def fruit_size(kind, size):

@@ -51,8 +51,10 @@ class ScriptedArm:
 
 
 class ScriptedSight(WorldModel):
-    """Sees `shown` whenever it is waited for; `shown` None: the camera is silent. Released things appear where they were put,
-    or at `drops_to`."""
+    """Sees `shown` whenever it is waited for; `shown` None: the camera is silent.
+
+    Released things appear where they were put, or at `drops_to`.
+    """
 
     def __init__(self, *args, **kwargs):
         self.shown, self.drops_to, self.clock = {}, None, lambda: 0.0

@@ -1,0 +1,52 @@
+"""A double of perception_node: publishes what the simulator in this process knows, ten times a second."""
+
+from concurrent.futures import CancelledError
+
+from planweave_interfaces.msg import DetectedObject, DetectedObjects
+from rclpy.node import Node
+
+from doubles.direct_arm import true_things
+from executor_node.things import quaternion_of
+from planweave import franka
+from planweave.domain import Domain
+from planweave.errors import PlanweaveError
+from planweave_ros import conversions as convert
+
+
+class TrueCamera(Node):
+    """`silent`: publishes nothing. `hidden`: names that it sees no more (last pose, not visible)."""
+
+    def __init__(self, simulation):
+        super().__init__("true_camera")
+        self._simulation = simulation
+        self._domain = Domain.load("tabletop")
+        self.silent, self.hidden = False, set()
+        self._publisher = self.create_publisher(DetectedObjects, "/perception/detected_objects", 10)
+        self.create_timer(0.1, self._look)
+
+    def _look(self):
+        if self.silent:
+            return
+        try:
+            stamp, things = self._simulation._runner.call(
+                lambda s: (s.time, true_things(s.scene, s, self._domain)), 0.5
+            )
+        except (PlanweaveError, CancelledError):  # the simulation has ended
+            return
+        msg = DetectedObjects()
+        msg.header.frame_id, msg.header.stamp = franka.BASE_FRAME, convert.time_to_msg(stamp)
+        for number, thing in enumerate(things):
+            msg.objects.append(
+                DetectedObject(
+                    id=number,
+                    name=thing.name,
+                    class_name=thing.class_name,
+                    colour=thing.colour,
+                    shape=thing.shape,
+                    confidence=1.0,
+                    visible=thing.name not in self.hidden,
+                    pose=convert.pose_to_msg(thing.position, quaternion_of(thing.yaw)),
+                    size=convert.size_to_msg(thing.size),
+                )
+            )
+        self._publisher.publish(msg)

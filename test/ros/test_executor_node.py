@@ -1,0 +1,200 @@
+"""executor_node over real DDS with the real simulation; the camera is a double that knows the truth."""
+
+import threading
+
+import numpy as np
+import pytest
+
+from planweave.failure import Code
+from planweave.world import Action
+
+pytestmark = pytest.mark.gl
+
+
+@pytest.fixture
+def make_table(make_node, spin_until):
+    """make_table(scene, factor, **parameters of executor_node) -> simulation, camera, executor and a client."""
+    from doubles.true_camera import TrueCamera
+    from planweave_interfaces.action import ExecuteAction
+    from planweave_interfaces.msg import WorldState
+    from rclpy.action import ActionClient
+    from rclpy.parameter import Parameter
+    from sensor_msgs.msg import JointState
+    from trajectory_msgs.msg import JointTrajectory
+
+    from executor_node.node import LATCHED, ExecutorNode
+    from planweave_ros import conversions as convert
+    from simulation_node.node import SimulationNode
+
+    class Table:
+        def __init__(self, scene="blocks", factor=0.0, **parameters):
+            self.simulation = make_node(
+                SimulationNode,
+                [
+                    Parameter("scene", value=scene),
+                    Parameter("real_time_factor", value=factor),
+                ],
+            )
+            self.camera = make_node(TrueCamera, self.simulation)
+            self.executor = make_node(
+                ExecutorNode, [Parameter(name, value=value) for name, value in parameters.items()]
+            )
+            self.client = client = make_node("client")
+            self.worlds, self.states, self.arm_commands = [], [], []
+            client.create_subscription(
+                WorldState, "/world_state", lambda m: self.worlds.append(convert.world_from_msg(m)), LATCHED
+            )
+            client.create_subscription(JointState, "/joint_states", self._state, 100)
+            client.create_subscription(JointTrajectory, "/fr3_arm_controller/joint_trajectory", self._command, 10)
+            self.action = ActionClient(client, ExecuteAction, "/execute_action")
+            assert self.action.wait_for_server(timeout_sec=10)
+            spin_until(lambda: self.worlds, 10, "a first world")
+
+        def _state(self, msg):
+            self.states.append((convert.time_from_msg(msg.header.stamp), np.array(msg.velocity)[:7]))
+
+        def _command(self, msg):
+            self.arm_commands.append((self.states[-1][0] if self.states else 0.0, len(msg.points)))
+
+        def send(self, text, timeout=30.0, on_phase=None):
+            """Send an action; the goal handle."""
+            action = convert.action_to_msg(Action.parse(text) if text else None)
+            goal = ExecuteAction.Goal(action=action, timeout=timeout)
+            return wait(
+                self.action.send_goal_async(goal, feedback_callback=lambda m: on_phase and on_phase(m.feedback.phase))
+            )
+
+        def do(self, text, timeout=30.0):
+            """Do an action; its result."""
+            return self.end(self.send(text, timeout))
+
+        def end(self, handle):
+            """The result of a goal."""
+            return wait(handle.get_result_async()).result
+
+        def facts(self, result):
+            return {str(f) for f in convert.world_from_msg(result.world).facts}
+
+        def moving(self):
+            return bool(self.states) and np.abs(self.states[-1][1]).max() > 0.1
+
+    def wait(future, seconds=40.0):
+        done = threading.Event()
+        future.add_done_callback(lambda _: done.set())
+        assert done.wait(seconds), "no answer in time"
+        return future.result()
+
+    return Table
+
+
+def test_objects_are_taken_and_put_down(make_table):
+    table = make_table()
+    result = table.do("grasp(red_cube)")
+    assert (result.code, result.message) == (Code.SUCCESS, "done: pick up the red cube")
+    assert "holding(red_cube)" in table.facts(result) and result.motion_seconds > 1.0
+    assert 0 < result.planning_seconds < result.motion_seconds
+    assert result.world.header.frame_id == "fr3_link0"
+    for text, fact in (
+        ("place_in(red_cube, tray)", "in(red_cube, tray)"),
+        ("return_to_base()", "at_base()"),
+        ("grab_and_putin(purple_cylinder, tray_2)", "in(purple_cylinder, tray_2)"),
+    ):
+        result = table.do(text)
+        assert result.code == Code.SUCCESS, result.message
+        assert fact in table.facts(result)
+    revisions = [world.revision for world in table.worlds]
+    assert revisions == sorted(set(revisions)), "each change is published once"
+
+
+def test_what_cannot_be_done_is_said_and_the_node_lives_on(make_table):
+    table = make_table("out_of_reach", look_timeout=0.5, verify_timeout=1.0)
+    for text, code, words in (
+        ("grasp(mug)", Code.UNKNOWN_OBJECT, "unknown object 'mug'"),
+        ("", Code.INVALID_ACTION, "names no action"),
+        ("fly(red_cube)", Code.INVALID_ACTION, "unknown action 'fly'"),
+        ("grasp(aqua_cube)", Code.UNREACHABLE, "aqua_cube is out of the workspace of the robot"),
+        ("place_in(red_cube, tray)", Code.PRECONDITION_UNMET, "does not hold the red cube"),
+    ):
+        result = table.do(text)
+        assert result.code == code and words in result.message, result.message
+        assert not result.motion_seconds
+    assert [str(x.predicate) for x in result.unmet] == ["holding"]
+
+    table.camera.hidden = {"red_cube"}
+    result = table.do("grab_and_putin(red_cube, tray)")
+    assert result.code == Code.GRASP_LOST and "the camera does not see it" in result.message
+    table.camera.hidden = set()
+    assert table.do("grasp(red_cube)").code == Code.SUCCESS
+    table.camera.silent = True
+    result = table.do("place_in(red_cube, tray)")
+    assert result.code == Code.CONTROL_FAILED and "no camera image came" in result.message
+    result = table.do("grasp(green_cube)")
+    assert result.code == Code.CONTROL_FAILED and "are the camera and perception_node running?" in result.message
+    table.camera.silent = False
+    assert table.do("grasp(green_cube)").code == Code.SUCCESS
+
+
+def test_a_slip_is_reported_and_the_next_grasp_holds(make_table):
+    table = make_table("slippery")
+    result = table.do("grasp(red_cube)")
+    assert result.code in (Code.GRASP_LOST, Code.NO_GRASP), result.message
+    assert "red_cube" in result.message and "hand_empty()" in table.facts(result)
+    assert table.do("grasp(red_cube)").code == Code.SUCCESS
+
+
+def test_cancel_and_deadline_stop_the_arm(make_table, spin_until):
+    from action_msgs.msg import GoalStatus
+
+    table = make_table(factor=0.3)
+    handle = table.send("grasp(red_cube)")
+    spin_until(table.moving, 20, "the arm to move")
+    assert "busy with grasp(red_cube)" in table.do("grasp(blue_cube)").message
+    canceled_at = table.states[-1][0]
+    handle.cancel_goal_async()
+    result = table.end(handle)
+    assert result.code == Code.CANCELED and handle.status == GoalStatus.STATUS_CANCELED
+    spin_until(lambda: any(points == 0 for _, points in table.arm_commands), 5, "the empty trajectory")
+    spin_until(lambda: not table.moving(), 5, "the arm to stand")
+    still_at = next(stamp for stamp, speed in table.states if stamp > canceled_at and np.abs(speed).max() < 0.05)
+    assert still_at - canceled_at <= 0.1 + 0.02  # the stamps come in steps of 10 ms
+    assert "hand_empty()" in table.facts(result)
+
+    handle = table.send("grasp(red_cube)", timeout=0.6)
+    result = table.end(handle)
+    assert result.code == Code.TIMEOUT and "time ran out" in result.message
+    spin_until(lambda: not table.moving(), 5, "the arm to stand")
+    assert table.do("return_to_base()").code == Code.SUCCESS
+
+
+def test_a_controller_that_dies_and_comes_back(make_table, make_node, spin_until):
+    from rclpy.parameter import Parameter
+
+    from simulation_node.node import SimulationNode
+
+    table = make_table(factor=0.5, joint_state_timeout=0.5)
+    spin_until(lambda: table.states and table.states[-1][0] > 1.5, 10, "the first clock to be ahead")
+    handle = table.send("grasp(red_cube)")
+    spin_until(table.moving, 20, "the arm to move")
+    table.camera.silent = True
+    table.simulation._runner.close()
+    result = table.end(handle)
+    assert result.code == Code.CONTROL_FAILED and "no joint states for 0.5 s" in result.message
+    table.camera._simulation = make_node(SimulationNode, [Parameter("scene", value="blocks")])
+    table.camera.silent = False
+    count = len(table.worlds)
+    spin_until(lambda: len(table.worlds) > count and table.worlds[-1].by_name.get("red_cube"), 10, "a new world")
+    assert table.do("grasp(red_cube)").code == Code.SUCCESS
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({"workspace": "nowhere"}, "unknown workspace 'nowhere'"),
+        ({"speed": 7.5}, "parameter speed must be a float from 0.02 to 1"),
+        ({"observe_pose": [0.0, 1.0]}, "parameter observe_pose must be 7 numbers"),
+    ],
+)
+def test_wrong_parameters_end_the_node_with_one_line(start_node, parameters, words):
+    node = start_node("executor_node", **parameters)
+    assert node.wait(20) == 2, node.output()
+    assert words in node.output() and "Traceback" not in node.output()
