@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from perception_node.robot_filter import RobotState
 from planweave.franka import ARM_JOINTS, FINGER_JOINTS
 
+_SAME_TIME = 0.005   # s
 _MOVING = 0.05   # rad: a robot that moved this far between two states is not known well enough in between
 
 
@@ -57,6 +58,9 @@ class JointHistory:
         if index == 0:
             return after if after.stamp - stamp <= self._max_age else None
         before = states[index - 1][0]
+        for state in (before, after):
+            if abs(state.stamp - stamp) <= _SAME_TIME:
+                return state
         turned = _largest(before.joints, after.joints)
         if turned > _MOVING and after.stamp - before.stamp > self._max_age:
             return None

@@ -8,6 +8,7 @@ objects, also those inside a tray or on another object. Objects of one colour th
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import cv2
 import numpy as np
@@ -53,7 +54,7 @@ class Region:
         table = np.linalg.det(np.cov(self.points[chosen, :2].T.astype(float)))
         return float(chosen.sum() * np.sqrt(max(table, 0.0) / max(image, 1e-9)))
 
-    @property
+    @cached_property
     def top(self) -> float:
         """Height of the highest points above the table, metres (98th percentile)."""
         return float(np.percentile(self.points[:, 2], 98))

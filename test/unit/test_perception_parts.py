@@ -1,0 +1,441 @@
+"""Perception's parts one by one: geometry, images, colours, names, the robot's outline, cameras, joint history, supports."""
+
+import math
+
+import numpy as np
+import pytest
+
+from perception_node.cameras.ros_topics import COLOUR, DEPTH, INFO, RawImage, RawInfo, RosTopicsCamera
+from perception_node.cloud import FrameError, Projector, clean_depth, decode_colour, decode_depth
+from perception_node.colours import COLOURS, colour_word, family_image, patch_colour, same_surface
+from perception_node.detection import Detection, footprint_holds
+from perception_node.geometry import (
+    Intrinsics, Pose, fit_sphere, load_extrinsics, outline, rotation_from_quaternion, share_inside, wrap_yaw,
+)
+from perception_node.joint_history import JointHistory
+from perception_node.naming import Nameless, name_all
+from perception_node.plane import fit_table
+from perception_node.robot_filter import RobotState, capsules, hand_pose, robot_mask
+from perception_node.supports import rest_on_supports
+from planweave.errors import ConfigError
+from planweave.franka import ARM_JOINTS, FINGER_JOINTS, HOME, JOINT_LOWER, JOINT_UPPER, franka_spec
+from planweave.paths import find_config
+from simulation_node.shapes import COLOURS as PAINTS
+
+INTRINSICS = Intrinsics(433.0, 433.0, 319.5, 239.5, 640, 480)
+EXTRINSICS = load_extrinsics(find_config("cameras", "overhead"))
+
+
+def a_cloud(depth):
+    return Projector(INTRINSICS, EXTRINSICS.camera_to_base).cloud(depth)
+
+
+# geometry
+
+@pytest.mark.parametrize(("yaw", "period", "expected"), [
+    (0.3, math.pi / 2, 0.3), (1.0, math.pi / 2, 1.0 - math.pi / 2), (-math.pi / 4, math.pi / 2, math.pi / 4),
+    (2.0, math.pi, 2.0 - math.pi), (math.pi / 2, math.pi, math.pi / 2), (7.0, 2 * math.pi, 7.0 - 2 * math.pi), (1.2, 0.0, 0.0),
+])
+def test_yaw_is_normalised_to_the_symmetry(yaw, period, expected):
+    assert wrap_yaw(yaw, period) == pytest.approx(expected)
+
+
+def filled(width, height, yaw=0.0, centre=(0.0, 0.0), step=0.0024):
+    u, v = np.meshgrid(np.arange(-width / 2, width / 2 + 1e-9, step), np.arange(-height / 2, height / 2 + 1e-9, step))
+    c, s = math.cos(yaw), math.sin(yaw)
+    return np.column_stack((c * u.ravel() - s * v.ravel() + centre[0], s * u.ravel() + c * v.ravel() + centre[1]))
+
+
+def test_outline_of_a_turned_rectangle():
+    shape = outline(filled(0.12, 0.06, 0.5, (0.4, -0.2)))
+    assert (shape.long, shape.short) == pytest.approx((0.12, 0.06), abs=0.003)
+    assert shape.centre == pytest.approx((0.4, -0.2), abs=0.001)
+    assert wrap_yaw(shape.yaw - 0.5, math.pi) == pytest.approx(0.0, abs=0.02)
+    assert shape.fill > 0.97
+
+
+def test_outline_of_a_disc():
+    points = filled(0.1, 0.1)
+    shape = outline(points[np.hypot(*points.T) < 0.05])
+    assert shape.fill == pytest.approx(math.pi / 4, abs=0.04)
+    assert shape.radius == pytest.approx(0.05, abs=0.002)
+
+
+def test_share_inside_a_polygon():
+    hull = outline(filled(0.1, 0.1)).hull
+    assert share_inside(filled(0.1, 0.1), hull, 1e-6) == 1.0
+    assert share_inside(filled(0.1, 0.1, centre=(0.05, 0.0)), hull, 1e-6) == pytest.approx(0.5, abs=0.03)
+    assert share_inside(filled(0.1, 0.1), hull[::-1], 1e-6) == 1.0, "either sense of turning"
+
+
+def test_sphere_from_its_cap():
+    a, b = np.meshgrid(np.linspace(0, 2 * math.pi, 40), np.linspace(0, 1.0, 15))
+    cap = np.column_stack((np.cos(a.ravel()) * np.sin(b.ravel()), np.sin(a.ravel()) * np.sin(b.ravel()), np.cos(b.ravel())))
+    centre, radius = fit_sphere(0.033 * cap + (0.5, 0.1, 0.03))
+    assert centre == pytest.approx((0.5, 0.1, 0.03), abs=1e-6)
+    assert radius == pytest.approx(0.033, abs=1e-6)
+
+
+@pytest.mark.parametrize(("text", "words"), [
+    ("- 1\n", "must hold"), ("frame_id: c\nposition: [0, 0]\nquaternion: [0, 0, 0, 1]\n", "position must be a list of 3"),
+    ("frame_id: c\nposition: [0, 0, 1]\nquaternion: [0, 0, 0, 0]\n", "zero"),
+    ("frame_id: 3\nposition: [0, 0, 1]\nquaternion: [0, 0, 0, 1]\n", "frame_id"), ("position: [0, 0\n", "cannot be read"),
+])
+def test_a_wrong_camera_file_is_named(tmp_path, text, words):
+    path = tmp_path / "camera.yaml"
+    path.write_text(text)
+    with pytest.raises(ConfigError, match=words) as error:
+        load_extrinsics(path)
+    assert str(path) in str(error.value)
+
+
+def test_the_shipped_camera_looks_down():
+    rotation = EXTRINSICS.camera_to_base.rotation
+    assert rotation @ (0, 0, 1) == pytest.approx((0, 0, -1), abs=1e-6)
+    assert rotation @ (0, -1, 0) == pytest.approx((1, 0, 0), abs=1e-6), "the top of the image is away from the robot"
+
+
+# images
+
+def test_depth_in_millimetres_and_metres_are_the_same():
+    metres = np.array([[0.5, 1.25], [0.0, 2.0]], dtype=np.float32)
+    from_metres = decode_depth(metres.tobytes(), 2, 2, "32FC1")
+    from_millimetres = decode_depth((metres * 1000).astype("<u2").tobytes(), 2, 2, "16UC1")
+    big = decode_depth((metres * 1000).astype(">u2").tobytes(), 2, 2, "16UC1", bigendian=True)
+    assert np.allclose(from_metres, metres) and np.allclose(from_millimetres, metres) and np.allclose(big, metres)
+
+
+def test_row_padding_is_left_out():
+    rows = np.zeros((2, 12), dtype=np.uint8)
+    rows[:, :6] = [[1, 2, 3, 4, 5, 6], [7, 8, 9, 10, 11, 12]]
+    assert decode_colour(rows.tobytes(), 2, 2, "rgb8", 12).tolist() == [[[1, 2, 3], [4, 5, 6]], [[7, 8, 9], [10, 11, 12]]]
+    assert decode_colour(rows.tobytes(), 2, 2, "bgr8", 12)[0, 0].tolist() == [3, 2, 1]
+
+
+def test_nan_and_nonsense_are_no_depth():
+    depth = clean_depth(np.array([np.nan, np.inf, -1.0, 0.0, 99.0, 1.5], dtype=np.float32))
+    assert depth.tolist() == [0, 0, 0, 0, 0, 1.5]
+
+
+@pytest.mark.parametrize(("call", "words"), [
+    (lambda: decode_depth(b"1234", 1, 1, "8UC1"), "8UC1"), (lambda: decode_colour(b"123", 1, 1, "yuv422"), "yuv422"),
+    (lambda: decode_colour(b"123", 2, 2, "rgb8"), "holds 3 bytes"), (lambda: decode_depth(b"", 0, 0, "32FC1"), "0 x 0"),
+    (lambda: decode_depth(b"12345678", 2, 1, "32FC1", step=2), "2 bytes a row"),
+])
+def test_a_garbage_image_says_what_is_wrong(call, words):
+    with pytest.raises(FrameError, match=words):
+        call()
+
+
+@pytest.mark.parametrize("k", [[0.0] * 9, [1.0] * 4, [math.nan] * 9, [-1, 0, 0, 0, 1, 0, 0, 0, 1]])
+def test_unusable_camera_info_is_refused(k):
+    with pytest.raises(ValueError, match="not usable"):
+        Intrinsics.from_matrix(k, 640, 480)
+
+
+def test_pixels_and_points_are_inverse():
+    projector = Projector(INTRINSICS, EXTRINSICS.camera_to_base)
+    cloud = projector.cloud(np.full((480, 640), 1.0, dtype=np.float32))
+    points = np.array([[cloud.x[r, c], cloud.y[r, c], cloud.z[r, c]] for r, c in ((10, 20), (240, 320), (470, 600))])
+    columns, rows = projector.pixels(points)
+    assert columns == pytest.approx([20, 320, 600], abs=1e-2)
+    assert rows == pytest.approx([10, 240, 470], abs=1e-2)
+    assert np.isnan(projector.pixels(np.array([[0.5, 0.0, 3.0]]))[0]).all(), "behind the camera"
+
+
+# plane
+
+def test_the_table_is_found_through_noise_things_and_holes():
+    rng = np.random.default_rng(1)
+    depth = np.full((480, 640), 1.055, dtype=np.float32) + rng.normal(0, 0.003, (480, 640)).astype(np.float32)
+    depth[100:250, 100:300] -= 0.06
+    depth[300:400, :] = 0
+    plane = fit_table(a_cloud(depth), (0.12, 1.0, -0.7, 0.7))
+    assert plane.height_at(0.5, 0.0) == pytest.approx(-0.005, abs=0.0007)
+    assert plane.tilt < 0.003
+
+
+def test_no_plane_where_no_table_is():
+    assert fit_table(a_cloud(np.full((480, 640), 2.0, dtype=np.float32)), (0.12, 1.0, -0.7, 0.7)) is None
+
+
+# colours
+
+@pytest.mark.parametrize("word", [w for w in PAINTS if w != "cyan"])
+@pytest.mark.parametrize("light", [0.75, 1.0])
+def test_paints_keep_their_word_in_more_and_less_light(word, light):
+    red, green, blue = (min(255, 255 * light * c) for c in PAINTS[word])
+    if (word, light) == ("white", 0.75):
+        light = 0.85
+        red, green, blue = (255 * light * c for c in PAINTS[word])
+    assert colour_word(red, green, blue) == word
+    assert word in COLOURS
+
+
+@pytest.mark.parametrize(("rgb", "word"), [
+    ((255, 0, 0), "red"), ((150, 10, 10), "red"), ((255, 128, 0), "orange"), ((120, 60, 20), "brown"), ((250, 230, 30), "yellow"),
+    ((30, 160, 40), "green"), ((155, 181, 32), "green"), ((0, 255, 255), "aqua"), ((20, 50, 200), "blue"), ((120, 30, 160), "purple"),
+    ((250, 120, 170), "pink"), ((255, 255, 255), "white"), ((120, 120, 125), "gray"), ((20, 20, 22), "black"), ((0, 0, 0), "black"),
+])
+def test_colour_words(rgb, word):
+    assert colour_word(*rgb) == word
+
+
+def test_shade_does_not_make_another_surface():
+    orange = np.array([245, 115, 8.0])
+    assert same_surface(orange, 0.5 * orange)
+    assert same_surface(orange, np.array([20, 10, 5.0])), "too dark to tell"
+    assert not same_surface(orange, np.array([20, 50, 200.0]))
+    families = family_image(np.array([[orange, 0.5 * orange]]).astype(np.uint8))
+    assert families[0, 0] == families[0, 1]
+
+
+def test_the_colour_of_a_patch_is_that_of_its_lit_side():
+    colours = np.array([[200, 20, 20]] * 30 + [[40, 4, 4]] * 25, dtype=np.uint8)
+    assert patch_colour(colours) == (200, 20, 20)
+
+
+# names
+
+@pytest.mark.parametrize(("new", "known", "names"), [
+    ([("cube", "red", 0.1)], [], ["red_cube"]),
+    ([("cube", "red", -0.1), ("cube", "red", 0.2), ("cube", "blue", 0.0)], [], ["red_cube_2", "red_cube", "blue_cube"]),
+    ([("cube", "red", 0.1)], [("cube", "red", 0.0, "red_cube")], ["red_cube_2"]),
+    ([("cylinder", "purple", 0.1)], [], ["purple_cylinder"]),
+    ([("banana", "yellow", 0), ("apple", "red", 0), ("apple", "green", -0.1)], [], ["banana", "apple", "apple_2"]),
+    ([("bottle", "green", 0)], [], ["bottle"]),
+    ([("bottle", "green", 0.1), ("bottle", "blue", 0)], [], ["green_bottle", "blue_bottle"]),
+    ([("bottle", "green", 0.1), ("bottle", "green", 0)], [], ["green_bottle", "green_bottle_2"]),
+    ([("tray", "gray", 0.4)], [], ["tray"]),
+    ([("tray", "gray", -0.4), ("tray", "gray", 0.4)], [], ["right_tray", "left_tray"]),
+    ([("tray", "gray", 0.4), ("tray", "blue", -0.4)], [], ["gray_tray", "blue_tray"]),
+    ([("tray", "gray", 0.4), ("tray", "gray", 0.0), ("tray", "gray", -0.4)], [], ["tray", "tray_2", "tray_3"]),
+    ([("tray", "gray", 0.4), ("tray", "gray", 0.0), ("tray", "blue", -0.4)], [], ["left_gray_tray", "right_gray_tray", "blue_tray"]),
+    ([("tray", "blue", -0.4)], [("tray", "gray", 0.4, "tray")], ["blue_tray"]),
+    ([("tray", "gray", -0.4)], [("tray", "gray", 0.4, "tray")], ["tray_2"]),
+    ([("tray", "gray", 0.4), ("box", "gray", -0.4), ("plate", "white", 0.0)], [], ["tray", "box", "plate"]),
+    ([("ball", "aqua", 0.4)], [], ["aqua_ball"]),
+])
+def test_names(new, known, names):
+    things = [Nameless(*row) for row in new]
+    there = [Nameless(*row[:3]) for row in known]
+    assert name_all(things, there, {row[3] for row in known}) == names
+
+
+# the robot's outline
+
+@pytest.fixture(scope="module")
+def robot():
+    mujoco = pytest.importorskip("mujoco")
+    model = franka_spec().compile()
+    return mujoco, model, mujoco.MjData(model)
+
+
+def set_arm(robot, joints, width=0.04):
+    mujoco, model, data = robot
+    for name, value in zip(ARM_JOINTS, joints):
+        data.joint(name).qpos[0] = value
+    for name in FINGER_JOINTS:
+        data.joint(name).qpos[0] = width / 2
+    mujoco.mj_kinematics(model, data)
+    return data
+
+
+def test_forward_kinematics_agree_with_the_model(robot):
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        joints = rng.uniform(JOINT_LOWER, JOINT_UPPER)
+        site = set_arm(robot, joints).site("tcp")
+        hand = hand_pose(RobotState(tuple(joints), 0.04, 0.0))
+        assert hand.position == pytest.approx(site.xpos, abs=1e-3)
+        assert hand.rotation == pytest.approx(site.xmat.reshape(3, 3), abs=1e-3)
+
+
+@pytest.mark.parametrize("width", [0.0, 0.04, 0.08])
+def test_capsules_cover_every_vertex_that_is_seen_of_the_robot(robot, width):
+    mujoco, model, _ = robot
+    data = set_arm(robot, HOME, width)
+    rods = capsules(RobotState(HOME, width, 0.0))
+    seen = 0
+    for geom in range(model.ngeom):
+        if model.geom_group[geom] != 2 or model.geom_type[geom] != mujoco.mjtGeom.mjGEOM_MESH:
+            continue
+        mesh = model.geom_dataid[geom]
+        first = model.mesh_vertadr[mesh]
+        vertices = model.mesh_vert[first : first + model.mesh_vertnum[mesh]] @ data.geom_xmat[geom].reshape(3, 3).T
+        vertices = vertices + data.geom_xpos[geom]
+        distance = np.full(len(vertices), np.inf)
+        for start, end, radius in rods:
+            axis = end - start
+            along = np.clip((vertices - start) @ axis / max(axis @ axis, 1e-12), 0, 1)
+            distance = np.minimum(distance, np.linalg.norm(vertices - start - along[:, None] * axis, axis=1) - radius)
+        assert distance.max() < 0.002, f"a point of {model.geom(geom).name} sticks out by {distance.max() * 1000:.0f} mm"
+        seen += len(vertices)
+    assert seen > 1000
+
+
+def test_the_table_beside_the_robot_is_not_robot():
+    depth = np.full((480, 640), 1.05, dtype=np.float32)
+    projector = Projector(INTRINSICS, EXTRINSICS.camera_to_base)
+    cloud = projector.cloud(depth)
+    mask = robot_mask(cloud, projector, RobotState(HOME, 0.08, 0.0))
+    assert not mask[cloud.x > 0.25].any()
+
+
+# cameras
+
+TOPICS = {COLOUR: "/c", DEPTH: "/d", INFO: "/i"}
+
+
+def a_set(size=(4, 6), depth_size=None):
+    h, w = size
+    dh, dw = depth_size or size
+    return {
+        COLOUR: RawImage("camera", h, w, "rgb8", 3 * w, bytes(3 * w * h)),
+        DEPTH: RawImage("camera", dh, dw, "32FC1", 4 * dw, np.ones((dh, dw), np.float32).tobytes()),
+        INFO: RawInfo((5.0, 0, 3.0, 0, 5.0, 2.0, 0, 0, 1.0), h, w),
+    }
+
+
+def feed(camera, stamp, now, parts, what=(COLOUR, DEPTH, INFO)):
+    return [camera.add(part, stamp, parts[part], now) for part in what]
+
+
+def test_a_set_is_complete_when_all_three_have_one_stamp():
+    camera = RosTopicsCamera(TOPICS, 1.0, 0.0)
+    big = a_set((16, 16))
+    assert feed(camera, 7, 0.1, big) == [False, False, True]
+    frame = camera.take()
+    assert (frame.nanoseconds, frame.rgb.shape, frame.depth.shape) == (7, (16, 16, 3), (16, 16))
+    assert frame.stamp == pytest.approx(7e-9)
+    assert camera.take() is None
+
+
+def test_only_the_newest_set_counts_and_stamps_are_not_mixed():
+    camera = RosTopicsCamera(TOPICS, 1.0, 0.0)
+    parts = a_set((16, 16))
+    camera.add(COLOUR, 1, parts[COLOUR], 0.0)
+    camera.add(DEPTH, 2, parts[DEPTH], 0.0)
+    camera.add(INFO, 3, parts[INFO], 0.0)
+    assert camera.take() is None
+    feed(camera, 4, 0.1, parts)
+    feed(camera, 5, 0.2, parts)
+    assert camera.take().nanoseconds == 5
+    assert camera.take() is None
+
+
+def test_sizes_that_differ_are_named():
+    camera = RosTopicsCamera(TOPICS, 1.0, 0.0)
+    feed(camera, 1, 0.1, a_set((16, 16), (8, 16)))
+    with pytest.raises(FrameError, match="colour 16 x 16, depth 16 x 8"):
+        camera.take()
+
+
+@pytest.mark.parametrize(("heard", "words"), [
+    ((), "silent: nothing for 1 s on /c"), ((COLOUR, INFO), r"no depth on /d \(never\)"), ((DEPTH,), "no colour on /c"),
+])
+def test_what_is_silent_is_named(heard, words):
+    camera = RosTopicsCamera(TOPICS, 1.0, 0.0)
+    assert camera.complaint(0.5) == ""
+    feed(camera, 1, 2.0, a_set(), heard)
+    import re
+
+    assert re.search(words, camera.complaint(2.5))
+
+
+def test_stamps_that_never_agree_are_named():
+    camera = RosTopicsCamera(TOPICS, 1.0, 0.0)
+    parts = a_set()
+    for k, what in enumerate((COLOUR, DEPTH, INFO)):
+        camera.add(what, k, parts[what], 2.0)
+    assert "never with one stamp" in camera.complaint(2.5)
+
+
+def test_a_camera_that_speaks_again_is_no_longer_complained_of():
+    camera = RosTopicsCamera(TOPICS, 1.0, 0.0)
+    assert "silent" in camera.complaint(1.5)
+    feed(camera, 1, 2.0, a_set())
+    assert camera.complaint(2.5) == ""
+
+
+# joint history
+
+def joints(value, width=0.02):
+    return {**dict.fromkeys(ARM_JOINTS, value), **dict.fromkeys(FINGER_JOINTS, width / 2)}
+
+
+def still():
+    return dict.fromkeys(ARM_JOINTS, 0.0)
+
+
+def test_joints_are_interpolated_between_two_states():
+    history = JointHistory()
+    history.add(1.0, joints(0.0, 0.02), still())
+    history.add(1.1, joints(0.04, 0.04), dict.fromkeys(ARM_JOINTS, 0.4))
+    state = history.at(1.05)
+    assert state.joints == pytest.approx((0.02,) * 7)
+    assert state.width == pytest.approx(0.03)
+
+
+@pytest.mark.parametrize(("velocity", "stamp", "known"), [(0.0, 9.0, True), (0.5, 1.15, True), (0.5, 2.0, False)])
+def test_a_state_stands_for_later_times_only_of_a_robot_at_rest(velocity, stamp, known):
+    history = JointHistory(max_age=0.2)
+    history.add(1.0, joints(0.1), dict.fromkeys(ARM_JOINTS, velocity))
+    assert (history.at(stamp) is not None) == known
+
+
+def test_between_far_states_of_fast_motion_nothing_is_known():
+    history = JointHistory()
+    history.add(1.0, joints(0.0), still())
+    history.add(2.0, joints(1.0), still())
+    assert history.at(1.5) is None
+    assert history.at(2.0).joints == pytest.approx((1.0,) * 7)
+
+
+def test_missing_joints_are_named_and_time_that_goes_back_clears():
+    history = JointHistory()
+    assert history.add(1.0, {"fr3_joint1": 0.0}, {})[0] == "fr3_joint2"
+    assert len(history) == 0 and history.at(1.0) is None
+    history.add(5.0, joints(0.5), still())
+    history.add(1.0, joints(0.1), still())
+    assert len(history) == 1
+    assert history.at(1.0).joints == pytest.approx((0.1,) * 7)
+
+
+# supports
+
+def thing(name, x, y, top, size, floor=None, bottom=0.0, symmetry=math.pi / 2):
+    return Detection(name, "red", "box", 0.9, (x, y, (top + bottom) / 2), 0.0, symmetry, (size, size, top - bottom),
+                     top if floor is None else floor, (200.0, 20.0, 20.0))
+
+
+def test_things_rest_on_the_table_in_trays_and_on_each_other():
+    tray = thing("tray", 0.5, 0.3, 0.03, 0.26, floor=0.006, symmetry=math.pi)
+    found = rest_on_supports([
+        tray, thing("apple", 0.5, 0.3, 0.063, 0.066, symmetry=0.0), thing("cube", 0.5, 0.0, 0.05, 0.05),
+        thing("cylinder", 0.5, 0.0, 0.12, 0.05, symmetry=0.0), thing("cube", 0.5, -0.3, 0.051, 0.05, bottom=0.003),
+    ])
+    assert [round(d.bottom, 3) for d in found] == [0.0, 0.006, 0.0, 0.05, 0.0]
+    assert found[3].size[2] == pytest.approx(0.07)
+
+
+def test_a_cube_hangs_above_what_is_hidden_and_stands_on_what_is_remembered():
+    alone = thing("cube", 0.5, 0.0, 0.10, 0.05, bottom=0.05)
+    assert rest_on_supports([alone])[0].bottom == pytest.approx(0.05)
+    cylinder = thing("cylinder", 0.5, 0.0, 0.12, 0.05, symmetry=0.0)
+    assert rest_on_supports([cylinder])[0].bottom == 0.0
+    assert rest_on_supports([cylinder], [thing("cube", 0.5, 0.0, 0.05, 0.05)])[0].bottom == pytest.approx(0.05)
+
+
+def test_footprints():
+    square = thing("cube", 0.5, 0.0, 0.05, 0.05)
+    disc = thing("plate", 0.5, 0.0, 0.05, 0.05, symmetry=0.0)
+    assert footprint_holds(square, 0.524, 0.024) and not footprint_holds(disc, 0.524, 0.024)
+    assert footprint_holds(disc, 0.524, 0.0) and not footprint_holds(square, 0.53, 0.0)
+    assert footprint_holds(square, 0.53, 0.0, margin=0.01)
+
+
+def test_a_pose_and_its_inverse():
+    pose = Pose(rotation_from_quaternion(0.1, 0.2, 0.3, 0.9), np.array([1.0, 2.0, 3.0]))
+    points = np.array([[0.1, 0.2, 0.3], [1.0, -1.0, 0.5]])
+    assert pose.inverse().apply(pose.apply(points)) == pytest.approx(points)

@@ -1,0 +1,189 @@
+"""Tracking on made-up detections over an empty or covered table; tests with rendered images are in test_perception_scenes."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from perception_node.cloud import Projector
+from perception_node.detection import Detection
+from perception_node.geometry import Intrinsics, load_extrinsics
+from perception_node.pipeline import Scene
+from perception_node.robot_filter import Hand
+from perception_node.tracking import Rules, Tracker
+from planweave.paths import find_config
+
+EXTRINSICS = load_extrinsics(find_config("cameras", "overhead"))
+PROJECTOR = Projector(Intrinsics(433.0, 433.0, 319.5, 239.5, 640, 480), EXTRINSICS.camera_to_base)
+DOWN = np.diag([1.0, -1.0, -1.0])
+CLOUD = PROJECTOR.cloud(np.full((480, 640), 1.05, dtype=np.float32))
+
+
+def cube(x, y, colour="red", z=0.025, **changes):
+    made = Detection("cube", colour, "box", 0.8, (x, y, z), 0.1, np.pi / 2, (0.05, 0.05, 0.05), z + 0.025, (200.0, 20.0, 20.0))
+    return replace(made, **changes)
+
+
+def over(detections=(), covered=None):
+    """A scene with the table's height everywhere but at the detections; covered: x, y, radius hidden by the robot."""
+    height = np.zeros((480, 640), dtype=np.float32)
+    for d in detections:
+        near = (abs(CLOUD.x - d.position[0]) < d.size[0] / 2) & (abs(CLOUD.y - d.position[1]) < d.size[1] / 2)
+        height[near] = d.top
+    robot = np.zeros((480, 640), dtype=bool)
+    if covered:
+        x, y, radius = covered
+        robot = np.hypot(CLOUD.x - x, CLOUD.y - y) < radius
+    return Scene(tuple(detections), CLOUD, height, robot, None, PROJECTOR)
+
+
+class Table:
+    """Feeds frames to a tracker and gives the tracks by name."""
+
+    def __init__(self, **rules):
+        self.tracker = Tracker(Rules(**rules))
+
+    def see(self, *detections, hand=None, covered=None, times=1):
+        scene = over(detections, covered)
+        for _ in range(times):
+            tracks = self.tracker.update(detections, scene, hand)
+        return {t.name: t for t in tracks}
+
+
+def hand_at(x, y, z, width):
+    return Hand(np.array([x, y, z]), DOWN, width)
+
+
+def test_a_single_sight_makes_no_object():
+    table = Table(confirm=3)
+    assert table.see(cube(0.5, 0.0), times=2) == {}
+    assert table.see() == {}
+    assert table.see(cube(0.5, 0.0), times=2) == {}, "frames in a row are meant"
+    assert list(table.see(cube(0.5, 0.0))) == ["red_cube"]
+
+
+def test_noise_is_smoothed_and_steps_are_followed_at_once():
+    table = Table(confirm=1)
+    table.see(cube(0.5, 0.0))
+    assert table.see(cube(0.504, 0.0))["red_cube"].last.position[0] == pytest.approx(0.5016)
+    assert table.see(cube(0.53, 0.0))["red_cube"].last.position[0] == pytest.approx(0.53)
+
+
+def test_looks_that_flicker_do_not_change_name_or_class():
+    table = Table(confirm=2)
+    first = table.see(cube(0.5, 0.0), times=3)["red_cube"].id
+    seen = table.see(cube(0.5, 0.0, "orange", class_name="cylinder", symmetry=0.0))
+    assert seen["red_cube"].id == first and seen["red_cube"].visible
+    assert seen["red_cube"].current.look == ("cube", "red")
+    assert len(table.see(cube(0.5, 0.0), times=3)) == 1
+
+
+def test_what_is_partly_hidden_keeps_its_pose_and_makes_no_object():
+    table = Table(confirm=1)
+    table.see(cube(0.5, 0.0))
+    seen = table.see(cube(0.515, 0.0, cut=True), cube(0.7, 0.2, "blue", cut=True), times=3)
+    assert list(seen) == ["red_cube"]
+    assert seen["red_cube"].visible and seen["red_cube"].last.position[0] == 0.5
+
+
+def test_nearest_pairs_first():
+    table = Table(confirm=1)
+    before = table.see(cube(0.50, 0.0), cube(0.56, 0.0))
+    ids = {t.last.position[0]: t.id for t in before.values()}
+    after = table.see(cube(0.575, 0.0), cube(0.515, 0.0))
+    assert {round(t.last.position[0], 3): t.id for t in after.values()} == {0.515: ids[0.50], 0.575: ids[0.56]}
+
+
+def test_a_moved_object_of_unique_looks_stays_itself():
+    table = Table(confirm=1)
+    first = table.see(cube(0.5, 0.0), cube(0.6, 0.3, "blue"))
+    after = table.see(cube(0.5, 0.0), cube(0.4, -0.4, "blue"))
+    assert after["blue_cube"].id == first["blue_cube"].id
+    assert after["blue_cube"].last.position[:2] == (0.4, -0.4)
+
+
+def test_covered_things_stay_and_vanished_things_go_after_some_clear_views():
+    table = Table(confirm=1, clear_views=3)
+    table.see(cube(0.5, 0.0), cube(0.6, 0.3, "blue"))
+    seen = table.see(cube(0.6, 0.3, "blue"), covered=(0.5, 0.0, 0.1), times=20)
+    assert not seen["red_cube"].visible
+    assert "red_cube" in table.see(cube(0.6, 0.3, "blue"), times=2)
+    assert "red_cube" not in table.see(cube(0.6, 0.3, "blue"))
+
+
+def test_a_clear_view_between_others_does_not_add_up_with_a_new_sight():
+    table = Table(confirm=1, clear_views=3)
+    table.see(cube(0.5, 0.0))
+    for _ in range(5):
+        table.see(times=2)
+        assert list(table.see(cube(0.5, 0.0))) == ["red_cube"]
+
+
+def test_what_stands_under_another_is_remembered():
+    table = Table(confirm=1)
+    table.see(cube(0.5, 0.0, "blue"), cube(0.6, 0.3))
+    seen = table.see(cube(0.5, 0.0, z=0.075), times=10)
+    assert sorted(seen) == ["blue_cube", "red_cube"]
+    assert not seen["blue_cube"].visible
+    assert seen["red_cube"].last.bottom == pytest.approx(0.05)
+
+
+def test_the_fingers_take_an_object_along_and_let_it_go():
+    table = Table(confirm=1)
+    table.see(cube(0.5, 0.0))
+    table.see(hand=hand_at(0.5, 0.0, 0.03, 0.08), covered=(0.5, 0.0, 0.1))
+    table.see(hand=hand_at(0.5, 0.0, 0.03, 0.05), covered=(0.5, 0.0, 0.1))
+    seen = table.see(hand=hand_at(0.6, 0.2, 0.25, 0.05), covered=(0.6, 0.2, 0.1), times=10)
+    assert not seen["red_cube"].visible and seen["red_cube"].held
+    assert seen["red_cube"].last.position == pytest.approx((0.6, 0.2, 0.245))
+    table.see(hand=hand_at(0.6, 0.3, 0.03, 0.05), covered=(0.6, 0.3, 0.1))
+    seen = table.see(hand=hand_at(0.6, 0.3, 0.03, 0.08), covered=(0.6, 0.3, 0.1))
+    assert not seen["red_cube"].held
+    seen = table.see(cube(0.6, 0.3), hand=hand_at(0.3, 0.0, 0.5, 0.08))
+    assert seen["red_cube"].visible and len(seen) == 1
+
+
+@pytest.mark.parametrize(("width", "held"), [(0.08, False), (0.05, True), (0.02, False), (0.0, False)])
+def test_only_fingers_as_wide_as_the_object_hold_it(width, held):
+    table = Table(confirm=1)
+    table.see(cube(0.5, 0.0))
+    table.see(hand=hand_at(0.5, 0.0, 0.03, width), covered=(0.5, 0.0, 0.1))
+    table.see(hand=hand_at(0.5, 0.0, 0.20, width), covered=(0.5, 0.0, 0.1))
+    assert table.tracker.tracks[0].held == held
+
+
+def test_an_object_that_slips_out_is_seen_where_it_fell():
+    table = Table(confirm=1)
+    table.see(cube(0.5, 0.0))
+    for hand in (hand_at(0.5, 0.0, 0.03, 0.05), hand_at(0.55, 0.1, 0.2, 0.05), hand_at(0.55, 0.1, 0.2, 0.0)):
+        table.see(hand=hand, covered=(0.5, 0.0, 0.12))
+    seen = table.see(cube(0.58, 0.12), hand=hand_at(0.3, 0.0, 0.5, 0.0))
+    assert list(seen) == ["red_cube"] and seen["red_cube"].visible
+    assert seen["red_cube"].last.position[2] == 0.025
+
+
+def test_a_part_of_something_at_the_fingers_is_no_new_object():
+    table = Table(confirm=1)
+    assert table.see(cube(0.55, 0.05, cut=True, z=0.2), hand=hand_at(0.5, 0.0, 0.2, 0.05), times=5) == {}
+
+
+def test_something_ill_seen_at_the_place_of_a_known_object_is_not_a_second_one():
+    table = Table(confirm=1)
+    table.see(cube(0.5, 0.0))
+    odd = cube(0.51, 0.0, "brown", class_name="block", size=(0.09, 0.02, 0.05), symmetry=np.pi)
+    assert list(table.see(odd, times=5)) == ["red_cube"]
+
+
+def test_when_most_places_are_empty_at_once_it_is_another_scene():
+    table = Table(confirm=1)
+    old = table.see(*(cube(0.4 + 0.1 * k, 0.0, c) for k, c in enumerate(("red", "blue", "green", "yellow"))))
+    new = table.see(cube(0.5, 0.3), cube(0.6, 0.4, "blue"))
+    assert sorted(new) == ["blue_cube", "red_cube"]
+    assert not {t.id for t in new.values()} & {t.id for t in old.values()}
+
+
+def test_a_thing_that_comes_back_has_its_old_id_and_name():
+    table = Table(confirm=1, clear_views=2)
+    first = table.see(cube(0.5, 0.0), cube(0.6, 0.3, "blue"))["red_cube"].id
+    assert "red_cube" not in table.see(cube(0.6, 0.3, "blue"), times=3)
+    assert table.see(cube(0.4, -0.3), cube(0.6, 0.3, "blue"))["red_cube"].id == first
