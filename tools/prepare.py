@@ -120,8 +120,8 @@ def look_for_rendering():
     """Say what the simulated camera will miss; what else there is works without."""
     missing = [name for name in ("EGL", "OpenGL") if not find_library(name)]
     if missing and not find_library("OSMesa"):
-        print(f"planweave: no library {' and '.join(missing)}: the simulated camera cannot render. On Debian or Ubuntu: "
-              f"sudo apt-get install {GL_PACKAGES}", file=sys.stderr, flush=True)
+        print(f"planweave: no library {' and '.join(missing)}: the simulated camera cannot render. On Debian, "
+              f"Ubuntu: sudo apt-get install {GL_PACKAGES}", file=sys.stderr, flush=True)
 
 
 def stamp_is(path, content):
@@ -217,7 +217,7 @@ def build_interfaces(venv, sourced):
     commands = [
         ["cmake", "-S", ROOT / "interfaces", "-B", build, *generator, f"-DCMAKE_INSTALL_PREFIX={venv}",
          "-DBUILD_TESTING=OFF", f"-DPython3_EXECUTABLE={python}", f"-DPYTHON_EXECUTABLE={python}",
-         "-DPython3_FIND_VIRTUALENV=ONLY"],
+         "-DPython3_FIND_VIRTUALENV=ONLY", *([] if sourced else ["-DPYTHON_ONLY=ON"])],
         ["cmake", "--build", build, "--parallel", str(len(os.sched_getaffinity(0))), "--target", "install"],
     ]
     with log.open("w") as output:
