@@ -12,11 +12,9 @@ from typing import Any
 from planweave_interfaces.action import RunTask
 from planweave_interfaces.msg import ActionTree, TaskStatus
 from planweave_interfaces.srv import CancelTask, GetTask, ListTasks, SubmitTask
-from rclpy.action import ActionServer, CancelResponse, GoalResponse
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile
-from rclpy.task import Future
 from std_msgs.msg import String
 
 from feedback_node.methods import METHODS
@@ -26,6 +24,7 @@ from planweave.cancellation import Cancellation
 from planweave.errors import ConfigError, PlanweaveError
 from planweave.task import TaskState
 from planweave_ros import conversions as convert
+from planweave_ros.deferred import DeferredActionServer, Goal
 from planweave_ros.parameters import Parameter, declare
 from planweave_ros.ports import LATCHED, RosBody, RosPlanner
 from planweave_ros.spin import run_node
@@ -63,8 +62,7 @@ class FeedbackNode(Node):
         self._settings = values
         self._gone = False
         self._idle = Cancellation()
-        self._runs: dict[str, tuple[Any, Future]] = {}  # task id -> RunTask goal that waits for its end
-        self._goals: dict[bytes, str] = {}  # goal id -> task id
+        self._runs: dict[str, Goal] = {}  # task id -> RunTask goal that waits for its end
         self._lock = threading.Lock()
         group = ReentrantCallbackGroup()
         self._status = self.create_publisher(
@@ -77,16 +75,13 @@ class FeedbackNode(Node):
             planner, body, self._method, default_method=values["method"],
             fallback="" if values["fallback"] == "none" else values["fallback"],
             action_timeout=values["action_timeout"], max_queue=values["max_queue"], journal_folder=folder,
-            on_change=self._changed,
+            on_change=self._changed, on_end=self._finish_run,
         )
         self.create_service(SubmitTask, "/submit_task", self._submit, callback_group=group)
         self.create_service(CancelTask, "/cancel_task", self._cancel, callback_group=group)
         self.create_service(GetTask, "/get_task", self._get, callback_group=group)
         self.create_service(ListTasks, "/list_tasks", self._list, callback_group=group)
-        ActionServer(
-            self, RunTask, "/run_task", self._run, goal_callback=lambda _: GoalResponse.ACCEPT,
-            cancel_callback=self._cancel_run, callback_group=group,
-        )
+        DeferredActionServer(self, RunTask, "/run_task", self._run)
         self.get_logger().info(f"ready for tasks; default method {values['method']}, fallback {values['fallback']}")
 
     def destroy_node(self) -> None:
@@ -118,11 +113,9 @@ class FeedbackNode(Node):
             tree.header.stamp = msg.stamp
             self._tree.publish(tree)
         with self._lock:
-            goal, done = self._runs.get(status.task_id, (None, None))
-        if goal is not None and goal.is_active:
-            goal.publish_feedback(RunTask.Feedback(status=msg))
-        if done is not None and status.state.ended and not done.done():
-            done.set_result(True)
+            goal = self._runs.get(status.task_id)
+        if goal is not None:
+            goal.publish(RunTask.Feedback(status=msg))
 
     def _exchange(self, msg: String) -> None:
         """Keep an exchange with the model in the record of its task."""
@@ -168,46 +161,35 @@ class FeedbackNode(Node):
         response.tasks = [convert.status_to_msg(task.snapshot()) for task in self.manager.tasks()]
         return response
 
-    async def _run(self, goal: Any) -> RunTask.Result:
-        """RunTask: submit, wait without holding a thread, report."""
+    def _run(self, goal: Goal) -> None:
+        """RunTask: submit; the goal is finished when the task has ended."""
         request, result = goal.request, RunTask.Result()
         try:
             task = self.manager.submit(request.sentence, request.method, convert.literals_from_msg(request.goal))
         except PlanweaveError as error:
             result.message = str(error)
-            goal.abort()
-            return result
-        task_id, done = task.status.task_id, Future(executor=self.executor)
-        key = bytes(goal.goal_id.uuid)
+            goal.finish(result, success=False)
+            return
+        goal.on_cancel = lambda: self._cancel_quietly(task.status.task_id)
+        if goal.cancel_asked.is_set():
+            goal.on_cancel()
         with self._lock:
-            self._runs[task_id], self._goals[key] = (goal, done), task_id
-        if goal.is_cancel_requested:
-            self._cancel_run(goal)
-        if task.ended.is_set() and not done.done():
-            done.set_result(True)
-        try:
-            await done
-        finally:
-            with self._lock:
-                del self._runs[task_id], self._goals[key]
-        status = task.snapshot()
-        result.success, result.message = status.state is TaskState.SUCCEEDED, status.message
-        result.status, result.record = convert.status_to_msg(status), task.journal.to_json()
-        if goal.is_cancel_requested:
-            goal.canceled()
-        elif result.success:
-            goal.succeed()
-        else:
-            goal.abort()
-        return result
+            self._runs[task.status.task_id] = goal
+        if task.ended.is_set():
+            self._finish_run(task)
 
-    def _cancel_run(self, goal: Any) -> CancelResponse:
+    def _finish_run(self, task: Task) -> None:
         with self._lock:
-            task_id = self._goals.get(bytes(goal.goal_id.uuid))
-        if task_id:
-            with contextlib.suppress(PlanweaveError):  # it may end in this moment
-                self.manager.cancel(task_id)
-        return CancelResponse.ACCEPT
+            goal = self._runs.pop(task.status.task_id, None)
+        if goal is not None:
+            status = task.snapshot()
+            result = RunTask.Result(success=status.state is TaskState.SUCCEEDED, message=status.message)
+            result.status, result.record = convert.status_to_msg(status), task.journal.to_json()
+            goal.finish(result, success=result.success)
+
+    def _cancel_quietly(self, task_id: str) -> None:
+        with contextlib.suppress(PlanweaveError):  # it may end in this moment
+            self.manager.cancel(task_id)
 
 
 def main() -> int:

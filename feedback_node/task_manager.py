@@ -62,18 +62,19 @@ class TaskManager:
     """Accepts tasks at any time, runs one at a time in its own thread.
 
     make: method name -> a configured method. fallback: name of the method that takes over where the chosen one
-    did not reach the goal, "" for none. on_change(task) hears every change, on_tree(task) a change of the tree.
+    did not reach the goal, "" for none. on_change(task) hears every change, on_end(task) the end.
     """
 
     def __init__(
         self, planner: Planner, body: Body, make: Callable[[str], Method], *, default_method: str = "tree_planner",
         fallback: str = "classical", action_timeout: float = 60.0, max_queue: int = 50,
         journal_folder: Path | None = None, on_change: Callable[[Task], None] = lambda task: None,
+        on_end: Callable[[Task], None] = lambda task: None,
     ):
         self._planner, self._body, self._make = planner, body, make
         self._default_method, self._fallback = default_method, fallback
         self._action_timeout, self._max_queue = action_timeout, max_queue
-        self._journal_folder, self._on_change = journal_folder, on_change
+        self._journal_folder, self._on_change, self._on_end = journal_folder, on_change, on_end
         self._tasks: dict[str, Task] = {}
         self._queue: list[Task] = []
         self._running: Task | None = None
@@ -254,3 +255,4 @@ class TaskManager:
         task.journal.close()
         self._on_change(task)
         task.ended.set()
+        self._on_end(task)

@@ -1,0 +1,98 @@
+"""Action goals that take long, worked on outside the executor.
+
+A coroutine callback that awaits is polled by rclpy's executors, which costs a core and can be missed; a blocking one
+holds an executor thread. Here a goal is handed to the caller's own thread and finished from there.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from rclpy.action import ActionServer, CancelResponse, GoalResponse
+from rclpy.action.server import ServerGoalHandle
+from rclpy.callback_groups import ReentrantCallbackGroup
+from rclpy.node import Node
+
+
+class Goal:
+    """One accepted goal. `finish` is called once, from any thread."""
+
+    def __init__(self, handle: ServerGoalHandle, done: Callable[[Goal], None]):
+        self._handle, self._done = handle, done
+        self.request = handle.request
+        self.cancel_asked = threading.Event()
+        self.on_cancel: Callable[[], None] = lambda: None
+        self.result: Any = None
+        self.success = False
+
+    def publish(self, feedback: Any) -> None:
+        """Publish feedback while the goal is active."""
+        if self._handle.is_active:
+            self._handle.publish_feedback(feedback)
+
+    def finish(self, result: Any, success: bool) -> None:
+        """End the goal: succeeded, canceled where that was asked for and it did not succeed, else aborted."""
+        self.result, self.success = result, success
+        self._done(self)
+
+
+class DeferredActionServer:
+    """An action server that calls start(goal) for every accepted goal; start returns at once.
+
+    accept(request) may refuse a goal. A cancellation calls goal.on_cancel once and is always accepted.
+    """
+
+    def __init__(
+        self, node: Node, action_type: Any, name: str, start: Callable[[Goal], None],
+        accept: Callable[[Any], bool] = lambda request: True,
+    ):
+        self._start = start
+        self._goals: dict[bytes, Goal] = {}
+        self._lock = threading.Lock()
+        self._server = ActionServer(
+            node, action_type, name, self._conclude,
+            goal_callback=lambda request: GoalResponse.ACCEPT if accept(request) else GoalResponse.REJECT,
+            handle_accepted_callback=self._accepted, cancel_callback=self._cancel,
+            callback_group=ReentrantCallbackGroup(),
+        )
+
+    def destroy(self) -> None:
+        """Take the server down."""
+        self._server.destroy()
+
+    def _accepted(self, handle: ServerGoalHandle) -> None:
+        goal = Goal(handle, lambda goal: handle.execute())  # the executor then calls _conclude
+        with self._lock:
+            self._goals[bytes(handle.goal_id.uuid)] = goal
+        self._start(goal)
+
+    def _cancel(self, handle: ServerGoalHandle) -> CancelResponse:
+        with self._lock:
+            goal = self._goals.get(bytes(handle.goal_id.uuid))
+        if goal is not None and not goal.cancel_asked.is_set():
+            goal.cancel_asked.set()
+            goal.on_cancel()
+        return CancelResponse.ACCEPT
+
+    def _conclude(self, handle: ServerGoalHandle) -> Any:
+        with self._lock:
+            goal = self._goals.pop(bytes(handle.goal_id.uuid))
+        if goal.success:
+            handle.succeed()
+        elif goal.cancel_asked.is_set() and _becomes_cancelable(handle):
+            handle.canceled()
+        else:
+            handle.abort()
+        return goal.result
+
+
+def _becomes_cancelable(handle: ServerGoalHandle, seconds: float = 1.0) -> bool:
+    """Wait for the state that follows the cancel callback; the goal may be finished before that is set."""
+    pause = threading.Event()
+    for _ in range(int(seconds / 0.002)):
+        if handle.is_cancel_requested:
+            return True
+        pause.wait(0.002)
+    return False

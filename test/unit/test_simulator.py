@@ -1,0 +1,249 @@
+"""The simulated arm and gripper: tracking, stopping, refusing, holding, slipping, resetting."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import mujoco
+import numpy as np
+import pytest
+
+from planweave.franka import ACCELERATION_LIMITS, ARM_JOINTS, HOME, JOINT_LOWER, JOINT_UPPER, VELOCITY_LIMITS
+from simulation_node.camera import load_camera
+from simulation_node.scene import parse_scene
+from simulation_node.simulator import Simulator
+from simulation_node.stage import build_model
+from simulation_node.trajectory import STOP_TIME, Point, TrajectoryError, interpolate, stop
+
+STILL = np.zeros(7)
+CUBE = "objects:\n  - {kind: cube, position: [0.5, 0.0]}\n"
+
+
+def make(text=CUBE):
+    scene = parse_scene(text, Path("test.yaml"))
+    return Simulator(build_model(scene, load_camera()), scene)
+
+
+@pytest.fixture
+def simulator():
+    return make()
+
+
+def finish(simulator, limit=20.0):
+    end = simulator.time + limit
+    while simulator.busy:
+        assert simulator.time < end, "the motion does not end"
+        simulator.step()
+
+
+def go(simulator, target, seconds):
+    simulator.follow(ARM_JOINTS, [Point(seconds, target, STILL, STILL)])
+    finish(simulator)
+
+
+def reach(simulator, position, yaw=0.0):
+    """Joint positions that bring the tool to a position, pointing down (damped least squares)."""
+    model, data = simulator.model, mujoco.MjData(simulator.model)
+    c, s = np.cos(yaw), np.sin(yaw)
+    goal = np.array([[c, s, 0], [s, -c, 0], [0, 0, -1.0]])
+    q, jacobian, site = np.array(HOME), np.zeros((6, model.nv)), model.site("tcp").id
+    for _ in range(200):
+        data.qpos[:7] = q
+        mujoco.mj_kinematics(model, data)
+        mujoco.mj_comPos(model, data)
+        matrix = data.site_xmat[site].reshape(3, 3)
+        turn = 0.5 * sum(np.cross(matrix[:, i], goal[:, i]) for i in range(3))
+        error = np.concatenate([position - data.site_xpos[site], turn])
+        if np.abs(error).max() < 1e-5:
+            return q
+        mujoco.mj_jacSite(model, data, jacobian[:3], jacobian[3:], site)
+        a = jacobian[:, :7]
+        q = np.clip(q + a.T @ np.linalg.solve(a @ a.T + 1e-4 * np.eye(6), error), JOINT_LOWER, JOINT_UPPER)
+    raise AssertionError(f"no joint positions for {position}")
+
+
+def grasp_and_lift(simulator, index=0, height=0.025):
+    position, quaternion = simulator.object_pose(index)
+    yaw = 2 * np.arctan2(quaternion[3], quaternion[0])
+    above, at = (reach(simulator, position + [0, 0, z], yaw) for z in (0.15, height))
+    go(simulator, above, 1.5)
+    go(simulator, at, 1.0)
+    simulator.move_gripper(0.0, 30.0)
+    finish(simulator)
+    closed = simulator.joint_state()[0][7:].sum()
+    go(simulator, above, 1.0)
+    return closed, above, at
+
+
+def test_it_holds_still_at_home(simulator):
+    simulator.step(500)
+    positions, velocities = simulator.joint_state()
+    assert positions[:7] == pytest.approx(HOME, abs=1e-4)
+    assert positions[7:] == pytest.approx([0.04, 0.04], abs=5e-4)
+    assert np.abs(velocities).max() < 1e-3 and not simulator.busy
+
+
+def test_tracking_error_stays_below_5_mrad(simulator):
+    target = np.array(HOME) + [0.6, 0.3, -0.3, 0.4, 0.5, -0.4, 0.8]
+    points = [Point(2.0, target, STILL, STILL)]
+    wanted = interpolate(ARM_JOINTS, points, np.array(HOME), STILL, simulator.timestep).positions
+    simulator.follow(ARM_JOINTS, points)
+    for row in wanted:
+        simulator.step()
+        assert np.abs(simulator.joint_state()[0][:7] - row).max() < 0.005
+    finish(simulator)
+    positions, velocities = simulator.joint_state()
+    assert positions[:7] == pytest.approx(target, abs=0.005)
+    assert np.abs(velocities[:7]).max() < 0.02
+    assert simulator.motions_ended == 1
+
+
+def test_joints_in_another_order(simulator):
+    target = np.array(HOME) + 0.1 * np.arange(7)
+    simulator.follow(ARM_JOINTS[::-1], [Point(1.5, target[::-1], STILL)])
+    finish(simulator)
+    assert simulator.joint_state()[0][:7] == pytest.approx(target, abs=0.005)
+
+
+def test_a_new_trajectory_takes_over_smoothly(simulator):
+    simulator.follow(ARM_JOINTS, [Point(2.0, np.array(HOME) + 0.4, STILL)])
+    simulator.step(500)
+    before = simulator.joint_state()[1][:7]
+    assert np.abs(before).max() > 0.2
+    simulator.follow(ARM_JOINTS, [Point(1.5, HOME, STILL)])
+    simulator.step(5)
+    assert np.abs(simulator.joint_state()[1][:7] - before).max() < 0.1
+    finish(simulator)
+    assert simulator.joint_state()[0][:7] == pytest.approx(HOME, abs=0.005)
+
+
+def test_a_delayed_trajectory_waits(simulator):
+    simulator.follow(ARM_JOINTS, [Point(1.0, np.array(HOME) + 0.2, STILL)], delay=0.5)
+    simulator.step(240)
+    assert simulator.busy and simulator.joint_state()[0][:7] == pytest.approx(HOME, abs=1e-3)
+    finish(simulator)
+    assert simulator.joint_state()[0][:7] == pytest.approx(np.array(HOME) + 0.2, abs=0.005)
+
+
+@pytest.mark.parametrize(("seconds", "rest"), [(0.6, 0.1), (1.0, 0.05), (2.0, 0.05)])
+def test_stop_within_100_ms_then_hold(simulator, seconds, rest):
+    simulator.follow(ARM_JOINTS, [Point(seconds, np.array(HOME) + [0.7, 0, 0, 0, 0, 0, 0.7], STILL)])
+    simulator.step(int(seconds / 2 / simulator.timestep))
+    assert np.abs(simulator.joint_state()[1][:7]).max() > 0.5
+    simulator.follow([], [])
+    simulator.step(50)
+    assert np.abs(simulator.joint_state()[1][:7]).max() < rest
+    finish(simulator, 1.0)
+    held = simulator.joint_state()[0][:7]
+    simulator.step(500)
+    assert simulator.joint_state()[0][:7] == pytest.approx(held, abs=2e-3)
+
+
+def test_a_stop_decelerates_no_harder_than_it_must():
+    gentle = stop(STILL, np.full(7, 0.3), 0.002)
+    assert np.abs(np.diff(gentle.velocities, axis=0)).max() / 0.002 <= min(ACCELERATION_LIMITS) * 1.1
+    hard = stop(STILL, np.array(VELOCITY_LIMITS), 0.002)
+    assert len(hard.velocities) * 0.002 <= STOP_TIME + 1e-9 and not hard.velocities[-1].any()
+
+
+def test_interpolation_passes_its_points_and_is_smooth():
+    q1, q2 = np.array(HOME) + 0.2, np.array(HOME) + 0.3
+    points = [Point(0.5, q1, np.full(7, 0.2)), Point(1.0, q2, STILL)]
+    reference = interpolate(ARM_JOINTS, points, np.array(HOME), STILL, 0.002)
+    assert reference.positions[249] == pytest.approx(q1) and reference.velocities[249] == pytest.approx(np.full(7, 0.2))
+    assert reference.positions[-1] == pytest.approx(q2)
+    assert np.gradient(reference.positions, 0.002, axis=0)[5:-5] == pytest.approx(reference.velocities[5:-5], abs=2e-3)
+
+
+@pytest.mark.parametrize(("joints", "points", "said"), [
+    (ARM_JOINTS[:6], [Point(1, HOME)], "must name each of fr3_joint1"),
+    (ARM_JOINTS, [Point(1, HOME[:6])], "6 positions; 7 are needed"),
+    (ARM_JOINTS, [Point(1, HOME, [0.0])], "1 velocities; 7 or none"),
+    (ARM_JOINTS, [Point(1, HOME), Point(1, HOME)], "must grow"),
+    (ARM_JOINTS, [Point(-1, HOME)], "must grow"),
+    (ARM_JOINTS, [Point(1, [float("nan")] * 7)], "not finite"),
+    (ARM_JOINTS, [Point(0, np.array(HOME) + 0.3), Point(1, HOME)], "starts 0.30 rad away"),
+    (ARM_JOINTS, [Point(5, np.array(HOME) + [0, 0, 0, 3.0, 0, 0, 0])], "fr3_joint4 to .*allowed are -3.0421"),
+    (ARM_JOINTS, [Point(0.1, np.array(HOME) + 0.5)], "rad/s; allowed are"),
+    (ARM_JOINTS, [Point(9999, HOME)], "at most 600 s"),
+])
+def test_wrong_trajectories_are_refused_and_a_running_one_goes_on(simulator, joints, points, said):
+    simulator.follow(ARM_JOINTS, [Point(1.0, np.array(HOME) + 0.001, STILL)])
+    with pytest.raises(TrajectoryError, match=said):
+        simulator.follow(joints, points)
+    assert simulator.arm_moving
+    finish(simulator)
+
+
+@pytest.mark.parametrize(("width", "force", "said"), [(0.2, 0, "0.200 m; possible"), (-0.1, 0, "possible"), (float("nan"), 0, "nan"),
+                                                      (0.02, 1e4, "10000 N"), (0.02, -1, "-1 N")])
+def test_wrong_gripper_commands_are_refused(simulator, width, force, said):
+    with pytest.raises(TrajectoryError, match=said):
+        simulator.move_gripper(width, force)
+    assert not simulator.busy
+
+
+def test_the_gripper_reaches_its_width_with_limited_speed(simulator):
+    simulator.move_gripper(0.03)
+    began = simulator.time
+    finish(simulator)
+    assert simulator.joint_state()[0][7:].sum() == pytest.approx(0.03, abs=1e-3)
+    assert simulator.time - began >= 0.5
+
+
+def test_a_held_cube_stays_held_when_shaken(simulator):
+    width, above, at = grasp_and_lift(simulator)
+    assert width == pytest.approx(0.05, abs=1e-3)
+    tool = simulator.model.site("tcp").id
+
+    def offset():
+        data = mujoco.MjData(simulator.model)
+        data.qpos[:] = simulator.snapshot().qpos
+        mujoco.mj_kinematics(simulator.model, data)
+        return data.site_xmat[tool].reshape(3, 3).T @ (data.body("object_0").xpos - data.site_xpos[tool])
+
+    lifted = offset()
+    for k in range(4):
+        go(simulator, above + (-1) ** k * np.array([0.25, 0, 0, 0, 0, 0.2, 0]), 0.5)
+    assert np.abs(offset() - lifted).max() < 0.004
+    go(simulator, above, 0.6)
+    go(simulator, at, 1.0)
+    simulator.move_gripper(0.08)
+    finish(simulator)
+    go(simulator, above, 1.0)
+    assert simulator.object_pose(0)[0] == pytest.approx([0.5, 0.0, 0.0], abs=0.004)
+
+
+def test_a_slip_fault_shows_once_and_only_once():
+    simulator = make(CUBE + "faults:\n  - {kind: slip, object: 0}\n")
+    width, _, _ = grasp_and_lift(simulator)
+    assert width == pytest.approx(0.05, abs=1e-3)
+    assert simulator.object_pose(0)[0][2] < 0.01, "the first grasp must slip"
+    assert simulator.joint_state()[0][7:].sum() < 0.01
+    simulator.move_gripper(0.08)
+    finish(simulator)
+    grasp_and_lift(simulator)
+    assert simulator.object_pose(0)[0][2] > 0.1, "the second grasp must hold"
+    simulator.reset()
+    grasp_and_lift(simulator)
+    assert simulator.object_pose(0)[0][2] < 0.01, "after a reset the fault is new"
+
+
+def test_reset_brings_everything_back_and_time_goes_on(simulator):
+    start, began = simulator.snapshot().qpos, simulator.time
+    grasp_and_lift(simulator)
+    late = simulator.time
+    simulator.reset()
+    assert simulator.snapshot().qpos == pytest.approx(start) and simulator.time == late > began
+    assert not simulator.busy
+    simulator.step(200)
+    assert simulator.snapshot().qpos == pytest.approx(start, abs=1e-3)
+
+
+def test_the_same_commands_give_the_same_states():
+    ends = []
+    for _ in range(2):
+        simulator = make()
+        grasp_and_lift(simulator)
+        ends.append(simulator.snapshot())
+    assert ends[0].time == ends[1].time and np.array_equal(ends[0].qpos, ends[1].qpos)
