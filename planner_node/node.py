@@ -12,10 +12,8 @@ from typing import Any
 
 from planweave_interfaces.action import ChooseAction, GeneratePlans
 from planweave_interfaces.srv import InterpretGoal
-from rclpy.action import ActionServer, CancelResponse, GoalResponse
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.node import Node
-from rclpy.task import Future
 from std_msgs.msg import String
 
 from planner_node.accounting import PRICES, Prices
@@ -26,6 +24,7 @@ from planner_node.planner import LanguagePlanner, Settings
 from planweave.budget import Budget
 from planweave.errors import CanceledError, MissingExtraError, PlanweaveError
 from planweave_ros import conversions as convert
+from planweave_ros.deferred import DeferredActionServer, Goal
 from planweave_ros.parameters import Parameter, declare
 from planweave_ros.spin import run_node
 
@@ -66,7 +65,7 @@ PARAMETERS = [
 class PlannerNode(Node):
     """Serves /generate_plans, /choose_action and /interpret_goal; publishes every exchange on /llm_exchanges.
 
-    Questions wait in threads of their own: no callback blocks the executor.
+    Plans and choices wait in threads of their own; a reading of a goal holds one of the executor's threads.
     """
 
     def __init__(self, client: ChatClient | None = None, parameter_overrides: Sequence[Any] = ()) -> None:
@@ -79,14 +78,12 @@ class PlannerNode(Node):
             budget=Budget(values["budget_requests"], values["budget_tokens"], values["budget_cost"]),
             prices=Prices(values["price_table"] or PRICES), on_exchange=self._publish_exchange)
         self._pool = ThreadPoolExecutor(values["workers"], thread_name_prefix="question")
-        self._canceled: dict[bytes, threading.Event] = {}
+        self._asked: set[threading.Event] = set()  # set to give a question up
         self._lock, self._gone = threading.Lock(), False
         group = ReentrantCallbackGroup()
         self._exchanges = self.create_publisher(String, "/llm_exchanges", 100)
-        for kind, name, execute in ((GeneratePlans, "/generate_plans", self._generate),
-                                    (ChooseAction, "/choose_action", self._choose_action)):
-            ActionServer(self, kind, name, execute, goal_callback=lambda _: GoalResponse.ACCEPT,
-                         cancel_callback=self._cancel, callback_group=group)
+        DeferredActionServer(self, GeneratePlans, "/generate_plans", self._generate)
+        DeferredActionServer(self, ChooseAction, "/choose_action", self._choose_action)
         self.create_service(InterpretGoal, "/interpret_goal", self._interpret, callback_group=group)
         self.get_logger().info(f"asking {self._client.model or 'the only model'} at {self._client.endpoint}")
 
@@ -94,7 +91,7 @@ class PlannerNode(Node):
         """Give up all questions, stop the embedded server, then go."""
         self._gone = True
         with self._lock:
-            for event in self._canceled.values():
+            for event in self._asked:
                 event.set()
         self._pool.shutdown(wait=True, cancel_futures=True)
         self._client.close()
@@ -114,61 +111,31 @@ class PlannerNode(Node):
         if not self._gone:
             self._exchanges.publish(String(data=json.dumps(exchange, ensure_ascii=False)))
 
-    def _cancel(self, goal: Any) -> CancelResponse:
-        with self._lock:
-            event = self._canceled.get(bytes(goal.goal_id.uuid))
-        if event is not None:
-            event.set()
-        return CancelResponse.ACCEPT
-
-    async def _in_pool(self, call: Callable[[], Any]) -> Any:
-        """Run call in a thread; the executor goes on meanwhile. Raises what call raises."""
-        done: Future = Future(executor=self.executor)
+    def _serve(self, goal: Goal, result: Any, ask: Callable[[threading.Event], Any],
+               fill: Callable[[Any], None]) -> None:
+        """One action goal: ask in a thread, fill the result; every failure becomes a message in it."""
 
         def work() -> None:
             try:
-                done.set_result((call(), None))
-            except Exception as error:  # raised again where it is awaited
-                done.set_result((None, error))
-
-        self._pool.submit(work)
-        value, error = await done
-        if error is not None:
-            raise error
-        return value
-
-    async def _serve(self, goal: Any, result: Any, ask: Callable[[threading.Event], Any],
-                     fill: Callable[[Any], None]) -> Any:
-        """One action goal: ask in a thread, fill the result; every failure becomes a message in it."""
-        event, key = threading.Event(), bytes(goal.goal_id.uuid)
-        with self._lock:
-            self._canceled[key] = event
-        if goal.is_cancel_requested:
-            event.set()
-        try:
-            fill(await self._in_pool(lambda: ask(event)))
-            result.success = True
-            goal.succeed()
-        except CanceledError as error:
-            result.message = str(error)
-            if goal.is_cancel_requested:
-                goal.canceled()
-            else:
-                goal.abort()
-        except PlanweaveError as error:
-            result.message = str(error)
-            self.get_logger().warning(result.message)
-            goal.abort()
-        except Exception as error:
-            result.message = f"a fault in planner_node: {error!r}; please report it"
-            self.get_logger().error(result.message)
-            goal.abort()
-        finally:
+                fill(ask(goal.cancel_asked))
+                result.success = True
+            except CanceledError as error:
+                result.message = str(error)
+            except PlanweaveError as error:
+                result.message = str(error)
+                self.get_logger().warning(result.message)
+            except Exception as error:
+                result.message = f"a fault in planner_node: {error!r}; please report it"
+                self.get_logger().error(result.message)
             with self._lock:
-                del self._canceled[key]
-        return result
+                self._asked.discard(goal.cancel_asked)
+            goal.finish(result, result.success)
 
-    async def _generate(self, goal: Any) -> GeneratePlans.Result:
+        with self._lock:
+            self._asked.add(goal.cancel_asked)
+        self._pool.submit(work)
+
+    def _generate(self, goal: Goal) -> None:
         request, result = goal.request, GeneratePlans.Result()
 
         def ask(canceled: threading.Event) -> Any:
@@ -177,14 +144,14 @@ class PlannerNode(Node):
                 temperature=request.temperature, top_p=request.top_p, task_id=request.task_id, canceled=canceled)
 
         def fill(sampled: Any) -> None:
-            goal.publish_feedback(GeneratePlans.Feedback(received=sampled.received))
+            goal.publish(GeneratePlans.Feedback(received=sampled.received))
             result.plans = [convert.plan_to_msg(p) for p in sampled.plans]
             result.received, result.dropped, result.mended = sampled.received, sampled.dropped, sampled.mended
             result.usage = convert.usage_to_msg(sampled.usage)
 
-        return await self._serve(goal, result, ask, fill)
+        self._serve(goal, result, ask, fill)
 
-    async def _choose_action(self, goal: Any) -> ChooseAction.Result:
+    def _choose_action(self, goal: Goal) -> None:
         request, result = goal.request, ChooseAction.Result()
 
         def ask(canceled: threading.Event) -> Any:
@@ -195,17 +162,15 @@ class PlannerNode(Node):
                 samples=request.samples, temperature=request.temperature, task_id=request.task_id, canceled=canceled)
 
         def fill(choice: Any) -> None:
-            goal.publish_feedback(ChooseAction.Feedback(received=sum(choice.votes) + choice.unreadable))
+            goal.publish(ChooseAction.Feedback(received=sum(choice.votes) + choice.unreadable))
             result.choice, result.votes = choice.index, list(choice.votes)
             result.unreadable, result.usage = choice.unreadable, convert.usage_to_msg(choice.usage)
 
-        return await self._serve(goal, result, ask, fill)
+        self._serve(goal, result, ask, fill)
 
-    async def _interpret(self, request: InterpretGoal.Request,
-                         response: InterpretGoal.Response) -> InterpretGoal.Response:
+    def _interpret(self, request: InterpretGoal.Request, response: InterpretGoal.Response) -> InterpretGoal.Response:
         try:
-            read = await self._in_pool(
-                lambda: self.planner.interpret_goal(request.sentence, convert.world_from_msg(request.world)))
+            read = self.planner.interpret_goal(request.sentence, convert.world_from_msg(request.world))
             response.success, response.source = True, read.source
             response.goal = convert.literals_to_msg(read.goal)
             response.usage = convert.usage_to_msg(read.usage)
@@ -219,7 +184,7 @@ class PlannerNode(Node):
 
 def main() -> int:
     """Console script."""
-    return run_node(PlannerNode)
+    return run_node(PlannerNode, threads=8)
 
 
 if __name__ == "__main__":

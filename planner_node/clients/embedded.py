@@ -106,7 +106,7 @@ class EmbeddedClient:
         params.n_ctx = self._context
         params.n_parallel = PARALLEL
         params.kv_unified = True  # the replies to one prompt share its part of the cache
-        # Its threads wait for each other at every layer. Where other processes want the same cores (simulation, camera),
+        # Its threads wait for each other at every layer. Where other processes want the same cores (simulation),
         # a thread for every core, or threads that spin while they wait, make it ten to thirty times slower.
         threads = self._threads or max(1, (os.cpu_count() or 2) // 2)
         for cpu in (params.cpuparams, params.cpuparams_batch):

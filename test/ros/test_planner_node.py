@@ -1,0 +1,197 @@
+"""planner_node over DDS, with a fake endpoint on loopback in place of a model."""
+
+import json
+import time
+
+import pytest
+from doubles import fake_openai as fake
+from doubles.fake_openai import FakeOpenAI
+from doubles.planner_worlds import BLOCKS, FRUIT
+from planweave_interfaces.action import ChooseAction, GeneratePlans
+from planweave_interfaces.srv import InterpretGoal
+from rclpy.action import ActionClient
+from rclpy.parameter import Parameter
+from std_msgs.msg import String
+
+from planner_node.clients.none import NoClient
+from planner_node.clients.openai_client import OpenAIClient
+from planner_node.node import PlannerNode
+from planweave.errors import ConfigError, UnknownNameError
+from planweave.world import Action
+from planweave_ros import conversions as convert
+
+KEY = "sk-secret-24680"
+SENTENCE = "put the red cube in the left tray"
+GOOD = '{"plan": ["grasp(red_cube)", "place_in(red_cube, left_tray)"]}'
+OPTIONS = [Action.parse("place_in(red_cube, left_tray)"), Action.parse("place_on(red_cube, plate)"), None]
+
+
+class Asker:
+    """Asks a planner node as feedback_node does."""
+
+    def __init__(self, node, spin_until):
+        self.node, self.spin_until, self.exchanges, self.feedback = node, spin_until, [], []
+        self.plans = ActionClient(node, GeneratePlans, "/generate_plans")
+        self.choices = ActionClient(node, ChooseAction, "/choose_action")
+        self.goals = node.create_client(InterpretGoal, "/interpret_goal")
+        self.heard = node.create_subscription(String, "/llm_exchanges", self._hear, 100)
+        for client in (self.plans, self.choices):
+            assert client.wait_for_server(timeout_sec=20.0)
+        assert self.goals.wait_for_service(timeout_sec=20.0)
+        spin_until(lambda: node.count_publishers("/llm_exchanges"), 20.0, "the exchanges' publisher")
+
+    def _hear(self, msg):
+        self.exchanges.append(json.loads(msg.data))
+
+    def wait(self, future, what, seconds=20.0):
+        self.spin_until(future.done, seconds, what)
+        return future.result()
+
+    def send(self, client, goal):
+        handle = self.wait(client.send_goal_async(goal, feedback_callback=self.feedback.append), "acceptance")
+        assert handle.accepted
+        return handle
+
+    def sample(self, sentence=SENTENCE, world=BLOCKS, **fields):
+        goal = GeneratePlans.Goal(sentence=sentence, world=convert.world_to_msg(world), temperature=-1.0, **fields)
+        return self.wait(self.send(self.plans, goal).get_result_async(), "plans").result
+
+    def choose(self, options=OPTIONS, **fields):
+        goal = ChooseAction.Goal(sentence=SENTENCE, world=convert.world_to_msg(BLOCKS), temperature=-1.0,
+                                 options=[convert.action_to_msg(o) for o in options], **fields)
+        return self.wait(self.send(self.choices, goal).get_result_async(), "a choice").result
+
+    def interpret(self, sentence, world=BLOCKS):
+        request = InterpretGoal.Request(sentence=sentence, world=convert.world_to_msg(world))
+        return self.wait(self.goals.call_async(request), "a goal")
+
+
+@pytest.fixture
+def start(make_node, spin_until):
+    """start(behaviour, parameter=value, …) -> (asker, server): a planner node that asks a fake endpoint."""
+    servers = []
+
+    def make(behave, **parameters):
+        server = FakeOpenAI(behave).__enter__()
+        servers.append(server)
+        overrides = [Parameter(name, value=value) for name, value in {"timeout": 10.0, **parameters}.items()]
+        make_node(PlannerNode, OpenAIClient(server.url, KEY, "fake", attempts=2), parameter_overrides=overrides)
+        return Asker(make_node("asker"), spin_until), server
+
+    yield make
+    for server in servers:
+        server.__exit__()
+
+
+def test_plans_choices_and_goals(start, spin_until):
+    def behave(server, body, number):
+        choice = "choice" in body["response_format"]["json_schema"]["schema"]["properties"]
+        return fake.answers("B", "A", "B" if choice else GOOD)(server, body, number) if choice else fake.answers(
+            GOOD, GOOD, "1. pick_up(red cube)\n2. put_in(red_cube, left_tray)", "no")(server, body, number)
+
+    asker, server = start(behave, exclude_actions=["grab_and_putin"])
+    got = asker.sample(task_id="t1", samples=4)
+    assert got.success and (got.received, got.dropped, got.mended) == (4, 1, 1), got.message
+    (plan,) = [convert.plan_from_msg(p) for p in got.plans]
+    assert str(plan) == "grasp(red_cube); place_in(red_cube, left_tray)" and plan.samples == 3
+    assert plan.logprob == pytest.approx(-1.0)
+    assert (got.usage.requests, got.usage.model, got.usage.endpoint) == (1, "fake", server.url)
+    assert [f.feedback.received for f in asker.feedback] == [4]
+    assert "grab_and_putin" not in json.dumps(server.requests[0])
+
+    got = asker.choose(task_id="t1", samples=3, errors=["grasp(red_cube): it slipped"])
+    assert got.success and (got.choice, list(got.votes)) == (1, [1, 2, 0])
+    assert "it slipped" in server.requests[1]["messages"][-1]["content"]
+
+    got = asker.interpret("put the fruit on the plate", FRUIT)
+    assert got.success and got.source == "grammar" and got.usage.requests == 0 and len(server.requests) == 2
+    assert {str(g) for g in convert.literals_from_msg(got.goal)} == {
+        f"on({fruit}, plate)" for fruit in ("banana", "pear", "orange", "apple")}
+
+    spin_until(lambda: len(asker.exchanges) == 2, 10.0, "both exchanges")
+    assert [(e["task_id"], e["kind"]) for e in asker.exchanges] == [("t1", "plans"), ("t1", "choice")]
+    assert KEY not in json.dumps(asker.exchanges)
+
+
+def test_a_goal_by_model_says_so(start):
+    asker, _ = start(fake.answers('{"goal": ["on(banana, plate)"]}'))
+    got = asker.interpret("serve me something sweet")
+    assert got.success and got.source == "model" and got.usage.requests == 1
+
+
+@pytest.mark.parametrize(("behave", "message"), [
+    (fake.fails(401, f"Incorrect API key provided: {KEY}"), "OPENAI_API_KEY"),
+    (fake.fails(503, "overloaded", headers={"Retry-After": "0"}), "overloaded"),
+    (fake.says(b"<html>"), "not a chat completion"),
+    (fake.answers("I would rather not."), "holds a plan"),
+    (fake.dies, "no answer from"),
+    (fake.dribbles, "deadline"),
+    (fake.floods, "longer than|deadline"),
+], ids=["wrong key", "overloaded", "not JSON", "no plan", "dies", "never ends", "floods"])
+def test_a_bad_endpoint_becomes_a_message_and_the_node_lives_on(start, behave, message):
+    broken = [True]
+    asker, _ = start(lambda *a: behave(*a) if broken[0] else fake.answers(GOOD)(*a), timeout=1.5)
+    got = asker.sample()
+    assert not got.success
+    import re
+    assert re.search(message, got.message) and KEY not in got.message
+    broken[0] = False
+    assert asker.sample().success
+
+
+@pytest.mark.parametrize(("sentence", "message"), [
+    ("", "empty"), ("put the cube " * 1000, "characters"), ("put the mug in the left tray", "unknown object 'mug'"),
+    ("put the red cube in the left tray and in(", "does not cover"),
+    ("in(red_cube, left_tray) and in(red_cube, right_tray)", "exclude each other"),
+])
+def test_bad_sentences_become_a_message(start, sentence, message):
+    asker, _ = start(fake.fails(401))
+    got = asker.interpret(sentence)
+    assert not got.success and message in got.message and not got.goal
+
+
+def test_an_unknown_domain_becomes_a_message(start):
+    asker, _ = start(fake.answers(GOOD))
+    world = BLOCKS.__class__("kitchen", BLOCKS.objects, BLOCKS.facts)
+    for got in (asker.sample(world=world), asker.interpret(SENTENCE, world)):
+        assert not got.success and "'kitchen'" in got.message and "tabletop" in got.message
+    assert not asker.choose(options=[]).success
+
+
+def test_cancelling_ends_a_waiting_question_while_others_are_served(start):
+    asker, server = start(lambda f, b, n: fake.stalls(f, b, n) if n == 1 else (200, fake.completion([GOOD])), timeout=60.0)
+    goal = GeneratePlans.Goal(sentence=SENTENCE, world=convert.world_to_msg(BLOCKS), temperature=-1.0, samples=1)
+    handle = asker.send(asker.plans, goal)
+    asker.spin_until(lambda: server.requests, 10.0, "the question")
+    assert asker.interpret(SENTENCE).success, "a question that waits blocks the others"
+    assert asker.sample(samples=1).success
+    asked = time.monotonic()
+    asker.wait(handle.cancel_goal_async(), "the cancellation")
+    ended = asker.wait(handle.get_result_async(), "the end")
+    assert ended.status == 5 and "cancelled" in ended.result.message  # GoalStatus.STATUS_CANCELED
+    assert time.monotonic() - asked < 30, "it ended by its own deadline, not by the cancellation"
+
+
+def test_a_task_has_a_budget(start):
+    asker, _ = start(fake.answers(GOOD), budget_requests=1)
+    assert asker.sample(task_id="t").success
+    got = asker.sample(task_id="t")
+    assert not got.success and "budget_requests" in got.message
+    assert asker.sample(task_id="other").success
+
+
+def test_without_a_model_goals_are_still_read(make_node, spin_until):
+    make_node(PlannerNode, NoClient("the wheel is missing"))
+    asker = Asker(make_node("asker"), spin_until)
+    assert asker.interpret(SENTENCE).success
+    assert "the wheel is missing" in asker.sample().message
+
+
+@pytest.mark.parametrize(("parameter", "value", "error"), [
+    ("client", "opneai", UnknownNameError), ("temperature", 9.0, ConfigError), ("samples", "many", ConfigError),
+    ("price_table", "/nowhere.yaml", ConfigError), ("cassette", "/nowhere.jsonl", ConfigError),
+])
+def test_wrong_parameters_are_said_at_the_start(ros, parameter, value, error):
+    given = {parameter: value, **({"client": "replay"} if parameter == "cassette" else {})}
+    with pytest.raises((error, ConfigError), match=r"opneai|temperature|samples|price table|cassette"):
+        PlannerNode(parameter_overrides=[Parameter(n, value=v) for n, v in given.items()])
