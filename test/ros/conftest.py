@@ -4,15 +4,32 @@ Fixtures: `ros` (rclpy is initialised), `make_node` (nodes that are spun in the 
 a condition with a deadline), `start_node` (a room's node as a process that surely ends).
 """
 
+import fcntl
 import os
 import random
+import tempfile
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
-# Above 101 the ports of a domain reach into those that Linux gives to outgoing connections.
-os.environ["ROS_DOMAIN_ID"] = str(random.SystemRandom().randint(1, 101))
+
+def _own_domain():
+    """A ROS domain that no other test run on this machine has now, and the lock that keeps it so."""
+    for domain in random.SystemRandom().sample(range(1, 102), 101):  # above 101 ports clash with outgoing connections
+        lock = (Path(tempfile.gettempdir()) / f"planweave-test-domain-{domain}.lock").open("w")
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            lock.close()
+            continue
+        return domain, lock
+    raise RuntimeError("all 101 ROS domains are taken by other test runs")
+
+
+_domain, _lock = _own_domain()
+os.environ["ROS_DOMAIN_ID"] = str(_domain)
 os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
 
 
