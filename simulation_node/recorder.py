@@ -120,7 +120,7 @@ class Recorder:
             raise RecordingError("nothing is being recorded; start a recording first (start: true)")
         with self._lock:
             self._recording = False
-            if last is not None:
+            if last is not None and not (self._states and self._states[-1][1].time >= last[1].time):
                 self._states.append(last)
             states, images = self._states, self._images
         if not states:

@@ -151,11 +151,21 @@ class Simulator:
         if not math.isfinite(delay) or delay > 60:
             raise TrajectoryError(f"the trajectory begins {delay:.0f} s from now; at most 60 s are allowed")
         position, velocity = self._commanded()
+        waiting = Reference(np.zeros((0, 7)), np.zeros((0, 7)))
         if delay > 0:
-            points = [Point(delay, position.tolist())] * (points[0].time > 0) + [
-                Point(p.time + delay, p.positions, p.velocities, p.accelerations) for p in points
-            ]
-        self._begin(interpolate(joints, points, position, velocity, self.timestep))
+            waiting = stop(position, velocity, self.timestep)
+            rest = max(0, round(delay / self.timestep) - len(waiting.positions))
+            waiting = Reference(
+                np.vstack([waiting.positions, np.tile(waiting.positions[-1], (rest, 1))]),
+                np.vstack([waiting.velocities, np.zeros((rest, 7))]),
+            )
+            position, velocity = waiting.positions[-1], np.zeros(7)
+        after = interpolate(joints, points, position, velocity, self.timestep)
+        self._begin(
+            Reference(
+                np.vstack([waiting.positions, after.positions]), np.vstack([waiting.velocities, after.velocities])
+            )
+        )
 
     def stop(self) -> None:
         """Bring the arm to rest within 100 ms with bounded deceleration, and hold it there."""

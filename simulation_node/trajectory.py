@@ -15,7 +15,7 @@ from planweave.franka import ACCELERATION_LIMITS, ARM_JOINTS, JOINT_LOWER, JOINT
 START_TOLERANCE = 0.05  # between the arm and a first point at time 0, rad
 _POSITION_SLACK = 1e-3  # rad
 _VELOCITY_SLACK = 1.1
-STOP_TIME = 0.08  # longest time a stop may take, s
+STOP_TIME = 0.08 # longest time a stop may take, s
 
 
 class TrajectoryError(PlanweaveError):

@@ -46,57 +46,96 @@ def test_scenes_others_rely_on_are_there():
 
 
 def test_defaults_and_all_fields():
-    scene = scene_of("{kind: cube, colour: green, position: [0.5, 0.1, 0.05], size: 0.04, yaw: 0.3}",
-                     "{kind: banana, position: [0.5, -0.2]}", head="description: two things\n",
-                     tail="faults:\n  - {kind: slip, object: 0, times: 2}\n")
+    scene = scene_of(
+        "{kind: cube, colour: green, position: [0.5, 0.1, 0.05], size: 0.04, yaw: 0.3}",
+        "{kind: banana, position: [0.5, -0.2]}",
+        head="description: two things\n",
+        tail="faults:\n  - {kind: slip, object: 0, times: 2}\n",
+    )
     cube, banana = scene.objects
     assert scene.name == "kitchen" and scene.description == "two things"
-    assert (cube.kind, cube.colour, cube.position, cube.size, cube.yaw) == ("cube", "green", (0.5, 0.1, 0.05), (0.04,), 0.3)
+    assert (cube.kind, cube.colour, cube.position, cube.size, cube.yaw) == (
+        "cube",
+        "green",
+        (0.5, 0.1, 0.05),
+        (0.04,),
+        0.3,
+    )
     assert (banana.colour, banana.size, banana.yaw) == ("yellow", KINDS["banana"].default, 0.0)
     assert (scene.faults[0].object, scene.faults[0].times) == (0, 2)
 
 
-@pytest.mark.parametrize(("text", "said"), [
-    ("", "the file is empty"),
-    ("- 1\n", "kitchen.yaml:1: scene: must be a mapping"),
-    ("description: x\n", "scene: objects is missing"),
-    ("objects: []\n", "kitchen.yaml:1: objects: the list is empty"),
-    ("objects:\n", "objects: must be a list"),
-    ("objects:\n  - {kind: cube\n", "not valid YAML"),
-    ("objects:\n  - {kind: cubee, position: [0.5, 0]}\n", r"kitchen.yaml:2: objects\[0\].kind: unknown kind 'cubee'; did you mean 'cube'\?"),
-    ("objects:\n  - {kind: cube, colour: mauve, position: [0.5, 0]}\n", "unknown colour 'mauve'.*known: aqua, black"),
-    ("objects:\n  - {kind: cube, positon: [0.5, 0]}\n", "positon: unknown key; did you mean 'position'"),
-    ("objects:\n  - {kind: cube}\n", r"objects\[0\]: position is missing"),
-    ("objects:\n  - {kind: cube, kind: bowl, position: [0.5, 0]}\n", "given twice"),
-    ("objects:\n  - {kind: cube, position: [0.5]}\n", "must be 2 or 3 numbers"),
-    ("objects:\n  - {kind: cube, position: [0.5, high]}\n", "must be 2 or 3 numbers"),
-    ("objects:\n  - {kind: cube, position: [.nan, 0]}\n", "is not between"),
-    ("objects:\n  - {kind: cube, position: [0.5, 0, -0.1]}\n", "below the table"),
-    ("objects:\n\n  - {kind: cube, position: [0.94, 0]}\n", r"kitchen.yaml:3: objects\[0\].position: the cube would hang over the edge"),
-    ("objects:\n  - {kind: tray, position: [0.5, 0], size: 0.2}\n", "3 numbers .length and width and height of a tray"),
-    ("objects:\n  - {kind: cube, position: [0.5, 0], size: 2}\n", "2 is not between"),
-    ("objects:\n  - {kind: cube, position: [0.5, 0]}\nfaults: [{kind: slip, object: 3}]\n", "whole number from 0 to 0"),
-    ("objects:\n  - {kind: cube, position: [0.5, 0]}\nfaults: [{kind: fire, object: 0}]\n", "unknown fault 'fire'"),
-    ("objcts: []\n", "objcts: unknown key; did you mean 'objects'"),
-])
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "the file is empty"),
+        ("- 1\n", "kitchen.yaml:1: scene: must be a mapping"),
+        ("description: x\n", "scene: objects is missing"),
+        ("objects: []\n", "kitchen.yaml:1: objects: the list is empty"),
+        ("objects:\n", "objects: must be a list"),
+        ("objects:\n  - {kind: cube\n", "not valid YAML"),
+        (
+            "objects:\n  - {kind: cubee, position: [0.5, 0]}\n",
+            r"kitchen.yaml:2: objects\[0\].kind: unknown kind 'cubee'; did you mean 'cube'\?",
+        ),
+        (
+            "objects:\n  - {kind: cube, colour: mauve, position: [0.5, 0]}\n",
+            "unknown colour 'mauve'.*known: aqua, black",
+        ),
+        ("objects:\n  - {kind: cube, positon: [0.5, 0]}\n", "positon: unknown key; did you mean 'position'"),
+        ("objects:\n  - {kind: cube}\n", r"objects\[0\]: position is missing"),
+        ("objects:\n  - {kind: cube, kind: bowl, position: [0.5, 0]}\n", "given twice"),
+        ("objects:\n  - {kind: cube, position: [0.5]}\n", "must be 2 or 3 numbers"),
+        ("objects:\n  - {kind: cube, position: [0.5, high]}\n", "must be 2 or 3 numbers"),
+        ("objects:\n  - {kind: cube, position: [.nan, 0]}\n", "is not between"),
+        ("objects:\n  - {kind: cube, position: [0.5, 0, -0.1]}\n", "below the table"),
+        (
+            "objects:\n\n  - {kind: cube, position: [0.94, 0]}\n",
+            r"kitchen.yaml:3: objects\[0\].position: the cube would hang over the edge",
+        ),
+        (
+            "objects:\n  - {kind: tray, position: [0.5, 0], size: 0.2}\n",
+            "3 numbers .length and width and height of a tray",
+        ),
+        ("objects:\n  - {kind: cube, position: [0.5, 0], size: 2}\n", "2 is not between"),
+        (
+            "objects:\n  - {kind: cube, position: [0.5, 0]}\nfaults: [{kind: slip, object: 3}]\n",
+            "whole number from 0 to 0",
+        ),
+        (
+            "objects:\n  - {kind: cube, position: [0.5, 0]}\nfaults: [{kind: fire, object: 0}]\n",
+            "unknown fault 'fire'",
+        ),
+        ("objcts: []\n", "objcts: unknown key; did you mean 'objects'"),
+    ],
+)
 def test_errors_name_file_line_and_entry(text, said):
     with pytest.raises(SceneError, match=said) as caught:
         parse_scene(text, PATH)
     assert str(PATH) in str(caught.value)
 
 
-@pytest.mark.parametrize(("entries", "said"), [
-    (["{kind: cube, position: [0.5, 0]}", "{kind: bowl, position: [0.52, 0.03]}"], r":3: objects\[1\] .*overlaps objects\[0\] \(line 2\)"),
-    (["{kind: box, position: [0.05, 0.0]}"], r":2: objects\[0\] \(brown box\): overlaps the robot"),
-])
+@pytest.mark.parametrize(
+    ("entries", "said"),
+    [
+        (
+            ["{kind: cube, position: [0.5, 0]}", "{kind: bowl, position: [0.52, 0.03]}"],
+            r":3: objects\[1\] .*overlaps objects\[0\] \(line 2\)",
+        ),
+        (["{kind: box, position: [0.05, 0.0]}"], r":2: objects\[0\] \(brown box\): overlaps the robot"),
+    ],
+)
 def test_overlaps_are_refused_with_both_entries(entries, said):
     with pytest.raises(SceneError, match=said):
         build_model(scene_of(*entries), load_camera())
 
 
 def test_things_may_stand_on_and_in_each_other():
-    scene = scene_of("{kind: tray, position: [0.5, 0.3]}", "{kind: cube, position: [0.5, 0.3, 0.007]}",
-                     "{kind: cube, position: [0.5, 0.3, 0.058], colour: blue}")
+    scene = scene_of(
+        "{kind: tray, position: [0.5, 0.3]}",
+        "{kind: cube, position: [0.5, 0.3, 0.007]}",
+        "{kind: cube, position: [0.5, 0.3, 0.058], colour: blue}",
+    )
     simulator = Simulator(build_model(scene, load_camera()), scene)
     assert simulator.object_pose(2)[0] == pytest.approx([0.5, 0.3, 0.056], abs=0.003)
 
@@ -112,6 +151,19 @@ def test_unknown_names_list_what_there_is(tmp_path):
         load_scene(str(binary))
 
 
+def outline(model, geom):
+    """Points (n, 3) in the geom's frame that span its extent."""
+    if model.geom_type[geom] == mujoco.mjtGeom.mjGEOM_MESH:
+        mesh = model.geom_dataid[geom]
+        return model.mesh_vert[model.mesh_vertadr[mesh] : model.mesh_vertadr[mesh] + model.mesh_vertnum[mesh]]
+    size = model.geom_size[geom]
+    if model.geom_type[geom] == mujoco.mjtGeom.mjGEOM_CAPSULE:
+        directions = np.random.default_rng(0).normal(size=(4000, 3))
+        directions *= size[0] / np.linalg.norm(directions, axis=1, keepdims=True)
+        return np.concatenate([directions + [0, 0, size[1]], directions - [0, 0, size[1]]])
+    return size * np.array(np.meshgrid([-1, 1], [-1, 1], [-1, 1])).reshape(3, -1).T
+
+
 def test_every_kind_has_its_footprint_and_fits_the_gripper():
     for name, kind in KINDS.items():
         scene = scene_of(f"{{kind: {name}, position: [0.5, 0.0]}}")
@@ -121,9 +173,7 @@ def test_every_kind_has_its_footprint_and_fits_the_gripper():
         points = []
         for g in range(body.geomadr[0], body.geomadr[0] + body.geomnum[0]):
             if model.geom_contype[g]:
-                box = model.geom_aabb[g]
-                corners = box[:3] + box[3:] * np.array(np.meshgrid([-1, 1], [-1, 1], [-1, 1])).reshape(3, -1).T
-                points.append(corners @ data.geom_xmat[g].reshape(3, 3).T + data.geom_xpos[g])
+                points.append(outline(model, g) @ data.geom_xmat[g].reshape(3, 3).T + data.geom_xpos[g])
         low, high = np.concatenate(points).min(axis=0), np.concatenate(points).max(axis=0)
         along, across = kind.footprint(kind.default)
         assert low[2] == pytest.approx(0.0, abs=1e-3), name

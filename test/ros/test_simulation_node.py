@@ -1,0 +1,245 @@
+"""simulation_node over its topics and services, as executor, perception and console use it."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from planweave.franka import ARM_JOINTS, BASE_FRAME, FINGER_JOINTS, HOME
+
+pytestmark = pytest.mark.gl
+WAIT = 20.0
+
+
+class Client:
+    """What other nodes see of the simulation."""
+
+    def __init__(self, node, spin_until):
+        from planweave_interfaces.srv import LoadScene, RecordVideo
+        from rclpy.qos import QoSProfile
+        from rosgraph_msgs.msg import Clock
+        from sensor_msgs.msg import CameraInfo, Image, JointState
+        from std_srvs.srv import Trigger
+        from trajectory_msgs.msg import JointTrajectory
+
+        self.node, self.spin_until = node, spin_until
+        self.joints, self.clocks, self.colours, self.depths, self.infos = [], [], [], [], []
+        qos = QoSProfile(depth=5)
+        for kind, topic, store in (
+            (JointState, "/joint_states", self.joints),
+            (Clock, "/clock", self.clocks),
+            (Image, "/camera/color/image_raw", self.colours),
+            (Image, "/camera/aligned_depth_to_color/image_raw", self.depths),
+            (CameraInfo, "/camera/color/camera_info", self.infos),
+        ):
+            node.create_subscription(kind, topic, store.append, qos)
+        self.arm = node.create_publisher(JointTrajectory, "/fr3_arm_controller/joint_trajectory", 10)
+        self.gripper = node.create_publisher(JointTrajectory, "/fr3_gripper_controller/joint_trajectory", 10)
+        self.types = {"reset": Trigger, "load_scene": LoadScene, "record": RecordVideo}
+        self.services = {
+            name: node.create_client(kind, f"/simulation/{name}") for name, kind in self.types.items()
+        }
+
+    def ready(self):
+        self.spin_until(
+            lambda: self.joints and self.colours and self.depths and self.infos, WAIT, "the first messages"
+        )
+        self.spin_until(
+            lambda: self.arm.get_subscription_count() and self.gripper.get_subscription_count(),
+            WAIT,
+            "the controllers",
+        )
+        for service in self.services.values():
+            assert service.wait_for_service(WAIT)
+        return self
+
+    def call(self, name, **fields):
+        future = self.services[name].call_async(self.types[name].Request(**fields))
+        self.spin_until(future.done, 60.0, f"the reply of {name}")
+        return future.result()
+
+    def send(self, publisher, joints, *points):
+        from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+        message = JointTrajectory(joint_names=list(joints))
+        for seconds, positions, effort in points:
+            point = JointTrajectoryPoint(positions=[float(p) for p in positions], effort=effort)
+            if len(positions) == 7:
+                point.velocities = [0.0] * 7
+            point.time_from_start.sec, point.time_from_start.nanosec = int(seconds), round(seconds % 1 * 1e9)
+            message.points.append(point)
+        publisher.publish(message)
+
+    def arm_at(self, target, newer_than=-1.0):
+        state = self.joints[-1]
+        return (
+            stamp(state) > newer_than
+            and np.abs(np.array(state.position[:7]) - target).max() < 0.006
+            and np.abs(state.velocity[:7]).max() < 0.03
+        )
+
+
+def stamp(message):
+    return message.header.stamp.sec + message.header.stamp.nanosec * 1e-9
+
+
+def make_client(make_node, spin_until, **parameters):
+    from rclpy.parameter import Parameter
+
+    from simulation_node.node import SimulationNode
+
+    overrides = [Parameter(name.replace("__", "."), value=value) for name, value in parameters.items()]
+    make_node(SimulationNode, overrides)
+    return Client(make_node("client"), spin_until).ready()
+
+
+@pytest.fixture
+def client(make_node, spin_until):
+    return make_client(make_node, spin_until, video__width=320, video__height=180, video__patience=30.0)
+
+
+def test_what_flows_while_nothing_moves(client):
+    count = len(client.joints)
+    client.spin_until(
+        lambda: len(client.joints) > count + 10 and len(client.clocks) > 5, WAIT, "ten joint states"
+    )
+    state = client.joints[-1]
+    assert list(state.name) == [*ARM_JOINTS, *FINGER_JOINTS] and state.header.frame_id == BASE_FRAME
+    assert state.position[:7] == pytest.approx(HOME, abs=2e-3) and len(state.velocity) == 9
+    stamps = [stamp(s) for s in client.joints]
+    assert all(a < b for a, b in zip(stamps, stamps[1:]))
+    colour, depth, info = client.colours[0], client.depths[0], client.infos[0]
+    assert stamp(colour) == stamp(depth) == stamp(info)
+    assert (colour.encoding, colour.width, colour.height, colour.step) == ("rgb8", 640, 480, 1920)
+    assert (depth.encoding, depth.step) == ("32FC1", 2560)
+    assert (
+        colour.header.frame_id
+        == depth.header.frame_id
+        == info.header.frame_id
+        == "camera_color_optical_frame"
+    )
+    metres = np.frombuffer(depth.data, np.float32)
+    assert np.median(metres) == pytest.approx(1.05, abs=0.01) and (metres == 0).any()
+    focal = 240 / math.tan(math.radians(29))
+    assert list(info.k) == pytest.approx([focal, 0, 319.5, 0, focal, 239.5, 0, 0, 1])
+    pixels = np.frombuffer(colour.data, np.uint8).reshape(480, 640, 3).astype(int)
+    assert (
+        (pixels[..., 0] > 100) & (pixels[..., 1] < 50) & (pixels[..., 2] < 50)
+    ).sum() > 300  # the red cube
+
+
+def test_a_trajectory_reaches_its_goal_and_an_image_follows(client):
+    target = np.array(HOME) + [0.4, 0.2, 0, 0.2, 0, 0, 0]
+    began = stamp(client.joints[-1])
+    client.send(client.arm, ARM_JOINTS, (2.0, target, []))
+    client.spin_until(lambda: client.arm_at(target, began + 1.9), WAIT, "the arm at its goal")
+    ended = stamp(client.joints[-1])
+    client.spin_until(
+        lambda: stamp(client.colours[-1]) > ended - 0.05 and stamp(client.depths[-1]) > ended - 0.05,
+        WAIT,
+        "an image from after the motion",
+    )
+    assert not np.array_equal(client.colours[-1].data, client.colours[0].data)
+
+
+def test_the_gripper_closes_and_opens(client):
+    for half in (0.01, 0.04):
+        client.send(client.gripper, FINGER_JOINTS[:1], (0.0, [half], [20.0]))
+        client.spin_until(
+            lambda half=half: np.abs(np.array(client.joints[-1].position[7:]) - half).max() < 1e-3,
+            WAIT,
+            f"the fingers at {half}",
+        )
+
+
+def test_an_empty_trajectory_stops_the_arm_within_100_ms_of_simulated_time(make_node, spin_until):
+    client = make_client(make_node, spin_until, real_time_factor=0.5, joint_state_rate=200.0)
+    client.send(client.arm, ARM_JOINTS, (4.0, np.array(HOME) + [1.2, 0, 0, 0, 0, 0, 0], []))
+    client.spin_until(lambda: abs(client.joints[-1].velocity[0]) > 0.3, WAIT, "the arm in motion")
+    client.send(client.arm, [])
+    client.spin_until(lambda: abs(client.joints[-1].velocity[0]) < 0.02, WAIT, "the arm at rest")
+    speeds = [(stamp(s), abs(s.velocity[0])) for s in client.joints]
+    fastest = max(v for _, v in speeds)
+    slowing = next(t for (t, v), (_, after) in zip(speeds, speeds[1:]) if v > 0.25 and after < v - 0.02)
+    still = next(t for t, v in speeds if t > slowing and v < 0.05)
+    assert fastest > 0.3 and still - slowing <= 0.1
+    held = np.array(client.joints[-1].position[:7])
+    count = len(client.joints)
+    client.spin_until(lambda: len(client.joints) > count + 50, WAIT, "more joint states")
+    assert client.joints[-1].position[:7] == pytest.approx(held, abs=3e-3)
+    assert held[0] < 1.1
+
+
+def test_wrong_commands_are_refused_and_the_node_lives_on(client):
+    client.send(client.arm, ARM_JOINTS[:3], (1.0, [0.0] * 3, []))
+    client.send(client.arm, ARM_JOINTS, (0.01, np.array(HOME) + 1.0, []))
+    client.send(client.gripper, ["nose"], (0.0, [0.01], []))
+    client.send(client.gripper, FINGER_JOINTS[:1], (0.0, [0.5], []))
+    target = np.array(HOME) + [0.2, 0, 0, 0, 0, 0, 0]
+    client.send(client.arm, ARM_JOINTS, (1.0, target, []))
+    client.spin_until(lambda: client.arm_at(target), WAIT, "the arm at its goal")
+    assert client.joints[-1].position[7] == pytest.approx(0.04, abs=1e-3)
+
+
+def test_reset_and_scenes_good_and_bad(client, tmp_path):
+    target = np.array(HOME) + [0.5, 0, 0, 0, 0, 0, 0]
+    client.send(client.arm, ARM_JOINTS, (1.5, target, []))
+    client.spin_until(lambda: client.arm_at(target), WAIT, "the arm at its goal")
+    moved = stamp(client.joints[-1])
+    assert client.call("reset").success
+    client.spin_until(lambda: client.arm_at(HOME, moved), WAIT, "the arm at home")
+    broken = tmp_path / "broken.yaml"
+    broken.write_text("objects:\n  - {kind: cub, position: [0.5, 0]}\n")
+    for scene, said in (
+        ("nowhere", "known: blocks"),
+        (str(broken), "broken.yaml:2: objects[0].kind: unknown kind 'cub'"),
+        ("", ""),
+    ):
+        reply = client.call("load_scene", scene=scene)
+        assert not reply.success and said in reply.message and reply.message
+    before = stamp(client.joints[-1])
+    reply = client.call("load_scene", scene="fruit_and_bottles")
+    assert reply.success and "fruit" in reply.message
+    client.spin_until(lambda: stamp(client.colours[-1]) > before, WAIT, "an image of the new scene")
+
+    def yellow():
+        pixels = np.frombuffer(client.colours[-1].data, np.uint8).reshape(480, 640, 3).astype(int)
+        return ((pixels[..., 0] > 150) & (pixels[..., 1] > 120) & (pixels[..., 2] < 70)).sum() > 300 and (
+            (pixels[..., 0] > 100) & (pixels[..., 1] < 30) & (pixels[..., 2] < 30)
+        ).sum() > 300
+
+    client.spin_until(yellow, WAIT, "banana and apple in the image")
+
+
+def test_a_recording_is_a_video_that_moves(client, tmp_path):
+    import cv2
+
+    path = tmp_path / "arm.mp4"
+    assert not client.call("record", start=False, path=str(path)).success
+    assert client.call("record", start=True).success
+    target = np.array(HOME) + [0.8, 0, 0, 0, 0, 0, 0]
+    client.send(client.arm, ARM_JOINTS, (1.5, target, []))
+    client.spin_until(lambda: client.arm_at(target), WAIT, "the arm at its goal")
+    wrong = client.call("record", start=False, path=str(tmp_path / "none" / "arm.mp4"))
+    assert not wrong.success and "no folder" in wrong.message
+    reply = client.call("record", start=False, path=str(path))
+    assert reply.success, reply.message
+    video, frames = cv2.VideoCapture(str(path)), []
+    while (read := video.read())[0]:
+        frames.append(read[1].astype(int))
+    assert len(frames) == reply.frames >= 3
+    assert np.abs(frames[0] - frames[-1]).mean() > 1.0
+    assert (tmp_path / "arm_before.png").stat().st_size > 1000 and (
+        tmp_path / "arm_after.png"
+    ).stat().st_size > 1000
+
+
+def test_the_process_ends_on_sigint_and_says_what_is_wrong_with_a_parameter(start_node, spin_until, ros):
+    good, bad = start_node("simulation_node"), start_node("simulation_node", scene="nowhere")
+    assert bad.wait(WAIT) == 2
+    assert "unknown scene 'nowhere'" in bad.output() and "Traceback" not in bad.output()
+    spin_until(lambda: "scene blocks" in good.output(), WAIT, "the node to start")
+    good.interrupt()
+    assert good.wait(10.0) == 0 and "Traceback" not in good.output()

@@ -1,0 +1,253 @@
+"""The overhead camera: its calibration agrees with what it renders; noise; videos."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from planweave.errors import ConfigError
+from planweave.franka import HOME
+from simulation_node import offscreen
+from simulation_node.camera import DepthNoise, OverheadCamera, load_camera
+from simulation_node.recorder import Recorder, RecordingError
+from simulation_node.scene import parse_scene
+from simulation_node.simulator import Simulator
+from simulation_node.stage import build_model
+
+pytestmark = pytest.mark.gl
+CUBES = [("red", 0.45, 0.25), ("blue", 0.65, -0.20), ("green", 0.35, -0.35)]
+
+
+@pytest.fixture(scope="module")
+def simulator():
+    text = "objects:\n" + "".join(
+        f"  - {{kind: cube, colour: {c}, position: [{x}, {y}]}}\n" for c, x, y in CUBES
+    )
+    scene = parse_scene(text, Path("test.yaml"))
+    return Simulator(build_model(scene, load_camera()), scene)
+
+
+@pytest.fixture(scope="module")
+def frame(simulator):
+    camera = OverheadCamera(simulator.model, load_camera())
+    yield camera.render(1.5, simulator.snapshot().qpos)
+    camera.close()
+
+
+def optical_to_base(config):
+    x, y, z, w = config.quaternion
+    return np.array(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
+            [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
+            [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
+        ]
+    )
+
+
+def points_in_base(frame, mask):
+    config = load_camera()
+    fx, fy, cx, cy = config.intrinsics
+    v, u = np.nonzero(mask)
+    z = frame.depth[v, u]
+    points = np.stack([(u - cx) / fx * z, (v - cy) / fy * z, z], axis=1)
+    return points @ optical_to_base(config).T + config.position
+
+
+def of_colour(rgb, colour):
+    channel = ("red", "green", "blue").index(colour)
+    others = np.delete(rgb.astype(int), channel, axis=2).max(axis=2)
+    return (rgb[..., channel] > 60) & (rgb[..., channel] > 2.2 * others)
+
+
+@pytest.mark.parametrize(("colour", "x", "y"), CUBES)
+def test_pixels_and_depth_lead_back_to_the_true_places(frame, colour, x, y):
+    points = points_in_base(frame, of_colour(frame.rgb, colour))
+    top = points[np.abs(points[:, 2] - 0.05) < 0.002]
+    assert len(top) > 150
+    middle = (top[:, :2].min(axis=0) + top[:, :2].max(axis=0)) / 2
+    assert middle == pytest.approx([x, y], abs=0.0015)
+    assert np.median(top[:, 2]) == pytest.approx(0.05, abs=0.0005)
+
+
+def test_image_top_is_forward_and_image_left_is_left(frame):
+    middle = {c: np.argwhere(of_colour(frame.rgb, c)).mean(axis=0) for c, *_ in CUBES}
+    assert middle["blue"][0] < middle["red"][0] < middle["green"][0]  # further away: higher up
+    assert middle["red"][1] < middle["blue"][1] < middle["green"][1]  # more to the left
+
+
+def test_the_table_is_flat_and_in_view(frame):
+    assert frame.rgb.shape == (480, 640, 3) and frame.rgb.dtype == np.uint8
+    assert frame.depth.shape == (480, 640) and frame.depth.dtype == np.float32 and frame.time == 1.5
+    table = points_in_base(frame, np.ones((480, 640), bool))
+    flat = table[np.abs(table[:, 2]) < 0.003]
+    assert flat[:, 0].max() > 0.90 and flat[:, 1].min() < -0.62 and flat[:, 1].max() > 0.62
+    assert abs(np.median(flat[:, 2])) < 2e-4
+
+
+def test_moving_the_arm_changes_the_image(simulator, frame):
+    camera = OverheadCamera(simulator.model, load_camera())
+    qpos = simulator.snapshot().qpos
+    qpos[:7] = np.array(HOME) + [0.6, 0.3, 0, 0, 0, 0, 0]
+    moved = camera.render(2.0, qpos)
+    same = camera.render(2.0, simulator.snapshot().qpos)
+    camera.close()
+    assert (np.abs(moved.rgb.astype(int) - frame.rgb).max(axis=2) > 40).sum() > 5000
+    assert np.array_equal(same.rgb, frame.rgb) and np.array_equal(same.depth, frame.depth)
+
+
+def test_noise_grows_with_distance_and_leaves_holes_and_edges():
+    depth = np.full((200, 300), 1.0, np.float32)
+    depth[:, 150:] = 2.0
+    noisy = DepthNoise(0.002, 0.5, 0.003).apply(depth, np.random.default_rng(1))
+    near, far = noisy[:, :140], noisy[:, 160:]
+    near_sigma, far_sigma = (part[part > 0].std() for part in (near, far))
+    assert near_sigma == pytest.approx(0.002, rel=0.1) and far_sigma == pytest.approx(0.008, rel=0.1)
+    assert 0.001 < (near == 0).mean() < 0.006
+    edge = noisy[:, 149:151]
+    between = ((edge > 1.05) & (edge < 1.9)).mean()
+    assert 0.05 < between < 0.5 and (edge == 0).mean() > 0.05
+    assert noisy.dtype == np.float32 and np.array_equal(
+        DepthNoise(0, 0, 0).apply(depth, np.random.default_rng(1)), depth
+    )
+
+
+def test_the_same_seed_gives_the_same_noise(simulator):
+    images = []
+    for seed in (1, 1, 2):
+        camera = OverheadCamera(simulator.model, load_camera(), DepthNoise(), seed=seed)
+        images.append(camera.render(0.0, simulator.snapshot().qpos).depth)
+        camera.close()
+    assert np.array_equal(images[0], images[1]) and not np.array_equal(images[0], images[2])
+
+
+def test_rendering_in_a_thread_while_physics_goes_on(simulator):
+    frames = []
+
+    def render():
+        camera = OverheadCamera(simulator.model, load_camera())
+        frames.extend(camera.render(0.0, snapshot.qpos) for _ in range(3))
+        camera.close()
+
+    snapshot = simulator.snapshot()
+    thread = threading.Thread(target=render)
+    thread.start()
+    simulator.step(300)
+    thread.join(60)
+    assert len(frames) == 3 and np.array_equal(frames[0].rgb, frames[2].rgb)
+
+
+def test_missing_gl_names_the_package(monkeypatch, simulator):
+    monkeypatch.delenv("MUJOCO_GL", raising=False)
+    monkeypatch.setattr(offscreen.ctypes.util, "find_library", lambda name: None)
+    with pytest.raises(ConfigError, match="apt install libegl1"):
+        offscreen.choose_gl()
+    monkeypatch.setattr(offscreen.ctypes.util, "find_library", lambda name: "x" if name == "OSMesa" else None)
+    offscreen.choose_gl()
+    assert offscreen.os.environ["MUJOCO_GL"] == "osmesa"
+    monkeypatch.setenv("MUJOCO_GL", "egl")
+    monkeypatch.setitem(sys.modules, "mujoco.egl", None)
+    with pytest.raises(ConfigError, match="cannot render without a display .*apt install libegl1"):
+        OverheadCamera(simulator.model, load_camera())
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"fovy": None}, "needs exactly the keys"),
+        ({"fovy": 400}, "fovy 5 to 150"),
+        ({"width": "wide"}, "invalid literal"),
+        ({"position": [0, 1]}, "position must be 3 numbers"),
+        ({"quaternion": [1, 1, 0, 0]}, "does not have length 1"),
+    ],
+)
+def test_wrong_camera_files_are_refused_by_name(tmp_path, change, said):
+    import yaml
+
+    raw = {
+        "frame_id": "c",
+        "width": 640,
+        "height": 480,
+        "fovy": 58,
+        "position": [0, 0, 1],
+        "quaternion": [1, 0, 0, 0],
+        **change,
+    }
+    path = tmp_path / "mine.yaml"
+    path.write_text(yaml.safe_dump({k: v for k, v in raw.items() if v is not None}))
+    with pytest.raises(ConfigError, match=said) as caught:
+        load_camera(str(path))
+    assert str(path) in str(caught.value)
+
+
+@pytest.fixture
+def recorder():
+    recorder = Recorder(width=320, height=180, max_frames=40, patience=20.0)
+    yield recorder
+    recorder.close()
+
+
+def record_a_motion(recorder, simulator):
+    from planweave.franka import ARM_JOINTS
+    from simulation_node.trajectory import Point
+
+    simulator.reset()
+    recorder.start(10.0)
+    simulator.follow(ARM_JOINTS, [Point(1.5, np.array(HOME) + [0.8, 0, 0, 0, 0, 0, 0], np.zeros(7))])
+    while simulator.busy:
+        simulator.step(5)
+        recorder.offer(simulator.model, simulator.snapshot())
+    return simulator.model, simulator.snapshot()
+
+
+@pytest.mark.parametrize("suffix", [".mp4", ".gif"])
+def test_a_video_shows_the_motion(tmp_path, recorder, simulator, suffix):
+    import cv2
+    from PIL import Image, ImageSequence
+
+    last = record_a_motion(recorder, simulator)
+    path = tmp_path / f"arm{suffix}"
+    done = recorder.stop(str(path), last)
+    assert 14 <= done.frames <= 20 and done.seconds == pytest.approx(1.5, abs=0.3)
+    if suffix == ".gif":
+        frames = [np.array(frame.convert("RGB")) for frame in ImageSequence.Iterator(Image.open(path))]
+    else:
+        video, frames = cv2.VideoCapture(str(path)), []
+        while (read := video.read())[0]:
+            frames.append(read[1])
+    assert done.frames - 2 <= len(frames) <= done.frames  # Pillow joins frames that are alike
+    changes = [np.abs(a.astype(int) - b).mean() for a, b in zip(frames, frames[1:])]
+    assert max(changes) > 0.5
+    before, after = (np.array(Image.open(tmp_path / f"arm_{w}.png")) for w in ("before", "after"))
+    assert before.shape == (180, 320, 3) and (np.abs(before.astype(int) - after).max(axis=2) > 40).sum() > 300
+    assert sorted(p.name for p in tmp_path.iterdir()) == [f"arm{suffix}", "arm_after.png", "arm_before.png"]
+
+
+def test_stillness_takes_no_frames(recorder, simulator):
+    simulator.reset()
+    recorder.start()
+    for _ in range(100):
+        simulator.step(25)
+        recorder.offer(simulator.model, simulator.snapshot())
+    assert len(recorder._states) < 12
+
+
+@pytest.mark.parametrize(
+    ("path", "said"), [("x.avi", "must end in .mp4 or .gif"), ("/no/such/folder/x.mp4", "no folder /no/such")]
+)
+def test_a_wrong_path_is_refused_and_the_recording_goes_on(recorder, simulator, path, said):
+    recorder.start()
+    with pytest.raises(RecordingError, match=said):
+        recorder.stop(path)
+    assert recorder.recording
+
+
+def test_stopping_without_starting_says_so(recorder, tmp_path):
+    with pytest.raises(RecordingError, match="nothing is being recorded"):
+        recorder.stop(str(tmp_path / "x.mp4"))
+    with pytest.raises(RecordingError, match="1 to 60"):
+        recorder.start(1000.0)
