@@ -242,7 +242,8 @@ def _banana(b: _Builder, size: Sequence[float]) -> None:
     spine = np.column_stack([bend * np.sin(angles), bend * np.cos(angles) - centre_y, radii])
     for i in range(0, count - 2, 2):
         radius = float(radii[i + 1])
-        b.capsule((*spine[i, :2], radius), (*spine[i + 2, :2], radius), radius, role="felt")
+        start, end = max(i, 1), min(i + 2, count - 2)  # the round ends reach as far as the spine
+        b.capsule((*spine[start, :2], radius), (*spine[end, :2], radius), radius, role="felt")
     around = 2 * np.pi * np.arange(_SIDES) / _SIDES
     rings = []
     for (x, y, z), angle, radius in zip(spine, angles, radii):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -109,7 +110,7 @@ def test_what_flows_while_nothing_moves(client):
     assert list(state.name) == [*ARM_JOINTS, *FINGER_JOINTS] and state.header.frame_id == BASE_FRAME
     assert state.position[:7] == pytest.approx(HOME, abs=2e-3) and len(state.velocity) == 9
     stamps = [stamp(s) for s in client.joints]
-    assert all(a < b for a, b in zip(stamps, stamps[1:]))
+    assert all(a < b for a, b in itertools.pairwise(stamps))
     colour, depth, info = client.colours[0], client.depths[0], client.infos[0]
     assert stamp(colour) == stamp(depth) == stamp(info)
     assert (colour.encoding, colour.width, colour.height, colour.step) == ("rgb8", 640, 480, 1920)
@@ -162,7 +163,7 @@ def test_an_empty_trajectory_stops_the_arm_within_100_ms_of_simulated_time(make_
     client.spin_until(lambda: abs(client.joints[-1].velocity[0]) < 0.02, WAIT, "the arm at rest")
     speeds = [(stamp(s), abs(s.velocity[0])) for s in client.joints]
     fastest = max(v for _, v in speeds)
-    slowing = next(t for (t, v), (_, after) in zip(speeds, speeds[1:]) if v > 0.25 and after < v - 0.02)
+    slowing = next(t for (t, v), (_, after) in itertools.pairwise(speeds) if v > 0.25 and after < v - 0.02)
     still = next(t for t, v in speeds if t > slowing and v < 0.05)
     assert fastest > 0.3 and still - slowing <= 0.1
     held = np.array(client.joints[-1].position[:7])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 import threading
 from pathlib import Path
@@ -151,7 +152,7 @@ def test_missing_gl_names_the_package(monkeypatch, simulator):
     assert offscreen.os.environ["MUJOCO_GL"] == "osmesa"
     monkeypatch.setenv("MUJOCO_GL", "egl")
     monkeypatch.setitem(sys.modules, "mujoco.egl", None)
-    with pytest.raises(ConfigError, match="cannot render without a display .*apt install libegl1"):
+    with pytest.raises(ConfigError, match=r"cannot render without a display .*apt install libegl1"):
         OverheadCamera(simulator.model, load_camera())
 
 
@@ -220,7 +221,7 @@ def test_a_video_shows_the_motion(tmp_path, recorder, simulator, suffix):
         while (read := video.read())[0]:
             frames.append(read[1])
     assert done.frames - 2 <= len(frames) <= done.frames  # Pillow joins frames that are alike
-    changes = [np.abs(a.astype(int) - b).mean() for a, b in zip(frames, frames[1:])]
+    changes = [np.abs(a.astype(int) - b).mean() for a, b in itertools.pairwise(frames)]
     assert max(changes) > 0.5
     before, after = (np.array(Image.open(tmp_path / f"arm_{w}.png")) for w in ("before", "after"))
     assert before.shape == (180, 320, 3) and (np.abs(before.astype(int) - after).max(axis=2) > 40).sum() > 300
