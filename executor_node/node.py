@@ -102,7 +102,7 @@ class ExecutorNode(Node):
         self._skills = Skills(
             self._arm,
             scene,
-            Reaching(scene, kinematics, MotionPlanner(scene, kinematics)),
+            Reaching(scene, kinematics, MotionPlanner(scene, kinematics), values["planning_timeout"]),
             safety,
             self._world,
             Settings(
@@ -172,7 +172,9 @@ class ExecutorNode(Node):
                 throttle_duration_sec=10.0,
             )
             return
-        self._world.on_detections([self._thing(o) for o in msg.objects], convert.time_from_msg(msg.header.stamp))
+        things = [self._thing(o) for o in msg.objects]
+        sound = [t for t in things if np.isfinite([*t.position, *t.size, t.yaw]).all() and min(t.size) > 0 and t.name]
+        self._world.on_detections(sound, convert.time_from_msg(msg.header.stamp))
 
     def _thing(self, msg: DetectedObject) -> Thing:
         return Thing(

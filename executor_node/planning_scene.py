@@ -197,7 +197,11 @@ class PlanningScene:
             first, second = (int(g) for g in data.contact.geom[index])
             names = self._geom_name[first], self._geom_name[second]
             held = bool(self._held_name) and self._held_name in names
-            if (held or self._is_finger[first] or self._is_finger[second]) and not touching_none(names, touching):
+            if held:
+                other = names[1] if names[0] == self._held_name else names[0]
+            else:
+                other = names[1] if self._is_finger[first] else names[0] if self._is_finger[second] else ""
+            if other in touching:
                 continue
             if held and distance >= -depth:
                 continue
@@ -258,11 +262,6 @@ def solid_of(thing: Thing) -> Shape:
     """One solid around an object."""
     half = (thing.size[0] / 2, thing.size[1] / 2, max(thing.size[2] / 2, 1e-3))
     return Shape("cylinder" if thing.is_round else "box", thing.position, half, thing.yaw)
-
-
-def touching_none(names: tuple[str, str], touching: Collection[str]) -> bool:
-    """Whether neither of two names is among those that may be touched."""
-    return names[0] not in touching and names[1] not in touching
 
 
 def steps_between(first: Array, second: Array) -> int:

@@ -32,6 +32,8 @@ _SOLUTIONS = 6  # joint solutions looked at for one pose
 _SPOTS = 40
 _EASY = 1.6  # an approach of less effort (rad) is taken at once; else the best of _WAYS
 _WAYS = 4
+_PLANS = 2  # failed plans before an approach is given up
+_HIGHER_SPOTS = 10  # spots tried at each further height over a container
 
 
 @dataclass(frozen=True)
@@ -52,8 +54,16 @@ class Reaching:
     placing).
     """
 
-    def __init__(self, scene: PlanningScene, kinematics: Kinematics, planner: MotionPlanner, clearance: float = 0.10):
+    def __init__(
+        self,
+        scene: PlanningScene,
+        kinematics: Kinematics,
+        planner: MotionPlanner,
+        seconds: float = 2.0,
+        clearance: float = 0.10,
+    ):
         self.scene, self.kinematics, self.planner = scene, kinematics, planner
+        self.seconds = seconds  # wall time to plan one motion
         self.clearance = clearance  # height of the straight approach, m
 
     def to_grasp(self, thing: Thing, start: Array, tried: Collection[Grasp] = ()) -> Approach:
@@ -81,10 +91,11 @@ class Reaching:
             ways.append((grasp.cost + self._effort(found, start), grasp, found))
             if ways[-1][0] < _EASY or len(ways) == _WAYS:
                 break
-        for _, grasp, line in sorted(ways, key=lambda way: way[0]):
+        for _, grasp, line in sorted(ways, key=lambda way: way[0])[:_PLANS]:
             self.scene.set_opening(grasp.opening)
             try:
-                return Approach(self.planner.plan(start, [line[0]]), line, grasp.opening, grasp)
+                path = self.planner.plan(start, [line[0]], self.seconds)
+                return Approach(path, line, grasp.opening, grasp)
             except SkillFailureError as error:
                 failure = error
         if failure is not None:
@@ -119,12 +130,13 @@ class Reaching:
         Raises SkillFailureError: UNREACHABLE, PLANNING_FAILED ("no room").
         """
         item = held.thing.name
-        any_spot = reached = False
-        obstacle = ""
-        failure: SkillFailureError | None = None
-        for spot in islice(spots, _SPOTS):
-            any_spot = True
-            for height in np.arange(0.0, rise + 1e-6, 0.01):
+        choice = list(islice(spots, _SPOTS))
+        if not choice:
+            raise SkillFailureError(Code.PLANNING_FAILED, f"there is no room for {item} at {where}")
+        reached, obstacle = False, ""
+        failures: list[SkillFailureError] = []
+        for height in np.arange(0.0, rise + 1e-6, 0.015):
+            for spot in choice if height == 0.0 else choice[:_HIGHER_SPOTS]:
                 found, seen, blocked = self._lowering(held, spot, start, float(height))
                 reached = reached or seen
                 obstacle = blocked or obstacle
@@ -133,16 +145,14 @@ class Reaching:
                 line, placed, opening = found
                 self.scene.set_opening(held.width)
                 try:
-                    return Approach(self.planner.plan(start, [line[0]]), line, opening, placed=placed)
+                    path = self.planner.plan(start, [line[0]], self.seconds)
+                    return Approach(path, line, opening, placed=placed)
                 except SkillFailureError as error:
-                    failure = error
-                    break
-            if failure is not None and failure.code is not Code.PLANNING_FAILED:
-                break
-        if failure is not None:
-            raise failure
-        if not any_spot:
-            raise SkillFailureError(Code.PLANNING_FAILED, f"there is no room for {item} at {where}")
+                    failures.append(error)
+                    if len(failures) == _PLANS:
+                        raise
+        if failures:
+            raise failures[0]
         if not reached:
             raise SkillFailureError(Code.UNREACHABLE, f"{where} is out of the workspace of the robot")
         raise SkillFailureError(

@@ -34,6 +34,7 @@ from planweave.world import Action, Literal
 
 Array = NDArray[np.float64]
 OnPhase = Callable[[str, float], None]
+_PATIENCE = 0.2  # a cancel is heard within this time while waiting for an image, s of wall time
 OBSERVE: tuple[float, ...] = (0.0, -1.10, 0.0, -2.55, 0.0, 1.45, 0.785398)
 """Where the arm waits for a look at the table: drawn back, so that it covers as little of it as possible, rad."""
 
@@ -222,15 +223,14 @@ class Skills:
             approach = self.reaching.to_place(
                 held, free_spots(held.thing, others), self.arm.state().positions, where, rise
             )
-        self._move(approach.path, "transferring", 0.2, watch=self._carrying(f" on the way to {where}"))
-        self._move(
-            approach.line,
-            "placing",
-            0.5,
-            slow=True,
-            touching=(name,),
-            watch=self._carrying(f" on the way to {where}"),
-        )
+        watch = self._carrying(f" on the way to {where}")
+        try:
+            self._move(approach.path, "transferring", 0.2, watch=watch)
+            self._move(approach.line, "placing", 0.5, slow=True, watch=watch)
+        except SkillFailureError as error:
+            if error.code is Code.GRASP_LOST:
+                self._draw_back()
+            raise
         self._release(approach, name)
         self._go_observe()
         self._verify(name, where, expected)
@@ -259,7 +259,7 @@ class Skills:
             self.world.released(None)
         self.arm.grip(franka.GRIPPER_MAX_WIDTH, self.settings.grip_force)
         self._go_observe()
-        self.world.wait_for_detections(self.arm.state().stamp - 1e-9, self.settings.verify_seconds)
+        self._next_image(self.arm.state().stamp - 1e-9, self.settings.verify_seconds)
 
     def _go_observe(self) -> None:
         with self._thinking("retreating", 0.8):
@@ -276,8 +276,7 @@ class Skills:
         elsewhere = 0
         looked = False
         while True:
-            self.arm.check()
-            seen = self.world.wait_for_detections(stamp, max(0.0, end - time.monotonic()))
+            seen = self._next_image(stamp, end - time.monotonic())
             if seen is None:
                 break
             stamp, looked = seen, True
@@ -396,10 +395,21 @@ class Skills:
             self.scene.attach(held.thing, held.thing_to_tcp)
         self.scene.set_opening(self.arm.state().width)
 
+    def _next_image(self, after: float, seconds: float) -> float | None:
+        """Wait for detections of an image stamped after `after` (s); their stamp, None where none came in time."""
+        end = time.monotonic() + seconds
+        while True:
+            self.arm.check()
+            left = end - time.monotonic()
+            seen = self.world.wait_for_detections(after, min(max(left, 0.0), _PATIENCE))
+            if seen is not None or left <= _PATIENCE:
+                return seen
+
     def require_sight(self) -> None:
+        """Wait for a first, or another, image when none came for a while; CONTROL_FAILED where the camera is silent."""
         if self.world.seconds_since_seen <= self.settings.look_seconds:
             return
-        if self.world.wait_for_detections(self.arm.state().stamp, self.settings.look_seconds) is None:
+        if self._next_image(self.arm.state().stamp, self.settings.look_seconds) is None:
             raise SkillFailureError(
                 Code.CONTROL_FAILED,
                 f"nothing came on /perception/detected_objects for {self.settings.look_seconds:g} s: are the camera "
