@@ -34,6 +34,9 @@ def run_node(make: Callable[[], Node], args: Sequence[str] | None = None, thread
         return 2
     except (KeyboardInterrupt, ExternalShutdownException):
         pass
+    except Exception:
+        if rclpy.ok():      # else ROS was shut down between two looks at it, which the executor reports as an error
+            raise
     finally:
         if node is not None:
             node.destroy_node()
