@@ -12,7 +12,7 @@ import cv2
 from builtin_interfaces.msg import Time
 from planweave_interfaces.msg import DetectedObject, DetectedObjects
 from rclpy.node import Node
-from rclpy.qos import QoSProfile
+from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import CameraInfo, Image, JointState
 from std_msgs.msg import Header
 
@@ -38,6 +38,8 @@ PARAMETERS = [
     Parameter("topics.colour", "/camera/color/image_raw", "colour images"),
     Parameter("topics.depth", "/camera/aligned_depth_to_color/image_raw", "depth images aligned to colour, with equal stamps"),
     Parameter("topics.info", "/camera/color/camera_info", "camera info of the colour images, with equal stamps"),
+    Parameter("reliable_images", True, "take images reliably (best effort loses many, as each is larger than a packet); false for "
+              "a camera driver that publishes best effort only"),
     Parameter("silent_after", 5.0, "seconds of wall time without images before the log says so", 0.1, 3600.0),
     Parameter("robot_filter", True, "leave out what /joint_states says is the robot; false where none is in view"),
     Parameter("table", [0.12, 1.0, -0.72, 0.72],
@@ -76,7 +78,8 @@ class PerceptionNode(Node):
         self._ended = threading.Event()
         cv2.setNumThreads(1)     # one core is enough, and the other nodes need theirs
         self._publisher = self.create_publisher(DetectedObjects, "/perception/detected_objects", 10)
-        images = QoSProfile(depth=2)     # reliable: best effort loses most images, which are larger than one packet
+        reliability = ReliabilityPolicy.RELIABLE if values["reliable_images"] else ReliabilityPolicy.BEST_EFFORT
+        images = QoSProfile(depth=2, reliability=reliability)
         self.create_subscription(Image, topics[COLOUR], lambda m: self._image(COLOUR, m), images)
         self.create_subscription(Image, topics[DEPTH], lambda m: self._image(DEPTH, m), images)
         self.create_subscription(CameraInfo, topics[INFO], self._info, images)

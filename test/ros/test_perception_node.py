@@ -1,0 +1,209 @@
+"""perception_node on real ROS 2: images in, objects out; a camera that is silent or sends garbage."""
+
+import threading
+
+import numpy as np
+import pytest
+from builtin_interfaces.msg import Time
+from planweave_interfaces.msg import DetectedObjects
+from rcl_interfaces.msg import Log
+from rclpy.parameter import Parameter
+from rclpy.qos import QoSProfile, qos_profile_sensor_data
+from sensor_msgs.msg import CameraInfo, Image, JointState
+
+from evaluation.perception_figures import render, scene_truth
+from perception_node.node import PerceptionNode
+from planweave.errors import ConfigError
+from planweave.franka import ARM_JOINTS, BASE_FRAME, FINGER_JOINTS
+from simulation_node.camera import DepthNoise, load_camera
+from simulation_node.scene import load_scene
+from simulation_node.stage import build_model
+
+pytestmark = pytest.mark.gl
+CAMERA = load_camera()
+EXPECTED = ["blue_cube", "green_cube", "left_tray", "orange_cylinder", "purple_cylinder", "red_cube", "right_tray", "yellow_cube"]
+
+
+@pytest.fixture(scope="module")
+def view():
+    scene = load_scene("blocks")
+    return render(build_model(scene, CAMERA), CAMERA, scene_truth(scene), DepthNoise(), 1)
+
+
+class CameraDouble:
+    """Publishes what a camera driver and a robot would, and listens to perception."""
+
+    def __init__(self, node, view, qos):
+        self.node, self.view, self.stamp = node, view, 0
+        self.colour = node.create_publisher(Image, "/camera/color/image_raw", qos)
+        self.depth = node.create_publisher(Image, "/camera/aligned_depth_to_color/image_raw", qos)
+        self.info = node.create_publisher(CameraInfo, "/camera/color/camera_info", qos)
+        self.joints = node.create_publisher(JointState, "/joint_states", 10)
+        self.heard, self.log = [], []
+        self._lock = threading.Lock()
+        node.create_subscription(DetectedObjects, "/perception/detected_objects", self.heard.append, 10)
+        node.create_subscription(Log, "/rosout", lambda m: self.log.append(m.msg), 100)
+
+    def ready(self):
+        """Whether all are connected both ways."""
+        publishers = (self.colour, self.depth, self.info, self.joints)
+        return all(p.get_subscription_count() for p in publishers) and self.node.count_publishers("/perception/detected_objects")
+
+    def image(self, array, encoding, frame_id):
+        array = np.ascontiguousarray(array)
+        message = Image(height=array.shape[0], width=array.shape[1], encoding=encoding, step=array.strides[0])
+        message.data = array.tobytes()
+        return self.stamped(message, frame_id)
+
+    def stamped(self, message, frame_id=CAMERA.frame_id):
+        message.header.stamp, message.header.frame_id = Time(sec=self.stamp, nanosec=123), frame_id
+        return message
+
+    def state(self, moving=0.0):
+        robot = self.view.robot
+        message = JointState(name=[*ARM_JOINTS, *FINGER_JOINTS], position=[*robot.joints, robot.width / 2, robot.width / 2],
+                             velocity=[moving] * 7 + [0.0, 0.0])
+        self.joints.publish(self.stamped(message, BASE_FRAME))
+
+    def frame(self, rgb=None, depth=None, *, millimetres=False, robot=True, encoding="rgb8", frame_id=CAMERA.frame_id):
+        """One set of all three, with a new stamp; returns the stamp."""
+        self.stamp += 1
+        rgb = self.view.rgb if rgb is None else rgb
+        depth = self.view.depth if depth is None else depth
+        if robot:
+            self.state()
+        fx, fy, cx, cy = CAMERA.intrinsics
+        info = CameraInfo(height=CAMERA.height, width=CAMERA.width, k=[fx, 0.0, cx, 0.0, fy, cy, 0.0, 0.0, 1.0])
+        self.info.publish(self.stamped(info))
+        self.colour.publish(self.image(rgb, encoding, frame_id))
+        if millimetres:
+            self.depth.publish(self.image(np.round(depth * 1000).astype(np.uint16), "16UC1", frame_id))
+        else:
+            self.depth.publish(self.image(depth.astype(np.float32), "32FC1", frame_id))
+        return self.stamp
+
+    def answer(self, stamp):
+        """The message of that frame, if it has come."""
+        return next((m for m in list(self.heard) if m.header.stamp.sec == stamp), None)
+
+    def said(self, words):
+        """Whether the log holds these words."""
+        return any(words in line for line in list(self.log))
+
+
+@pytest.fixture
+def start(make_node, spin_until, view):
+    def make(**parameters):
+        qos = QoSProfile(depth=5) if parameters.get("reliable_images", True) else qos_profile_sensor_data
+        camera = CameraDouble(make_node("camera_double"), view, qos)
+        node = make_node(PerceptionNode, [Parameter(name, value=value) for name, value in parameters.items()])
+        spin_until(camera.ready, 10.0, "the connections")
+        return camera, node
+
+    return make
+
+
+def look(camera, spin_until, times=2, **frame):
+    """Send frames one by one; the last answer."""
+    for _ in range(times):
+        stamp = camera.frame(**frame)
+        answer = spin_until(lambda s=stamp: camera.answer(s), 20.0, f"the objects of frame {stamp}")
+    return answer
+
+
+@pytest.mark.parametrize("millimetres", [False, True], ids=["32FC1", "16UC1"])
+def test_images_in_named_objects_out(start, spin_until, millimetres):
+    camera, _ = start()
+    message = look(camera, spin_until, times=3, millimetres=millimetres)
+    assert (message.header.frame_id, message.header.stamp.nanosec) == (BASE_FRAME, 123)
+    objects = {o.name: o for o in message.objects}
+    assert sorted(objects) == EXPECTED
+    assert len({o.id for o in message.objects}) == 8
+    cube = objects["red_cube"]
+    assert (cube.class_name, cube.colour, cube.shape, cube.visible) == ("cube", "red", "box", True)
+    assert (cube.pose.position.x, cube.pose.position.y, cube.pose.position.z) == pytest.approx((0.47, 0.02, 0.025), abs=0.004)
+    assert (cube.size.x, cube.size.y, cube.size.z) == pytest.approx((0.05, 0.05, 0.05), abs=0.004)
+    assert 2 * np.arctan2(cube.pose.orientation.z, cube.pose.orientation.w) == pytest.approx(0.3, abs=0.06)
+    assert 0 < cube.confidence <= 1
+    assert message.occluded_pixels > 1000
+
+
+def test_a_camera_driver_that_publishes_best_effort_is_served_when_told(start, spin_until):
+    camera, _ = start(reliable_images=False)
+    spin_until(lambda: camera.frame() and camera.heard, 20.0, "objects in one of many frames")
+
+
+def test_a_silent_camera_is_named_in_the_log_and_its_return_too(start, spin_until):
+    camera, _ = start(silent_after=0.5)
+    spin_until(lambda: camera.said("the camera is silent: nothing for 0.5 s on /camera/color/image_raw"), 10.0, "the warning")
+    look(camera, spin_until)
+    spin_until(lambda: camera.said("gives images again"), 10.0, "the good news")
+
+
+def test_a_camera_without_depth_is_named(start, spin_until):
+    camera, _ = start(silent_after=0.5)
+
+    def without_depth():
+        camera.stamp += 1
+        camera.info.publish(camera.stamped(CameraInfo(height=480, width=640)))
+        camera.colour.publish(camera.image(camera.view.rgb, "rgb8", CAMERA.frame_id))
+        return camera.said("gives no depth on /camera/aligned_depth_to_color/image_raw")
+
+    spin_until(without_depth, 10.0, "the warning")
+
+
+@pytest.mark.parametrize(("bad", "words"), [
+    ({"encoding": "yuv422"}, "yuv422"),
+    ({"rgb": np.zeros((240, 320, 3), np.uint8)}, "sizes differ"),
+    ({"rgb": np.zeros((480, 640, 3), np.uint8)}, "black"),
+    ({"depth": np.zeros((480, 640), np.float32)}, "no depth"),
+    ({"depth": np.full((480, 640), np.nan, np.float32)}, "no depth"),
+    ({"depth": np.full((480, 640), 1.12, np.float32)}, "calibrate"),
+], ids=["encoding", "size", "black", "zero depth", "nan depth", "plane"])
+def test_a_garbage_frame_is_left_out_with_a_word_and_the_next_one_is_served(start, spin_until, bad, words):
+    camera, _ = start()
+    stamp = camera.frame(**bad)
+    spin_until(lambda: camera.said("frame left out") and camera.said(words), 10.0, f"a warning about {words}")
+    assert sorted(o.name for o in look(camera, spin_until).objects) == EXPECTED
+    assert camera.answer(stamp) is None
+
+
+def test_noise_in_the_images_does_not_end_the_node(start, spin_until):
+    camera, _ = start()
+    rng = np.random.default_rng(0)
+    for _ in range(3):
+        look(camera, spin_until, 1, rgb=rng.integers(0, 256, (480, 640, 3), dtype=np.uint8),
+             depth=(camera.view.depth + rng.normal(0, 0.02, (480, 640))).astype(np.float32))
+    camera.stamp = 100
+    assert set(EXPECTED) <= {o.name for o in look(camera, spin_until, 8).objects}
+
+
+def test_without_joint_states_nothing_is_guessed(start, spin_until):
+    camera, _ = start()
+    camera.frame(robot=False)
+    spin_until(lambda: camera.said("no /joint_states yet"), 10.0, "the warning")
+    assert camera.heard == []
+    assert sorted(o.name for o in look(camera, spin_until).objects) == EXPECTED
+
+
+def test_only_the_newest_of_many_frames_is_looked_at_while_busy(start, spin_until):
+    camera, _ = start()
+    look(camera, spin_until)
+    last = [camera.frame() for _ in range(12)][-1]
+    spin_until(lambda: camera.answer(last), 20.0, "the newest frame's objects")
+    assert len(camera.heard) < 14
+
+
+def test_a_frame_of_another_camera_is_noticed(start, spin_until):
+    camera, _ = start()
+    look(camera, spin_until, 1, frame_id="other_camera")
+    spin_until(lambda: camera.said("'other_camera'"), 10.0, "the warning")
+
+
+@pytest.mark.parametrize(("parameters", "words"), [
+    ({"table": [0.5, 0.1, 0.0, 1.0]}, "x_min, x_max"), ({"table": [0.5]}, "x_min, x_max"), ({"detector": "attribute"}, "attributes"),
+    ({"camera": "overhed"}, "overhead"), ({"min_height": 5.0}, "min_height"), ({"silent_after": "long"}, "silent_after"),
+])
+def test_a_wrong_parameter_ends_the_start_with_what_is_right(ros, parameters, words):
+    with pytest.raises(ConfigError if "camera" not in parameters else Exception, match=words):
+        PerceptionNode([Parameter(name, value=value) for name, value in parameters.items()])
