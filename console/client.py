@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import threading
 import time
@@ -15,7 +16,7 @@ import rclpy
 from action_msgs.msg import GoalStatus
 from numpy.typing import NDArray
 from planweave_interfaces.action import RunTask
-from planweave_interfaces.msg import ActionTree
+from planweave_interfaces.msg import ActionTree, DetectedObjects, WorldState
 from planweave_interfaces.srv import CancelTask, GetTask, ListTasks, LoadScene, RecordVideo
 from rclpy.action import ActionClient
 from rclpy.executors import SingleThreadedExecutor
@@ -44,6 +45,9 @@ class TaskResult:
     status: TaskStatus
     record: dict[str, Any] = field(default_factory=dict)
     rows: tuple[Row, ...] = ()
+
+
+SETTLED_FRAMES = 5  # camera frames that must agree after a scene was loaded
 
 
 class _SilentError(SystemDownError):
@@ -212,6 +216,40 @@ class Client:
         response = self._call(LoadScene, "/simulation/load_scene", request, "simulation_node", 60.0)
         if not response.success:
             raise PlanweaveError(response.message)
+        self._wait_until_seen(8.0)
+
+    def _wait_until_seen(self, patience: float) -> None:
+        """Wait until perception sees what is there now and has forgotten what is not, and the world says so.
+
+        That is: the same names in five camera frames, all visible, and a world at least as new as the last of them.
+        A thing that the arm hides stays invisible, so this gives up, without an error, after ``patience`` seconds.
+        """
+        if not self._node.count_publishers("/perception/detected_objects"):
+            return
+        settled = threading.Event()
+        frames: list[frozenset[str]] = []
+        stamp = math.inf
+
+        def detected(message: DetectedObjects) -> None:
+            nonlocal stamp
+            names = frozenset(thing.name for thing in message.objects)
+            if not all(thing.visible for thing in message.objects) or (frames and names != frames[-1]):
+                frames.clear()
+            frames.append(names)
+            stamp = convert.time_from_msg(message.header.stamp) if len(frames) > SETTLED_FRAMES else math.inf
+
+        def world(message: WorldState) -> None:
+            if convert.time_from_msg(message.header.stamp) >= stamp:
+                settled.set()
+
+        latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+        subscriptions = [
+            self._node.create_subscription(DetectedObjects, "/perception/detected_objects", detected, 10),
+            self._node.create_subscription(WorldState, "/world_state", world, latched),
+        ]
+        settled.wait(patience)
+        for subscription in subscriptions:
+            self._node.destroy_subscription(subscription)
 
     def start_recording(self) -> None:
         """Begin to record the simulation."""

@@ -28,7 +28,7 @@ def usage_text(usage: Usage) -> str:
     """Language model use in one line."""
     if not usage.requests:
         return "no model asked"
-    cost = "price unknown" if usage.cost is None else f"${usage.cost:.4f}"
+    cost = "price unknown" if usage.cost is None else f"${usage.cost:.4f}" if usage.cost else "no cost"
     cached = f" ({usage.cached_tokens} cached)" if usage.cached_tokens else ""
     return (f"{usage.requests} requests to {usage.model or 'a model'} ({usage.endpoint}): {usage.prompt_tokens} tokens "
             f"read{cached}, {usage.completion_tokens} written, {usage.model_seconds:.1f} s, {cost}")
@@ -118,7 +118,8 @@ class Progress:
             if line and line not in self._said:
                 self._said.add(line)
                 self._console.print(f"  {line}", highlight=False, markup=False)
-        now = f"{status.phase}" + (f" · {step}" if step else "")
+        phase = status.phase.partition(":")[0]  # what the arm is doing within an action passes too fast for lines
+        now = phase + (f" · {step}" if step else "")
         if now != self._last:
             self._last = now
             self._console.print(f"  {status.elapsed:6.1f} s  {now}", highlight=False, markup=False)
