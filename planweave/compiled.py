@@ -154,8 +154,8 @@ class _Compiler:
         return last(slots)
 
     def _atom(self, atom: Atom, slots: dict[str, int]) -> Test:
-        key = self.key(atom, slots)
-        return lambda state, frame: key(frame) in state.facts
+        key, name = self.key(atom, slots), atom.predicate
+        return lambda state, frame: key(frame) in state.of(name)
 
     @staticmethod
     def _value(term: str, slots: dict[str, int]) -> Callable[[Frame], str]:

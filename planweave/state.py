@@ -29,54 +29,66 @@ class Members(dict[frozenset[str], Collection[str]]):
 
 
 class State:
-    """Positive facts over typed objects. Change `facts` through `add` and `discard` only."""
+    """Positive facts over typed objects, grouped by predicate. Change them through `add` and `discard` only."""
 
-    __slots__ = ("_groups", "_tables", "facts", "members")
+    __slots__ = ("_tables", "groups", "members")
 
-    def __init__(self, facts: Iterable[AtomKey], members: Members):
-        self.facts: set[AtomKey] = set(facts)
+    def __init__(self, groups: dict[str, set[AtomKey]], members: Members):
+        self.groups = groups
         self.members = members
-        self._groups: dict[str, set[AtomKey]] | None = None
         self._tables: dict[str, dict[int, dict[str, set[AtomKey]]]] = {}  # predicate -> position -> object -> facts
+
+    @classmethod
+    def of_facts(cls, facts: Iterable[AtomKey], members: Members) -> State:
+        """A state with the given facts."""
+        groups: dict[str, set[AtomKey]] = {}
+        for fact in facts:
+            group = groups.get(fact[0])
+            if group is None:
+                groups[fact[0]] = {fact}
+            else:
+                group.add(fact)
+        return cls(groups, members)
+
+    @property
+    def facts(self) -> set[AtomKey]:
+        """All facts, as a new set."""
+        return set().union(*self.groups.values())
+
+    def __contains__(self, fact: AtomKey) -> bool:
+        return fact in self.groups.get(fact[0], _EMPTY)
 
     def add(self, fact: AtomKey) -> bool:
         """Add a fact; whether it was new."""
-        if fact in self.facts:
+        name = fact[0]
+        group = self.groups.get(name)
+        if group is None:
+            group = self.groups[name] = set()
+        elif fact in group:
             return False
-        self.facts.add(fact)
-        if self._groups is not None:
-            name = fact[0]
-            group = self._groups.get(name)
-            if group is None:
-                group = self._groups[name] = set()
-            group.add(fact)
-            for position, table in self._tables.get(name, {}).items():
-                found = table.get(fact[position])
-                if found is None:
-                    table[fact[position]] = {fact}
-                else:
-                    found.add(fact)
+        group.add(fact)
+        for position, table in self._tables.get(name, {}).items():
+            found = table.get(fact[position])
+            if found is None:
+                table[fact[position]] = {fact}
+            else:
+                found.add(fact)
         return True
 
     def discard(self, fact: AtomKey) -> bool:
         """Remove a fact; whether it was there."""
-        if fact not in self.facts:
+        name = fact[0]
+        group = self.groups.get(name)
+        if group is None or fact not in group:
             return False
-        self.facts.discard(fact)
-        if self._groups is not None:
-            name = fact[0]
-            self._groups[name].discard(fact)
-            for position, table in self._tables.get(name, {}).items():
-                table[fact[position]].discard(fact)
+        group.discard(fact)
+        for position, table in self._tables.get(name, {}).items():
+            table[fact[position]].discard(fact)
         return True
 
     def of(self, predicate: str) -> Collection[AtomKey]:
         """All facts of a predicate."""
-        if self._groups is None:
-            self._groups = {}
-            for fact in self.facts:
-                self._groups.setdefault(fact[0], set()).add(fact)
-        return self._groups.get(predicate, _EMPTY)
+        return self.groups.get(predicate, _EMPTY)
 
     def lookup(self, predicate: str, position: int, name: str) -> Collection[AtomKey]:
         """Facts of a predicate with an object at a position, counted from 1."""
@@ -87,7 +99,11 @@ class State:
         if table is None:
             table = tables[position] = {}
             for fact in self.of(predicate):
-                table.setdefault(fact[position], set()).add(fact)
+                found = table.get(fact[position])
+                if found is None:
+                    table[fact[position]] = {fact}
+                else:
+                    found.add(fact)
         return table.get(name, _EMPTY)
 
     def match(self, pattern: tuple[str | None, ...]) -> list[AtomKey]:

@@ -40,7 +40,11 @@ class Transition:
     def state(self, facts: Iterable[Literal] | None = None) -> State:
         """A fresh mutable state with the world's facts, or with the given ones."""
         source = self.world.facts if facts is None else facts
-        return State([(f.predicate, *f.args) for f in source], self._members)
+        return State.of_facts([(f.predicate, *f.args) for f in source], self._members)
+
+    def grouped(self, groups: dict[str, set[AtomKey]]) -> State:
+        """A state that takes over facts that are grouped by their predicates."""
+        return State(groups, self._members)
 
     def unmet(self, state: State, action: Action) -> tuple[Literal, ...]:
         """Literals of the precondition that do not hold; empty where the action can be done.
@@ -122,7 +126,7 @@ class Transition:
 
     def _holds(self, state: State, formula: Formula, binding: Binding) -> bool:
         if isinstance(formula, Atom):
-            return _ground(formula, binding) in state.facts
+            return _ground(formula, binding) in state
         if isinstance(formula, Not):
             return not self._holds(state, formula.part, binding)
         if isinstance(formula, And):

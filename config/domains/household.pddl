@@ -155,7 +155,7 @@
         (when (and (= ?o ?r) (carried ?x) (in_room ?x ?q)) (not (in_room ?x ?q))))
       (forall (?x - item ?r - room) (when (and (in_room ?o ?r) (carried ?x)) (in_room ?x ?r)))
       (forall (?x - item ?r - room) (when (and (= ?o ?r) (carried ?x)) (in_room ?x ?r)))
-      (close_to ?o)
+      (forall (?x - item) (when (= ?o ?x) (close_to ?x)))
       (forall (?x - item) (when (holds_rh ?x) (close_to ?x)))
       (forall (?x - item) (when (holds_lh ?x) (close_to ?x)))
       (forall (?x - item) (when (worn ?x) (close_to ?x)))

@@ -1,0 +1,1 @@
+"""The household body: VirtualHome, by the built-in simulator or by Unity."""
