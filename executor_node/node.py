@@ -32,7 +32,8 @@ from executor_node.motion import MotionPlanner
 from executor_node.planning_scene import PlanningScene
 from executor_node.reaching import Reaching
 from executor_node.safety import Safety
-from executor_node.skills import OBSERVE, Settings, Skills
+from executor_node.settings import OBSERVE, Settings
+from executor_node.skills import Skills
 from executor_node.things import Thing, yaw_of
 from executor_node.timing import Limits, Trajectory
 from executor_node.workspace import load_workspace
@@ -238,12 +239,13 @@ class ExecutorNode(Node):
         finally:
             with self._lock:
                 self._current = None
-        result = self._result(handle, code, message, self._skills.motion_seconds, self._skills.planning_seconds)
+        mover = self._skills.mover
+        result = self._result(handle, code, message, mover.motion_seconds, mover.planning_seconds)
         result.unmet = convert.literals_to_msg(unmet)
         return result
 
     def _carry_out(self, handle: ServerGoalHandle) -> tuple[Code, str, tuple[Any, ...]]:
-        self._skills.motion_seconds = self._skills.planning_seconds = 0.0
+        self._skills.mover.begin(None)
         action = convert.action_from_msg(handle.request.action)
         feedback = ExecuteAction.Feedback()
 
@@ -256,7 +258,7 @@ class ExecutorNode(Node):
             if action is None:
                 raise SkillFailureError(Code.INVALID_ACTION, "the goal names no action")
             if action.args:
-                self._skills.require_sight()
+                self._skills.sight.require()
             preconditions.check(self._domain, self._world.world(), action)
             self._skills.run(action, on_phase)
         except SkillFailureError as error:

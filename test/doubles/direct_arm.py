@@ -1,5 +1,8 @@
 """Doubles around the real simulator: an arm that steps it directly, and a camera that reads its truth (with noise)."""
 
+import math
+from dataclasses import dataclass
+
 import numpy as np
 
 from executor_node.arms.base import ArmState
@@ -9,14 +12,16 @@ from executor_node.motion import MotionPlanner
 from executor_node.planning_scene import PlanningScene
 from executor_node.reaching import Reaching
 from executor_node.safety import Safety
-from executor_node.skills import Settings, Skills
+from executor_node.settings import Settings
+from executor_node.skills import Skills
 from executor_node.things import Thing, yaw_of
 from executor_node.timing import Limits
-from executor_node.workspace import load_workspace
+from executor_node.workspace import Location, load_workspace
 from executor_node.world_model import WorldModel
 from planweave import franka
 from planweave.domain import Domain
 from planweave.failure import Code
+from planweave.world import Action
 from simulation_node.camera import load_camera
 from simulation_node.scene import load_scene
 from simulation_node.simulator import Simulator
@@ -163,3 +168,42 @@ def rotation_of(w, x, y, z):
         [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
         [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
     ]
+
+
+@dataclass(frozen=True)
+class Placement:
+    """One pick and place: error of the place (m), wall time of planning, simulated time of motion (s), failure text."""
+
+    error: float
+    planning_seconds: float
+    motion_seconds: float
+    failure: str = ""
+
+
+def random_placement(folder, seed, noise=0.001, planning_scene=None):
+    """Six cubes at random; the red one is taken and put down at a random free place."""
+    rng = np.random.default_rng(seed)
+    points = []
+    while len(points) < 7:
+        x, y = rng.uniform(0.32, 0.68), rng.uniform(-0.42, 0.42)
+        if math.hypot(x, y) < 0.74 and all(math.dist((x, y), other) > 0.11 for other in points):
+            points.append((x, y))
+    target, *cubes = points
+    rows = [
+        f"  - {{kind: cube, colour: {colour}, position: [{x:.4f}, {y:.4f}], yaw: {rng.uniform(0, 1.57):.3f}}}"
+        for colour, (x, y) in zip(("red", "blue", "green", "yellow", "purple", "orange"), cubes)
+    ]
+    path = folder / "random.yaml"
+    path.write_text("\n".join(["description: random cubes", "objects:", *rows]) + "\n")
+    table = Tabletop(path, noise=noise, seed=seed, planning_scene=planning_scene)
+    table.world.places = (*table.world.places, Location("target", target, (0.03, 0.03), True))
+    planning = motion = 0.0
+    mover = table.skills.mover
+    for action in (Action("grasp", ("red_cube",)), Action("place_at", ("red_cube", "target"))):
+        try:
+            table.skills.run(action)
+        except SkillFailureError as failure:
+            return Placement(math.inf, planning, motion, failure.message)
+        planning, motion = planning + mover.planning_seconds, motion + mover.motion_seconds
+    position, _ = table.simulator.object_pose(0)
+    return Placement(math.dist(position[:2], target), planning, motion)

@@ -8,7 +8,8 @@ from executor_node.kinematics import Kinematics
 from executor_node.motion import MotionPlanner
 from executor_node.reaching import Reaching
 from executor_node.safety import Safety
-from executor_node.skills import Settings, Skills
+from executor_node.settings import Settings
+from executor_node.skills import Skills
 from executor_node.timing import Limits
 from executor_node.workspace import load_workspace
 from executor_node.world_model import WorldModel

@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 import pytest
-from doubles.direct_arm import Tabletop
+from doubles.direct_arm import Tabletop, random_placement
 from doubles.scripted_arm import Bench
 
 from executor_node import preconditions
@@ -81,8 +81,8 @@ def test_grasp_then_each_place(bench):
 def test_times_are_accounted(bench):
     run(bench, "grab_and_putin(red_cube, tray)")
     moved = sum(t.duration for t in bench.arm.sent) + 0.5 * len(bench.arm.grips)
-    assert 0.5 * moved < bench.skills.motion_seconds <= moved
-    assert 0 < bench.skills.planning_seconds < bench.skills.motion_seconds
+    assert 0.5 * moved < bench.skills.mover.motion_seconds <= moved
+    assert 0 < bench.skills.mover.planning_seconds < bench.skills.mover.motion_seconds
 
 
 def test_nothing_between_the_fingers(bench):
@@ -148,7 +148,7 @@ def test_a_silent_camera(bench):
     assert "no camera image came" in fails(bench, "place_in(red_cube, tray)", Code.CONTROL_FAILED)
     time.sleep(0.06)  # older than look_seconds
     with pytest.raises(SkillFailureError, match="perception_node running"):
-        bench.skills.require_sight()
+        bench.skills.sight.require()
 
 
 @pytest.mark.parametrize(
@@ -202,7 +202,7 @@ def test_no_room_in_a_place(bench):
 
 def test_a_trajectory_beyond_the_limits_is_not_sent(bench):
     tight = Limits(np.full(7, 0.01), np.full(7, 0.05))
-    bench.skills.safety = dataclasses.replace(bench.skills.safety, limits=tight)
+    bench.skills.mover.safety = dataclasses.replace(bench.skills.mover.safety, limits=tight)
     assert "limit of fr3_joint" in fails(bench, "grasp(red_cube)", Code.SAFETY_STOP)
     assert not bench.arm.sent
 
@@ -339,3 +339,11 @@ def test_fruit_and_bottles_in_simulation(planning_scene):
         table.skills.run(Action.parse(f"grab_and_putin({text})"))
     found = {str(f) for f in table.world.world().facts}
     assert {"on(banana, plate)", "on(apple, plate)", "in(pear, bowl)", "in(green_bottle, box)"} <= found
+
+
+def test_random_placements_in_simulation(planning_scene, tmp_path):
+    planning_scene.detach()
+    for seed in range(8):
+        placement = random_placement(tmp_path, seed, planning_scene=planning_scene)
+        assert placement.error < 0.01, placement
+        assert placement.planning_seconds < placement.motion_seconds

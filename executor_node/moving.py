@@ -1,0 +1,176 @@
+"""Carrying out planned motion: time a path, check it as timed, follow it; and the account of how long that took."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+
+import numpy as np
+from numpy.typing import NDArray
+
+from executor_node.arms.base import Arm, ArmState, Watch
+from executor_node.failures import SkillFailureError
+from executor_node.motion import MotionPlanner
+from executor_node.planning_scene import MARGIN, RESOLUTION, PlanningScene
+from executor_node.reaching import UP
+from executor_node.safety import Safety
+from executor_node.settings import Settings
+from executor_node.timing import Limits, Trajectory, time_path
+from executor_node.world_model import WorldModel
+from planweave.failure import Code
+
+Array = NDArray[np.float64]
+OnPhase = Callable[[str, float], None]
+
+
+class Mover:
+    """Moves the arm along paths; each timed trajectory passes safety limits and planning scene before it is sent."""
+
+    def __init__(
+        self,
+        arm: Arm,
+        scene: PlanningScene,
+        planner: MotionPlanner,
+        safety: Safety,
+        world: WorldModel,
+        settings: Settings,
+    ):
+        self.arm, self.scene, self.planner, self.safety, self.world = arm, scene, planner, safety, world
+        self.settings = settings
+        self.motion_seconds = 0.0  # time in motion, controller's time
+        self.planning_seconds = 0.0  # wall time for kinematics, motion planning and timing
+        self._waited = 0.0  # wall time of motion within planning
+        limits = Limits()
+        self._limits = limits.scaled(settings.speed, settings.acceleration)
+        self._slow = limits.scaled(settings.approach_speed, settings.acceleration)
+        self._on_phase: OnPhase = lambda phase, progress: None
+
+    def begin(self, on_phase: OnPhase | None) -> None:
+        """A new action: accounts at zero, and whom to tell about phases (name, progress 0 to 1)."""
+        self.motion_seconds = self.planning_seconds = 0.0
+        self._on_phase = on_phase or (lambda phase, progress: None)
+
+    def phase(self, name: str, progress: float) -> None:
+        """Tell that a phase begins; raises when the action was cancelled or its time is up."""
+        self.arm.check()
+        self._on_phase(name, progress)
+
+    @contextmanager
+    def thinking(self, phase: str, progress: float) -> Iterator[None]:
+        """Count wall time as planning time."""
+        self.phase(phase, progress)
+        begun, waited = time.perf_counter(), self._waited
+        try:
+            yield
+        finally:
+            self.planning_seconds += time.perf_counter() - begun - (self._waited - waited)
+
+    def look_around(self) -> None:
+        """Bring the planning scene up to date."""
+        self.scene.update(self.world.things())
+        held = self.world.held
+        if held is None:
+            self.scene.detach()
+        else:
+            self.scene.attach(held.thing, held.thing_to_tcp)
+        self.scene.set_opening(self.arm.state().width)
+
+    def plan_to(self, goal: Array) -> Array:
+        """A free path from where the arm is."""
+        return self.planner.plan(self.arm.state().positions, [goal], self.settings.planning_seconds)
+
+    def move(
+        self,
+        path: Array,
+        phase: str,
+        progress: float,
+        slow: bool = False,
+        touching: Iterable[str] = (),
+        watch: Watch | None = None,
+    ) -> None:
+        """Time a path, check it as timed, and follow it.
+
+        slow: near objects, where the margin is 0. touching: objects that the fingers, or what is held, may touch.
+        watch: see `executor_node.arms.base.Watch`; where it objects, the object held counts as lost.
+        """
+        with self.thinking(phase, progress):
+            trajectory = self._timed(path, slow, tuple(touching))
+        self._began()
+        start = self.arm.state().stamp
+        try:
+            self.arm.follow(trajectory, watch)
+        except SkillFailureError as error:
+            if error.code is Code.GRASP_LOST:
+                self.world.released(None)
+            raise
+        finally:
+            self._ended(start)
+
+    def _timed(self, path: Array, slow: bool, touching: tuple[str, ...]) -> Trajectory:
+        """Free motion whose timed form would touch something is planned once more, with other random numbers."""
+        for attempt in range(3):
+            trajectory = time_path(path, self._slow if slow else self._limits)
+            self.safety.check(trajectory)
+            dense = trajectory.dense(RESOLUTION)
+            if slow:
+                hit = self.scene.path_contact(dense, 0.0, touching, 0.006)
+            else:
+                clear = min(MARGIN, self.planner.margin_at(dense[0]), self.planner.margin_at(dense[-1]))
+                hit = (
+                    None
+                    if all(self.scene.free(q, clear - 5e-4) for q in dense)
+                    else self.scene.path_contact(dense, clear - 5e-4)
+                )
+            if hit is None:
+                return trajectory
+            if slow or attempt == 2:
+                break
+            path = self.planner.plan(path[0], [path[-1]], self.settings.planning_seconds)
+        raise SkillFailureError(Code.COLLISION, f"the motion would collide ({hit}); nothing was moved")
+
+    def rise_if_close(self) -> None:
+        """When the hand stands between objects (after a stop), go straight up first."""
+        state = self.arm.state()
+        self.scene.set_opening(state.width)
+        near = self.scene.contact(state.positions)
+        if near is None:
+            return
+        line = self.planner.line(state.positions, UP, self.settings.clearance)
+        if line is None:
+            return
+        names = tuple(t.name for t in self.world.things()) + (
+            (self.world.held.thing.name,) if self.world.held else ()
+        )
+        if self.scene.path_contact(line, -0.002, names, 0.006) is None:
+            trajectory = time_path(line, self._slow)
+            self.safety.check(trajectory)
+            self._began()
+            begun = time.perf_counter()
+            try:
+                self.arm.follow(trajectory)
+            finally:
+                self._waited += time.perf_counter() - begun
+                self._ended(state.stamp)
+
+    def grip(self, width: float) -> ArmState:
+        """Move the fingers to an opening (m) and wait; the state then."""
+        self._began()
+        start = self.arm.state().stamp
+        try:
+            self.arm.grip(width, self.safety.force(self.settings.grip_force))
+        finally:
+            self._ended(start)
+        return self.arm.state()
+
+    def _began(self) -> None:
+        self.world.motion_began()
+
+    def _ended(self, start: float) -> None:
+        """Add up motion time; images count again from now on."""
+        try:
+            state = self.arm.state()
+            self.motion_seconds += max(0.0, state.stamp - start)
+            self.world.motion_ended(state.stamp)
+        except SkillFailureError:
+            self.world.motion_ended(start)
