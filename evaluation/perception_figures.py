@@ -1,6 +1,6 @@
 """How well perception sees: random scenes of all kinds, rendered with sensor noise, against where things really are.
 
-    python -m evaluation.perception_figures --scenes 50
+python -m evaluation.perception_figures --scenes 50
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import cv2
 import numpy as np
@@ -23,15 +24,17 @@ from planweave.errors import SceneError
 from planweave.franka import ARM_JOINTS, FINGER_JOINTS
 from planweave.paths import find_config
 from simulation_node.camera import CameraConfig, DepthNoise, OverheadCamera, load_camera
+from simulation_node.offscreen import choose_gl
 from simulation_node.scene import Scene, SceneObject
 from simulation_node.shapes import KINDS
-from simulation_node.stage import build_model, home_state, object_body
+from simulation_node.stage import build_model, home_state
 
 ITEMS = ("cube", "cylinder", "banana", "pear", "apple", "orange", "strawberry", "bottle")
 RECEPTACLES = ("tray", "box", "bowl", "plate")
 COLOURS = ("red", "green", "blue", "yellow", "orange", "purple", "pink", "brown", "aqua", "white", "gray", "black")
 _FLOOR = {"tray": 0.006, "box": 0.006, "bowl": 0.006, "plate": 0.012}
-_NEAR = 0.035   # m: a detection this near to an object is of that object
+REALISTIC = DepthNoise()
+_NEAR = 0.035  # m: a detection this near to an object is of that object
 
 
 @dataclass(frozen=True)
@@ -46,9 +49,9 @@ class Placed:
 
 @dataclass
 class Figures:
-    """Counts over all scenes; errors in metres (horizontal, vertical), times in milliseconds, and one line for every mistake.
+    """Counts over all scenes, and one line for every mistake.
 
-    by_kind: the horizontal errors of each kind.
+    errors: horizontal, heights: vertical, by_kind: the horizontal ones of each kind, all in metres.
     """
 
     objects: int = 0
@@ -66,11 +69,16 @@ class Figures:
         errors = np.array(self.errors or [math.nan])
         times = np.array(self.milliseconds or [math.nan])
         return {
-            "objects": self.objects, "missed": self.missed, "invented": self.invented, "mistaken": self.mistaken,
-            "error_median_mm": float(np.median(errors)) * 1e3, "error_p95_mm": float(np.percentile(errors, 95)) * 1e3,
+            "objects": self.objects,
+            "missed": self.missed,
+            "invented": self.invented,
+            "mistaken": self.mistaken,
+            "error_median_mm": float(np.median(errors)) * 1e3,
+            "error_p95_mm": float(np.percentile(errors, 95)) * 1e3,
             "error_max_mm": float(errors.max()) * 1e3,
             "height_error_median_mm": float(np.median(np.abs(self.heights or [math.nan]))) * 1e3,
-            "frame_median_ms": float(np.median(times)), "frame_p95_ms": float(np.percentile(times, 95)),
+            "frame_median_ms": float(np.median(times)),
+            "frame_p95_ms": float(np.percentile(times, 95)),
         }
 
 
@@ -82,7 +90,8 @@ def random_scene(rng: np.random.Generator, items: int = 6, receptacles: int = 2)
     homes: list[tuple[int, str]] = []
 
     def add(kind: str, colour: str, x: float, y: float, z: float) -> None:
-        objects.append(SceneObject(kind, colour, (x, y, z), KINDS[kind].default, float(rng.uniform(-math.pi, math.pi)), 1))
+        yaw = float(rng.uniform(-math.pi, math.pi))
+        objects.append(SceneObject(kind, colour, (x, y, z), KINDS[kind].default, yaw, 1))
         truth.append(Placed(kind, colour, (x, y, z)))
 
     def spot(radius: float) -> tuple[float, float] | None:
@@ -111,7 +120,8 @@ def random_scene(rng: np.random.Generator, items: int = 6, receptacles: int = 2)
                 continue
             x, y, _ = objects[index].position
             slack = 0.0 if home == "bowl" else 0.03
-            add(str(kind), colour, x + float(rng.uniform(-slack, slack)), y + float(rng.uniform(-slack, slack)), _FLOOR[home])
+            x, y = x + float(rng.uniform(-slack, slack)), y + float(rng.uniform(-slack, slack))
+            add(str(kind), colour, x, y, _FLOOR[home])
             continue
         place = spot(0.085 if kind == "banana" else 0.055)
         if not place:
@@ -134,10 +144,10 @@ def _item_colour(rng: np.random.Generator, kind: str) -> str:
     return KINDS[kind].colour
 
 
-def robot_state(data: object, stamp: float = 0.0) -> RobotState:
-    """The robot's joints in a MuJoCo state."""
-    joints = tuple(float(data.joint(n).qpos[0]) for n in ARM_JOINTS)          # type: ignore[attr-defined]
-    return RobotState(joints, sum(float(data.joint(n).qpos[0]) for n in FINGER_JOINTS), stamp)   # type: ignore[attr-defined]
+def robot_state(data: Any, stamp: float = 0.0) -> RobotState:
+    """The robot's joints in a MuJoCo state (MjData)."""
+    joints = tuple(float(data.joint(n).qpos[0]) for n in ARM_JOINTS)
+    return RobotState(joints, sum(float(data.joint(n).qpos[0]) for n in FINGER_JOINTS), stamp)
 
 
 def intrinsics_of(camera: CameraConfig) -> Intrinsics:
@@ -155,8 +165,9 @@ class View:
     truth: tuple[Placed, ...]
 
 
-def views(count: int, seed: int = 0, noise: DepthNoise | None = DepthNoise()) -> Iterator[View]:
+def views(count: int, seed: int = 0, noise: DepthNoise | None = REALISTIC) -> Iterator[View]:
     """Random scenes, rendered."""
+    choose_gl()
     camera = load_camera()
     rng = np.random.default_rng(seed)
     made = 0
@@ -170,13 +181,14 @@ def views(count: int, seed: int = 0, noise: DepthNoise | None = DepthNoise()) ->
         made += 1
 
 
-def render(model: object, camera: CameraConfig, truth: Sequence[Placed], noise: DepthNoise | None, seed: int = 0,
-           data: object | None = None) -> View:
-    """One view of a model in its home state, or in the state `data`."""
-    data = home_state(model) if data is None else data     # type: ignore[arg-type]
-    eye = OverheadCamera(model, camera, noise, seed=seed)  # type: ignore[arg-type]
+def render(
+    model: Any, camera: CameraConfig, truth: Sequence[Placed], noise: DepthNoise | None, seed: int = 0, data: Any = None
+) -> View:
+    """One view of a model (MjModel) in its home state, or in the state `data` (MjData)."""
+    data = home_state(model) if data is None else data
+    eye = OverheadCamera(model, camera, noise, seed=seed)
     try:
-        frame = eye.render(0.0, data.qpos)                 # type: ignore[attr-defined]
+        frame = eye.render(0.0, data.qpos)
     finally:
         eye.close()
     return View(frame.rgb, frame.depth, robot_state(data), tuple(truth))
@@ -207,19 +219,24 @@ def compare(found: Sequence[Detection], truth: Sequence[Placed], figures: Figure
         word_matters = not real.hidden and real.kind in ("cube", "cylinder", "bottle", *RECEPTACLES)
         if best.class_name != real.kind or (word_matters and best.colour != real.colour):
             figures.mistaken += 1
-            figures.mistakes.append(f"{label}: {real.colour} {real.kind} at {np.round(real.position, 3)} taken for {best.colour} "
-                                    f"{best.class_name}, size {np.round(best.size, 3)}, rgb {np.round(best.rgb)}")
+            figures.mistakes.append(
+                f"{label}: {real.colour} {real.kind} at {np.round(real.position, 3)} "
+                f"taken for {best.colour} {best.class_name}, "
+                f"size {np.round(best.size, 3)}, rgb {np.round(best.rgb)}"
+            )
         error = math.dist(best.position[:2], real.position[:2])
         figures.errors.append(error)
         figures.by_kind.setdefault(real.kind, []).append(error)
         figures.heights.append(best.bottom - real.position[2])
     figures.invented += len(free)
-    figures.mistakes += [f"{label}: invented {d.colour} {d.class_name} at {np.round(d.position, 3)}, size {np.round(d.size, 3)}"
-                         for d in free]
+    for d in free:
+        figures.mistakes.append(
+            f"{label}: invented {d.colour} {d.class_name} at {np.round(d.position, 3)}, size {np.round(d.size, 3)}"
+        )
 
 
-def measure(scenes: int = 50, seed: int = 0, noise: DepthNoise | None = DepthNoise()) -> Figures:
-    """Perception on random scenes, single frames, one thread: missed, invented, mistaken, position errors, time a frame."""
+def measure(scenes: int = 50, seed: int = 0, noise: DepthNoise | None = REALISTIC) -> Figures:
+    """Perception of single frames of random scenes on one thread: counts, position errors, time a frame."""
     camera = load_camera()
     pipeline = Pipeline(load_extrinsics(find_config("cameras", "overhead")))
     figures = Figures()

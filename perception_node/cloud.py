@@ -23,13 +23,20 @@ def _rows(data: bytes | memoryview | np.ndarray, height: int, width: int, step: 
     row = width * _BYTES[encoding]
     step = step or row
     if height < 1 or width < 1 or step < row or len(data) < step * (height - 1) + row:
-        raise FrameError(f"the {encoding} image says {width} x {height}, {step} bytes a row, but holds {len(data)} bytes")
+        raise FrameError(
+            f"the {encoding} image says {width} x {height}, {step} bytes a row, but holds {len(data)} bytes"
+        )
     raw = np.frombuffer(data, dtype=np.uint8, count=step * (height - 1) + row)
     return np.lib.stride_tricks.as_strided(raw, (height, row), (step, 1), writeable=False)
 
 
 def decode_depth(
-    data: bytes | memoryview | np.ndarray, height: int, width: int, encoding: str, step: int = 0, bigendian: bool = False
+    data: bytes | memoryview | np.ndarray,
+    height: int,
+    width: int,
+    encoding: str,
+    step: int = 0,
+    bigendian: bool = False,
 ) -> np.ndarray:
     """Depth in metres, (height, width) float32, 0 where there is none. 32FC1 is metres, 16UC1 millimetres."""
     if encoding not in DEPTH_ENCODINGS:
@@ -50,7 +57,9 @@ def clean_depth(metres: np.ndarray) -> np.ndarray:
     return np.where(good, metres, 0.0).astype(np.float32)
 
 
-def decode_colour(data: bytes | memoryview | np.ndarray, height: int, width: int, encoding: str, step: int = 0) -> np.ndarray:
+def decode_colour(
+    data: bytes | memoryview | np.ndarray, height: int, width: int, encoding: str, step: int = 0
+) -> np.ndarray:
     """Colour image as RGB (height, width, 3) uint8."""
     if encoding not in COLOUR_ENCODINGS:
         raise FrameError(f"colour encoding {encoding!r} is not known; use one of {', '.join(COLOUR_ENCODINGS)}")
@@ -83,7 +92,9 @@ class Projector:
     def __init__(self, intrinsics: Intrinsics, camera_to_base: Pose):
         self.intrinsics, self.camera_to_base = intrinsics, camera_to_base
         u, v = np.meshgrid(np.arange(intrinsics.width), np.arange(intrinsics.height))
-        ray = np.stack(((u - intrinsics.cx) / intrinsics.fx, (v - intrinsics.cy) / intrinsics.fy, np.ones_like(u)), axis=-1)
+        ray = np.stack(
+            ((u - intrinsics.cx) / intrinsics.fx, (v - intrinsics.cy) / intrinsics.fy, np.ones_like(u)), axis=-1
+        )
         base = ray @ camera_to_base.rotation.T
         self._rays = [np.ascontiguousarray(base[..., i], dtype=np.float32) for i in range(3)]
         self._base_to_camera = camera_to_base.inverse()

@@ -11,13 +11,34 @@ import numpy as np
 COLOURS = ("red", "orange", "yellow", "green", "aqua", "blue", "purple", "pink", "brown", "white", "gray", "black")
 
 # Families keep one object in one piece: a shaded orange is brown to the eye, yet the same surface.
-_FAMILIES = {"red": 1, "orange": 2, "brown": 2, "yellow": 3, "green": 4, "aqua": 5, "blue": 6, "purple": 7, "pink": 8,
-             "white": 9, "gray": 10, "black": 11}
+_FAMILIES = {
+    "red": 1,
+    "orange": 2,
+    "brown": 2,
+    "yellow": 3,
+    "green": 4,
+    "aqua": 5,
+    "blue": 6,
+    "purple": 7,
+    "pink": 8,
+    "white": 9,
+    "gray": 10,
+    "black": 11,
+}
 FAMILIES = len(set(_FAMILIES.values()))
 BLACK = _FAMILIES["black"]
 
-_HUES = ((15.0, "red"), (42.0, "orange"), (68.0, "yellow"), (158.0, "green"), (200.0, "aqua"), (256.0, "blue"),
-         (300.0, "purple"), (342.0, "pink"), (360.1, "red"))
+_HUES = (
+    (15.0, "red"),
+    (42.0, "orange"),
+    (68.0, "yellow"),
+    (158.0, "green"),
+    (200.0, "aqua"),
+    (256.0, "blue"),
+    (300.0, "purple"),
+    (342.0, "pink"),
+    (360.1, "red"),
+)
 
 
 def colour_word(red: float, green: float, blue: float) -> str:
@@ -29,7 +50,9 @@ def colour_word(red: float, green: float, blue: float) -> str:
     if saturation < 0.16:
         return "white" if value > 0.74 else "gray" if value > 0.22 else "black"
     word = next(name for limit, name in _HUES if hue < limit)
-    if word == "red" and saturation < 0.62 and value > 0.65 or (word == "red" and hue > 325 and saturation < 0.68 and value > 0.6):
+    if (word == "red" and saturation < 0.62 and value > 0.65) or (
+        word == "red" and hue > 325 and saturation < 0.68 and value > 0.6
+    ):
         return "pink"
     if word in ("orange", "red") and 10.0 < hue < 45.0 and (value < 0.60 or (value < 0.7 and saturation < 0.6)):
         return "brown"
@@ -50,7 +73,10 @@ def family_image(rgb: np.ndarray) -> np.ndarray:
 
 
 def patch_colour(colours: np.ndarray) -> tuple[float, float, float]:
-    """A patch's colour (red, green, blue) from its pixels (N, 3): the median of the lighter half, which leaves out shaded sides."""
+    """A patch's colour (red, green, blue) from its pixels (N, 3): the median of the lighter half.
+
+    That leaves out shaded sides.
+    """
     brightness = colours.max(axis=1)
     lit = colours[brightness >= np.median(brightness)]
     red, green, blue = np.median(lit, axis=0)
@@ -58,7 +84,7 @@ def patch_colour(colours: np.ndarray) -> tuple[float, float, float]:
 
 
 def same_surface(a: np.ndarray, b: np.ndarray, tolerance: float = 0.07) -> bool:
-    """Whether two colours (3,) can be one surface in more and in less light: equal chromaticity, or one too dark to tell."""
+    """Whether two colours (3,) can be one surface in two lights: equal chromaticity, or one too dark to tell."""
     if min(a.max(), b.max()) < 52:
         return True
     ca, cb = a / (a.sum() + 12), b / (b.sum() + 12)

@@ -14,9 +14,9 @@ RECEPTACLES = frozenset({"tray", "box", "bowl", "plate"})
 class Detection:
     """One object in one frame, in the robot's base frame with z = 0 on the table; metres and radians.
 
-    class_name, colour and shape as in DetectedObject.msg. position: centre; yaw of the object's own x axis; symmetry: the turn
-    after which it looks the same (0 for round things). floor: height above the table on which things inside or on it stand.
-    rgb: its colour, 0 to 255. cut: partly unseen, so that class and pose are not to be relied on.
+    class_name, colour and shape as in DetectedObject.msg. position: centre; yaw of the object's own x axis; symmetry:
+    the turn after which it looks the same (0 for round things). floor: height above the table on which things inside
+    or on it stand. rgb: its colour, 0 to 255. cut: partly unseen, so that class and pose are not to be relied on.
     """
 
     class_name: str
@@ -66,4 +66,6 @@ def footprint_points(thing: Detection, shrink: float = 0.7) -> np.ndarray:
     half = np.linspace(-0.5, 0.5, 5) * shrink
     u, v = np.meshgrid(half * thing.size[0], half * thing.size[1])
     c, s = math.cos(thing.yaw), math.sin(thing.yaw)
-    return np.column_stack((thing.position[0] + c * u.ravel() - s * v.ravel(), thing.position[1] + s * u.ravel() + c * v.ravel()))
+    return np.column_stack(
+        (thing.position[0] + c * u.ravel() - s * v.ravel(), thing.position[1] + s * u.ravel() + c * v.ravel())
+    )

@@ -45,7 +45,9 @@ class Intrinsics:
     def from_matrix(cls, k: Sequence[float], width: int, height: int) -> Intrinsics:
         """From the nine row-major numbers of a CameraInfo's K; raises ValueError where they are no camera's."""
         if len(k) != 9 or not all(math.isfinite(v) for v in k) or k[0] <= 0 or k[4] <= 0 or width < 8 or height < 8:
-            raise ValueError(f"camera info is not usable: K = {list(k)}, size {width} x {height}; fx and fy must be above 0")
+            raise ValueError(
+                f"camera info is not usable: K = {list(k)}, size {width} x {height}; fx and fy must be above 0"
+            )
         return cls(k[0], k[4], k[2], k[5], width, height)
 
 
@@ -63,11 +65,13 @@ def rotation_from_quaternion(x: float, y: float, z: float, w: float) -> np.ndarr
     if not math.isfinite(norm) or norm < 1e-6:
         raise ValueError("the quaternion is zero")
     x, y, z, w = x / norm, y / norm, z / norm, w / norm
-    return np.array([
-        [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
-        [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
-        [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
-    ])
+    return np.array(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
+            [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
+            [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
+        ]
+    )
 
 
 def load_extrinsics(path: Path) -> Extrinsics:
@@ -145,7 +149,9 @@ def outline(xy: np.ndarray, margin: float = 0.0) -> Outline:
         w, h, yaw = h, w, yaw + math.pi / 2
     area = float(cv2.contourArea(hull)) + margin * float(cv2.arcLength(hull, True)) + math.pi * margin**2
     (ox, oy), radius = cv2.minEnclosingCircle(hull)
-    return Outline((cx, cy), w, h, wrap_yaw(yaw, math.pi), hull[:, 0, :].astype(np.float64), area, (ox, oy), radius + margin)
+    return Outline(
+        (cx, cy), w, h, wrap_yaw(yaw, math.pi), hull[:, 0, :].astype(np.float64), area, (ox, oy), radius + margin
+    )
 
 
 def share_inside(xy: np.ndarray, hull: np.ndarray, margin: float = 0.0) -> float:

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from perception_node.robot_filter import RobotState
 from planweave.franka import ARM_JOINTS, FINGER_JOINTS
 
-_SAME_TIME = 0.005   # s
-_MOVING = 0.05   # rad: a robot that moved this far between two states is not known well enough in between
+_SAME_TIME = 0.005  # s
+_MOVING = 0.05  # rad: a robot that moved this far between two states is not known well enough in between
 
 
 class JointHistory:
@@ -35,7 +35,7 @@ class JointHistory:
         state = RobotState(tuple(positions[n] for n in ARM_JOINTS), sum(positions[n] for n in FINGER_JOINTS), stamp)
         with self._arrived:
             if self._states and stamp < self._states[-1][0].stamp:
-                self._states.clear()        # time began anew
+                self._states.clear()  # time began anew
             self._states.append((state, moves))
             self._arrived.notify_all()
         return []

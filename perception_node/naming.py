@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from perception_node.detection import RECEPTACLES
 
-_BY_COLOUR = frozenset({"cube", "cylinder", "block", "ball"})     # named by colour and shape even when alone
+_BY_COLOUR = frozenset({"cube", "cylinder", "block", "ball"})  # named by colour and shape even when alone
 _BY_CLASS = frozenset({"banana", "pear", "apple", "orange", "strawberry"})
 
 
@@ -23,10 +23,10 @@ class Nameless:
 def name_all(new: Sequence[Nameless], known: Sequence[Nameless] = (), taken: Collection[str] = ()) -> list[str]:
     """Names for objects first seen together, in their order.
 
-    known: the objects that have names already; taken: those names. Cubes and cylinders are <colour>_<class>; fruit is its
-    class; a bottle is `bottle`, or <colour>_bottle if there are several. Receptacles are their class if alone,
-    <colour>_<class> if several of different colours, left_ and right_ if two look the same (left is +y), else numbered.
-    A name that is taken gets a number: red_cube_2.
+    known: the objects that have names already; taken: those names. Cubes and cylinders are <colour>_<class>; fruit is
+    its class; a bottle is `bottle`, or <colour>_bottle if there are several. Receptacles are their class if alone,
+    <colour>_<class> if several of different colours, left_ and right_ if two look the same (left is +y), else
+    numbered. A name that is taken gets a number: red_cube_2.
     """
     names: dict[int, str] = {}
     used = set(taken)

@@ -40,8 +40,9 @@ class Perceiver:
         self.tracker = Tracker(rules)
         self._stamp = -np.inf
 
-    def process(self, stamp: float, rgb: np.ndarray, depth: np.ndarray, intrinsics: Intrinsics,
-                robot: RobotState | None) -> Perceived:
+    def process(
+        self, stamp: float, rgb: np.ndarray, depth: np.ndarray, intrinsics: Intrinsics, robot: RobotState | None
+    ) -> Perceived:
         """Take in one frame; arguments as in Pipeline.run. Raises FrameError where the frame cannot be used."""
         if stamp < self._stamp:
             self.tracker.reset()

@@ -37,7 +37,10 @@ class Settings:
 
 @dataclass(frozen=True)
 class Scene:
-    """What one frame shows. robot: (h, w) bool; height: (h, w) metres above the table; plane: None where it is out of view."""
+    """What one frame shows.
+
+    robot: (h, w) bool; height: (h, w) metres above the table; plane: None where it is out of view.
+    """
 
     detections: tuple[Detection, ...]
     cloud: Cloud
@@ -55,8 +58,14 @@ class Pipeline:
         self._detect = DETECTORS[self.settings.detector]
         self._projector: Projector | None = None
 
-    def run(self, rgb: np.ndarray, depth: np.ndarray, intrinsics: Intrinsics, robot: RobotState | None,
-            remembered: Iterable[Detection] = ()) -> Scene:
+    def run(
+        self,
+        rgb: np.ndarray,
+        depth: np.ndarray,
+        intrinsics: Intrinsics,
+        robot: RobotState | None,
+        remembered: Iterable[Detection] = (),
+    ) -> Scene:
         """The objects of one frame.
 
         rgb: (h, w, 3) uint8; depth: (h, w) float32 metres, 0 where unknown; robot: None where no robot is in view;
@@ -66,7 +75,8 @@ class Pipeline:
         shape = (intrinsics.height, intrinsics.width)
         if rgb.shape[:2] != shape or depth.shape != shape:
             raise FrameError(
-                f"sizes differ: colour {rgb.shape[1]} x {rgb.shape[0]}, depth {depth.shape[1]} x {depth.shape[0]}, camera info "
+                f"sizes differ: colour {rgb.shape[1]} x {rgb.shape[0]}, "
+                f"depth {depth.shape[1]} x {depth.shape[0]}, camera info "
                 f"{shape[1]} x {shape[0]}; all three must agree (publish depth aligned to colour)"
             )
         if np.count_nonzero(depth) < self.settings.min_depth * depth.size:
@@ -83,7 +93,8 @@ class Pipeline:
         plane = fit_table(seen if robot else cloud, table)
         if plane is None and mask.mean() < 0.5:
             raise FrameError(
-                f"no table within 10 cm of z = 0 in {self.extrinsics.frame_id}'s depth image: the camera has moved or its pose in the "
+                f"no table within 10 cm of z = 0 in {self.extrinsics.frame_id}'s depth image: "
+                "the camera has moved or its pose in the "
                 "camera file is wrong; calibrate it again"
             )
         if plane is not None:
@@ -101,7 +112,8 @@ class Pipeline:
         offset = plane.height_at((x0 + x1) / 2, (y0 + y1) / 2)
         if abs(offset) > self.settings.plane_offset or plane.tilt > self.settings.plane_tilt:
             raise FrameError(
-                f"the table is seen {offset * 1000:+.0f} mm and {math.degrees(plane.tilt):.1f} degrees off its place (allowed: "
-                f"{self.settings.plane_offset * 1000:.0f} mm, {math.degrees(self.settings.plane_tilt):.1f} degrees): the camera has "
-                "moved or its pose in the camera file is wrong; calibrate it again"
+                f"the table is seen {offset * 1000:+.0f} mm and {math.degrees(plane.tilt):.1f} degrees off its place "
+                f"(allowed: "
+                f"{self.settings.plane_offset * 1000:.0f} mm, {math.degrees(self.settings.plane_tilt):.1f} degrees): "
+                "the camera has moved or its pose in the camera file is wrong; calibrate it again"
             )

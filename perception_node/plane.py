@@ -30,7 +30,12 @@ class Plane:
 
 
 def fit_table(
-    cloud: Cloud, region: tuple[float, float, float, float], *, search: float = 0.10, tolerance: float = 0.006, seed: int = 0
+    cloud: Cloud,
+    region: tuple[float, float, float, float],
+    *,
+    search: float = 0.10,
+    tolerance: float = 0.006,
+    seed: int = 0,
 ) -> Plane | None:
     """The plane with most points near the expected table top z = 0, or None where too few points are there.
 
@@ -57,7 +62,7 @@ def fit_table(
     error = np.abs(chosen[:, 2] - slopes @ chosen[:, :2].T - offsets[:, None])
     best = int(np.argmax((error < tolerance).sum(axis=1)))
     a, b, c = slopes[best, 0], slopes[best, 1], offsets[best]
-    for narrow in (tolerance, tolerance / 2):      # the second time without trays' floors, a few millimetres up
+    for narrow in (tolerance, tolerance / 2):  # the second time without trays' floors, a few millimetres up
         inlier = np.abs(points[:, 2] - points[:, 0] * a - points[:, 1] * b - c) < narrow
         if inlier.sum() < 50:
             return None

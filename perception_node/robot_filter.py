@@ -43,7 +43,7 @@ CAPSULES: tuple[tuple[int, tuple[float, float, float], tuple[float, float, float
     (8, (0.0, -0.09, 0.03), (0.0, 0.09, 0.03), 0.047),
     (8, (0.0, -0.09, 0.055), (0.0, 0.09, 0.055), 0.025),
 )
-_FINGER = ((0.0, 0.016, 0.055), (0.0, 0.014, 0.098))   # in the hand frame for a closed finger, mirrored for the other
+_FINGER = ((0.0, 0.016, 0.055), (0.0, 0.014, 0.098))  # in the hand frame for a closed finger, mirrored for the other
 _FINGER_RADIUS = 0.021
 
 
@@ -70,12 +70,14 @@ def link_frames(joints: Sequence[float]) -> list[np.ndarray]:
     frames = [np.eye(4)]
     for a, d, alpha, theta in zip(_A, _D, _ALPHA, joints):
         ca, sa, ct, st = math.cos(alpha), math.sin(alpha), math.cos(theta), math.sin(theta)
-        step = np.array([
-            [ct, -st, 0.0, a],
-            [st * ca, ct * ca, -sa, -d * sa],
-            [st * sa, ct * sa, ca, d * ca],
-            [0.0, 0.0, 0.0, 1.0],
-        ])
+        step = np.array(
+            [
+                [ct, -st, 0.0, a],
+                [st * ca, ct * ca, -sa, -d * sa],
+                [st * sa, ct * sa, ca, d * ca],
+                [0.0, 0.0, 0.0, 1.0],
+            ]
+        )
         frames.append(frames[-1] @ step)
     c = math.sqrt(0.5)
     hand = np.array([[c, c, 0, 0], [-c, c, 0, 0], [0, 0, 1, _FLANGE], [0, 0, 0, 1.0]])
@@ -136,7 +138,7 @@ def robot_mask(cloud: Cloud, projector: Projector, state: RobotState, grow: int 
     if not small.any():
         return np.zeros((height, width), dtype=bool)
     full = cv2.resize(small, (small.shape[1] * 2, small.shape[0] * 2), interpolation=cv2.INTER_NEAREST)[:height, :width]
-    full &= cloud.valid.astype(np.uint8)
+    full = np.where(cloud.valid, full, np.uint8(0))
     kernel = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (2 * grow + 1, 2 * grow + 1))
     return cv2.dilate(full, kernel).astype(bool)
 

@@ -1,4 +1,4 @@
-"""Splitting one coloured region into objects: things of one colour that touch, stand on each other, or lie in a tray."""
+"""Splitting one coloured region into objects: things of one colour that touch, are stacked, or lie in a tray."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from perception_node.geometry import Outline, outline, rotate_into
 if TYPE_CHECKING:
     from perception_node.proposals import Region
 
-_STEP = 0.012          # m: a jump of height between neighbours that parts two surfaces
+_STEP = 0.012  # m: a jump of height between neighbours that parts two surfaces
 _SMALLEST_TOP = 3.5e-4  # m^2
 
 
@@ -104,13 +104,13 @@ def _one_outline(region: Region, pieces: dict[int, np.ndarray], pixel: float) ->
 def _by_shape(region: Region, pixel: float) -> list[Region]:
     """Cubes of one colour side by side: their tops form a row or an angle, and they are as high as they are wide."""
     top = float(np.percentile(region.points[:, 2], 90))
-    flat = (region.points[:, 2] > top - 0.009)
+    flat = region.points[:, 2] > top - 0.009
     if flat.sum() < 40:
         return [region]
     xy = region.points[flat, :2]
     shape = outline(xy, pixel / 2)
     level = float(np.std(region.points[flat & ~region.steep, 2])) if (flat & ~region.steep).sum() > 10 else 1.0
-    if level > 0.002:        # not flat: a bent or round thing
+    if level > 0.002:  # not flat: a bent or round thing
         return [region]
     covered = region.area(flat)
     if shape.fill > 0.87 and covered > 0.8 * shape.area and shape.aspect > 1.6:
@@ -130,7 +130,7 @@ def _by_shape(region: Region, pixel: float) -> list[Region]:
     rows, columns = region.rows - r0, region.columns - c0
     centres = [np.argwhere(seeds == i).mean(axis=0) for i in range(1, count)]
     side = 2 * float(depth.max()) * np.sqrt(covered / flat.sum())
-    if abs(covered / (count - 1) / side**2 - 1) > 0.4:      # the pieces are no squares: a bent thing, not several
+    if abs(covered / (count - 1) / side**2 - 1) > 0.4:  # the pieces are no squares: a bent thing, not several
         return [region]
     if min(np.linalg.norm(a - b) for k, a in enumerate(centres) for b in centres[:k]) < 1.2 * depth.max():
         return [region]

@@ -7,15 +7,15 @@ from dataclasses import replace
 
 from perception_node.detection import RECEPTACLES, Detection, footprint_holds
 
-_SNAP = 0.012   # m: a cube's bottom this near to a surface stands on it
+_SNAP = 0.012  # m: a cube's bottom this near to a surface stands on it
 
 
 def rest_on_supports(found: Sequence[Detection], remembered: Iterable[Detection] = ()) -> list[Detection]:
     """The detections with bottom and height set by what is beneath each.
 
-    A detector knows an object's top; a cube's height it also knows, from its width. The bottom is on the highest thing below
-    (of this frame, or remembered and now hidden by what stands on it), else on the table. A cube that would be too tall keeps
-    its own height, and hangs above whatever hides under it.
+    A detector knows an object's top; a cube's height it also knows, from its width. The bottom is on the highest
+    thing below (of this frame, or remembered and now hidden by what stands on it), else on the table. A cube that
+    would be too tall keeps its own height, and hangs above whatever hides under it.
     """
     candidates = [*found, *remembered]
     grounded: list[Detection] = []
@@ -23,10 +23,7 @@ def rest_on_supports(found: Sequence[Detection], remembered: Iterable[Detection]
         if item.class_name in RECEPTACLES:
             grounded.append(_with_bottom(item, 0.0) if item.bottom < 0.03 else item)
             continue
-        beneath = [
-            s.floor for s in candidates
-            if s is not item and s.floor < item.top - 0.012 and _carries(s, item)
-        ]
+        beneath = [s.floor for s in candidates if s is not item and s.floor < item.top - 0.012 and _carries(s, item)]
         support = max(beneath, default=0.0)
         if item.class_name == "cube" and abs(item.bottom - support) > _SNAP:
             grounded.append(item)

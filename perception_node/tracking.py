@@ -1,8 +1,9 @@
 """Objects over time: stable ids and names, through occlusion by the arm and while something is carried.
 
-Each frame's detections are assigned to the tracks in two rounds: to what was near (or is expected near the hand), then what
-is left over by looks alone, so that a moved object stays itself. Pairs are taken greedily, cheapest first: with some twenty
-objects of which one moves at a time the costs of wrong pairs are far apart, and greedy choice equals optimal assignment.
+Each frame's detections are assigned to the tracks in two rounds: to what was near (or is expected near the hand),
+then what is left over by looks alone, so that a moved object stays itself. Pairs are taken greedily, cheapest first:
+with some twenty objects of which one moves at a time the costs of wrong pairs are far apart, and greedy choice equals
+optimal assignment.
 """
 
 from __future__ import annotations
@@ -20,16 +21,16 @@ from perception_node.naming import Nameless, name_all
 from perception_node.pipeline import Scene
 from perception_node.robot_filter import Hand
 
-_LOOKS = 0.03         # m: how far away a detection of other looks may be to weigh as much as one of the same looks
-_OPENING = 0.006      # m: a gripper that opens by this much has let go
+_LOOKS = 0.03  # m: how far away a detection of other looks may be to weigh as much as one of the same looks
+_OPENING = 0.006  # m: a gripper that opens by this much has let go
 _GRASP_REACH = 0.045  # m: an object this near to the tool centre point can be between the fingers
 
 
 @dataclass(frozen=True)
 class Rules:
-    """When a track begins and ends. near: metres within which a detection is of the same place; confirm: frames in a row that
-    make an object real; clear_views: views of its empty place after which an object is gone; smoothing: weight of a new
-    pose among those of a resting object."""
+    """When a track begins and ends. near: metres within which a detection is of the same place; confirm: frames in a
+    row that make an object real; clear_views: views of its empty place after which an object is gone; smoothing:
+    weight of a new pose among those of a resting object."""
 
     near: float = 0.04
     confirm: int = 2
@@ -49,7 +50,7 @@ class Track:
     missing: int = 0
     looks: Counter[tuple[str, str]] = field(default_factory=Counter)
     held: bool = False
-    grip: np.ndarray | None = None      # the object's centre in the hand's frame, metres, while it is between the fingers
+    grip: np.ndarray | None = None  # the object's centre in the hand's frame, metres, while it is between the fingers
     grip_width: float = 0.0
 
     @property
@@ -70,7 +71,7 @@ class Tracker:
     def __init__(self, rules: Rules | None = None):
         self.rules = rules or Rules()
         self._tracks: list[Track] = []
-        self._gone: list[Track] = []       # named objects not on the table; they keep their names if they come back
+        self._gone: list[Track] = []  # named objects not on the table; they keep their names if they come back
         self._next_id = 1
 
     @property
@@ -139,8 +140,12 @@ class Tracker:
         for back in (False, True):
             lost = [t for t in (self._gone if back else self._tracks) if not t.visible and t.name]
             pairs = sorted(
-                ((not t.held, math.dist(d.position, t.last.position), i, j) for i, t in enumerate(lost) for j, d in enumerate(free)
-                 if d.look == t.look and not d.cut),
+                (
+                    (not t.held, math.dist(d.position, t.last.position), i, j)
+                    for i, t in enumerate(lost)
+                    for j, d in enumerate(free)
+                    if d.look == t.look and not d.cut
+                ),
             )
             used_tracks: set[int] = set()
             used: set[int] = set()
@@ -163,8 +168,12 @@ class Tracker:
         track.seen += 1
         track.looks[detection.look] += 1
         track.held, track.grip = False, track.grip if not moved else None
-        if not moved and detection.class_name == track.last.class_name and _apart(track.last, detection) < 0.006 \
-                and abs(track.last.position[2] - detection.position[2]) < 0.008:
+        if (
+            not moved
+            and detection.class_name == track.last.class_name
+            and _apart(track.last, detection) < 0.006
+            and abs(track.last.position[2] - detection.position[2]) < 0.008
+        ):
             track.last = _blend(track.last, detection, self.rules.smoothing)
         else:
             track.last = detection
@@ -216,7 +225,10 @@ class Tracker:
     def _is_known(self, detection: Detection) -> bool:
         """Whether an object that is known but not recognised in this frame is at this place."""
         return any(
-            t.name and not t.visible and not t.held and _apart(t.last, detection) < 0.025
+            t.name
+            and not t.visible
+            and not t.held
+            and _apart(t.last, detection) < 0.025
             and min(t.last.top, detection.top) - max(t.last.bottom, detection.bottom) > 0.01
             for t in self._tracks
         )
@@ -248,16 +260,24 @@ def _apart(a: Detection, b: Detection) -> float:
 def _alike(track: Track, detection: Detection) -> bool:
     """Whether a detection of other looks can still be this object, ill seen: of about its size, at its place."""
     a, b = track.last.size, detection.size
-    return _apart(track.last, detection) < 0.02 and abs(a[0] - b[0]) < 0.35 * max(a[0], b[0]) and abs(
-        track.last.top - detection.top) < 0.02
+    return (
+        _apart(track.last, detection) < 0.02
+        and abs(a[0] - b[0]) < 0.35 * max(a[0], b[0])
+        and abs(track.last.top - detection.top) < 0.02
+    )
 
 
 def _blend(old: Detection, new: Detection, weight: float) -> Detection:
     mix = [o + weight * (n - o) for o, n in zip((*old.position, *old.size), (*new.position, *new.size))]
     turn = wrap_yaw(new.yaw - old.yaw, new.symmetry)
     yaw = new.yaw if abs(turn) > 0.2 else wrap_yaw(old.yaw + weight * turn, new.symmetry)
-    return replace(new, position=(mix[0], mix[1], mix[2]), size=(mix[3], mix[4], mix[5]), yaw=yaw,
-                   confidence=old.confidence + weight * (new.confidence - old.confidence))
+    return replace(
+        new,
+        position=(mix[0], mix[1], mix[2]),
+        size=(mix[3], mix[4], mix[5]),
+        yaw=yaw,
+        confidence=old.confidence + weight * (new.confidence - old.confidence),
+    )
 
 
 def _place_is_empty(thing: Detection, scene: Scene) -> bool:

@@ -12,8 +12,8 @@ from perception_node.geometry import Intrinsics
 
 @dataclass(frozen=True)
 class Frame:
-    """One colour and depth pair. nanoseconds: time stamp; rgb (h, w, 3) uint8; depth (h, w) float32 metres, 0 where unknown,
-    aligned to the colour image; frame_id of the optical frame (x right, y down, z along the view)."""
+    """One colour and depth pair. nanoseconds: time stamp; rgb (h, w, 3) uint8; depth (h, w) float32 metres, 0 where
+    unknown, aligned to the colour image; frame_id of the optical frame (x right, y down, z along the view)."""
 
     nanoseconds: int
     frame_id: str

@@ -1,4 +1,4 @@
-"""A camera on ROS topics: pairs colour, depth and camera info by stamp. Takes plain values; the subscriptions are in node.py."""
+"""A camera on ROS topics: pairs colour, depth and camera info by stamp. The subscriptions are in node.py."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from perception_node.cloud import FrameError, decode_colour, decode_depth
 from perception_node.geometry import Intrinsics
 
 COLOUR, DEPTH, INFO = "colour", "depth", "camera info"
-_KEPT = 12   # stamps waited on at a time
+_KEPT = 12  # stamps waited on at a time
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class RosTopicsCamera:
         self._lock = threading.Lock()
         self._waiting: dict[int, dict[str, RawImage | RawInfo]] = {}
         self._ready: tuple[int, dict[str, RawImage | RawInfo]] | None = None
-        self._heard = {what: started for what in (COLOUR, DEPTH, INFO)}
+        self._heard = dict.fromkeys((COLOUR, DEPTH, INFO), started)
         self._ever = dict.fromkeys(self._heard, False)
         self._paired = started
 
@@ -74,9 +74,13 @@ class RosTopicsCamera:
         stamp, parts = ready
         colour, depth, info = parts[COLOUR], parts[DEPTH], parts[INFO]
         assert isinstance(colour, RawImage) and isinstance(depth, RawImage) and isinstance(info, RawInfo)
-        if (colour.height, colour.width) != (depth.height, depth.width) or (info.height, info.width) != (colour.height, colour.width):
+        if (colour.height, colour.width) != (depth.height, depth.width) or (info.height, info.width) != (
+            colour.height,
+            colour.width,
+        ):
             raise FrameError(
-                f"sizes differ: colour {colour.width} x {colour.height}, depth {depth.width} x {depth.height}, camera info "
+                f"sizes differ: colour {colour.width} x {colour.height}, depth {depth.width} x {depth.height}, "
+                "camera info "
                 f"{info.width} x {info.height}; all three must agree (publish depth aligned to colour)"
             )
         try:
@@ -84,9 +88,11 @@ class RosTopicsCamera:
         except ValueError as error:
             raise FrameError(str(error)) from None
         return Frame(
-            stamp, colour.frame_id,
+            stamp,
+            colour.frame_id,
             decode_colour(colour.data, colour.height, colour.width, colour.encoding, colour.step),
-            decode_depth(depth.data, depth.height, depth.width, depth.encoding, depth.step, depth.bigendian), intrinsics,
+            decode_depth(depth.data, depth.height, depth.width, depth.encoding, depth.step, depth.bigendian),
+            intrinsics,
         )
 
     def complaint(self, now: float) -> str:
@@ -96,11 +102,17 @@ class RosTopicsCamera:
             unpaired = not silent and now - self._paired > self._silent_after
             ever = dict(self._ever)
         if len(silent) == 3:
-            return (f"the camera is silent: nothing for {self._silent_after:g} s on {self._topics[COLOUR]} (and depth and info); "
-                    "is the camera driver or the simulation running, in the same ROS_DOMAIN_ID?")
+            return (
+                f"the camera is silent: nothing for {self._silent_after:g} s on {self._topics[COLOUR]} "
+                "(and depth and info); "
+                "is the camera driver or the simulation running, in the same ROS_DOMAIN_ID?"
+            )
         if silent:
             listed = ", ".join(f"{what} on {self._topics[what]}{'' if ever[what] else ' (never)'}" for what in silent)
             return f"the camera gives no {listed} for {self._silent_after:g} s; check that this stream is switched on"
         if unpaired:
-            return "colour, depth and camera info arrive, but never with one stamp; publish depth aligned to colour with equal stamps"
+            return (
+                "colour, depth and camera info arrive, but never with one stamp; "
+                "publish depth aligned to colour with equal stamps"
+            )
         return ""

@@ -1,8 +1,8 @@
 """Class and pose from colour, outline and relief: no training, every rule is about a size in metres or a ratio.
 
-Receptacles are wide; a tray or box is a hollow rectangle (low or high walls), a bowl a hollow round thing, a plate a low
-round one. Items: flat square top = cube, flat round top = cylinder, tall with a narrow neck = bottle, long and bent yellow =
-banana, dome = fruit by colour and size.
+Receptacles are wide; a tray or box is a hollow rectangle (low or high walls), a bowl a hollow round thing, a plate a
+low round one. Items: flat square top = cube, flat round top = cylinder, tall with a narrow neck = bottle, long and
+bent yellow = banana, dome = fruit by colour and size.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from perception_node.detection import Detection
 from perception_node.geometry import Outline, fit_sphere, outline, rotate_into, wrap_yaw
 from perception_node.proposals import Region
 
-_RECEPTACLE_SIDE = 0.10   # m: nothing that a gripper of 0.08 m takes is wider than this in both directions
+_RECEPTACLE_SIDE = 0.10  # m: nothing that a gripper of 0.08 m takes is wider than this in both directions
 _QUARTER, _HALF, _FULL = math.pi / 2, math.pi, 2 * math.pi
 
 
@@ -28,17 +28,37 @@ class _Look:
 
     region: Region
     pixel: float
-    shape: Outline           # of all its points
+    shape: Outline  # of all its points
     top: float
     colour: str
     rgb: tuple[float, float, float]
 
-    def detection(self, class_name: str, shape: str, confidence: float, xy: Sequence[float], size: tuple[float, float, float],
-                  *, yaw: float = 0.0, symmetry: float = 0.0, bottom: float = 0.0, floor: float | None = None) -> Detection:
+    def detection(
+        self,
+        class_name: str,
+        shape: str,
+        confidence: float,
+        xy: Sequence[float] | np.ndarray,
+        size: tuple[float, float, float],
+        *,
+        yaw: float = 0.0,
+        symmetry: float = 0.0,
+        bottom: float = 0.0,
+        floor: float | None = None,
+    ) -> Detection:
         """A detection from the region's top down to `bottom`; floor is the top unless given."""
         return Detection(
-            class_name, self.colour, shape, float(np.clip(confidence, 0.05, 0.99)), (float(xy[0]), float(xy[1]), bottom + size[2] / 2),
-            wrap_yaw(yaw, symmetry), symmetry, size, bottom + size[2] if floor is None else floor, self.rgb, self.region.cut,
+            class_name,
+            self.colour,
+            shape,
+            float(np.clip(confidence, 0.05, 0.99)),
+            (float(xy[0]), float(xy[1]), bottom + size[2] / 2),
+            wrap_yaw(yaw, symmetry),
+            symmetry,
+            size,
+            bottom + size[2] if floor is None else floor,
+            self.rgb,
+            self.region.cut,
         )
 
 
@@ -60,7 +80,11 @@ def _cube_over(region: Region, thing: Detection, found: Sequence[Detection]) -> 
         return None
     for k, upper in enumerate(found):
         hangs = upper is not thing and upper.class_name == "cube" and upper.bottom > 0.02
-        if hangs and abs(upper.bottom - region.top) < 0.015 and math.dist(upper.position[:2], thing.position[:2]) < 0.045:
+        if (
+            hangs
+            and abs(upper.bottom - region.top) < 0.015
+            and math.dist(upper.position[:2], thing.position[:2]) < 0.045
+        ):
             return k
     return None
 
@@ -68,8 +92,17 @@ def _cube_over(region: Region, thing: Detection, found: Sequence[Detection]) -> 
 def _hidden_cube(side: Detection, upper: Detection) -> Detection:
     """The cube that must be under another, as high as it is wide, of the colour of the side that shows."""
     edge = upper.bottom
-    return replace(side, class_name="cube", shape="box", confidence=0.3, yaw=upper.yaw, symmetry=_QUARTER,
-                   position=(*upper.position[:2], edge / 2), size=(edge, edge, edge), floor=edge)
+    return replace(
+        side,
+        class_name="cube",
+        shape="box",
+        confidence=0.3,
+        yaw=upper.yaw,
+        symmetry=_QUARTER,
+        position=(*upper.position[:2], edge / 2),
+        size=(edge, edge, edge),
+        floor=edge,
+    )
 
 
 def detect(region: Region, pixel: float) -> Detection:
@@ -91,8 +124,16 @@ def _receptacle(look: _Look) -> Detection:
         middle = (np.abs(local[:, 0]) < rim.long / 2 - 0.02) & (np.abs(local[:, 1]) < rim.short / 2 - 0.02)
         floor = float(np.percentile(points[middle, 2], 30)) if middle.sum() > 20 else 0.006
         name = "tray" if top < 0.052 else "box"
-        return look.detection(name, "hollow", 0.6 + 0.4 * min(1.0, abs(top - 0.052) / 0.02), rim.centre,
-                              (rim.long, rim.short, top), yaw=rim.yaw, symmetry=_HALF, floor=min(floor, top))
+        return look.detection(
+            name,
+            "hollow",
+            0.6 + 0.4 * min(1.0, abs(top - 0.052) / 0.02),
+            rim.centre,
+            (rim.long, rim.short, top),
+            yaw=rim.yaw,
+            symmetry=_HALF,
+            floor=min(floor, top),
+        )
     away = np.hypot(points[:, 0] - rim.circle_centre[0], points[:, 1] - rim.circle_centre[1])
     radius = rim.radius
     centre = _circle_centre(rim)
@@ -100,8 +141,12 @@ def _receptacle(look: _Look) -> Detection:
     floor = float(np.percentile(inner, 30)) if len(inner) > 20 else 0.006
     size = (2 * radius, 2 * radius, top)
     if top < 0.030:
-        return look.detection("plate", "cylinder", 0.6 + 0.4 * min(1.0, (0.030 - top) / 0.01), centre, size, floor=min(floor, top))
-    return look.detection("bowl", "hollow", 0.6 + 0.4 * min(1.0, (top - 0.030) / 0.01), centre, size, floor=min(floor, top))
+        return look.detection(
+            "plate", "cylinder", 0.6 + 0.4 * min(1.0, (0.030 - top) / 0.01), centre, size, floor=min(floor, top)
+        )
+    return look.detection(
+        "bowl", "hollow", 0.6 + 0.4 * min(1.0, (top - 0.030) / 0.01), centre, size, floor=min(floor, top)
+    )
 
 
 def _circle_centre(shape: Outline) -> tuple[float, float]:
@@ -174,18 +219,29 @@ def _block(look: _Look, crown: np.ndarray, face: Outline) -> Detection:
     area = face.area
     seen = look.region.area(points[:, 2] > top - 0.011)
     if seen > 0.8 * area:
-        area = min(area, seen)       # an outline through noisy edges is too wide, the count of pixels is not
+        area = min(area, seen)  # an outline through noisy edges is too wide, the count of pixels is not
     edge, diameter = math.sqrt(area), 2 * math.sqrt(area / math.pi)
     if squareness > 0.42 and face.aspect < 1.35:
         bottom = max(level - edge, 0.0)
         if bottom < 0.012:
             bottom = 0.0
-        return look.detection("cube", "box", 0.55 + 0.6 * abs(squareness - 0.42), centre, (edge, edge, level - bottom),
-                              yaw=face.yaw, symmetry=_QUARTER, bottom=bottom)
+        return look.detection(
+            "cube",
+            "box",
+            0.55 + 0.6 * abs(squareness - 0.42),
+            centre,
+            (edge, edge, level - bottom),
+            yaw=face.yaw,
+            symmetry=_QUARTER,
+            bottom=bottom,
+        )
     if face.aspect < 1.35:
-        return look.detection("cylinder", "cylinder", 0.55 + 0.6 * abs(squareness - 0.42), centre,
-                              (diameter, diameter, level))
-    return look.detection("block", "box", 0.3, face.centre, (face.long, face.short, level), yaw=face.yaw, symmetry=_HALF)
+        return look.detection(
+            "cylinder", "cylinder", 0.55 + 0.6 * abs(squareness - 0.42), centre, (diameter, diameter, level)
+        )
+    return look.detection(
+        "block", "box", 0.3, face.centre, (face.long, face.short, level), yaw=face.yaw, symmetry=_HALF
+    )
 
 
 def _bottle(look: _Look, neck: Outline) -> Detection:
@@ -196,7 +252,7 @@ def _bottle(look: _Look, neck: Outline) -> Detection:
     radius = float(np.percentile(away, 92))
     low = float(np.percentile(points[:, 2], 3))
     share = (points[:, 2] - low) / max(look.top - low, 1e-6)
-    shoulder = (share > 0.54) & (share < 0.78) & (away < 1.1 * radius)      # above a label, below the cap
+    shoulder = (share > 0.54) & (share < 0.78) & (away < 1.1 * radius)  # above a label, below the cap
     rgb = patch_colour(look.region.colours[shoulder]) if shoulder.sum() > 8 else look.rgb
     look = _Look(look.region, look.pixel, look.shape, look.top, colour_word(*rgb), rgb)
     return look.detection("bottle", "cylinder", 0.9, centre, (2 * radius, 2 * radius, look.top))
@@ -204,8 +260,15 @@ def _bottle(look: _Look, neck: Outline) -> Detection:
 
 def _banana(look: _Look) -> Detection:
     shape = look.shape
-    return look.detection("banana", "irregular", 0.5 + 0.3 * min(1.5, shape.aspect - 1.8), shape.centre,
-                          (shape.long, shape.short, look.top), yaw=shape.yaw, symmetry=_HALF)
+    return look.detection(
+        "banana",
+        "irregular",
+        0.5 + 0.3 * min(1.5, shape.aspect - 1.8),
+        shape.centre,
+        (shape.long, shape.short, look.top),
+        yaw=shape.yaw,
+        symmetry=_HALF,
+    )
 
 
 def _fruit(look: _Look, dome: float) -> Detection:
@@ -216,13 +279,35 @@ def _fruit(look: _Look, dome: float) -> Detection:
     if not 0.4 * shape.radius < radius < 2.0 * shape.radius:
         centre, radius = np.array([*shape.circle_centre, 0.0]), shape.radius
     if colour in ("red", "pink") and (radius < 0.026 or shape.short < 0.044):
-        return look.detection("strawberry", "irregular", sure, shape.centre, (shape.long, shape.short, look.top),
-                              yaw=_pointed_yaw(look), symmetry=_FULL)
+        return look.detection(
+            "strawberry",
+            "irregular",
+            sure,
+            shape.centre,
+            (shape.long, shape.short, look.top),
+            yaw=_pointed_yaw(look),
+            symmetry=_FULL,
+        )
     if colour in ("green", "yellow") and (shape.aspect > 1.15 or shape.circle_radius > 1.1 * shape.radius):
-        return look.detection("pear", "irregular", sure, shape.centre, (shape.long, shape.short, look.top),
-                              yaw=_pointed_yaw(look), symmetry=_FULL)
-    name = "orange" if colour in ("orange", "brown") else "apple" if colour in ("red", "green", "yellow", "pink") else "ball"
-    return look.detection(name, "irregular", sure if name != "ball" else 0.4, centre[:2], (2 * radius, 2 * radius, look.top))
+        return look.detection(
+            "pear",
+            "irregular",
+            sure,
+            shape.centre,
+            (shape.long, shape.short, look.top),
+            yaw=_pointed_yaw(look),
+            symmetry=_FULL,
+        )
+    name = (
+        "orange"
+        if colour in ("orange", "brown")
+        else "apple"
+        if colour in ("red", "green", "yellow", "pink")
+        else "ball"
+    )
+    return look.detection(
+        name, "irregular", sure if name != "ball" else 0.4, centre[:2], (2 * radius, 2 * radius, look.top)
+    )
 
 
 def _pointed_yaw(look: _Look) -> float:

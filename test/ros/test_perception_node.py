@@ -21,7 +21,16 @@ from simulation_node.stage import build_model
 
 pytestmark = pytest.mark.gl
 CAMERA = load_camera()
-EXPECTED = ["blue_cube", "green_cube", "left_tray", "orange_cylinder", "purple_cylinder", "red_cube", "right_tray", "yellow_cube"]
+EXPECTED = [
+    "blue_cube",
+    "green_cube",
+    "left_tray",
+    "orange_cylinder",
+    "purple_cylinder",
+    "red_cube",
+    "right_tray",
+    "yellow_cube",
+]
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +56,9 @@ class CameraDouble:
     def ready(self):
         """Whether all are connected both ways."""
         publishers = (self.colour, self.depth, self.info, self.joints)
-        return all(p.get_subscription_count() for p in publishers) and self.node.count_publishers("/perception/detected_objects")
+        return all(p.get_subscription_count() for p in publishers) and self.node.count_publishers(
+            "/perception/detected_objects"
+        )
 
     def image(self, array, encoding, frame_id):
         array = np.ascontiguousarray(array)
@@ -61,8 +72,11 @@ class CameraDouble:
 
     def state(self, moving=0.0):
         robot = self.view.robot
-        message = JointState(name=[*ARM_JOINTS, *FINGER_JOINTS], position=[*robot.joints, robot.width / 2, robot.width / 2],
-                             velocity=[moving] * 7 + [0.0, 0.0])
+        message = JointState(
+            name=[*ARM_JOINTS, *FINGER_JOINTS],
+            position=[*robot.joints, robot.width / 2, robot.width / 2],
+            velocity=[moving] * 7 + [0.0, 0.0],
+        )
         self.joints.publish(self.stamped(message, BASE_FRAME))
 
     def frame(self, rgb=None, depth=None, *, millimetres=False, robot=True, encoding="rgb8", frame_id=CAMERA.frame_id):
@@ -121,7 +135,9 @@ def test_images_in_named_objects_out(start, spin_until, millimetres):
     assert len({o.id for o in message.objects}) == 8
     cube = objects["red_cube"]
     assert (cube.class_name, cube.colour, cube.shape, cube.visible) == ("cube", "red", "box", True)
-    assert (cube.pose.position.x, cube.pose.position.y, cube.pose.position.z) == pytest.approx((0.47, 0.02, 0.025), abs=0.004)
+    assert (cube.pose.position.x, cube.pose.position.y, cube.pose.position.z) == pytest.approx(
+        (0.47, 0.02, 0.025), abs=0.004
+    )
     assert (cube.size.x, cube.size.y, cube.size.z) == pytest.approx((0.05, 0.05, 0.05), abs=0.004)
     assert 2 * np.arctan2(cube.pose.orientation.z, cube.pose.orientation.w) == pytest.approx(0.3, abs=0.06)
     assert 0 < cube.confidence <= 1
@@ -135,7 +151,9 @@ def test_a_camera_driver_that_publishes_best_effort_is_served_when_told(start, s
 
 def test_a_silent_camera_is_named_in_the_log_and_its_return_too(start, spin_until):
     camera, _ = start(silent_after=0.5)
-    spin_until(lambda: camera.said("the camera is silent: nothing for 0.5 s on /camera/color/image_raw"), 10.0, "the warning")
+    spin_until(
+        lambda: camera.said("the camera is silent: nothing for 0.5 s on /camera/color/image_raw"), 10.0, "the warning"
+    )
     look(camera, spin_until)
     spin_until(lambda: camera.said("gives images again"), 10.0, "the good news")
 
@@ -152,14 +170,18 @@ def test_a_camera_without_depth_is_named(start, spin_until):
     spin_until(without_depth, 10.0, "the warning")
 
 
-@pytest.mark.parametrize(("bad", "words"), [
-    ({"encoding": "yuv422"}, "yuv422"),
-    ({"rgb": np.zeros((240, 320, 3), np.uint8)}, "sizes differ"),
-    ({"rgb": np.zeros((480, 640, 3), np.uint8)}, "black"),
-    ({"depth": np.zeros((480, 640), np.float32)}, "no depth"),
-    ({"depth": np.full((480, 640), np.nan, np.float32)}, "no depth"),
-    ({"depth": np.full((480, 640), 1.12, np.float32)}, "calibrate"),
-], ids=["encoding", "size", "black", "zero depth", "nan depth", "plane"])
+@pytest.mark.parametrize(
+    ("bad", "words"),
+    [
+        ({"encoding": "yuv422"}, "yuv422"),
+        ({"rgb": np.zeros((240, 320, 3), np.uint8)}, "sizes differ"),
+        ({"rgb": np.zeros((480, 640, 3), np.uint8)}, "black"),
+        ({"depth": np.zeros((480, 640), np.float32)}, "no depth"),
+        ({"depth": np.full((480, 640), np.nan, np.float32)}, "no depth"),
+        ({"depth": np.full((480, 640), 1.12, np.float32)}, "calibrate"),
+    ],
+    ids=["encoding", "size", "black", "zero depth", "nan depth", "plane"],
+)
 def test_a_garbage_frame_is_left_out_with_a_word_and_the_next_one_is_served(start, spin_until, bad, words):
     camera, _ = start()
     stamp = camera.frame(**bad)
@@ -172,8 +194,13 @@ def test_noise_in_the_images_does_not_end_the_node(start, spin_until):
     camera, _ = start()
     rng = np.random.default_rng(0)
     for _ in range(3):
-        look(camera, spin_until, 1, rgb=rng.integers(0, 256, (480, 640, 3), dtype=np.uint8),
-             depth=(camera.view.depth + rng.normal(0, 0.02, (480, 640))).astype(np.float32))
+        look(
+            camera,
+            spin_until,
+            1,
+            rgb=rng.integers(0, 256, (480, 640, 3), dtype=np.uint8),
+            depth=(camera.view.depth + rng.normal(0, 0.02, (480, 640))).astype(np.float32),
+        )
     camera.stamp = 100
     assert set(EXPECTED) <= {o.name for o in look(camera, spin_until, 8).objects}
 
@@ -200,10 +227,17 @@ def test_a_frame_of_another_camera_is_noticed(start, spin_until):
     spin_until(lambda: camera.said("'other_camera'"), 10.0, "the warning")
 
 
-@pytest.mark.parametrize(("parameters", "words"), [
-    ({"table": [0.5, 0.1, 0.0, 1.0]}, "x_min, x_max"), ({"table": [0.5]}, "x_min, x_max"), ({"detector": "attribute"}, "attributes"),
-    ({"camera": "overhed"}, "overhead"), ({"min_height": 5.0}, "min_height"), ({"silent_after": "long"}, "silent_after"),
-])
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({"table": [0.5, 0.1, 0.0, 1.0]}, "x_min, x_max"),
+        ({"table": [0.5]}, "x_min, x_max"),
+        ({"detector": "attribute"}, "attributes"),
+        ({"camera": "overhed"}, "overhead"),
+        ({"min_height": 5.0}, "min_height"),
+        ({"silent_after": "long"}, "silent_after"),
+    ],
+)
 def test_a_wrong_parameter_ends_the_start_with_what_is_right(ros, parameters, words):
     with pytest.raises(ConfigError if "camera" not in parameters else Exception, match=words):
         PerceptionNode([Parameter(name, value=value) for name, value in parameters.items()])

@@ -1,4 +1,4 @@
-"""Perception's parts one by one: geometry, images, colours, names, the robot's outline, cameras, joint history, supports."""
+"""Perception's parts one by one: geometry, images, colours, names, robot filter, cameras, joint history, supports."""
 
 import math
 
@@ -10,7 +10,14 @@ from perception_node.cloud import FrameError, Projector, clean_depth, decode_col
 from perception_node.colours import COLOURS, colour_word, family_image, patch_colour, same_surface
 from perception_node.detection import Detection, footprint_holds
 from perception_node.geometry import (
-    Intrinsics, Pose, fit_sphere, load_extrinsics, outline, rotation_from_quaternion, share_inside, wrap_yaw,
+    Intrinsics,
+    Pose,
+    fit_sphere,
+    load_extrinsics,
+    outline,
+    rotation_from_quaternion,
+    share_inside,
+    wrap_yaw,
 )
 from perception_node.joint_history import JointHistory
 from perception_node.naming import Nameless, name_all
@@ -32,10 +39,19 @@ def a_cloud(depth):
 
 # geometry
 
-@pytest.mark.parametrize(("yaw", "period", "expected"), [
-    (0.3, math.pi / 2, 0.3), (1.0, math.pi / 2, 1.0 - math.pi / 2), (-math.pi / 4, math.pi / 2, math.pi / 4),
-    (2.0, math.pi, 2.0 - math.pi), (math.pi / 2, math.pi, math.pi / 2), (7.0, 2 * math.pi, 7.0 - 2 * math.pi), (1.2, 0.0, 0.0),
-])
+
+@pytest.mark.parametrize(
+    ("yaw", "period", "expected"),
+    [
+        (0.3, math.pi / 2, 0.3),
+        (1.0, math.pi / 2, 1.0 - math.pi / 2),
+        (-math.pi / 4, math.pi / 2, math.pi / 4),
+        (2.0, math.pi, 2.0 - math.pi),
+        (math.pi / 2, math.pi, math.pi / 2),
+        (7.0, 2 * math.pi, 7.0 - 2 * math.pi),
+        (1.2, 0.0, 0.0),
+    ],
+)
 def test_yaw_is_normalised_to_the_symmetry(yaw, period, expected):
     assert wrap_yaw(yaw, period) == pytest.approx(expected)
 
@@ -70,17 +86,24 @@ def test_share_inside_a_polygon():
 
 def test_sphere_from_its_cap():
     a, b = np.meshgrid(np.linspace(0, 2 * math.pi, 40), np.linspace(0, 1.0, 15))
-    cap = np.column_stack((np.cos(a.ravel()) * np.sin(b.ravel()), np.sin(a.ravel()) * np.sin(b.ravel()), np.cos(b.ravel())))
+    cap = np.column_stack(
+        (np.cos(a.ravel()) * np.sin(b.ravel()), np.sin(a.ravel()) * np.sin(b.ravel()), np.cos(b.ravel()))
+    )
     centre, radius = fit_sphere(0.033 * cap + (0.5, 0.1, 0.03))
     assert centre == pytest.approx((0.5, 0.1, 0.03), abs=1e-6)
     assert radius == pytest.approx(0.033, abs=1e-6)
 
 
-@pytest.mark.parametrize(("text", "words"), [
-    ("- 1\n", "must hold"), ("frame_id: c\nposition: [0, 0]\nquaternion: [0, 0, 0, 1]\n", "position must be a list of 3"),
-    ("frame_id: c\nposition: [0, 0, 1]\nquaternion: [0, 0, 0, 0]\n", "zero"),
-    ("frame_id: 3\nposition: [0, 0, 1]\nquaternion: [0, 0, 0, 1]\n", "frame_id"), ("position: [0, 0\n", "cannot be read"),
-])
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("- 1\n", "must hold"),
+        ("frame_id: c\nposition: [0, 0]\nquaternion: [0, 0, 0, 1]\n", "position must be a list of 3"),
+        ("frame_id: c\nposition: [0, 0, 1]\nquaternion: [0, 0, 0, 0]\n", "zero"),
+        ("frame_id: 3\nposition: [0, 0, 1]\nquaternion: [0, 0, 0, 1]\n", "frame_id"),
+        ("position: [0, 0\n", "cannot be read"),
+    ],
+)
 def test_a_wrong_camera_file_is_named(tmp_path, text, words):
     path = tmp_path / "camera.yaml"
     path.write_text(text)
@@ -97,6 +120,7 @@ def test_the_shipped_camera_looks_down():
 
 # images
 
+
 def test_depth_in_millimetres_and_metres_are_the_same():
     metres = np.array([[0.5, 1.25], [0.0, 2.0]], dtype=np.float32)
     from_metres = decode_depth(metres.tobytes(), 2, 2, "32FC1")
@@ -108,7 +132,10 @@ def test_depth_in_millimetres_and_metres_are_the_same():
 def test_row_padding_is_left_out():
     rows = np.zeros((2, 12), dtype=np.uint8)
     rows[:, :6] = [[1, 2, 3, 4, 5, 6], [7, 8, 9, 10, 11, 12]]
-    assert decode_colour(rows.tobytes(), 2, 2, "rgb8", 12).tolist() == [[[1, 2, 3], [4, 5, 6]], [[7, 8, 9], [10, 11, 12]]]
+    assert decode_colour(rows.tobytes(), 2, 2, "rgb8", 12).tolist() == [
+        [[1, 2, 3], [4, 5, 6]],
+        [[7, 8, 9], [10, 11, 12]],
+    ]
     assert decode_colour(rows.tobytes(), 2, 2, "bgr8", 12)[0, 0].tolist() == [3, 2, 1]
 
 
@@ -117,11 +144,16 @@ def test_nan_and_nonsense_are_no_depth():
     assert depth.tolist() == [0, 0, 0, 0, 0, 1.5]
 
 
-@pytest.mark.parametrize(("call", "words"), [
-    (lambda: decode_depth(b"1234", 1, 1, "8UC1"), "8UC1"), (lambda: decode_colour(b"123", 1, 1, "yuv422"), "yuv422"),
-    (lambda: decode_colour(b"123", 2, 2, "rgb8"), "holds 3 bytes"), (lambda: decode_depth(b"", 0, 0, "32FC1"), "0 x 0"),
-    (lambda: decode_depth(b"12345678", 2, 1, "32FC1", step=2), "2 bytes a row"),
-])
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: decode_depth(b"1234", 1, 1, "8UC1"), "8UC1"),
+        (lambda: decode_colour(b"123", 1, 1, "yuv422"), "yuv422"),
+        (lambda: decode_colour(b"123", 2, 2, "rgb8"), "holds 3 bytes"),
+        (lambda: decode_depth(b"", 0, 0, "32FC1"), "0 x 0"),
+        (lambda: decode_depth(b"12345678", 2, 1, "32FC1", step=2), "2 bytes a row"),
+    ],
+)
 def test_a_garbage_image_says_what_is_wrong(call, words):
     with pytest.raises(FrameError, match=words):
         call()
@@ -145,6 +177,7 @@ def test_pixels_and_points_are_inverse():
 
 # plane
 
+
 def test_the_table_is_found_through_noise_things_and_holes():
     rng = np.random.default_rng(1)
     depth = np.full((480, 640), 1.055, dtype=np.float32) + rng.normal(0, 0.003, (480, 640)).astype(np.float32)
@@ -161,6 +194,7 @@ def test_no_plane_where_no_table_is():
 
 # colours
 
+
 @pytest.mark.parametrize("word", [w for w in PAINTS if w != "cyan"])
 @pytest.mark.parametrize("light", [0.75, 1.0])
 def test_paints_keep_their_word_in_more_and_less_light(word, light):
@@ -172,11 +206,26 @@ def test_paints_keep_their_word_in_more_and_less_light(word, light):
     assert word in COLOURS
 
 
-@pytest.mark.parametrize(("rgb", "word"), [
-    ((255, 0, 0), "red"), ((150, 10, 10), "red"), ((255, 128, 0), "orange"), ((120, 60, 20), "brown"), ((250, 230, 30), "yellow"),
-    ((30, 160, 40), "green"), ((155, 181, 32), "green"), ((0, 255, 255), "aqua"), ((20, 50, 200), "blue"), ((120, 30, 160), "purple"),
-    ((250, 120, 170), "pink"), ((255, 255, 255), "white"), ((120, 120, 125), "gray"), ((20, 20, 22), "black"), ((0, 0, 0), "black"),
-])
+@pytest.mark.parametrize(
+    ("rgb", "word"),
+    [
+        ((255, 0, 0), "red"),
+        ((150, 10, 10), "red"),
+        ((255, 128, 0), "orange"),
+        ((120, 60, 20), "brown"),
+        ((250, 230, 30), "yellow"),
+        ((30, 160, 40), "green"),
+        ((155, 181, 32), "green"),
+        ((0, 255, 255), "aqua"),
+        ((20, 50, 200), "blue"),
+        ((120, 30, 160), "purple"),
+        ((250, 120, 170), "pink"),
+        ((255, 255, 255), "white"),
+        ((120, 120, 125), "gray"),
+        ((20, 20, 22), "black"),
+        ((0, 0, 0), "black"),
+    ],
+)
 def test_colour_words(rgb, word):
     assert colour_word(*rgb) == word
 
@@ -197,25 +246,37 @@ def test_the_colour_of_a_patch_is_that_of_its_lit_side():
 
 # names
 
-@pytest.mark.parametrize(("new", "known", "names"), [
-    ([("cube", "red", 0.1)], [], ["red_cube"]),
-    ([("cube", "red", -0.1), ("cube", "red", 0.2), ("cube", "blue", 0.0)], [], ["red_cube_2", "red_cube", "blue_cube"]),
-    ([("cube", "red", 0.1)], [("cube", "red", 0.0, "red_cube")], ["red_cube_2"]),
-    ([("cylinder", "purple", 0.1)], [], ["purple_cylinder"]),
-    ([("banana", "yellow", 0), ("apple", "red", 0), ("apple", "green", -0.1)], [], ["banana", "apple", "apple_2"]),
-    ([("bottle", "green", 0)], [], ["bottle"]),
-    ([("bottle", "green", 0.1), ("bottle", "blue", 0)], [], ["green_bottle", "blue_bottle"]),
-    ([("bottle", "green", 0.1), ("bottle", "green", 0)], [], ["green_bottle", "green_bottle_2"]),
-    ([("tray", "gray", 0.4)], [], ["tray"]),
-    ([("tray", "gray", -0.4), ("tray", "gray", 0.4)], [], ["right_tray", "left_tray"]),
-    ([("tray", "gray", 0.4), ("tray", "blue", -0.4)], [], ["gray_tray", "blue_tray"]),
-    ([("tray", "gray", 0.4), ("tray", "gray", 0.0), ("tray", "gray", -0.4)], [], ["tray", "tray_2", "tray_3"]),
-    ([("tray", "gray", 0.4), ("tray", "gray", 0.0), ("tray", "blue", -0.4)], [], ["left_gray_tray", "right_gray_tray", "blue_tray"]),
-    ([("tray", "blue", -0.4)], [("tray", "gray", 0.4, "tray")], ["blue_tray"]),
-    ([("tray", "gray", -0.4)], [("tray", "gray", 0.4, "tray")], ["tray_2"]),
-    ([("tray", "gray", 0.4), ("box", "gray", -0.4), ("plate", "white", 0.0)], [], ["tray", "box", "plate"]),
-    ([("ball", "aqua", 0.4)], [], ["aqua_ball"]),
-])
+
+@pytest.mark.parametrize(
+    ("new", "known", "names"),
+    [
+        ([("cube", "red", 0.1)], [], ["red_cube"]),
+        (
+            [("cube", "red", -0.1), ("cube", "red", 0.2), ("cube", "blue", 0.0)],
+            [],
+            ["red_cube_2", "red_cube", "blue_cube"],
+        ),
+        ([("cube", "red", 0.1)], [("cube", "red", 0.0, "red_cube")], ["red_cube_2"]),
+        ([("cylinder", "purple", 0.1)], [], ["purple_cylinder"]),
+        ([("banana", "yellow", 0), ("apple", "red", 0), ("apple", "green", -0.1)], [], ["banana", "apple", "apple_2"]),
+        ([("bottle", "green", 0)], [], ["bottle"]),
+        ([("bottle", "green", 0.1), ("bottle", "blue", 0)], [], ["green_bottle", "blue_bottle"]),
+        ([("bottle", "green", 0.1), ("bottle", "green", 0)], [], ["green_bottle", "green_bottle_2"]),
+        ([("tray", "gray", 0.4)], [], ["tray"]),
+        ([("tray", "gray", -0.4), ("tray", "gray", 0.4)], [], ["right_tray", "left_tray"]),
+        ([("tray", "gray", 0.4), ("tray", "blue", -0.4)], [], ["gray_tray", "blue_tray"]),
+        ([("tray", "gray", 0.4), ("tray", "gray", 0.0), ("tray", "gray", -0.4)], [], ["tray", "tray_2", "tray_3"]),
+        (
+            [("tray", "gray", 0.4), ("tray", "gray", 0.0), ("tray", "blue", -0.4)],
+            [],
+            ["left_gray_tray", "right_gray_tray", "blue_tray"],
+        ),
+        ([("tray", "blue", -0.4)], [("tray", "gray", 0.4, "tray")], ["blue_tray"]),
+        ([("tray", "gray", -0.4)], [("tray", "gray", 0.4, "tray")], ["tray_2"]),
+        ([("tray", "gray", 0.4), ("box", "gray", -0.4), ("plate", "white", 0.0)], [], ["tray", "box", "plate"]),
+        ([("ball", "aqua", 0.4)], [], ["aqua_ball"]),
+    ],
+)
 def test_names(new, known, names):
     things = [Nameless(*row) for row in new]
     there = [Nameless(*row[:3]) for row in known]
@@ -223,6 +284,7 @@ def test_names(new, known, names):
 
 
 # the robot's outline
+
 
 @pytest.fixture(scope="module")
 def robot():
@@ -269,7 +331,9 @@ def test_capsules_cover_every_vertex_that_is_seen_of_the_robot(robot, width):
             axis = end - start
             along = np.clip((vertices - start) @ axis / max(axis @ axis, 1e-12), 0, 1)
             distance = np.minimum(distance, np.linalg.norm(vertices - start - along[:, None] * axis, axis=1) - radius)
-        assert distance.max() < 0.002, f"a point of {model.geom(geom).name} sticks out by {distance.max() * 1000:.0f} mm"
+        assert distance.max() < 0.002, (
+            f"a point of {model.geom(geom).name} sticks out by {distance.max() * 1000:.0f} mm"
+        )
         seen += len(vertices)
     assert seen > 1000
 
@@ -331,9 +395,14 @@ def test_sizes_that_differ_are_named():
         camera.take()
 
 
-@pytest.mark.parametrize(("heard", "words"), [
-    ((), "silent: nothing for 1 s on /c"), ((COLOUR, INFO), r"no depth on /d \(never\)"), ((DEPTH,), "no colour on /c"),
-])
+@pytest.mark.parametrize(
+    ("heard", "words"),
+    [
+        ((), "silent: nothing for 1 s on /c"),
+        ((COLOUR, INFO), r"no depth on /d \(never\)"),
+        ((DEPTH,), "no colour on /c"),
+    ],
+)
 def test_what_is_silent_is_named(heard, words):
     camera = RosTopicsCamera(TOPICS, 1.0, 0.0)
     assert camera.complaint(0.5) == ""
@@ -359,6 +428,7 @@ def test_a_camera_that_speaks_again_is_no_longer_complained_of():
 
 
 # joint history
+
 
 def joints(value, width=0.02):
     return {**dict.fromkeys(ARM_JOINTS, value), **dict.fromkeys(FINGER_JOINTS, width / 2)}
@@ -404,17 +474,33 @@ def test_missing_joints_are_named_and_time_that_goes_back_clears():
 
 # supports
 
+
 def thing(name, x, y, top, size, floor=None, bottom=0.0, symmetry=math.pi / 2):
-    return Detection(name, "red", "box", 0.9, (x, y, (top + bottom) / 2), 0.0, symmetry, (size, size, top - bottom),
-                     top if floor is None else floor, (200.0, 20.0, 20.0))
+    return Detection(
+        name,
+        "red",
+        "box",
+        0.9,
+        (x, y, (top + bottom) / 2),
+        0.0,
+        symmetry,
+        (size, size, top - bottom),
+        top if floor is None else floor,
+        (200.0, 20.0, 20.0),
+    )
 
 
 def test_things_rest_on_the_table_in_trays_and_on_each_other():
     tray = thing("tray", 0.5, 0.3, 0.03, 0.26, floor=0.006, symmetry=math.pi)
-    found = rest_on_supports([
-        tray, thing("apple", 0.5, 0.3, 0.063, 0.066, symmetry=0.0), thing("cube", 0.5, 0.0, 0.05, 0.05),
-        thing("cylinder", 0.5, 0.0, 0.12, 0.05, symmetry=0.0), thing("cube", 0.5, -0.3, 0.051, 0.05, bottom=0.003),
-    ])
+    found = rest_on_supports(
+        [
+            tray,
+            thing("apple", 0.5, 0.3, 0.063, 0.066, symmetry=0.0),
+            thing("cube", 0.5, 0.0, 0.05, 0.05),
+            thing("cylinder", 0.5, 0.0, 0.12, 0.05, symmetry=0.0),
+            thing("cube", 0.5, -0.3, 0.051, 0.05, bottom=0.003),
+        ]
+    )
     assert [round(d.bottom, 3) for d in found] == [0.0, 0.006, 0.0, 0.05, 0.0]
     assert found[3].size[2] == pytest.approx(0.07)
 

@@ -1,11 +1,11 @@
-"""Perception on rendered images with the noise of a real depth camera: whole scenes, the arm in the way, things carried."""
+"""Perception on rendered images with depth noise: whole scenes, the arm in the way, things carried."""
 
 import math
 
 import numpy as np
 import pytest
 
-from evaluation.perception_figures import compare, Figures, intrinsics_of, measure, render, scene_truth
+from evaluation.perception_figures import Figures, compare, intrinsics_of, measure, render, robot_state, scene_truth
 from perception_node.cloud import FrameError
 from perception_node.geometry import load_extrinsics
 from perception_node.perceiver import Perceiver
@@ -13,7 +13,7 @@ from perception_node.pipeline import Pipeline
 from perception_node.robot_filter import RobotState, hand_pose
 from planweave.franka import ARM_JOINTS, FINGER_JOINTS, HOME, JOINT_LOWER, JOINT_UPPER
 from planweave.paths import find_config
-from simulation_node.camera import DepthNoise, load_camera
+from simulation_node.camera import DepthNoise, OverheadCamera, load_camera
 from simulation_node.scene import load_scene, parse_scene
 from simulation_node.stage import build_model, home_state, object_body
 
@@ -23,7 +23,7 @@ EXTRINSICS = load_extrinsics(find_config("cameras", "overhead"))
 
 
 def solve_arm(position, start=HOME):
-    """Joints that bring the tool centre point to a position, hand pointing down: damped least squares on differences."""
+    """Joints that bring the tool centre point to a position, hand pointing down, by damped least squares."""
     goal_rotation = np.diag([1.0, -1.0, -1.0])
     q = np.array(start, dtype=float)
 
@@ -38,7 +38,9 @@ def solve_arm(position, start=HOME):
         if np.abs(e).max() < 1e-5:
             break
         jacobian = np.stack([(error(q + 1e-6 * np.eye(7)[k]) - e) / 1e-6 for k in range(7)], axis=1)
-        q = np.clip(q - jacobian.T @ np.linalg.solve(jacobian @ jacobian.T + 1e-4 * np.eye(6), e), JOINT_LOWER, JOINT_UPPER)
+        q = np.clip(
+            q - jacobian.T @ np.linalg.solve(jacobian @ jacobian.T + 1e-4 * np.eye(6), e), JOINT_LOWER, JOINT_UPPER
+        )
     assert np.abs(error(q)).max() < 1e-3, f"no arm pose for {position}"
     return q
 
@@ -50,6 +52,7 @@ class Stage:
         self.scene = parse_scene(text, find_config("scenes", "blocks").with_name("test.yaml"))
         self.model = build_model(self.scene, CAMERA)
         self.data = home_state(self.model)
+        self.eye = OverheadCamera(self.model, CAMERA, DepthNoise(), seed=1)
         self.perceiver = Perceiver(EXTRINSICS)
         self.frames = 0
 
@@ -67,8 +70,10 @@ class Stage:
         """The named objects after some more frames, by name."""
         for _ in range(times):
             self.frames += 1
-            view = render(self.model, CAMERA, (), DepthNoise(), self.frames, self.data)
-            result = self.perceiver.process(float(self.frames), view.rgb, view.depth, intrinsics_of(CAMERA), view.robot)
+            frame = self.eye.render(0.0, self.data.qpos)
+            result = self.perceiver.process(
+                float(self.frames), frame.rgb, frame.depth, intrinsics_of(CAMERA), robot_state(self.data)
+            )
         return {o.name: o for o in result.objects}
 
 
@@ -97,8 +102,16 @@ def test_names_and_sizes_of_the_blocks_scene():
     stage = Stage(find_config("scenes", "blocks").read_text())
     assert stage.look() == {}, "one frame is not enough to be sure"
     seen = stage.look()
-    assert sorted(seen) == ["blue_cube", "green_cube", "left_tray", "orange_cylinder", "purple_cylinder", "red_cube", "right_tray",
-                            "yellow_cube"]
+    assert sorted(seen) == [
+        "blue_cube",
+        "green_cube",
+        "left_tray",
+        "orange_cylinder",
+        "purple_cylinder",
+        "red_cube",
+        "right_tray",
+        "yellow_cube",
+    ]
     cube, tray = seen["red_cube"].thing, seen["left_tray"].thing
     assert cube.size == pytest.approx((0.05, 0.05, 0.05), abs=0.004)
     assert cube.position == pytest.approx((0.47, 0.02, 0.025), abs=0.003)
@@ -120,11 +133,20 @@ objects:
 def carry(stage, index, start, end, bottom):
     """Grasp, lift, carry and put down in steps, as the arm would; yields after each step."""
     q = solve_arm((*start, 0.25))
-    for step, (place, width, holding) in enumerate([
-        ((*start, 0.20), 0.08, False), ((*start, 0.025), 0.08, False), ((*start, 0.025), 0.05, True), ((*start, 0.12), 0.05, True),
-        ((*start, 0.28), 0.05, True), (((start[0] + end[0]) / 2, (start[1] + end[1]) / 2, 0.30), 0.05, True), ((*end, 0.25), 0.05, True),
-        ((*end, bottom + 0.025), 0.05, True), ((*end, bottom + 0.025), 0.08, False), ((*end, bottom + 0.2), 0.08, False),
-    ]):
+    for step, (place, width, holding) in enumerate(
+        [
+            ((*start, 0.20), 0.08, False),
+            ((*start, 0.025), 0.08, False),
+            ((*start, 0.025), 0.05, True),
+            ((*start, 0.12), 0.05, True),
+            ((*start, 0.28), 0.05, True),
+            (((start[0] + end[0]) / 2, (start[1] + end[1]) / 2, 0.30), 0.05, True),
+            ((*end, 0.25), 0.05, True),
+            ((*end, bottom + 0.025), 0.05, True),
+            ((*end, bottom + 0.025), 0.08, False),
+            ((*end, bottom + 0.2), 0.08, False),
+        ]
+    ):
         q = solve_arm(place, q)
         stage.arm(q, width)
         if holding:
@@ -134,13 +156,18 @@ def carry(stage, index, start, end, bottom):
     yield "home"
 
 
-@pytest.mark.parametrize(("end", "bottom"), [((0.50, -0.05), 0.0), ((0.55, -0.25), 0.05), ((0.68, 0.33), 0.006)],
-                         ids=["table", "on another cube", "in the tray"])
+@pytest.mark.parametrize(
+    ("end", "bottom"),
+    [((0.50, -0.05), 0.0), ((0.55, -0.25), 0.05), ((0.68, 0.33), 0.006)],
+    ids=["table", "on another cube", "in the tray"],
+)
 def test_a_carried_cube_keeps_its_id_and_name_though_it_has_a_twin(end, bottom):
     stage = Stage(CARRY)
     first = stage.look(3)
     assert sorted(first) == ["blue_cube", "red_cube", "red_cube_2", "tray"]
-    mine = min((n for n in first if n.startswith("red")), key=lambda n: math.dist(first[n].thing.position[:2], (0.5, 0.2)))
+    mine = min(
+        (n for n in first if n.startswith("red")), key=lambda n: math.dist(first[n].thing.position[:2], (0.5, 0.2))
+    )
     twin = "red_cube" if mine == "red_cube_2" else "red_cube_2"
     for step in carry(stage, 0, (0.50, 0.20), end, bottom):
         seen = stage.look(2)
@@ -168,7 +195,9 @@ def test_an_object_under_the_arm_is_remembered_and_one_taken_away_is_dropped():
     assert "blue_cube" not in stage.look(5)
     stage.put(2, 0.45, -0.30, 0.0)
     seen = stage.look(2)
-    assert seen["blue_cube"].thing.position == pytest.approx((0.45, -0.30, 0.025), abs=0.004), "it is back, with its old name"
+    assert seen["blue_cube"].thing.position == pytest.approx((0.45, -0.30, 0.025), abs=0.004), (
+        "it is back, with its old name"
+    )
 
 
 def test_another_scene_gets_names_of_its_own():
@@ -204,7 +233,9 @@ def detect(view, **changes):
 
 
 def test_an_object_partly_outside_the_picture_makes_no_new_object():
-    stage = Stage("objects:\n  - {kind: cube, colour: red, position: [0.5, 0.3]}\ntable: {size: [1.2, 2.2], centre: [0.35, 0]}\n")
+    stage = Stage(
+        "objects:\n  - {kind: cube, colour: red, position: [0.5, 0.3]}\ntable: {size: [1.2, 2.2], centre: [0.35, 0]}\n"
+    )
     stage.perceiver.pipeline.settings = stage.perceiver.pipeline.settings.__class__(table=(0.12, 1.0, -1.0, 1.0))
     stage.put(0, 0.5, 0.748, 0.0)
     assert stage.look(3) == {}
@@ -243,14 +274,17 @@ def test_an_empty_table_is_empty(view):
     assert detect(empty).detections == ()
 
 
-@pytest.mark.parametrize(("change", "words"), [
-    (lambda v: {"depth": np.zeros_like(v.depth)}, "no depth"),
-    (lambda v: {"rgb": np.zeros_like(v.rgb)}, "black"),
-    (lambda v: {"rgb": v.rgb[::2, ::2]}, "sizes differ"),
-    (lambda v: {"depth": v.depth[:-1]}, "sizes differ"),
-    (lambda v: {"depth": np.where(v.depth > 0, v.depth + 0.04, 0).astype(np.float32)}, "calibrate"),
-    (lambda v: {"depth": np.where(v.depth > 0, v.depth + 0.5, 0).astype(np.float32)}, "no table"),
-])
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda v: {"depth": np.zeros_like(v.depth)}, "no depth"),
+        (lambda v: {"rgb": np.zeros_like(v.rgb)}, "black"),
+        (lambda v: {"rgb": v.rgb[::2, ::2]}, "sizes differ"),
+        (lambda v: {"depth": v.depth[:-1]}, "sizes differ"),
+        (lambda v: {"depth": np.where(v.depth > 0, v.depth + 0.04, 0).astype(np.float32)}, "calibrate"),
+        (lambda v: {"depth": np.where(v.depth > 0, v.depth + 0.5, 0).astype(np.float32)}, "no table"),
+    ],
+)
 def test_a_frame_that_cannot_be_used_says_why(view, change, words):
     with pytest.raises(FrameError, match=words):
         detect(view, **change(view))

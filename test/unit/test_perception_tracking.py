@@ -1,4 +1,4 @@
-"""Tracking on made-up detections over an empty or covered table; tests with rendered images are in test_perception_scenes."""
+"""Tracking of made-up detections; tests with rendered images are in test_perception_scenes."""
 
 from dataclasses import replace
 
@@ -20,7 +20,9 @@ CLOUD = PROJECTOR.cloud(np.full((480, 640), 1.05, dtype=np.float32))
 
 
 def cube(x, y, colour="red", z=0.025, **changes):
-    made = Detection("cube", colour, "box", 0.8, (x, y, z), 0.1, np.pi / 2, (0.05, 0.05, 0.05), z + 0.025, (200.0, 20.0, 20.0))
+    made = Detection(
+        "cube", colour, "box", 0.8, (x, y, z), 0.1, np.pi / 2, (0.05, 0.05, 0.05), z + 0.025, (200.0, 20.0, 20.0)
+    )
     return replace(made, **changes)
 
 
