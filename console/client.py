@@ -100,8 +100,9 @@ class Client:
                 result[node.name] = absent
         return result
 
-    def nodes(self) -> list[str]:
-        """Names of the nodes that run, without this one."""
+    def nodes(self, patience: float = 0.5) -> list[str]:
+        """Names of the nodes that run, without this one; discovery is given ``patience`` seconds."""
+        time.sleep(patience)  # nothing tells when everyone has been heard
         return sorted(name for name in self._node.get_node_names() if name != self._node.get_name())
 
     # Tasks
