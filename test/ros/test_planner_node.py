@@ -1,6 +1,7 @@
 """planner_node over DDS, with a fake endpoint on loopback in place of a model."""
 
 import json
+import re
 import time
 
 import pytest
@@ -10,6 +11,7 @@ from doubles.planner_worlds import BLOCKS, FRUIT
 from planweave_interfaces.action import ChooseAction, GeneratePlans
 from planweave_interfaces.srv import InterpretGoal
 from rclpy.action import ActionClient
+from rclpy.node import Node
 from rclpy.parameter import Parameter
 from std_msgs.msg import String
 
@@ -26,19 +28,25 @@ GOOD = '{"plan": ["grasp(red_cube)", "place_in(red_cube, left_tray)"]}'
 OPTIONS = [Action.parse("place_in(red_cube, left_tray)"), Action.parse("place_on(red_cube, plate)"), None]
 
 
-class Asker:
-    """Asks a planner node as feedback_node does."""
+class Asker(Node):
+    """Asks a planner node as feedback_node does. Action clients must be made before the node is spun: rclpy's executor
+    may otherwise meet a half-made one, and end."""
 
-    def __init__(self, node, spin_until):
-        self.node, self.spin_until, self.exchanges, self.feedback = node, spin_until, [], []
-        self.plans = ActionClient(node, GeneratePlans, "/generate_plans")
-        self.choices = ActionClient(node, ChooseAction, "/choose_action")
-        self.goals = node.create_client(InterpretGoal, "/interpret_goal")
-        self.heard = node.create_subscription(String, "/llm_exchanges", self._hear, 100)
+    def __init__(self):
+        super().__init__("asker")
+        self.exchanges, self.feedback = [], []
+        self.plans = ActionClient(self, GeneratePlans, "/generate_plans")
+        self.choices = ActionClient(self, ChooseAction, "/choose_action")
+        self.goals = self.create_client(InterpretGoal, "/interpret_goal")
+        self.create_subscription(String, "/llm_exchanges", self._hear, 100)
+
+    def connect(self, spin_until):
+        self.spin_until = spin_until
         for client in (self.plans, self.choices):
             assert client.wait_for_server(timeout_sec=20.0)
         assert self.goals.wait_for_service(timeout_sec=20.0)
-        spin_until(lambda: node.count_publishers("/llm_exchanges"), 20.0, "the exchanges' publisher")
+        spin_until(lambda: self.count_publishers("/llm_exchanges"), 20.0, "the exchanges' publisher")
+        return self
 
     def _hear(self, msg):
         self.exchanges.append(json.loads(msg.data))
@@ -76,7 +84,7 @@ def start(make_node, spin_until):
         servers.append(server)
         overrides = [Parameter(name, value=value) for name, value in {"timeout": 10.0, **parameters}.items()]
         make_node(PlannerNode, OpenAIClient(server.url, KEY, "fake", attempts=2), parameter_overrides=overrides)
-        return Asker(make_node("asker"), spin_until), server
+        return make_node(Asker).connect(spin_until), server
 
     yield make
     for server in servers:
@@ -133,7 +141,6 @@ def test_a_bad_endpoint_becomes_a_message_and_the_node_lives_on(start, behave, m
     asker, _ = start(lambda *a: behave(*a) if broken[0] else fake.answers(GOOD)(*a), timeout=1.5)
     got = asker.sample()
     assert not got.success
-    import re
     assert re.search(message, got.message) and KEY not in got.message
     broken[0] = False
     assert asker.sample().success
@@ -159,7 +166,8 @@ def test_an_unknown_domain_becomes_a_message(start):
 
 
 def test_cancelling_ends_a_waiting_question_while_others_are_served(start):
-    asker, server = start(lambda f, b, n: fake.stalls(f, b, n) if n == 1 else (200, fake.completion([GOOD])), timeout=60.0)
+    asker, server = start(
+        lambda f, b, n: fake.stalls(f, b, n) if n == 1 else (200, fake.completion([GOOD])), timeout=60.0)
     goal = GeneratePlans.Goal(sentence=SENTENCE, world=convert.world_to_msg(BLOCKS), temperature=-1.0, samples=1)
     handle = asker.send(asker.plans, goal)
     asker.spin_until(lambda: server.requests, 10.0, "the question")
@@ -182,7 +190,7 @@ def test_a_task_has_a_budget(start):
 
 def test_without_a_model_goals_are_still_read(make_node, spin_until):
     make_node(PlannerNode, NoClient("the wheel is missing"))
-    asker = Asker(make_node("asker"), spin_until)
+    asker = make_node(Asker).connect(spin_until)
     assert asker.interpret(SENTENCE).success
     assert "the wheel is missing" in asker.sample().message
 
