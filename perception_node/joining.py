@@ -60,11 +60,18 @@ def join(
         if find(low) not in taken:
             parent[find(low)] = find(high)
 
+    leaves: set[int] = set()
     for (a, b), border in sorted(borders.items(), key=lambda item: abs(item[1].step)):
         one, two = patches[a], patches[b]
         if one is None or two is None or find(a) == find(b) or {find(a), find(b)} & taken:
             continue
-        if _goes_on(one, two, border, cloud.pixel):
+        small = a if one.pixels < two.pixels else b
+        if small in leaves:
+            continue  # a leaf or stalk belongs to one thing only, or it would join two
+        if _goes_on(one, two, border):
+            parent[find(a)] = find(b)
+        elif _is_leaf(one, two, border, cloud.pixel):
+            leaves.add(small)
             parent[find(a)] = find(b)
     groups = np.array([find(i) for i in range(count)])
     whole = {int(groups[bottle.members[0]]) for bottle in bottles}
@@ -78,22 +85,22 @@ def join(
     return groups, bottles
 
 
-def _goes_on(one: Patch, two: Patch, border: Border, pixel: float) -> bool:
+def _goes_on(one: Patch, two: Patch, border: Border) -> bool:
     """Whether two neighbouring patches are one surface."""
     small, large = (one, two) if one.pixels < two.pixels else (two, one)
     if abs(border.step) > 0.010:
         return False
     if border.contrast < 30 and same_surface(one.colour, two.colour):
         return True
-    if abs(border.step) < 0.004 and _encloses(large, small):
-        return True
-    area = small.pixels * pixel**2
-    return (
-        area < 3.5e-4
-        and small.pixels < 0.35 * large.pixels
-        and abs(small.middle - large.middle) < 0.030
-        and large.steep < 0.9
-    )
+    return abs(border.step) < 0.004 and _encloses(large, small)
+
+
+def _is_leaf(one: Patch, two: Patch, border: Border, pixel: float) -> bool:
+    """Whether the smaller patch is a small part of another colour on the larger one: a leaf, a stalk, a tip."""
+    small, large = (one, two) if one.pixels < two.pixels else (two, one)
+    if abs(border.step) > 0.010 or large.steep > 0.9 or small.pixels > 0.35 * large.pixels:
+        return False
+    return small.pixels * pixel**2 < 3.5e-4 and abs(small.middle - large.middle) < 0.030
 
 
 def _encloses(large: Patch, small: Patch) -> bool:
@@ -142,7 +149,7 @@ def _slivers(
     for group, parts in members.items():
         xy = np.concatenate(parts)
         shape = outline(xy) if len(xy) > 3 else None
-        if group not in bottles and (shape is None or (shape.short < _NARROWEST and shape.long < 0.10)):
+        if group not in bottles and (shape is None or (shape.short < _NARROWEST)):
             narrow[group] = len(xy)
     joined = groups.copy()
     for group in sorted(narrow, key=lambda g: narrow[g]):

@@ -199,7 +199,8 @@ class Tracker:
             return
         local = hand.rotation.T @ (np.array(track.last.position) - hand.position)
         if track.grip is None:
-            fits = min(track.last.size[:2]) - 0.012 < hand.width < max(track.last.size[:2]) * 1.5 + 0.003
+            # Not the whole width: a bottle is held at its neck.
+            fits = 0.3 * min(track.last.size[:2]) < hand.width < max(track.last.size[:2]) * 1.5 + 0.003
             between = np.linalg.norm(local[:2]) < 0.03 and abs(local[2]) < _GRASP_REACH + track.last.size[2] / 2
             if fits and between and 0.004 < hand.width < 0.076:
                 track.grip, track.grip_width = local, hand.width

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from perception_node.colours import BLACK, colour_word, family_image, patch_colour
-from perception_node.detection import Detection
+from perception_node.detection import RECEPTACLES, Detection, footprint_holds
 from perception_node.geometry import Outline, fit_sphere, outline, rotate_into, wrap_yaw
 from perception_node.proposals import Region
 
@@ -71,7 +71,22 @@ def detect_by_attributes(regions: Sequence[Region], pixel: float) -> list[Detect
         if over is not None:
             below.setdefault(over, _hidden_cube(found[k], found[over]))
             found[k] = below[over]
-    return list(dict.fromkeys(found))
+    kept = [d for region, d in zip(regions, found) if not _side_of_a_receptacle(region, d, found)]
+    return list(dict.fromkeys(kept))
+
+
+def _side_of_a_receptacle(region: Region, thing: Detection, found: Sequence[Detection]) -> bool:
+    """Whether this is but a piece of a wall: steep, of a receptacle's colour and within it."""
+    if thing.class_name in RECEPTACLES or region.steep.mean() < 0.6:
+        return False
+    x, y, _ = thing.position
+    return any(
+        other.class_name in RECEPTACLES
+        and other.colour == thing.colour
+        and thing.top < other.top + 0.006
+        and footprint_holds(other, x, y, 0.01)
+        for other in found
+    )
 
 
 def _cube_over(region: Region, thing: Detection, found: Sequence[Detection]) -> int | None:

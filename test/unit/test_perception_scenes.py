@@ -323,3 +323,15 @@ objects:
     assert {"tray", "blue_cube", "blue_cube_2"} <= set(seen)
     bottoms = sorted(round(o.thing.bottom, 2) for n, o in seen.items() if n != "tray")
     assert 0.01 in bottoms and 0.05 in bottoms
+
+
+def test_fruit_that_lies_across_a_plates_rim_stays_whole_and_so_does_the_plate():
+    stage = Stage(find_config("scenes", "fruit_and_bottles").read_text())
+    stage.look(3)
+    stage.put(0, 0.533, 0.293, 0.012)
+    stage.put(1, 0.61, 0.379, 0.012)
+    seen = stage.look(3)
+    assert seen["plate"].visible and seen["plate"].thing.class_name == "plate"
+    assert seen["banana"].thing.size[0] == pytest.approx(0.15, abs=0.02)
+    assert seen["banana"].thing.position[:2] == pytest.approx((0.533, 0.293), abs=0.012)
+    assert seen["banana"].thing.bottom == pytest.approx(0.012, abs=0.005)

@@ -145,8 +145,8 @@ def test_the_fingers_take_an_object_along_and_let_it_go():
     assert seen["red_cube"].visible and len(seen) == 1
 
 
-@pytest.mark.parametrize(("width", "held"), [(0.08, False), (0.05, True), (0.02, False), (0.0, False)])
-def test_only_fingers_as_wide_as_the_object_hold_it(width, held):
+@pytest.mark.parametrize(("width", "held"), [(0.08, False), (0.05, True), (0.012, False), (0.0, False)])
+def test_only_fingers_that_are_not_closed_or_wide_open_hold_it(width, held):
     table = Table(confirm=1)
     table.see(cube(0.5, 0.0))
     table.see(hand=hand_at(0.5, 0.0, 0.03, width), covered=(0.5, 0.0, 0.1))
