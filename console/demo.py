@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from console.client import Client, TaskResult
 
 
+VIDEO_PATIENCE = 4.0  # seconds that writing each video may wait for rendering
+
+
 @dataclass(frozen=True)
 class DemoTask:
     """One sentence of the demo. must_recover: a failed action and a reached goal are both expected."""
@@ -69,7 +72,8 @@ def main(options: argparse.Namespace) -> int:
         if client.is_up(1.0):
             raise PlanweaveError(
                 "a system runs already in this ROS domain; end it first, or: ROS_DOMAIN_ID=7 planweave demo")
-        with started(system, {"scene": chosen[0].scene}, client, console) as check:
+        settings = {"scene": chosen[0].scene, "video_patience": str(VIDEO_PATIENCE)}
+        with started(system, settings, client, console) as check:
             started_in = time.monotonic() - begun
             for task in chosen:
                 entries.append(_one(client, console, task, out, options.method, check, load=task is not chosen[0]))
@@ -158,32 +162,11 @@ def recovered(result: TaskResult) -> bool:
     return result.success and result.status.steps > result.status.executed
 
 
-def transcript(entries: list[dict[str, Any]]) -> str:
-    """What was asked of the language model and what it answered, as Markdown."""
-    lines = ["# What was asked of which language model", ""]
-    for entry in entries:
-        usage = entry["usage"]
-        lines += [f"## {entry['name']}: {entry['sentence']}", "",
-                  f"Goal ({entry['goal_source'] or 'unknown'}): `{' and '.join(entry['goal']) or 'none'}`", "",
-                  f"{usage['requests']} requests to {usage['model'] or 'no model'} ({usage['endpoint'] or '-'}), "
-                  f"{usage['prompt_tokens']} tokens read, {usage['completion_tokens']} written.", ""]
-        exchanges = [event for event in entry["record"].get("events", []) if event.get("event") == "exchange"]
-        for number, exchange in enumerate(exchanges, 1):
-            details = {key: value for key, value in exchange.items() if key not in ("event", "seconds", "task_id")}
-            lines += [f"### Exchange {number}, at {exchange.get('seconds', 0):.1f} s", ""]
-            for key, value in details.items():
-                text = value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
-                fence = "~~~~" if "```" in text else "```"
-                long = "\n" in text or len(text) > 100
-                lines += [f"{key}:", "", fence, text, fence, ""] if long else [f"{key}: `{text}`", ""]
-        if not exchanges:
-            lines += ["No model was asked.", ""]
-    return "\n".join(lines)
-
-
 def _finish(console: Console, entries: list[dict[str, Any]], out: Path, started_in: float, seconds: float) -> int:
     """Write result.json and the transcript, say where all is; 0 where all went as expected."""
     good = all(entry["as_expected"] for entry in entries)
+    from console.transcript import transcript
+
     (out / "transcript.md").write_text(transcript(entries))
     (out / "result.json").write_text(json.dumps({
         "success": good, "seconds": round(seconds, 1), "seconds_to_start": round(started_in, 1), "tasks": entries,

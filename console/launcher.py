@@ -31,7 +31,7 @@ def log_folder(system: str) -> Path:
 class RunningSystem:
     """Nodes of one system as processes. A context manager: leaving it ends them all."""
 
-    def __init__(self, system: System, logs: Path, overrides: Mapping[str, Mapping[str, str]] | None = None):
+    def __init__(self, system: System, logs: Path, overrides: Mapping[str, Mapping[str, object]] | None = None):
         self.system, self.logs = system, logs
         self._overrides = overrides or {}
         self._processes: list[NodeProcess] = []

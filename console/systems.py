@@ -43,14 +43,14 @@ class System:
     nodes: tuple[NodeSpec, ...]
     options: tuple[Option, ...] = ()
 
-    def overrides(self, values: dict[str, str]) -> dict[str, dict[str, str]]:
-        """Parameters by node for option values; raises UnknownNameError."""
+    def overrides(self, values: dict[str, str]) -> dict[str, dict[str, Any]]:
+        """Parameters by node for option values, of the type of the default; raises UnknownNameError or ConfigError."""
         known = {option.name: option for option in self.options}
-        result: dict[str, dict[str, str]] = {}
-        for name, value in values.items():
+        result: dict[str, dict[str, Any]] = {}
+        for name, text in values.items():
             if name not in known:
                 raise UnknownNameError(f"option of the system {self.name}", name, known)
-            result.setdefault(known[name].node, {})[known[name].parameter] = value
+            result.setdefault(known[name].node, {})[known[name].parameter] = _typed(known[name], text)
         return result
 
 
@@ -81,6 +81,15 @@ def load_system(name: str, config: Path | None = None) -> System:
         raise ConfigError(f"{path}: the entry {name!r} lacks or misspells {error}") from None
 
 
+def _typed(option: Option, text: str) -> Any:
+    kind = type(option.default)
+    try:
+        return {"true": True, "false": False}[text.lower()] if kind is bool else kind(text)
+    except (KeyError, ValueError):
+        wanted = "true or false" if kind is bool else f"a number like {option.default}"
+        raise ConfigError(f"{option.name}={text!r}: expected {wanted} ({option.description})") from None
+
+
 def parameters_of(node: NodeSpec) -> dict[str, Any]:
     """The parameters in a node's file; raises ConfigError where the file has no entry for the node."""
     try:
@@ -90,9 +99,12 @@ def parameters_of(node: NodeSpec) -> dict[str, Any]:
 
 
 def _value(path: Path, node: str, parameter: str) -> Any:
-    """The value of a node's parameter in its parameter file."""
+    """The value of a node's parameter in its parameter file; dots in its name stand for nested tables."""
+    value = _read(path)
     try:
-        return _read(path)[node]["ros__parameters"][parameter]
+        for key in (node, "ros__parameters", *parameter.split(".")):
+            value = value[key]
+        return value
     except (KeyError, TypeError):
         raise ConfigError(f"{path}: {node}: ros__parameters: has no {parameter!r}, which systems.yaml names") from None
 

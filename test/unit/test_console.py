@@ -16,6 +16,7 @@ from console.environment import ros_environment
 from console.picture import draw_tree
 from console.progress import Progress, summary, tree_view, usage_text
 from console.results import read_goal, status_json
+from console.transcript import transcript
 from console.tree import Row, as_json, children_of
 from planweave.action_tree import Status
 from planweave.budget import Usage
@@ -245,13 +246,18 @@ def test_the_demos_scenes_and_sentences_are_there():
 
 def test_the_transcript_has_question_and_answer():
     entry = {**status_json(STATUS), "name": "1", "record": {"events": [
-        {"event": "exchange", "seconds": 1.5, "task_id": "task-1", "request": {"messages": ["```plans```"]},
-         "reply": "grasp\nplace"},
+        {"event": "exchange", "seconds": 1.5, "kind": "plans",
+         "request": {"messages": [{"role": "user", "content": "What now?\n```plan```"}], "n": 3, "json_schema": {}},
+         "reply": {"replies": [{"text": "grasp"}, {"text": "place"}, {"text": "grasp"}]}},
+        {"event": "exchange", "request": "odd", "reply": None},
         {"event": "ended"},
     ]}}
-    text = demo.transcript([entry, {**entry, "record": {}}])
-    assert "grasp\nplace" in text
-    assert "```plans```" in text
+    text = transcript([entry, {**entry, "record": {}}])
+    assert "### Exchange 1 (plans), at 1.5 s" in text
+    assert "**user**\n\n````\nWhat now?\n```plan```\n````" in text
+    assert "**reply** ×2\n\n```\ngrasp\n```" in text
+    assert "n 3" in text
+    assert "odd" in text
     assert "3 requests to smol (embedded), 900 tokens read, 80 written" in text
     assert text.count("No model was asked.") == 1
 

@@ -37,7 +37,9 @@ def test_a_system_is_read_with_defaults_from_the_parameter_files(config):
     assert system.nodes[0].services == ("/a/go",)
     assert system.nodes[0].actions == ()
     assert system.options[0].default == 1.5
-    assert system.overrides({"speed": "2"}) == {"a_node": {"pace": "2"}}
+    assert system.overrides({"speed": "2"}) == {"a_node": {"pace": 2.0}}
+    with pytest.raises(ConfigError, match=r"speed='fast': expected a number like 1\.5 \(how fast\)"):
+        system.overrides({"speed": "fast"})
 
 
 def test_unknown_system_and_option_name_the_known_ones(config):
