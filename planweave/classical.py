@@ -12,6 +12,7 @@ import kairos
 from planweave.domain import Domain
 from planweave.errors import GoalError
 from planweave.formula import Atom
+from planweave.relevance import relevant_world
 from planweave.world import Action, Literal, World
 
 _VARIANT = re.compile(r"-outcome-\d+$")
@@ -86,10 +87,13 @@ def solve(
 ) -> tuple[Action, ...]:
     """The shortest-effort plan of the ``ff`` search; empty where the goal holds already. timeout in seconds.
 
+    In a large world only the part that matters to the goal is planned in (planweave.relevance).
+
     Raises NoPlanError that says what is missing.
     """
     if not world.unmet(goal):
         return ()
+    world = relevant_world(domain, world, goal)
     compiled = _compiled(determinised_pddl(domain) if all_outcomes else domain.pddl_text)
     try:
         problem = kairos.parse_problem(problem_pddl(domain, world, goal), compiled)

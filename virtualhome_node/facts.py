@@ -63,14 +63,13 @@ def facts_of_graph(graph: Graph, vocabulary: Vocabulary) -> Groups:
         elif end != person:
             within[start].append(end)
     for number, node in graph.nodes.items():
-        if number == person:
+        if number in not_things:
             continue
         for predicate in vocabulary.predicates_of(node):
             groups.setdefault(predicate, set()).add((predicate, names[number]))
-        if number not in rooms:
-            room = _room(graph, number, within, rooms)
-            if room is not None:
-                groups["in_room"].add(("in_room", names[number], names[room]))
+        room = _room(graph, number, within, rooms)
+        if room is not None:
+            groups["in_room"].add(("in_room", names[number], names[room]))
     room = _room(graph, person, within, rooms)
     if room is None:
         raise SceneError(f"{graph.character.tag} is in no room; add an edge INSIDE to the node of a room")
@@ -121,7 +120,9 @@ def graph_of_facts(graph: Graph, vocabulary: Vocabulary, facts: Iterable[AtomKey
     """The graph with the states and edges that hold now; properties and all else stay."""
     person, number = graph.character.id, {name: node.id for name, node in graph.by_name.items()}
     state_of = {p: s for s, p in vocabulary.states.items()}
-    states = {i: [s for s in n.states if s not in vocabulary.states] for i, n in graph.nodes.items()}
+    states = {
+        i: [s for s in n.states if n.category == ROOMS or s not in vocabulary.states] for i, n in graph.nodes.items()
+    }
     states[person] = [s for s in states[person] if s not in ("SITTING", "LYING")]
     edges: set[Edge] = set()
     for predicate, *args in facts:
