@@ -35,7 +35,7 @@ class Settings:
     """
 
     samples: int = 25
-    samples_embedded: int = 16
+    samples_embedded: int = 10
     temperature: float = 0.8
     top_p: float = 0.95
     votes: int = 20
@@ -46,7 +46,7 @@ class Settings:
     goal_agreement: float = 0.5
     goal_agreement_embedded: float = 0.99
     max_steps: int = 30
-    max_steps_embedded: int = 10
+    max_steps_embedded: int = 8
     timeout: float = 60.0
     cutoff: float = CUTOFF
     exclude_actions: tuple[str, ...] = ()
