@@ -210,9 +210,12 @@ class Tracker:
             return
         track.grip_width = min(track.grip_width, hand.width)
         moved = hand.rotation @ track.grip + hand.position
-        if track.held or np.linalg.norm(moved - track.last.position) > 0.03:
+        shift = moved - track.last.position
+        if track.held or shift[2] > 0.02 or np.linalg.norm(shift[:2]) > 0.03:
             track.held = True
             track.last = replace(track.last, position=(float(moved[0]), float(moved[1]), float(moved[2])))
+        elif shift[2] < 0.0:
+            track.grip = local  # the hand is still on its way down
 
     def _in_hand(self, detection: Detection, hand: Hand | None) -> bool:
         """Whether this is what the fingers hold, or a part of something at the fingers."""

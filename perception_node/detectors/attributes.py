@@ -76,17 +76,16 @@ def detect_by_attributes(regions: Sequence[Region], pixel: float) -> list[Detect
 
 
 def _side_of_a_receptacle(region: Region, thing: Detection, found: Sequence[Detection]) -> bool:
-    """Whether this is but a piece of a wall: steep, of a receptacle's colour and within it."""
-    if thing.class_name in RECEPTACLES or region.steep.mean() < 0.6:
-        return False
+    """Whether this is but a piece of a wall: within a receptacle, no higher, and of its colour or in its shade."""
     x, y, _ = thing.position
-    return any(
-        other.class_name in RECEPTACLES
-        and other.colour == thing.colour
-        and thing.top < other.top + 0.006
-        and footprint_holds(other, x, y, 0.01)
-        for other in found
-    )
+    for other in found:
+        if other is thing or other.class_name not in RECEPTACLES or thing.top > other.top + 0.008:
+            continue
+        piece = thing.class_name in RECEPTACLES and thing.size[0] * thing.size[1] < other.size[0] * other.size[1]
+        same = thing.colour in (other.colour, "black")
+        if same and (piece or region.steep.mean() > 0.55) and footprint_holds(other, x, y, 0.012):
+            return True
+    return False
 
 
 def _cube_over(region: Region, thing: Detection, found: Sequence[Detection]) -> int | None:
@@ -97,7 +96,7 @@ def _cube_over(region: Region, thing: Detection, found: Sequence[Detection]) -> 
         hangs = upper is not thing and upper.class_name == "cube" and upper.bottom > 0.02
         if (
             hangs
-            and abs(upper.bottom - region.top) < 0.015
+            and abs(upper.bottom - region.top) < 0.020
             and math.dist(upper.position[:2], thing.position[:2]) < 0.045
         ):
             return k
@@ -265,8 +264,7 @@ def _bottle(look: _Look, neck: Outline) -> Detection:
     centre = _circle_centre(neck)
     away = np.hypot(points[:, 0] - centre[0], points[:, 1] - centre[1])
     radius = float(np.percentile(away, 92))
-    low = float(np.percentile(points[:, 2], 3))
-    share = (points[:, 2] - low) / max(look.top - low, 1e-6)
+    share = points[:, 2] / look.top
     shoulder = (share > 0.54) & (share < 0.78) & (away < 1.1 * radius)  # above a label, below the cap
     rgb = patch_colour(look.region.colours[shoulder]) if shoulder.sum() > 8 else look.rgb
     look = _Look(look.region, look.pixel, look.shape, look.top, colour_word(*rgb), rgb)

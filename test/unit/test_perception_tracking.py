@@ -154,6 +154,17 @@ def test_only_fingers_that_are_not_closed_or_wide_open_hold_it(width, held):
     assert table.tracker.tracks[0].held == held
 
 
+def test_a_narrow_hand_on_its_way_down_does_not_push_the_object_into_the_table():
+    table = Table(confirm=1)
+    table.see(cube(0.5, 0.0))
+    for z, width in ((0.07, 0.06), (0.05, 0.06), (0.03, 0.06), (0.02, 0.05)):
+        seen = table.see(hand=hand_at(0.5, 0.0, z, width), covered=(0.5, 0.0, 0.1))
+        assert seen["red_cube"].last.position == (0.5, 0.0, 0.025)
+    seen = table.see(hand=hand_at(0.5, 0.0, 0.22, 0.05), covered=(0.5, 0.0, 0.1))
+    assert seen["red_cube"].held
+    assert seen["red_cube"].last.position == pytest.approx((0.5, 0.0, 0.225))
+
+
 def test_an_object_that_slips_out_is_seen_where_it_fell():
     table = Table(confirm=1)
     table.see(cube(0.5, 0.0))
