@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -65,7 +66,7 @@ def main(options: argparse.Namespace) -> int:
         raise ConfigError(f"--out {options.out}: {error.strerror}") from None
     for old in [*out.glob("[0-9]-*"), out / "result.json", out / "transcript.md"]:
         old.unlink(missing_ok=True)
-    console = Console(highlight=False)
+    console = Console(highlight=False, soft_wrap=not sys.stdout.isatty())
     begun = time.monotonic()
     entries: list[dict[str, Any]] = []
     with Client() as client:

@@ -118,7 +118,8 @@ class Progress:
             if line and line not in self._said:
                 self._said.add(line)
                 self._console.print(f"  {line}", highlight=False, markup=False)
-        phase = status.phase.partition(":")[0]  # what the arm is doing within an action passes too fast for lines
+        # What the arm is doing within an action passes too fast for lines.
+        phase = status.phase.partition(":")[0].partition(" (")[0]
         now = phase + (f" · {step}" if step else "")
         if now != self._last:
             self._last = now

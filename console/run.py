@@ -113,4 +113,6 @@ def _console(json_only: bool) -> Console:
     """For people: standard output; beside --json, standard error and only where it is a terminal."""
     from rich.console import Console
 
-    return Console(stderr=True, quiet=not sys.stderr.isatty()) if json_only else Console()
+    if json_only:
+        return Console(stderr=True, quiet=not sys.stderr.isatty())
+    return Console(soft_wrap=not sys.stdout.isatty())  # lines in a file are not broken

@@ -9,6 +9,7 @@ examples:
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 
 from planweave.errors import ConfigError, PlanweaveError
@@ -33,7 +34,7 @@ def main(options: argparse.Namespace) -> int:
     from console.client import Client
     from console.run import started
 
-    console = Console()
+    console = Console(soft_wrap=not sys.stdout.isatty())
     values = _values(options)
     with Client() as client:
         if client.is_up(DISCOVERY):

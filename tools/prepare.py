@@ -228,6 +228,7 @@ def build_interfaces(venv, sourced):
                 output.flush()
                 print("\n".join(log.read_text().splitlines()[-40:]), file=sys.stderr)
                 stop(f"the interfaces did not build; the whole output is in {log}")
+    shutil.rmtree(build)
     stamp.write_text(key)
     return ["interfaces"]
 
