@@ -213,7 +213,8 @@ class Tracker:
         shift = moved - track.last.position
         if track.held or shift[2] > 0.02 or np.linalg.norm(shift[:2]) > 0.03:
             track.held = True
-            track.last = replace(track.last, position=(float(moved[0]), float(moved[1]), float(moved[2])))
+            height = max(float(moved[2]), track.last.size[2] / 2)  # never below the table, should the grip be known ill
+            track.last = replace(track.last, position=(float(moved[0]), float(moved[1]), height))
         elif shift[2] < 0.0:
             track.grip = local  # the hand is still on its way down
 
