@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 import threading
 from collections.abc import Callable, Sequence
@@ -21,8 +20,8 @@ def run_node(make: Callable[[], Node], args: Sequence[str] | None = None, thread
 
     A PlanweaveError while the node is made is a user's mistake: one line on stderr and exit code 2.
     """
+    # rclpy's own handlers of SIGINT and SIGTERM stay: Python's would not run while the executor waits for events.
     rclpy.init(args=list(args) if args is not None else None)
-    signal.signal(signal.SIGTERM, lambda *_: rclpy.try_shutdown())
     node = None
     try:
         node = make()
