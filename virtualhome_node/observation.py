@@ -8,7 +8,7 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from planweave.state import AtomKey, State
-from planweave.world import Literal, World, WorldObject
+from planweave.world import Action, Literal, World, WorldObject
 from virtualhome_node.facts import objects_of
 from virtualhome_node.graph import Point
 from virtualhome_node.simulator import Simulator
@@ -83,14 +83,20 @@ class Observer:
         objects = tuple(self._object(simulator, o, o.name in seen_now) for o in self._objects if o.name in known)
         return World(DOMAIN, objects, frozenset(facts), frame="home", revision=simulator.revision)
 
-    def knows(self, name: str) -> bool:
-        """Whether a name may be used: it is known to be in the home."""
-        return name in self._parents if self._all_names else name in self._seen or name not in self._parents
+    def learn(self, simulator: Simulator, action: Action, unmet: Collection[Literal]) -> None:
+        """Remember what a failure gives away: that the action's thing is inside the closed thing it complains about."""
+        for literal in unmet:
+            if literal.predicate == "closed" and not literal.positive and action.args:
+                chain = {action.args[0]}
+                for _ in range(2):
+                    for fact in [f for name in chain for f in simulator.state.lookup("inside", 1, name)]:
+                        self._memory.add(fact)
+                        chain.add(fact[2])
 
     def _remember(self, simulator: Simulator, now: Collection[str], rooms: Collection[str]) -> None:
         """Take over what is seen now; drop what it contradicts, and what is about the person."""
         state, fixed = simulator.state, simulator.vocabulary.fixed - {"faces", "between"}
-        shut = {f[1] for f in state.of("closed") if f[1] in now}
+        shut = {f[1] for f in state.of("closed")}
         here = {f[1] for f in state.of("agent_in")}
         hidden = {f[1] for f in self._memory if f[0] == "inside" and f[2] in shut}
         kept = set()
