@@ -20,6 +20,7 @@ VERBS = {
     "status": ("console.status", "tasks: queued, running and ended"),
     "cancel": ("console.cancel", "cancel a task; the arm stops"),
     "doctor": ("console.doctor", "what works on this machine: Python, ROS, rendering, the language model"),
+    "bench": ("evaluation.bench", "measure the system on this machine"),
     "demo": ("console.demo", "three sentences of rising difficulty, with pictures and a video"),
 }
 

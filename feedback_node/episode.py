@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -68,6 +69,7 @@ class Episode:
         self.action, self.steps = action, self.steps + 1
         self.used.append(action)
         self.tell("acting" if why == "plan" else f"acting ({why})")
+        begun = time.monotonic()
         outcome = self.body.execute(
             action, task_id=self.task_id, timeout=self.action_timeout,
             on_phase=lambda phase, progress: self.tell(f"acting: {phase}"),
@@ -77,7 +79,7 @@ class Episode:
         self.journal.add(
             "action", action=str(action), why=why, code=outcome.code.name, message=outcome.message,
             unmet=[str(u) for u in outcome.unmet], motion_seconds=round(outcome.motion_seconds, 3),
-            planning_seconds=round(outcome.planning_seconds, 4),
+            planning_seconds=round(outcome.planning_seconds, 4), wall_seconds=round(time.monotonic() - begun, 4),
             facts=[str(f) for f in sorted(outcome.world.facts)],
         )
         self.tell(message=outcome.message if not outcome.ok else "")
