@@ -62,15 +62,16 @@ class Client:
         rclpy.init(args=[], context=self._context, signal_handler_options=SignalHandlerOptions.NO)
         self._node = rclpy.create_node(
             f"planweave_console_{os.getpid()}", context=self._context, start_parameter_services=False)
-        self._executor = SingleThreadedExecutor(context=self._context)
-        self._executor.add_node(self._node)
-        self._thread = threading.Thread(target=self._executor.spin, name="console spin", daemon=True)
-        self._thread.start()
         self._rows: dict[str, tuple[Row, ...]] = {}
         self._on_tree: Callable[[str, tuple[Row, ...]], None] = lambda task_id, rows: None
         latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
         self._node.create_subscription(ActionTree, "/action_tree", self._tree, latched)
         self._run_task = ActionClient(self._node, RunTask, "/run_task")
+        # An action client made on a node that is spun already may be used by the executor before it is complete.
+        self._executor = SingleThreadedExecutor(context=self._context)
+        self._executor.add_node(self._node)
+        self._thread = threading.Thread(target=self._executor.spin, name="console spin", daemon=True)
+        self._thread.start()
 
     def __enter__(self) -> Client:
         return self
@@ -123,10 +124,13 @@ class Client:
                 "no system takes tasks here (/run_task is not there); start one: planweave up tabletop")
         self._on_tree = on_tree
         request = RunTask.Goal(sentence=sentence, method=method, goal=convert.literals_to_msg(goal))
-        handle = self._result(
-            self._run_task.send_goal_async(
-                request, feedback_callback=lambda message: on_status(convert.status_from_msg(message.feedback.status))),
-            10.0, "feedback_node (/run_task)")
+        sent = self._run_task.send_goal_async(
+            request, feedback_callback=lambda message: on_status(convert.status_from_msg(message.feedback.status)))
+        try:
+            handle = self._result(sent, 10.0, "feedback_node (/run_task)")
+        except BaseException:
+            self._cancel_when_accepted(sent)
+            raise
         if not handle.accepted:
             raise SystemDownError("feedback_node rejected the task without a reason")
         future = handle.get_result_async()
@@ -180,6 +184,13 @@ class Client:
         future.add_done_callback(lambda _: ended.set())
         handle.cancel_goal_async()
         ended.wait(5.0)
+
+    def _cancel_when_accepted(self, sent: Future) -> None:
+        """Interrupted before the answer came: the task may run all the same, so it is cancelled as soon as it comes."""
+        answered = threading.Event()
+        sent.add_done_callback(lambda _: answered.set())
+        if answered.wait(5.0) and sent.result().accepted:
+            self._cancel_goal(sent.result(), sent.result().get_result_async())
 
     def _tree(self, message: ActionTree) -> None:
         rows = []

@@ -10,6 +10,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -22,7 +23,6 @@ import yaml
 from planweave_interfaces.action import ExecuteAction
 from rclpy.action import ActionClient
 from rclpy.executors import SingleThreadedExecutor
-from rclpy.node import Node
 from rich.console import Console
 from rich.progress import track
 
@@ -84,24 +84,23 @@ def _system(workspace: Path, console: Console) -> Iterator[tuple[Client, RosBody
     with Client() as client, RunningSystem(system, log_folder("bench"), overrides) as running:
         console.print(f"starting {', '.join(NODES)}; logs: {running.logs}")
         running.wait_ready(client)
-        with _node() as node:
-            nobody = Cancellation()
-            yield client, RosBody(node, lambda: nobody, timeout=60.0, silence=20.0)
+        with _body() as body:
+            yield client, body
 
 
 @contextmanager
-def _node() -> Iterator[Node]:
-    """A node of our own, spun in a thread."""
-    import threading
-
+def _body() -> Iterator[RosBody]:
+    """The body as feedback_node sees it, on a node spun in a thread."""
     rclpy.init(args=[])
     node = rclpy.create_node("planweave_bench")
+    nobody = Cancellation()
+    body = RosBody(node, lambda: nobody, timeout=60.0, silence=20.0)
     executor = SingleThreadedExecutor()
     executor.add_node(node)
     thread = threading.Thread(target=executor.spin, daemon=True)
     thread.start()
     try:
-        yield node
+        yield body
     finally:
         executor.shutdown(timeout_sec=2.0)
         thread.join(2.0)

@@ -20,13 +20,22 @@ def doubles():
     return planner, SymbolicBody(WORLD)
 
 
+def client_node():
+    """A node that can run tasks; its action client is made before it is spun, as rclpy needs it."""
+    import rclpy
+    from planweave_interfaces.action import RunTask
+    from rclpy.action import ActionClient
+
+    node = rclpy.create_node("client")
+    node.run = ActionClient(node, RunTask, "/run_task")
+    return node
+
+
 @pytest.fixture
 def system(make_node, doubles):
     """Double nodes, the real feedback node, and a client node with what the tests call."""
     from doubles.nodes import BodyNodeDouble, PlannerNodeDouble
-    from planweave_interfaces.action import RunTask
     from planweave_interfaces.srv import CancelTask, GetTask, ListTasks, SubmitTask
-    from rclpy.action import ActionClient
 
     from feedback_node.node import FeedbackNode
 
@@ -34,14 +43,14 @@ def system(make_node, doubles):
     make_node(PlannerNodeDouble, planner)
     body_node = make_node(BodyNodeDouble, body)
     feedback = make_node(FeedbackNode)
-    client = make_node("client")
+    client = make_node(client_node)
 
     class System:
         pass
 
     s = System()
     s.feedback, s.body_node, s.client = feedback, body_node, client
-    s.run = ActionClient(client, RunTask, "/run_task")
+    s.run = client.run
     s.submit, s.cancel, s.get, s.list = (
         client.create_client(kind, name) for kind, name in
         ((SubmitTask, "/submit_task"), (CancelTask, "/cancel_task"), (GetTask, "/get_task"), (ListTasks, "/list_tasks")))
@@ -162,14 +171,13 @@ def test_no_body(make_node, doubles):
     """Nobody publishes a world: the task fails with what to do, the node lives on."""
     from doubles.nodes import PlannerNodeDouble
     from planweave_interfaces.action import RunTask
-    from rclpy.action import ActionClient
     from rclpy.parameter import Parameter
 
     from feedback_node.node import FeedbackNode
 
     make_node(PlannerNodeDouble, doubles[0])
     make_node(FeedbackNode, [Parameter("body_silence", value=0.3)])
-    client = ActionClient(make_node("client"), RunTask, "/run_task")
+    client = make_node(client_node).run
     assert client.wait_for_server(timeout_sec=10)
     for _ in range(2):
         handle = result_of(client.send_goal_async(RunTask.Goal(sentence="put a in the tray")))
@@ -181,7 +189,6 @@ def test_a_body_that_is_killed_while_acting(make_node, doubles, spin_until):
     """The body's process is killed in the middle of an action: the task fails in time, the node serves the next."""
     from doubles.nodes import BodyNodeDouble, PlannerNodeDouble
     from planweave_interfaces.action import RunTask
-    from rclpy.action import ActionClient
     from rclpy.parameter import Parameter
 
     from feedback_node.node import FeedbackNode
@@ -191,7 +198,7 @@ def test_a_body_that_is_killed_while_acting(make_node, doubles, spin_until):
     try:
         make_node(PlannerNodeDouble, doubles[0])
         make_node(FeedbackNode, [Parameter("action_timeout", value=2.0), Parameter("fallback", value="none")])
-        client, feedback = ActionClient(make_node("client"), RunTask, "/run_task"), []
+        client, feedback = make_node(client_node).run, []
         assert client.wait_for_server(timeout_sec=10)
         handle = result_of(client.send_goal_async(RunTask.Goal(sentence="put a in the tray"),
                                                   feedback_callback=feedback.append))
