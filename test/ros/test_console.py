@@ -76,6 +76,16 @@ def test_an_interrupt_cancels_the_task(server, client, spin_until):
     spin_until(lambda: server.canceled, 5.0, "the cancel to arrive")
 
 
+def test_an_interrupt_before_the_task_is_accepted_cancels_it_too(server, client, spin_until, monkeypatch):
+    def interrupted(future, timeout, who):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(client, "_result", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        client.run_task("wait")
+    spin_until(lambda: server.canceled, 5.0, "the cancel to arrive")
+
+
 def test_a_server_that_dies_in_the_middle_is_reported(client, start_node, monkeypatch):
     monkeypatch.setattr("console.client.VANISHED", 1.0)
     node = start_node("task_server", module="doubles.task_server", environment={"PYTHONPATH": str(TEST)})
