@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Sequence
-from itertools import pairwise
+from itertools import cycle, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -113,7 +113,8 @@ class MotionPlanner:
         scene = self.scene
         lower, upper = self.kinematics.lower, self.kinematics.upper
         deadline = time.monotonic() + seconds
-        for goal in goals[:3]:
+        # A path found at OMPL's sampling may touch something between its samples: then the search goes on.
+        for goal in cycle(goals[:3]):
             space = base.RealVectorStateSpace(7)
             bounds = base.RealVectorBounds(7)
             for joint in range(7):
@@ -136,9 +137,9 @@ class MotionPlanner:
                 states.append(state)
             setup.setStartAndGoalStates(*states)
             left = deadline - time.monotonic()
-            if left <= 0:
+            if left <= 0.01:
                 return None
-            setup.solve(max(0.05, left / 2))
+            setup.solve(left / 2 if len(goals) > 1 else left)
             if not setup.haveExactSolutionPath():
                 continue
             path = setup.getSolutionPath()

@@ -21,6 +21,7 @@ from executor_node.world_model import WorldModel
 from planweave.failure import Code
 
 Array = NDArray[np.float64]
+_BETWEEN = 0.003  # how much nearer than at its own samples a path may come to something between them, m
 OnPhase = Callable[[str, float], None]
 
 
@@ -119,8 +120,8 @@ class Mover:
                 clear = min(MARGIN, self.planner.margin_at(dense[0]), self.planner.margin_at(dense[-1]))
                 hit = (
                     None
-                    if all(self.scene.free(q, clear - 5e-4) for q in dense)
-                    else self.scene.path_contact(dense, clear - 5e-4)
+                    if all(self.scene.free(q, clear - _BETWEEN) for q in dense)
+                    else self.scene.path_contact(dense, clear - _BETWEEN)
                 )
             if hit is None:
                 return trajectory
