@@ -207,7 +207,7 @@ class TaskManager:
     def _act(self, task: Task, world: World, goal: tuple[Literal, ...]) -> str:
         """Run the method, then the fallback where the goal does not hold; returns what is worth telling."""
         if not world.unmet(goal):
-            return "the goal holds already; nothing was moved"
+            return "it held already, nothing was moved"
         episode = task.episode = Episode(
             task.status.task_id, task.status.sentence, goal, Domain.load(world.domain), self._planner, self._body,
             task.journal, task.canceled, lambda: self._on_change(task), self._action_timeout,
@@ -225,7 +225,7 @@ class TaskManager:
         if self._fallback and name != self._fallback and episode.observe().unmet(goal):
             reason = episode.message or f"{name} ended before the goal held"
             episode.fallback = True
-            episode.tell("planning", f"{reason}; {self._fallback} takes over")
+            episode.tell("planning", f"the {self._fallback} planner takes over: {reason}")
             task.journal.add("fallback", method=self._fallback, reason=reason)
             self._make(self._fallback).run(episode)
         return episode.message
@@ -242,7 +242,7 @@ class TaskManager:
             missing = "; ".join(domain.phrase(u.negated()) for u in unmet)
             self._end(task, TaskState.FAILED, f"{missing}." + (f" {message}" if message else ""))
         else:
-            self._end(task, TaskState.SUCCEEDED, message or "the goal holds in the observed world")
+            self._end(task, TaskState.SUCCEEDED, "the goal holds, as observed" + (f"; {message}" if message else ""))
 
     def _set(self, task: Task, **fields: object) -> None:
         task.status = replace(task.status, **fields)  # type: ignore[arg-type]

@@ -48,7 +48,7 @@ class TreePlanner:
         episode.journal.add("sampled", received=sampled.received, dropped=sampled.dropped, mended=sampled.mended,
                             distinct=len(sampled.plans), kept=len(plans))
         if not plans:
-            episode.tell(message=f"none of {sampled.received} sampled plans passes the check")
+            episode.tell(message=f"none of the {sampled.received} sampled plans passes the check")
             return
         node = episode.tree = build_tree(plans)
         self._descend(episode, node)

@@ -103,7 +103,7 @@ def test_a_safety_stop_ends_everything():
 def test_plans_that_do_not_reach_the_goal_are_dropped_and_recorded():
     plans = [plan("grasp(a); place_in(a, right_tray)", 3), plan("place_in(a, left_tray)", 2)]
     e, planner, body = run(TreePlanner, plans, goal="in(a, left_tray); at(b, table)")
-    assert body.done == [] and "none of 5 sampled plans" in e.message
+    assert body.done == [] and "none of the 5 sampled plans" in e.message
     assert [p["valid"] for p in e.journal.events("plan")] == [False, False]
     assert e.journal.events("gcr")[0]["max"] == 0.5
 
