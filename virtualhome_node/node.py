@@ -174,3 +174,7 @@ class VirtualHomeNode(Node):
 def main() -> int:
     """Console script."""
     return run_node(VirtualHomeNode)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -54,6 +54,8 @@ class Observer:
         self._parents: dict[str, AtomKey | None] = {}
         self._literals: dict[AtomKey, Literal] = {}
 
+    # A thing that was never seen is told as unseen(thing): its states are not known, so that a plan may count on them.
+
     def begin(self, simulator: Simulator) -> None:
         """Forget everything, for a home that is new or reset."""
         scenery = simulator.vocabulary.scenery
@@ -80,6 +82,7 @@ class Observer:
         for name in known:
             facts.update(self._fixed[name])
         facts.update(self._literal(f) for f in self._memory)
+        facts.update(self._literal(("unseen", name)) for name in known - self._seen - rooms)
         objects = tuple(self._object(simulator, o, o.name in seen_now) for o in self._objects if o.name in known)
         return World(DOMAIN, objects, frozenset(facts), frame="home", revision=simulator.revision)
 

@@ -53,6 +53,8 @@
     (sliced ?o - item)
     (filled ?o - item)
     (used ?o - item)
+    (unseen ?o - item)                    ; its state is not known: it may be open or closed, on or off. Holds only in
+                                          ; what a person knows of a home, never in the home itself
     ; properties, which never change
     (grabbable ?o - item)
     (can_open ?o - item)
@@ -192,7 +194,7 @@
     :parameters (?o - item)
     :precondition (and
       (lookable ?o)
-      (exists (?r - room) (and (agent_in ?r) (in_room ?o ?r)))
+      (or (exists (?r - room) (and (agent_in ?r) (in_room ?o ?r))) (unseen ?o))
       (or (facing ?o) (exists (?f - item) (and (facing ?f) (faces ?f ?o))))
       (forall (?k - item) (not (and (closed ?k) (inside ?o ?k))))
       (forall (?k ?m - item) (not (and (closed ?k) (inside ?o ?m) (inside ?m ?k)))))
@@ -389,7 +391,7 @@
       (can_open ?o)
       (or (close_to ?o) (exists (?c - item) (and (close_to ?c) (or (next_to ?c ?o) (on ?o ?c)))))
       (or (right_hand_free) (left_hand_free))
-      (closed ?o)
+      (or (closed ?o) (unseen ?o))
       (not (switched_on ?o)))
     :effect (and
       (opened ?o)
@@ -400,7 +402,7 @@
     :precondition (and
       (can_open ?o)
       (or (close_to ?o) (exists (?c - item) (and (close_to ?c) (or (next_to ?c ?o) (on ?o ?c)))))
-      (opened ?o))
+      (or (opened ?o) (unseen ?o)))
     :effect (and
       (closed ?o)
       (not (opened ?o))))
@@ -410,7 +412,7 @@
     :precondition (and
       (has_switch ?o)
       (or (close_to ?o) (exists (?c - item) (and (close_to ?c) (or (next_to ?c ?o) (on ?o ?c)))))
-      (switched_off ?o)
+      (or (switched_off ?o) (unseen ?o))
       (not (plugged_out ?o)))
     :effect (and
       (switched_on ?o)
@@ -459,7 +461,7 @@
     :precondition (and
       (has_switch ?o)
       (or (close_to ?o) (exists (?c - item) (and (close_to ?c) (or (next_to ?c ?o) (on ?o ?c)))))
-      (switched_on ?o))
+      (or (switched_on ?o) (unseen ?o)))
     :effect (and
       (switched_off ?o)
       (not (switched_on ?o))))
@@ -470,7 +472,7 @@
       (has_plug ?o)
       (or (close_to ?o) (exists (?c - item) (and (close_to ?c) (or (next_to ?c ?o) (on ?o ?c)))))
       (or (right_hand_free) (left_hand_free))
-      (plugged_out ?o))
+      (or (plugged_out ?o) (unseen ?o)))
     :effect (and
       (plugged_in ?o)
       (not (plugged_out ?o))))
@@ -481,7 +483,7 @@
       (has_plug ?o)
       (or (close_to ?o) (exists (?c - item) (and (close_to ?c) (or (next_to ?c ?o) (on ?o ?c)))))
       (or (right_hand_free) (left_hand_free))
-      (plugged_in ?o)
+      (or (plugged_in ?o) (unseen ?o))
       (not (switched_on ?o)))
     :effect (and
       (plugged_out ?o)
