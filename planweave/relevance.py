@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from planweave.domain import Domain
-from planweave.formula import And, Formula, Not, Or, Quantified
+from planweave.formula import And, Atom, Formula, Not, Or, Quantified, conjuncts
 from planweave.world import Literal, World
 
 _SMALL = 25  # worlds of up to so many objects are left as they are
@@ -39,10 +39,12 @@ def relevant_world(domain: Domain, world: World, goal: Sequence[Literal]) -> Wor
     for name in list(names):
         if len(below[name]) <= _AROUND:
             names.update(below[name])
-    for types in set(_tool_types(domain, goal)):
-        tools = _members(domain, world, types)
-        if len(tools) * 4 <= len(world.objects):  # else no tool, but any thing
-            names.update(sorted(tools, key=lambda n: (n not in above, n))[:_TOOLS])
+    tools = [_members(domain, world, types) for types in set(_tool_types(domain, goal))]
+    for required in set(_required(domain, goal)):
+        tools.append([f.args[0] for f in world.facts if f.predicate == required])
+    for found in tools:
+        if len(found) * 4 <= len(world.objects):  # else no tool, but any thing
+            names.update(sorted(found, key=lambda n: (n not in above, n))[:_TOOLS])
     for _ in range(_DEPTH):
         names.update(place for name in list(names) for place in above[name])
     return replace(
@@ -54,6 +56,22 @@ def relevant_world(domain: Domain, world: World, goal: Sequence[Literal]) -> Wor
 def _members(domain: Domain, world: World, types: frozenset[str]) -> list[str]:
     """Names of the objects of some types."""
     return [o.name for o in world.objects if domain.is_a(o.type, types)]
+
+
+def _required(domain: Domain, goal: Sequence[Literal]) -> Iterator[str]:
+    """Predicates that no action changes and that a thing must have with which a literal of the goal can be made true,
+    where the literal does not name that thing: to be sitting, one needs something sittable."""
+    changed = {a.predicate for s in domain.actions.values() for e in s.effects for a in (*e.add, *e.delete)}
+    for literal in goal:
+        for schema in domain.actions.values():
+            made = [
+                a for e in schema.effects for a in (e.add if literal.positive else e.delete)
+                if a.predicate == literal.predicate
+            ]
+            free = {p.name for p in schema.parameters} - {t for a in made for t in a.terms}
+            for part in conjuncts(schema.precondition) if made else ():
+                if isinstance(part, Atom) and part.predicate not in changed and set(part.terms) <= free and part.terms:
+                    yield part.predicate
 
 
 def _tool_types(domain: Domain, goal: Sequence[Literal]) -> Iterator[frozenset[str]]:

@@ -1,0 +1,195 @@
+"""The household domain: all of VirtualHome's actions, what machines do, undoing, planning."""
+
+import re
+from collections import Counter
+
+import pytest
+
+from planweave.classical import solve
+from planweave.domain import Domain
+from planweave.errors import UnknownNameError
+from planweave.formula import atoms_in
+from planweave.relevance import relevant_world
+from planweave.transition import inverse_actions
+from planweave.validation import achievers, validate
+from planweave.world import Action, Literal
+from virtualhome_node.graph import load_graph
+from virtualhome_node.simulator import Simulator
+from virtualhome_node.vocabulary import Vocabulary, squeezed
+
+# Scene-aware planner, Table VI
+TABLE_VI = re.findall(r"\w+", """
+SLEEP STANDUP WAKEUP CLOSE CUT DRINK DROP EAT FIND GRAB GREET LIE LOOKAT MOVE OPEN PLUGIN PLUGOUT POINTAT PULL PUSH
+PUTOBJBACK PUTOFF PUTON READ RINSE RUN SCRUB SIT SQUEEZE SWITCHOFF SWITCHON TOUCH TURNTO TYPE WALK WASH WATCH WIPE
+RELEASE POUR PUTBACK PUTIN""")
+# Tree-Planner, appendix A.1
+APPENDIX_A1 = re.findall(r"\w+", """
+Sleep StandUp WakeUp Walk Find Grab Wash Wipe Pull Push Pour TurnTo PointAt Watch Touch Open Close Run Sit Read PutOn
+Drop Lie SwitchOn SwitchOff Drink PutIn PutBack""")
+
+
+@pytest.fixture(scope="module")
+def vocabulary():
+    return Vocabulary.load()
+
+
+def home(scene="home_flat", *actions):
+    simulator = Simulator(load_graph(scene))
+    for text in actions:
+        do(simulator, text)
+    return simulator
+
+
+def named(simulator, text):
+    """``grab(salmon)`` with the unique name of the first thing of each class."""
+    names = {n.class_name: n.name for n in reversed(simulator.graph.nodes.values())}
+    word, _, rest = text.strip().partition("(")
+    positive = not word.startswith("not ")
+    args = tuple(names.get(a.strip(), a.strip()) for a in rest.rstrip(")").split(",") if a)
+    return word.removeprefix("not "), args, positive
+
+
+def do(simulator, text):
+    word, args, _ = named(simulator, text)
+    step = simulator.execute(Action(word, args))
+    assert step.ok, f"{text}: {step.message}"
+
+
+def goal(simulator, text):
+    return [Literal(*named(simulator, part)) for part in text.split(";")]
+
+
+def test_all_42_actions_and_no_other(vocabulary):
+    assert {vocabulary.action(name) for name in TABLE_VI} == set(vocabulary.domain.actions)
+    assert len(TABLE_VI) == 42 == len(vocabulary.domain.actions)
+
+
+def test_spellings(vocabulary):
+    assert len(APPENDIX_A1) == 28
+    assert {vocabulary.action(name) for name in APPENDIX_A1} <= set(vocabulary.domain.actions)
+    spellings = ("turn on", "PutObjBack", "LOOKAT_SHORT", "pick up", "stand up", "walktowards")
+    assert [vocabulary.action(s) for s in spellings] == ["switchon", "putobjback", "lookat", "grab", "standup", "walk"]
+    with pytest.raises(UnknownNameError, match="did you mean 'grab'"):
+        vocabulary.action("grabb")
+
+
+def test_no_two_actions_share_a_spelling(vocabulary):
+    names = Counter(a for s in vocabulary.domain.actions.values()
+                    for a in {squeezed(w) for w in (s.name, *s.aliases)})
+    assert not [name for name, count in names.items() if count > 1]
+
+
+def test_every_literal_that_can_be_unmet_has_a_wording(vocabulary):
+    fine = set(vocabulary.wording["all"])
+    for schema in vocabulary.domain.actions.values():
+        own = fine | set(vocabulary.wording.get(schema.name, ()))
+        used = {atom.predicate for atom in atoms_in(schema.precondition)}
+        told = {key.removeprefix("not ") for key in own}
+        helpers = {"next_to", "on", "faces", "in_room", "holds_lh", "left_hand_free", "narrow_seat", "narrow_bed",
+                   "typeable", "unseen", "taken_from_top", "taken_from_inside"}  # of rules whose first literal is told
+        assert used - told <= helpers, schema.name
+
+
+def test_facts_are_well_typed():
+    for scene in ("home_flat", "home_studio", "home_house"):
+        simulator = home(scene)
+        world = simulator.world()
+        for fact in world.facts:
+            simulator.vocabulary.domain.check_literal(fact, world)
+
+
+@pytest.mark.parametrize("actions, holds", [
+    ("walk(salmon) grab(salmon) walk(microwave) open(microwave) putin(salmon,microwave) close(microwave) "
+     "switchon(microwave)", "heated(salmon); not cooked(salmon)"),
+    ("walk(salmon) grab(salmon) walk(plate) putback(salmon,plate) grab(plate) walk(microwave) open(microwave) "
+     "putin(plate,microwave) close(microwave) switchon(microwave)", "heated(salmon); heated(plate)"),
+    ("walk(salmon) grab(salmon) walk(microwave) switchon(microwave) putback(salmon,microwave)", "not heated(salmon)"),
+    ("walk(stove) switchon(stove) walk(salmon) grab(salmon) walk(frying_pan) putback(salmon,frying_pan)",
+     "cooked(salmon); heated(salmon)"),
+    ("walk(bread) grab(knife) cut(bread) grab(bread) putin(bread,toaster) switchon(toaster)",
+     "sliced(bread); toasted(bread)"),
+    ("walk(plate) grab(plate) walk(sink) putin(plate,sink) switchon(faucet)",
+     "washed(plate); clean(plate); not dirty(plate)"),
+    ("walk(sink) switchon(faucet) walk(plate) grab(plate) walk(sink) wash(plate)", "washed(plate); clean(plate)"),
+    ("walk(plate) wash(plate)", "clean(plate); not washed(plate)"),
+    ("walk(shirt) grab(shirt) walk(washing_machine) open(washing_machine) putin(shirt,washing_machine) "
+     "close(washing_machine) switchon(washing_machine)", "washed(shirt)"),
+    ("walk(mug) grab(mug) walk(coffee_maker) putin(mug,coffee_maker) switchon(coffee_maker)", "filled(mug)"),
+    ("walk(fridge) open(fridge) grab(milk) walk(mug) pour(milk,mug)", "filled(mug); used(milk); inside(milk,mug)"),
+    ("walk(toothbrush) grab(toothbrush) grab(toothpaste) pour(toothpaste,toothbrush)", "used(toothbrush)"),
+    ("walk(shirt) grab(shirt) puton(shirt) walk(kitchen)", "worn(shirt); in_room(shirt,kitchen); right_hand_free()"),
+    ("walk(sofa) sit(sofa) standup()", "not sitting(); not agent_on(sofa)"),
+    ("walk(salmon) grab(salmon) walk(plate) putback(salmon,plate) grab(plate) walk(bedroom)",
+     "in_room(salmon,bedroom); on(salmon,plate); holds_rh(plate)"),
+    ("walk(apple) grab(apple) walk(sofa) putback(apple,sofa) walk(kitchen)", "in_room(apple,living_room)"),
+    ("walk(apple) grab(apple) putobjback(apple)", "on(apple,kitchen_table); not holds_rh(apple)"),
+])
+def test_what_comes_of_actions(actions, holds):
+    simulator = home("home_flat", *actions.split())
+    for literal in goal(simulator, holds):
+        assert simulator.holds(literal), literal
+
+
+@pytest.mark.parametrize("before, action", [
+    ("walk(apple)", "grab(apple)"), ("walk(fridge)", "open(fridge)"), ("walk(tv)", "switchon(tv)"),
+    ("walk(sofa)", "sit(sofa)"), ("walk(bed)", "lie(bed)"), ("walk(fridge) open(fridge)", "grab(milk)"),
+    ("walk(sofa) sit(sofa)", "standup()"), ("walk(apple) grab(apple) walk(sofa)", "putback(apple,sofa)"),
+    ("walk(shirt) grab(shirt)", "puton(shirt)"), ("walk(tv)", "plugout(tv)"),
+    ("walk(light_switch)", "switchoff(light_switch)"),
+])
+def test_undo_restores_what_matters(before, action):
+    """Where things are, what the hands hold and all states come back; where the person stands does not count."""
+    simulator = home("home_flat", *before.split())
+    told = {p.name for p in simulator.vocabulary.domain.predicates.values() if p.goal} - {"close_to", "facing"}
+
+    def what_matters():
+        return {f for name in told for f in simulator.state.of(name) if f[0] not in ("clean", "dirty")}
+
+    start, world = what_matters(), simulator.world()
+    do(simulator, action)
+    assert what_matters() != start
+    word, args, _ = named(simulator, action)
+    for step in inverse_actions(simulator.vocabulary.domain, world, Action(word, args)):
+        assert simulator.execute(step).ok, step
+    assert what_matters() == start
+
+
+@pytest.mark.parametrize("scene", ["home_flat", "home_studio", "home_house"])
+@pytest.mark.parametrize("text", [
+    # ProgPrompt's ten tasks (Table II) and BCR's four (Section V.D), as goals
+    "switched_on(tv); sitting(); facing(tv)", "switched_off(light_switch)", "used(toothbrush)",
+    "inside(apple,garbage_can)", "toasted(bread)", "agent_on(sofa); used(chips)",
+    "inside(salmon,fridge); closed(fridge)",
+    "washed(plate)", "on(coffee_pot,coffee_table); on(cupcake,coffee_table)", "heated(salmon)",
+    "filled(mug)", "inside(apple,fridge)", "inside(mug,sink); washed(mug)", "sliced(bread); toasted(bread)",
+])
+def test_the_tasks_of_the_papers_can_be_planned_and_done(scene, text):
+    simulator = home(scene)
+    wanted = goal(simulator, text)
+    domain, world = simulator.vocabulary.domain, simulator.world()
+    assert len(relevant_world(domain, world, wanted).objects) <= 30 < len(world.objects)
+    plan = solve(domain, world, wanted, 30.0)
+    assert validate(domain, world, plan, wanted).ok
+    for action in plan:
+        assert simulator.execute(action).ok
+    assert all(simulator.holds(g) for g in wanted)
+
+
+def test_causes_of_a_failing_plan():
+    simulator = home()
+    steps = ("walk(salmon)", "grab(salmon)", "walk(fridge)", "putin(salmon,fridge)")
+    plan = [Action(*named(simulator, t)[:2]) for t in steps]
+    found = validate(simulator.vocabulary.domain, simulator.world(), plan)
+    assert found.failed_step == 3 and [str(c.literal) for c in found.causes] == ["opened(fridge_10)"]
+    assert found.causes[0].achievers == ("open",)
+
+
+def test_small_worlds_are_left_as_they_are():
+    simulator = home()
+    wanted = goal(simulator, "heated(salmon)")
+    domain = Domain.load("household")
+    part = relevant_world(domain, simulator.world(), wanted)
+    assert {"salmon_49", "microwave_41", "stove_9", "kitchen_1"} <= set(part.by_name)
+    assert "tv_65" not in part.by_name
+    assert relevant_world(domain, part, wanted) is part
+    assert "cut" in achievers(domain, goal(simulator, "sliced(bread)")[0])
