@@ -10,7 +10,7 @@ from typing import Any
 import kairos
 
 from planweave.domain import Domain
-from planweave.errors import GoalError
+from planweave.errors import GoalError, PlanweaveError
 from planweave.formula import Atom
 from planweave.relevance import relevant_world
 from planweave.world import Action, Literal, World
@@ -94,6 +94,11 @@ def solve(
     if not world.unmet(goal):
         return ()
     world = relevant_world(domain, world, goal)
+    for literal in goal:
+        try:
+            domain.check_literal(literal, world)
+        except PlanweaveError as error:
+            raise NoPlanError(f"the goal {literal} cannot be planned for: {error}", proved=False) from None
     compiled = _compiled(determinised_pddl(domain) if all_outcomes else domain.pddl_text)
     try:
         problem = kairos.parse_problem(problem_pddl(domain, world, goal), compiled)

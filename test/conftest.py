@@ -12,6 +12,9 @@ import pytest
 from console.environment import ros_environment
 
 
+pytest_plugins = ["ros_fixtures"]
+
+
 def pytest_configure(config):
     """Start pytest anew, once, where ROS could not find its libraries (the loader reads its path at start)."""
     environment = ros_environment(os.environ, Path(sys.prefix))

@@ -40,7 +40,9 @@ class Classical:
             episode.journal.add("classical_plan", actions=[str(a) for a in plan], attempt=attempt)
             world = self._follow(episode, plan, world, disproved, failures)
             if any(count > self.retries for count in failures.values()):
-                episode.tell(message=f"gave up: {failures.most_common(1)[0][0]} failed {self.retries + 1} times")
+                action, count = failures.most_common(1)[0]
+                episode.tell(message=f"gave up: {action} failed {min(count, self.retries + 1)} times, "
+                                     f"at last since: {episode.message}")
                 return
             if world.unmet(episode.goal) and attempt < self.max_replans:
                 episode.corrections += 1

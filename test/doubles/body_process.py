@@ -1,9 +1,10 @@
 """A body in a process of its own that begins its first action and never ends it; to be killed."""
 
 import rclpy
+from rclpy.executors import MultiThreadedExecutor
+
 from doubles.nodes import BodyNodeDouble
 from doubles.scripted import SymbolicBody, tabletop
-from rclpy.executors import MultiThreadedExecutor
 
 if __name__ == "__main__":
     rclpy.init()
