@@ -18,7 +18,9 @@ MAX_STATEMENTS = 1_000
 MAX_ITERATIONS = 100
 MAX_DEPTH = 20
 _RELATIONS = "to|in|is|on|at|near|inside|with|not in|is not"
-_ASSERT = re.compile(rf"""assert\s*\(?\s*(['"]?)([^'"]{{1,80}}?)\1\s+({_RELATIONS})\s+(['"]?)([^'"]{{1,80}}?)\4\s*\)?\s*$""")
+_ASSERT = re.compile(
+    rf"""assert\s*\(?\s*(['"]?)([^'"]{{1,80}}?)\1\s+({_RELATIONS})\s+(['"]?)([^'"]{{1,80}}?)\4\s*\)?\s*$"""
+)
 _HEAD = re.compile(r"\s*(?:async\s+)?def\s")
 
 
@@ -235,14 +237,16 @@ class _Reader:
         if isinstance(node, ast.Pass) or (isinstance(node, ast.Return) and node.value is None):
             return ()
         kind = type(node).__name__.lower()
-        raise ParseError(f"line {node.lineno}: {kind} is not allowed; only calls of actions, assert, if, and for over a list")
+        raise ParseError(
+            f"line {node.lineno}: {kind} is not allowed; only calls of actions, assert, if, and for over a list"
+        )
 
     def _loop(self, node: ast.For, names: dict[str, str], depth: int) -> tuple[Statement, ...]:
         if not isinstance(node.target, ast.Name) or node.orelse:
             raise ParseError(f"line {node.lineno}: a loop must have the form for name in [...]")
         items = self._items(node.iter, names)
         if len(items) > MAX_ITERATIONS:
-            raise ParseError(f"line {node.lineno}: a loop over {len(items)} items; at most {MAX_ITERATIONS} are allowed")
+            raise ParseError(f"line {node.lineno}: a loop over {len(items)} items; at most {MAX_ITERATIONS}")
         result: list[Statement] = []
         for item in items:
             result.extend(self.block(node.body, {**names, node.target.id: item}, depth + 1))
@@ -262,7 +266,8 @@ class _Reader:
 
     def _call(self, node: ast.expr, names: dict[str, str]) -> Call:
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
-            raise ParseError(f"line {node.lineno}: expected a call of an action, e.g. {next(iter(self.actions), 'grasp')}(…)")
+            example = next(iter(self.actions), "grasp")
+            raise ParseError(f"line {node.lineno}: expected a call of an action, e.g. {example}(…)")
         name = node.func.id
         if name not in self.actions:
             raise ParseError(f"line {node.lineno}: unknown action {name!r} (known: {', '.join(sorted(self.actions))})")
@@ -275,9 +280,9 @@ class _Reader:
             return node.value
         if isinstance(node, ast.Name):
             return names.get(node.id, node.id)  # find(salmon), as in the paper's text, means find('salmon')
-        if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and isinstance(node.slice, ast.Constant):
+        if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
             items = names.get(node.value.id, "").split("\n")
-            index = node.slice.value
+            index = node.slice.value if isinstance(node.slice, ast.Constant) else None
             if isinstance(index, int) and -len(items) <= index < len(items):
                 return items[index]
         raise ParseError(f"line {node.lineno}: expected the name of an object as a text")

@@ -11,7 +11,6 @@ import pytest
 
 from console.environment import ros_environment
 
-
 pytest_plugins = ["ros_fixtures"]
 
 
