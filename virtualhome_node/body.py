@@ -10,6 +10,7 @@ from planweave.failure import Code
 from planweave.world import Action, World
 from virtualhome_node.home import Home
 from virtualhome_node.observation import Observer
+from virtualhome_node.picture import png
 from virtualhome_node.simulator import Step
 
 
@@ -40,6 +41,11 @@ class Body:
             self._observer.learn(self.home.simulator, action, step.unmet)
             self._world = self._observer.look(self.home.simulator)
         return step
+
+    def picture(self) -> bytes:
+        """The home from above, as a PNG file."""
+        with self.home.lock:
+            return png(self.home.simulator)
 
     def reset(self) -> None:
         """Everything as it was at the start; nothing is remembered."""

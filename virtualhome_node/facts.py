@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from planweave.errors import SceneError
 from planweave.state import AtomKey
-from planweave.world import WorldObject
+from planweave.world import Literal, WorldObject
 from virtualhome_node.graph import RELATIONS, ROOMS, Edge, Graph
 from virtualhome_node.vocabulary import Vocabulary
 
@@ -114,6 +114,31 @@ def _room(graph: Graph, number: int, within: dict[int, list[int]], rooms: set[in
         return None
     known = [(math.dist(here, centre), r) for r in rooms if (centre := graph.nodes[r].centre) is not None]
     return min(known)[1] if known else None
+
+
+def edge_literal(graph: Graph, start: int, relation: str, end: int) -> Literal:
+    """The literal that an edge of a goal stands for; raises SceneError for what no literal can say."""
+    person, names = graph.character.id, graph.names
+    if start == person and relation == "INSIDE":
+        return Literal("agent_in", (names[end],))
+    if start == person and relation in _OF_PERSON:
+        return Literal(_OF_PERSON[relation], (names[end],))
+    if end == person and relation in ("ON", "CLOSE"):
+        return Literal("worn" if relation == "ON" else "close_to", (names[start],))
+    if relation == "INSIDE" and graph.nodes[end].category == ROOMS:
+        return Literal("in_room", (names[start], names[end]))
+    if relation in _OF_THINGS and person not in (start, end):
+        return Literal(_OF_THINGS[relation], (names[start], names[end]))
+    raise SceneError(f"{graph.nodes[start].tag} {relation} {graph.nodes[end].tag} cannot be a goal")
+
+
+def state_literal(graph: Graph, vocabulary: Vocabulary, number: int, state: str) -> Literal:
+    """The literal that a state of a goal stands for; raises SceneError for an unknown state."""
+    if number == graph.character.id and state in ("SITTING", "LYING"):
+        return Literal(state.lower())
+    if state not in vocabulary.states:
+        raise SceneError(f"state {state!r} of {graph.nodes[number].tag}: known are {', '.join(vocabulary.states)}")
+    return Literal(vocabulary.states[state], (graph.names[number],))
 
 
 def graph_of_facts(graph: Graph, vocabulary: Vocabulary, facts: Iterable[AtomKey]) -> Graph:

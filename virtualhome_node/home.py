@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
 from typing import Protocol
@@ -26,6 +27,7 @@ class Home(Protocol):
     """What changes as actions are done."""
 
     simulator: Simulator
+    lock: threading.Lock  # held while the simulator changes; hold it to read the simulator from another thread
 
     def execute(self, action: Action, timeout: float, stopped: Stopped) -> Step:
         """Do one action within `timeout` seconds; stopped() becomes true when it is cancelled."""
@@ -42,6 +44,7 @@ class SimulatedHome:
 
     def __init__(self, scene: str, seconds: float = 0.0):
         self.simulator = Simulator(load_graph(scene))
+        self.lock = threading.Lock()
         self._seconds = seconds
 
     def execute(self, action: Action, timeout: float, stopped: Stopped) -> Step:
@@ -53,17 +56,20 @@ class SimulatedHome:
             return Step(Code.CANCELED, f"{action} was cancelled before it was done")
         if self._seconds > timeout:
             return Step(Code.TIMEOUT, f"{action} takes {self._seconds:g} s, but only {timeout:g} s were allowed")
-        return self.simulator.execute(action)
+        with self.lock:
+            return self.simulator.execute(action)
 
     def reset(self) -> None:
         """See Home."""
-        self.simulator.reset()
+        with self.lock:
+            self.simulator.reset()
 
     def load(self, scene: str) -> None:
         """See Home."""
-        revision = self.simulator.revision
-        self.simulator = Simulator(load_graph(scene))
-        self.simulator.revision = revision + 1
+        fresh = Simulator(load_graph(scene))
+        with self.lock:
+            fresh.revision = self.simulator.revision + 1
+            self.simulator = fresh
 
 
 class UnityHome:
@@ -74,7 +80,7 @@ class UnityHome:
         client.health()
         client.reset(environment)
         self.simulator = Simulator(client.graph())
-        self._steps = 0
+        self.lock = threading.Lock()
 
     def execute(self, action: Action, timeout: float, stopped: Stopped) -> Step:
         """See Home. Unity cannot be stopped: after a cancellation or a timeout it may still carry the action out."""
@@ -90,7 +96,8 @@ class UnityHome:
             return Step(error.code, f"{error} (while executing {line})")
         if failure:
             return self._failed(action, line, failure, foreseen)
-        self.simulator.execute(action)  # for the states that Unity does not know
+        with self.lock:
+            self.simulator.execute(action)  # for the states that Unity does not know
         try:
             self._refresh()
         except UnityError as error:
@@ -114,14 +121,16 @@ class UnityHome:
                 if all(a in names for a in fact[1:]):
                     fresh.state.add(fact)
         fresh.revision, fresh.steps = old.revision + 1, old.steps
-        self.simulator = fresh
+        with self.lock:
+            self.simulator = fresh
 
     def reset(self) -> None:
         """See Home."""
         self._client.reset(self._environment)
-        revision = self.simulator.revision
-        self.simulator = Simulator(self._client.graph(), self.simulator.vocabulary)
-        self.simulator.revision = revision + 1
+        fresh = Simulator(self._client.graph(), self.simulator.vocabulary)
+        with self.lock:
+            fresh.revision = self.simulator.revision + 1
+            self.simulator = fresh
 
     def load(self, scene: str) -> None:
         """Another of Unity's environments, by its number."""

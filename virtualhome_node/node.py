@@ -28,7 +28,6 @@ from planweave_ros.parameters import Parameter, declare
 from planweave_ros.spin import run_node
 from virtualhome_node.body import Body
 from virtualhome_node.home import Home, SimulatedHome, UnityHome
-from virtualhome_node.picture import png
 from virtualhome_node.simulator import Step
 from virtualhome_node.unity import UnityClient
 
@@ -160,12 +159,11 @@ class VirtualHomeNode(Node):
     def _draw(self) -> None:
         """A picture where someone looks and something has changed, or where someone new looks."""
         watchers = self._pictures.get_subscription_count()
-        simulator = self.body.home.simulator
-        key = simulator.revision, watchers
+        key = self.body.home.simulator.revision, watchers
         if not watchers or key == self._pictured or self._busy:
             return
         self._pictured = key
-        msg = CompressedImage(format="png", data=array("B", png(simulator)))
+        msg = CompressedImage(format="png", data=array("B", self.body.picture()))
         msg.header.stamp = self.get_clock().now().to_msg()
         msg.header.frame_id = "home"
         self._pictures.publish(msg)

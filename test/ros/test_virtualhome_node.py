@@ -1,0 +1,206 @@
+"""virtualhome_node over real DDS: the contract of a body, reset, scenes, pictures, cancelling, and a whole task."""
+
+import io
+import json
+import threading
+import time
+
+import pytest
+from doubles.fake_unity import FakeUnity
+from doubles.scripted import ScriptedPlanner, plan
+
+from planweave.errors import ConfigError
+from planweave.failure import Code
+from planweave.paths import config_dir
+from planweave.world import Action
+from planweave_ros import conversions as convert
+from planweave_ros.ports import LATCHED
+
+
+def wait(future, seconds=15.0):
+    done = threading.Event()
+    future.add_done_callback(lambda _: done.set())
+    assert done.wait(seconds), "no answer in time"
+    return future.result()
+
+
+@pytest.fixture
+def home(make_node):
+    """home(parameter=value, …): the node, and a client with what the tests call."""
+    from planweave_interfaces.action import ExecuteAction
+    from planweave_interfaces.msg import WorldState
+    from planweave_interfaces.srv import LoadScene
+    from rclpy.action import ActionClient
+    from rclpy.parameter import Parameter
+    from std_srvs.srv import Trigger
+
+    from virtualhome_node.node import VirtualHomeNode
+
+    class Home:
+        def __init__(self, **parameters):
+            values = [Parameter(name.replace("__", "."), value=value) for name, value in parameters.items()]
+            self.node = make_node(VirtualHomeNode, values)
+            self.client = make_node("client")
+            self.worlds = []
+            self.client.create_subscription(
+                WorldState, "/world_state", lambda m: self.worlds.append(convert.world_from_msg(m)), LATCHED)
+            self.execute = ActionClient(self.client, ExecuteAction, "/execute_action")
+            assert self.execute.wait_for_server(timeout_sec=10)
+            self.reset = self.client.create_client(Trigger, "/virtualhome/reset")
+            self.load = self.client.create_client(LoadScene, "/virtualhome/load_scene")
+            assert self.reset.wait_for_service(10) and self.load.wait_for_service(10)
+
+        def send(self, text, timeout=0.0):
+            goal = ExecuteAction.Goal(action=convert.action_to_msg(Action.parse(text)), timeout=timeout)
+            return wait(self.execute.send_goal_async(goal))
+
+        def do(self, text, timeout=0.0):
+            result = wait(self.send(text, timeout).get_result_async()).result
+            return Code(result.code), result.message, convert.world_from_msg(result.world), result
+
+    return Home
+
+
+def facts(world):
+    return {str(f) for f in world.facts}
+
+
+def test_actions_and_the_world_after_them(home, spin_until):
+    home = home()
+    spin_until(lambda: home.worlds, 5, "the first world")
+    assert home.worlds[0].domain == "household" and "agent_in(living_room_2)" in facts(home.worlds[0])
+    code, message, world, _ = home.do("walk(fridge_10)")
+    assert code is Code.SUCCESS and message == "Success" and "agent_in(kitchen_1)" in facts(world)
+    spin_until(lambda: home.worlds[-1].facts == world.facts, 5, "the published world to be that of the result")
+    assert home.worlds[-1].revision == world.revision > home.worlds[0].revision
+    code, message, world, result = home.do("close(fridge_10)")
+    assert code is Code.PRECONDITION_UNMET
+    assert message == '<fridge> (10) is not open when executing "[CLOSE] <fridge> (10) [2]"'
+    assert [str(u) for u in convert.literals_from_msg(result.unmet)] == ["opened(fridge_10)"]
+
+
+@pytest.mark.parametrize("text, code, words", [
+    ("fly(fridge_10)", Code.INVALID_ACTION, "unknown action 'fly'"),
+    ("walk(fridge_11)", Code.UNKNOWN_OBJECT, "did you mean 'fridge_10'"),
+    ("grab(kitchen_1)", Code.INVALID_ACTION, "must be: item"),
+])
+def test_what_is_no_action(home, text, code, words):
+    home = home()
+    got, message, _, _ = home.do(text)
+    assert got is code and words in message
+    assert home.do("walk(fridge_10)")[0] is Code.SUCCESS
+
+
+def test_an_action_without_a_name_or_with_an_odd_deadline(home):
+    from planweave_interfaces.action import ExecuteAction
+
+    home = home()
+    handle = wait(home.execute.send_goal_async(ExecuteAction.Goal()))
+    assert "names no action" in wait(handle.get_result_async()).result.message
+    assert "timeout must be above 0 s" in home.do("walk(fridge_10)", timeout=-1.0)[1]
+
+
+def test_deadline_and_cancel(home):
+    home = home(action_seconds=30.0)
+    code, message, world, _ = home.do("walk(fridge_10)", timeout=0.1)
+    assert code is Code.TIMEOUT and "only 0.1 s were allowed" in message
+    assert "agent_in(living_room_2)" in facts(world)
+    handle = home.send("walk(fridge_10)")
+    busy = home.do("walk(sofa_18)")
+    assert busy[0] is Code.CONTROL_FAILED and "busy with walk(fridge_10)" in busy[1]
+    assert "cancel it first" in wait(home.reset.call_async(home.reset.srv_type.Request())).message
+    wait(handle.cancel_goal_async())
+    done = wait(handle.get_result_async())
+    assert Code(done.result.code) is Code.CANCELED and done.status == 5  # STATUS_CANCELED
+    assert "agent_in(living_room_2)" in facts(convert.world_from_msg(done.result.world))
+
+
+def test_reset_and_load_scene(home, spin_until):
+    home = home()
+    home.do("walk(fridge_10)")
+    home.do("open(fridge_10)")
+    assert wait(home.reset.call_async(home.reset.srv_type.Request())).success
+    spin_until(lambda: "unseen(fridge_10)" in facts(home.worlds[-1]), 5, "the world at the start")
+    request = home.load.srv_type.Request
+    wrong = wait(home.load.call_async(request(scene="home_falt")))
+    assert not wrong.success and "did you mean 'home_flat'" in wrong.message
+    assert wait(home.load.call_async(request(scene="home_studio"))).success
+    spin_until(lambda: "bed_16" in home.worlds[-1].by_name, 5, "the world of the studio")
+
+
+def test_a_broken_scene_file_is_told_and_the_old_home_stays(home, tmp_path):
+    home = home()
+    data = json.loads((config_dir() / "scenes" / "home_flat.json").read_text())
+    data["edges"].append({"from_id": 7, "relation_type": "UNDER", "to_id": 4000})
+    path = tmp_path / "broken.json"
+    path.write_text(json.dumps(data))
+    reply = wait(home.load.call_async(home.load.srv_type.Request(scene=str(path))))
+    assert not reply.success and "broken.json: edges[395]: unknown relation 'UNDER'" in reply.message
+    assert home.do("walk(fridge_10)")[0] is Code.SUCCESS
+
+
+def test_a_picture_for_who_looks(home, make_node, spin_until):
+    from PIL import Image
+    from sensor_msgs.msg import CompressedImage
+
+    home = home(picture_period=0.05)
+    pictures = []
+    make_node("viewer").create_subscription(CompressedImage, "/virtualhome/picture", pictures.append, LATCHED)
+    spin_until(lambda: pictures, 10, "a first picture")
+    first = bytes(pictures[0].data)
+    assert Image.open(io.BytesIO(first)).size[0] == 1280 and pictures[0].format == "png"
+    home.do("walk(tv_65)")
+    home.do("switchon(tv_65)")
+    spin_until(lambda: bytes(pictures[-1].data) != first, 10, "a picture of what changed")
+
+
+@pytest.mark.parametrize("parameters, words", [
+    ({"scene": "home_flatt"}, "did you mean 'home_flat'"),
+    ({"backend": "untiy"}, "did you mean 'unity'"),
+    ({"backend": "unity", "unity__url": "http://127.0.0.1:9"}, "nothing listens at http://127.0.0.1:9"),
+    ({"backend": "unity", "unity__url": "127.0.0.1:8080"}, "expected the form http"),
+])
+def test_wrong_parameters_end_the_start_with_a_reason(ros, home, parameters, words):
+    from planweave.errors import PlanweaveError
+
+    with pytest.raises(PlanweaveError, match=words):
+        home(**parameters)
+    assert issubclass(ConfigError, PlanweaveError)
+
+
+def test_the_same_contract_with_unity(home):
+    data = json.loads((config_dir() / "scenes" / "home_flat.json").read_text())
+    with FakeUnity(data) as unity:
+        home = home(backend="unity", unity__url=unity.url, unity__timeout=5.0)
+        assert home.do("walk(fridge_10)")[0] is Code.SUCCESS
+        code, message, world, _ = home.do("close(fridge_10)")
+        assert code is Code.PRECONDITION_UNMET and "ScriptExcutor 0: PROCESS CLOSE" in message
+        assert "Reason: <fridge> (10) is not open" in message and "agent_in(kitchen_1)" in facts(world)
+        unity.moods["render_script"] = ["silence"]
+        started = time.monotonic()
+        assert home.do("open(fridge_10)", timeout=0.5)[0] is Code.TIMEOUT
+        assert time.monotonic() - started < 10
+        unity.released.set()
+
+
+def test_a_task_through_feedback_node(home, make_node):
+    """Sampled plans of which one forgets to open the fridge: the goal holds in the end, as observed."""
+    from doubles.nodes import PlannerNodeDouble
+    from planweave_interfaces.action import RunTask
+    from rclpy.action import ActionClient
+
+    from feedback_node.node import FeedbackNode
+
+    home = home()
+    steps = "walk(salmon_49); grab(salmon_49); walk(fridge_10); "
+    sampled = [plan(steps + "putin(salmon_49, fridge_10)", 2),
+               plan(steps + "open(fridge_10); putin(salmon_49, fridge_10)", 1)]
+    planner = ScriptedPlanner(sampled, choices=[0, 1, 1, 1], goal="inside(salmon_49, fridge_10)")
+    make_node(PlannerNodeDouble, planner)
+    make_node(FeedbackNode)
+    client = ActionClient(home.client, RunTask, "/run_task")
+    assert client.wait_for_server(timeout_sec=10)
+    handle = wait(client.send_goal_async(RunTask.Goal(sentence="put the salmon in the fridge", method="tree_planner")))
+    result = wait(handle.get_result_async(), 40).result
+    assert result.success, result.message
+    assert "inside(salmon_49, fridge_10)" in facts(home.do("standup()")[2])
