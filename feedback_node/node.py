@@ -11,13 +11,14 @@ from typing import Any
 
 from planweave_interfaces.action import RunTask
 from planweave_interfaces.msg import ActionTree, TaskStatus
-from planweave_interfaces.srv import CancelTask, GetTask, ListTasks, SubmitTask
+from planweave_interfaces.srv import CancelTask, GetTask, ListTasks, SendFeedback, SubmitTask
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from std_msgs.msg import String
 
 from feedback_node.methods import METHODS
+from feedback_node.methods.iterative import REPLANS
 from feedback_node.methods.tree_planner import GUIDES
 from feedback_node.task_manager import Method, Task, TaskManager
 from planweave.cancellation import Cancellation
@@ -44,6 +45,28 @@ PARAMETERS = [
     Parameter("tree_planner.guide", "model", "who decides at a fork", choices=GUIDES),
     Parameter("tree_planner.alpha", 0.5, "weight of language against environment in the hybrid guide", 0.0, 1.0),
     Parameter("tree_planner.check_plans", True, "keep only sampled plans that the domain says reach the goal"),
+    Parameter("progprompt.comments", True, "comments in the example programs (COMMENTS in Table I)"),
+    Parameter("progprompt.assertions", True, "assertions in the example programs (FEEDBACK in Table I)"),
+    Parameter("brainbody.max_feedback", 3, "feedback loops at most, K", 0, 1000),
+    Parameter("brainbody.max_steps", 100, "actions at most", 1, 10_000),
+    Parameter("blocking.max_actions", 100, "actions at most", 1, 10_000),
+    Parameter("blocking.asked_again", 2, "repetitions of a question answered outside the list", 0, 100),
+    Parameter("scene_aware.samples", 10, "samples of each step, k", 1, 200),
+    Parameter("scene_aware.weight_probability", 0.5, "W_a, of the sample's mean log-probability", 0.0, 100.0),
+    Parameter("scene_aware.weight_match", 1.0, "W_aM, of the match to the admissible action", 0.0, 100.0),
+    Parameter("scene_aware.weight_relevance", 0.3, "W_o, of the objects' relatedness", 0.0, 100.0),
+    Parameter("scene_aware.weight_object_match", 1.0, "W_oM, of the match of the objects' names", 0.0, 100.0),
+    Parameter("scene_aware.weight_distance", 0.5, "W_oD, of the distance to the last step's objects", 0.0, 100.0),
+    Parameter("scene_aware.repetition", 0.5, "taken off for each earlier use of the same action", 0.0, 100.0),
+    Parameter("scene_aware.cutoff", 1.0, "score below which the plan ends", -100.0, 100.0),
+    Parameter("scene_aware.max_steps", 20, "steps at most", 1, 1000),
+    Parameter("zero_shot.samples", 10, "samples of each step, k", 1, 200),
+    Parameter("zero_shot.likelihood", 0.3, "weight of the sample's mean log-probability", 0.0, 100.0),
+    Parameter("zero_shot.cutoff", 0.5, "score below which the plan ends", -100.0, 100.0),
+    Parameter("zero_shot.max_steps", 20, "steps at most", 1, 1000),
+    Parameter("iterative.replan", "local", "what to do after a failed action", choices=REPLANS),
+    Parameter("iterative.max_corrections", 10, "error corrections at most", 0, 1000),
+    Parameter("iterative.max_steps", 40, "actions at most", 1, 10_000),
     Parameter("classical.max_replans", 20, "plans after the first at most", 0, 1000),
     Parameter("classical.plan_timeout", 5.0, "seconds for one search", 0.1, 600.0),
     Parameter("classical.retries", 3, "repetitions of one action that fails", 0, 100),
@@ -81,6 +104,7 @@ class FeedbackNode(Node):
         self.create_service(CancelTask, "/cancel_task", self._cancel, callback_group=group)
         self.create_service(GetTask, "/get_task", self._get, callback_group=group)
         self.create_service(ListTasks, "/list_tasks", self._list, callback_group=group)
+        self.create_service(SendFeedback, "/send_feedback", self._feedback, callback_group=group)
         DeferredActionServer(self, RunTask, "/run_task", self._run)
         self.get_logger().info(f"ready for tasks; default method {values['method']}, fallback {values['fallback']}")
 
@@ -144,6 +168,15 @@ class FeedbackNode(Node):
             response.message = str(error)
         else:
             response.success, response.message = True, f"{task.status.task_id} is being cancelled"
+        return response
+
+    def _feedback(self, request: SendFeedback.Request, response: SendFeedback.Response) -> SendFeedback.Response:
+        try:
+            task = self.manager.say(request.task_id, request.text)
+        except PlanweaveError as error:
+            response.message = str(error)
+        else:
+            response.success, response.message = True, f"{task.status.task_id} has been told"
         return response
 
     def _get(self, request: GetTask.Request, response: GetTask.Response) -> GetTask.Response:

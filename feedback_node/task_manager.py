@@ -6,6 +6,7 @@ import itertools
 import logging
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -41,6 +42,7 @@ class Task:
     journal: Journal
     canceled: Cancellation = field(default_factory=Cancellation)
     episode: Episode | None = None
+    said: deque[str] = field(default_factory=deque)
     started: float | None = None
     ended: threading.Event = field(default_factory=threading.Event)
 
@@ -127,6 +129,30 @@ class TaskManager:
             self._end(task, TaskState.CANCELED, "cancelled before it began")
         return task
 
+    def say(self, task_id: str, text: str) -> Task:
+        """Hand a person's words to a running task (the running one where no id is given); raises GoalError.
+
+        Methods that replan from text read them as one more error message; the record keeps them in any case.
+        """
+        text = text.strip()
+        if not text:
+            raise GoalError("the text is empty: say what went wrong or what to do, e.g. 'the mug is too hot to touch'")
+        if len(text) > MAX_SENTENCE:
+            raise GoalError(f"the text has {len(text)} characters; at most {MAX_SENTENCE} are read")
+        if any(ord(c) < 32 and c not in "\t\n" for c in text):
+            raise GoalError("the text has control characters; send plain text")
+        with self._changed:
+            task = self._tasks.get(task_id) if task_id else self._running
+            if task is None:
+                if not task_id:
+                    raise GoalError("no task is running that could be told anything")
+                raise UnknownNameError("task", task_id, self._tasks)
+            if task.status.state.ended:
+                raise GoalError(f"{task.status.task_id} has ended already ({task.status.state.name.lower()})")
+            task.journal.add("said", text=text)
+            task.said.append(text)
+        return task
+
     @property
     def running(self) -> Task | None:
         """The task that runs now."""
@@ -210,7 +236,7 @@ class TaskManager:
             return "it held already, nothing was moved"
         episode = task.episode = Episode(
             task.status.task_id, task.status.sentence, goal, Domain.load(world.domain), self._planner, self._body,
-            task.journal, task.canceled, lambda: self._on_change(task), self._action_timeout,
+            task.journal, task.canceled, lambda: self._on_change(task), self._action_timeout, said=task.said,
         )
         name = task.status.method
         try:

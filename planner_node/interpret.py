@@ -38,10 +38,12 @@ def checked_sentence(sentence: str) -> str:
     return sentence
 
 
-def interpret(domain: Domain, world: World, sentence: str, ask: Ask, agreement: float = 0.5) -> Interpretation:
+def interpret(domain: Domain, world: World, sentence: str, ask: Ask, agreement: float = 0.5,
+              shown: World | None = None) -> Interpretation:
     """Goal of a sentence; source says who read it. Raises GoalError (not understood, impossible) or CanceledError.
 
-    agreement: share of the model's readings that must be more than this for a goal to count.
+    agreement: share of the model's readings that must be more than this for a goal to count. shown: the part of the
+    world that goes into the prompt, by default all of it.
     """
     sentence = checked_sentence(sentence)
     if not world.objects:
@@ -52,7 +54,8 @@ def interpret(domain: Domain, world: World, sentence: str, ask: Ask, agreement: 
     except NotCoveredError as error:
         reason = str(error)
     try:
-        replies = ask(goal_messages(domain, world, sentence), goal_schema(domain, world, max_literals=MAX_LITERALS))
+        seen = shown or world
+        replies = ask(goal_messages(domain, seen, sentence), goal_schema(domain, seen, max_literals=MAX_LITERALS))
     except ModelError as error:
         raise GoalError(f"the controlled English does not cover the sentence ({reason}), and the model could not be "
                         f"asked: {error}") from error

@@ -13,6 +13,7 @@ from typing import Protocol
 
 from rapidfuzz import fuzz
 
+from planner_node.embeddings.base import Embedder, cosine
 from planweave.domain import ActionSchema, Domain
 from planweave.plan import PlanStep
 from planweave.world import Action, World
@@ -35,6 +36,18 @@ class SpellingSimilarity:
     def score(self, one: str, two: str) -> float:
         """From 0 to 1."""
         return _spelling(_words(one), _words(two))
+
+
+class EmbeddingSimilarity:
+    """By letters or by meaning, whichever says more; with an embedding that knows meaning, as the paper has it."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+
+    def score(self, one: str, two: str) -> float:
+        """From 0 to 1."""
+        one, two = _words(one), _words(two)
+        return max(_spelling(one, two), cosine(self._embedder, one, two)) if one and two else 0.0
 
 
 @lru_cache(maxsize=20_000)

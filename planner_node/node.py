@@ -1,4 +1,4 @@
-"""planner_node: the planner's questions as ROS actions and a service. Wires; the thinking is elsewhere."""
+"""planner_node: the planner's questions as ROS actions and services. Wires; the thinking is elsewhere."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields
 from typing import Any
 
-from planweave_interfaces.action import ChooseAction, GeneratePlans
-from planweave_interfaces.srv import InterpretGoal
+from planweave_interfaces.action import ChooseAction, GeneratePlans, ProposeSteps, WritePlan
+from planweave_interfaces.srv import CheckCondition, GroundStep, InterpretGoal
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.node import Node
 from std_msgs.msg import String
@@ -20,9 +20,13 @@ from planner_node.accounting import PRICES, Prices
 from planner_node.clients import CLIENTS, choose_client
 from planner_node.clients.base import ChatClient
 from planner_node.clients.none import NoClient
+from planner_node.embeddings import EMBEDDERS, choose_embedder
+from planner_node.methods import SELECTORS
+from planner_node.names import EmbeddingSimilarity
 from planner_node.planner import LanguagePlanner, Settings
 from planweave.budget import Budget
-from planweave.errors import CanceledError, MissingExtraError, PlanweaveError
+from planweave.errors import CanceledError, ConfigError, MissingExtraError, ParseError, PlanweaveError, UnknownNameError
+from planweave.world import Action
 from planweave_ros import conversions as convert
 from planweave_ros.deferred import DeferredActionServer, Goal
 from planweave_ros.parameters import Parameter, declare
@@ -55,6 +59,18 @@ PARAMETERS = [
     Parameter("max_steps_embedded", _D.max_steps_embedded, "the same for the embedded model", 1, 1000),
     Parameter("cutoff", _D.cutoff, "similarity below which a name in a plan is taken for unknown", 0.0, 1.0),
     Parameter("exclude_actions", [""], "actions of the domain that are not offered to the model"),
+    Parameter("embedding", "hashed", "how names and tasks are compared; minilm needs planweave[local-models]",
+              choices=tuple(EMBEDDERS)),
+    Parameter("scene_tokens", _D.scene_tokens, "tokens of a prompt for objects and observation at most", 500, 100_000),
+    Parameter("words_tokens", _D.words_tokens, "tokens of a program or of a plan in words at most", 50, 20_000),
+    Parameter("program_temperature", _D.program_temperature, "of a program and of LangPrompt's plan", 0.0, 2.0),
+    Parameter("brain_temperature", _D.brain_temperature, "of BrainBody's Brain", 0.0, 2.0),
+    Parameter("body_temperature", _D.body_temperature, "of BrainBody's Body", 0.0, 2.0),
+    Parameter("step_temperature", _D.step_temperature, "of the Iterative-Planner", 0.0, 2.0),
+    Parameter("proposals", _D.proposals, "samples of the next step, k (zero_shot, scene_aware)", 1, 200),
+    Parameter("proposal_temperature", _D.proposal_temperature, "of these samples", 0.0, 2.0),
+    Parameter("select_temperature", _D.select_temperature, "of a selection (blocking)", 0.0, 2.0),
+    Parameter("environment_weight", _D.environment_weight, "W_e: surroundings in the choice of an example", 0.0, 10.0),
     Parameter("budget_requests", 200, "requests per task at most; 0: no limit", 0, 1_000_000),
     Parameter("budget_tokens", 1_000_000, "tokens per task at most; 0: no limit", 0, 1_000_000_000),
     Parameter("budget_cost", 1.0, "US dollars per task at most; 0: no limit", 0.0, 10_000.0),
@@ -63,9 +79,10 @@ PARAMETERS = [
 
 
 class PlannerNode(Node):
-    """Serves /generate_plans, /choose_action and /interpret_goal; publishes every exchange on /llm_exchanges.
+    """Serves the actions /generate_plans, /choose_action, /propose_steps and /write_plan and the services
+    /interpret_goal, /ground_step and /check_condition; publishes every exchange on /llm_exchanges.
 
-    Plans and choices wait in threads of their own; a reading of a goal holds one of the executor's threads.
+    Actions wait in threads of their own; a service that asks the model holds one of the executor's threads.
     """
 
     def __init__(self, client: ChatClient | None = None, parameter_overrides: Sequence[Any] = ()) -> None:
@@ -73,23 +90,32 @@ class PlannerNode(Node):
         values = declare(self, PARAMETERS)
         self._client = client or self._choose(values)
         values["exclude_actions"] = tuple(a for a in values["exclude_actions"] if a)
+        embedder = choose_embedder(values["embedding"])
         self.planner = LanguagePlanner(
             self._client, Settings(**{f.name: values[f.name] for f in fields(Settings)}),
             budget=Budget(values["budget_requests"], values["budget_tokens"], values["budget_cost"]),
-            prices=Prices(values["price_table"] or PRICES), on_exchange=self._publish_exchange)
+            prices=Prices(values["price_table"] or PRICES), embedder=embedder,
+            similarity=None if embedder.name == "hashed" else EmbeddingSimilarity(embedder),
+            on_exchange=self._publish_exchange)
         self._pool = ThreadPoolExecutor(values["workers"], thread_name_prefix="question")
         self._asked: set[threading.Event] = set()  # set to give a question up
+        self._closing = threading.Event()  # the same for the services' questions
         self._lock, self._gone = threading.Lock(), False
         group = ReentrantCallbackGroup()
         self._exchanges = self.create_publisher(String, "/llm_exchanges", 100)
         DeferredActionServer(self, GeneratePlans, "/generate_plans", self._generate)
         DeferredActionServer(self, ChooseAction, "/choose_action", self._choose_action)
+        DeferredActionServer(self, ProposeSteps, "/propose_steps", self._propose)
+        DeferredActionServer(self, WritePlan, "/write_plan", self._write)
         self.create_service(InterpretGoal, "/interpret_goal", self._interpret, callback_group=group)
+        self.create_service(GroundStep, "/ground_step", self._ground, callback_group=group)
+        self.create_service(CheckCondition, "/check_condition", self._check, callback_group=group)
         self.get_logger().info(f"asking {self._client.model or 'the only model'} at {self._client.endpoint}")
 
     def destroy_node(self) -> None:
         """Give up all questions, stop the embedded server, then go."""
         self._gone = True
+        self._closing.set()
         with self._lock:
             for event in self._asked:
                 event.set()
@@ -141,7 +167,8 @@ class PlannerNode(Node):
         def ask(canceled: threading.Event) -> Any:
             return self.planner.generate_plans(
                 request.sentence, convert.world_from_msg(request.world), samples=request.samples,
-                temperature=request.temperature, top_p=request.top_p, task_id=request.task_id, canceled=canceled)
+                temperature=request.temperature, top_p=request.top_p, task_id=request.task_id,
+                method=request.method or "tree_planner", canceled=canceled)
 
         def fill(sampled: Any) -> None:
             goal.publish(GeneratePlans.Feedback(received=sampled.received))
@@ -155,11 +182,23 @@ class PlannerNode(Node):
         request, result = goal.request, ChooseAction.Result()
 
         def ask(canceled: threading.Event) -> Any:
-            history = [a for m in request.history if (a := convert.action_from_msg(m)) is not None]
+            world, history = convert.world_from_msg(request.world), _actions(request.history)
+            errors = list(request.errors)
+            if request.method in SELECTORS:
+                try:
+                    return self.planner.select_action(
+                        request.method, request.sentence, world, history, _actions(request.options),
+                        goal=convert.literals_from_msg(request.goal), errors=errors, task_id=request.task_id,
+                        canceled=canceled)
+                except ParseError:
+                    result.unreadable = 1  # the caller may ask again with the message as a note
+                    raise
+            if request.method not in ("", "tree_planner"):
+                raise UnknownNameError("method that chooses", request.method, ["tree_planner", *SELECTORS])
             return self.planner.choose_action(
-                request.sentence, convert.world_from_msg(request.world), history,
-                [convert.action_from_msg(m) for m in request.options], errors=list(request.errors),
-                samples=request.samples, temperature=request.temperature, task_id=request.task_id, canceled=canceled)
+                request.sentence, world, history, [convert.action_from_msg(m) for m in request.options],
+                errors=errors, samples=request.samples, temperature=request.temperature, task_id=request.task_id,
+                canceled=canceled)
 
         def fill(choice: Any) -> None:
             goal.publish(ChooseAction.Feedback(received=sum(choice.votes) + choice.unreadable))
@@ -168,18 +207,92 @@ class PlannerNode(Node):
 
         self._serve(goal, result, ask, fill)
 
-    def _interpret(self, request: InterpretGoal.Request, response: InterpretGoal.Response) -> InterpretGoal.Response:
+    def _propose(self, goal: Goal) -> None:
+        request, result = goal.request, ProposeSteps.Result()
+
+        def ask(canceled: threading.Event) -> Any:
+            return self.planner.propose_steps(
+                request.method, request.sentence, convert.world_from_msg(request.world), _actions(request.history),
+                errors=list(request.errors), samples=request.samples, task_id=request.task_id, canceled=canceled)
+
+        def fill(proposed: Any) -> None:
+            goal.publish(ProposeSteps.Feedback(received=len(proposed.candidates)))
+            result.candidates = [convert.candidate_to_msg(c) for c in proposed.candidates]
+            result.usage = convert.usage_to_msg(proposed.usage)
+
+        self._serve(goal, result, ask, fill)
+
+    def _write(self, goal: Goal) -> None:
+        request, result = goal.request, WritePlan.Result()
+
+        def ask(canceled: threading.Event) -> Any:
+            return self.planner.write(
+                request.method, request.sentence, convert.world_from_msg(request.world),
+                history=list(request.history), errors=list(request.errors), start=int(request.start),
+                options=_switches(request.options), task_id=request.task_id, canceled=canceled)
+
+        def fill(written: Any) -> None:
+            goal.publish(WritePlan.Feedback(received=1))
+            result.lines, result.explanation = list(written.lines), written.explanation
+            result.usage = convert.usage_to_msg(written.usage)
+
+        self._serve(goal, result, ask, fill)
+
+    def _answer(self, response: Any, ask: Callable[[], None]) -> Any:
+        """One service call: every failure becomes a message in the response."""
         try:
-            read = self.planner.interpret_goal(request.sentence, convert.world_from_msg(request.world))
-            response.success, response.source = True, read.source
-            response.goal = convert.literals_to_msg(read.goal)
-            response.usage = convert.usage_to_msg(read.usage)
+            ask()
+            response.success = True
         except PlanweaveError as error:
             response.message = str(error)
         except Exception as error:
             response.message = f"a fault in planner_node: {error!r}; please report it"
             self.get_logger().error(response.message)
         return response
+
+    def _interpret(self, request: InterpretGoal.Request, response: InterpretGoal.Response) -> InterpretGoal.Response:
+        def ask() -> None:
+            read = self.planner.interpret_goal(
+                request.sentence, convert.world_from_msg(request.world), canceled=self._closing)
+            response.source, response.goal = read.source, convert.literals_to_msg(read.goal)
+            response.usage = convert.usage_to_msg(read.usage)
+
+        return self._answer(response, ask)
+
+    def _ground(self, request: GroundStep.Request, response: GroundStep.Response) -> GroundStep.Response:
+        def ask() -> None:
+            found = self.planner.ground_step(
+                request.method, request.sentence, request.step, convert.world_from_msg(request.world),
+                errors=list(request.errors), task_id=request.task_id, canceled=self._closing)
+            response.passed, response.action = found.action is None, convert.action_to_msg(found.action)
+            response.message, response.usage = found.text, convert.usage_to_msg(found.usage)
+
+        return self._answer(response, ask)
+
+    def _check(self, request: CheckCondition.Request, response: CheckCondition.Response) -> CheckCondition.Response:
+        def ask() -> None:
+            found = self.planner.check_condition(
+                request.condition, convert.world_from_msg(request.world), task_id=request.task_id,
+                canceled=self._closing)
+            response.holds, response.source = found.holds, found.source
+            response.usage = convert.usage_to_msg(found.usage)
+
+        return self._answer(response, ask)
+
+
+def _actions(msgs: Sequence[Any]) -> list[Action]:
+    return [action for msg in msgs if (action := convert.action_from_msg(msg)) is not None]
+
+
+def _switches(options: Sequence[str]) -> dict[str, bool]:
+    """``name=true`` and ``name=false``; raises ConfigError."""
+    switches = {}
+    for option in options:
+        name, _, value = option.partition("=")
+        if value not in ("true", "false"):
+            raise ConfigError(f"option {option!r} is neither name=true nor name=false")
+        switches[name] = value == "true"
+    return switches
 
 
 def main() -> int:

@@ -4,68 +4,51 @@ from __future__ import annotations
 
 import math
 import threading
-import time
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
-from planner_node.accounting import Ledger, Prices
+from planner_node.accounting import Prices
+from planner_node.asking import Asker
 from planner_node.clients.base import ChatClient, ChatReplies, ChatRequest
+from planner_node.conditions import MAX_CHARACTERS as MAX_CONDITION
+from planner_node.embeddings import Embedder, HashedEmbedder
 from planner_node.interpret import checked_sentence, interpret
-from planner_node.names import CUTOFF, Mender, Similarity
+from planner_node.methods import GROUNDERS, PROPOSERS, SAMPLERS, SELECTORS, WRITERS
+from planner_node.methods.condition import check
+from planner_node.methods.question import Question
+from planner_node.names import Mender, Similarity
 from planner_node.parsing import letter, parse_choice, parse_plan
+from planner_node.prompt_world import PromptWorlds
 from planner_node.prompting import Messages, decide_messages, sample_messages
 from planner_node.schema import choice_schema, plan_schema
+from planner_node.settings import Settings
 from planweave.budget import Budget
 from planweave.domain import Domain
-from planweave.errors import ParseError, PlanweaveError
+from planweave.errors import ParseError, UnknownNameError
 from planweave.plan import Plan, PlanStep
-from planweave.ports import Choice, Interpretation, SampledPlans
-from planweave.world import Action, World
+from planweave.ports import Check, Choice, Grounding, Interpretation, Proposals, SampledPlans, Written
+from planweave.world import Action, Literal, World
 
-
-@dataclass(frozen=True)
-class Settings:
-    """Parameters of the planner; the defaults are the paper's (Section 4.1), see config/planner.yaml.
-
-    Those that end in _embedded are for the model in this process, which is small.
-    goal_agreement: share of the readings of a sentence that must be more than this to count. timeout: seconds for
-    one question with all its retries. max_steps: of one plan. exclude_actions: not offered.
-    """
-
-    samples: int = 25
-    samples_embedded: int = 10
-    temperature: float = 0.8
-    top_p: float = 0.95
-    votes: int = 20
-    votes_embedded: int = 9
-    choice_temperature: float = 0.7
-    goal_votes: int = 5
-    goal_temperature: float = 0.7
-    goal_agreement: float = 0.5
-    goal_agreement_embedded: float = 0.99
-    max_steps: int = 30
-    max_steps_embedded: int = 8
-    timeout: float = 60.0
-    cutoff: float = CUTOFF
-    exclude_actions: tuple[str, ...] = ()
+__all__ = ["LanguagePlanner", "Settings"]
 
 
 class LanguagePlanner:
     """Keeps `planweave.ports.Planner`. Thread-safe. load_domain gives a world's domain.
 
-    on_exchange hears of every question and its answer as a plain dict (no keys in it): task_id, kind ("plans",
-    "choice" or "goal"), stamp (seconds since 1970), request, reply or error.
+    on_exchange hears of every question and its answer, see `planner_node.asking.Asker`; kind is "plans", "choice",
+    "goal", "program", "brain", "brain_feedback", "command", "words", "step", "proposals", "selection" or "condition".
     """
 
     def __init__(self, client: ChatClient, settings: Settings | None = None, *, budget: Budget | None = None,
-                 prices: Prices | None = None, similarity: Similarity | None = None,
+                 prices: Prices | None = None, similarity: Similarity | None = None, embedder: Embedder | None = None,
                  load_domain: Callable[[str], Domain] = Domain.load,
                  on_exchange: Callable[[dict[str, Any]], None] | None = None) -> None:
         self.client, self.settings = client, settings or Settings()
-        self._ledger, self._prices = Ledger(budget or Budget()), prices or Prices()
-        self._similarity, self._load_domain, self._on_exchange = similarity, load_domain, on_exchange
+        self._asker = Asker(client, self.settings.timeout, budget or Budget(), prices or Prices(), on_exchange)
+        self._similarity, self._load_domain = similarity, load_domain
+        self._embedder = embedder or HashedEmbedder()
+        self._worlds = PromptWorlds(self._embedder, self.settings.scene_tokens)
 
     @property
     def _embedded(self) -> bool:
@@ -79,15 +62,17 @@ class LanguagePlanner:
 
         Raises ParseError where no plan is left, ModelError, GoalError (the sentence) or CanceledError.
         """
+        _row("method of plans", method, dict.fromkeys(SAMPLERS))
         sentence, domain, set_ = checked_sentence(sentence), self._load_domain(world.domain), self.settings
+        shown, _ = self._worlds.shown(domain, world, sentence)
         longest = set_.max_steps_embedded if self._embedded else set_.max_steps
         request = ChatRequest(
-            sample_messages(domain, world, sentence, set_.exclude_actions, method),
+            sample_messages(domain, shown, sentence, set_.exclude_actions, method),
             n=samples or (set_.samples_embedded if self._embedded else set_.samples),
             temperature=set_.temperature if temperature < 0 else temperature, top_p=top_p or set_.top_p,
             max_tokens=40 + 25 * longest, logprobs=True,
-            json_schema=plan_schema(domain, world, max_steps=longest, without=set_.exclude_actions))
-        replies = self._ask("plans", request, task_id, canceled)
+            json_schema=plan_schema(domain, shown, max_steps=longest, without=set_.exclude_actions))
+        replies = self._asker.ask("plans", request, task_id, canceled)
         mender = Mender(domain, world, self._similarity, cutoff=set_.cutoff, without=set_.exclude_actions)
         return _collected(replies, mender)
 
@@ -103,12 +88,13 @@ class LanguagePlanner:
         sentence, domain, set_ = checked_sentence(sentence), self._load_domain(world.domain), self.settings
         if not options:
             raise ParseError("there are no options to choose from")
+        shown, _ = self._worlds.shown(domain, world, sentence, [*history, *(o for o in options if o is not None)])
         request = ChatRequest(
-            decide_messages(domain, world, sentence, history, options, errors),
+            decide_messages(domain, shown, sentence, history, options, errors),
             n=samples or (set_.votes_embedded if self._embedded else set_.votes),
             temperature=set_.choice_temperature if temperature < 0 else temperature, top_p=1.0, max_tokens=16,
             json_schema=choice_schema([letter(i) for i in range(len(options))]))
-        replies = self._ask("choice", request, task_id, canceled)
+        replies = self._asker.ask("choice", request, task_id, canceled)
         votes: Counter[int] = Counter()
         problem = ""
         for reply in replies.replies:
@@ -128,30 +114,89 @@ class LanguagePlanner:
         domain = self._load_domain(world.domain)
 
         def ask(messages: Messages, schema: dict[str, Any]) -> ChatReplies:
-            return self._ask("goal", ChatRequest(
+            return self._asker.ask("goal", ChatRequest(
                 messages, n=self.settings.goal_votes, temperature=self.settings.goal_temperature, max_tokens=400,
                 json_schema=schema), task_id, canceled)
 
         agreement = self.settings.goal_agreement_embedded if self._embedded else self.settings.goal_agreement
-        return interpret(domain, world, sentence, ask, agreement)
+        shown, _ = self._worlds.shown(domain, world, sentence.strip())
+        return interpret(domain, world, sentence, ask, agreement, shown)
 
-    def _ask(self, kind: str, request: ChatRequest, task_id: str, canceled: threading.Event | None) -> ChatReplies:
-        self._ledger.check(task_id)
-        request = replace(request, deadline=time.monotonic() + self.settings.timeout, canceled=canceled)
-        exchange: dict[str, Any] = {"task_id": task_id, "kind": kind, "stamp": time.time(),
-                                    "request": request.as_dict()}
-        try:
-            replies = self.client.complete(request)
-            replies = replace(replies, usage=self._prices.priced(replies.usage))
-            self._ledger.add(task_id, replies.usage)
-            exchange["reply"] = replies.as_dict()
-            return replies
-        except PlanweaveError as error:
-            exchange["error"] = f"{type(error).__name__}: {error}"
-            raise
-        finally:
-            if self._on_exchange is not None:
-                self._on_exchange(exchange)
+    def write(
+        self, method: str, sentence: str, world: World, *, history: Sequence[str] = (), errors: Sequence[str] = (),
+        start: int = 0, options: Mapping[str, bool] | None = None, task_id: str = "",
+        canceled: threading.Event | None = None,
+    ) -> Written:
+        """A whole plan in the method's own form; raises ParseError, ModelError, GoalError or CanceledError."""
+        ask = _row("method that writes", method, WRITERS)
+        question = self._question(sentence, world, (), errors, task_id, canceled, context=history)
+        return ask(question, history, start, options or {})
+
+    def ground_step(
+        self, method: str, sentence: str, step: str, world: World, *, errors: Sequence[str] = (), task_id: str = "",
+        canceled: threading.Event | None = None,
+    ) -> Grounding:
+        """One step in words as an action; raises ParseError, ModelError, GoalError or CanceledError."""
+        ask = _row("method that grounds steps", method, GROUNDERS)
+        return ask(self._question(sentence, world, (), errors, task_id, canceled, context=[step]), step)
+
+    def propose_steps(
+        self, method: str, sentence: str, world: World, history: Sequence[Action], *, errors: Sequence[str] = (),
+        samples: int = 0, task_id: str = "", canceled: threading.Event | None = None,
+    ) -> Proposals:
+        """Candidates for the next step; raises ParseError, ModelError, GoalError or CanceledError."""
+        ask = _row("method that proposes steps", method, PROPOSERS)
+        return ask(self._question(sentence, world, history, errors, task_id, canceled), samples)
+
+    def select_action(
+        self, method: str, sentence: str, world: World, history: Sequence[Action], options: Sequence[Action], *,
+        goal: Sequence[Literal] = (), errors: Sequence[str] = (), task_id: str = "",
+        canceled: threading.Event | None = None,
+    ) -> Choice:
+        """Choose one of the candidates; raises ParseError (also for an answer outside them), ModelError, GoalError or
+        CanceledError."""
+        ask = _row("method that selects", method, SELECTORS)
+        if not options:
+            raise ParseError("there are no options to choose from")
+        asked = self._question(sentence, world, history, errors, task_id, canceled,
+                               extra={a for o in options for a in o.args} | {a for g in goal for a in g.args})
+        return ask(asked, options, goal)
+
+    def check_condition(
+        self, condition: str, world: World, *, task_id: str = "", canceled: threading.Event | None = None
+    ) -> Check:
+        """Whether a condition holds; raises ParseError, ModelError or CanceledError."""
+        if not condition.strip():
+            raise ParseError("the condition is empty; expected a form such as 'close' to 'mug'")
+        return check(self._question(condition[:MAX_CONDITION], world, (), (), task_id, canceled), condition)
+
+    def _question(
+        self, sentence: str, world: World, history: Sequence[Action], errors: Sequence[str], task_id: str,
+        canceled: threading.Event | None, *, context: Sequence[str] = (), extra: Collection[str] = (),
+    ) -> Question:
+        """What a method's question is made of. context: steps in words, whose things are to be shown as well."""
+        sentence, domain = checked_sentence(sentence), self._load_domain(world.domain)
+        named = {n for n in world.by_name for text in (*context, *errors) if _names(n, text)} if context else set()
+        shown, left_out = self._worlds.shown(domain, world, sentence, history, named | set(extra))
+
+        def send(kind: str, request: ChatRequest, notes: dict[str, Any]) -> ChatReplies:
+            if left_out:
+                notes = {**notes, "left_out": list(left_out)}
+            return self._asker.ask(kind, request, task_id, canceled, **notes)
+
+        return Question(sentence, domain, world, shown, self.settings, self._embedder, send, self._similarity,
+                        tuple(history), tuple(errors))
+
+
+def _row(kind: str, name: str, table: Mapping[str, Any]) -> Any:
+    """The row of a table; raises UnknownNameError."""
+    if name not in table:
+        raise UnknownNameError(kind, name, table)
+    return table[name]
+
+
+def _names(name: str, text: str) -> bool:
+    return name in text or name.replace("_", " ") in text.lower()
 
 
 def _collected(replies: ChatReplies, mender: Mender) -> SampledPlans:

@@ -41,10 +41,10 @@ def sample_messages(domain: Domain, world: World, sentence: str, without: Collec
     """The question for plans (Tree-Planner, Section 3.1 and Appendix F.2): instruction, global information,
     initial observation, examples, task."""
     return (
-        _message("system", render(f"{method}/sample_system.txt", actions=actions_text(domain, without),
+        message("system", render(f"{method}/sample_system.txt", actions=actions_text(domain, without),
                                   objects=objects_text(world), observation=observation_text(domain, world))),
-        *_turns(f"{method}/sample_user.txt", "plan", domain),
-        _message("user", render(f"{method}/sample_user.txt", task=_line(sentence))),
+        *turns(f"{method}/sample_user.txt", "plan", domain),
+        message("user", render(f"{method}/sample_user.txt", task=one_line(sentence))),
     )
 
 
@@ -52,11 +52,11 @@ def decide_messages(domain: Domain, world: World, sentence: str, history: Sequen
                     options: Sequence[Action | None], errors: Sequence[str]) -> Messages:
     """The question for one choice (Tree-Planner, Section 3.3 and Appendix F.3): instruction, observation, task,
     history, error information, lettered options. The instruction never changes within a domain."""
-    failed = "".join(f"\nThis was tried and failed: {_line(e)}" for e in errors)
+    failed = "".join(f"\nThis was tried and failed: {one_line(e)}" for e in errors)
     return (
-        _message("system", render("tree_planner/decide_system.txt", example=_decision_example(domain))),
-        _message("user", render(
-            "tree_planner/decide_user.txt", observation=observation_text(domain, world), task=_line(sentence),
+        message("system", render("tree_planner/decide_system.txt", example=_decision_example(domain))),
+        message("user", render(
+            "tree_planner/decide_user.txt", observation=observation_text(domain, world), task=one_line(sentence),
             history="\n".join(map(str, history)) or "(none yet)",
             errors=failed + ("\nA choice that helps now is needed.\n" if failed else ""),
             options="\n".join(f"{letter(i)}. {_option(domain, o)}" for i, o in enumerate(options)))),
@@ -65,12 +65,12 @@ def decide_messages(domain: Domain, world: World, sentence: str, history: Sequen
 
 def goal_messages(domain: Domain, world: World, sentence: str) -> Messages:
     """The question for the goal of a sentence."""
-    predicates = "\n".join(f"- {_signature(p)}: {_bare_phrase(p.phrase, p)}" for p in goal_predicates(domain))
+    predicates = "\n".join(f"- {signature(p)}: {bare_phrase(p.phrase, p)}" for p in goal_predicates(domain))
     return (
-        _message("system", render("goal/system.txt", predicates=predicates, objects=objects_text(world),
+        message("system", render("goal/system.txt", predicates=predicates, objects=objects_text(world),
                                   observation=observation_text(domain, world))),
-        *_turns("goal/user.txt", "goal", domain),
-        _message("user", render("goal/user.txt", task=_line(sentence))),
+        *turns("goal/user.txt", "goal", domain),
+        message("user", render("goal/user.txt", task=one_line(sentence))),
     )
 
 
@@ -84,7 +84,7 @@ def actions_text(domain: Domain, without: Collection[str] = ()) -> str:
         for schema in schemas:
             if len(schema.parameters) == arity:
                 needs = "; ".join(_needs(domain, schema))
-                lines.append(f"- {_signature(schema)}: {_bare_phrase(schema.phrase, schema)}."
+                lines.append(f"- {signature(schema)}: {bare_phrase(schema.phrase, schema)}."
                              + (f" Needs: {needs}." if needs else ""))
     return "\n".join(lines)
 
@@ -119,12 +119,14 @@ def _condition(domain: Domain, part: Formula) -> str:
     return text
 
 
-def _signature(thing: ActionSchema | Predicate) -> str:
+def signature(thing: ActionSchema | Predicate) -> str:
+    """``name(parameter: type, …)``."""
     parameters = (p.name[1:] + (f": {' or '.join(sorted(p.types))}" if p.types else "") for p in thing.parameters)
     return f"{thing.name}({', '.join(parameters)})"
 
 
-def _bare_phrase(phrase: str, thing: ActionSchema | Predicate) -> str:
+def bare_phrase(phrase: str, thing: ActionSchema | Predicate) -> str:
+    """A phrase with the names of its parameters in their places."""
     for parameter in thing.parameters:
         phrase = phrase.replace("{" + parameter.name[1:] + "}", parameter.name[1:])
     return phrase
@@ -135,7 +137,7 @@ def _option(domain: Domain, option: Action | None) -> str:
 
 
 def _decision_example(domain: Domain) -> str:
-    example = _examples(domain.name).get("decision")
+    example = examples(domain.name).get("decision")
     if not example:
         return ""
     options = "\n".join(f"{letter(i)}. {o}" for i, o in enumerate(example["options"]))
@@ -144,24 +146,36 @@ def _decision_example(domain: Domain) -> str:
             f"the choice is {{\"choice\": \"{example['choice']}\"}}")
 
 
-def _turns(name: str, key: str, domain: Domain) -> list[dict[str, str]]:
+def turns(name: str, key: str, domain: Domain) -> list[dict[str, str]]:
     """The in-context examples as earlier turns of the conversation."""
-    turns = []
-    for example in _examples(domain.name).get(f"{key}s", ()):
-        turns.append(_message("user", render(name, task=example["task"])))
-        turns.append(_message("assistant", _json_list(key, example[key])))
-    return turns
+    result = []
+    for example in examples(domain.name).get(f"{key}s", ()):
+        result.append(message("user", render(name, task=example["task"])))
+        result.append(message("assistant", json_list(key, example[key])))
+    return result
 
 
-def _json_list(key: str, calls: Sequence[str]) -> str:
+def example_part(domain: Domain, key: str, default: Any) -> Any:
+    """A part of the example file of a domain; the default where it has none."""
+    return examples(domain.name).get(key, default)
+
+
+def plan_examples(domain: Domain) -> list[tuple[str, tuple[Action, ...]]]:
+    """The examples of plans as tasks and actions."""
+    return [(str(e["task"]), tuple(Action.parse(a) for a in e["plan"])) for e in example_part(domain, "plans", ())]
+
+
+def json_list(key: str, calls: Sequence[str]) -> str:
+    """An answer as the examples give it."""
     return f'{{"{key}": [' + ", ".join(f'"{c}"' for c in calls) + "]}"
 
 
-def _message(role: str, content: str) -> dict[str, str]:
+def message(role: str, content: str) -> dict[str, str]:
+    """One message of a conversation."""
     return {"role": role, "content": content}
 
 
-def _line(text: str) -> str:
+def one_line(text: str) -> str:
     """Text of a person or a controller as one line, so that it cannot pass for another part of the prompt."""
     return " ".join(text.split())
 
@@ -175,7 +189,7 @@ def _read(name: str) -> str:
 
 
 @lru_cache(maxsize=16)
-def _examples(domain_name: str) -> dict[str, Any]:
+def examples(domain_name: str) -> dict[str, Any]:
     """The in-context examples of a domain; a domain need not have any."""
     path = _FOLDER / "examples" / f"{domain_name}.yaml"
     if not path.is_file():

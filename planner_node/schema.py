@@ -11,6 +11,7 @@ from planweave.domain import ActionSchema, Domain, Predicate
 from planweave.world import Action, Literal, World
 
 MAX_GROUND = 400  # calls listed one by one; beyond that names and arguments are chosen separately
+MAX_NAMES = 900  # names listed per action; beyond that once for all actions (endpoints bound the size of a schema)
 
 
 def ground_actions(domain: Domain, world: World, without: Collection[str] = ()) -> list[Action]:
@@ -33,10 +34,21 @@ def plan_schema(domain: Domain, world: World, *, max_steps: int, without: Collec
     """Schema of ``{"plan": [step, …]}``.
 
     A step is a string ``name(argument, …)`` out of a list of all, or, where those would be more than MAX_GROUND,
-    ``{"action": …, "arguments": […]}`` with one form per action.
+    ``{"action": …, "arguments": […]}`` with one form per action, or one form for all where that would list more than
+    MAX_NAMES names.
     """
     schemas = [s for s in domain.actions.values() if s.name not in without]
     return _list_schema("plan", "action", domain, schemas, world, 1, max_steps)
+
+
+def step_schema(domain: Domain, world: World, end: str, without: Collection[str] = ()) -> dict[str, Any]:
+    """Schema of ``{"action": step}``: a call out of a list of all, or the word for the end; any text where those would
+    be more than MAX_GROUND."""
+    schemas = [s for s in domain.actions.values() if s.name not in without]
+    if _size(domain, schemas, world) > MAX_GROUND:
+        return _object({"action": {"type": "string"}})
+    calls = [str(Action(s.name, args)) for s in schemas for args in _arguments(domain, s, world)]
+    return _object({"action": {"type": "string", "enum": [*calls, end]}})
 
 
 def goal_schema(domain: Domain, world: World, *, max_literals: int) -> dict[str, Any]:
@@ -53,16 +65,29 @@ def _list_schema(key: str, head: str, domain: Domain, schemas: Sequence[ActionSc
                  shortest: int, longest: int) -> dict[str, Any]:
     candidates = {s.name: [domain.candidates(p, world.objects) for p in s.parameters] for s in schemas}
     possible = [s for s in schemas if all(candidates[s.name])]
+    names = {s.name: sorted(set().union(*candidates[s.name])) for s in possible}
     if sum(prod(map(len, candidates[s.name])) for s in possible) <= MAX_GROUND:
         calls = [str(Action(s.name, args)) for s in possible for args in _arguments(domain, s, world)]
         item: dict[str, Any] = {"type": "string", "enum": calls}
+    elif sum(map(len, names.values())) <= MAX_NAMES:
+        item = {"anyOf": [_form(head, [s.name], names[s.name], len(s.parameters), len(s.parameters))
+                          for s in possible]}
     else:
-        item = {"anyOf": [_object({
-            head: {"type": "string", "enum": [s.name]},
-            "arguments": {"type": "array", "minItems": len(s.parameters), "maxItems": len(s.parameters), "items": {
-                "type": "string", "enum": sorted(set().union(*candidates[s.name])) or [""]}},
-        }) for s in possible]}
+        item = _form(head, [s.name for s in possible], sorted(set().union(*names.values())), 0,
+                     max(len(s.parameters) for s in possible))
     return _object({key: {"type": "array", "items": item, "minItems": shortest, "maxItems": longest}})
+
+
+def _form(head: str, heads: list[str], names: list[str], fewest: int, most: int) -> dict[str, Any]:
+    return _object({
+        head: {"type": "string", "enum": heads},
+        "arguments": {"type": "array", "minItems": fewest, "maxItems": most,
+                      "items": {"type": "string", "enum": names or [""]}},
+    })
+
+
+def _size(domain: Domain, schemas: Sequence[ActionSchema], world: World) -> int:
+    return sum(prod(len(domain.candidates(p, world.objects)) for p in s.parameters) for s in schemas)
 
 
 def _arguments(domain: Domain, schema: ActionSchema | Predicate, world: World) -> list[tuple[str, ...]]:

@@ -55,11 +55,18 @@ class ChatRequest:
 
 @dataclass(frozen=True)
 class ChatReply:
-    """One reply. logprob: sum of the log-probabilities of its tokens, None where the endpoint gives none."""
+    """One reply. logprob: sum of the log-probabilities of its tokens, None where the endpoint gives none; tokens: their
+    number, 0 where it is not known."""
 
     text: str
     finish_reason: str = "stop"
     logprob: float | None = None
+    tokens: int = 0
+
+    @property
+    def mean_logprob(self) -> float | None:
+        """Mean log-probability of the tokens, None where it is not known."""
+        return self.logprob / self.tokens if self.logprob is not None and self.tokens else None
 
 
 @dataclass(frozen=True)

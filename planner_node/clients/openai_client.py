@@ -277,7 +277,7 @@ def _reply(choice: Mapping[str, Any]) -> ChatReply:
     tokens = _tokens(choice)
     values = [float(t["logprob"]) for t in tokens] if tokens else []
     return ChatReply(text if isinstance(text, str) else "", str(choice.get("finish_reason") or ""),
-                     sum(values) if values and all(map(math.isfinite, values)) else None)
+                     sum(values) if values and all(map(math.isfinite, values)) else None, len(values))
 
 
 def _tokens(choice: Mapping[str, Any]) -> list[Any]:

@@ -1,0 +1,47 @@
+"""One question to the model: within its budget and deadline, counted, priced, and told to whoever records it."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from planner_node.accounting import Ledger, Prices
+from planner_node.clients.base import ChatClient, ChatReplies, ChatRequest
+from planweave.budget import Budget
+from planweave.errors import PlanweaveError
+
+
+class Asker:
+    """Asks a client. Thread-safe.
+
+    on_exchange hears of every question and its answer as a plain dict (no keys in it): task_id, kind, stamp (seconds
+    since 1970), request, reply or error, and whatever notes the question has.
+    """
+
+    def __init__(self, client: ChatClient, timeout: float, budget: Budget, prices: Prices,
+                 on_exchange: Callable[[dict[str, Any]], None] | None) -> None:
+        self.client, self._timeout, self._ledger = client, timeout, Ledger(budget)
+        self._prices, self._on_exchange = prices, on_exchange
+
+    def ask(self, kind: str, request: ChatRequest, task_id: str = "", canceled: threading.Event | None = None,
+            **notes: Any) -> ChatReplies:
+        """The replies; raises ModelError (BudgetExceededError among them) or CanceledError."""
+        self._ledger.check(task_id)
+        request = replace(request, deadline=time.monotonic() + self._timeout, canceled=canceled)
+        exchange: dict[str, Any] = {"task_id": task_id, "kind": kind, "stamp": time.time(),
+                                    "request": request.as_dict(), **notes}
+        try:
+            replies = self.client.complete(request)
+            replies = replace(replies, usage=self._prices.priced(replies.usage))
+            self._ledger.add(task_id, replies.usage)
+            exchange["reply"] = replies.as_dict()
+            return replies
+        except PlanweaveError as error:
+            exchange["error"] = f"{type(error).__name__}: {error}"
+            raise
+        finally:
+            if self._on_exchange is not None:
+                self._on_exchange(exchange)

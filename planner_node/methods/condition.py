@@ -1,0 +1,44 @@
+"""Whether a condition holds, asked of the model with the state as text (ProgPrompt, Section IV.A, Figure 2)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from planner_node.conditions import holds_by_rule, objects_named, parse_condition
+from planner_node.methods.question import Question
+from planner_node.prompting import message, observation_text, one_line, render
+from planweave.errors import ParseError
+from planweave.ports import Check
+
+_ANSWER = re.compile(r"\A\W*(?:the )?(?:answer|assertion|condition|result)?\W*(?:is|holds)?\W*(true|false|yes|no)\b",
+                     re.IGNORECASE)
+_LAST = re.compile(r"\b(true|false|yes|no)\b\W*\Z", re.IGNORECASE)
+
+
+def check(question: Question, text: str) -> Check:
+    """By rule where the domain knows the predicate, else by the model; raises ParseError or ModelError."""
+    condition = parse_condition(text)
+    holds = holds_by_rule(question.domain, question.world, condition)
+    if holds is not None:
+        return Check(holds, "rule")
+    about = {n for word in condition.words for n in objects_named(question.world, word)}
+    near = question.shown
+    if about:  # the state of what the condition names, as in the paper
+        near = replace(near, facts=frozenset(f for f in near.facts if not f.args or about & set(f.args)))
+    messages = (
+        message("system", render("condition/system.txt")),
+        message("user", render("condition/user.txt", state=observation_text(question.domain, near),
+                               condition=one_line(str(condition)))),
+    )
+    replies = question.ask("condition", messages, temperature=0.0, max_tokens=10)
+    return Check(parse_truth(replies.replies[0].text), "model", replies.usage)
+
+
+def parse_truth(text: str) -> bool:
+    """True or False out of a reply; raises ParseError."""
+    text = text[:2000].strip()
+    match = _ANSWER.match(text) or _LAST.search(text)
+    if match is None:
+        raise ParseError(f"the reply {text[:100]!r} says neither True nor False")
+    return match.group(1).lower() in ("true", "yes")

@@ -1,0 +1,148 @@
+"""The part of a world that goes into a prompt, so that a prompt stays short whatever the scene: relevant things first.
+
+Small worlds come back as they are. Which objects are shown is decided once for a task and a set of names, so that the
+beginning of its prompts stays the same from question to question and a prompt cache serves; things that become
+important later are added.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import threading
+from collections import OrderedDict, defaultdict
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+
+from planner_node.embeddings.base import Embedder
+from planner_node.tokens import estimated_tokens
+from planweave.domain import Domain, spoken
+from planweave.world import Action, Literal, World
+
+REMEMBERED = 64  # tasks whose choice of objects is kept
+_NAMES_SHARE = 0.55  # of the limit that goes to the list of objects; the rest is for the observation
+_log = logging.getLogger(__name__)
+Key = tuple[str, str, int]
+
+
+class PromptWorlds:
+    """Chooses what of a world a prompt shows. limit: tokens for objects and observation together. Thread-safe."""
+
+    def __init__(self, embedder: Embedder, limit: int) -> None:
+        self._embedder, self._limit = embedder, limit
+        self._lock = threading.Lock()
+        self._chosen: OrderedDict[Key, frozenset[str]] = OrderedDict()
+
+    def shown(
+        self, domain: Domain, world: World, sentence: str, history: Sequence[Action] = (), extra: Collection[str] = (),
+    ) -> tuple[World, tuple[str, ...]]:
+        """The world to show, and the names of the objects that are left out.
+
+        extra: names that must be shown, such as those of the goal. Facts beyond the limit are left out as well, the
+        least relevant first; do not use the result for checks of facts.
+        """
+        names_limit = int(self._limit * _NAMES_SHARE)
+        costs = {o.name: estimated_tokens(o.name) + 1 for o in world.objects}
+        facts = [f for f in world.facts if domain.predicates[f.predicate].state == "yes"]
+        if sum(costs.values()) <= names_limit and len(facts) * 8 <= self._limit - names_limit:
+            return world, ()
+        must = {a for action in history for a in action.args} | set(extra)
+        ranks = _ranks(domain, world, sentence, must, facts, self._embedder)
+        names = self._names(domain, world, sentence, ranks, costs, names_limit)
+        kept = _observed(domain, facts, ranks, names, self._limit - names_limit)
+        left_out = tuple(o.name for o in world.objects if o.name not in names)
+        if left_out:
+            _log.info("left out of the prompt for %r: %d of %d objects: %s", sentence[:60], len(left_out),
+                      len(world.objects), ", ".join(left_out))
+        if len(kept) < len(facts):
+            _log.info("left out of the prompt for %r: %d of %d observed facts", sentence[:60], len(facts) - len(kept),
+                      len(facts))
+        dropped = set(facts) - kept
+        return replace(
+            world, objects=tuple(o for o in world.objects if o.name in names),
+            facts=frozenset(f for f in world.facts if f not in dropped and all(a in names for a in f.args)),
+        ), left_out
+
+    def _names(
+        self, domain: Domain, world: World, sentence: str, ranks: dict[str, float], costs: dict[str, int], limit: int
+    ) -> frozenset[str]:
+        key = (domain.name, sentence, hash(frozenset(costs)))
+        with self._lock:
+            before = self._chosen.get(key, frozenset())
+            names, spent = set(before), sum(costs[n] for n in before)
+            for name in sorted(costs, key=lambda n: (-ranks[n], n)):
+                if name in names:
+                    continue
+                if ranks[name] < _IMPORTANT and (before or spent + costs[name] > limit):
+                    break
+                names.add(name)
+                spent += costs[name]
+            self._chosen[key] = frozenset(names)
+            self._chosen.move_to_end(key)
+            while len(self._chosen) > REMEMBERED:
+                self._chosen.popitem(last=False)
+            return self._chosen[key]
+
+
+_IMPORTANT = 3.0  # ranks from here on are shown in any case
+
+
+def _ranks(
+    domain: Domain, world: World, sentence: str, must: set[str], facts: Sequence[Literal], embedder: Embedder
+) -> dict[str, float]:
+    """How much each object matters to a sentence; from _IMPORTANT on it is named, held, acted on, or their place."""
+    said = {_stem(w) for w in re.findall(r"[a-z]+", sentence.lower())}
+    classes = {o.name: (o.class_name or o.name).lower() for o in world.objects}
+    known = sorted(set(classes.values()))
+    rows = embedder.embed([*(spoken(c) for c in known), sentence])
+    likeness = dict(zip(known, (float(x) for x in rows[:-1] @ rows[-1])))
+    many = {c for word, of in domain.categories.items() if _stem(word) in said for c in of}
+    ranks = {}
+    for thing in world.objects:
+        kind = classes[thing.name]
+        rank = max(0.0, likeness[kind])
+        words = {_stem(w) for w in re.findall(r"[a-z]+", kind)}
+        if words <= said or kind in many or "".join(sorted(words)) in said:
+            rank += _IMPORTANT
+        elif words & said:
+            rank += 1.5
+        if domain.types.get(thing.type) not in ("", "object") or thing.type == "room":
+            rank += 1.0  # tools and rooms that the domain knows by type
+        ranks[thing.name] = rank
+    for name in must & ranks.keys():
+        ranks[name] += _IMPORTANT
+    count: dict[str, int] = defaultdict(int)
+    for fact in facts:
+        count[fact.predicate] += 1
+    for fact in facts:  # what the state of the agent names: held, sat on, the room it is in
+        if len(fact.args) == 1 and count[fact.predicate] <= 2 and fact.args[0] in ranks:
+            ranks[fact.args[0]] += _IMPORTANT
+    for _ in range(2):  # the places of what matters, and the places of those
+        for fact in facts:
+            if len(fact.args) == 2 and ranks.get(fact.args[0], 0.0) >= _IMPORTANT > ranks.get(fact.args[1], _IMPORTANT):
+                ranks[fact.args[1]] = _IMPORTANT
+    for fact in facts:
+        if len(fact.args) == 2 and fact.args[0] in ranks and fact.args[1] in ranks and ranks[fact.args[1]] < 1.0:
+            ranks[fact.args[1]] = 1.0  # things are in or on it
+    return ranks
+
+
+def _observed(
+    domain: Domain, facts: Sequence[Literal], ranks: dict[str, float], names: frozenset[str], limit: int
+) -> set[Literal]:
+    """The facts that fit into the observation: about the agent first, then about what matters most."""
+    def rank(fact: Literal) -> tuple[float, Literal]:
+        of_objects = [ranks[a] for a in fact.args if a in ranks]
+        return (-(max(of_objects) + 0.1 * sum(of_objects)) if of_objects else -100.0, fact)
+
+    kept, spent = set(), 0
+    for fact in sorted((f for f in facts if all(a in names for a in f.args)), key=rank):
+        spent += estimated_tokens(domain.phrase(fact)) + 1
+        if spent > limit:
+            break
+        kept.add(fact)
+    return kept
+
+
+def _stem(word: str) -> str:
+    return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word

@@ -1,0 +1,157 @@
+"""A step in words as the nearest admissible action (Huang et al., 2022; scene-aware planner, Sections III.B and III.C).
+
+The papers compare a step with every action over every object. In a home that is a million texts, so first the objects
+that the step names are found (by embedding and by letters), and only actions over these are compared.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+from rapidfuzz import fuzz
+
+from planner_node.embeddings.base import Embedder
+from planweave.domain import ActionSchema, Domain, spoken
+from planweave.errors import ParseError
+from planweave.world import Action, World, WorldObject
+
+MAX_CHARACTERS = 300  # of a step; longer ones are prose
+_NAMED = 0.6  # likeness from which on a kind of thing counts as named
+_KINDS = 4  # kinds tried for one parameter
+_COPIES = 4  # things of one kind that a translation may stand for
+_WRONG_ORDER = 0.15  # taken off where the things are named in the other order
+_FILLERS = re.compile(r"\b(?:the|a|an)\b")
+
+
+@dataclass(frozen=True)
+class Translation:
+    """actions: the nearest one, with its likes over other things of the same kind after it.
+
+    match: cosine of step and action in words; object_match: likeness of the names written to the names of the objects,
+    mean over the objects, 1 for an action without any. Both 0 to 1.
+    """
+
+    actions: tuple[Action, ...]
+    match: float
+    object_match: float
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """Things that one word stands for: their names, likeness to what the step says, and where it says it (words)."""
+
+    names: tuple[str, ...]
+    word: str
+    likeness: float
+    place: int
+
+
+class Translator:
+    """Translates steps into actions over the objects of one world."""
+
+    def __init__(self, domain: Domain, world: World, embedder: Embedder, without: Collection[str] = ()) -> None:
+        self._domain, self._world, self._embedder = domain, world, embedder
+        self._schemas = [s for s in domain.actions.values() if s.name not in without]
+
+    def nearest(self, step: str, used: Sequence[Action] = ()) -> Translation:
+        """The nearest action; of several things of one kind those in `used` first. Raises ParseError."""
+        text = _words(step)
+        if not text:
+            raise ParseError(f"the step {step[:60]!r} has no words")
+        kinds = self._kinds(text)
+        rows = [row for schema in self._schemas for row in self._ways(schema, kinds)]
+        if not rows:
+            raise ParseError(f"no action is possible over the objects known here: {step[:60]!r}")
+        phrases = sorted({phrase for _, _, said in rows for phrase in said})
+        vectors = self._embedder.embed([*phrases, text])
+        likeness = dict(zip(phrases, (float(x) for x in vectors[:-1] @ vectors[-1])))
+
+        def score(row: tuple[ActionSchema, tuple[_Kind, ...], tuple[str, ...]]) -> float:
+            places = [k.place for k in row[1]]
+            return max(likeness[p] for p in row[2]) - (_WRONG_ORDER if places != sorted(places) else 0.0)
+
+        best = max(rows, key=lambda row: (score(row), -len(row[1])))
+        object_match = sum(k.likeness for k in best[1]) / len(best[1]) if best[1] else 1.0
+        return Translation(self._copies(best[0], best[1], used), _unit(score(best)), _unit(object_match))
+
+    def _kinds(self, text: str) -> list[_Kind]:
+        """Every kind of thing by its likeness to some words of the step."""
+        words = text.split()
+        named: dict[str, list[WorldObject]] = {}
+        for thing in self._world.objects:
+            named.setdefault(self._word(thing), []).append(thing)
+        windows = [(i, " ".join(words[i : i + n])) for n in (1, 2, 3, 4) for i in range(len(words) - n + 1)]
+        kinds = sorted(named)
+        vectors = self._embedder.embed([*kinds, *(w for _, w in windows)])
+        cosines = vectors[: len(kinds)] @ vectors[len(kinds) :].T
+        found = []
+        for row, kind in enumerate(kinds):
+            length = len(kind.split())
+            best, place = 0.0, len(words)
+            for column, (index, window) in enumerate(windows):
+                if abs(len(window.split()) - length) > 1:
+                    continue
+                value = float(cosines[row, column])
+                if value < 0.99:
+                    value = max(value, fuzz.ratio(kind, window) / 100)
+                if value > best + 1e-6:
+                    best, place = value, index
+            found.append(_Kind(tuple(o.name for o in named[kind]), kind, min(1.0, best), place))
+        return found
+
+    def _word(self, thing: WorldObject) -> str:
+        """How people name a thing: its name, or its kind where the name is the kind with a number."""
+        name = spoken(thing.name)
+        bare = re.sub(r"(?: \d+)+$", "", name)
+        return bare if bare != name and spoken(thing.class_name.lower()) == bare else name
+
+    def _ways(
+        self, schema: ActionSchema, kinds: Sequence[_Kind]
+    ) -> Iterator[tuple[ActionSchema, tuple[_Kind, ...], tuple[str, ...]]]:
+        lists = []
+        for parameter in schema.parameters:
+            fitting = set(self._domain.candidates(parameter, self._world.objects))
+            options = []
+            for kind in kinds:
+                names = tuple(n for n in kind.names if n in fitting)
+                if names:
+                    options.append(_Kind(names, kind.word, kind.likeness, kind.place))
+            options.sort(key=lambda k: (-k.likeness, -len(k.word), k.word))
+            likely = [k for k in options[:_KINDS] if k.likeness >= _NAMED]
+            lists.append(likely or options[:1])
+        for chosen in product(*lists):
+            if len({k.word for k in chosen}) == len(chosen) or any(len(k.names) > 1 for k in chosen):
+                yield schema, chosen, tuple(_phrases(schema, [k.word for k in chosen]))
+
+    def _copies(self, schema: ActionSchema, kinds: Sequence[_Kind], used: Sequence[Action]) -> tuple[Action, ...]:
+        recent = [a for action in reversed(used) for a in action.args]
+        ordered = [sorted(k.names, key=lambda n: recent.index(n) if n in recent else len(recent)) for k in kinds]
+        found = []
+        for args in product(*(names[:_COPIES] for names in ordered)):
+            if len(set(args)) == len(args):
+                found.append(Action(schema.name, args))
+            if len(found) == _COPIES:
+                break
+        return tuple(found)
+
+
+def _phrases(schema: ActionSchema, words: Sequence[str]) -> Iterator[str]:
+    """An action in words: its phrase, and its name and aliases before its objects."""
+    phrase = schema.phrase
+    for parameter, word in zip(schema.parameters, words):
+        phrase = phrase.replace("{" + parameter.name[1:] + "}", word)
+    yield _words(phrase)
+    for name in (schema.name, *schema.aliases):
+        yield _words(" ".join([spoken(name), *words]))
+
+
+def _words(text: str) -> str:
+    """Lower-case words without articles and punctuation."""
+    return " ".join(_FILLERS.sub(" ", re.sub(r"[^a-z0-9]+", " ", text[:MAX_CHARACTERS].lower())).split())
+
+
+def _unit(value: float) -> float:
+    return min(1.0, max(0.0, value))
