@@ -52,7 +52,9 @@ def facts_of_graph(graph: Graph, vocabulary: Vocabulary) -> Groups:
             (predicate, names[a], names[b]) for a, _, b in edges[relation]
             if a not in not_things and b not in not_things
         }
-    groups["next_to"] |= {("next_to", b, a) for _, a, b in groups["next_to"]}
+    one_way = [(a, b) for a, _, b in edges["CLOSE"] if (b, "CLOSE", a) not in graph.edges]
+    groups["next_to"].update(
+        ("next_to", names[b], names[a]) for a, b in one_way if a not in not_things and b not in not_things)
     groups["between"] = {("between", names[a], names[b]) for a, _, b in edges["BETWEEN"] if b in rooms and a != person}
     for relation, predicate in _OF_PERSON.items():
         groups[predicate] = {(predicate, names[b]) for a, _, b in edges[relation] if a == person}
