@@ -3,6 +3,7 @@
 examples:
   planweave bench system
   planweave bench system --placements 10 --json
+  planweave bench household
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from rich.console import Console
 from rich.table import Table
 
 #: suite: module with add_arguments(parser) and run(options, console) -> list of Figure
-SUITES = {"system": "evaluation.bench_system"}
+SUITES = {"system": "evaluation.bench_system", "household": "evaluation.bench_household"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -42,7 +42,8 @@ class Observer:
     """What the person knows about the home.
 
     partial: see only what can be seen from the room; else everything. names: "all" tells the name, class and
-    properties of every thing at once, as the papers' lists of objects do; "seen" only of those seen so far.
+    properties of every thing at once, as the papers' lists of objects do; "seen" only of those seen so far. A thing
+    whose name is known but that was never seen is told as unseen(thing): its states may be anything.
     """
 
     def __init__(self, partial: bool = True, names: str = "all"):
@@ -53,8 +54,6 @@ class Observer:
         self._fixed: dict[str, list[Literal]] = {}
         self._parents: dict[str, AtomKey | None] = {}
         self._literals: dict[AtomKey, Literal] = {}
-
-    # A thing that was never seen is told as unseen(thing): its states are not known, so that a plan may count on them.
 
     def begin(self, simulator: Simulator) -> None:
         """Forget everything, for a home that is new or reset."""
