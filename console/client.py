@@ -24,6 +24,7 @@ from rclpy.qos import DurabilityPolicy, QoSProfile
 from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
 from sensor_msgs.msg import Image
+from std_srvs.srv import Trigger
 
 from console.systems import NodeSpec
 from console.tree import Row
@@ -228,6 +229,8 @@ class Client:
         response = self._call(LoadScene, "/simulation/load_scene", request, "simulation_node", 60.0)
         if not response.success:
             raise PlanweaveError(response.message)
+        if self._node.count_services("/perception/forget"):
+            self._call(Trigger, "/perception/forget", Trigger.Request(), "perception_node")
         self._wait_until_seen(8.0)
 
     def _wait_until_seen(self, patience: float) -> None:

@@ -15,6 +15,7 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import CameraInfo, Image, JointState
 from std_msgs.msg import Header
+from std_srvs.srv import Trigger
 
 from perception_node.cameras.frame import Frame
 from perception_node.cameras.ros_topics import COLOUR, DEPTH, INFO, RawImage, RawInfo, RosTopicsCamera
@@ -92,6 +93,7 @@ class PerceptionNode(Node):
         self._complained = False
         self._work = threading.Event()
         self._ended = threading.Event()
+        self._forget_asked = threading.Event()
         cv2.setNumThreads(1)  # one core is enough, and the other nodes need theirs
         self._publisher = self.create_publisher(DetectedObjects, "/perception/detected_objects", 10)
         reliability = ReliabilityPolicy.RELIABLE if values["reliable_images"] else ReliabilityPolicy.BEST_EFFORT
@@ -100,6 +102,7 @@ class PerceptionNode(Node):
         self.create_subscription(Image, topics[DEPTH], lambda m: self._image(DEPTH, m), images)
         self.create_subscription(CameraInfo, topics[INFO], self._info, images)
         self.create_subscription(JointState, "/joint_states", self._joint_state, 10)
+        self.create_service(Trigger, "/perception/forget", self._forget)
         self.create_timer(min(1.0, values["silent_after"] / 4), self._check_camera)
         self._worker = threading.Thread(target=self._run, name="perception", daemon=True)
         self._worker.start()
@@ -138,6 +141,12 @@ class PerceptionNode(Node):
         )
         if missing and not self._joints:
             self._say(f"/joint_states lacks {', '.join(missing)}; the robot cannot be told from objects without them")
+
+    def _forget(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        """Somebody rearranged the table: what is remembered but not in view is no longer to be trusted."""
+        self._forget_asked.set()
+        response.success, response.message = True, "objects are looked for anew from the next image on"
+        return response
 
     def _check_camera(self) -> None:
         complaint = self._camera.complaint(time.monotonic())
@@ -180,6 +189,9 @@ class PerceptionNode(Node):
                 )
             if robot is None:
                 return  # in fast motion; the next image of a slower robot will do
+        if self._forget_asked.is_set():
+            self._forget_asked.clear()
+            self._perceiver.tracker.reset()
         start = time.monotonic()
         result = self._perceiver.process(frame.stamp, frame.rgb, frame.depth, frame.intrinsics, robot)
         if not self._ended.is_set():

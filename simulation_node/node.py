@@ -78,6 +78,9 @@ PARAMETERS = [
 ]
 
 
+_BURST = 12  # images at full speed after a change of the scene, so that trackers settle soon
+
+
 class SimulationNode(Node):
     """Trajectories in; joint states, clock and images out; services to load, reset and record."""
 
@@ -105,6 +108,7 @@ class SimulationNode(Node):
             values["video.max_frames"],
             values["video.patience"],
         )
+        self._burst = 0  # images still to be rendered one right after the other
         self._images = CameraThread(self._make_camera, self._publish_images, self._error)
         self._runner = Runner(
             simulator,
@@ -211,6 +215,9 @@ class SimulationNode(Node):
         self._publish(self._info, self._info_msg)
         self._publish(self._depth, depth)
         self._publish(self._colour, colour)
+        if self._burst:
+            self._burst -= 1
+            self._request_image()
 
     def _follow(self, message: JointTrajectory) -> None:
         points = [
@@ -266,6 +273,7 @@ class SimulationNode(Node):
 
     def _do_reset(self, simulator: Simulator) -> None:
         simulator.reset()
+        self._burst = _BURST
         self._publish_state(simulator, True)
 
     def _load(self, request: LoadScene.Request, response: LoadScene.Response) -> LoadScene.Response:
@@ -273,6 +281,7 @@ class SimulationNode(Node):
             simulator = self._make_simulator(request.scene, self._runner.call(lambda s: s.time))
             self._images.use(simulator.model)
             self._runner.replace(simulator)
+            self._burst = _BURST
             self._runner.call(lambda s: self._publish_state(s, True))
         except (PlanweaveError, ValueError) as error:
             response.message = str(error)
