@@ -58,6 +58,7 @@ def facts_of_graph(graph: Graph, vocabulary: Vocabulary) -> Groups:
     groups["between"] = {("between", names[a], names[b]) for a, _, b in edges["BETWEEN"] if b in rooms and a != person}
     for relation, predicate in _OF_PERSON.items():
         groups[predicate] = {(predicate, names[b]) for a, _, b in edges[relation] if a == person}
+    groups["agent_on"] |= {("agent_on", names[b]) for a, _, b in edges["SITTING"] if a == person}
     groups["worn"] = {("worn", names[a]) for a, _, b in edges["ON"] if b == person}
     for start, _, end in (*edges["INSIDE"], *edges["ON"]):
         if end in rooms:

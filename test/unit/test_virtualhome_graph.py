@@ -126,6 +126,16 @@ def test_facts_of_a_small_home():
     assert back.to_dict()["nodes"][3]["prefab_name"] == "Salmon_2"
 
 
+def test_a_person_that_sits():
+    data = with_edge({"from_id": 2, "relation_type": "SITTING", "to_id": 3})
+    data["nodes"][1]["states"] = ["SITTING"]
+    graph, vocabulary = graph_from(data), Vocabulary.load()
+    groups = facts_of_graph(graph, vocabulary)
+    assert groups["agent_on"] == {("agent_on", "fridge_3")} and groups["sitting"] == {("sitting",)}
+    back = graph_of_facts(graph, vocabulary, [f for group in groups.values() for f in group])
+    assert (2, "ON", 3) in back.edges and back.nodes[2].states == ("SITTING",)
+
+
 @pytest.mark.parametrize("scene", SCENES)
 def test_own_scenes_come_back_as_they_were(scene):
     graph, vocabulary = load_graph(scene), Vocabulary.load()
