@@ -17,7 +17,7 @@ from typing import Any
 from planweave.errors import SceneError, UnknownNameError
 from planweave.paths import find_config
 
-RELATIONS = ("INSIDE", "ON", "CLOSE", "FACING", "BETWEEN", "HOLDS_RH", "HOLDS_LH", "SITTING")  # SITTING: ON, of a person
+RELATIONS = ("INSIDE", "ON", "CLOSE", "FACING", "BETWEEN", "HOLDS_RH", "HOLDS_LH", "SITTING")  # the last: a person ON
 ROOMS = "Rooms"
 CHARACTER = "character"
 Edge = tuple[int, str, int]

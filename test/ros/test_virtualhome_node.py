@@ -42,6 +42,7 @@ def home(make_node):
             self.node = make_node(VirtualHomeNode, values)
             self.client = make_node("client")
             self.worlds = []
+            self.began = threading.Event()  # some action has begun
             self.client.create_subscription(
                 WorldState, "/world_state", lambda m: self.worlds.append(convert.world_from_msg(m)), LATCHED)
             self.execute = ActionClient(self.client, ExecuteAction, "/execute_action")
@@ -52,7 +53,7 @@ def home(make_node):
 
         def send(self, text, timeout=0.0):
             goal = ExecuteAction.Goal(action=convert.action_to_msg(Action.parse(text)), timeout=timeout)
-            return wait(self.execute.send_goal_async(goal))
+            return wait(self.execute.send_goal_async(goal, feedback_callback=lambda _: self.began.set()))
 
         def do(self, text, timeout=0.0):
             result = wait(self.send(text, timeout).get_result_async()).result
@@ -105,7 +106,9 @@ def test_deadline_and_cancel(home):
     code, message, world, _ = home.do("walk(fridge_10)", timeout=0.1)
     assert code is Code.TIMEOUT and "only 0.1 s were allowed" in message
     assert "agent_in(living_room_2)" in facts(world)
+    home.began.clear()
     handle = home.send("walk(fridge_10)")
+    assert home.began.wait(10)
     busy = home.do("walk(sofa_18)")
     assert busy[0] is Code.CONTROL_FAILED and "busy with walk(fridge_10)" in busy[1]
     assert "cancel it first" in wait(home.reset.call_async(home.reset.srv_type.Request())).message
