@@ -14,7 +14,7 @@ from virtualhome_node.simulator import Simulator
 
 _FLAT = frozenset({"Walls", "Ceiling", "Floor", "Windows"})  # categories that would cover the plan
 _FURNITURE = frozenset({"Furniture", "Appliances", "Floors", "Doors", "Electronics", "Lamps", "Decor"})
-_PAPER, _INK, _FAINT, _ROOM, _EDGE = "#f7f5f0", "#2b2b2b", "#9a968e", "#ffffff", "#4a4a4a"
+_PAPER, _INK, _FAINT, _ROOM, _EDGE, _NAME = "#f7f5f0", "#2b2b2b", "#9a968e", "#ffffff", "#4a4a4a", "#8a5a2b"
 _WOOD, _ON, _OPEN, _ITEM, _PERSON = "#e6dfd2", "#f2b632", "#7fb2d6", "#5a8f5a", "#c4473a"
 _LARGE = 0.3  # m; what is wider is drawn as a box, else as a dot
 _COLUMNS = 5  # in a row, where positions are not known
@@ -50,6 +50,8 @@ def floor_plan(simulator: Simulator, width: int = 1280) -> Image.Image:
     for room in rooms:
         plan.room(room, *boxes[room.id])
     plan.things(boxes)
+    for room in rooms:
+        plan.room_name(room, *boxes[room.id])
     plan.person(boxes)
     plan.panel(width - _PANEL + 10)
     return image
@@ -107,10 +109,14 @@ class _Plan:
         self._draw.text(where, text, font=font, fill=colour, anchor="mm", stroke_width=1, stroke_fill=_ROOM)
 
     def room(self, node: Node, centre: Point, size: Point) -> None:
-        """A room with its name."""
+        """A room."""
         box = self._box(centre, size)
         self._draw.rectangle(box, fill=_ROOM, outline=_EDGE, width=3)
-        self._write((box[0] + box[2]) / 2, box[1] + 14, node.name, 15, _FAINT, anywhere=True)
+
+    def room_name(self, node: Node, centre: Point, size: Point) -> None:
+        """The name of a room, over the furniture."""
+        box = self._box(centre, size)
+        self._write((box[0] + box[2]) / 2, box[1] + 14, node.name, 15, _NAME, anywhere=True)
 
     def things(self, boxes: dict[int, tuple[Point, Point]]) -> None:
         """Furniture as boxes, what is on or in it as dots, then the names of all."""
@@ -143,7 +149,9 @@ class _Plan:
 
     def _contents(self, node: Node, x: float, y: float, seen: set[str]) -> None:
         """In a home without positions: what is on or in a thing, as text below it."""
-        found = sorted({f[1] for p in ("on", "inside") for f in self._sim.state.lookup(p, 2, node.name)} & seen)
+        by_name = self._sim.graph.by_name
+        found = sorted({f[1] for p in ("on", "inside") for f in self._sim.state.lookup(p, 2, node.name)})
+        found = [n for n in found if n in seen or by_name[n].category in _FURNITURE]
         for row, name in enumerate(found[:4]):
             self._write(x, y + 11 * (row + 1), name if row < 3 else "…", 9, _FAINT)
 
@@ -162,7 +170,7 @@ class _Plan:
         places = [f[2] for p in ("on", "inside") for f in state.lookup(p, 1, node.name)]
         if node.centre is not None and {(node.id, p) for p in places} <= self._at_start:
             return node.centre
-        supports = [graph.by_name[p] for p in places if not _flat(graph.by_name[p])]
+        supports = [n for p in places if not _flat(n := graph.by_name[p]) and n.category != "Floors"]
         support = supports[0] if supports else None
         key = support.name if support else room_of.get(node.name, "")
         index = count[key] = count.get(key, -1) + 1
@@ -184,7 +192,8 @@ class _Plan:
         room = next((graph.by_name[f[1]] for f in state.of("agent_in")), None)
         if room is None or room.id not in boxes:
             return
-        middle = self._pixel(*boxes[room.id][0][:2])
+        (x, y, _), (_, depth, _) = boxes[room.id]
+        middle = self._pixel(x, y if room.centre is not None else y - 0.4 * depth)
         at = sorted(f[1] for f in state.of("agent_on"))
         near = sorted((n for _, n in state.of("close_to") if n in self._where), key=lambda n: (-self._area(n), n))
         if at and at[0] in self._where:
