@@ -23,6 +23,7 @@ _NAMED = 0.6  # likeness from which on a kind of thing counts as named
 _KINDS = 4  # kinds tried for one parameter
 _COPIES = 4  # things of one kind that a translation may stand for
 _WRONG_ORDER = 0.15  # taken off where the things are named in the other order
+_NUMBER = re.compile(r" \d+\b")
 _FILLERS = re.compile(r"\b(?:the|a|an)\b")
 
 
@@ -58,7 +59,8 @@ class Translator:
 
     def nearest(self, step: str, used: Sequence[Action] = ()) -> Translation:
         """The nearest action; of several things of one kind those in `used` first. Raises ParseError."""
-        text = _words(step)
+        said = _words(step)
+        text = _NUMBER.sub("", said)  # kinds are compared; which of a kind is meant is chosen afterwards
         if not text:
             raise ParseError(f"the step {step[:60]!r} has no words")
         kinds = self._kinds(text)
@@ -75,7 +77,7 @@ class Translator:
 
         best = max(rows, key=lambda row: (score(row), -len(row[1])))
         object_match = sum(k.likeness for k in best[1]) / len(best[1]) if best[1] else 1.0
-        return Translation(self._copies(best[0], best[1], used), _unit(score(best)), _unit(object_match))
+        return Translation(self._copies(best[0], best[1], used, said), _unit(score(best)), _unit(object_match))
 
     def _kinds(self, text: str) -> list[_Kind]:
         """Every kind of thing by its likeness to some words of the step."""
@@ -126,9 +128,14 @@ class Translator:
             if len({k.word for k in chosen}) == len(chosen) or any(len(k.names) > 1 for k in chosen):
                 yield schema, chosen, tuple(_phrases(schema, [k.word for k in chosen]))
 
-    def _copies(self, schema: ActionSchema, kinds: Sequence[_Kind], used: Sequence[Action]) -> tuple[Action, ...]:
+    def _copies(
+        self, schema: ActionSchema, kinds: Sequence[_Kind], used: Sequence[Action], said: str
+    ) -> tuple[Action, ...]:
+        """The action over the things that the step names exactly, else over those used last, then over the others."""
         recent = [a for action in reversed(used) for a in action.args]
-        ordered = [sorted(k.names, key=lambda n: recent.index(n) if n in recent else len(recent)) for k in kinds]
+        exact = [[n for n in k.names if f" {spoken(n)} " in f" {said} "] for k in kinds]
+        ordered = [named[:1] or sorted(k.names, key=lambda n: recent.index(n) if n in recent else len(recent))
+                   for k, named in zip(kinds, exact)]
         found = []
         for args in product(*(names[:_COPIES] for names in ordered)):
             if len(set(args)) == len(args):
@@ -154,4 +161,4 @@ def _words(text: str) -> str:
 
 
 def _unit(value: float) -> float:
-    return min(1.0, max(0.0, value))
+    return round(min(1.0, max(0.0, value)), 4)

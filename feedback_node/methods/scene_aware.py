@@ -17,13 +17,13 @@ from planweave.world import Action, World
 
 @dataclass
 class SceneAware:
-    """Weights of Section III.D; samples is k; repetition is subtracted for each earlier use of the same pair."""
+    """Weights of Section III.D, out of the grid of Table IX; samples is k; repetition is taken off for each earlier use."""
 
     samples: int = 10
     weight_probability: float = 0.5  # W_a, of the mean log-probability of the sample
     weight_match: float = 1.0  # W_aM
-    weight_relevance: float = 0.3  # W_o
-    weight_object_match: float = 1.0  # W_oM
+    weight_relevance: float = 0.25  # W_o
+    weight_object_match: float = 0.7  # W_oM
     weight_distance: float = 0.5  # W_oD
     repetition: float = 0.5
     cutoff: float = 1.0

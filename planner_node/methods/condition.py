@@ -11,9 +11,8 @@ from planner_node.prompting import message, observation_text, one_line, render
 from planweave.errors import ParseError
 from planweave.ports import Check
 
-_ANSWER = re.compile(r"\A\W*(?:the )?(?:answer|assertion|condition|result)?\W*(?:is|holds)?\W*(true|false|yes|no)\b",
-                     re.IGNORECASE)
-_LAST = re.compile(r"\b(true|false|yes|no)\b\W*\Z", re.IGNORECASE)
+_ANSWER = re.compile(r"(?:the )?(?:(?:answer|assertion|condition|result)\b\W{0,5})?(?:is\b|holds\b)?\W{0,5}"
+                     r"(true|false|yes|no)\b", re.IGNORECASE)
 
 
 def check(question: Question, text: str) -> Check:
@@ -37,8 +36,8 @@ def check(question: Question, text: str) -> Check:
 
 def parse_truth(text: str) -> bool:
     """True or False out of a reply; raises ParseError."""
-    text = text[:2000].strip()
-    match = _ANSWER.match(text) or _LAST.search(text)
+    words = re.findall(r"[A-Za-z]+", text[:2000])
+    match = _ANSWER.match(" ".join(words)) or (_ANSWER.fullmatch(words[-1]) if words else None)
     if match is None:
         raise ParseError(f"the reply {text[:100]!r} says neither True nor False")
     return match.group(1).lower() in ("true", "yes")

@@ -65,6 +65,9 @@ def parse_step(text: str) -> Action | None:
     found = _JSON.match(text)
     if _OVER.match(found.group(1) if found else text):
         return None
+    bare = text.strip().strip("`").removeprefix("json").strip()
+    if bare.startswith("{") and bare.endswith("}"):  # {"action": "grasp", "arguments": ["red_cube"]}
+        text = f'{{"plan": [{bare}]}}'
     try:
         return parse_plan(text)[0]
     except ParseError:

@@ -7,7 +7,7 @@ the function wanted. What comes back is read by planweave.program and never run 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from planner_node.methods.question import Question
@@ -87,14 +87,41 @@ def completed(text: str, head: str, domain: Domain) -> str:
         raise ParseError(f"the program has {len(text)} characters; at most {MAX_CHARACTERS} are read")
     if not _HEAD.search(text):
         lines = [line.expandtabs(4) for line in text.split("\n") if not line.strip().startswith("```")]
-        first = next((line for line in lines if line.strip()), None)
-        if first is None:
+        if not any(line.strip() for line in lines):
             raise ParseError("line 1: the reply is empty; expected the body of the function")
-        indent = "" if first.startswith((" ", "\t")) else "    "
-        text = "\n".join([head, *(indent + line if line.strip() else line for line in lines)])
+        text = "\n".join([head, *_indented(lines)])
+    text = "\n".join(_recoveries_in_line(text.split("\n")))
     aliases = {_plain(a): name for name, schema in domain.actions.items() for a in (*schema.aliases, name)}
     aliases |= {_plain(name): name for name in domain.actions}  # an action's own name before another's alias
     return _CALLED.sub(lambda m: aliases.get(_plain(m.group(1)), m.group(1)), text)
+
+
+def _indented(lines: Sequence[str]) -> list[str]:
+    """The lines of a body, indented by at least 4; some endpoints strip the beginning of the first one."""
+    full = [i for i, line in enumerate(lines) if line.strip()]
+    margins = [len(lines[i]) - len(lines[i].lstrip()) for i in full]
+    rest = min(margins[1:], default=margins[0])
+    first = lines[full[0]].lstrip()
+    if margins[0] == 0 < rest:
+        margins[0] = max(0, rest - 4) if first.startswith(("for ", "if ", "while ")) else rest
+    first = " " * margins[0] + first
+    more = " " * max(0, 4 - min(rest, margins[0]))
+    return [more + line if line.strip() else line for line in (first, *lines[full[0] + 1 :])]
+
+
+def _recoveries_in_line(lines: Sequence[str]) -> Iterator[str]:
+    """``else:`` lines that are indented below their assertion, as some of the paper's are, moved under it."""
+    margin: int | None = None
+    for line in lines:
+        body = line.lstrip()
+        indent = len(line.expandtabs(4)) - len(body)
+        if body.startswith("assert"):
+            margin = indent
+        elif body.startswith("else:") and body[5:].strip() and margin is not None and indent > margin:
+            line = " " * margin + body
+        elif body and not body.startswith(("#", "else:")):
+            margin = None
+        yield line
 
 
 def _plain(name: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 
 from planner_node.clients.base import ChatReplies
@@ -34,7 +35,10 @@ def step_of(text: str) -> str:
 
 
 def translated(question: Question, replies: ChatReplies) -> list[tuple[str, Translation | None, float | None]]:
-    """Step as written, its translation (None: the end) and mean log-probability. ParseError where all are bad."""
+    """Step as written, its translation (None: the end) and mean log-probability, most frequent first.
+
+    Raises ParseError where no reply can be read.
+    """
     translator = Translator(question.domain, question.world, question.embedder, question.settings.exclude_actions)
     rows: list[tuple[str, Translation | None, float | None]] = []
     problem = ""
@@ -49,7 +53,8 @@ def translated(question: Question, replies: ChatReplies) -> list[tuple[str, Tran
             problem = str(error)
     if not rows:
         raise ParseError(f"none of {len(replies.replies)} replies is a step; the last: {problem}")
-    return rows
+    count = Counter(text.lower() for text, _, _ in rows)
+    return sorted(rows, key=lambda row: -count[row[0].lower()])  # of equal scores the most frequent wins
 
 
 def example_text(question: Question, index: int) -> str:
