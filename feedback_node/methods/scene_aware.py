@@ -17,7 +17,7 @@ from planweave.world import Action, World
 
 @dataclass
 class SceneAware:
-    """Weights of Section III.D, out of the grid of Table IX; samples is k; repetition is taken off for each earlier use."""
+    """Weights of Section III.D, out of the grid of Table IX; samples is k; repetition is taken off for each repeat."""
 
     samples: int = 10
     weight_probability: float = 0.5  # W_a, of the mean log-probability of the sample

@@ -140,6 +140,25 @@ def test_cancel_service_without_a_task(system):
     assert not reply.success and "no task is running" in reply.message
 
 
+def test_a_persons_words_reach_the_running_task(system, doubles):
+    from planweave_interfaces.srv import SendFeedback
+
+    client = system.client.create_client(SendFeedback, "/send_feedback")
+    assert client.wait_for_service(timeout_sec=10)
+    reply = result_of(client.call_async(SendFeedback.Request(text="hello")))
+    assert not reply.success and "no task is running" in reply.message
+    body = doubles[1]
+    body.hold.clear()
+    handle, _ = run(system, sentence="put a in the tray")
+    assert body.began.wait(10)
+    reply = result_of(client.call_async(SendFeedback.Request(text="mind the glass")))
+    assert reply.success and "has been told" in reply.message
+    assert "empty" in result_of(client.call_async(SendFeedback.Request())).message
+    body.hold.set()
+    events = json.loads(result_of(handle.get_result_async()).result.record)["events"]
+    assert [e["text"] for e in events if e["event"] == "said"] == ["mind the glass"]
+
+
 def test_many_waiting_runs_block_nothing(system, doubles):
     """Ten RunTask goals wait behind a held body; services still answer, and all end."""
     from planweave_interfaces.srv import ListTasks

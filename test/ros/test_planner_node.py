@@ -8,8 +8,8 @@ import pytest
 from doubles import fake_openai as fake
 from doubles.fake_openai import FakeOpenAI
 from doubles.planner_worlds import BLOCKS, FRUIT
-from planweave_interfaces.action import ChooseAction, GeneratePlans
-from planweave_interfaces.srv import InterpretGoal
+from planweave_interfaces.action import ChooseAction, GeneratePlans, ProposeSteps, WritePlan
+from planweave_interfaces.srv import CheckCondition, GroundStep, InterpretGoal
 from rclpy.action import ActionClient
 from rclpy.node import Node
 from rclpy.parameter import Parameter
@@ -37,14 +37,19 @@ class Asker(Node):
         self.exchanges, self.feedback = [], []
         self.plans = ActionClient(self, GeneratePlans, "/generate_plans")
         self.choices = ActionClient(self, ChooseAction, "/choose_action")
+        self.steps = ActionClient(self, ProposeSteps, "/propose_steps")
+        self.texts = ActionClient(self, WritePlan, "/write_plan")
         self.goals = self.create_client(InterpretGoal, "/interpret_goal")
+        self.commands = self.create_client(GroundStep, "/ground_step")
+        self.conditions = self.create_client(CheckCondition, "/check_condition")
         self.create_subscription(String, "/llm_exchanges", self._hear, 100)
 
     def connect(self, spin_until):
         self.spin_until = spin_until
-        for client in (self.plans, self.choices):
+        for client in (self.plans, self.choices, self.steps, self.texts):
             assert client.wait_for_server(timeout_sec=20.0)
-        assert self.goals.wait_for_service(timeout_sec=20.0)
+        for client in (self.goals, self.commands, self.conditions):
+            assert client.wait_for_service(timeout_sec=20.0)
         spin_until(lambda: self.count_publishers("/llm_exchanges"), 20.0, "the exchanges' publisher")
         return self
 
@@ -72,6 +77,15 @@ class Asker(Node):
     def interpret(self, sentence, world=BLOCKS):
         request = InterpretGoal.Request(sentence=sentence, world=convert.world_to_msg(world))
         return self.wait(self.goals.call_async(request), "a goal")
+
+
+    def call(self, client, request, world=BLOCKS):
+        request.world = convert.world_to_msg(world)
+        return self.wait(client.call_async(request), "an answer")
+
+    def finish(self, client, goal, world=BLOCKS):
+        goal.world = convert.world_to_msg(world)
+        return self.wait(self.send(client, goal).get_result_async(), "a result").result
 
 
 @pytest.fixture
@@ -180,6 +194,70 @@ def test_cancelling_ends_a_waiting_question_while_others_are_served(start):
     assert time.monotonic() - asked < 30, "it ended by its own deadline, not by the cancellation"
 
 
+def test_every_method_is_served(start, spin_until):
+    """Programs, plans in words, commands, proposals, selections, conditions, and plans of another method."""
+    texts = {"You complete Python": "    grab_and_putin('red_cube', 'left_tray')",
+             "name one at a time": '{"action": "end"}',
+             "You control a robot": "<rob0>[grasp] <red_cube>", "in command of a robot": "It slipped.\n1: pick it up",
+             "You help me": "$$ place_in red_cube left_tray $$", "an assertion": "True", "straight into": GOOD,
+             "You continue plans": "Pick up the red cube"}
+
+    def behave(server, body, number):
+        system = body["messages"][0]["content"]
+        return fake.answers(next(t for key, t in texts.items() if key in system))(server, body, number)
+
+    asker, server = start(behave, exclude_actions=["grab_and_putin"], proposals=3)
+    got = asker.finish(asker.texts, WritePlan.Goal(method="progprompt", sentence=SENTENCE, options=["comments=false"]))
+    assert got.success and got.lines[-1] == "    grab_and_putin('red_cube', 'left_tray')", got.message
+    assert "# 1:" not in server.requests[0]["messages"][1]["content"] and got.usage.requests == 1
+    got = asker.finish(asker.texts, WritePlan.Goal(method="brainbody_feedback", sentence=SENTENCE, start=1,
+                                                   history=["look", "pick it up"], errors=["grasp(x): no"]))
+    assert (list(got.lines), got.explanation) == (["pick it up"], "It slipped.")
+    got = asker.finish(asker.steps, ProposeSteps.Goal(method="iterative", sentence=SENTENCE, samples=1))
+    assert got.success and [c.action.name for c in got.candidates] == [""]
+    got = asker.finish(asker.steps, ProposeSteps.Goal(method="scene_aware", sentence=SENTENCE))
+    assert [c.action.name for c in got.candidates] == ["grasp"] * 3 and server.requests[-1]["n"] == 3
+    assert got.candidates[0].match == 1.0 and got.candidates[0].has_logprob and got.candidates[0].logprob == -0.5
+    got = asker.call(asker.commands, GroundStep.Request(method="brainbody", sentence=SENTENCE, step="take it"))
+    assert got.success and not got.passed and convert.action_from_msg(got.action) == Action("grasp", ("red_cube",))
+    got = asker.call(asker.commands, GroundStep.Request(method="lang_prompt", sentence=SENTENCE,
+                                                        step="take the red cube"))
+    assert got.action.name == "grasp" and got.usage.requests == 0
+    got = asker.choose(OPTIONS[:2], method="blocking")
+    assert got.success and (got.choice, list(got.votes)) == (0, [1, 0])
+    got = asker.call(asker.conditions, CheckCondition.Request(condition="'banana' on 'blue_cube'"))
+    assert (got.success, got.holds, got.source) == (True, True, "rule")
+    got = asker.call(asker.conditions, CheckCondition.Request(condition="'banana' with 'plate'"))
+    assert (got.success, got.holds, got.source) == (True, True, "model")
+    assert asker.sample(method="base_llm", samples=1).success
+    kinds = ["program", "brain_feedback", "step", "proposals", "command", "selection", "condition", "plans"]
+    spin_until(lambda: len(asker.exchanges) == len(kinds), 10.0, "all exchanges")
+    assert [e["kind"] for e in asker.exchanges] == kinds
+    assert asker.exchanges[3]["relatedness"] == "cosine of embeddings"
+
+
+def test_what_the_methods_cannot_use_is_said(start):
+    asker, _ = start(fake.answers("sorry"))
+    for method, words in (("magic", "unknown method"), ("progprompt", "line 3"), ("brainbody", "no numbered steps")):
+        got = asker.finish(asker.texts, WritePlan.Goal(method=method, sentence=SENTENCE))
+        assert not got.success and words in got.message
+    got = asker.finish(asker.texts, WritePlan.Goal(method="progprompt", sentence=SENTENCE, options=["comments=maybe"]))
+    assert not got.success and "comments=maybe" in got.message
+    for method, words in (("magic", "unknown method"), ("iterative", "none of 1 replies")):
+        got = asker.finish(asker.steps, ProposeSteps.Goal(method=method, sentence=SENTENCE, samples=1))
+        assert not got.success and words in got.message
+    got = asker.choose(OPTIONS[:2], method="blocking")
+    assert not got.success and got.unreadable == 1 and "$$" in got.message
+    assert "unknown method" in asker.choose(method="magic").message
+    assert "unknown method" in asker.sample(method="magic").message
+    got = asker.call(asker.commands, GroundStep.Request(method="brainbody", sentence=SENTENCE, step="take it"))
+    assert not got.success and "no command" in got.message
+    got = asker.call(asker.conditions, CheckCondition.Request(condition="ready('banana')"))
+    assert not got.success and "neither True nor False" in got.message
+    got = asker.call(asker.conditions, CheckCondition.Request(condition=""))
+    assert not got.success and "empty" in got.message
+
+
 def test_a_task_has_a_budget(start):
     asker, _ = start(fake.answers(GOOD), budget_requests=1)
     assert asker.sample(task_id="t").success
@@ -197,9 +275,10 @@ def test_without_a_model_goals_are_still_read(make_node, spin_until):
 
 @pytest.mark.parametrize(("parameter", "value", "error"), [
     ("client", "opneai", UnknownNameError), ("temperature", 9.0, ConfigError), ("samples", "many", ConfigError),
-    ("price_table", "/nowhere.yaml", ConfigError), ("cassette", "/nowhere.jsonl", ConfigError),
+    ("embedding", "bert", UnknownNameError), ("price_table", "/nowhere.yaml", ConfigError),
+    ("cassette", "/nowhere.jsonl", ConfigError),
 ])
 def test_wrong_parameters_are_said_at_the_start(ros, parameter, value, error):
     given = {parameter: value, **({"client": "replay"} if parameter == "cassette" else {})}
-    with pytest.raises((error, ConfigError), match=r"opneai|temperature|samples|price table|cassette"):
+    with pytest.raises((error, ConfigError), match=r"opneai|embedding|temperature|samples|price table|cassette"):
         PlannerNode(parameter_overrides=[Parameter(n, value=v) for n, v in given.items()])

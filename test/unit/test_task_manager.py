@@ -7,7 +7,9 @@ from feedback_node.methods import METHODS
 from feedback_node.task_manager import TaskManager
 from planweave.errors import GoalError, ModelUnavailableError, SystemDownError, UnknownNameError
 from planweave.failure import Code
+from planweave.ports import Candidate
 from planweave.task import TaskState
+from planweave.world import Action
 
 WORLD = tabletop("a b: item; tray: container; plate: surface; table: location", "at(a, table); at(b, table)")
 GOOD = plan("grasp(a); place_in(a, tray)", 3)
@@ -70,6 +72,33 @@ def test_recovery_from_a_failed_grasp(start):
     manager, _, body = start(body=SymbolicBody(WORLD, {"grasp(a)": [(Code.NO_GRASP, "closed on nothing")]}))
     status = ended(manager.submit("put a in the tray"))
     assert status.state is TaskState.SUCCEEDED and status.corrections == 1 and status.fallback
+
+
+def test_what_a_person_says_reaches_the_method_and_the_record(start):
+    step = Candidate("grasp(a)", Action.parse("grasp(a)"))
+    planner = ScriptedPlanner(goal="in(a, tray)", steps=[step, Candidate("place_in", Action.parse("place_in(a, tray)")),
+                                                         Candidate("end", None)])
+    manager, _, body = start(planner)
+    body.hold.clear()
+    task = manager.submit("put a in the tray", "iterative")
+    assert body.began.wait(10)
+    assert manager.say("", "  mind the glass ") is task  # the running one
+    with pytest.raises(GoalError, match="empty"):
+        manager.say(task.status.task_id, " ")
+    with pytest.raises(GoalError, match="3000 characters"):
+        manager.say(task.status.task_id, "x" * 3000)
+    with pytest.raises(GoalError, match="control characters"):
+        manager.say(task.status.task_id, "a\x00")
+    with pytest.raises(UnknownNameError, match="task-99"):
+        manager.say("task-99", "hello")
+    body.hold.set()
+    assert ended(task).state is TaskState.SUCCEEDED
+    assert [row[3] for row in planner.asked if row[0] == "propose"] == [(), ("mind the glass",), ()]
+    assert [e["text"] for e in task.journal.events("said")] == ["mind the glass"]
+    with pytest.raises(GoalError, match="has ended already"):
+        manager.say(task.status.task_id, "too late")
+    with pytest.raises(GoalError, match="no task is running"):
+        manager.say("", "anybody?")
 
 
 @pytest.mark.parametrize("sentence, words", [("", "empty"), ("   ", "empty"), ("x" * 10_000, "10000 characters"),
