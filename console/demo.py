@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from console.client import Client, TaskResult
 
 
-VIDEO_PATIENCE = 4.0  # seconds that writing each video may wait for rendering
+VIDEO_PATIENCE, VIDEO_FRAMES = 1.5, 48  # seconds that writing each video may wait for rendering; frames at most
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,8 @@ def main(options: argparse.Namespace) -> int:
         if client.is_up(1.0):
             raise PlanweaveError(
                 "a system runs already in this ROS domain; end it first, or: ROS_DOMAIN_ID=7 planweave demo")
-        settings = {"scene": chosen[0].scene, "video_patience": str(VIDEO_PATIENCE)}
+        settings = {"scene": chosen[0].scene, "video_patience": str(VIDEO_PATIENCE),
+                    "video_frames": str(VIDEO_FRAMES)}
         with started(system, settings, client, console) as check:
             started_in = time.monotonic() - begun
             for task in chosen:

@@ -15,9 +15,6 @@ import os
 import platform
 from typing import Any
 
-from rich.console import Console
-from rich.table import Table
-
 #: suite: module with add_arguments(parser) and run(options, console) -> list of Figure
 SUITES = {"system": "evaluation.bench_system", "household": "evaluation.bench_household"}
 
@@ -34,6 +31,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(options: argparse.Namespace) -> int:
     """Run a suite; the exit code is 1 where a figure misses its goal."""
+    from rich.console import Console
+    from rich.table import Table
+
     console = Console(stderr=True) if options.json else Console()
     suite = importlib.import_module(SUITES[options.suite])
     rows: list[dict[str, Any]] = suite.run(options, console)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from bisect import bisect_left
 from collections import deque
@@ -22,6 +23,12 @@ class JointHistory:
         self._states: deque[tuple[RobotState, bool]] = deque(maxlen=kept)
         self._max_age = max_age
         self._arrived = threading.Condition()
+
+    @property
+    def newest(self) -> float:
+        """Stamp of the newest state, seconds; minus infinity where there is none."""
+        with self._arrived:
+            return self._states[-1][0].stamp if self._states else -math.inf
 
     def __len__(self) -> int:
         return len(self._states)

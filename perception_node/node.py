@@ -94,6 +94,7 @@ class PerceptionNode(Node):
         self._work = threading.Event()
         self._ended = threading.Event()
         self._forget_asked = threading.Event()
+        self._forget_before = -math.inf  # images up to this stamp show the table as it was
         cv2.setNumThreads(1)  # one core is enough, and the other nodes need theirs
         self._publisher = self.create_publisher(DetectedObjects, "/perception/detected_objects", 10)
         reliability = ReliabilityPolicy.RELIABLE if values["reliable_images"] else ReliabilityPolicy.BEST_EFFORT
@@ -144,6 +145,7 @@ class PerceptionNode(Node):
 
     def _forget(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         """Somebody rearranged the table: what is remembered but not in view is no longer to be trusted."""
+        self._forget_before = self._joints.newest
         self._forget_asked.set()
         response.success, response.message = True, "objects are looked for anew from the next image on"
         return response
@@ -190,6 +192,8 @@ class PerceptionNode(Node):
             if robot is None:
                 return  # in fast motion; the next image of a slower robot will do
         if self._forget_asked.is_set():
+            if frame.stamp <= self._forget_before:
+                return  # an image from before the change
             self._forget_asked.clear()
             self._perceiver.tracker.reset()
         start = time.monotonic()

@@ -10,6 +10,7 @@ from rcl_interfaces.msg import Log
 from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile, qos_profile_sensor_data
 from sensor_msgs.msg import CameraInfo, Image, JointState
+from std_srvs.srv import Trigger
 
 from evaluation.perception_figures import render, scene_truth
 from perception_node.node import PerceptionNode
@@ -241,3 +242,17 @@ def test_a_frame_of_another_camera_is_noticed(start, spin_until):
 def test_a_wrong_parameter_ends_the_start_with_what_is_right(ros, parameters, words):
     with pytest.raises(ConfigError if "camera" not in parameters else Exception, match=words):
         PerceptionNode([Parameter(name, value=value) for name, value in parameters.items()])
+
+
+def test_forgetting_makes_it_look_anew_from_images_after_the_change(start, spin_until):
+    """What an image from before the change shows counts for nothing; ids start again with what is there now."""
+    camera, node = start()
+    before = look(camera, spin_until, times=3)
+    client = camera.node.create_client(Trigger, "/perception/forget")
+    assert client.wait_for_service(timeout_sec=10.0)
+    answer = client.call_async(Trigger.Request())
+    spin_until(answer.done, 10.0, "the answer")
+    assert answer.result().success
+    after = look(camera, spin_until, times=3)
+    assert sorted(o.name for o in after.objects) == EXPECTED
+    assert {o.id for o in after.objects}.isdisjoint(o.id for o in before.objects)
