@@ -39,11 +39,12 @@ class PromptWorlds:
         """The world to show, and the names of the objects that are left out.
 
         extra: names that must be shown, such as those of the goal. Facts beyond the limit are left out as well, the
-        least relevant first; do not use the result for checks of facts.
+        least relevant first, and those that no observation tells; do not use the result for checks of facts.
         """
         names_limit = int(self._limit * _NAMES_SHARE)
         costs = {o.name: estimated_tokens(o.name) + 1 for o in world.objects}
-        facts = [f for f in world.facts if domain.predicates[f.predicate].state == "yes"]
+        told = {name for name, p in domain.predicates.items() if p.state == "yes"}
+        facts = [f for f in world.facts if f.predicate in told]
         if sum(costs.values()) <= names_limit and len(facts) * 8 <= self._limit - names_limit:
             return world, ()
         must = {a for action in history for a in action.args} | set(extra)
@@ -57,11 +58,10 @@ class PromptWorlds:
         if len(kept) < len(facts):
             _log.info("left out of the prompt for %r: %d of %d observed facts", sentence[:60], len(facts) - len(kept),
                       len(facts))
-        dropped = set(facts) - kept
-        return replace(
-            world, objects=tuple(o for o in world.objects if o.name in names),
-            facts=frozenset(f for f in world.facts if f not in dropped and all(a in names for a in f.args)),
-        ), left_out
+        missed = {name for name, p in domain.predicates.items() if p.state == "negative"}  # told where they do not hold
+        facts = [f for f in world.facts if f.predicate in missed and all(a in names for a in f.args)]
+        shown = tuple(o for o in world.objects if o.name in names)
+        return replace(world, objects=shown, facts=kept.union(facts)), left_out
 
     def _names(
         self, domain: Domain, world: World, sentence: str, ranks: dict[str, float], costs: dict[str, int], limit: int
@@ -129,19 +129,21 @@ def _ranks(
 
 def _observed(
     domain: Domain, facts: Sequence[Literal], ranks: dict[str, float], names: frozenset[str], limit: int
-) -> set[Literal]:
+) -> frozenset[Literal]:
     """The facts that fit into the observation: about the agent first, then about what matters most."""
-    def rank(fact: Literal) -> tuple[float, Literal]:
+    def rank(fact: Literal) -> tuple[float, str, tuple[str, ...]]:
         of_objects = [ranks[a] for a in fact.args if a in ranks]
-        return (-(max(of_objects) + 0.1 * sum(of_objects)) if of_objects else -100.0, fact)
+        weight = -(max(of_objects) + 0.1 * sum(of_objects)) if of_objects else -100.0
+        return (weight, fact.predicate, fact.args)
 
-    kept, spent = set(), 0
+    kept: set[Literal] = set()
+    spent = 0
     for fact in sorted((f for f in facts if all(a in names for a in f.args)), key=rank):
         spent += estimated_tokens(domain.phrase(fact)) + 1
         if spent > limit:
             break
         kept.add(fact)
-    return kept
+    return frozenset(kept)
 
 
 def _stem(word: str) -> str:

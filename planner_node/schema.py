@@ -87,7 +87,12 @@ def _form(head: str, heads: list[str], names: list[str], fewest: int, most: int)
 
 
 def _size(domain: Domain, schemas: Sequence[ActionSchema], world: World) -> int:
-    return sum(prod(len(domain.candidates(p, world.objects)) for p in s.parameters) for s in schemas)
+    fitting: dict[frozenset[str], int] = {}
+    for schema in schemas:
+        for parameter in schema.parameters:
+            if parameter.types not in fitting:
+                fitting[parameter.types] = len(domain.candidates(parameter, world.objects))
+    return sum(prod(fitting[p.types] for p in s.parameters) for s in schemas)
 
 
 def _arguments(domain: Domain, schema: ActionSchema | Predicate, world: World) -> list[tuple[str, ...]]:

@@ -83,7 +83,7 @@ def every_prompt(world, exchanges=None):
 def test_no_prompt_for_a_home_has_6000_tokens(count):
     prompts = every_prompt(home(count))
     sizes = [estimated_tokens(p) for p in prompts]
-    assert len(sizes) >= 14 and max(sizes) < 6000, sizes
+    assert len(sizes) >= 14 and 1.1 * max(sizes) < 6000, sizes  # the estimate may be 6 % too low
     needed = [p for p in prompts if "by kind" in p]
     assert len(needed) >= 8 and all("salmon_4" in p and "fridge_3" in p and "kitchen_1" in p for p in needed)
 
@@ -175,6 +175,6 @@ def test_names_are_mended_by_meaning_where_the_embedding_knows_it():
     assert str(step.action) == "find(sofa)" and step.original == "find(couch)"
 
 
-def test_tokens_are_not_underestimated():
+def test_tokens_are_estimated():
     assert estimated_tokens("") == 0 and estimated_tokens("put the salmon") == 3
     assert estimated_tokens("kitchen_counter_25") >= 6
