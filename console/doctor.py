@@ -146,14 +146,20 @@ def check_model() -> Finding:
 
 def methods_for(can: dict[str, Any] | None) -> dict[str, str]:
     """Which planning methods work with these capabilities, and how; None: no model answers."""
+    classical = "classical"
+    asking = ("tree_planner", "zero_shot", "scene_aware", "progprompt", "brainbody", "blocking", "iterative",
+              "base_llm", "lang_prompt")
     if can is None:
-        return {"tree_planner": "not without a model", "classical": "yes, with goals from the grammar or given"}
-    how = []
-    how.append("all plans in one request" if can["n"] else "one request per plan, so more tokens")
-    how.append("replies constrained" if can["json_schema"] else "replies parsed tolerantly")
-    how.append("language guide by log-probabilities" if can["logprobs"] else "language guide by sample counts")
-    return {"tree_planner": f"yes: {', '.join(how)}",
-            "classical": "yes: needs the model only for goals that the grammar cannot read"}
+        without = dict.fromkeys(asking, "not without a model")
+        return {**without, classical: "yes, with goals from the grammar or given"}
+    samples = "all samples in one request" if can["n"] else "one request per sample, so more tokens"
+    held = "replies constrained" if can["json_schema"] else "replies parsed tolerantly"
+    guide = "language guide by log-probabilities" if can["logprobs"] else "language guide by sample counts"
+    ranked = "ranked by match and log-probability" if can["logprobs"] else "ranked by match alone"
+    how = dict.fromkeys(asking, "yes: one reply per question")
+    how["tree_planner"] = f"yes: {samples}, {held}, {guide}"
+    how["zero_shot"] = how["scene_aware"] = f"yes: {samples}, {ranked}"
+    return {**how, classical: "yes: needs the model only for goals that the grammar cannot read"}
 
 
 def run_probe(module: str, seconds: float, environment: dict[str, str] | None = None,

@@ -265,8 +265,8 @@ def test_the_transcript_has_question_and_answer():
 # The doctor
 
 @pytest.mark.parametrize(("can", "said"), [
-    ({"n": True, "json_schema": True, "logprobs": True}, "all plans in one request"),
-    ({"n": False, "json_schema": None, "logprobs": False}, "one request per plan"),
+    ({"n": True, "json_schema": True, "logprobs": True}, "all samples in one request"),
+    ({"n": False, "json_schema": None, "logprobs": False}, "one request per sample"),
     (None, "not without a model"),
 ])
 def test_what_a_model_allows(can, said):
