@@ -44,13 +44,22 @@ class System:
     options: tuple[Option, ...] = ()
 
     def overrides(self, values: dict[str, str]) -> dict[str, dict[str, Any]]:
-        """Parameters by node for option values, of the type of the default; raises UnknownNameError or ConfigError."""
+        """Parameters by node for option values, of the type of the default; raises UnknownNameError or ConfigError.
+
+        Beside the options, ``node.parameter`` sets any parameter that stands in the node's file.
+        """
         known = {option.name: option for option in self.options}
+        files = {node.name: node.parameter_file for node in self.nodes}
         result: dict[str, dict[str, Any]] = {}
         for name, text in values.items():
-            if name not in known:
+            node, dot, parameter = name.partition(".")
+            if dot and node in files:
+                option = Option(name, node, parameter, _value(files[node], node, parameter), "see the node's file")
+            elif name in known:
+                option = known[name]
+            else:
                 raise UnknownNameError(f"option of the system {self.name}", name, known)
-            result.setdefault(known[name].node, {})[known[name].parameter] = _typed(known[name], text)
+            result.setdefault(option.node, {})[option.parameter] = _typed(option, text)
         return result
 
 
@@ -106,7 +115,7 @@ def _value(path: Path, node: str, parameter: str) -> Any:
             value = value[key]
         return value
     except (KeyError, TypeError):
-        raise ConfigError(f"{path}: {node}: ros__parameters: has no {parameter!r}, which systems.yaml names") from None
+        raise ConfigError(f"{path}: {node}: ros__parameters: has no {parameter!r}") from None
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -1,30 +1,8 @@
 """`ros2 launch planweave household.launch.py [scene:=…]`: the system `household` of config/systems.yaml."""
 
-from launch import LaunchDescription
-from launch.actions import DeclareLaunchArgument, Shutdown
-from launch.substitutions import LaunchConfiguration
-from launch_ros.actions import Node
-from launch_ros.parameter_descriptions import ParameterValue
-
-from console.systems import load_system
+from console.launch_files import launch_description
 
 
 def generate_launch_description():
-    """Every node with its parameter file, an argument for every option; the end of one node ends all."""
-    system = load_system("household")
-    arguments = [
-        DeclareLaunchArgument(option.name, default_value=str(option.default), description=option.description)
-        for option in system.options
-    ]
-    nodes = []
-    for spec in system.nodes:
-        options = {
-            option.parameter: ParameterValue(LaunchConfiguration(option.name), value_type=type(option.default))
-            for option in system.options if option.node == spec.name
-        }
-        nodes.append(Node(
-            package="planweave", executable=spec.name, output="screen",
-            parameters=[str(spec.parameter_file), *([options] if options else [])],
-            on_exit=Shutdown(reason=f"{spec.name} ended"),
-        ))
-    return LaunchDescription([*arguments, *nodes])
+    """What ros2 launch asks for."""
+    return launch_description("household")
