@@ -12,11 +12,12 @@ def launch_description(name: str) -> Any:
 
     Needs launch and launch_ros, which come with a ROS 2 installation.
     """
-    from launch import LaunchDescription
     from launch.actions import DeclareLaunchArgument, Shutdown
     from launch.substitutions import LaunchConfiguration
     from launch_ros.actions import Node
     from launch_ros.parameter_descriptions import ParameterValue
+
+    from launch import LaunchDescription
 
     system = load_system(name)
     arguments = [

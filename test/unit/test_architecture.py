@@ -13,7 +13,7 @@ ROS = {
     "action_msgs", "geometry_msgs", "rcl_interfaces", "rosgraph_msgs", "sensor_msgs", "std_msgs", "std_srvs",
     "trajectory_msgs", "control_msgs", "moveit", "rosidl_runtime_py", "unique_identifier_msgs",
 }
-CONSOLE_ROS = {"client.py", "ros_probe.py"}
+CONSOLE_ROS = {"client.py", "launch_files.py", "ros_probe.py"}
 # The doctor asks the very model that planner_node would ask.
 CONSOLE_NODES = {"model_probe.py": {"planner_node"}}
 # Where the installed share folder is found on a ROS machine; imported only when it is asked for.
