@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from console.client import Client
 
 DISCOVERY = 1.5  # seconds to look for a system that runs already
+DISCOVERY_OF_OURS = 20.0  # the same where one that we started is known to run, or to be starting
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -74,9 +75,10 @@ def system_for(name: str, scene: str | None, console: Console) -> Iterator[tuple
     The one that runs already, with the scene loaded, or a new one that is ended afterwards.
     """
     from console.client import Client
+    from console.one_system import runs_here
 
     with Client() as client:
-        if client.is_up(DISCOVERY):
+        if client.is_up(DISCOVERY_OF_OURS if runs_here() else DISCOVERY):
             if scene:
                 client.load_scene(scene)
             yield client, lambda: None
@@ -91,12 +93,13 @@ def started(
 ) -> Iterator[Callable[[], None]]:
     """A system that is ready, ended afterwards; gives a function that raises where a node has ended."""
     from console.launcher import RunningSystem, log_folder
+    from console.one_system import only_system
     from console.systems import load_system
 
     system = load_system(name)
     overrides = system.overrides(values)
     logs = log_folder(name)
-    with RunningSystem(system, logs, overrides) as running:
+    with only_system(name), RunningSystem(system, logs, overrides) as running:
         console.print(f"starting {name} ({system.description}); logs: {logs}", highlight=False, markup=False)
         with console.status("waiting for the nodes") as waiting:
             ready: list[str] = []

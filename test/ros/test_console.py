@@ -13,6 +13,7 @@ from doubles.task_server import TaskServer
 
 from console import cli
 from console.client import Client
+from console.one_system import only_system
 from console.systems import NodeSpec
 from planweave.action_tree import Status
 from planweave.errors import PlanweaveError, SystemDownError
@@ -24,7 +25,9 @@ TEST = Path(__file__).resolve().parents[1]
 
 @pytest.fixture
 def server(make_node):
-    return make_node(TaskServer)
+    """A double of feedback_node that holds the domain as a system does, so that the verbs wait to discover it."""
+    with only_system("double"):
+        yield make_node(TaskServer)
 
 
 @pytest.fixture

@@ -1,0 +1,35 @@
+"""One system for each ROS domain: the lock that says so before discovery does."""
+
+import subprocess
+import sys
+
+import pytest
+
+from console.one_system import only_system, runs_here
+from planweave.errors import PlanweaveError
+
+
+@pytest.fixture(autouse=True)
+def own_folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    monkeypatch.setenv("ROS_DOMAIN_ID", "55")
+
+
+def test_a_second_system_in_the_domain_is_refused_by_name_and_another_domain_is_free(monkeypatch):
+    assert not runs_here()
+    with only_system("tabletop"):
+        assert runs_here()
+        with pytest.raises(PlanweaveError, match=r"tabletop, process \d+.*ROS_DOMAIN_ID"), only_system("household"):
+            pass
+        monkeypatch.setenv("ROS_DOMAIN_ID", "56")
+        assert not runs_here()
+        with only_system("household"):
+            assert runs_here()
+    monkeypatch.setenv("ROS_DOMAIN_ID", "55")
+    assert not runs_here()
+
+
+def test_a_killed_holder_leaves_the_domain_free():
+    code = "import os\nfrom console.one_system import only_system\nwith only_system('t'):\n    os.kill(os.getpid(), 9)"
+    assert subprocess.run([sys.executable, "-c", code], timeout=30).returncode == -9
+    assert not runs_here()
