@@ -38,6 +38,9 @@ def ros():
     """rclpy, initialised for the whole session in a random domain."""
     import rclpy
 
+    from planweave_ros.spin import share_python_fairly
+
+    share_python_fairly()
     rclpy.init()
     yield rclpy
     rclpy.try_shutdown()
