@@ -49,6 +49,15 @@ def test_unknown_system_and_option_name_the_known_ones(config):
         load_system("small", config).overrides({"sped": "2"})
 
 
+def test_any_parameter_of_a_node_can_be_set(config):
+    system = load_system("small", config)
+    assert system.overrides({"a_node.pace": "3"}) == {"a_node": {"pace": 3.0}}
+    with pytest.raises(ConfigError, match=r"a.yaml: a_node.*has no 'peace'"):
+        system.overrides({"a_node.peace": "3"})
+    with pytest.raises(UnknownNameError, match=r"c_node"):
+        system.overrides({"c_node.pace": "3"})
+
+
 @pytest.mark.parametrize(("file", "text", "said"), [
     ("systems.yaml", "small: [", r"systems.yaml: line \d"),
     ("systems.yaml", "small: {nodes: []}", "lacks or misspells 'description'"),
