@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import product
 
 from planner_node.prompting import example_part
@@ -122,5 +123,6 @@ def objects_named(world: World, word: str) -> list[str]:
     return [o.name for o in world.objects if _plain(o.class_name).replace(" ", "") == joined]
 
 
+@lru_cache(maxsize=8192)
 def _plain(text: str) -> str:
     return " ".join(re.findall(r"[a-z0-9]+", text.lower()))

@@ -7,7 +7,7 @@ and words is the default, since it needs no model.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
 from typing import Protocol
 
@@ -15,6 +15,7 @@ from rapidfuzz import fuzz
 
 from planner_node.embeddings.base import Embedder, cosine
 from planweave.domain import ActionSchema, Domain
+from planweave.formula import Parameter
 from planweave.plan import PlanStep
 from planweave.world import Action, World
 
@@ -79,6 +80,7 @@ class Mender:
         self._similarity = similarity or SpellingSimilarity()
         self._cutoff, self._without = cutoff, frozenset(without)
         self._known: dict[Action, PlanStep | None] = {}
+        self._candidates: dict[frozenset[str], dict[str, None]] = {}  # names that fit types, in the world's order
 
     def plan(self, actions: Sequence[Action]) -> tuple[PlanStep, ...] | None:
         """The steps with known names; None where a name is like no known one: then the plan is dropped."""
@@ -100,7 +102,7 @@ class Mender:
             score = self._name_score(written.name, schema)
             args = []
             for parameter, arg in zip(schema.parameters, written.args):
-                name, likeness = self._nearest(arg, self._domain.candidates(parameter, self._world.objects))
+                name, likeness = self._nearest(arg, self._fitting(parameter))
                 args.append(name)
                 score = score * likeness if likeness >= self._cutoff else 0.0
             if score > best_score + _TIE:
@@ -119,7 +121,14 @@ class Mender:
         score = max(own, other * 0.99)  # an action's own name before another's alias
         return score if score >= self._cutoff else 0.0
 
-    def _nearest(self, name: str, known: Sequence[str]) -> tuple[str, float]:
+    def _fitting(self, parameter: Parameter) -> dict[str, None]:
+        found = self._candidates.get(parameter.types)
+        if found is None:
+            names = self._domain.candidates(parameter, self._world.objects)
+            found = self._candidates[parameter.types] = dict.fromkeys(names)
+        return found
+
+    def _nearest(self, name: str, known: Collection[str]) -> tuple[str, float]:
         """The most similar known name; similarity 0 where two are equally near."""
         if name in known:
             return name, 1.0

@@ -97,18 +97,14 @@ def _ranks(
     rows = embedder.embed([*(spoken(c) for c in known), sentence])
     likeness = dict(zip(known, (float(x) for x in rows[:-1] @ rows[-1])))
     many = {c for word, of in domain.categories.items() if _stem(word) in said for c in of}
-    ranks = {}
-    for thing in world.objects:
-        kind = classes[thing.name]
-        rank = max(0.0, likeness[kind])
+    of_kind = {}
+    for kind in known:
         words = {_stem(w) for w in re.findall(r"[a-z]+", kind)}
-        if words <= said or kind in many or "".join(sorted(words)) in said:
-            rank += _IMPORTANT
-        elif words & said:
-            rank += 1.5
-        if domain.types.get(thing.type) not in ("", "object") or thing.type == "room":
-            rank += 1.0  # tools and rooms that the domain knows by type
-        ranks[thing.name] = rank
+        named = words <= said or kind in many or "".join(sorted(words)) in said
+        of_kind[kind] = max(0.0, likeness[kind]) + (_IMPORTANT if named else 1.5 if words & said else 0.0)
+    # Tools and rooms that the domain knows by type count more.
+    plain = {t for t, parent in domain.types.items() if parent in ("", "object")} - {"room"}
+    ranks = {o.name: of_kind[classes[o.name]] + (0.0 if o.type in plain else 1.0) for o in world.objects}
     for name in must & ranks.keys():
         ranks[name] += _IMPORTANT
     count: dict[str, int] = defaultdict(int)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import product
 
 from rapidfuzz import fuzz
@@ -16,7 +17,8 @@ from rapidfuzz import fuzz
 from planner_node.embeddings.base import Embedder
 from planweave.domain import ActionSchema, Domain, spoken
 from planweave.errors import ParseError
-from planweave.world import Action, World, WorldObject
+from planweave.formula import Parameter
+from planweave.world import Action, World
 
 MAX_CHARACTERS = 300  # of a step; longer ones are prose
 _NAMED = 0.6  # likeness from which on a kind of thing counts as named
@@ -56,6 +58,10 @@ class Translator:
     def __init__(self, domain: Domain, world: World, embedder: Embedder, without: Collection[str] = ()) -> None:
         self._domain, self._world, self._embedder = domain, world, embedder
         self._schemas = [s for s in domain.actions.values() if s.name not in without]
+        self._named: dict[str, list[str]] = {}  # kinds of things, with the names of the things
+        for thing in world.objects:
+            self._named.setdefault(_kind(thing.name, thing.class_name), []).append(thing.name)
+        self._fitting: dict[frozenset[str], dict[str, tuple[str, ...]]] = {}  # the same for things of some types
 
     def nearest(self, step: str, used: Sequence[Action] = ()) -> Translation:
         """The nearest action; of several things of one kind those in `used` first. Raises ParseError."""
@@ -64,7 +70,8 @@ class Translator:
         if not text:
             raise ParseError(f"the step {step[:60]!r} has no words")
         kinds = self._kinds(text)
-        rows = [row for schema in self._schemas for row in self._ways(schema, kinds)]
+        likely: dict[frozenset[str], list[_Kind]] = {}
+        rows = [row for schema in self._schemas for row in self._ways(schema, kinds, likely)]
         if not rows:
             raise ParseError(f"no action is possible over the objects known here: {step[:60]!r}")
         phrases = sorted({phrase for _, _, said in rows for phrase in said})
@@ -82,51 +89,47 @@ class Translator:
     def _kinds(self, text: str) -> list[_Kind]:
         """Every kind of thing by its likeness to some words of the step."""
         words = text.split()
-        named: dict[str, list[WorldObject]] = {}
-        for thing in self._world.objects:
-            named.setdefault(self._word(thing), []).append(thing)
-        windows = [(i, " ".join(words[i : i + n])) for n in (1, 2, 3, 4) for i in range(len(words) - n + 1)]
-        kinds = sorted(named)
-        vectors = self._embedder.embed([*kinds, *(w for _, w in windows)])
-        cosines = vectors[: len(kinds)] @ vectors[len(kinds) :].T
+        windows = [(i, n, " ".join(words[i : i + n])) for n in (1, 2, 3, 4) for i in range(len(words) - n + 1)]
+        kinds = sorted(self._named)
+        vectors = self._embedder.embed([*kinds, *(w for *_, w in windows)])
+        cosines = (vectors[: len(kinds)] @ vectors[len(kinds) :].T).tolist()
         found = []
         for row, kind in enumerate(kinds):
             length = len(kind.split())
             best, place = 0.0, len(words)
-            for column, (index, window) in enumerate(windows):
-                if abs(len(window.split()) - length) > 1:
+            for value, (index, size, window) in zip(cosines[row], windows):
+                if abs(size - length) > 1:
                     continue
-                value = float(cosines[row, column])
                 if value < 0.99:
                     value = max(value, fuzz.ratio(kind, window) / 100)
                 if value > best + 1e-6:
                     best, place = value, index
-            found.append(_Kind(tuple(o.name for o in named[kind]), kind, min(1.0, best), place))
+            found.append(_Kind(tuple(self._named[kind]), kind, min(1.0, best), place))
         return found
 
-    def _word(self, thing: WorldObject) -> str:
-        """How people name a thing: its name, or its kind where the name is the kind with a number."""
-        name = spoken(thing.name)
-        bare = re.sub(r"(?: \d+)+$", "", name)
-        return bare if bare != name and spoken(thing.class_name.lower()) == bare else name
-
     def _ways(
-        self, schema: ActionSchema, kinds: Sequence[_Kind]
+        self, schema: ActionSchema, kinds: Sequence[_Kind], likely: dict[frozenset[str], list[_Kind]]
     ) -> Iterator[tuple[ActionSchema, tuple[_Kind, ...], tuple[str, ...]]]:
-        lists = []
-        for parameter in schema.parameters:
-            fitting = set(self._domain.candidates(parameter, self._world.objects))
-            options = []
-            for kind in kinds:
-                names = tuple(n for n in kind.names if n in fitting)
-                if names:
-                    options.append(_Kind(names, kind.word, kind.likeness, kind.place))
-            options.sort(key=lambda k: (-k.likeness, -len(k.word), k.word))
-            likely = [k for k in options[:_KINDS] if k.likeness >= _NAMED]
-            lists.append(likely or options[:1])
+        lists = [self._likely(parameter, kinds, likely) for parameter in schema.parameters]
         for chosen in product(*lists):
             if len({k.word for k in chosen}) == len(chosen) or any(len(k.names) > 1 for k in chosen):
                 yield schema, chosen, tuple(_phrases(schema, [k.word for k in chosen]))
+
+    def _likely(
+        self, parameter: Parameter, kinds: Sequence[_Kind], found: dict[frozenset[str], list[_Kind]]
+    ) -> list[_Kind]:
+        """The kinds to try for a parameter; found: those of earlier parameters of the same types, for one step."""
+        types = parameter.types
+        if types not in found:
+            if types not in self._fitting:
+                names = set(self._domain.candidates(parameter, self._world.objects))
+                self._fitting[types] = {k: tuple(n for n in of if n in names) for k, of in self._named.items()}
+            fitting = self._fitting[types]
+            options = [k for k in kinds if fitting[k.word]]
+            options.sort(key=lambda k: (-k.likeness, -len(k.word), k.word))
+            likely = [k for k in options[:_KINDS] if k.likeness >= _NAMED] or options[:1]
+            found[types] = [_Kind(fitting[k.word], k.word, k.likeness, k.place) for k in likely]
+        return found[types]
 
     def _copies(
         self, schema: ActionSchema, kinds: Sequence[_Kind], used: Sequence[Action], said: str
@@ -143,6 +146,14 @@ class Translator:
             if len(found) == _COPIES:
                 break
         return tuple(found)
+
+
+@lru_cache(maxsize=8192)
+def _kind(name: str, class_name: str) -> str:
+    """How people name a thing: its name, or its kind where the name is the kind with a number."""
+    said = spoken(name)
+    bare = re.sub(r"(?: \d+)+$", "", said)
+    return bare if bare != said and spoken(class_name.lower()) == bare else said
 
 
 def _phrases(schema: ActionSchema, words: Sequence[str]) -> Iterator[str]:

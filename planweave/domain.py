@@ -84,6 +84,7 @@ class Domain:
     categories: Mapping[str, tuple[str, ...]]  # word for many -> classes
     pddl_text: str = field(repr=False)
     extra: Mapping[str, Any] = field(repr=False)  # rest of the YAML file, for rooms that need more
+    _below: dict[frozenset[str], frozenset[str]] = field(default_factory=dict, repr=False)  # types with all below
 
     @classmethod
     def load(cls, name: str | Path = "tabletop") -> Domain:
@@ -104,7 +105,13 @@ class Domain:
 
     def candidates(self, parameter: Parameter, objects: Iterable[WorldObject]) -> list[str]:
         """Names of the objects that fit a parameter's type, in their order."""
-        return [o.name for o in objects if self.is_a(o.type, parameter.types)]
+        types = parameter.types
+        if not types or "object" in types:
+            return [o.name for o in objects]
+        fitting = self._below.get(types)
+        if fitting is None:
+            fitting = self._below[types] = types.union(t for t in self.types if self.is_a(t, types))
+        return [o.name for o in objects if o.type in fitting]
 
     def type_of_class(self, class_name: str) -> str:
         """The type of a class seen by a camera; classes that are not listed are items."""

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 
 from planweave.domain import Domain
 from planweave.errors import PlanweaveError
-from planweave.transition import Change, Transition, facts_of
+from planweave.state import AtomKey
+from planweave.transition import Change, Transition
 from planweave.world import Action, Literal, World
 
 
@@ -50,32 +51,60 @@ def achievers(domain: Domain, literal: Literal) -> tuple[str, ...]:
     )
 
 
+class Validator:
+    """Checks plans that all start from one world; what is made of the world once serves them all. One thread's."""
+
+    def __init__(self, domain: Domain, world: World) -> None:
+        self._domain, self._world = domain, world
+        self._transition = Transition(domain, world)
+        self._state = self._transition.state()
+
+    def check(self, actions: Sequence[Action], goal: Sequence[Literal] = ()) -> Validation:
+        """Run a plan through the transition function; the first failing step and its cause chain, then the goal."""
+        changes: list[Change] = []
+        try:
+            return self._run(actions, goal, changes)
+        finally:
+            for change in reversed(changes):
+                self._transition.undo(self._state, change)
+
+    def _run(self, actions: Sequence[Action], goal: Sequence[Literal], changes: list[Change]) -> Validation:
+        for index, action in enumerate(actions):
+            try:
+                missing = self._transition.unmet(self._state, action)
+            except PlanweaveError as error:
+                here = self._after(changes)
+                return Validation(False, index, (), f"step {index + 1}, {action}: {error}", here, here.unmet(goal))
+            if missing:
+                causes = tuple(_cause(self._domain, literal, changes) for literal in missing)
+                reasons = "; ".join(_reason(cause, actions) for cause in causes)
+                here, message = self._after(changes), f"step {index + 1}, {action}: {reasons}"
+                return Validation(False, index, causes, message, here, here.unmet(goal))
+            changes.append(self._transition.apply(self._state, action))
+        end = self._after(changes)
+        unmet = end.unmet(goal)
+        if not unmet:
+            return Validation(True, None, (), "every step can be done" + (" and the goal holds" if goal else ""), end)
+        causes = tuple(_cause(self._domain, literal, changes) for literal in unmet)
+        reasons = "; ".join(_reason(cause, actions) for cause in causes)
+        return Validation(False, None, causes, f"the goal is not reached: {reasons}", end, unmet)
+
+    def _after(self, changes: Sequence[Change]) -> World:
+        """The world after changes; only what changed is made anew, since a home has ten thousand facts."""
+        added: set[AtomKey] = set()
+        deleted: set[AtomKey] = set()
+        for change in changes:
+            added = (added - change.deleted) | change.added
+            deleted = (deleted | change.deleted) - change.added
+        facts = self._world.facts.difference([Literal(f[0], f[1:]) for f in deleted])
+        return replace(self._world, facts=facts.union([Literal(f[0], f[1:]) for f in added]))
+
+
 def validate(
     domain: Domain, world: World, actions: Sequence[Action], goal: Sequence[Literal] = ()
 ) -> Validation:
-    """Run a plan through the transition function; the first failing step and its cause chain, then the goal."""
-    transition = Transition(domain, world)
-    state = transition.state()
-    changes: list[Change] = []
-    for index, action in enumerate(actions):
-        try:
-            missing = transition.unmet(state, action)
-        except PlanweaveError as error:
-            here = replace(world, facts=facts_of(state))
-            return Validation(False, index, (), f"step {index + 1}, {action}: {error}", here, here.unmet(goal))
-        if missing:
-            causes = tuple(_cause(domain, literal, changes) for literal in missing)
-            reasons = "; ".join(_reason(cause, actions) for cause in causes)
-            here = replace(world, facts=facts_of(state))
-            return Validation(False, index, causes, f"step {index + 1}, {action}: {reasons}", here, here.unmet(goal))
-        changes.append(transition.apply(state, action))
-    end = replace(world, facts=facts_of(state))
-    unmet = end.unmet(goal)
-    if not unmet:
-        return Validation(True, None, (), "every step can be done" + (" and the goal holds" if goal else ""), end)
-    causes = tuple(_cause(domain, literal, changes) for literal in unmet)
-    reasons = "; ".join(_reason(cause, actions) for cause in causes)
-    return Validation(False, None, causes, f"the goal is not reached: {reasons}", end, unmet)
+    """Check one plan; `Validator` for several from the same world."""
+    return Validator(domain, world).check(actions, goal)
 
 
 def _cause(domain: Domain, literal: Literal, changes: list[Change]) -> Cause:

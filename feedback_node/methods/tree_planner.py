@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from feedback_node.episode import Episode
 from planweave.action_tree import Node, Status, build_tree
 from planweave.plan import Plan
-from planweave.validation import validate
+from planweave.validation import Validator
 from planweave.world import Action, World
 
 GUIDES = ("model", "language", "environment", "hybrid")
@@ -56,8 +56,9 @@ class TreePlanner:
     def _checked(self, episode: Episode, world: World, plans: Sequence[Plan]) -> list[Plan]:
         """Validate every plan, record goal-condition recall (GCR_max, GCR_avg of 5.2), keep those that pass."""
         recall, kept = [], []
+        validator = Validator(episode.domain, world)
         for plan in plans:
-            check = validate(episode.domain, world, plan.actions, episode.goal)
+            check = validator.check(plan.actions, episode.goal)
             share = 1 - len(check.goal_unmet) / len(episode.goal) if episode.goal else 1.0
             recall += [share] * plan.samples
             if check.ok or not self.check_plans:

@@ -75,9 +75,8 @@ def chosen_example(question: Question, weight: float) -> int:
 def scene_graph(world: World) -> tuple[frozenset[str], frozenset[tuple[str, ...]]]:
     """The classes that there are, and the relations between classes."""
     kinds = {o.name: o.class_name or o.name for o in world.objects}
-    edges = frozenset(
-        (f.predicate, kinds[f.args[0]], kinds[f.args[1]]) for f in world.facts
-        if len(f.args) == 2 and f.args[0] in kinds and f.args[1] in kinds)
+    pairs = {(f.predicate, kinds.get(f.args[0], ""), kinds.get(f.args[1], "")) for f in world.facts if len(f.args) == 2}
+    edges = frozenset(e for e in pairs if e[1] and e[2])
     return frozenset(kinds.values()), edges
 
 
