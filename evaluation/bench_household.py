@@ -1,17 +1,24 @@
-"""Figures of the household as rows for `planweave bench household`: the simulator, beside eai-eval where installed."""
+"""Figures of the household as rows for `planweave bench household`: the simulator, beside eai-eval where installed; how
+long decisions take beside the model; tokens per task."""
 
 from __future__ import annotations
 
 import argparse
 import os
+import tempfile
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
+from evaluation.decision_figures import Decisions, decision_figures
+from evaluation.home_tasks import HomeTask, eai_tasks, paper_tasks
 from evaluation.household_figures import figures
+from evaluation.token_figures import PAPER, Row, saving, token_figures
 
 STEP_GOAL, LOAD_GOAL = 20.0, 5.0  # times as fast as eai-eval's evolving graph
+DECISION_GOAL = 5.0  # ms
+ERROR_RATES = (0.1, 0.2, 0.3)  # of the simulated model
 
 
 def run(_: argparse.Namespace, console: Console) -> list[dict[str, Any]]:
@@ -19,6 +26,19 @@ def run(_: argparse.Namespace, console: Console) -> list[dict[str, Any]]:
     beside = Path(__file__).resolve().parents[2] / "shared" / "data"
     data = Path(os.environ.get("PLANWEAVE_TEST_DATA", beside))
     console.print("the household simulator on the 444-node home and, where its data are, the densest of EAI …")
+    rows = _simulator(data)
+    console.print("decisions of each method on the 444-node home, with a model that answers at once …")
+    rows += _decisions()
+    with tempfile.TemporaryDirectory() as folder:
+        sets = {"the papers' tasks in home_flat": paper_tasks(), "EAI's tasks": eai_tasks(data, Path(folder))}
+        for name, tasks in sets.items():
+            if tasks:
+                console.print(f"tokens of {len(tasks)} tasks ({name}) with a simulated model …")
+                rows += _tokens(name, tasks)
+    return rows
+
+
+def _simulator(data: Path) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     for scene, f in figures(data).items():
         rows += [
@@ -40,6 +60,37 @@ def run(_: argparse.Namespace, console: Console) -> list[dict[str, Any]]:
             _row(f"{scene}: memory of eai-eval", f"{theirs['memory_mib']:.1f} MiB"),
         ]
     return rows
+
+
+def _decisions() -> list[dict[str, Any]]:
+    decisions = Decisions()
+    return [
+        _row(f"{decisions.objects} objects: {name}",
+             f"{f['median_ms']:.1f} ms, 95 % below {f['p95_ms']:.1f} ms, prompt {f['characters']:,.0f} characters",
+             f"<= {DECISION_GOAL:.0f} ms", f["median_ms"] <= DECISION_GOAL)
+        for name, f in decision_figures(decisions).items()
+    ]
+
+
+def _tokens(name: str, tasks: list[HomeTask], seeds: int = 2) -> list[dict[str, Any]]:
+    """Tokens of each method, then the savings; a saving counts as reached where it is at every rate of errors."""
+    found = [token_figures(tasks, rate, seeds) for rate in ERROR_RATES]
+    shares = "/".join(f"{rate:.0%}" for rate in ERROR_RATES)
+    rows = [_row(f"{name}, simulated model with {shares} wrong steps: {method}", _each(found, method))
+            for method in found[0]]
+    for against, goal in PAPER.items():
+        by = "tree_planner without correction" if against == "no replanning" else "tree_planner"
+        saved = [saving(rows_, against, by) for rows_ in found]
+        rows.append(_row(f"{name}: saving of {by} against {against}", " / ".join(f"{s:.0%}" for s in saved),
+                         f">= {goal:.0%} (paper)", min(saved) >= goal))
+    return rows
+
+
+def _each(found: list[dict[str, Row]], method: str) -> str:
+    of = [rows[method] for rows in found]
+    parts = (" / ".join(f"{r.tokens:,.0f}" for r in of), " / ".join(f"{r.requests:.1f}" for r in of),
+             " / ".join(f"{r.corrections:.1f}" for r in of), " / ".join(f"{r.met / r.runs:.0%}" for r in of))
+    return "{} tokens, {} questions, {} corrections a task; goal held in {}".format(*parts)
 
 
 def _row(figure: str, value: str, goal: str = "", met: bool | None = None) -> dict[str, Any]:

@@ -73,7 +73,7 @@ class Decisions:
     def __init__(self, graph: dict[str, Any] | None = None) -> None:
         self.simulator = Simulator(graph_from(graph or large_home()))
         self.domain: Domain = self.simulator.vocabulary.domain
-        names = {n.class_name: n.name for n in reversed(self.simulator.graph.nodes.values())}
+        names = {n.class_name: n.name for n in reversed([*self.simulator.graph.nodes.values()])}
         self.salmon, self.fridge = names["salmon"], names["fridge"]
         calls = [("find", self.salmon), ("grab", self.salmon), ("find", self.fridge), ("open", self.fridge),
                  ("putin", self.salmon, self.fridge), ("close", self.fridge)]

@@ -12,7 +12,6 @@ from planweave.transition import Transition, facts_of
 from planweave.validation import Validator, validate
 from planweave.world import Action, WorldObject
 
-
 ASKS_NOBODY = ("condition by rule", "goal by the grammar", "command (lang_prompt)")  # rules are enough
 
 

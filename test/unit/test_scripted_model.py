@@ -1,0 +1,91 @@
+"""The simulated model of the token figures: it answers the product's own prompts, and errs as it is told to."""
+
+import pytest
+
+from evaluation.home_tasks import eai_tasks, paper_tasks, run_method
+from evaluation.scripted_model import ScriptedModel, next_index
+from evaluation.token_figures import METHODS, Row, saving, token_figures
+from planner_node.clients.base import ChatRequest
+from planner_node.settings import Settings
+from planner_node.tokens import estimated_tokens
+from planweave.errors import ModelError
+from planweave.world import Action
+
+
+def actions(text):
+    return [Action.parse(part) for part in text.split()]
+
+
+GOLD = actions("walk(a) grab(a) walk(b) open(b) putin(a,b)")
+
+
+@pytest.fixture(scope="module")
+def tasks():
+    return paper_tasks()
+
+
+class Listening(ScriptedModel):
+    """Keeps what it was asked and what it answered."""
+
+    def complete(self, request):
+        replies = super().complete(request)
+        self.__dict__.setdefault("heard", []).append((request, replies))
+        return replies
+
+
+@pytest.mark.parametrize("done, failed, index", [
+    ("", "", 0), ("walk(a)", "", 1), ("walk(a) walk(c)", "", 1), ("walk(a) grab(a) walk(b) putin(a,b)", "", 5),
+    ("walk(a) grab(a)", "open(b)", 2),
+    ("walk(a) grab(a) open(b)", "putin(a,b)", 2),  # the walk was left out: it is made up for
+    ("walk(a)", "grab(a)", 0),  # nothing was left out: go there again
+    ("", "walk(a)", 0),
+])
+def test_where_it_goes_on(done, failed, index):
+    assert next_index(GOLD, actions(done), actions(failed)) == index
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_without_errors_every_method_follows_the_right_plan(tasks, method):
+    name, options = METHODS[method]
+    plans = {t.words: t.plan for t in tasks}
+    for task in tasks:
+        model = Listening(plans, 0.0)
+        run = run_method(name, task, model, Settings(), **options)
+        asked = len(model.heard)
+        assert run.usage.total_tokens == sum(r.usage.total_tokens for _, r in model.heard)
+        read = [m["content"] for request, _ in model.heard for m in request.messages]
+        assert run.usage.prompt_tokens == sum(map(estimated_tokens, read))
+        if "checks plans" in method and not run.met:  # it may refuse a plan over things that were not seen yet
+            assert run.actions == 0
+            continue
+        assert run.met and run.corrections == 0 and run.actions == len(task.plan)
+        assert asked == (1 if name == "tree_planner" else len(task.plan) + 1)
+
+
+def test_the_same_seed_gives_the_same_figures_and_errors_cost(tasks):
+    some = [t for t in tasks if t.words in ("put the salmon in the fridge", "make coffee")]
+    rows = token_figures(some, 0.3, seeds=3)
+    assert rows == token_figures(some, 0.3, seeds=3) and set(rows) == set(METHODS)
+    right = token_figures(some, 0.0, seeds=1)
+    assert right["global replanning"].corrections == 0 < rows["global replanning"].corrections
+    assert rows["global replanning"].tokens > right["global replanning"].tokens
+    assert rows["tree_planner"].requests > right["tree_planner"].requests == 1
+    assert rows["no replanning"].met < 6 == rows["no replanning"].runs
+    assert rows["no replanning"].corrections == 0 == rows["tree_planner without correction"].corrections
+
+
+def test_saving_is_the_share_of_tokens():
+    rows = {"tree_planner": Row(25, 0, 0, 0, 0, 1), "other": Row(100, 0, 0, 0, 0, 1)}
+    assert saving(rows, "other") == 0.75
+
+
+@pytest.mark.parametrize("text, form", [("Task: fly to the moon", "plan"), ("Task: make coffee", "poem")])
+def test_what_it_cannot_answer_it_says(text, form):
+    model = ScriptedModel({"make coffee": GOLD})
+    request = ChatRequest(({"role": "user", "content": text},), json_schema={"properties": {form: {}}})
+    with pytest.raises(ModelError, match="simulated model"):
+        model.complete(request)
+
+
+def test_no_tasks_where_the_data_are_not(tmp_path):
+    assert eai_tasks(tmp_path, tmp_path) == []
