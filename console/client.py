@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import threading
 import time
@@ -50,7 +49,8 @@ class TaskResult:
 
 SERVICES = {
     "/list_tasks": ListTasks, "/get_task": GetTask, "/cancel_task": CancelTask,
-    "/simulation/load_scene": LoadScene, "/simulation/record": RecordVideo, "/perception/forget": Trigger,
+    "/simulation/load_scene": LoadScene, "/virtualhome/load_scene": LoadScene,
+    "/simulation/record": RecordVideo, "/perception/forget": Trigger,
 }
 SETTLED_FRAMES = 5  # camera frames that must agree after a scene was loaded
 
@@ -227,38 +227,59 @@ class Client:
     # The simulation
 
     def load_scene(self, scene: str) -> None:
-        """Load another scene; raises PlanweaveError with the simulation's reason."""
+        """Load another scene, or home where a household runs; raises PlanweaveError with the simulation's reason."""
         request = LoadScene.Request(scene=scene)
-        response = self._call("/simulation/load_scene", request, "simulation_node", 60.0)
+        deadline = time.monotonic() + 5.0  # for discovery
+        homes, tables = self._services["/virtualhome/load_scene"], self._services["/simulation/load_scene"]
+        while not (homes.service_is_ready() or tables.service_is_ready()) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        at_home = homes.service_is_ready()
+        service, node = (("/virtualhome/load_scene", "virtualhome_node") if at_home
+                         else ("/simulation/load_scene", "simulation_node"))
+        response = self._call(service, request, node, 60.0)
         if not response.success:
             raise PlanweaveError(response.message)
+        if at_home:
+            self._await_world(2.0)
         if self._node.count_services("/perception/forget"):
             self._call("/perception/forget", Trigger.Request(), "perception_node")
         self._wait_until_seen(8.0)
 
+    def _await_world(self, patience: float) -> None:
+        """Wait until the world that was published last has come over, so that others are likely to have it, too."""
+        heard = threading.Event()
+        latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+        subscription = self._node.create_subscription(WorldState, "/world_state", lambda _: heard.set(), latched)
+        heard.wait(patience)
+        self._node.destroy_subscription(subscription)
+
     def _wait_until_seen(self, patience: float) -> None:
         """Wait until perception, which was told to forget, has found what is there, and the world says so.
 
-        That is: the same names in five camera frames, and a world at least as new as the last of them. This gives up,
-        without an error, after ``patience`` seconds.
+        That is: the same names in five camera frames, and in the world. This gives up, without an error, after
+        ``patience`` seconds.
         """
         if not self._node.count_publishers("/perception/detected_objects"):
             return
         settled = threading.Event()
         frames: list[frozenset[str]] = []
-        stamp = math.inf
+        known: frozenset[str] = frozenset()
+
+        def look() -> None:
+            if len(frames) >= SETTLED_FRAMES and known == frames[-1]:
+                settled.set()
 
         def detected(message: DetectedObjects) -> None:
-            nonlocal stamp
             names = frozenset(thing.name for thing in message.objects)
             if frames and names != frames[-1]:
                 frames.clear()
             frames.append(names)
-            stamp = convert.time_from_msg(message.header.stamp) if len(frames) > SETTLED_FRAMES else math.inf
+            look()
 
         def world(message: WorldState) -> None:
-            if convert.time_from_msg(message.header.stamp) >= stamp:
-                settled.set()
+            nonlocal known
+            known = frozenset(thing.name for thing in message.objects if thing.type != "location")
+            look()
 
         latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
         subscriptions = [
