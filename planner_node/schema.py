@@ -63,9 +63,13 @@ def choice_schema(letters: Sequence[str]) -> dict[str, Any]:
 
 def _list_schema(key: str, head: str, domain: Domain, schemas: Sequence[ActionSchema | Predicate], world: World,
                  shortest: int, longest: int) -> dict[str, Any]:
-    candidates = {s.name: [domain.candidates(p, world.objects) for p in s.parameters] for s in schemas}
+    fitting = {p.types: domain.candidates(p, world.objects)
+               for p in {p.types: p for s in schemas for p in s.parameters}.values()}
+    candidates = {s.name: [fitting[p.types] for p in s.parameters] for s in schemas}
     possible = [s for s in schemas if all(candidates[s.name])]
-    names = {s.name: sorted(set().union(*candidates[s.name])) for s in possible}
+    together = {s.name: frozenset(p.types for p in s.parameters) for s in possible}
+    united = {of: sorted(set().union(*(fitting[types] for types in of))) for of in {*together.values()}}
+    names = {s.name: united[together[s.name]] for s in possible}
     if sum(prod(map(len, candidates[s.name])) for s in possible) <= MAX_GROUND:
         calls = [str(Action(s.name, args)) for s in possible for args in _arguments(domain, s, world)]
         item: dict[str, Any] = {"type": "string", "enum": calls}

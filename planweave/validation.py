@@ -96,8 +96,12 @@ class Validator:
         for change in changes:
             added = (added - change.deleted) | change.added
             deleted = (deleted | change.deleted) - change.added
-        facts = self._world.facts.difference([Literal(f[0], f[1:]) for f in deleted])
-        return replace(self._world, facts=facts.union([Literal(f[0], f[1:]) for f in added]))
+        facts = self._world.facts
+        if deleted:
+            facts = facts.difference([Literal(f[0], f[1:]) for f in deleted])
+        if added:
+            facts = facts.union([Literal(f[0], f[1:]) for f in added])
+        return replace(self._world, facts=facts)
 
 
 def validate(
