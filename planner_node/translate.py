@@ -65,7 +65,7 @@ class Translator:
 
     def nearest(self, step: str, used: Sequence[Action] = ()) -> Translation:
         """The nearest action; of several things of one kind those in `used` first. Raises ParseError."""
-        said = _words(step)
+        said = _words(step[:MAX_CHARACTERS])
         text = _NUMBER.sub("", said)  # kinds are compared; which of a kind is meant is chosen afterwards
         if not text:
             raise ParseError(f"the step {step[:60]!r} has no words")
@@ -166,6 +166,7 @@ def _phrases(schema: ActionSchema, words: Sequence[str]) -> Iterator[str]:
         yield _words(" ".join([spoken(name), *words]))
 
 
+@lru_cache(maxsize=8192)  # of short texts only: phrases, and steps that were cut
 def _words(text: str) -> str:
     """Lower-case words without articles and punctuation."""
     return " ".join(_FILLERS.sub(" ", re.sub(r"[^a-z0-9]+", " ", text[:MAX_CHARACTERS].lower())).split())
