@@ -139,13 +139,22 @@ class Translator:
         exact = [[n for n in k.names if f" {spoken(n)} " in f" {said} "] for k in kinds]
         ordered = [named[:1] or sorted(k.names, key=lambda n: recent.index(n) if n in recent else len(recent))
                    for k, named in zip(kinds, exact)]
+        found = self._distinct(schema, ordered)
+        if not found:  # two parameters of one kind, and the step names one thing for both: then also others of it
+            found = self._distinct(schema, [[*names, *(n for n in k.names if n not in names)]
+                                            for k, names in zip(kinds, ordered)])
+        return tuple(found)
+
+    @staticmethod
+    def _distinct(schema: ActionSchema, choices: Sequence[Sequence[str]]) -> list[Action]:
+        """At most _COPIES actions, none with a thing twice."""
         found = []
-        for args in product(*(names[:_COPIES] for names in ordered)):
+        for args in product(*(names[:_COPIES] for names in choices)):
             if len(set(args)) == len(args):
                 found.append(Action(schema.name, args))
             if len(found) == _COPIES:
                 break
-        return tuple(found)
+        return found
 
 
 @lru_cache(maxsize=8192)

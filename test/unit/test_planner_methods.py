@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from planner_node.clients.base import ChatReplies, ChatReply
 from planner_node.conditions import holds_by_rule, parse_condition
+from planner_node.embeddings.hashed import HashedEmbedder
 from planner_node.methods import PROPOSERS, WRITERS
 from planner_node.methods.blocking import parse_selection
 from planner_node.methods.brainbody import parse_command
@@ -17,6 +18,7 @@ from planner_node.methods.sampled import step_of
 from planner_node.numbered import numbered_steps
 from planner_node.planner import LanguagePlanner, Settings
 from planner_node.prompting import example_part, examples, plan_examples
+from planner_node.translate import Translator
 from planweave.budget import Usage
 from planweave.domain import Domain
 from planweave.errors import GoalError, ParseError, UnknownNameError
@@ -530,3 +532,8 @@ def test_a_megabyte_of_anything_is_read_in_bounded_time(unit):
                 lambda p: p.select_action("blocking", SENTENCE, BLOCKS, [], OPTIONS)):
         with pytest.raises(ParseError):
             ask(planner(text, text)[0])
+
+
+def test_a_step_with_one_thing_in_both_places_becomes_an_action_over_two():
+    found = Translator(HOUSEHOLD, HOME, HashedEmbedder()).nearest("put the mug 7 on the mug 7")
+    assert found.actions and all(len(set(a.args)) == len(a.args) for a in found.actions)
