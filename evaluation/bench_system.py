@@ -251,7 +251,7 @@ def _planning_rows(placements: Sequence[Placement]) -> list[dict[str, Any]]:
         return []
     planning = [1000 * p.planning for p in done]
     ratio = sum(p.planning for p in done) / sum(p.motion for p in done)
-    vamp = "importable, but no backend for it is built in" if importlib.util.find_spec("vamp") else "not installed"
+    vamp = "installed: its proposals are tried before OMPL" if importlib.util.find_spec("vamp") else "not installed"
     return [
         _row("planning per pick-and-place, median and 95th percentile",
              f"{statistics.median(planning):.0f} ms, {_p95(planning):.0f} ms",

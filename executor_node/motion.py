@@ -1,4 +1,4 @@
-"""Collision-free paths: the straight joint-space line, a lifted detour, then OMPL's RRTConnect.
+"""Collision-free paths: the straight joint-space line, a lifted detour, VAMP where it imports, OMPL's RRTConnect.
 
 RRTConnect (Kuffner, LaValle, ICRA 2000) and the path simplifier are those of OMPL, as in MoveIt. What comes out
 is a list of waypoints to be joined by straight lines in joint space.
@@ -13,6 +13,7 @@ from itertools import cycle, pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from executor_node import vamp_backend
 from executor_node.failures import SkillFailureError
 from executor_node.kinematics import Kinematics
 from executor_node.planning_scene import MARGIN, RESOLUTION, PlanningScene
@@ -112,6 +113,11 @@ class MotionPlanner:
         util.setLogLevel(util.LogLevel.LOG_ERROR)
         scene = self.scene
         lower, upper = self.kinematics.lower, self.kinematics.upper
+        if not scene.holding:  # VAMP's model of the hand knows of nothing in it
+            proposed = vamp_backend.propose(start, goals[0], scene.shapes)
+            within = proposed is not None and bool(np.all((lower <= proposed) & (proposed <= upper)))
+            if proposed is not None and within and self._free(proposed, margin):
+                return self._shorten(proposed, margin)
         deadline = time.monotonic() + seconds
         # A path found at OMPL's sampling may touch something between its samples: then the search goes on.
         for goal in cycle(goals[:3]):

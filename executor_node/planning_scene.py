@@ -98,6 +98,7 @@ class PlanningScene:
         for index in self._held.values():
             model.geom_contype[index] = model.geom_conaffinity[index] = 0
         self._held_name = ""
+        self.shapes: list[Shape] = []
         self._is_finger = [name in ("fr3_leftfinger", "fr3_rightfinger") for name in self._geom_name]
 
     # ---- what stands around -------------------------------------------------------------------------------------
@@ -105,8 +106,10 @@ class PlanningScene:
     def update(self, things: Iterable[Thing]) -> None:
         """Replace all obstacles. Containers become walls and a floor, everything else a box or a cylinder."""
         free = {kind: list(reversed(rows)) for kind, rows in self._pool.items()}
+        self.shapes = []
         for thing in things:
             for shape in shapes_of(thing):
+                self.shapes.append(shape)
                 if not free[shape.kind]:
                     raise ConfigError(f"too many objects on the table for the planning scene at {thing.name}")
                 geom, mocap = free[shape.kind].pop()
@@ -140,6 +143,11 @@ class PlanningScene:
         model.body_quat[body] = quaternion
         model.geom_contype[geom] = model.geom_conaffinity[geom] = 1
         self._geom_name[geom] = self._held_name = thing.name
+
+    @property
+    def holding(self) -> bool:
+        """Whether an object moves with the hand."""
+        return bool(self._held_name)
 
     def detach(self) -> None:
         """The hand holds nothing."""

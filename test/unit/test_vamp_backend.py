@@ -1,0 +1,79 @@
+"""VAMP's proposals through a double of its API: taken where they hold here, else OMPL goes on."""
+
+import numpy as np
+import pytest
+from doubles import vamp_api
+
+from executor_node import vamp_backend
+from executor_node.kinematics import Kinematics
+from executor_node.motion import MotionPlanner
+from executor_node.planning_scene import PlanningScene
+from executor_node.things import Thing
+from planweave.franka import HOME
+
+
+@pytest.fixture
+def with_vamp(monkeypatch):
+    """with_vamp(plan): a double of vamp is installed that plans so."""
+
+    def install(plan):
+        vamp_backend._planner.cache_clear()
+        monkeypatch.setattr(vamp_backend.importlib.util, "find_spec", lambda name: name == "vamp" or None)
+        monkeypatch.setattr(vamp_backend.importlib, "import_module", lambda name: vamp_api.module(plan))
+
+    yield install
+    vamp_backend._planner.cache_clear()
+
+
+@pytest.fixture(scope="module")
+def scene():
+    return PlanningScene()
+
+
+def turned(joint, by):
+    q = np.array(HOME)
+    q[joint] += by
+    return q
+
+
+def search(scene, start, goal):
+    planner = MotionPlanner(scene, Kinematics(scene.model))
+    return planner._search(start, [goal], 0.008, 3.0)
+
+
+def test_without_vamp_nothing_is_proposed(monkeypatch):
+    vamp_backend._planner.cache_clear()
+    monkeypatch.setattr(vamp_backend.importlib.util, "find_spec", lambda name: None)
+    assert vamp_backend.propose(np.array(HOME), turned(0, 0.5), []) is None
+    vamp_backend._planner.cache_clear()
+
+
+def test_a_proposal_that_holds_is_taken_and_sees_every_obstacle(scene, with_vamp):
+    seen = []
+    via = turned(0, 0.4)
+
+    def plan(start, goal, environment):
+        seen.append(environment)
+        return [list(start), list(via), list(goal)]
+
+    with_vamp(plan)
+    scene.update([Thing("block", "item", "cube", (0.6, -0.4, 0.025), (0.05, 0.05, 0.05), 0.3)])
+    path = search(scene, np.array(HOME), turned(0, 0.8))
+    assert len(seen) == 1 and len(seen[0].cuboids) == 2  # the table and the block
+    assert seen[0].cuboids[1].center == [0.6, -0.4, 0.025]
+    np.testing.assert_allclose(path, [HOME, turned(0, 0.8)])  # the waypoint between is not needed
+
+
+@pytest.mark.parametrize("plan", [
+    lambda start, goal, environment: None,
+    lambda start, goal, environment: [list(start), [0.0, 1.9, 0.0, -0.1, 0.0, 0.5, 0.0], list(goal)],  # FR3's limits
+    lambda start, goal, environment: [list(start), [0.0, 1.7, 0.0, -0.5, 0.0, 1.6, 0.0], list(goal)],  # into the table
+], ids=["none found", "beyond the FR3's limits", "through the table"])
+def test_a_proposal_that_does_not_hold_is_left_to_ompl(scene, with_vamp, plan):
+    with_vamp(plan)
+    scene.update([])
+    start, goal = np.array(HOME), turned(0, 0.8)
+    path = search(scene, start, goal)
+    planner = MotionPlanner(scene, Kinematics(scene.model))
+    assert path is not None and planner._free(path, 0.008)
+    np.testing.assert_allclose(path[[0, -1]], [start, goal], atol=1e-6)
