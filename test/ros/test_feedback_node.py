@@ -53,7 +53,8 @@ def system(make_node, doubles):
     s.run = client.run
     s.submit, s.cancel, s.get, s.list = (
         client.create_client(kind, name) for kind, name in
-        ((SubmitTask, "/submit_task"), (CancelTask, "/cancel_task"), (GetTask, "/get_task"), (ListTasks, "/list_tasks")))
+        ((SubmitTask, "/submit_task"), (CancelTask, "/cancel_task"), (GetTask, "/get_task"),
+         (ListTasks, "/list_tasks")))
     assert s.run.wait_for_server(timeout_sec=10)
     for service in (s.submit, s.cancel, s.get, s.list):
         assert service.wait_for_service(timeout_sec=10)

@@ -56,7 +56,8 @@ def test_assertions(line, condition):
 
 
 def test_loops_lists_and_branches():
-    body = "objects = ['a', 'b']\nfor x in objects:\n    grab(x)\nif 'a' in 'hands':\n    putin('a', 'box')\nelse:\n    standup()"
+    loop = "objects = ['a', 'b']\nfor x in objects:\n    grab(x)\n"
+    body = loop + "if 'a' in 'hands':\n    putin('a', 'box')\nelse:\n    standup()"
     calls = read(body)
     assert [c.args for c in calls[:2]] == [("a",), ("b",)]
     assert isinstance(calls[2], Branch) and calls[2].otherwise[0].name == "standup"
@@ -93,7 +94,8 @@ def test_what_is_refused(body, words):
         read(body)
 
 
-@pytest.mark.parametrize("text", ["", "   \n", "I cannot do that.", "find('a')", "def", "def f(", "\x00", "x" * 1_000_000,
+@pytest.mark.parametrize("text", ["", "   \n", "I cannot do that.", "find('a')", "def", "def f(", "\x00",
+                                  "x" * 1_000_000,
                                   "def f():\n" + "    find('a')\n" * 5000])
 def test_replies_that_are_no_program(text):
     with pytest.raises(ParseError):
@@ -101,8 +103,10 @@ def test_replies_that_are_no_program(text):
 
 
 FRAGMENTS = st.lists(st.sampled_from(
-    ["def f():", "    find('a')", "assert('a' to 'b')", "    else: grab('a')", "else:", "for i in range(9):", "\t", "#c", "'''",
-     "((((", "    " * 3, "import os", "return", "lambda x: x", "0x", "\\", "if a:", "    assert('x' in", "async def g():", "@"]), max_size=25)
+    ["def f():", "    find('a')", "assert('a' to 'b')", "    else: grab('a')", "else:", "for i in range(9):", "\t", "#c",
+     "'''",
+     "((((", "    " * 3, "import os", "return", "lambda x: x", "0x", "\\", "if a:",
+     "    assert('x' in", "async def g():", "@"]), max_size=25)
 
 
 @settings(max_examples=300, deadline=None)
