@@ -47,6 +47,7 @@ class TaskResult:
     rows: tuple[Row, ...] = ()
 
 
+MUTUAL_DISCOVERY = 0.8  # seconds after which a server is taken to have discovered this client
 SERVICES = {
     "/list_tasks": ListTasks, "/get_task": GetTask, "/cancel_task": CancelTask,
     "/simulation/load_scene": LoadScene, "/virtualhome/load_scene": LoadScene,
@@ -63,6 +64,7 @@ class Client:
     """A ROS node of the console, spun in a thread of its own. Use as a context manager."""
 
     def __init__(self) -> None:
+        self._born = time.monotonic()
         self._context = rclpy.Context()
         rclpy.init(args=[], context=self._context, signal_handler_options=SignalHandlerOptions.NO)
         self._node = rclpy.create_node(
@@ -130,6 +132,8 @@ class Client:
             raise SystemDownError(
                 "no system takes tasks here (/run_task is not there); start one: planweave up tabletop")
         self._on_tree = on_tree
+        # The server answers only whom it has discovered, which may take it longer than it took us to discover it.
+        time.sleep(max(0.0, self._born + MUTUAL_DISCOVERY - time.monotonic()))
         request = RunTask.Goal(sentence=sentence, method=method, goal=convert.literals_to_msg(goal))
         sent = self._run_task.send_goal_async(
             request, feedback_callback=lambda message: on_status(convert.status_from_msg(message.feedback.status)))
