@@ -103,7 +103,8 @@ def test_replies_that_are_no_program(text):
 
 
 FRAGMENTS = st.lists(st.sampled_from(
-    ["def f():", "    find('a')", "assert('a' to 'b')", "    else: grab('a')", "else:", "for i in range(9):", "\t", "#c",
+    ["def f():", "    find('a')", "assert('a' to 'b')", "    else: grab('a')", "else:", "for i in range(9):", "\t",
+     "#c",
      "'''",
      "((((", "    " * 3, "import os", "return", "lambda x: x", "0x", "\\", "if a:",
      "    assert('x' in", "async def g():", "@"]), max_size=25)
