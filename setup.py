@@ -35,7 +35,6 @@ setup(
     package_data={
         "": ["py.typed"],
         "planner_node": ["*.yaml", "prompts/*", "prompts/*/*"],
-        "console": ["web/**/*"],
     },
     data_files=[
         ("share/ament_index/resource_index/packages", ["resource/planweave"]),
