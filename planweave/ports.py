@@ -64,7 +64,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Proposals:
-    """Candidates for the next step, in the order they came."""
+    """Candidates for the next step; where several were asked for, the most frequent first."""
 
     candidates: tuple[Candidate, ...]
     usage: Usage = field(default_factory=Usage)

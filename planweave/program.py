@@ -95,7 +95,6 @@ def read_program(text: str, actions: Mapping[str, int]) -> Program:
     if len(text) > MAX_CHARACTERS:
         raise ParseError(f"the program has {len(text)} characters; at most {MAX_CHARACTERS} are read")
     lines = _function_lines(text)
-    depth = 0
     for number, line in enumerate(lines, 1):
         depth = sum(line.count(c) for c in "([{")
         if depth > MAX_DEPTH:

@@ -11,7 +11,7 @@ from planweave_interfaces.action import ChooseAction, ExecuteAction, GeneratePla
 from planweave_interfaces.msg import WorldState
 from planweave_interfaces.srv import CheckCondition, GroundStep, InterpretGoal
 from rclpy.action import ActionClient
-from rclpy.callback_groups import ReentrantCallbackGroup
+from rclpy.callback_groups import MutuallyExclusiveCallbackGroup, ReentrantCallbackGroup
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from rclpy.task import Future
@@ -242,7 +242,8 @@ class RosBody:
         self._world: World | None = None
         self._result_time = 0  # when the last result came, nanoseconds of system time
         self._arrived = threading.Condition()
-        node.create_subscription(WorldState, "/world_state", self._heard, LATCHED, callback_group=group)
+        one_by_one = MutuallyExclusiveCallbackGroup()  # else two threads may take two worlds in the wrong order
+        node.create_subscription(WorldState, "/world_state", self._heard, LATCHED, callback_group=one_by_one)
 
     def _heard(self, msg: WorldState, info: dict[str, int]) -> None:
         """Keep a published world, unless it was sent before the last result and is older than the world in that."""

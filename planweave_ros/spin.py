@@ -1,18 +1,15 @@
-"""Running a node as a process, and waiting for futures with a deadline."""
+"""Running a node as a process."""
 
 from __future__ import annotations
 
 import sys
-import threading
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import rclpy
 from rclpy.executors import ExternalShutdownException, MultiThreadedExecutor
 from rclpy.node import Node
-from rclpy.task import Future
 
-from planweave.errors import PlanweaveError, SystemDownError
+from planweave.errors import PlanweaveError
 
 
 def share_python_fairly() -> None:
@@ -51,22 +48,3 @@ def run_node(make: Callable[[], Node], args: Sequence[str] | None = None, thread
             node.destroy_node()
         rclpy.try_shutdown()
     return 0
-
-
-def wait_for(future: Future, seconds: float, what: str, canceled: threading.Event | None = None) -> Any:
-    """The result of a future whose node is spun elsewhere.
-
-    Raises SystemDownError naming `what` when it does not come in time. Where `canceled` is given it is looked at
-    every 20 ms and ends the wait with None.
-    """
-    done = threading.Event()
-    future.add_done_callback(lambda _: done.set())
-    remaining = seconds
-    step = seconds if canceled is None else 0.02
-    while not done.wait(min(step, remaining)):
-        remaining -= step
-        if canceled is not None and canceled.is_set():
-            return None
-        if remaining <= 0:
-            raise SystemDownError(f"{what} did not answer in {seconds:g} s")
-    return future.result()
