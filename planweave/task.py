@@ -17,11 +17,12 @@ class TaskState(enum.IntEnum):
     SUCCEEDED = 2
     FAILED = 3
     CANCELED = 4
+    AWAITING_APPROVAL = 5
 
     @property
     def ended(self) -> bool:
         """Whether nothing more will happen."""
-        return self >= TaskState.SUCCEEDED
+        return TaskState.SUCCEEDED <= self <= TaskState.CANCELED
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,9 @@ class TaskStatus:
     goal: tuple[Literal, ...] = ()
     goal_source: str = ""
     unmet: tuple[Literal, ...] = ()
+    plan: tuple[Action, ...] = ()
+    plan_hash: str = ""
+    plan_changes: tuple[str, ...] = ()
     action: Action | None = None
     steps: int = 0
     executed: int = 0
