@@ -195,8 +195,8 @@ def status_to_msg(status: TaskStatus) -> TaskStatusMsg:
         unmet=literals_to_msg(status.unmet), plan=[action_to_msg(a) for a in status.plan],
         plan_hash=status.plan_hash, plan_changes=list(status.plan_changes),
         action=action_to_msg(status.action), steps=status.steps, executed=status.executed,
-        corrections=status.corrections, questions=status.questions, fallback=status.fallback, message=status.message, elapsed=float(status.elapsed),
-        usage=usage_to_msg(status.usage),
+        corrections=status.corrections, questions=status.questions, fallback=status.fallback,
+        message=status.message, elapsed=float(status.elapsed), usage=usage_to_msg(status.usage),
     )
 
 
@@ -206,7 +206,8 @@ def status_from_msg(msg: TaskStatusMsg) -> TaskStatus:
         msg.task_id, msg.sentence, msg.method, TaskState(msg.state), msg.phase, literals_from_msg(msg.goal),
         msg.goal_source, literals_from_msg(msg.unmet), tuple(a for a in map(action_from_msg, msg.plan) if a),
         msg.plan_hash, tuple(msg.plan_changes), action_from_msg(msg.action), int(msg.steps), int(msg.executed),
-        int(msg.corrections), int(msg.questions), bool(msg.fallback), msg.message, float(msg.elapsed), usage_from_msg(msg.usage),
+        int(msg.corrections), int(msg.questions), bool(msg.fallback), msg.message,
+        float(msg.elapsed), usage_from_msg(msg.usage),
     )
 
 
