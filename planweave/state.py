@@ -5,7 +5,7 @@ An atom is a plain tuple ``(predicate, argument, …)``.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 from planweave.domain import Domain
 from planweave.formula import Parameter
@@ -29,12 +29,19 @@ class Members(dict[frozenset[str], Collection[str]]):
 
 
 class State:
-    """Positive facts over typed objects, grouped by predicate. Change them through `add` and `discard` only."""
+    """Positive facts over typed objects, grouped by predicate. Change them through `add` and `discard` only.
 
-    __slots__ = ("_tables", "groups", "members")
+    late: how the facts of further predicates are made when they are first asked for.
+    """
 
-    def __init__(self, groups: dict[str, set[AtomKey]], members: Members):
-        self.groups = groups
+    __slots__ = ("_groups", "_late", "_tables", "members")
+
+    def __init__(
+        self, groups: dict[str, set[AtomKey]], members: Members,
+        late: Mapping[str, Callable[[], set[AtomKey]]] | None = None,
+    ):
+        self._groups = groups
+        self._late = late or {}
         self.members = members
         self._tables: dict[str, dict[int, dict[str, set[AtomKey]]]] = {}  # predicate -> position -> object -> facts
 
@@ -53,18 +60,16 @@ class State:
     @property
     def facts(self) -> set[AtomKey]:
         """All facts, as a new set."""
-        return set().union(*self.groups.values())
+        return set().union(*[self.of(predicate) for predicate in (*self._groups, *self._late)])
 
     def __contains__(self, fact: AtomKey) -> bool:
-        return fact in self.groups.get(fact[0], _EMPTY)
+        return fact in self.of(fact[0])
 
     def add(self, fact: AtomKey) -> bool:
         """Add a fact; whether it was new."""
         name = fact[0]
-        group = self.groups.get(name)
-        if group is None:
-            group = self.groups[name] = set()
-        elif fact in group:
+        group = self.of(name)
+        if fact in group:
             return False
         group.add(fact)
         for position, table in self._tables.get(name, {}).items():
@@ -78,17 +83,20 @@ class State:
     def discard(self, fact: AtomKey) -> bool:
         """Remove a fact; whether it was there."""
         name = fact[0]
-        group = self.groups.get(name)
-        if group is None or fact not in group:
+        group = self.of(name)
+        if fact not in group:
             return False
         group.discard(fact)
         for position, table in self._tables.get(name, {}).items():
             table[fact[position]].discard(fact)
         return True
 
-    def of(self, predicate: str) -> Collection[AtomKey]:
+    def of(self, predicate: str) -> set[AtomKey]:
         """All facts of a predicate."""
-        return self.groups.get(predicate, _EMPTY)
+        group = self._groups.get(predicate)
+        if group is None:
+            group = self._groups.setdefault(predicate, self._late.get(predicate, set)())  # the first of two threads
+        return group
 
     def lookup(self, predicate: str, position: int, name: str) -> Collection[AtomKey]:
         """Facts of a predicate with an object at a position, counted from 1."""
@@ -109,7 +117,7 @@ class State:
     def match(self, pattern: tuple[str | None, ...]) -> list[AtomKey]:
         """Facts of a predicate whose bound positions agree; None stands for any object."""
         predicate = pattern[0] or ""
-        best = self.of(predicate)
+        best: Collection[AtomKey] = self.of(predicate)
         for position, value in enumerate(pattern[1:], 1):
             if value is not None and best:
                 found = self.lookup(predicate, position, value)

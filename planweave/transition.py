@@ -5,7 +5,7 @@ Preconditions and effects run compiled (planweave.compiled); why a precondition 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -42,9 +42,11 @@ class Transition:
         source = self.world.facts if facts is None else facts
         return State.of_facts([(f.predicate, *f.args) for f in source], self._members)
 
-    def grouped(self, groups: dict[str, set[AtomKey]]) -> State:
-        """A state that takes over facts that are grouped by their predicates."""
-        return State(groups, self._members)
+    def grouped(
+        self, groups: dict[str, set[AtomKey]], late: Mapping[str, Callable[[], set[AtomKey]]] | None = None
+    ) -> State:
+        """A state that takes over facts that are grouped by their predicates; late: see State."""
+        return State(groups, self._members, late)
 
     def unmet(self, state: State, action: Action) -> tuple[Literal, ...]:
         """Literals of the precondition that do not hold; empty where the action can be done.

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Callable, Iterable
+from functools import cached_property, partial
+
+import msgspec
 
 from planweave.errors import SceneError
 from planweave.state import AtomKey
 from planweave.world import Literal, WorldObject
-from virtualhome_node.graph import RELATIONS, ROOMS, Edge, Graph
+from virtualhome_node.graph import ROOMS, Edge, Graph, Link
 from virtualhome_node.vocabulary import Vocabulary
 
 _OF_PERSON = {"CLOSE": "close_to", "FACING": "facing", "HOLDS_RH": "holds_rh", "HOLDS_LH": "holds_lh", "ON": "agent_on"}
@@ -39,84 +41,127 @@ def objects_of(graph: Graph, vocabulary: Vocabulary) -> tuple[WorldObject, ...]:
 
 def facts_of_graph(graph: Graph, vocabulary: Vocabulary) -> Groups:
     """The facts that hold in a graph, by predicate; raises SceneError where the person is in no room."""
-    person, names = graph.character.id, graph.names
-    rooms = {i for i, n in graph.nodes.items() if n.category == ROOMS}
-    edges: dict[str, list[Edge]] = {relation: [] for relation in RELATIONS}
-    for edge in graph.edges:
-        edges[edge[1]].append(edge)
-    within: dict[int, list[int]] = defaultdict(list)  # what things are in or on, rooms first
-    groups: Groups = {p: set() for p in ("holds_rh", "holds_lh", "worn", "in_room", "agent_in")}
-    not_things = rooms | {person}
-    for relation, predicate in _OF_THINGS.items():
-        groups[predicate] = {
-            (predicate, names[a], names[b]) for a, _, b in edges[relation]
-            if a not in not_things and b not in not_things
+    home = HomeFacts(graph, vocabulary)
+    return {**home.groups, **{predicate: make() for predicate, make in home.late.items()}}
+
+
+class HomeFacts:
+    """The facts that hold in a graph, by predicate: `groups` at once, `late` those that are made when asked for.
+
+    What can be wrong with the person is found at once; raises SceneError.
+    """
+
+    def __init__(self, graph: Graph, vocabulary: Vocabulary):
+        self._graph, self._vocabulary = graph, vocabulary
+        self._person, self._names = graph.character.id, graph.names
+        self._rooms = {i for i, n in graph.nodes.items() if n.category == ROOMS}
+        self._not_things = self._rooms | {self._person}
+        room = self._room(self._person)
+        if room is None:
+            raise SceneError(f"{graph.character.tag} is in no room; add an edge INSIDE to the node of a room")
+        self._here = self._names[room]
+        self.groups: Groups = {"agent_in": {("agent_in", self._here)}}
+        for predicate, free in (("holds_rh", "right_hand_free"), ("holds_lh", "left_hand_free")):
+            found = self.groups[predicate] = self._of_person(predicate)
+            if len(found) > 1:
+                held = " and ".join(sorted(f[1] for f in found))
+                raise SceneError(f"{graph.character.tag} holds {held} in one hand ({predicate.upper()}); "
+                                 "keep one of these edges")
+            self.groups[free] = set() if found else {(free,)}
+        for state in ("SITTING", "LYING"):
+            self.groups[state.lower()] = {(state.lower(),)} if state in graph.character.states else set()
+        self.groups["worn"] = {("worn", self._names[a]) for a, b in graph.pairs("ON") if b == self._person}
+        self.late: dict[str, Callable[[], set[AtomKey]]] = {
+            **{p: partial(self._of_nodes, p) for p in vocabulary.of_nodes},
+            **{p: partial(self._of_things, p) for p in _OF_THINGS.values()},
+            **{p: partial(self._of_person, p) for p in ("facing", "agent_on")},
+            "close_to": self._close_to, "carried": self._carried, "in_room": self._in_room,
         }
-    one_way = [(a, b) for a, _, b in edges["CLOSE"] if (b, "CLOSE", a) not in graph.edges]
-    groups["next_to"].update(
-        ("next_to", names[b], names[a]) for a, b in one_way if a not in not_things and b not in not_things)
-    groups["between"] = {("between", names[a], names[b]) for a, _, b in edges["BETWEEN"] if b in rooms and a != person}
-    for relation, predicate in _OF_PERSON.items():
-        groups[predicate] = {(predicate, names[b]) for a, _, b in edges[relation] if a == person}
-    groups["agent_on"] |= {("agent_on", names[b]) for a, _, b in edges["SITTING"] if a == person}
-    groups["worn"] = {("worn", names[a]) for a, _, b in edges["ON"] if b == person}
-    for start, _, end in (*edges["INSIDE"], *edges["ON"]):
-        if end in rooms:
-            within[start].insert(0, end)
-        elif end != person:
-            within[start].append(end)
-    for number, node in graph.nodes.items():
-        if number in not_things:
-            continue
-        for predicate in vocabulary.predicates_of(node):
-            groups.setdefault(predicate, set()).add((predicate, names[number]))
-        room = _room(graph, number, within, rooms)
-        if room is not None:
-            groups["in_room"].add(("in_room", names[number], names[room]))
-    room = _room(graph, person, within, rooms)
-    if room is None:
-        raise SceneError(f"{graph.character.tag} is in no room; add an edge INSIDE to the node of a room")
-    groups["agent_in"].add(("agent_in", names[room]))
-    _add_person(graph, groups, names[room])
-    return groups
 
+    def _of_nodes(self, predicate: str) -> set[AtomKey]:
+        """States and properties of things."""
+        return self._node_facts.get(predicate, set())
 
-def _add_person(graph: Graph, groups: Groups, room: str) -> None:
-    """States of the person, free hands, what comes along, and what is always close."""
-    for state in ("SITTING", "LYING"):
-        if state in graph.character.states:
-            groups[state.lower()] = {(state.lower(),)}
-    for predicate, free in (("holds_rh", "right_hand_free"), ("holds_lh", "left_hand_free")):
-        held = sorted(f[1] for f in groups[predicate])
-        if len(held) > 1:
-            raise SceneError(f"{graph.character.tag} holds {' and '.join(held)} in one hand ({predicate.upper()}); "
-                             "keep one of these edges")
-        if not held:
-            groups[free] = {(free,)}
-    carried = {f[1] for p in ("holds_rh", "holds_lh", "worn") for f in groups[p]}
-    groups["close_to"] |= {("close_to", n) for n in (*carried, *(f[1] for f in groups.get("body_part", ())))}
-    for _ in range(2 if carried else 0):
-        carried |= {f[1] for p in ("on", "inside") for f in groups[p] if f[2] in carried}
-    groups["carried"] = {("carried", name) for name in carried}
-    placed = {f[1] for f in groups["in_room"] if f[1] in carried}
-    groups["in_room"] |= {("in_room", name, room) for name in carried - placed}
+    @cached_property
+    def _node_facts(self) -> Groups:
+        found: Groups = defaultdict(set)
+        for number, node in self._graph.nodes.items():
+            if number not in self._not_things:
+                name = self._names[number]
+                for predicate in self._vocabulary.predicates_of(node):
+                    found[predicate].add((predicate, name))
+        return found
 
+    def _of_things(self, predicate: str) -> set[AtomKey]:
+        """Relations of things; next_to holds both ways, between joins a door and a room."""
+        names, no = self._names, self._not_things
+        pairs = self._graph.pairs(_TO_THINGS[predicate])
+        if predicate == "between":
+            return {(predicate, names[a], names[b]) for a, b in pairs if b in self._rooms and a != self._person}
+        facts: set[AtomKey] = {(predicate, names[a], names[b]) for a, b in pairs if a not in no and b not in no}
+        if predicate == "next_to":
+            facts.update([(predicate, b, a) for _, a, b in facts])
+        return facts
 
-def _room(graph: Graph, number: int, within: dict[int, list[int]], rooms: set[int]) -> int | None:
-    """The room of a node: by its edges, through what it is in or on, else the nearest one."""
-    todo, seen = list(within.get(number, ())), {number}
-    while todo:
-        place = todo.pop(0)
-        if place in rooms:
-            return place
-        if place not in seen:
-            seen.add(place)
-            todo += within.get(place, ())
-    here = graph.nodes[number].centre
-    if here is None:
-        return None
-    known = [(math.dist(here, centre), r) for r in rooms if (centre := graph.nodes[r].centre) is not None]
-    return min(known)[1] if known else None
+    def _of_person(self, predicate: str) -> set[AtomKey]:
+        """Relations of the person to things and rooms."""
+        relations = [_TO_PERSON[predicate], *(["SITTING"] if predicate == "agent_on" else [])]
+        return {(predicate, self._names[b]) for r in relations for a, b in self._graph.pairs(r) if a == self._person}
+
+    def _close_to(self) -> set[AtomKey]:
+        """What the person is close to; what is held or worn, and the person's own body, always."""
+        own = [f[1] for p in ("holds_rh", "holds_lh", "worn") for f in self.groups[p]]
+        own += [f[1] for f in self._of_nodes("body_part")]
+        return self._of_person("close_to") | {("close_to", name) for name in own}
+
+    @cached_property
+    def _comes_along(self) -> set[str]:
+        """What is held or worn, and what is on or in that."""
+        carried = {f[1] for p in ("holds_rh", "holds_lh", "worn") for f in self.groups[p]}
+        for _ in range(2 if carried else 0):
+            carried |= {f[1] for p in ("on", "inside") for f in self._of_things(p) if f[2] in carried}
+        return carried
+
+    def _carried(self) -> set[AtomKey]:
+        return {("carried", name) for name in self._comes_along}
+
+    def _in_room(self) -> set[AtomKey]:
+        """The room of every thing; what comes along is where the person is, unless edges say otherwise."""
+        found = dict.fromkeys(self._comes_along, self._here)
+        for number in self._graph.nodes:
+            if number not in self._not_things:
+                room = self._room(number)
+                if room is not None:
+                    found[self._names[number]] = self._names[room]
+        return {("in_room", name, room) for name, room in found.items()}
+
+    @cached_property
+    def _within(self) -> dict[int, list[int]]:
+        """What things are in or on, rooms first."""
+        within: dict[int, list[int]] = defaultdict(list)
+        for start, end in (*self._graph.pairs("INSIDE"), *self._graph.pairs("ON")):
+            if end in self._rooms:
+                within[start].insert(0, end)
+            elif end != self._person:
+                within[start].append(end)
+        return within
+
+    def _room(self, number: int) -> int | None:
+        """The room of a node: by its edges, through what it is in or on, else the nearest one."""
+        todo, seen = list(self._within.get(number, ())), {number}
+        while todo:
+            place = todo.pop(0)
+            if place in self._rooms:
+                return place
+            if place not in seen:
+                seen.add(place)
+                todo += self._within.get(place, ())
+        nodes = self._graph.nodes
+        here = nodes[number].centre
+        if here is None:
+            return None
+        known = [(math.dist(here, centre), r) for r in self._rooms if (centre := nodes[r].centre) is not None]
+        return min(known)[1] if known else None
 
 
 def edge_literal(graph: Graph, start: int, relation: str, end: int) -> Literal:
@@ -174,7 +219,7 @@ def graph_of_facts(graph: Graph, vocabulary: Vocabulary, facts: Iterable[AtomKey
     order = list(vocabulary.states) + ["SITTING", "LYING"]
     known = {s: i for i, s in enumerate(order)}
     nodes = {
-        i: replace(node, states=tuple(sorted(states[i], key=lambda s: known.get(s, 99))))
+        i: msgspec.structs.replace(node, states=tuple(sorted(states[i], key=lambda s: known.get(s, 99))))
         for i, node in graph.nodes.items()
     }
-    return Graph(nodes, frozenset(edges))
+    return Graph(nodes, [msgspec.convert(dict(zip(Link.__struct_fields__, edge)), Link) for edge in edges])

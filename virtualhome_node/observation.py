@@ -9,7 +9,6 @@ from dataclasses import replace
 
 from planweave.state import AtomKey, State
 from planweave.world import Action, Literal, World, WorldObject
-from virtualhome_node.facts import objects_of
 from virtualhome_node.graph import Point
 from virtualhome_node.simulator import Simulator
 from virtualhome_node.vocabulary import DOMAIN
@@ -59,9 +58,7 @@ class Observer:
         """Forget everything, for a home that is new or reset."""
         scenery = simulator.vocabulary.scenery
         self._memory, self._seen, self._literals = set(), set(), {}
-        self._objects = tuple(
-            o for o in objects_of(simulator.graph, simulator.vocabulary) if o.attributes["category"] not in scenery
-        )
+        self._objects = tuple(o for o in simulator.objects if o.attributes["category"] not in scenery)
         self._parents = {o.name: _parent(simulator.state, o.name) for o in self._objects}
         self._fixed = {o.name: [] for o in self._objects}
         for predicate in simulator.vocabulary.fixed - {"faces", "between"}:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
 from planweave.errors import InvalidActionError, PlanweaveError, UnknownNameError
 from planweave.failure import Code
 from planweave.state import AtomKey, State
 from planweave.transition import Change, Transition
-from planweave.world import Action, Literal, World
-from virtualhome_node.facts import facts_of_graph, graph_of_facts, objects_of
+from planweave.world import Action, Literal, World, WorldObject
+from virtualhome_node.facts import HomeFacts, graph_of_facts, objects_of
 from virtualhome_node.graph import Graph
 from virtualhome_node.script import read_line, write_line
 from virtualhome_node.vocabulary import DOMAIN, Vocabulary
@@ -39,12 +40,24 @@ class Simulator:
     def __init__(self, graph: Graph, vocabulary: Vocabulary | None = None):
         self.graph = graph
         self.vocabulary = vocabulary or Vocabulary.load()
-        self._world = World(DOMAIN, objects_of(graph, self.vocabulary), frame="home")
-        self._transition = Transition(self.vocabulary.domain, self._world)
-        self.state: State = self._transition.grouped(facts_of_graph(graph, self.vocabulary))
+        self._facts = HomeFacts(graph, self.vocabulary)
         self._changes: list[Change] = []  # since the start, for going back
         self.steps = 0
         self.revision = 0
+
+    @cached_property
+    def objects(self) -> tuple[WorldObject, ...]:
+        """All things and rooms."""
+        return objects_of(self.graph, self.vocabulary)
+
+    @cached_property
+    def state(self) -> State:
+        """What holds now. A predicate's facts are made when they are first asked for, and kept from then on."""
+        return self._transition.grouped(self._facts.groups, self._facts.late)
+
+    @cached_property
+    def _transition(self) -> Transition:
+        return Transition(self.vocabulary.domain, World(DOMAIN, self.objects, frame="home"))
 
     def reset(self) -> None:
         """Everything as it was at the start."""
@@ -97,7 +110,7 @@ class Simulator:
         """The whole home as a world, or with the given facts only."""
         source = self.state.facts if facts is None else facts
         literals = frozenset(Literal(f[0], f[1:]) for f in source)
-        return World(DOMAIN, self._world.objects, literals, frame="home", revision=self.revision)
+        return World(DOMAIN, self.objects, literals, frame="home", revision=self.revision)
 
     def graph_now(self) -> Graph:
         """The home as a VirtualHome graph."""

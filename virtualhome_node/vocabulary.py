@@ -29,6 +29,7 @@ class Vocabulary:
     wording: Mapping[str, Mapping[str, str]]
     spellings: Mapping[str, str]  # squeezed spelling of an action -> its name
     fixed: frozenset[str]  # predicates that no action changes
+    of_nodes: frozenset[str]  # predicates that `predicates_of` tells of nodes
     _known: dict[Any, tuple[str, ...]] = field(default_factory=dict)
 
     @classmethod
@@ -101,4 +102,5 @@ def _vocabulary(domain: Domain) -> Vocabulary:
         domain, notes["states"], {k: tuple(v) for k, v in notes["properties"].items()}, by_class,
         frozenset(notes["wide_seats"]), frozenset(notes["wide_beds"]), frozenset(notes["scenery"]),
         notes["wording"], spellings, frozenset(domain.predicates) - changed,
+        frozenset({*notes["states"].values(), *of_properties, *notes["by_class"], "narrow_seat", "narrow_bed"}),
     )

@@ -81,6 +81,31 @@ def test_bad_json(text, words):
         read_graph(text, "home")
 
 
+def test_parsed_and_unparsed_in_any_case_of_letters():
+    """The quick way and the careful one read the same; keys that nothing uses come back either way."""
+    data = small()
+    data["edges"][2]["relation_type"] = "INSIDE"
+    quick, parsed, careful = read_graph(json.dumps(data)), graph_from(data), graph_from(small())
+    others = [n for n in small()["nodes"] if n["id"] != 3]
+    odd = small(nodes=[{**small()["nodes"][2], "states": ["closed"], "note": 7}, *others])
+    assert quick.to_dict()["nodes"] == parsed.to_dict()["nodes"] == careful.to_dict()["nodes"]
+    assert quick.edges == parsed.edges == careful.edges == graph_from({"init_graph": odd}).edges
+    row = read_graph(json.dumps(odd)).to_dict()["nodes"][0]
+    assert row["note"] == 7 and row["states"] == ["CLOSED"] and row["bounding_box"]["center"] == [1, 0.9, 2]
+
+
+@pytest.mark.parametrize("data", [
+    with_node(id=3, class_name="table"), with_edge({"from_id": 4, "relation_type": "UNDER", "to_id": 3}),
+    with_edge({"from_id": 9, "relation_type": "ON", "to_id": 3}), with_node(id=7, class_name=" "),
+])
+def test_text_is_checked_as_parsed_json_is(data):
+    with pytest.raises(SceneError) as parsed:
+        graph_from(data)
+    with pytest.raises(SceneError) as text:
+        read_graph(json.dumps(data))
+    assert str(text.value) == str(parsed.value)
+
+
 @given(st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(
