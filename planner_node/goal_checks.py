@@ -37,7 +37,9 @@ def checked_goal(domain: Domain, world: World, literals: Iterable[Literal]) -> t
         if len(one.args) == len(two.args) == 2 and one.args[1] == two.args[1] and names <= exclusive and Literal(
                 str(notes.get("room_for_one", "")), one.args[1:]) in world.facts:
             raise _contradiction(domain, one, two, f"{one.args[1]} has room for one")
-    _check_cycles(goal)
+    for names in [{p.name for p in domain.predicates.values()} - set(notes.get("beside", ())),
+                  *({name} for name in notes.get("one_way", ()))]:
+        _check_cycles([g for g in goal if g.predicate in names])
     return goal
 
 
@@ -67,7 +69,7 @@ def _check_cycles(goal: Sequence[Literal]) -> None:
         while chain[-1] in below:
             chain.append(below[chain[-1]])
             if chain[-1] == start:
-                raise GoalError(f"the goal can never hold: {' on '.join(chain)} is a circle")
+                raise GoalError(f"the goal can never hold: {f' {goal[0].predicate} '.join(chain)} is a circle")
             if chain[-1] in chain[:-1]:
                 break
 

@@ -30,20 +30,22 @@ MAX_CHARACTERS = 1000  # longer sentences are for a model: parsing takes time th
 _GRAMMAR = r"""
 start: clause (_separator clause)*
 _separator: (_COMMA | _AND | _THEN)+
-?clause: move | carry | reach | relax | remove | ellipsis | statement
+?clause: move | carry | reach | relax | remove | clear_away | set_aside | ellipsis | statement
 move: MOVE _PARTICLE? things _PARTICLE? source? destination+
 carry: UNARY things _PARTICLE? source? destination+
 reach: UNARY things _PARTICLE? source?
 relax: NULLARY
 remove: (REMOVE things (OUT | FROM) thing) | ((MOVE | UNARY) things OUT thing)
+clear_away: EMPTY thing
+set_aside: MOVE things _ASIDE
 ellipsis: things source? destination+
 statement: things _BE destination
 source: FROM thing
-destination: RELATION thing
+destination: RELATION thing | BETWEEN thing (_AND thing)?
 things: thing (_list thing)*
 _list: _COMMA | _AND | _COMMA _AND
 thing: WORD+ modifier? exception?
-modifier: _THAT RELATION thing
+modifier: _THAT destination
 exception: _EXCEPT things
 WORD: /(?!(?:KEYWORDS)(?![a-z0-9_]))[a-z0-9_]+(?![a-z0-9_])/
 %ignore /\s+/
@@ -90,7 +92,7 @@ def _normalised(sentence: str, words: Lexicon, world: World) -> str:
     text = re.sub(r"\s+", " ", text).strip(" ,")
     for name in sorted(world.by_name, key=len, reverse=True):
         if "_" in name:
-            text = re.sub(rf"(?<![a-z0-9_]){re.escape(spoken(name))}(?![a-z0-9_])", name, text)
+            text = re.sub(rf"(?<![a-z0-9_]){re.escape(spoken(name))}(?![a-z0-9_]| of the )", name, text)
     return re.sub(r"^(?:(?:then|and|,)\s+)+", "", text)
 
 
@@ -106,7 +108,9 @@ def _parser(name: str, _pddl: str) -> Lark:
     en = words.english
     terminals = {
         "MOVE": words.move, "UNARY": words.unary, "NULLARY": words.nullary, "REMOVE": en["remove"],
-        "RELATION": [*words.relations, *en["unknown_relations"]], "OUT": en["out"], "FROM": en["from"],
+        "RELATION": [*words.relations, *words.away, *(set(en["unknown_relations"]) - set(words.between))],
+        "BETWEEN": words.between,
+        "OUT": en["out"], "FROM": en["from"], "EMPTY": en["empty"], "_ASIDE": en["aside"],
         "_THAT": en["that"], "_EXCEPT": en["except"], "_BE": en["be"], "_PARTICLE": en["particle"],
         "_THEN": en["then"], "_AND": en["and"], "_COMMA": [","],
     }
@@ -125,8 +129,10 @@ class _Reader:
     def __init__(self, domain: Domain, world: World, words: Lexicon) -> None:
         self._domain, self._world, self._words = domain, world, words
         self._names = NounPhrases(domain, world)
-        self._relations = [p for p in domain.predicates.values() if p.goal and len(p.parameters) == 2]
         notes = domain.extra.get("goals") or {}
+        pairs = [p for p in domain.predicates.values() if p.goal and len(p.parameters) == 2]
+        self._relations = [p for p in pairs if p.name not in notes.get("beside", ())]
+        self._beside = {p.name: p for p in pairs if p not in self._relations}
         self._exclusive, self._narrow = set(notes.get("exclusive", ())), str(notes.get("room_for_one", ""))
         self._goal: dict[Literal, None] = {}
 
@@ -148,7 +154,7 @@ class _Reader:
     def _move(self, clause: Any) -> None:
         destinations = [c for c in clause.children if _is(c, "destination")]
         places = [self._place(d) for d in destinations]
-        if len(places) > 1 and not self._movable(places[0][1]):
+        if len(places) > 1 and not all(map(self._movable, places[0][1].split(" "))):
             # "put the cube in the bowl on the plate": the first place says which cube, if one is there.
             (_, source), *places = places
             if len(places) > 1 or not any(self._facts(n, source) for n in self._world.by_name):
@@ -170,7 +176,12 @@ class _Reader:
             word, place = self._place(destinations[0])
             named = self._words.relations.get(word, "")
             things = self._things(clause, self._movable, without=place)
-            if named and all(self._world.holds(Literal(named, (t, place))) for t in things):
+            if word in self._words.between or named in self._beside:
+                where = [self._seen_from(t, word, place.split(" ")) for t in things]
+                if all(self._world.holds(f) for f in where):
+                    self._reached(clause.children[0], things)
+                    return
+            elif named and all(self._world.holds(Literal(named, (t, place))) for t in things):
                 self._reached(clause.children[0], things)
                 return
         self._move(clause)
@@ -207,8 +218,36 @@ class _Reader:
     def _facts(self, thing: str, place: str) -> list[Literal]:
         return [f for p in self._relations if (f := Literal(p.name, (thing, place))) in self._world.facts]
 
+    def _clear_away(self, clause: Any) -> None:
+        place = self._thing(clause.children[-1], self._can_hold, plural=False)[0]
+        facts = [f for t in self._world.by_name for f in self._facts(t, place)]
+        if not facts:
+            raise GoalError(f"nothing is in, on or at {place}, so there is nothing to clear away")
+        for fact in facts:
+            self._add(fact.negated())
+        self._names.last = [f.args[0] for f in facts]
+
+    def _set_aside(self, clause: Any) -> None:
+        things = self._things(clause, self._movable)
+        for thing in things:
+            near = [f for f in self._world.facts if f.predicate in self._words.away.values() and f.args[0] == thing]
+            if not near:
+                raise GoalError(f"{thing} is near nothing; say where it shall go")
+            for fact in sorted(near):
+                self._add(fact.negated())
+        self._names.last = things
+
     def _place(self, destination: Any) -> tuple[str, str]:
+        """The word of a destination and the thing it names; two things, joined by a space, for "between"."""
         word = _clean(destination.children[0])
+        if word in self._words.between:
+            several = len(destination.children) == 2
+            pair = [n for part in destination.children[1:] for n in self._thing(part, lambda _: True, plural=several)]
+            if len(pair) != 2 or pair[0] == pair[1]:
+                raise GoalError(f"{word!r} needs two different things, got {', '.join(pair)}")
+            return word, " ".join(pair)
+        if word in self._words.away or self._words.relations.get(word) in self._beside:
+            return word, self._thing(destination.children[1], lambda _: True, plural=False)[0]
         if word not in self._words.relations:
             known = ", ".join(repr(w) for w in sorted({w for w, p in self._words.relations.items() if p == w}))
             raise GoalError(f"no goal can say {word!r}; places can be named with {known}")
@@ -221,13 +260,29 @@ class _Reader:
         return word, self._thing(destination.children[1], self._can_hold, plural=False, prefer=prefer)[0]
 
     def _put(self, things: list[str], word: str, place: str) -> None:
-        stacked = Literal(self._narrow, (place,)) in self._world.facts and len(things) > 1
+        others = place.split(" ")
+        aside = word in self._words.away or word in self._words.between or self._words.relations[word] in self._beside
+        stacked = Literal(self._narrow, (place,)) in self._world.facts and len(things) > 1 and not aside
         for thing in things:
-            if thing == place:
-                raise GoalError(f"{thing} cannot be put on itself")
+            if thing in others:
+                raise GoalError(f"{thing} cannot be put {'beside' if aside else 'on'} itself")
+            if aside:
+                self._add(self._seen_from(thing, word, others))
+                continue
             self._add(Literal(self._relation(thing, word, place), (thing, place)))
             if stacked:
                 place = thing
+
+    def _seen_from(self, thing: str, word: str, others: list[str]) -> Literal:
+        """The literal of a relation that is no place of its own: beside, between, away from."""
+        away = self._words.away.get(word, "")
+        name = away or self._words.between.get(word) or self._words.relations[word]
+        predicate = self._domain.predicates[name]
+        for parameter, given in zip(predicate.parameters, (thing, *others)):
+            if not self._fits(parameter.types, given):
+                raise GoalError(f"{spoken(thing)} cannot be put {word!r} {spoken(' and '.join(others))}: {given} is a "
+                                f"{self._world.by_name[given].type}")
+        return Literal(name, (thing, *others), not away)
 
     def _relation(self, thing: str, word: str, place: str) -> str:
         """The predicate for a word between two things: the word's own where types allow, else the only other one
@@ -269,7 +324,10 @@ class _Reader:
 
     def _modifier(self, part: Any) -> Callable[[str], bool]:
         """"that is in the bowl": whether an object is there now."""
-        word, place = self._place(part)
+        word, place = self._place(part.children[0])
+        if word in self._words.away or word in self._words.between or self._words.relations[word] in self._beside:
+            others = place.split(" ")
+            return lambda name: name not in others and self._world.holds(self._seen_from(name, word, others))
         named = self._words.relations[word]
         predicates = [p.name for p in self._relations if p.name == named and self._fits(
             p.parameters[1].types, place)] or [p.name for p in self._relations]

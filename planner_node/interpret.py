@@ -14,6 +14,7 @@ from planner_node.clients.base import ChatReplies
 from planner_node.goal_checks import checked_goal
 from planner_node.goal_grammar import read_goal
 from planner_node.noun_phrases import NotCoveredError
+from planner_node.offered import offered
 from planner_node.parsing import parse_goal
 from planner_node.prompting import Messages, goal_messages
 from planner_node.schema import goal_schema
@@ -54,8 +55,8 @@ def interpret(domain: Domain, world: World, sentence: str, ask: Ask, agreement: 
     except NotCoveredError as error:
         reason = str(error)
     try:
-        seen = shown or world
-        replies = ask(goal_messages(domain, seen, sentence), goal_schema(domain, seen, max_literals=MAX_LITERALS))
+        seen, sayable = shown or world, offered(domain, sentence)
+        replies = ask(goal_messages(sayable, seen, sentence), goal_schema(sayable, seen, max_literals=MAX_LITERALS))
     except ModelError as error:
         raise GoalError(f"the controlled English does not cover the sentence ({reason}), and the model could not be "
                         f"asked: {error}") from error

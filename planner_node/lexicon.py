@@ -20,13 +20,16 @@ ENGLISH = Path(__file__).resolve().parent / "english.yaml"
 class Lexicon:
     """What the words of a sentence stand for.
 
-    relations: word -> predicate between a thing and a place; "" where the destination decides. unary: verb ->
+    relations: word -> predicate between a thing and a place; "" where the destination decides. away: word -> the
+    predicate that shall not hold any more. between: word -> predicate of a thing and two others. unary: verb ->
     predicate of one thing that it makes true. nullary: phrase -> predicate without arguments.
     """
 
     english: Mapping[str, Any]
     move: tuple[str, ...]
     relations: Mapping[str, str]
+    away: Mapping[str, str]
+    between: Mapping[str, str]
     unary: Mapping[str, str]
     nullary: Mapping[str, str]
 
@@ -41,6 +44,7 @@ def lexicon(domain: Domain) -> Lexicon:
     """The words for a domain's goals, derived from its goal predicates and the actions that make them true."""
     words = english()
     move, relations = set(words["move"]), dict.fromkeys(words["any_relation"], "")
+    between: dict[str, str] = {}
     unary: dict[str, str] = {}
     nullary: dict[str, str] = {}
     for predicate in domain.predicates.values():
@@ -52,6 +56,8 @@ def lexicon(domain: Domain) -> Lexicon:
             for synonym in (word, *words["relations"].get(word, ())):
                 relations.setdefault(synonym, predicate.name)
             move |= {_first(a) for s in makers for a in (s.phrase, *s.aliases)} - {_first(predicate.name)}
+        elif len(predicate.parameters) == 3:
+            between.update((w, predicate.name) for w in (predicate.name, *words["between"].get(predicate.name, ())))
         elif len(predicate.parameters) == 1:
             for schema in makers:
                 phrases = (schema.phrase.split("{")[0].removesuffix("the ").strip(), schema.name, *schema.aliases)
@@ -61,8 +67,8 @@ def lexicon(domain: Domain) -> Lexicon:
                 for phrase in (schema.phrase, schema.name, *schema.aliases):
                     nullary.update((p, predicate.name) for p in _variants(_spoken(phrase), words["travel"]))
     move -= set(unary) | {""}
-    return Lexicon(words, tuple(sorted(move)), MappingProxyType(relations), MappingProxyType(unary),
-                   MappingProxyType(nullary))
+    away = {word: relations[of] for word, of in words["negated"].items() if of in relations}
+    return Lexicon(words, tuple(sorted(move)), *map(MappingProxyType, (relations, away, between, unary, nullary)))
 
 
 def _makes(schema: ActionSchema, predicate: Predicate) -> bool:

@@ -18,6 +18,7 @@ from planner_node.methods import GROUNDERS, PROPOSERS, SAMPLERS, SELECTORS, WRIT
 from planner_node.methods.condition import check
 from planner_node.methods.question import Question
 from planner_node.names import Mender, Similarity
+from planner_node.offered import offered
 from planner_node.parsing import letter, parse_choice, parse_plan
 from planner_node.prompt_world import PromptWorlds
 from planner_node.prompting import Messages, decide_messages, sample_messages
@@ -63,7 +64,8 @@ class LanguagePlanner:
         Raises ParseError where no plan is left, ModelError, GoalError (the sentence) or CanceledError.
         """
         _row("method of plans", method, dict.fromkeys(SAMPLERS))
-        sentence, domain, set_ = checked_sentence(sentence), self._load_domain(world.domain), self.settings
+        sentence, set_ = checked_sentence(sentence), self.settings
+        domain = offered(self._load_domain(world.domain), sentence)
         shown, _ = self._worlds.shown(domain, world, sentence)
         longest = set_.max_steps_embedded if self._embedded else set_.max_steps
         request = ChatRequest(
@@ -175,7 +177,8 @@ class LanguagePlanner:
         canceled: threading.Event | None, *, context: Sequence[str] = (), extra: Collection[str] = (),
     ) -> Question:
         """What a method's question is made of. context: steps in words, whose things are to be shown as well."""
-        sentence, domain = checked_sentence(sentence), self._load_domain(world.domain)
+        sentence = checked_sentence(sentence)
+        domain = offered(self._load_domain(world.domain), " ".join((sentence, *context)))
         named = {n for n in world.by_name for text in (*context, *errors) if _names(n, text)} if context else set()
         shown, left_out = self._worlds.shown(domain, world, sentence, history, named | set(extra))
 

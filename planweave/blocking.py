@@ -56,7 +56,8 @@ def resolution_actions(
     """Ground actions that achieve a literal in a state, for certain or possibly.
 
     For each action schema only those with the fewest unmet preconditions are kept, at most `limit`: putting down
-    what is held comes before putting down what would have to be picked up first.
+    what is held comes before putting down what would have to be picked up first. Actions for special occasions (with
+    `words` in the domain's file) are candidates only where no other action achieves the literal.
     """
     ranked: dict[str, dict[Action, int]] = defaultdict(dict)
     for schema in domain.actions.values():
@@ -70,7 +71,8 @@ def resolution_actions(
                 if action not in ranked[schema.name]:
                     ranked[schema.name][action] = len(transition.unmet(state, action))
     found: list[Action] = []
-    for rows in ranked.values():
+    everyday = {name: rows for name, rows in ranked.items() if not domain.actions[name].words}
+    for rows in (everyday or ranked).values():
         fewest = min(rows.values())
         found += sorted(a for a, unmet in rows.items() if unmet == fewest)[:limit]
     return found

@@ -51,7 +51,10 @@ class InverseRule:
 
 @dataclass(frozen=True)
 class ActionSchema:
-    """An action: precondition, effects, phrase; inverse is None where it cannot be undone by rule."""
+    """An action: precondition, effects, phrase; inverse is None where it cannot be undone by rule.
+
+    words: a model is offered the action where a sentence has one of these; empty: always.
+    """
 
     name: str
     parameters: tuple[Parameter, ...]
@@ -61,6 +64,7 @@ class ActionSchema:
     aliases: tuple[str, ...] = ()
     inverse: tuple[InverseRule, ...] | None = None
     possibly: tuple[tuple[Atom, bool], ...] = ()
+    words: tuple[str, ...] = ()
 
     def binding(self, args: tuple[str, ...]) -> dict[str, str]:
         """Parameters bound to arguments."""
@@ -218,6 +222,7 @@ def _load(path: Path, _mtime: int) -> Domain:
             note.get("phrase", name), tuple(note.get("aliases", ())),
             _inverse_rules(note["inverse"]) if "inverse" in note else None,
             tuple(_signed_atom(t) for t in note.get("possibly", ())),
+            tuple(str(w) for w in note.get("words", ())),
         )
     domain = Domain(
         str(parsed.name),

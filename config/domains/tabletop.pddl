@@ -17,7 +17,12 @@
     (narrow ?x)                         ; has room for one item only (items, and spots on the table)
     (within ?l - location ?m - location); place l is part of place m
     (reachable ?x)                      ; the gripper can get there
-    (at_base))                          ; the arm is in its home position
+    (at_base)                           ; the arm is in its home position
+    (left_of ?i - item ?t - thing)      ; beside it, towards the robot's left
+    (right_of ?i - item ?t - thing)     ; beside it, towards the robot's right
+    (near ?i - item ?t - thing)         ; with little room between them
+    (between ?i - item ?a - thing ?b - thing) ; on the line from one to the other
+    (handed_over ?i - item))            ; a person has taken it out of the gripper
 
   (:action grasp
     :parameters (?i - item)
@@ -25,7 +30,11 @@
     :effect (and (holding ?i) (not (hand_empty)) (not (at_base))
       (forall (?t - (either item surface)) (when (on ?i ?t) (and (not (on ?i ?t)) (clear ?t))))
       (forall (?c - container) (when (in ?i ?c) (not (in ?i ?c))))
-      (forall (?l - location) (when (at ?i ?l) (and (not (at ?i ?l)) (clear ?l))))))
+      (forall (?l - location) (when (at ?i ?l) (and (not (at ?i ?l)) (clear ?l))))
+      (forall (?o - thing) (and (not (left_of ?i ?o)) (not (right_of ?i ?o)) (not (near ?i ?o))))
+      (forall (?o - item) (and (not (left_of ?o ?i)) (not (right_of ?o ?i)) (not (near ?o ?i))))
+      (forall (?a - thing ?b - thing) (not (between ?i ?a ?b)))
+      (forall (?o - item ?a - thing) (and (not (between ?o ?i ?a)) (not (between ?o ?a ?i))))))
 
   (:action place_on
     :parameters (?i - item ?t - (either item surface))
@@ -50,6 +59,37 @@
     :precondition (and)
     :effect (at_base))
 
+  (:action place_left_of
+    :parameters (?i - item ?t - thing)
+    :precondition (and (holding ?i) (reachable ?t) (not (= ?i ?t)))
+    :effect (and (left_of ?i ?t) (near ?i ?t) (hand_empty) (not (holding ?i)) (not (at_base))))
+
+  (:action place_right_of
+    :parameters (?i - item ?t - thing)
+    :precondition (and (holding ?i) (reachable ?t) (not (= ?i ?t)))
+    :effect (and (right_of ?i ?t) (near ?i ?t) (hand_empty) (not (holding ?i)) (not (at_base))))
+
+  (:action place_between
+    :parameters (?i - item ?a - thing ?b - thing)
+    :precondition (and (holding ?i) (reachable ?a) (reachable ?b) (not (= ?i ?a)) (not (= ?i ?b)) (not (= ?a ?b)))
+    :effect (and (between ?i ?a ?b) (between ?i ?b ?a) (hand_empty) (not (holding ?i)) (not (at_base))))
+
+  ; With closed fingers, along a straight line to where nothing is near; it leaves places with room for one item.
+  (:action push_aside
+    :parameters (?i - item)
+    :precondition (and (hand_empty) (clear ?i) (reachable ?i))
+    :effect (and (not (at_base))
+      (forall (?l - location) (when (and (at ?i ?l) (narrow ?l)) (and (not (at ?i ?l)) (clear ?l))))
+      (forall (?o - thing) (and (not (left_of ?i ?o)) (not (right_of ?i ?o)) (not (near ?i ?o))))
+      (forall (?o - item) (and (not (left_of ?o ?i)) (not (right_of ?o ?i)) (not (near ?o ?i))))
+      (forall (?a - thing ?b - thing) (not (between ?i ?a ?b)))
+      (forall (?o - item ?a - thing) (and (not (between ?o ?i ?a)) (not (between ?o ?a ?i))))))
+
+  (:action hand_over
+    :parameters (?i - item)
+    :precondition (holding ?i)
+    :effect (and (handed_over ?i) (hand_empty) (not (holding ?i)) (not (at_base))))
+
   ; ProgPrompt's one tabletop action: pick it up and put it in (or on) a receptacle.
   (:action grab_and_putin
     :parameters (?i - item ?r - (either container surface))
@@ -58,5 +98,9 @@
       (forall (?t - (either item surface)) (when (on ?i ?t) (and (not (on ?i ?t)) (clear ?t))))
       (forall (?c - container) (when (in ?i ?c) (not (in ?i ?c))))
       (forall (?l - location) (when (at ?i ?l) (and (not (at ?i ?l)) (clear ?l))))
+      (forall (?o - thing) (and (not (left_of ?i ?o)) (not (right_of ?i ?o)) (not (near ?i ?o))))
+      (forall (?o - item) (and (not (left_of ?o ?i)) (not (right_of ?o ?i)) (not (near ?o ?i))))
+      (forall (?a - thing ?b - thing) (not (between ?i ?a ?b)))
+      (forall (?o - item ?a - thing) (and (not (between ?o ?i ?a)) (not (between ?o ?a ?i))))
       (forall (?c - container) (when (= ?c ?r) (in ?i ?c)))
       (forall (?s - surface) (when (= ?s ?r) (on ?i ?s))))))

@@ -24,6 +24,8 @@ def actions(literal, facts="on(a, b); at(b, table); at(c, table)"):
     ("at_base", ["return_to_base()"]),
     ("not on(a, b)", ["grasp(a)", "grab_and_putin(a, plate)", "grab_and_putin(a, tray)"]),
     ("clear(b)", ["grasp(a)", "grab_and_putin(a, plate)", "grab_and_putin(a, tray)"]),
+    ("left_of(a, b)", ["place_left_of(a, b)"]),
+    ("handed_over(a)", ["hand_over(a)"]),
     ("within(table, table)", []),
 ])
 def test_resolution_actions(literal, expected):

@@ -1,6 +1,7 @@
 """Sentences to goals: the controlled English, checks of goals, and the model where the English ends."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from doubles.planner_worlds import BLOCKS, FRUIT, table
@@ -12,6 +13,7 @@ from planner_node.goal_checks import checked_goal
 from planner_node.goal_grammar import read_goal
 from planner_node.interpret import interpret
 from planner_node.noun_phrases import NotCoveredError
+from planner_node.offered import offered
 from planweave.budget import Usage
 from planweave.domain import Domain
 from planweave.errors import GoalError, ModelUnavailableError
@@ -92,7 +94,6 @@ def goals(pattern, names):
     ("put the healthy snacks in the left tray", None),
     ("put the toys in the left tray", None),
     ("put the red cube in the left tray or the right tray", None),
-    ("hand me the banana", None),
     ("put it in the left tray", None),
     ("…", None),
     ("42", None),
@@ -142,7 +143,12 @@ def test_fruit_and_bottles(sentence, wanted):
     (BLOCKS, "put the cubes in the trays", r"several places .*left_tray, right_tray"),
     (BLOCKS, "put both cubes in the left tray", r"3, not 2"),
     (BLOCKS, "put the two cubes in the left tray", r"3, not 2"),
-    (BLOCKS, "put the red cube next to the blue cube", r"no goal can say 'next to'; .*'at', 'in', 'on'"),
+    (BLOCKS, "put the red cube behind the blue cube", r"no goal can say 'behind'; .*'at', 'in', 'near', 'on'"),
+    (BLOCKS, "put the red cube left of the left side", r"'left of' left side: left_side is a location"),
+    (BLOCKS, "put the red cube to the left of the red cube", r"cannot be put beside itself"),
+    (BLOCKS, "put the banana between the cubes", r"'between' needs two different things, got red_cube, blue_cube"),
+    (BLOCKS, "push the red cube aside", r"red_cube is near nothing; say where it shall go"),
+    (BLOCKS, "clear the plate", r"nothing is in, on or at plate"),
     (BLOCKS, "put the red cube in the blue cube", r"cannot be put 'in' blue cube; possible is: on"),
     (BLOCKS, "put the left tray in the right tray", r"cannot be put"),
     (BLOCKS, "put the red cube on the red cube", r"itself"),
@@ -157,10 +163,61 @@ def test_what_is_understood_but_impossible_is_said(world, sentence, message):
         read_goal(DOMAIN, world, sentence)
 
 
+SIDE_BY_SIDE = replace(BLOCKS, facts=BLOCKS.facts | {
+    Literal.parse(f) for f in ("near(red_cube, green_cube)", "left_of(red_cube, green_cube)")})
+
+
+@pytest.mark.parametrize(("sentence", "wanted"), [
+    ("put the red cube to the left of the blue cube", "left_of(red_cube, blue_cube)"),
+    ("place the red cube on the right side of the plate", "right_of(red_cube, plate)"),
+    ("put the red and green cubes right of the plate", "right_of(red_cube, plate) & right_of(green_cube, plate)"),
+    ("put the red cube next to the blue cube", "near(red_cube, blue_cube)"),
+    ("put the red cube between the blue cube and the green cube", "between(red_cube, blue_cube, green_cube)"),
+    ("put the banana between the two trays and the red cube on the plate",
+     "between(banana, left_tray, right_tray) & on(red_cube, plate)"),
+    ("hand me the banana", "handed_over(banana)"),
+    ("give the banana to me, please", "handed_over(banana)"),
+    ("hand over the banana and put the red cube in the left tray", "handed_over(banana) & in(red_cube, left_tray)"),
+    ("put the banana on the plate, then hand it over", "handed_over(banana)"),
+    ("move the red cube away from the green cube", "not near(red_cube, green_cube)"),
+    ("push the red cube aside", "not near(red_cube, green_cube)"),
+    ("clear the left side", "not at(red_cube, left_side)"),
+    ("put the cube that is left of the green cube in the left tray", "in(red_cube, left_tray)"),
+    ("put the red cube on the left side", "at(red_cube, left_side)"),
+])
+def test_where_things_stand_from_each_other(sentence, wanted):
+    goal = read_goal(DOMAIN, SIDE_BY_SIDE, sentence)
+    assert " & ".join(map(str, goal)) == wanted
+    assert checked_goal(DOMAIN, SIDE_BY_SIDE, goal)
+
+
+def test_a_round_of_sides_is_refused_and_neighbours_are_not():
+    def both(name):
+        return [Literal(name, pair) for pair in (("red_cube", "blue_cube"), ("blue_cube", "red_cube"))]
+
+    with pytest.raises(GoalError, match="red_cube left_of blue_cube left_of red_cube is a circle"):
+        checked_goal(DOMAIN, BLOCKS, both("left_of"))
+    assert checked_goal(DOMAIN, BLOCKS, both("near"))
+
+
+@pytest.mark.parametrize(("sentence", "actions"), [
+    ("put the red cube in the left tray", set()),
+    ("Put the cube LEFT OF the tray", {"place_left_of", "place_right_of"}),
+    ("place it in-between them, then hand it over", {"place_between", "hand_over"}),
+    ("shove it out of the way, please", {"push_aside"}),
+])
+def test_a_model_is_offered_what_the_sentence_has_words_for(sentence, actions):
+    less = offered(DOMAIN, sentence)
+    special = {"place_left_of", "place_right_of", "place_between", "push_aside", "hand_over"}
+    assert special & set(less.actions) == actions and set(DOMAIN.actions) - special <= set(less.actions)
+    assert less.predicates["handed_over"].goal == ("hand_over" in actions) and less.predicates["in"].goal
+
+
 WORDS = [
     "put", "the", "red", "blue", "cube", "cubes", "all", "both", "it", "in", "on", "to", "tray", "left_tray", "and",
     ",", "then", "from", "except", "that is", "are", "pick up", "go home", "banana", "everything", "other", "plate",
     ".", "a", "next to", "two", "one", "take", "out of", "fruit", "stack",
+    "left of", "between", "aside", "clear", "hand me", "away from",
 ]
 
 
