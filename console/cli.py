@@ -18,6 +18,7 @@ VERBS = {
     "run": ("console.run", "do what a sentence says, on a running system or on one started for it"),
     "up": ("console.up", "start a system and keep it running until Ctrl-C"),
     "status": ("console.status", "tasks: queued, running and ended"),
+    "approve": ("console.approve", "read the plan that waits for a person, and approve or refuse it"),
     "cancel": ("console.cancel", "cancel a task; the arm stops"),
     "doctor": ("console.doctor", "what works on this machine: Python, ROS, rendering, the language model"),
     "bench": ("evaluation.bench", "measure the system on this machine"),

@@ -16,7 +16,7 @@ from action_msgs.msg import GoalStatus
 from numpy.typing import NDArray
 from planweave_interfaces.action import RunTask
 from planweave_interfaces.msg import ActionTree, DetectedObjects, WorldState
-from planweave_interfaces.srv import CancelTask, GetTask, ListTasks, LoadScene, RecordVideo
+from planweave_interfaces.srv import ApprovePlan, CancelTask, GetTask, ListTasks, LoadScene, RecordVideo
 from rclpy.action import ActionClient
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.qos import DurabilityPolicy, QoSProfile
@@ -50,6 +50,7 @@ class TaskResult:
 MUTUAL_DISCOVERY = 0.8  # seconds after which a server is taken to have discovered this client
 SERVICES = {
     "/list_tasks": ListTasks, "/get_task": GetTask, "/cancel_task": CancelTask,
+    "/approve_plan": ApprovePlan,
     "/simulation/load_scene": LoadScene, "/virtualhome/load_scene": LoadScene,
     "/simulation/record": RecordVideo, "/perception/forget": Trigger,
 }
@@ -70,6 +71,7 @@ class Client:
         self._node = rclpy.create_node(
             f"planweave_console_{os.getpid()}", context=self._context, start_parameter_services=False)
         self._rows: dict[str, tuple[Row, ...]] = {}
+        self._revision = 0  # of the world that followed the last change of scene
         self._on_tree: Callable[[str, tuple[Row, ...]], None] = lambda task_id, rows: None
         latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
         self._node.create_subscription(ActionTree, "/action_tree", self._tree, latched)
@@ -134,7 +136,8 @@ class Client:
         self._on_tree = on_tree
         # The server answers only whom it has discovered, which may take it longer than it took us to discover it.
         time.sleep(max(0.0, self._born + MUTUAL_DISCOVERY - time.monotonic()))
-        request = RunTask.Goal(sentence=sentence, method=method, goal=convert.literals_to_msg(goal))
+        request = RunTask.Goal(
+            sentence=sentence, method=method, goal=convert.literals_to_msg(goal), world_revision=self._revision)
         sent = self._run_task.send_goal_async(
             request, feedback_callback=lambda message: on_status(convert.status_from_msg(message.feedback.status)))
         try:
@@ -228,6 +231,14 @@ class Client:
             raise PlanweaveError(response.message)
         return str(response.message)
 
+    def approve(self, task_id: str, plan_hash: str, approve: bool, comment: str = "") -> str:
+        """Approve or refuse the plan of a task; returns what the node says, raises where it refuses the answer."""
+        request = ApprovePlan.Request(task_id=task_id, plan_hash=plan_hash, approve=approve, comment=comment)
+        response = self._call("/approve_plan", request, "feedback_node")
+        if not response.success:
+            raise PlanweaveError(response.message)
+        return str(response.message)
+
     # The simulation
 
     def load_scene(self, scene: str) -> None:
@@ -250,10 +261,15 @@ class Client:
         self._wait_until_seen(8.0)
 
     def _await_world(self, patience: float) -> None:
-        """Wait until the world that was published last has come over, so that others are likely to have it, too."""
+        """Wait for the world that was published last; the next task is to begin in no older one."""
         heard = threading.Event()
+
+        def world(message: WorldState) -> None:
+            self._revision = int(message.revision)
+            heard.set()
+
         latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-        subscription = self._node.create_subscription(WorldState, "/world_state", lambda _: heard.set(), latched)
+        subscription = self._node.create_subscription(WorldState, "/world_state", world, latched)
         heard.wait(patience)
         self._node.destroy_subscription(subscription)
 
@@ -268,6 +284,7 @@ class Client:
         settled = threading.Event()
         frames: list[frozenset[str]] = []
         known: frozenset[str] = frozenset()
+        revision = 0
 
         def look() -> None:
             if len(frames) >= SETTLED_FRAMES and known == frames[-1]:
@@ -281,7 +298,8 @@ class Client:
             look()
 
         def world(message: WorldState) -> None:
-            nonlocal known
+            nonlocal known, revision
+            revision = int(message.revision)
             known = frozenset(thing.name for thing in message.objects if thing.type != "location")
             look()
 
@@ -293,6 +311,7 @@ class Client:
         settled.wait(patience)
         for subscription in subscriptions:
             self._node.destroy_subscription(subscription)
+        self._revision = revision
 
     def start_recording(self) -> None:
         """Begin to record the simulation."""

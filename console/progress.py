@@ -94,6 +94,16 @@ class Progress:
         if self._live:
             self._live.stop()
 
+    def pause(self) -> None:
+        """Leave the terminal to somebody else."""
+        if self._live:
+            self._live.stop()
+
+    def resume(self) -> None:
+        """Go on after a pause."""
+        if self._live and not self._live.is_started:
+            self._live.start()
+
     def status(self, status: TaskStatus) -> None:
         """Show a new status."""
         with self._lock:

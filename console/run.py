@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from console.client import Client
+    from planweave.task import TaskStatus
 
 DISCOVERY = 1.5  # seconds to look for a system that runs already
 DISCOVERY_OF_OURS = 20.0  # the same where one that we started is known to run, or to be starting
@@ -47,6 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(options: argparse.Namespace) -> int:
     """Run the verb."""
+    from console.approve import Asker
     from console.progress import Progress, summary
     from console.results import read_goal, result_json
 
@@ -57,9 +59,19 @@ def main(options: argparse.Namespace) -> int:
     console = _console(options.json)
     with system_for(options.system, options.scene, console) as (client, check), \
             Progress(console, options.sentence) as progress:
+        asker = Asker(client, console, progress)
+
+        def watch() -> None:
+            check()
+            asker.look()
+
+        def status(status: TaskStatus) -> None:
+            progress.status(status)
+            asker.status(status)
+
         result = client.run_task(
             options.sentence, method=options.method, goal=goal, timeout=options.timeout,
-            on_status=progress.status, on_tree=progress.tree, watch=check,
+            on_status=status, on_tree=progress.tree, watch=watch,
         )
     if options.json:
         print(json.dumps(result_json(result), indent=2))

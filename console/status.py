@@ -14,6 +14,7 @@ from planweave.task import TaskState
 
 STYLES = {
     TaskState.SUCCEEDED: "green", TaskState.FAILED: "red", TaskState.CANCELED: "yellow", TaskState.RUNNING: "bold cyan",
+    TaskState.AWAITING_APPROVAL: "bold magenta",
 }
 
 

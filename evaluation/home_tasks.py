@@ -52,7 +52,7 @@ class HomeBody:
         self.home = SimulatedHome(scene)
         self._body = Body(self.home)
 
-    def observe(self) -> World:
+    def observe(self, revision: int = 0) -> World:
         """What the person knows."""
         return self._body.observe()
 

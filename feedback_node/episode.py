@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from feedback_node.approval import Approval, Request, Word
 from feedback_node.journal import Journal
 from planweave.action_tree import Node
 from planweave.budget import Usage
@@ -32,6 +33,7 @@ class Episode:
     canceled: Cancellation = field(default_factory=Cancellation)
     changed: Callable[[], None] = lambda: None
     action_timeout: float = 0.0
+    approval: Approval | None = None
 
     phase: str = ""
     message: str = ""
@@ -62,9 +64,17 @@ class Episode:
         self.usage = self.usage + usage
         self.changed()
 
+    def intend(self, plan: Sequence[Action]) -> None:
+        """Say what will be done from here on, as far as the method knows, for a person who must approve it."""
+        if self.approval is not None:
+            self.approval.announce(plan)
+
     def execute(self, action: Action, undoing: bool = False) -> Outcome:
         """Execute one action and record what came of it."""
         self.canceled.check()
+        if self.approval is not None:
+            self.approval.pass_through(
+                action, self.domain, self.body.observe(), self.goal, self.canceled, self._approval_changed)
         why = "undo" if undoing else "fallback" if self.fallback else "plan"
         self.action, self.steps = action, self.steps + 1
         self.used.append(action)
@@ -85,9 +95,19 @@ class Episode:
         self.tell(message=outcome.message if not outcome.ok else "")
         return outcome
 
+    def _approval_changed(self, request: Request, word: Word | None) -> None:
+        if word is None:
+            self.journal.add("approval_asked", plan=[str(a) for a in request.plan], hash=request.hash,
+                             changes=list(request.changes), check=request.check)
+            self.tell("waiting for approval", f"the plan waits for approval; the domain says: {request.check}")
+        else:
+            self.journal.add("approval", hash=request.hash, approve=word.approve, comment=word.comment)
+            self.tell("approved" if word.approve else "not approved", word.comment)
+
     def follow(self, plan: Sequence[Action]) -> None:
         """Execute a plan open loop: a failed action is left behind, as the papers' open-loop baselines do."""
-        for action in plan:
+        for index, action in enumerate(plan):
+            self.intend(plan[index:])
             if self.execute(action).final:
                 return
         self.tell("plan ended")

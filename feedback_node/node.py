@@ -11,7 +11,7 @@ from typing import Any
 
 from planweave_interfaces.action import RunTask
 from planweave_interfaces.msg import ActionTree, TaskStatus
-from planweave_interfaces.srv import CancelTask, GetTask, ListTasks, SendFeedback, SubmitTask
+from planweave_interfaces.srv import ApprovePlan, CancelTask, GetTask, ListTasks, SendFeedback, SubmitTask
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile
@@ -37,6 +37,8 @@ PARAMETERS = [
     Parameter("action_timeout", 60.0, "seconds of wall time one action may take", 1.0, 3600.0),
     Parameter("planner_timeout", 180.0, "seconds of wall time one call of the planner may take", 1.0, 3600.0),
     Parameter("body_silence", 10.0, "seconds to wait for a first world from the body", 0.1, 600.0),
+    Parameter("require_approval", False, "a person approves every plan before it moves anything (ApprovePlan)"),
+    Parameter("approval_timeout", 300.0, "seconds a person has to approve; then the task is cancelled", 1.0, 86_400.0),
     Parameter("max_queue", 50, "tasks that may wait", 1, 10000),
     Parameter("journal_folder", "", "existing folder for one JSONL file per task; empty: memory only"),
     Parameter("tree_planner.samples", 0, "plans to sample, N; 0: the planner's default", 0, 1000),
@@ -98,6 +100,7 @@ class FeedbackNode(Node):
             planner, body, self._method, default_method=values["method"],
             fallback="" if values["fallback"] == "none" else values["fallback"],
             action_timeout=values["action_timeout"], max_queue=values["max_queue"], journal_folder=folder,
+            approval_timeout=values["approval_timeout"] if values["require_approval"] else 0.0,
             on_change=self._changed, on_end=self._finish_run,
         )
         self.create_service(SubmitTask, "/submit_task", self._submit, callback_group=group)
@@ -105,13 +108,15 @@ class FeedbackNode(Node):
         self.create_service(GetTask, "/get_task", self._get, callback_group=group)
         self.create_service(ListTasks, "/list_tasks", self._list, callback_group=group)
         self.create_service(SendFeedback, "/send_feedback", self._feedback, callback_group=group)
-        DeferredActionServer(self, RunTask, "/run_task", self._run)
+        self.create_service(ApprovePlan, "/approve_plan", self._approve, callback_group=group)
+        self._run_server = DeferredActionServer(self, RunTask, "/run_task", self._run)
         self.get_logger().info(f"ready for tasks; default method {values['method']}, fallback {values['fallback']}")
 
     def destroy_node(self) -> None:
         """Cancel what runs, then go."""
         self.manager.close()
         self._gone = True
+        self._run_server.destroy()
         super().destroy_node()
 
     def _method(self, name: str) -> Method:
@@ -153,7 +158,8 @@ class FeedbackNode(Node):
 
     def _submit(self, request: SubmitTask.Request, response: SubmitTask.Response) -> SubmitTask.Response:
         try:
-            task = self.manager.submit(request.sentence, request.method, convert.literals_from_msg(request.goal))
+            task = self.manager.submit(
+                request.sentence, request.method, convert.literals_from_msg(request.goal), request.world_revision)
         except PlanweaveError as error:
             response.message = str(error)
         else:
@@ -179,6 +185,16 @@ class FeedbackNode(Node):
             response.success, response.message = True, f"{task.status.task_id} has been told"
         return response
 
+    def _approve(self, request: ApprovePlan.Request, response: ApprovePlan.Response) -> ApprovePlan.Response:
+        try:
+            task = self.manager.approve(request.task_id, request.plan_hash, request.approve, request.comment)
+        except PlanweaveError as error:
+            response.message = str(error)
+        else:
+            word = "approved" if request.approve else "not approved; the task is being cancelled"
+            response.success, response.message = True, f"the plan of {task.status.task_id} is {word}"
+        return response
+
     def _get(self, request: GetTask.Request, response: GetTask.Response) -> GetTask.Response:
         task = self.manager.get(request.task_id)
         if task is None:
@@ -198,7 +214,8 @@ class FeedbackNode(Node):
         """RunTask: submit; the goal is finished when the task has ended."""
         request, result = goal.request, RunTask.Result()
         try:
-            task = self.manager.submit(request.sentence, request.method, convert.literals_from_msg(request.goal))
+            task = self.manager.submit(
+                request.sentence, request.method, convert.literals_from_msg(request.goal), request.world_revision)
         except PlanweaveError as error:
             result.message = str(error)
             goal.finish(result, success=False)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
+from feedback_node.approval import Approval
 from feedback_node.episode import Episode
 from feedback_node.journal import Journal
 from feedback_node.methods import METHODS
@@ -40,6 +41,8 @@ class Task:
     status: TaskStatus
     given_goal: tuple[Literal, ...]
     journal: Journal
+    world_revision: int = 0
+    approval: Approval | None = None
     canceled: Cancellation = field(default_factory=Cancellation)
     episode: Episode | None = None
     said: deque[str] = field(default_factory=deque)
@@ -57,26 +60,43 @@ class Task:
                 executed=episode.executed, corrections=episode.corrections, questions=episode.questions,
                 fallback=episode.fallback, message=episode.message, usage=status.usage + episode.usage,
             )
+        if self.approval is not None and self.approval.shown is not None:
+            shown = self.approval.shown
+            status = replace(status, plan=shown.plan, plan_hash=shown.hash, plan_changes=shown.changes)
+            if self.approval.waiting and not status.state.ended:
+                status = replace(status, state=TaskState.AWAITING_APPROVAL)
         return status
+
+
+def _plain(text: str, what: str) -> str:
+    """A person's words, stripped; raises GoalError where they are too long or no plain text."""
+    text = text.strip()
+    if len(text) > MAX_SENTENCE:
+        raise GoalError(f"the {what} has {len(text)} characters; at most {MAX_SENTENCE} are read")
+    if any(ord(c) < 32 and c not in "\t\n" for c in text):
+        raise GoalError(f"the {what} has control characters; send plain text")
+    return text
 
 
 class TaskManager:
     """Accepts tasks at any time, runs one at a time in its own thread.
 
     make: method name -> a configured method. fallback: name of the method that takes over where the chosen one
-    did not reach the goal, "" for none. on_change(task) hears every change, on_end(task) the end.
+    did not reach the goal, "" for none. approval_timeout: seconds that a person has to approve a plan before it moves
+    anything, 0 where nobody needs to. on_change(task) hears every change, on_end(task) the end.
     """
 
     def __init__(
         self, planner: Planner, body: Body, make: Callable[[str], Method], *, default_method: str = "tree_planner",
         fallback: str = "classical", action_timeout: float = 60.0, max_queue: int = 50,
-        journal_folder: Path | None = None, on_change: Callable[[Task], None] = lambda task: None,
-        on_end: Callable[[Task], None] = lambda task: None,
+        journal_folder: Path | None = None, approval_timeout: float = 0.0,
+        on_change: Callable[[Task], None] = lambda task: None, on_end: Callable[[Task], None] = lambda task: None,
     ):
         self._planner, self._body, self._make = planner, body, make
         self._default_method, self._fallback = default_method, fallback
         self._action_timeout, self._max_queue = action_timeout, max_queue
         self._journal_folder, self._on_change, self._on_end = journal_folder, on_change, on_end
+        self._approval_timeout = approval_timeout
         self._tasks: dict[str, Task] = {}
         self._queue: list[Task] = []
         self._running: Task | None = None
@@ -86,15 +106,16 @@ class TaskManager:
         self._worker = threading.Thread(target=self._work, name="tasks", daemon=True)
         self._worker.start()
 
-    def submit(self, sentence: str, method: str = "", goal: Sequence[Literal] = ()) -> Task:
-        """Queue a task; raises GoalError or UnknownNameError where it cannot be accepted."""
-        sentence, method = sentence.strip(), method or self._default_method
+    def submit(
+        self, sentence: str, method: str = "", goal: Sequence[Literal] = (), world_revision: int = 0
+    ) -> Task:
+        """Queue a task; raises GoalError or UnknownNameError where it cannot be accepted.
+
+        It begins in a world of at least `world_revision`, so that a change that its sender has seen is not missed.
+        """
+        sentence, method = _plain(sentence, "sentence"), method or self._default_method
         if not sentence and not goal:
             raise GoalError("the sentence is empty: say what to do, e.g. 'put the red cube in the left tray'")
-        if len(sentence) > MAX_SENTENCE:
-            raise GoalError(f"the sentence has {len(sentence)} characters; at most {MAX_SENTENCE} are read")
-        if any(ord(c) < 32 and c not in "\t\n" for c in sentence):
-            raise GoalError("the sentence has control characters; send plain text")
         if method not in METHODS:
             raise UnknownNameError("method", method, METHODS)
         with self._changed:
@@ -104,7 +125,8 @@ class TaskManager:
             path = self._journal_folder / f"{task_id}.jsonl" if self._journal_folder else None
             journal = Journal(path)
             journal.add("submitted", sentence=sentence, method=method, goal=[str(g) for g in goal])
-            task = Task(TaskStatus(task_id, sentence, method), tuple(goal), journal)
+            approval = Approval(task_id, self._approval_timeout) if self._approval_timeout > 0 else None
+            task = Task(TaskStatus(task_id, sentence, method), tuple(goal), journal, world_revision, approval)
             self._tasks[task_id] = task
             self._queue.append(task)
             self._changed.notify_all()
@@ -114,13 +136,7 @@ class TaskManager:
     def cancel(self, task_id: str = "") -> Task:
         """Cancel a queued or running task (the running one where no id is given); raises GoalError if it ended."""
         with self._changed:
-            task = self._tasks.get(task_id) if task_id else self._running
-            if task is None:
-                if not task_id:
-                    raise GoalError("no task is running")
-                raise UnknownNameError("task", task_id, self._tasks)
-            if task.status.state.ended:
-                raise GoalError(f"{task.status.task_id} has ended already ({task.status.state.name.lower()})")
+            task = self._going_on(task_id, "no task is running")
             queued = task in self._queue
             if queued:
                 self._queue.remove(task)
@@ -134,23 +150,32 @@ class TaskManager:
 
         Methods that replan from text read them as one more error message; the record keeps them in any case.
         """
-        text = text.strip()
+        text = _plain(text, "text")
         if not text:
             raise GoalError("the text is empty: say what went wrong or what to do, e.g. 'the mug is too hot to touch'")
-        if len(text) > MAX_SENTENCE:
-            raise GoalError(f"the text has {len(text)} characters; at most {MAX_SENTENCE} are read")
-        if any(ord(c) < 32 and c not in "\t\n" for c in text):
-            raise GoalError("the text has control characters; send plain text")
+        with self._changed:
+            task = self._going_on(task_id, "no task is running that could be told anything")
+            task.journal.add("said", text=text)
+            task.said.append(text)
+        return task
+
+    def _going_on(self, task_id: str, none: str) -> Task:
+        """A task that has not ended; the running one where no id is given. Raises GoalError or UnknownNameError."""
         with self._changed:
             task = self._tasks.get(task_id) if task_id else self._running
             if task is None:
-                if not task_id:
-                    raise GoalError("no task is running that could be told anything")
-                raise UnknownNameError("task", task_id, self._tasks)
+                raise UnknownNameError("task", task_id, self._tasks) if task_id else GoalError(none)
             if task.status.state.ended:
                 raise GoalError(f"{task.status.task_id} has ended already ({task.status.state.name.lower()})")
-            task.journal.add("said", text=text)
-            task.said.append(text)
+            return task
+
+    def approve(self, task_id: str, plan_hash: str, approve: bool, comment: str = "") -> Task:
+        """A person's word on the plan of a task (the running one where no id is given); raises GoalError."""
+        comment = _plain(comment, "comment")
+        task = self._going_on(task_id, "no task is running, so no plan waits for approval")
+        if task.approval is None:
+            raise GoalError("plans need no approval here; feedback_node's parameter require_approval asks for it")
+        task.approval.answer(plan_hash, approve, comment)
         return task
 
     @property
@@ -202,7 +227,7 @@ class TaskManager:
         self._set(task, state=TaskState.RUNNING, phase="looking")
         try:
             task.canceled.check()
-            world = self._body.observe()
+            world = self._body.observe(task.world_revision)
             goal, source = self._goal(task, world)
             self._set(task, goal=goal, goal_source=source, unmet=world.unmet(goal))
             task.journal.add("goal", goal=[str(g) for g in goal], source=source,
@@ -236,7 +261,8 @@ class TaskManager:
             return "it held already, nothing was moved"
         episode = task.episode = Episode(
             task.status.task_id, task.status.sentence, goal, Domain.load(world.domain), self._planner, self._body,
-            task.journal, task.canceled, lambda: self._on_change(task), self._action_timeout, said=task.said,
+            task.journal, task.canceled, lambda: self._on_change(task), self._action_timeout, task.approval,
+            said=task.said,
         )
         name = task.status.method
         try:

@@ -170,8 +170,8 @@ class Outcome:
 class Body(Protocol):
     """Whatever executes actions and reports the world: the arm, the household avatar, a test double."""
 
-    def observe(self) -> World:
-        """The newest world; raises SystemDownError where none comes before the deadline."""
+    def observe(self, revision: int = 0) -> World:
+        """The newest world, of at least a revision; raises SystemDownError where none comes before the deadline."""
 
     def execute(self, action: Action, *, task_id: str = "", timeout: float = 0.0,
                 on_phase: Callable[[str, float], None] | None = None) -> Outcome:

@@ -254,16 +254,20 @@ class RosBody:
                 self._world = world
             self._arrived.notify_all()
 
-    def observe(self) -> World:
+    def observe(self, revision: int = 0) -> World:
         """See planweave.ports.Body."""
         with self._arrived:
-            self._arrived.wait_for(lambda: self._world is not None, self._silence)
+            self._arrived.wait_for(lambda: self._world is not None and self._world.revision >= revision, self._silence)
             world = self._world
         if world is None or not self._node.count_publishers("/world_state"):
             raise SystemDownError(
                 f"no body reports the world (nothing on /world_state in {self._silence:g} s): is executor_node "
                 "running, and does perception see camera images? try: planweave doctor"
             )
+        if world.revision < revision:
+            raise SystemDownError(
+                f"the task is to begin in world revision {revision}, but the body's newest is {world.revision} after "
+                f"{self._silence:g} s; was the body restarted? look at /world_state anew and send the task again")
         return world
 
     def execute(

@@ -55,6 +55,7 @@ class Classical:
         """Execute a plan until its end or until the world is not as predicted; returns the observed world."""
         for index, action in enumerate(plan):
             rest = plan[index + 1 :]
+            episode.intend(plan[index:])
             outcome = episode.execute(action)
             observed = outcome.world
             if not outcome.ok:

@@ -85,6 +85,7 @@ class TreePlanner:
                 return
             before = episode.observe()
             child.status = Status.CURRENT
+            episode.intend(_likely(child))
             outcome = episode.execute(child.action)
             if outcome.ok:
                 child.status = Status.DONE
@@ -162,6 +163,18 @@ class TreePlanner:
         if self.guide == "environment":
             return environment
         return [self.alpha * f + (1 - self.alpha) * e for f, e in zip(language, environment)]
+
+
+def _likely(node: Node) -> list[Action]:
+    """The plan that most samples took from a node downwards, the node's action first."""
+    plan = []
+    while node.action is not None:
+        plan.append(node.action)
+        below = node.valid_children()
+        if not below:
+            break
+        node = max(below, key=lambda child: child.samples)
+    return plan
 
 
 def _softmax(values: Sequence[float]) -> list[float]:

@@ -45,7 +45,7 @@ class HomeBody:
     def world(self):
         return self.body.observe()
 
-    def observe(self):
+    def observe(self, revision=0):
         return self.body.observe()
 
     def execute(self, action, *, task_id="", timeout=0.0, on_phase=None):

@@ -125,7 +125,7 @@ class SymbolicBody:
         self.hold.set()
         self.began = threading.Event()
 
-    def observe(self) -> World:
+    def observe(self, revision=0) -> World:
         return self.world
 
     def execute(self, action, *, task_id="", timeout=0.0, on_phase: Callable | None = None) -> Outcome:

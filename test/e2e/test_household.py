@@ -1,7 +1,5 @@
 """The household system's real nodes over DDS: every method ends with the goal verified, the model out of a cassette."""
 
-import time
-
 import pytest
 from doubles.method_runs import ASKING, FOLDER
 
@@ -39,7 +37,6 @@ def house(ros, tmp_path_factory):
 def test_the_salmon_ends_in_the_fridge(house, spin_until, method):
     spin_until(lambda: not house.missing(SPECS.values()), 30, "the household to be ready")
     house.load_scene("home_flat")
-    time.sleep(1.0)  # nothing tells when feedback_node, too, has heard of the new world
     done = house.run_task(SENTENCE, method=method, timeout=30.0)
     assert done.success, done.message
     assert done.status.method == method and not done.status.fallback

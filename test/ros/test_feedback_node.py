@@ -231,3 +231,79 @@ def test_a_body_that_is_killed_while_acting(make_node, doubles, spin_until):
     make_node(BodyNodeDouble, doubles[1])
     handle = result_of(client.send_goal_async(RunTask.Goal(sentence="put a in the tray")))
     assert result_of(handle.get_result_async(), 60).result.status.state in (2, 3)  # it ended, one way or the other
+
+
+def test_a_task_begins_in_no_older_world_than_its_sender_has_seen(system, doubles, make_node, spin_until):
+    """The scene has changed, and the news reach feedback_node after the task: it waits for them."""
+    from dataclasses import replace
+
+    from planweave_ros import conversions as convert
+
+    body = doubles[1]
+    body.world = replace(tabletop("a b: item; tray: container", "in(a, tray)"), revision=7)
+    handle, feedback = run(system, sentence="put a in the tray", world_revision=7)
+    spin_until(lambda: any(f.feedback.status.phase == "looking" for f in feedback), 10, "the task to wait")
+    system.body_node._worlds.publish(convert.world_to_msg(body.world))
+    result = result_of(handle.get_result_async()).result
+    assert result.success and result.status.steps == 0, result.message  # it held already in the new world
+    assert body.done == []
+
+
+def test_a_world_that_never_comes_is_said(make_node, doubles):
+    from doubles.nodes import BodyNodeDouble, PlannerNodeDouble
+    from planweave_interfaces.action import RunTask
+    from rclpy.parameter import Parameter
+
+    from feedback_node.node import FeedbackNode
+
+    make_node(PlannerNodeDouble, doubles[0])
+    make_node(BodyNodeDouble, doubles[1])
+    make_node(FeedbackNode, [Parameter("body_silence", value=0.3)])
+    client = make_node(client_node).run
+    assert client.wait_for_server(timeout_sec=10)
+    handle = result_of(client.send_goal_async(RunTask.Goal(sentence="put a in the tray", world_revision=99)))
+    result = result_of(handle.get_result_async()).result
+    assert not result.success and "world revision 99" in result.message and "was the body restarted" in result.message
+
+
+@pytest.fixture
+def careful(make_node, doubles):
+    """A feedback node that asks a person, its doubles, and a node that can run tasks."""
+    from doubles.nodes import BodyNodeDouble, PlannerNodeDouble
+    from rclpy.parameter import Parameter
+
+    from feedback_node.node import FeedbackNode
+
+    make_node(PlannerNodeDouble, doubles[0])
+    make_node(BodyNodeDouble, doubles[1])
+    make_node(FeedbackNode, [Parameter("require_approval", value=True), Parameter("approval_timeout", value=30.0)])
+    client = make_node(client_node)
+    assert client.run.wait_for_server(timeout_sec=10)
+    return client
+
+
+@pytest.mark.parametrize("word, success", [("--yes", True), ("--no", False)])
+def test_a_plan_waits_for_a_persons_word(careful, doubles, spin_until, capsys, word, success):
+    from planweave_interfaces.action import RunTask
+    from planweave_interfaces.msg import TaskStatus
+
+    from console import cli
+
+    seen = []
+    handle = result_of(careful.run.send_goal_async(
+        RunTask.Goal(sentence="put a in the tray"), feedback_callback=seen.append))
+    spin_until(lambda: any(f.feedback.status.state == TaskStatus.AWAITING_APPROVAL for f in seen), 10, "a plan to wait")
+    waiting = next(f.feedback.status for f in seen if f.feedback.status.state == TaskStatus.AWAITING_APPROVAL)
+    assert [a.name for a in waiting.plan] == ["grasp", "place_in"] and len(waiting.plan_hash) == 12
+    assert cli.main(["approve", word, "--hash", "0" * 12]) == 1
+    assert f"the plan that waits is {waiting.plan_hash}" in capsys.readouterr().err
+    assert doubles[1].done == []
+    assert cli.main(["approve", "--json"]) == 1  # to read only
+    assert json.loads(capsys.readouterr().out)["hash"] == waiting.plan_hash
+    assert cli.main(["approve", word, "--hash", waiting.plan_hash, "--comment", "seen by me"]) == 0
+    assert "1. grasp(a)" in capsys.readouterr().out
+    result = result_of(handle.get_result_async()).result
+    assert result.success is success and doubles[1].done == (["grasp(a)", "place_in(a, tray)"] if success else [])
+    assert success or (result.status.state == TaskStatus.CANCELED and "seen by me" in result.message)
+    assert cli.main(["approve", "--yes"]) == 1
+    assert "no plan waits for approval" in capsys.readouterr().err

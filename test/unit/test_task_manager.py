@@ -178,7 +178,7 @@ def test_a_queue_that_is_full(start):
 
 
 class BrokenBody(SymbolicBody):
-    def observe(self):
+    def observe(self, revision=0):
         raise self.error
 
 
@@ -189,7 +189,7 @@ def test_whatever_happens_the_task_ends_and_the_next_is_served(start, error, wor
     body.error = error
     manager, _, _ = start(body=body)
     assert words in ended(manager.submit("put a in the tray")).message
-    body.observe = lambda: SymbolicBody.observe(body)
+    body.observe = lambda revision=0: SymbolicBody.observe(body)
     assert ended(manager.submit("put a in the tray")).state is TaskState.SUCCEEDED
 
 

@@ -1,0 +1,181 @@
+"""A person's word before anything moves: approved plans run, others do not, and a changed plan is asked anew."""
+
+import threading
+from dataclasses import replace
+
+import pytest
+from doubles.scripted import ScriptedPlanner, SymbolicBody, plan, tabletop
+
+from feedback_node.methods import METHODS
+from feedback_node.task_manager import TaskManager
+from planweave.errors import GoalError, UnknownNameError
+from planweave.failure import Code
+from planweave.task import TaskState
+from planweave.world import Action
+
+WORLD = tabletop("a b: item; tray: container; plate: surface; table: location", "at(a, table); at(b, table)")
+GOOD = plan("grasp(a); place_in(a, tray)", 3)
+
+
+class SurprisingBody(SymbolicBody):
+    """After some actions the world is another one than the domain says."""
+
+    def __init__(self, world):
+        super().__init__(world)
+        self.after = {}
+
+    def execute(self, action, **options):
+        outcome = super().execute(action, **options)
+        world = self.after.get(str(action))
+        if world is None or not outcome.ok:
+            return outcome
+        self.world = world
+        return replace(outcome, world=world)
+
+
+class Watcher:
+    """A manager with approval, and the statuses that wait for a person, one after the other."""
+
+    def __init__(self, planner=None, body=None, seconds=30.0, **options):
+        self.body = body or SymbolicBody(WORLD)
+        self._asked: list = []
+        self._there = threading.Condition()
+        planner = planner or ScriptedPlanner([GOOD], goal="in(a, tray)")
+        self.manager = TaskManager(planner, self.body, lambda name: METHODS[name](), approval_timeout=seconds,
+                                   on_change=self._changed, **options)
+
+    def _changed(self, task):
+        status = task.snapshot()
+        with self._there:
+            waits = status.state is TaskState.AWAITING_APPROVAL
+            if waits and status.plan_hash not in {s.plan_hash for s in self._asked}:
+                self._asked.append(status)
+                self._there.notify_all()
+
+    def asked(self, number):
+        """The status of the n-th plan that waited."""
+        with self._there:
+            assert self._there.wait_for(lambda: len(self._asked) >= number, 10), "no plan waits"
+            return self._asked[number - 1]
+
+
+@pytest.fixture
+def watch():
+    made = []
+
+    def make(*args, **options):
+        made.append(Watcher(*args, **options))
+        return made[-1]
+
+    yield make
+    for watcher in made:
+        watcher.manager.close()
+
+
+def ended(task):
+    assert task.ended.wait(10)
+    return task.status
+
+
+@pytest.mark.parametrize("method, steps", [("tree_planner", ["grasp(a)", "place_in(a, tray)"]),
+                                           ("classical", ["grab_and_putin(a, tray)"])])
+def test_nothing_moves_before_the_whole_plan_is_approved_once(watch, method, steps):
+    watcher = watch()
+    task = watcher.manager.submit("put a in the tray", method)
+    waiting = watcher.asked(1)
+    assert [str(a) for a in waiting.plan] == steps and waiting.plan_changes == ()
+    assert "the goal holds" in waiting.message
+    assert watcher.body.done == []
+    watcher.manager.approve(task.status.task_id, waiting.plan_hash, True, "go")
+    assert ended(task).state is TaskState.SUCCEEDED
+    assert watcher.body.done == steps
+    assert len(task.journal.events("approval_asked")) == 1
+    assert task.journal.events("approval")[0]["comment"] == "go"
+
+
+def test_a_refusal_cancels_the_task_with_the_comment(watch):
+    watcher = watch()
+    task = watcher.manager.submit("put a in the tray")
+    watcher.manager.approve("", watcher.asked(1).plan_hash, False, "the glass is in the way")
+    status = ended(task)
+    assert status.state is TaskState.CANCELED and "the glass is in the way" in status.message
+    assert watcher.body.done == [] and not status.fallback
+
+
+def test_silence_cancels_the_task(watch):
+    watcher = watch(seconds=0.2)
+    task = watcher.manager.submit("put a in the tray")
+    status = ended(task)
+    assert status.state is TaskState.CANCELED and "nobody approved the plan in 0.2 s" in status.message
+    assert watcher.body.done == []
+    with pytest.raises(GoalError, match="has ended already"):
+        watcher.manager.approve(task.status.task_id, watcher.asked(1).plan_hash, True)
+
+
+def test_a_changed_plan_is_asked_again_with_what_changed(watch):
+    # The first grasp fails; the tree has no other branch, so the classical planner makes another plan.
+    body = SymbolicBody(WORLD, {"place_in(a, tray)": [(Code.GRASP_LOST, "it slipped", lambda world: WORLD)]})
+    watcher = watch(body=body)
+    task = watcher.manager.submit("put a in the tray")
+    watcher.manager.approve("", watcher.asked(1).plan_hash, True)
+    second = watcher.asked(2)
+    assert second.plan == (Action("grab_and_putin", ("a", "tray")),) and second.plan_hash != watcher.asked(1).plan_hash
+    with pytest.raises(GoalError, match="it changed"):  # an answer to the old plan does not count for the new one
+        watcher.manager.approve("", watcher.asked(1).plan_hash, True)
+    assert body.done == ["grasp(a)"]
+    watcher.manager.approve("", second.plan_hash, True)
+    assert ended(task).state is TaskState.SUCCEEDED
+
+
+def test_changes_name_what_is_left_out_and_what_is_new(watch):
+    # After the first step somebody has put b into the hand, so the rest of the approved plan cannot be done.
+    moved = tabletop("a b: item; tray: container; plate: surface; table: location", "in(a, tray); holding(b)")
+    body = SurprisingBody(WORLD)
+    planner = ScriptedPlanner(goal="in(a, tray); on(b, plate)")
+    watcher = watch(planner, body)
+    task = watcher.manager.submit("put a in the tray and b on the plate", "classical")
+    first = watcher.asked(1)
+    assert [str(a) for a in first.plan] == ["grab_and_putin(a, tray)", "grab_and_putin(b, plate)"]
+    body.after = {"grab_and_putin(a, tray)": moved}
+    watcher.manager.approve("", first.plan_hash, True)
+    second = watcher.asked(2)
+    assert second.plan_changes == ("- grab_and_putin(b, plate)", "+ place_on(b, plate)")
+    watcher.manager.approve("", second.plan_hash, True)
+    assert ended(task).state is TaskState.SUCCEEDED
+
+
+def test_cancelling_wakes_the_wait(watch):
+    watcher = watch()
+    task = watcher.manager.submit("put a in the tray")
+    watcher.asked(1)
+    watcher.manager.cancel()
+    assert ended(task).state is TaskState.CANCELED and watcher.body.done == []
+
+
+def test_a_method_that_decides_step_by_step_is_asked_at_every_step(watch):
+    from planweave.ports import Candidate
+
+    steps = [Candidate("", Action.parse("grasp(a)")), Candidate("", Action.parse("place_in(a, tray)")),
+             Candidate("end", None)]
+    watcher = watch(ScriptedPlanner(goal="in(a, tray)", steps=steps))
+    task = watcher.manager.submit("put a in the tray", "iterative")
+    for number, step in enumerate(("grasp(a)", "place_in(a, tray)"), 1):
+        waiting = watcher.asked(number)
+        assert [str(a) for a in waiting.plan] == [step]
+        watcher.manager.approve("", waiting.plan_hash, True)
+    assert ended(task).state is TaskState.SUCCEEDED
+
+
+def test_answers_that_nobody_asked_for(watch):
+    watcher = watch()
+    with pytest.raises(GoalError, match="no task is running"):
+        watcher.manager.approve("", "abc", True)
+    with pytest.raises(UnknownNameError):
+        watcher.manager.approve("task-9", "abc", True)
+    plain = watch(seconds=0.0)
+    plain.body.hold.clear()
+    plain.manager.submit("put a in the tray")
+    assert plain.body.began.wait(10)
+    with pytest.raises(GoalError, match="require_approval"):
+        plain.manager.approve("", "abc", True)
+    plain.body.hold.set()
