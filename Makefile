@@ -1,9 +1,11 @@
 # make demo · make test · make setup · make lint · make clean
 # PYTHON names the interpreter to build on: make PYTHON=python3.12 test
+# EXTRAS adds extras of pyproject.toml, whose tests are skipped else: make test EXTRAS=vision,realsense
 
 PYTHON ?= python3
 VENV ?= .venv
-PREPARE = $(PYTHON) tools/prepare.py --venv $(VENV)
+EXTRAS ?=
+PREPARE = $(PYTHON) tools/prepare.py --venv $(VENV) --extras "$(EXTRAS)"
 RUN = . $(VENV)/planweave.sh &&
 
 .DEFAULT_GOAL := help
@@ -11,7 +13,8 @@ RUN = . $(VENV)/planweave.sh &&
 
 help:
 	@echo 'make demo    prepare what is missing, then let the simulated arm do three sentences (out/demo/)'
-	@echo 'make test    prepare what is missing, then run all tests; ARGS="test/unit -k plan" chooses some'
+	@echo 'make test    prepare what is missing, then run all tests; ARGS="test/unit -k plan" chooses some,'
+	@echo '             EXTRAS=vision,realsense also runs the tests of these extras'
 	@echo 'make setup   prepare only (.venv with ROS 2, packages and interfaces); make build is the same'
 	@echo 'make lint    formatting, style and types'
 	@echo 'make clean   remove what was made (.venv, build/, out/)'

