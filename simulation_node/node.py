@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from geometry_msgs.msg import Point as PointMsg
+from geometry_msgs.msg import Pose, PoseArray, Quaternion
 from planweave_interfaces.srv import LoadScene, RecordVideo
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from rclpy.node import Node
@@ -95,6 +97,8 @@ class SimulationNode(Node):
         self._owed_image = False
         self._joint_states = self.create_publisher(JointState, "/joint_states", 10)
         self._clock_out = self.create_publisher(Clock, "/clock", QoSProfile(depth=10))
+        # The truth, for measuring and for tests; nothing that acts listens to it.
+        self._truth = self.create_publisher(PoseArray, "/simulation/object_poses", 10)
         # Reliable: who subscribes as reliable loses no image; best-effort subscribers are served as well.
         self._colour = self.create_publisher(Image, "/camera/color/image_raw", _IMAGE_QOS)
         self._depth = self.create_publisher(Image, "/camera/aligned_depth_to_color/image_raw", _IMAGE_QOS)
@@ -187,6 +191,10 @@ class SimulationNode(Node):
         message.header.stamp, message.header.frame_id = stamp, BASE_FRAME
         self._publish(self._clock_out, Clock(clock=stamp))
         self._publish(self._joint_states, message)
+        if self._truth.get_subscription_count():
+            truth = PoseArray(poses=[_pose(simulator, i) for i in range(len(simulator.scene.objects))])
+            truth.header.stamp, truth.header.frame_id = stamp, BASE_FRAME
+            self._publish(self._truth, truth)
         self._owed_image |= motion_ended
 
     def _after_chunk(self, simulator: Simulator) -> None:
@@ -309,6 +317,12 @@ class SimulationNode(Node):
         except PlanweaveError as error:
             response.message = str(error)
         return response
+
+
+def _pose(simulator: Simulator, index: int) -> Pose:
+    """Of the middle of an object's bottom."""
+    (x, y, z), (qw, qx, qy, qz) = (values.tolist() for values in simulator.object_pose(index))
+    return Pose(position=PointMsg(x=x, y=y, z=z), orientation=Quaternion(x=qx, y=qy, z=qz, w=qw))
 
 
 def _camera_info(camera: CameraConfig) -> CameraInfo:

@@ -5,8 +5,12 @@ file, line and entry.
     table: {size: [1.2, 1.4], centre: [0.35, 0.0]}     # optional, metres
     objects:
       - {kind: cube, colour: red, position: [0.45, 0.1], size: 0.05, yaw: 0.3}
+    jitter: {position: 0.02, yaw: 3.14}                # optional: how far a benchmark may move each object
+    noise: {seed: 3, mass: 0.1, friction: 0.1}         # optional: physics differs by these shares, at random
     faults:                                            # optional
       - {kind: slip, object: 0, times: 1}              # the first grasp of objects[0] slips
+      - {kind: vanish, object: 1, to: [0.5, 0.3]}      # objects[1] is moved there when it is first grasped at;
+                                                       # without `to` it is taken off the table
 
 position: x, y of the middle of the footprint and, optionally, the height of the bottom above the table;
 frame fr3_link0, metres.
@@ -54,6 +58,33 @@ class Slip:
 
 
 @dataclass(frozen=True)
+class Vanish:
+    """A fault: objects[object] is gone when the fingers first close on it. to: where it stands then, x and y
+    in m; None: off the table.
+    """
+
+    object: int
+    to: tuple[float, float] | None
+
+
+@dataclass(frozen=True)
+class Jitter:
+    """How far a benchmark may move each object from where the scene says: along x and y (m), in yaw (rad)."""
+
+    position: float = 0.0
+    yaw: float = 0.0
+
+
+@dataclass(frozen=True)
+class Noise:
+    """Masses and frictions differ from the usual by up to these shares, drawn with the seed."""
+
+    seed: int = 0
+    mass: float = 0.0
+    friction: float = 0.0
+
+
+@dataclass(frozen=True)
 class Scene:
     """What stands on the table. table_size and table_centre along x and y, m; the table's top is z = 0."""
 
@@ -62,7 +93,9 @@ class Scene:
     table_size: tuple[float, ...]
     table_centre: tuple[float, ...]
     objects: tuple[SceneObject, ...]
-    faults: tuple[Slip, ...] = ()
+    faults: tuple[Slip | Vanish, ...] = ()
+    jitter: Jitter = Jitter()
+    noise: Noise = Noise()
 
     @property
     def name(self) -> str:
@@ -104,7 +137,7 @@ def parse_scene(text: str, path: Path) -> Scene:
     if root is None:
         raise SceneError(f"{path}: the file is empty; a scene needs a list called objects")
     top = _Entry(path, "scene", root).fields(
-        ("description", "table", "objects", "faults"), needed=("objects",)
+        ("description", "table", "objects", "jitter", "noise", "faults"), needed=("objects",)
     )
     description = top["description"].text() if "description" in top else path.stem.replace("_", " ")
     size: tuple[float, ...] = (1.2, 1.4)
@@ -121,10 +154,25 @@ def parse_scene(text: str, path: Path) -> Scene:
             "the list is empty; a scene needs an object, such as {kind: cube, position: [0.45, 0.1]}"
         )
     objects = tuple(_read_object(entry, size, centre) for entry in entries)
-    faults = (
-        tuple(_read_fault(entry, len(objects)) for entry in top["faults"].items()) if "faults" in top else ()
-    )
-    return Scene(path, description, size, centre, objects, faults)
+    faults: list[Slip | Vanish] = []
+    for entry in top["faults"].items() if "faults" in top else ():
+        faults.append(_read_fault(entry, objects, size, centre))
+        if any(type(f) is type(faults[-1]) and f.object == faults[-1].object for f in faults[:-1]):
+            raise entry.error(f"objects[{faults[-1].object}] has such a fault already; give it one entry")
+    jitter, noise = Jitter(), Noise()
+    if "jitter" in top:
+        fields = top["jitter"].fields(("position", "yaw"))
+        jitter = Jitter(_number(fields, "position", 0.3), _number(fields, "yaw", math.pi))
+    if "noise" in top:
+        fields = top["noise"].fields(("seed", "mass", "friction"))
+        seed = fields["seed"].integer(0, 2**31 - 1) if "seed" in fields else 0
+        noise = Noise(seed, _number(fields, "mass", 0.5), _number(fields, "friction", 0.5))
+    return Scene(path, description, size, centre, objects, tuple(faults), jitter, noise)
+
+
+def _number(fields: dict[str, _Entry], key: str, most: float) -> float:
+    """One number from 0 to most; 0 where it is not given."""
+    return fields[key].numbers(1, 1, 0.0, most)[0] if key in fields else 0.0
 
 
 def _read_object(
@@ -155,18 +203,43 @@ def _read_object(
             raise fields["position"].error(
                 f"the {name} would hang over the edge of the table: it reaches from "
                 f"{axis} = {value - extent:.3f} to "
-                f"{value + extent:.3f} m, the table from {low:.3f} to {high:.3f} m"
+                f"{value + extent:.3f} m, the table from {low:.3f} to {high:.3f} m; "
+                + (
+                    f"give it {axis} from {low + extent:.3f} to {high - extent:.3f}"
+                    if high - low > 2 * extent
+                    else "the table is too small for it"
+                )
             )
     return SceneObject(name, colour, (x, y, z), tuple(size), yaw, entry.line)
 
 
-def _read_fault(entry: _Entry, objects: int) -> Slip:
-    fields = entry.fields(("kind", "object", "times"), needed=("kind", "object"))
-    fields["kind"].choice("fault", ("slip",))
-    return Slip(
-        fields["object"].integer(0, objects - 1, f"there are {objects} objects, counted from 0"),
-        fields["times"].integer(1, 100) if "times" in fields else 1,
-    )
+def _read_fault(
+    entry: _Entry,
+    objects: tuple[SceneObject, ...],
+    table_size: tuple[float, ...],
+    table_centre: tuple[float, ...],
+) -> Slip | Vanish:
+    fields = entry.fields(("kind", "object", "times", "to"), needed=("kind", "object"))
+    kind = fields["kind"].choice("fault", ("slip", "vanish"))
+    many = f"there are {len(objects)} objects, counted from 0"
+    index = fields["object"].integer(0, len(objects) - 1, many)
+    wrong = "to" if kind == "slip" else "times"
+    if wrong in fields:
+        raise fields[wrong].error(f"means nothing for a fault of kind {kind}; leave it out")
+    if kind == "slip":
+        return Slip(index, fields["times"].integer(1, 100) if "times" in fields else 1)
+    if "to" not in fields:
+        return Vanish(index, None)
+    x, y = fields["to"].numbers(2, 2, -3.0, 3.0)
+    extent = max(KINDS[objects[index].kind].footprint(objects[index].size)) / 2
+    for axis, value, length, middle in zip("xy", (x, y), table_size, table_centre):
+        low, high = middle - length / 2 + extent, middle + length / 2 - extent
+        if not low <= value <= high:
+            raise fields["to"].error(
+                f"{axis} = {value:g} m is too near to the edge of the table or beyond it; "
+                f"give {axis} from {low:.3f} to {high:.3f}"
+            )
+    return Vanish(index, (x, y))
 
 
 class _Entry:

@@ -14,8 +14,9 @@ import numpy as np
 from planweave.franka import ARM_JOINTS, FINGER_JOINTS, GRIPPER_MAX_WIDTH, HOME
 from simulation_node.scene import Scene
 from simulation_node.slips import Slips
-from simulation_node.stage import DAMPING, GRIPPER_ACTUATOR, STIFFNESS, home_state
+from simulation_node.stage import DAMPING, GRIPPER_ACTUATOR, STIFFNESS, home_state, object_body
 from simulation_node.trajectory import Point, Reference, TrajectoryError, interpolate, stop
+from simulation_node.vanishing import Vanishing
 
 if TYPE_CHECKING:
     import mujoco
@@ -57,7 +58,7 @@ class Simulator:
         self._stiffness = np.array(STIFFNESS)
         self._lead = np.array(DAMPING) / self._stiffness
         self._inertia_in, self._inertia_out = np.zeros(model.nv), np.zeros(model.nv)
-        self._slips = Slips(model, scene)
+        self._slips, self._vanishing = Slips(model, scene), Vanishing(model, scene)
         self._data = home_state(model)
         self._fatal = [
             mujoco.mjtWarning.mjWARN_BADQPOS,
@@ -82,6 +83,7 @@ class Simulator:
         self._data.qpos[:] = self._start
         self._data.time = time
         self._slips.reset()
+        self._vanishing.reset()
         self.model.actuator_forcerange[self._gripper] = (-2 * GRIP_FORCE, 2 * GRIP_FORCE)
         self._idle()
         mujoco.mj_forward(self.model, self._data)
@@ -132,10 +134,8 @@ class Simulator:
 
     def object_pose(self, index: int) -> tuple[np.ndarray, np.ndarray]:
         """True position (3,) of the middle of the bottom, m, and quaternion (4,) w, x, y, z, of
-        scene.objects[index]; for tests.
+        scene.objects[index].
         """
-        from simulation_node.stage import object_body
-
         body = self._data.body(object_body(index))
         return body.xpos.copy(), body.xquat.copy()
 
@@ -214,11 +214,16 @@ class Simulator:
                 self._drive_arm()
             if self._finger_rest_at is not None:
                 self._drive_fingers()
+                if self._vanishing.active:
+                    self._vanishing.update(self._data, closing=self._closing)
             mujoco.mj_step(self.model, self._data)
             if self._slips.active and self._data.ctrl[self._gripper] < GRIPPER_MAX_WIDTH / 2:
-                self._slips.update(
-                    self._data, closing=self._finger_target < self._data.qpos[self._fingers].mean() + 1e-3
-                )
+                self._slips.update(self._data, closing=self._closing)
+
+    @property
+    def _closing(self) -> bool:
+        """Whether the fingers close, or press on what is between them."""
+        return bool(self._finger_target < self._data.qpos[self._fingers].mean() + 1e-3)
 
     def _idle(self) -> None:
         self._reference = None

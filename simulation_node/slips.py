@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simulation_node.scene import Scene
+from simulation_node.scene import Scene, Slip
 from simulation_node.stage import object_body
 
 if TYPE_CHECKING:
@@ -22,16 +22,16 @@ class Slips:
     def __init__(self, model: mujoco.MjModel, scene: Scene):
         self._model = model
         self._usual = model.pair_friction.copy()
+        self._faults = [fault for fault in scene.faults if isinstance(fault, Slip)]
         self._pads = (
             [{int(model.geom(f"fr3_{side}finger_pad").id)} for side in ("left", "right")]
-            if scene.faults
+            if self._faults
             else []
         )
-        self._faults = scene.faults
-        self._bodies = [model.body(object_body(slip.object)).id for slip in scene.faults]
+        self._bodies = [model.body(object_body(slip.object)).id for slip in self._faults]
         self._pairs = [
             [i for i in range(model.npair) if model.pair(i).name.startswith(f"slip_{slip.object}_")]
-            for slip in scene.faults
+            for slip in self._faults
         ]
         self.reset()
 

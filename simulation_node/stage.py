@@ -10,7 +10,7 @@ import numpy as np
 from planweave.errors import SceneError
 from planweave.franka import ARM_JOINTS, FINGER_JOINTS, GRIPPER_MAX_WIDTH, HOME, TORQUE_LIMITS, franka_spec
 from simulation_node.camera import CameraConfig
-from simulation_node.scene import Scene
+from simulation_node.scene import Scene, Slip
 from simulation_node.shapes import add_shape
 
 if TYPE_CHECKING:
@@ -66,6 +66,7 @@ def build_model(scene: Scene, camera: CameraConfig, model_path: str | None = Non
         body.add_freejoint(name=object_body(index))
         add_shape(spec, body, entry.kind, entry.size, entry.colour)
     _add_slips(spec, scene)
+    _add_noise(spec, scene)
     model = spec.compile()
     _refuse_overlaps(model, scene)
     return model
@@ -244,7 +245,7 @@ def _add_slips(spec: mujoco.MjSpec, scene: Scene) -> None:
     """Give the fingers contact pairs of their own with an object that will slip, so that only their
     friction can be changed.
     """
-    for slip in scene.faults:
+    for slip in (fault for fault in scene.faults if isinstance(fault, Slip)):
         body = spec.body(object_body(slip.object))
         for side in ("left", "right"):
             pad = f"fr3_{side}finger_pad"
@@ -265,6 +266,17 @@ def _add_slips(spec: mujoco.MjSpec, scene: Scene) -> None:
                     )
 
 
+def _add_noise(spec: mujoco.MjSpec, scene: Scene) -> None:
+    """Every object a little heavier or lighter, more or less slippery than usual."""
+    noise = scene.noise
+    rng = np.random.default_rng(noise.seed)
+    for index in range(len(scene.objects)):
+        mass, friction = 1 + rng.uniform(-1, 1, 2) * (noise.mass, noise.friction)
+        for geom in spec.body(object_body(index)).geoms:
+            geom.mass *= mass
+            geom.friction *= friction
+
+
 def _refuse_overlaps(model: mujoco.MjModel, scene: Scene) -> None:
     data = home_state(model)
     first = model.body(object_body(0)).id
@@ -274,13 +286,13 @@ def _refuse_overlaps(model: mujoco.MjModel, scene: Scene) -> None:
         a, b = sorted(int(model.geom_bodyid[g]) for g in contact.geom)
         if b < first or a == b:
             continue
-        other = (
-            f"overlaps objects[{a - first}] (line {scene.objects[a - first].line})"
-            if a >= first
-            else "overlaps the robot"
-            if a > 0
-            else "is sunk into the table"
-        )
-        raise SceneError(
-            f"{scene.where(b - first)}: {other} by {-contact.dist * 1000:.0f} mm; give it another position"
-        )
+        deep = -contact.dist * 1000
+        if a >= first:
+            problem = f"overlaps objects[{a - first}] (line {scene.objects[a - first].line}) by {deep:.0f} mm"
+            remedy = "move one of them, or give the upper one a height: position: [x, y, height of its bottom]"
+        elif a > 0:
+            problem = f"overlaps the robot by {deep:.0f} mm"
+            remedy = "the robot stands at x = 0, y = 0; move the object away from it"
+        else:
+            problem, remedy = f"is sunk into the table by {deep:.0f} mm", "give it a greater height"
+        raise SceneError(f"{scene.where(b - first)}: {problem}; {remedy}")

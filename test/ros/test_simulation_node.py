@@ -194,7 +194,7 @@ def test_reset_and_scenes_good_and_bad(client, tmp_path):
     broken = tmp_path / "broken.yaml"
     broken.write_text("objects:\n  - {kind: cub, position: [0.5, 0]}\n")
     for scene, said in (
-        ("nowhere", "known: blocks"),
+        ("nowhere", "known: banana_and_pear"),
         (str(broken), "broken.yaml:2: objects[0].kind: unknown kind 'cub'"),
         ("", ""),
     ):

@@ -91,7 +91,7 @@ def test_defaults_and_all_fields():
         ("objects:\n  - {kind: cube, position: [0.5, 0, -0.1]}\n", "below the table"),
         (
             "objects:\n\n  - {kind: cube, position: [0.94, 0]}\n",
-            r"kitchen.yaml:3: objects\[0\].position: the cube would hang over the edge",
+            r"kitchen.yaml:3: objects\[0\].position: the cube would hang over the edge.*give it x from -0.225 to 0.925",
         ),
         (
             "objects:\n  - {kind: tray, position: [0.5, 0], size: 0.2}\n",
@@ -120,9 +120,9 @@ def test_errors_name_file_line_and_entry(text, said):
     [
         (
             ["{kind: cube, position: [0.5, 0]}", "{kind: bowl, position: [0.52, 0.03]}"],
-            r":3: objects\[1\] .*overlaps objects\[0\] \(line 2\)",
+            r":3: objects\[1\] .*overlaps objects\[0\] \(line 2\) by 6 mm; move one .*, or give the upper one a height",
         ),
-        (["{kind: box, position: [0.05, 0.0]}"], r":2: objects\[0\] \(brown box\): overlaps the robot"),
+        (["{kind: box, position: [0.05, 0.0]}"], r":2: .*brown box\): overlaps the robot by \d+ mm; .*away from it"),
     ],
 )
 def test_overlaps_are_refused_with_both_entries(entries, said):
@@ -188,3 +188,33 @@ def test_colours_differ():
     for a in known:
         for b in known:
             assert a == b or np.linalg.norm(np.subtract(known[a], known[b])) > 0.2, (a, b)
+
+
+@pytest.mark.parametrize(
+    ("tail", "said"),
+    [
+        ("faults: [{kind: vanish, object: 0, times: 2}]\n", "times: means nothing for a fault of kind vanish"),
+        ("faults: [{kind: slip, object: 0, to: [0.5, 0.1]}]\n", "to: means nothing for a fault of kind slip"),
+        ("faults: [{kind: vanish, object: 0, to: [0.94, 0]}]\n", "too near to the edge.*give x from -0.225 to 0.925"),
+        ("faults: [{kind: slip, object: 0}, {kind: slip, object: 0}]\n", "has such a fault already"),
+        ("jitter: {position: 1}\n", "1 is not between 0 and 0.3"),
+        ("noise: {mas: 0.1}\n", "unknown key; did you mean 'mass'"),
+    ],
+)
+def test_faults_and_ranges_are_checked(tail, said):
+    with pytest.raises(SceneError, match=said):
+        scene_of("{kind: cube, position: [0.5, 0]}", tail=tail)
+
+
+def test_noise_changes_masses_and_friction_by_its_shares_and_is_drawn_anew_for_each_seed():
+    def masses(tail):
+        scene = scene_of("{kind: cube, position: [0.5, 0]}", "{kind: bowl, position: [0.5, 0.3]}", tail=tail)
+        model = build_model(scene, load_camera())
+        bodies = [model.body(object_body(i)) for i in range(2)]
+        return [model.body_mass[b.id] for b in bodies], [model.geom_friction[b.geomadr[0], 0] for b in bodies]
+
+    (usual, rub), (noisy, rubbing), (other, _) = (
+        masses(tail) for tail in ("", "noise: {seed: 1, mass: 0.1, friction: 0.2}\n", "noise: {seed: 2, mass: 0.1}\n")
+    )
+    assert all(0 < abs(n / u - 1) <= 0.1001 for n, u in zip(noisy, usual)) and noisy != other
+    assert all(0 < abs(n / u - 1) <= 0.2001 for n, u in zip(rubbing, rub))

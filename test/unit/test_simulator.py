@@ -248,6 +248,21 @@ def test_a_slip_fault_shows_once_and_only_once():
     assert simulator.object_pose(0)[0][2] < 0.01, "after a reset the fault is new"
 
 
+def test_an_object_with_a_vanish_fault_is_elsewhere_when_first_grasped_at_and_only_then():
+    simulator = make(CUBE + "faults:\n  - {kind: vanish, object: 0, to: [0.6, 0.3]}\n")
+    grasp_and_lift(simulator)
+    assert simulator.object_pose(0)[0] == pytest.approx([0.6, 0.3, 0.0], abs=2e-3)
+    assert simulator.joint_state()[0][7:].sum() < 0.01, "the fingers must close on nothing"
+    simulator.reset()
+    assert simulator.object_pose(0)[0] == pytest.approx([0.5, 0.0, 0.0], abs=2e-3)
+    grasp_and_lift(simulator)
+    assert simulator.object_pose(0)[0][1] == pytest.approx(0.3, abs=2e-3), "after a reset the fault is new"
+    simulator = make(CUBE + "faults:\n  - {kind: vanish, object: 0}\n")
+    grasp_and_lift(simulator)
+    x, _, z = simulator.object_pose(0)[0]
+    assert z < -0.7 and x < -0.5, "without a place it ends on the floor"
+
+
 def test_reset_brings_everything_back_and_time_goes_on(simulator):
     start, began = simulator.snapshot().qpos, simulator.time
     grasp_and_lift(simulator)
