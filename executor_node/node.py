@@ -15,10 +15,12 @@ import numpy as np
 from builtin_interfaces.msg import Duration
 from planweave_interfaces.action import ExecuteAction
 from planweave_interfaces.msg import DetectedObject, DetectedObjects, WorldState
+from rcl_interfaces.msg import SetParametersResult
 from rclpy.action import ActionServer, CancelResponse, GoalResponse
 from rclpy.action.server import ServerGoalHandle
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup, ReentrantCallbackGroup
 from rclpy.node import Node
+from rclpy.parameter import Parameter as RosParameter
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
@@ -40,7 +42,7 @@ from executor_node.workspace import load_workspace
 from executor_node.world_model import WorldModel
 from planweave import franka
 from planweave.domain import Domain
-from planweave.errors import ConfigError
+from planweave.errors import ConfigError, PlanweaveError
 from planweave.failure import Code
 from planweave.world import Action, World
 from planweave_ros import conversions as convert
@@ -49,7 +51,9 @@ from planweave_ros.spin import run_node
 
 PARAMETERS = [
     Parameter("domain", "tabletop", "planning domain under config/domains"),
-    Parameter("workspace", "tabletop", "named places: a file under config/workspaces, or its path"),
+    Parameter(
+        "workspace", "tabletop", "named places: a file under config/workspaces, or its path", changeable=True
+    ),
     Parameter("robot_model", "", "MJCF of arm and hand for collision checks and kinematics; empty: Planweave's own"),
     Parameter("speed", 0.4, "share of the joint velocity limits in free motion", 0.02, 1.0),
     Parameter("approach_speed", 0.25, "share of the joint velocity limits near objects", 0.02, 1.0),
@@ -133,6 +137,7 @@ class ExecutorNode(Node):
             10,
             callback_group=MutuallyExclusiveCallbackGroup(),
         )
+        self.add_on_set_parameters_callback(self._on_set)
         self._server = ActionServer(
             self,
             ExecuteAction,
@@ -189,6 +194,20 @@ class ExecutorNode(Node):
             msg.shape,
             msg.visible,
         )
+
+    def _on_set(self, parameters: Sequence[RosParameter]) -> SetParametersResult:
+        """Other named places, while no action runs; nothing else may change."""
+        for parameter in parameters:
+            if parameter.name != "workspace":
+                continue
+            with self._lock:
+                if self._current is not None:
+                    return SetParametersResult(reason=f"the arm is busy with {self._current_text}; set it after that")
+                try:
+                    self._world.use_places(load_workspace(str(parameter.value)))
+                except PlanweaveError as error:
+                    return SetParametersResult(reason=str(error))
+        return SetParametersResult(successful=True)
 
     # ---- out ----------------------------------------------------------------------------------------------------
 

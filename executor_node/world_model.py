@@ -125,6 +125,12 @@ class WorldModel:
             self._moving, self._still_since, self._seen_stamp = False, 0.0, -1.0
             self._refresh()
 
+    def use_places(self, places: Sequence[Location]) -> None:
+        """Know other named places from now on."""
+        with self._changed:
+            self.places = tuple(places)
+            self._refresh()
+
     def motion_began(self) -> None:
         """The arm starts to move: images from now on are not looked at."""
         with self._changed:

@@ -15,7 +15,10 @@ from planweave.errors import ConfigError, UnknownNameError
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One parameter: its default gives the type; low and high bound numbers, choices bound texts."""
+    """One parameter: its default gives the type; low and high bound numbers, choices bound texts.
+
+    changeable: may be set while the node runs, which the node hears of by add_on_set_parameters_callback.
+    """
 
     name: str
     default: bool | int | float | str | list[str] | list[float]
@@ -23,13 +26,17 @@ class Parameter:
     low: float | None = None
     high: float | None = None
     choices: tuple[str, ...] = ()
+    changeable: bool = False
 
 
 def declare(node: Node, table: Sequence[Parameter]) -> dict[str, Any]:
-    """Declare the parameters (read only) and return their values; raises ConfigError that says what is right."""
+    """Declare the parameters (read only, unless changeable) and return their values.
+
+    Raises ConfigError that says what is right.
+    """
     values: dict[str, Any] = {}
     for row in table:
-        descriptor = ParameterDescriptor(description=row.description, read_only=True)
+        descriptor = ParameterDescriptor(description=row.description, read_only=not row.changeable)
         bounded = row.low is not None and row.high is not None
         if bounded and isinstance(row.default, float):
             descriptor.floating_point_range = [FloatingPointRange(from_value=row.low, to_value=row.high)]

@@ -198,3 +198,25 @@ def test_wrong_parameters_end_the_node_with_one_line(start_node, parameters, wor
     node = start_node("executor_node", **parameters)
     assert node.wait(20) == 2, node.output()
     assert words in node.output() and "Traceback" not in node.output()
+
+
+def test_other_named_places_are_taken_while_it_runs(make_table, spin_until):
+    from rcl_interfaces.srv import SetParameters
+    from rclpy.parameter import Parameter
+
+    table = make_table()
+    setter = table.client.create_client(SetParameters, "/executor_node/set_parameters")
+    assert setter.wait_for_service(timeout_sec=10)
+
+    def use(name):
+        row = Parameter("workspace", value=name).to_parameter_msg()
+        answer = setter.call_async(SetParameters.Request(parameters=[row]))
+        spin_until(answer.done, 5, "an answer")
+        return answer.result().results[0]
+
+    assert use("letters").successful
+    spin_until(lambda: "location_i" in table.worlds[-1].by_name, 5, "the places of another workspace")
+    assert "left_side" not in table.worlds[-1].by_name
+    refused = use("leters")
+    assert not refused.successful and "did you mean 'letters'" in refused.reason
+    assert "location_i" in table.worlds[-1].by_name
