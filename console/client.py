@@ -17,8 +17,10 @@ from numpy.typing import NDArray
 from planweave_interfaces.action import RunTask
 from planweave_interfaces.msg import ActionTree, DetectedObjects, WorldState
 from planweave_interfaces.srv import ApprovePlan, CancelTask, GetTask, ListTasks, LoadScene, RecordVideo
+from rcl_interfaces.srv import SetParameters
 from rclpy.action import ActionClient
 from rclpy.executors import SingleThreadedExecutor
+from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
@@ -30,8 +32,9 @@ from console.tree import Row
 from planweave.action_tree import Status
 from planweave.errors import PlanweaveError, SystemDownError
 from planweave.task import TaskStatus
-from planweave.world import Literal
+from planweave.world import Literal, World
 from planweave_ros import conversions as convert
+from planweave_ros.ports import MUTUAL_DISCOVERY
 
 VANISHED = 10.0  # seconds without an answer of feedback_node after which a running task counts as lost
 
@@ -47,7 +50,6 @@ class TaskResult:
     rows: tuple[Row, ...] = ()
 
 
-MUTUAL_DISCOVERY = 0.8  # seconds after which a server is taken to have discovered this client
 SERVICES = {
     "/list_tasks": ListTasks, "/get_task": GetTask, "/cancel_task": CancelTask,
     "/approve_plan": ApprovePlan,
@@ -259,6 +261,31 @@ class Client:
         if self._node.count_services("/perception/forget"):
             self._call("/perception/forget", Trigger.Request(), "perception_node")
         self._wait_until_seen(8.0)
+
+    def set_parameter(self, node: str, name: str, value: str) -> None:
+        """Set a changeable text parameter of a node; raises PlanweaveError with the node's reason."""
+        service = f"/{node}/set_parameters"
+        if service not in self._services:
+            self._services[service] = self._node.create_client(SetParameters, service)
+        request = SetParameters.Request(parameters=[Parameter(name, value=value).to_parameter_msg()])
+        answer = self._call(service, request, node).results[0]
+        if not answer.successful:
+            raise PlanweaveError(f"{node} does not take {name}={value!r}: {answer.reason}")
+
+    def world(self, patience: float = 5.0) -> World | None:
+        """The world as the body published it last; None where none comes in ``patience`` seconds."""
+        heard: list[WorldState] = []
+        there = threading.Event()
+
+        def keep(message: WorldState) -> None:
+            heard.append(message)
+            there.set()
+
+        latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+        subscription = self._node.create_subscription(WorldState, "/world_state", keep, latched)
+        there.wait(patience)
+        self._node.destroy_subscription(subscription)
+        return convert.world_from_msg(heard[-1]) if heard else None
 
     def _await_world(self, patience: float) -> None:
         """Wait for the world that was published last; the next task is to begin in no older one."""

@@ -24,6 +24,8 @@ from planweave.world import Action, Literal, World
 from planweave_ros import conversions as convert
 
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+#: A server answers only a client that it has discovered, which may take it so many seconds longer than the other way.
+MUTUAL_DISCOVERY = 0.8
 _STOP_SECONDS = 5.0  # how long a server may take to confirm a cancellation
 _LOOK_SECONDS = 0.5  # how often a wait looks whether the server is still there
 
@@ -50,6 +52,15 @@ class _Caller:
                     raise SystemDownError(f"{what} did not answer in {seconds:g} s")
         return future.result() if future.done() else None
 
+    def there(self, ready: Callable[[], bool], wait: Callable[..., bool], seconds: float) -> bool:
+        """Whether a server is there, or comes before a deadline; one that has just come is left time to discover us."""
+        if ready():
+            return True
+        if not wait(timeout_sec=seconds):
+            return False
+        time.sleep(MUTUAL_DISCOVERY)
+        return True
+
     def check_canceled(self) -> None:
         """Raise CanceledError where the running task was cancelled."""
         self._canceled().check()
@@ -59,7 +70,7 @@ class _Caller:
         on_feedback: Callable[[Any], None] | None = None,
     ) -> Any:
         """Send a goal and wait for its result; cancelled on the server when the wait ends early."""
-        if not client.wait_for_server(timeout_sec=min(seconds, 5.0)):
+        if not self.there(client.server_is_ready, client.wait_for_server, min(seconds, 5.0)):
             raise SystemDownError(f"{what} is not running; start it, e.g. with: planweave up tabletop")
         listener = (lambda message: on_feedback(message.feedback)) if on_feedback else None
         alive = client.server_is_ready
@@ -218,7 +229,7 @@ class RosPlanner:
 
     def _call(self, client: Any, request: Any, name: str) -> Any:
         """The answer of a service of the planner node."""
-        if not client.wait_for_service(timeout_sec=5.0):
+        if not self._caller.there(client.service_is_ready, client.wait_for_service, 5.0):
             raise SystemDownError(f"planner_node ({name}) is not running; start it: planweave up tabletop")
         reply = self._caller.wait(
             client.call_async(request), self._timeout, f"planner_node ({name})", client.service_is_ready
