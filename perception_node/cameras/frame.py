@@ -8,6 +8,11 @@ from typing import Protocol
 import numpy as np
 
 from perception_node.geometry import Intrinsics
+from planweave.errors import PlanweaveError
+
+
+class CameraError(PlanweaveError):
+    """A camera or a recording that gives no images; the message says why and what to do."""
 
 
 @dataclass(frozen=True)
@@ -28,10 +33,17 @@ class Frame:
 
 
 class Camera(Protocol):
-    """A source of frames; only the newest counts."""
+    """A source of frames; only the newest counts, but for recordings, of which every frame does."""
+
+    @property
+    def ended(self) -> bool:
+        """Whether no frame will come any more: a recording that is over."""
 
     def take(self) -> Frame | None:
         """The newest frame not taken yet, or None. Raises FrameError where its images cannot be read."""
 
     def complaint(self, now: float) -> str:
         """What is wrong with the camera at time `now` (seconds, monotonic), "" where nothing is."""
+
+    def close(self) -> None:
+        """Let go of the device or file; no frames come afterwards."""

@@ -48,6 +48,14 @@ class RosTopicsCamera:
         self._ever = dict.fromkeys(self._heard, False)
         self._paired = started
 
+    @property
+    def ended(self) -> bool:
+        """Never: topics may speak again at any time."""
+        return False
+
+    def close(self) -> None:
+        """Nothing to let go of; the subscriptions are the node's."""
+
     def add(self, what: str, stamp: int, value: RawImage | RawInfo, now: float) -> bool:
         """Take in one message of COLOUR, DEPTH or INFO with its stamp in nanoseconds; True when a set is complete."""
         with self._lock:

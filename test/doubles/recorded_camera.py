@@ -1,0 +1,105 @@
+"""Recordings as a RealSense camera and a ROS 2 bag would give them, made from images that a test has."""
+
+import contextlib
+import gc
+import threading
+from pathlib import Path
+
+import numpy as np
+
+DEPTH_UNIT = 0.00025  # m, unlike the millimetre that most cameras use, so that mixing them up shows
+
+
+def record_realsense(rs, path, frames, intrinsics, *, fps=30, begin=1000.0, streams=("depth", "colour")):
+    """Record frames, pairs of rgb (h, w, 3) uint8 and depth (h, w) metres, with a software device of pyrealsense2.
+
+    begin: time stamp of the first frame, seconds. The camera's depth and colour have one viewpoint.
+    """
+    device = rs.software_device()
+    device.register_info(rs.camera_info.name, "camera double")
+    device.register_info(rs.camera_info.serial_number, "0042")
+    wanted = {"depth": (rs.stream.depth, rs.format.z16, 2, 1), "colour": (rs.stream.color, rs.format.rgb8, 3, 2)}
+    sensors, profiles = {}, {}
+    for name in streams:
+        kind, form, size, uid = wanted[name]
+        sensors[name] = device.add_sensor(f"{name} sensor")
+        profiles[name] = sensors[name].add_video_stream(_stream(rs, kind, form, size, uid, fps, intrinsics))
+    if "depth" in sensors:
+        sensors["depth"].add_read_only_option(rs.option.depth_units, DEPTH_UNIT)
+    if len(profiles) == 2:
+        same = rs.extrinsics()
+        same.rotation, same.translation = [1, 0, 0, 0, 1, 0, 0, 0, 1], [0, 0, 0]
+        profiles["depth"].register_extrinsics_to(profiles["colour"], same)
+        profiles["colour"].register_extrinsics_to(profiles["depth"], same)
+    device.create_matcher(rs.matchers.default)
+    recorder = rs.recorder(str(path), device)
+    arrived = threading.Semaphore(0)
+    recorded = recorder.query_sensors()
+    for sensor in recorded:
+        sensor.open(sensor.get_stream_profiles()[0])
+        sensor.start(lambda _: arrived.release())
+    for number, (rgb, depth) in enumerate(frames):
+        pixels = {"colour": rgb, "depth": np.round(depth / DEPTH_UNIT).astype(np.uint16)}
+        for name in streams:
+            array = np.ascontiguousarray(pixels[name])
+            frame = rs.software_video_frame()
+            frame.pixels, frame.stride, frame.bpp = array, array.strides[0], wanted[name][2]
+            frame.timestamp, frame.domain = begin * 1e3 + number * 1e3 / fps, rs.timestamp_domain.system_time
+            frame.frame_number, frame.profile = number + 1, profiles[name].as_video_stream_profile()
+            sensors[name].on_video_frame(frame)
+            assert arrived.acquire(timeout=10.0), "the recorder took no frame"
+    for sensor in recorded:
+        sensor.stop()
+        sensor.close()
+    del recorder, recorded, sensor
+    gc.collect()  # the file is written when the recorder is gone
+
+
+def _stream(rs, kind, form, size, uid, fps, intrinsics):
+    stream = rs.video_stream()
+    stream.type, stream.fmt, stream.index, stream.uid, stream.bpp = kind, form, 0, uid, size
+    stream.width, stream.height, stream.fps = intrinsics.width, intrinsics.height, fps
+    model = rs.intrinsics()
+    model.width, model.height, model.model, model.coeffs = intrinsics.width, intrinsics.height, rs.distortion.none, [0.0] * 5
+    model.fx, model.fy, model.ppx, model.ppy = intrinsics.fx, intrinsics.fy, intrinsics.cx, intrinsics.cy
+    stream.intrinsics = model
+    return stream
+
+
+def record_bag(path, frames, intrinsics, topics, *, frame_id="camera_color_optical_frame", begin=1000, late_depth=0):
+    """Write frames as a ROS 2 bag (a folder) through rosbags; begin: seconds of the first; late_depth: nanoseconds by
+    which depth has another stamp. topics: names of colour, depth and camera info; an empty one is left out."""
+    from rosbags.rosbag2 import Writer
+    from rosbags.typesys import Stores, get_typestore
+
+    store = get_typestore(Stores.ROS2_JAZZY)
+    types = store.types
+    image, info, roi = (types[f"sensor_msgs/msg/{n}"] for n in ("Image", "CameraInfo", "RegionOfInterest"))
+    header, time = types["std_msgs/msg/Header"], types["builtin_interfaces/msg/Time"]
+    k = np.array([intrinsics.fx, 0, intrinsics.cx, 0, intrinsics.fy, intrinsics.cy, 0, 0, 1], dtype=float)
+    with contextlib.ExitStack() as stack:
+        bag = stack.enter_context(Writer(Path(path), version=9))
+        links = [
+            bag.add_connection(topic, kind.__msgtype__, typestore=store) if topic else None
+            for topic, kind in zip(topics, (image, image, info))
+        ]
+        for number, (rgb, depth) in enumerate(frames):
+            stamp = begin * 1_000_000_000 + number * 33_000_000
+
+            def head(nanoseconds):
+                return header(stamp=time(sec=nanoseconds // 10**9, nanosec=nanoseconds % 10**9), frame_id=frame_id)
+
+            def picture(array, encoding, nanoseconds):
+                array = np.ascontiguousarray(array)
+                return image(head(nanoseconds), array.shape[0], array.shape[1], encoding, 0, array.strides[0],
+                             array.view(np.uint8).ravel())
+
+            messages = (
+                picture(rgb, "rgb8", stamp),
+                picture(np.round(depth * 1000).astype(np.uint16), "16UC1", stamp + late_depth),
+                info(head(stamp), intrinsics.height, intrinsics.width, "plumb_bob", np.zeros(5), k, np.eye(3).ravel(),
+                     np.zeros(12), 0, 0, roi(0, 0, 0, 0, False)),
+            )
+            for link, message in zip(links, messages):
+                if link is not None:
+                    bag.write(link, stamp, store.serialize_cdr(message, link.msgtype))
