@@ -1,15 +1,17 @@
-"""What a skill may ask of an arm."""
+"""What a skill may ask of an arm, and what an arm needs of whoever moves its joints and fingers."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from executor_node.timing import Trajectory
+from planweave.action_end import ActionEnd
+from planweave.failure import Code
 
 Array = NDArray[np.float64]
 
@@ -54,3 +56,59 @@ class Arm(Protocol):
 
     def check(self) -> None:
         """Raise SkillFailureError when the skill was cancelled or its time is up."""
+
+
+# ---- behind an arm ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a controller reports at the end of a motion; message is empty for SUCCESS."""
+
+    code: Code
+    message: str = ""
+
+
+Done = Callable[[Outcome], None]
+"""Called once, from any thread, when a motion has ended."""
+
+
+class Follower(Protocol):
+    """Carries out trajectories of the arm's joints. Neither call blocks."""
+
+    reports: bool
+    """Whether `done` will be called; else the end of a motion is told by the measured states alone."""
+    grace: float
+    """Seconds of the controller's time after the end of a trajectory until it must be over."""
+
+    def start(self, trajectory: Trajectory, done: Done) -> None:
+        """Begin to follow a trajectory."""
+
+    def stop(self) -> None:
+        """Stop and hold, whatever was sent before."""
+
+
+class Gripper(Protocol):
+    """Moves the fingers. Neither call blocks."""
+
+    reports: bool
+    grace: float
+    """Seconds of the controller's time that one movement may take."""
+    settle: float
+    """Seconds of the controller's time after which the measured opening is that of the end of a movement."""
+
+    def start(self, width: float, force: float, done: Done) -> None:
+        """Begin to move to an opening (m) with at most a force (N)."""
+
+    def stop(self) -> None:
+        """Stop the fingers where they are."""
+
+
+class GoalPort(Protocol):
+    """A client of one ROS action. Neither call blocks."""
+
+    def send(self, goal: Any, done: Callable[[ActionEnd], None]) -> None:
+        """Send a goal message; `done` is called once, from any thread, unless the server dies."""
+
+    def cancel(self) -> None:
+        """Cancel whatever the server works on, also what another client sent."""

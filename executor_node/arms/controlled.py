@@ -1,0 +1,225 @@
+"""An arm made of a follower and a gripper; no ROS in here.
+
+Measured states come in through `on_state`, and reports of the controllers through the callables given to them,
+from any thread. Stamps are the controller's time; deadlines are the machine's steady clock.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from executor_node.arms.base import ArmState, Done, Follower, Gripper, Outcome, Watch
+from executor_node.failures import SkillFailureError
+from executor_node.timing import Trajectory
+from planweave import franka
+from planweave.failure import Code
+
+_ARRIVED = 0.02  # rad
+_GRIP_START = 0.25  # s of the controller's time before a still finger counts as stopped
+_GRIP_REACHED = 0.001  # m
+
+
+class _Report:
+    """What the controller said of one motion, and the stamp of the newest state then."""
+
+    def __init__(self) -> None:
+        self.outcome: Outcome | None = None
+        self.stamp = 0.0
+
+
+class ControlledArm:
+    """See `executor_node.arms.base.Arm`.
+
+    silence: wall seconds without a measured state after which the controller counts as gone.
+    """
+
+    def __init__(self, follower: Follower, gripper: Gripper, silence: float = 3.0):
+        self._follower, self._gripper, self._silence = follower, gripper, silence
+        self._changed = threading.Condition()
+        self._state: ArmState | None = None
+        self._arrived_at = time.monotonic()
+        self._aborted: SkillFailureError | None = None
+        self._deadline = float("inf")
+        self._gripping: _Report | None = None  # a movement of the fingers that nobody has waited for yet
+
+    # ---- from other threads -------------------------------------------------------------------------------------
+
+    def on_state(self, state: ArmState) -> None:
+        """A measured state came in."""
+        with self._changed:
+            self._state = state
+            self._arrived_at = time.monotonic()
+            self._changed.notify_all()
+
+    def begin(self, deadline: float) -> None:
+        """A new skill starts; it must end before `deadline` (time.monotonic())."""
+        with self._changed:
+            self._aborted, self._deadline, self._gripping = None, deadline, None
+
+    def abort(self, code: Code, message: str) -> None:
+        """Stop the arm at once and end the skill that runs, from any thread; the first reason counts."""
+        with self._changed:
+            self._stop()
+            if self._aborted is None:
+                self._aborted = SkillFailureError(code, message)
+            self._changed.notify_all()
+
+    # ---- for the skill ------------------------------------------------------------------------------------------
+
+    def check(self) -> None:
+        """Raise when the skill was aborted or its time is up."""
+        with self._changed:
+            self._raise_if_over()
+
+    def state(self) -> ArmState:
+        """The newest measured state."""
+        with self._changed:
+            self._wait(lambda: self._state is not None and time.monotonic() - self._arrived_at < self._silence)
+            assert self._state is not None
+            return self._state
+
+    def follow(self, trajectory: Trajectory, watch: Watch | None = None) -> None:
+        """Start a trajectory and wait for its end."""
+        start = self.state()
+        goal, report, follower = trajectory.end, _Report(), self._follower
+        lost = ""
+
+        def finished() -> bool:
+            nonlocal lost
+            state = self._state
+            assert state is not None
+            lost = watch(state) if watch is not None else ""
+            if lost or (report.outcome is not None and report.outcome.code is not Code.SUCCESS):
+                return True
+            late = state.stamp - start.stamp - trajectory.duration
+            near = float(np.abs(state.positions - goal).max()) < _ARRIVED
+            told = report.outcome is not None or not follower.reports
+            return (near and state.still and late >= -0.05 and told) or late > follower.grace
+
+        with self._changed:
+            self._raise_if_over()
+            follower.start(trajectory, self._listener(report))
+            self._wait(finished)
+            if lost:
+                self._fail(Code.GRASP_LOST, lost)
+            if report.outcome is not None and report.outcome.code is not Code.SUCCESS:
+                self._fail(report.outcome.code, report.outcome.message)
+            state = self._state
+            assert state is not None
+            error = np.abs(state.positions - goal)
+            if error.max() >= _ARRIVED:
+                joint = int(error.argmax())
+                self._fail(
+                    Code.CONTROL_FAILED,
+                    f"the arm did not reach the end of its motion: {franka.ARM_JOINTS[joint]} is "
+                    f"{error[joint]:.3f} rad away {follower.grace:g} s after the motion should have ended "
+                    "(something may block it); it was stopped",
+                )
+            if report.outcome is None and follower.reports:
+                self._fail(
+                    Code.CONTROL_FAILED,
+                    f"the arm's controller did not report the end of the motion within {follower.grace:g} s "
+                    "(has it ended?); the arm was stopped",
+                )
+
+    def grip(self, width: float, force: float, wait: bool = True) -> float:
+        """Start a movement of the fingers; wait until they are there or have stopped against something."""
+        gripper = self._gripper
+        with self._changed:
+            if self._gripping is not None and gripper.reports:  # one movement at a time
+                self._finish_grip(self._gripping, width=None)
+        start = self.state()
+        with self._changed:
+            self._raise_if_over()
+            report = self._gripping = _Report()
+            report.stamp = start.stamp
+            gripper.start(width, force, self._listener(report))
+            if wait:
+                self._finish_grip(report, width)
+            assert self._state is not None
+            return self._state.width
+
+    # ---- the lock is held ---------------------------------------------------------------------------------------
+
+    def _finish_grip(self, report: _Report, width: float | None) -> None:
+        gripper, begun = self._gripper, report.stamp
+
+        def finished() -> bool:
+            state = self._state
+            assert state is not None
+            elapsed = state.stamp - begun
+            if gripper.reports:
+                outcome = report.outcome
+                settled = outcome is not None and state.stamp - report.stamp >= gripper.settle
+                failed = outcome is not None and outcome.code is not Code.SUCCESS
+                return settled or failed or elapsed > gripper.grace
+            there = width is not None and abs(state.width - width) < _GRIP_REACHED and abs(state.finger_speed) < 0.01
+            stopped = elapsed > _GRIP_START and abs(state.finger_speed) < 0.002
+            return (elapsed > 0 and (there or stopped)) or elapsed > gripper.grace
+
+        self._wait(finished)
+        self._gripping = None
+        outcome = report.outcome
+        if outcome is None and gripper.reports:
+            gripper.stop()
+            outcome = Outcome(
+                Code.CONTROL_FAILED,
+                f"the gripper did not report the end of its movement within {gripper.grace:g} s; it was stopped",
+            )
+        if outcome is not None and outcome.code is not Code.SUCCESS:
+            raise SkillFailureError(outcome.code, outcome.message)
+
+    def _listener(self, report: _Report) -> Done:
+        def done(outcome: Outcome) -> None:
+            with self._changed:
+                if report.outcome is None:
+                    report.outcome = outcome
+                    report.stamp = self._state.stamp if self._state is not None else 0.0
+                    self._changed.notify_all()
+
+        return done
+
+    def _fail(self, code: Code, message: str) -> None:
+        self._stop()
+        self._wait_still()
+        raise SkillFailureError(code, message)
+
+    def _stop(self) -> None:
+        self._follower.stop()
+        self._gripper.stop()
+
+    def _wait(self, ready: Callable[[], bool]) -> None:
+        """Wait for a condition on the measured state; raises when aborted, out of time, or when the states stop
+        coming.
+        """
+        begun = time.monotonic()
+        while True:
+            self._raise_if_over()
+            if ready():
+                return
+            now = time.monotonic()
+            silent_at = max(self._arrived_at, begun) + self._silence
+            if now >= silent_at:
+                self._stop()
+                raise SkillFailureError(
+                    Code.CONTROL_FAILED,
+                    f"no joint states for {self._silence:g} s: is the arm's controller (or simulation_node) running?",
+                )
+            self._changed.wait(max(0.0, min(silent_at, self._deadline) - now))
+
+    def _wait_still(self) -> None:
+        end = time.monotonic() + 2.0
+        while not (self._state is not None and self._state.still) and time.monotonic() < end:
+            self._changed.wait(0.1)
+
+    def _raise_if_over(self) -> None:
+        if self._aborted is None and time.monotonic() >= self._deadline:
+            self._stop()
+            self._aborted = SkillFailureError(Code.TIMEOUT, "the action's time ran out; the arm was stopped")
+        if self._aborted is not None:
+            self._wait_still()
+            raise self._aborted

@@ -1,0 +1,327 @@
+"""Arms behind actions: the good path, every error code, cancel, deadlines, silence, and joint states on two topics."""
+
+import threading
+import time
+
+import numpy as np
+import pytest
+from doubles.scripted_ports import ScriptedPort
+
+from executor_node.arms.base import ArmState
+from executor_node.arms.controlled import ControlledArm
+from executor_node.arms.follow import ERRORS, ActionFollower
+from executor_node.arms.grippers import CommandGripper, FrankaGoals, FrankaGripper, NoGripper
+from executor_node.arms.joints import JointStates
+from executor_node.failures import SkillFailureError
+from executor_node.timing import Limits, time_path
+from planweave import franka
+from planweave.action_end import End
+from planweave.failure import Code
+
+HOME = np.array(franka.HOME)
+MOTION = time_path(np.array([HOME, HOME + 0.2]), Limits())
+
+
+def state(stamp, q=HOME, v=0.0, width=0.08):
+    return ArmState(stamp, np.array(q), np.full(7, v), width)
+
+
+class Bench:
+    """An arm whose controller, gripper and joint states are the test."""
+
+    def __init__(self, home=False):
+        self.port = ScriptedPort("/fr3_arm_controller/follow_joint_trajectory")
+        self.homing, self.moves, self.grasps = (
+            ScriptedPort(f"/franka_gripper/{name}") for name in ("homing", "move", "grasp"))
+        goals = FrankaGoals(lambda: "home", lambda width, speed: ("move", width, speed),
+                            lambda force, speed: ("grasp", force, speed))
+        gripper = FrankaGripper(self.homing, self.moves, self.grasps, goals, home)
+        self.arm = ControlledArm(ActionFollower(self.port, lambda trajectory: trajectory), gripper, silence=0.4)
+        self.arm.on_state(state(0.0))
+        self.arm.begin(time.monotonic() + 5.0)
+
+
+@pytest.fixture
+def bench():
+    return Bench()
+
+
+def in_thread(call, *args, **keywords):
+    box = {}
+
+    def target():
+        try:
+            box["value"] = call(*args, **keywords)
+        except SkillFailureError as error:
+            box["error"] = error
+
+    thread = threading.Thread(target=target, daemon=True)
+    thread.start()
+    return thread, box
+
+
+def until(condition):
+    end = time.monotonic() + 5.0
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.001)
+
+
+def ended(thread, box):
+    thread.join(3.0)
+    assert not thread.is_alive()
+    return box.get("error")
+
+
+def following(bench, **keywords):
+    thread, box = in_thread(bench.arm.follow, MOTION, **keywords)
+    until(lambda: bench.port.goals)
+    return thread, box
+
+
+def test_a_motion_ends_when_the_controller_says_so_and_the_arm_is_there(bench):
+    thread, box = following(bench)
+    assert bench.port.goals == [MOTION]
+    bench.arm.on_state(state(MOTION.duration + 0.1, MOTION.end))
+    thread.join(0.05)
+    assert thread.is_alive(), "the controller has not reported yet"
+    bench.port.end(error_code=0, error_string="")
+    assert ended(thread, box) is None and bench.port.canceled == 0
+
+
+def test_a_report_of_success_far_from_the_end_is_not_believed(bench):
+    thread, box = following(bench)
+    bench.port.end(error_code=0)
+    bench.arm.on_state(state(MOTION.duration + 5.0, HOME + 0.1))
+    error = ended(thread, box)
+    assert error.code is Code.CONTROL_FAILED and "0.100 rad away" in error.message and bench.port.canceled
+
+
+@pytest.mark.parametrize("number", sorted(ERRORS))
+def test_each_error_of_the_controller_is_said_and_stops_the_arm(bench, number):
+    thread, box = following(bench)
+    bench.port.end(End.ABORTED, error_code=number, error_string="joint 3, by 0.2 rad")
+    error = ended(thread, box)
+    code, text = ERRORS[number]
+    assert error.code is code and text in error.message and "joint 3, by 0.2 rad" in error.message
+    assert bench.port.canceled == 1
+
+
+@pytest.mark.parametrize(("end", "code", "words"), [
+    (End.REJECTED, Code.CONTROL_FAILED, "refused the trajectory"),
+    (End.ABSENT, Code.CONTROL_FAILED, "no controller offers /fr3_arm_controller/follow_joint_trajectory"),
+    (End.CANCELED, Code.CANCELED, "cancelled at the controller"),
+    (End.ABORTED, Code.CONTROL_FAILED, "the controller gave up"),
+])
+def test_goals_that_end_without_an_error_code(bench, end, code, words):
+    thread, box = following(bench)
+    bench.port.end(end)
+    error = ended(thread, box)
+    assert error.code is code and words in error.message and bench.port.canceled == 1
+
+
+def test_rejected_and_absent_controllers_say_how_to_recover(bench):
+    for end in (End.REJECTED, End.ABSENT):
+        bench.port.goals.clear()
+        thread, box = following(bench)
+        bench.port.end(end)
+        assert "ros2 service call /executor/recover" in ended(thread, box).message
+
+
+def test_cancel_reaches_the_controller_before_abort_returns(bench):
+    thread, box = following(bench)
+    bench.arm.abort(Code.CANCELED, "enough")
+    assert bench.port.canceled == 1
+    bench.port.end(End.CANCELED)
+    assert ended(thread, box).message == "enough"
+    with pytest.raises(SkillFailureError, match="enough"):
+        bench.arm.follow(MOTION)
+    assert len(bench.port.goals) == 1, "nothing is sent after an abort"
+
+
+def test_the_deadline_of_the_action_stops_the_arm(bench):
+    bench.arm.begin(time.monotonic() + 0.1)
+    thread, box = following(bench)
+    assert ended(thread, box).code is Code.TIMEOUT and bench.port.canceled
+
+
+def test_stale_joint_states_stop_the_arm(bench):
+    thread, box = following(bench)
+    error = ended(thread, box)
+    assert error.code is Code.CONTROL_FAILED and "no joint states for 0.4 s" in error.message and bench.port.canceled
+
+
+def test_a_controller_that_dies_silently(bench):
+    thread, box = following(bench)
+    bench.arm.on_state(state(MOTION.duration + 3.5, MOTION.end))
+    error = ended(thread, box)
+    assert error.code is Code.CONTROL_FAILED and "did not report the end" in error.message and bench.port.canceled
+
+
+def test_an_object_that_slips_stops_the_arm(bench):
+    thread, box = following(bench, watch=lambda s: "it fell" if s.width < 0.01 else "")
+    bench.arm.on_state(state(0.2, HOME + 0.01, width=0.0))
+    error = ended(thread, box)
+    assert error.code is Code.GRASP_LOST and error.message == "it fell" and bench.port.canceled == 1
+
+
+def test_a_late_report_of_an_old_motion_does_not_end_a_new_one(bench):
+    first, box = following(bench)
+    late = bench.port._done
+    bench.arm.abort(Code.CANCELED, "enough")
+    assert ended(first, box).code is Code.CANCELED
+    bench.arm.begin(time.monotonic() + 5.0)
+    bench.port.goals.clear()
+    second, box = following(bench)
+    bench.port._done, new = late, bench.port._done
+    bench.port.end(End.ABORTED, error_code=-5)
+    bench.arm.on_state(state(MOTION.duration + 0.1, MOTION.end))
+    second.join(0.05)
+    assert second.is_alive()
+    bench.port._done = new
+    bench.port.end(error_code=0)
+    assert ended(second, box) is None
+
+
+# ---- grippers -----------------------------------------------------------------------------------------------------
+
+
+def test_closing_is_a_grasp_and_opening_a_move(bench):
+    thread, box = in_thread(bench.arm.grip, 0.0, 20.0)
+    until(lambda: bench.grasps.goals)
+    assert bench.grasps.goals == [("grasp", 20.0, 0.1)] and not bench.moves.goals
+    bench.grasps.end(success=True, error="")
+    thread.join(0.05)
+    assert thread.is_alive(), "the opening measured then may still be the old one"
+    bench.arm.on_state(state(0.5, width=0.043))
+    assert ended(thread, box) is None and box["value"] == 0.043
+    thread, box = in_thread(bench.arm.grip, 0.06, 20.0)
+    until(lambda: bench.moves.goals)
+    assert bench.moves.goals == [("move", 0.06, 0.1)]
+    bench.moves.end(success=True, error="")
+    bench.arm.on_state(state(1.0, width=0.06))
+    assert ended(thread, box) is None and box["value"] == 0.06
+
+
+def test_the_next_movement_of_the_fingers_waits_for_the_last(bench):
+    assert bench.arm.grip(0.06, 20.0, wait=False) == 0.08
+    thread, box = in_thread(bench.arm.grip, 0.0, 20.0)
+    thread.join(0.05)
+    assert not bench.grasps.goals
+    bench.moves.end(success=True)
+    bench.arm.on_state(state(0.5, width=0.06))
+    until(lambda: bench.grasps.goals)
+    bench.grasps.end(success=True)
+    bench.arm.on_state(state(1.0, width=0.02))
+    assert ended(thread, box) is None and box["value"] == 0.02
+
+
+def test_the_hand_is_homed_once_before_its_first_movement():
+    bench = Bench(home=True)
+    thread, box = in_thread(bench.arm.grip, 0.06, 20.0)
+    until(lambda: bench.homing.goals)
+    assert not bench.moves.goals
+    bench.homing.end(success=True)
+    assert bench.moves.goals == [("move", 0.06, 0.1)]
+    bench.moves.end(success=True)
+    bench.arm.on_state(state(9.0, width=0.06))
+    assert ended(thread, box) is None
+    bench.arm.grip(0.0, 20.0, wait=False)
+    assert len(bench.homing.goals) == 1 and bench.grasps.goals
+
+
+def test_homing_that_fails_moves_nothing_and_is_tried_again():
+    bench = Bench(home=True)
+    thread, box = in_thread(bench.arm.grip, 0.06, 20.0)
+    until(lambda: bench.homing.goals)
+    bench.homing.end(End.ABORTED, success=False, error="libfranka: gripper: Connection timeout")
+    error = ended(thread, box)
+    assert error.code is Code.CONTROL_FAILED and "Connection timeout" in error.message and not bench.moves.goals
+    bench.arm.grip(0.06, 20.0, wait=False)
+    assert len(bench.homing.goals) == 2
+
+
+def test_an_abort_during_homing_sends_no_movement_after_it():
+    bench = Bench(home=True)
+    bench.arm.grip(0.06, 20.0, wait=False)
+    bench.arm.abort(Code.CANCELED, "enough")
+    assert bench.homing.canceled == bench.moves.canceled == bench.grasps.canceled == 1
+    bench.homing.end(success=True)
+    assert not bench.moves.goals
+
+
+@pytest.mark.parametrize(("end", "result", "code", "words"), [
+    (End.ABSENT, {}, Code.CONTROL_FAILED, "nobody offers /franka_gripper/move"),
+    (End.REJECTED, {}, Code.CONTROL_FAILED, "refused /franka_gripper/move"),
+    (End.ABORTED, {"success": False, "error": "blocked"}, Code.CONTROL_FAILED, "blocked"),
+    (End.CANCELED, {}, Code.CANCELED, "cancelled"),
+    (End.SUCCEEDED, {"success": False, "error": ""}, Code.CONTROL_FAILED, "not homed"),
+])
+def test_each_way_a_movement_of_the_fingers_fails(bench, end, result, code, words):
+    thread, box = in_thread(bench.arm.grip, 0.06, 20.0)
+    until(lambda: bench.moves.goals)
+    bench.moves.end(end, **result)
+    error = ended(thread, box)
+    assert error.code is code and words in error.message
+
+
+def test_a_gripper_that_never_answers_is_stopped(bench):
+    thread, box = in_thread(bench.arm.grip, 0.06, 20.0)
+    until(lambda: bench.moves.goals)
+    bench.arm.on_state(state(30.0))
+    error = ended(thread, box)
+    assert error.code is Code.CONTROL_FAILED and "did not report" in error.message and bench.moves.canceled
+
+
+@pytest.mark.parametrize(("end", "stalled", "fine"), [
+    (End.SUCCEEDED, False, True), (End.SUCCEEDED, True, True), (End.ABORTED, True, True), (End.ABORTED, False, False)])
+def test_fingers_that_stall_on_an_object_are_an_end_of_a_gripper_command(end, stalled, fine):
+    port = ScriptedPort("/fr3_gripper_controller/gripper_cmd")
+    outcomes = []
+    CommandGripper(port, lambda width, force: (width, force)).start(0.0, 15.0, outcomes.append)
+    port.end(end, stalled=stalled, reached_goal=not stalled)
+    assert port.goals == [(0.0, 15.0)] and (outcomes[0].code is Code.SUCCESS) is fine
+
+
+def test_without_a_gripper_the_measured_opening_stays():
+    arm = ControlledArm(ActionFollower(ScriptedPort(), lambda t: t), NoGripper())
+    arm.on_state(state(0.0, width=0.07))
+    arm.begin(time.monotonic() + 5.0)
+    assert arm.grip(0.0, 20.0) == 0.07
+
+
+# ---- joint states -------------------------------------------------------------------------------------------------
+
+
+def test_arm_and_fingers_on_topics_of_their_own_make_one_state():
+    joints = JointStates()
+    q = list(franka.HOME)
+    assert joints.add(1.0, franka.ARM_JOINTS, q, [0.1] * 7) is None, "the fingers have not been heard"
+    assert joints.add(1.05, franka.FINGER_JOINTS, [0.02, 0.021], []) is None, "a state comes with the arm's joints"
+    seen = joints.add(1.1, franka.ARM_JOINTS, q, [0.1] * 7)
+    assert seen.stamp == 1.1 and seen.width == pytest.approx(0.041) and seen.velocities[3] == 0.1
+    np.testing.assert_allclose(seen.positions, q)
+
+
+def test_one_message_in_any_order_with_other_joints_too():
+    names = ["wheel", *franka.FINGER_JOINTS, *reversed(franka.ARM_JOINTS)]
+    seen = JointStates().add(3.0, names, [9.0, 0.01, 0.01, *reversed(franka.HOME)], [])
+    np.testing.assert_allclose(seen.positions, franka.HOME)
+    assert seen.width == pytest.approx(0.02) and seen.still
+
+
+@pytest.mark.parametrize("broken", [
+    lambda names, q: (names[:6], q[:6]), lambda names, q: (names, q[:6]),
+    lambda names, q: (names, [*q[:6], float("nan")])])
+def test_messages_that_make_no_state(broken):
+    joints = JointStates()
+    joints.add(1.0, franka.FINGER_JOINTS, [0.02, 0.02], [])
+    names, q = broken(list(franka.ARM_JOINTS), list(franka.HOME))
+    assert joints.add(1.0, names, q, []) is None
+
+
+def test_fingers_that_fell_silent_make_no_state():
+    joints = JointStates()
+    joints.add(1.0, franka.FINGER_JOINTS, [0.02, 0.02], [])
+    assert joints.add(2.5, franka.ARM_JOINTS, franka.HOME, []) is not None
+    assert joints.add(3.5, franka.ARM_JOINTS, franka.HOME, []) is None
