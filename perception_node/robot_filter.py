@@ -20,6 +20,13 @@ _D = (0.333, 0.0, 0.316, 0.0, 0.384, 0.0, 0.0)
 _ALPHA = (0.0, -math.pi / 2, math.pi / 2, math.pi / 2, -math.pi / 2, math.pi / 2, math.pi / 2)
 _FLANGE = 0.107
 _TCP = 0.1034
+# What a camera can be mounted on: index in link_frames, metres along its z axis.
+FRAMES = {
+    **{f"fr3_link{i}": (i, 0.0) for i in range(8)},
+    "fr3_link8": (7, _FLANGE),
+    "fr3_hand": (8, 0.0),
+    "fr3_hand_tcp": (8, _TCP),
+}
 
 # frame (0 base, 1 to 7 links, 8 hand), start and end in that frame, radius; metres
 CAPSULES: tuple[tuple[int, tuple[float, float, float], tuple[float, float, float], float], ...] = (
@@ -83,6 +90,14 @@ def link_frames(joints: Sequence[float]) -> list[np.ndarray]:
     hand = np.array([[c, c, 0, 0], [-c, c, 0, 0], [0, 0, 1, _FLANGE], [0, 0, 0, 1.0]])
     frames.append(frames[-1] @ hand)
     return frames
+
+
+def frame_in_base(name: str, joints: Sequence[float]) -> np.ndarray:
+    """The frame of that name in FRAMES in the base frame, (4, 4)."""
+    index, along = FRAMES[name]
+    frame = link_frames(joints)[index]
+    frame[:3, 3] += frame[:3, 2] * along
+    return frame
 
 
 def hand_pose(state: RobotState) -> Hand:
