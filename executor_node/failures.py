@@ -8,8 +8,21 @@ from planweave.world import Literal
 
 
 class SkillFailureError(PlanweaveError):
-    """A skill could not be carried out. unmet names the literals that do not hold, where they are known."""
+    """A skill could not be carried out.
 
-    def __init__(self, code: Code, message: str, unmet: tuple[Literal, ...] = ()):
+    unmet: the literals that do not hold, where they are known. obstacles: names of what is in the way. final: doing the
+    same again cannot help.
+    """
+
+    def __init__(
+        self,
+        code: Code,
+        message: str,
+        unmet: tuple[Literal, ...] = (),
+        *,
+        obstacles: tuple[str, ...] = (),
+        final: bool = False,
+    ):
         super().__init__(message)
         self.code, self.message, self.unmet = code, message, unmet
+        self.obstacles, self.final = obstacles, final

@@ -7,7 +7,7 @@ is a list of waypoints to be joined by straight lines in joint space.
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from itertools import cycle, pairwise
 
 import numpy as np
@@ -75,11 +75,6 @@ class MotionPlanner:
             step[:3, 3] += np.asarray(direction) * (distance * k / count)
             poses.append(step)
         return self.kinematics.along(start, poses)
-
-    def check_line(self, path: Array, touching: Collection[str] = (), depth: float = 0.0) -> str:
-        """What an approach or retreat along `path` would hit; empty where it is free. The margin is 0 here."""
-        found = self.scene.path_contact(path, 0.0, touching, depth)
-        return str(found) if found else ""
 
     def margin_at(self, q: Array) -> float:
         """The safety margin, or less where the arm already stands nearer to something than that."""

@@ -154,12 +154,12 @@ class Mover:
                 self._waited += time.perf_counter() - begun
                 self._ended(state.stamp)
 
-    def grip(self, width: float) -> ArmState:
-        """Move the fingers to an opening (m) and wait; the state then."""
+    def grip(self, width: float, force: float | None = None) -> ArmState:
+        """Move the fingers to an opening (m) and wait; the state then. force: N, by default that of a grasp."""
         self._began()
         start = self.arm.state().stamp
         try:
-            self.arm.grip(width, self.safety.force(self.settings.grip_force))
+            self.arm.grip(width, self.safety.force(self.settings.grip_force if force is None else force))
         finally:
             self._ended(start)
         return self.arm.state()

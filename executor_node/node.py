@@ -33,6 +33,7 @@ from executor_node.kinematics import Kinematics
 from executor_node.motion import MotionPlanner
 from executor_node.planning_scene import PlanningScene
 from executor_node.reaching import Reaching
+from executor_node.retries import read_policies
 from executor_node.safety import Safety
 from executor_node.settings import OBSERVE, Settings
 from executor_node.skills import Skills
@@ -76,7 +77,11 @@ PARAMETERS = [
     ),
     Parameter("verify_timeout", 4.0, "wall seconds to see an object where it was put", 0.1, 60.0),
     Parameter("planning_timeout", 2.0, "wall seconds to plan one motion", 0.05, 60.0),
-    Parameter("grasp_retries", 0, "further grasps to try by itself after one closed on nothing or slipped", 0, 5),
+    Parameter("retries", [""], "what is tried again before the planner hears of a failure: rows  CODE times remedy"),
+    Parameter("pushes", 2, "neighbours to push aside where they leave no grasp free", 0, 10),
+    Parameter("hand_over_at", [0.60, 0.0, 0.40], "where things are held out to a person, m, fr3_link0"),
+    Parameter("hand_over_force", 5.0, "force of the grip while a person pulls, N", 1.0, 70.0),
+    Parameter("hand_over_timeout", 15.0, "wall seconds for a person to take what is held out", 0.1, 600.0),
 ]
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
@@ -88,12 +93,12 @@ class ExecutorNode(Node):
         super().__init__("executor_node", parameter_overrides=list(parameter_overrides))
         values = declare(self, PARAMETERS)
         self._default_timeout: float = values["action_timeout"]
-        low, high = (_numbers(values, name, 3) for name in ("workspace_low", "workspace_high"))
+        low, high = (_point(values, name) for name in ("workspace_low", "workspace_high"))
         self._domain = Domain.load(values["domain"])
         scene = PlanningScene(values["robot_model"] or None)
         kinematics = Kinematics(scene.model)
         safety = Safety(
-            kinematics, Limits(), (low[0], low[1], low[2]), (high[0], high[1], high[2]), values["largest_force"]
+            kinematics, Limits(), low, high, values["largest_force"]
         )
         self._world_publisher = self.create_publisher(WorldState, "/world_state", LATCHED)
         self._arm_publisher = self.create_publisher(JointTrajectory, "/fr3_arm_controller/joint_trajectory", 10)
@@ -115,7 +120,11 @@ class ExecutorNode(Node):
                 approach_speed=values["approach_speed"],
                 acceleration=values["acceleration"],
                 grip_force=values["grip_force"],
-                grasp_retries=values["grasp_retries"],
+                retries=read_policies(values["retries"]),
+                pushes=values["pushes"],
+                hand_over_at=_point(values, "hand_over_at"),
+                hand_over_force=values["hand_over_force"],
+                hand_over_seconds=values["hand_over_timeout"],
                 look_seconds=values["look_timeout"],
                 verify_seconds=values["verify_timeout"],
                 planning_seconds=values["planning_timeout"],
@@ -320,6 +329,11 @@ def _numbers(values: dict[str, Any], name: str, count: int) -> tuple[float, ...]
     if len(numbers) != count or not np.isfinite(numbers).all():
         raise ConfigError(f"executor_node: parameter {name} must be {count} numbers, got {list(numbers)}")
     return numbers
+
+
+def _point(values: dict[str, Any], name: str) -> tuple[float, float, float]:
+    x, y, z = _numbers(values, name, 3)
+    return x, y, z
 
 
 def _arm_state(msg: JointState) -> ArmState | None:

@@ -17,7 +17,7 @@ from executor_node.failures import SkillFailureError
 from executor_node.grasps import Grasp
 from executor_node.kinematics import Kinematics, downwards
 from executor_node.motion import MotionPlanner
-from executor_node.planning_scene import PlanningScene
+from executor_node.planning_scene import Contact, PlanningScene
 from executor_node.spots import Spot
 from executor_node.things import Thing
 from executor_node.world_model import Held
@@ -66,27 +66,33 @@ class Reaching:
         self.seconds = seconds  # wall time to plan one motion
         self.clearance = clearance  # height of the straight approach, m
 
-    def to_grasp(self, thing: Thing, start: Array, tried: Collection[Grasp] = ()) -> Approach:
+    def to_grasp(
+        self, thing: Thing, start: Array, tried: Collection[Grasp] = (), others: Collection[Thing] = ()
+    ) -> Approach:
         """The best grasp that can be reached; those like one that was `tried` before are left out.
+
+        others: what stands around, for the choice among free grasps.
 
         Raises SkillFailureError: NO_GRASP (too wide, or blocked), UNREACHABLE, PLANNING_FAILED.
         """
-        options = grasps.candidates(thing)
+        options = grasps.candidates(thing, others)
         if not options:
             raise SkillFailureError(
                 Code.NO_GRASP,
                 f"{thing.name} is too wide for the gripper ({grasps.narrowest(thing) * 1000:.0f} mm; it opens to "
                 f"{franka.GRIPPER_MAX_WIDTH * 1000:.0f} mm)",
+                final=True,
             )
-        reached, obstacle = False, ""
+        reached = False
+        blocked: list[Contact] = []
         failure: SkillFailureError | None = None
         ways: list[tuple[float, Grasp, Array]] = []
         for grasp, q in self._reachable_grasps(options, start, tried):
             reached = True
             self.scene.set_opening(grasp.opening)
             found = self._above(q, (thing.name,), 0.0)
-            if isinstance(found, str):
-                obstacle = found or obstacle
+            if not isinstance(found, np.ndarray):
+                blocked += [found] if found else []
                 continue
             ways.append((grasp.cost + self._effort(found, start), grasp, found))
             if ways[-1][0] < _EASY or len(ways) == _WAYS:
@@ -103,7 +109,9 @@ class Reaching:
         if not reached:
             raise SkillFailureError(Code.UNREACHABLE, f"{thing.name} is out of the workspace of the robot")
         raise SkillFailureError(
-            Code.NO_GRASP, f"no free grasp of {thing.name}: {obstacle or 'the way down'} is in the way"
+            Code.NO_GRASP,
+            f"no free grasp of {thing.name}: {blocked[-1] if blocked else 'the way down'} is in the way",
+            obstacles=tuple(dict.fromkeys(n for c in blocked for n in (c.first, c.second) if n != thing.name)),
         )
 
     def _reachable_grasps(
@@ -177,8 +185,8 @@ class Reaching:
         for _, yaw, q in options[: 2 * _SOLUTIONS]:
             self.scene.set_opening(held.width)
             line = self._above(q, (), _BLUR)
-            if isinstance(line, str):
-                obstacle = line or obstacle
+            if not isinstance(line, np.ndarray):
+                obstacle = str(line) if line else obstacle
                 continue
             for opening in (franka.GRIPPER_MAX_WIDTH, min(held.width + 0.02, franka.GRIPPER_MAX_WIDTH)):
                 self.scene.set_opening(opening)
@@ -200,11 +208,11 @@ class Reaching:
         along = float(np.abs(np.diff(line, axis=0)).sum(axis=0).max())
         return 0.5 * float(self.kinematics.cost(line[:1], start)[0]) + 2.0 * along
 
-    def _above(self, q: Array, touching: tuple[str, ...], depth: float) -> Array | str:
-        """The line from above down to `q`, or what is in its way."""
+    def _above(self, q: Array, touching: tuple[str, ...], depth: float) -> Array | Contact | None:
+        """The line from above down to `q`, or what is in its way, or None where the arm cannot follow it."""
         blocked = self.scene.contact(q, 0.0, touching, depth)
         if blocked is not None:
-            return str(blocked)
+            return blocked
         for distance in (self.clearance, 0.6 * self.clearance):
             line = self.planner.line(q, UP, distance)
             if line is None:
@@ -212,10 +220,10 @@ class Reaching:
             if not self.scene.free(line[-1]):
                 above = self.scene.contact(line[-1])
                 if above is not None:
-                    return str(above)
-            hit = self.planner.check_line(line, touching, depth)
+                    return above
+            hit = self.scene.path_contact(line, 0.0, touching, depth)
             return hit if hit else line[::-1].copy()
-        return ""
+        return None
 
 
 def upright(x: float, y: float, z: float, yaw: float) -> Array:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from executor_node.retries import Policy
+from planweave.failure import Code
 
 OBSERVE: tuple[float, ...] = (0.0, -1.10, 0.0, -2.55, 0.0, 1.45, 0.785398)
 """Where the arm waits for a look at the table: drawn back, so that it covers as little of it as possible, rad."""
@@ -17,10 +21,15 @@ class Settings:
     approach_speed: float = 0.25
     grip_force: float = 20.0
     smallest_width: float = 0.004  # the fingers closed on nothing below this, or below 40 % of what was expected
+    not_closed: float = 0.02  # fingers that stay this much wider than the object expected did not close
     slip: float = 0.006  # an object whose grip narrows by this much is lost
-    grasp_retries: int = 0  # further grasps to try after one closed on nothing or slipped
+    retries: Mapping[Code, Policy] = field(default_factory=dict)  # what is tried again by itself, by failure code
     look_seconds: float = 5.0  # wait for a camera image
     verify_seconds: float = 4.0  # wait until an object is seen where it was put
     planning_seconds: float = 2.0  # for one motion
     clearance: float = 0.10  # height of the straight approach from above, m
     observe: tuple[float, ...] = OBSERVE
+    pushes: int = 2  # neighbours to push aside where they leave no grasp free
+    hand_over_at: tuple[float, float, float] = (0.60, 0.0, 0.40)  # where a person is given things
+    hand_over_force: float = 5.0  # of the grip while a person pulls
+    hand_over_seconds: float = 15.0  # until a person has taken what is held out

@@ -1,4 +1,7 @@
-"""Free spots to put an object down: on a thing, in a container, within a place on the table. Metres, base frame."""
+"""Free spots to put an object down: on a thing, in a container, within a place on the table, beside or between things.
+
+Metres, base frame.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ FINGERS = 0.035
 """Room that the opening fingers need beside an object on its closing side."""
 GAP = 0.008
 """Room kept between objects otherwise."""
+_CLOSE = 0.05  # room to a thing that something is put beside, at most, m
 _WALL = 0.012
 _FLOOR = 0.008
 
@@ -51,7 +55,7 @@ def on_surface(item: Thing, target: Thing, others: Sequence[Thing]) -> Iterator[
                 circles = _circles(item, x, y, yaw)
                 if any(math.dist((cx, cy), target.position[:2]) + r > reach - 0.005 for cx, cy, r in circles):
                     continue
-                room = min((_distance(cx, cy, o) - r for cx, cy, r in circles for o in lying), default=FINGERS)
+                room = min((o.distance(cx, cy) - r for cx, cy, r in circles for o in lying), default=FINGERS)
                 if room >= GAP / 2:
                     # Room for the fingers first, then the wanted place, then less travel towards the robot's side.
                     cost = 5 * max(0.0, FINGERS - room) + abs(distance - wanted) + 0.02 * math.hypot(x, y)
@@ -107,17 +111,57 @@ def at_place(item: Thing, place: Location, others: Sequence[Thing], places: Sequ
         yield Spot(x, y, 0.0)
 
 
+def beside(
+    item: Thing, target: Thing, side: float, others: Sequence[Thing], table: Sequence[Location]
+) -> Iterator[Spot]:
+    """On the table to the left (side 1) or right (side -1) of a thing, near it: straight beside and with room for the
+    fingers first. table: places that the spot must lie in, where there are any.
+    """
+    found = []
+    for gap in (FINGERS, FINGERS + 0.01, _CLOSE, _CLOSE / 2):
+        for angle in (0.0, 0.2, -0.2, 0.4, -0.4, 0.6, -0.6):
+            u, v = math.sin(angle), side * math.cos(angle)
+            distance = target.support(u, v) + item.radius + gap
+            x, y = target.position[0] + distance * u, target.position[1] + distance * v
+            if _on(table, x, y, item.radius) and all(_apart(item, x, y, o) for o in others if o is not target):
+                turn = () if item.is_round else (target.yaw, 0.0)
+                yaws = tuple(t + k * math.pi / 2 for t in turn for k in range(4)) or None
+                found.append((abs(angle) + 10 * abs(gap - FINGERS), Spot(x, y, 0.0, yaws)))
+    found.sort(key=lambda pair: pair[0])
+    yield from (spot for _, spot in found)
+
+
+def between(
+    item: Thing, one: Thing, two: Thing, others: Sequence[Thing], table: Sequence[Location]
+) -> Iterator[Spot]:
+    """On the table between two things: the middle of the room between them first."""
+    dx, dy = two.position[0] - one.position[0], two.position[1] - one.position[1]
+    length = math.hypot(dx, dy)
+    u, v = (dx / length, dy / length) if length else (1.0, 0.0)
+    low, high = one.support(u, v), length - two.support(u, v)
+    turn = math.atan2(v, u)
+    yaws = tuple(turn + n * math.pi / 2 for n in range(4))
+    found = []
+    for k in range(-8, 9):
+        for aside in (0.0, 0.01, -0.01, 0.02, -0.02, 0.03, -0.03):
+            along = (low + high) / 2 + 0.01 * k
+            x, y = one.position[0] + along * u - aside * v, one.position[1] + along * v + aside * u
+            least = min(item.size[:2]) / 2
+            if not low + least <= along <= high - least or not _on(table, x, y, item.radius):
+                continue
+            if all(_apart(item, x, y, o) for o in others if o is not one and o is not two):
+                found.append((abs(k) + 100 * abs(aside), Spot(x, y, 0.0, yaws)))
+    found.sort(key=lambda pair: pair[0])
+    yield from (spot for _, spot in found)
+
+
+def _on(table: Sequence[Location], x: float, y: float, margin: float) -> bool:
+    return not table or any(p.covers(x, y, -margin) for p in table)
+
+
 def _apart(item: Thing, x: float, y: float, other: Thing) -> bool:
     """Whether an item's centre at (x, y) leaves room for the item, and for one finger, beside another object."""
-    return _distance(x, y, other) >= item.radius + (FINGERS if other.type == "item" else GAP)
-
-
-def _distance(x: float, y: float, other: Thing) -> float:
-    """Distance of a point from an object's outline; 0 inside."""
-    u, v = other.local(x, y)
-    if other.is_round:
-        return max(0.0, math.hypot(u, v) - other.radius)
-    return math.hypot(max(abs(u) - other.size[0] / 2, 0.0), max(abs(v) - other.size[1] / 2, 0.0))
+    return other.distance(x, y) >= item.radius + (FINGERS if other.type == "item" else GAP)
 
 
 def _circles(item: Thing, x: float, y: float, yaw: float) -> list[tuple[float, float, float]]:

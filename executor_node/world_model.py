@@ -69,6 +69,7 @@ class WorldModel:
         self._things: dict[str, Thing] = {}
         self._placed: dict[str, Thing] = {}  # put down, and not seen since
         self._held: Held | None = None
+        self._handed: dict[str, Thing] = {}  # in a person's hand, and not seen on the table since
         self._joints = np.array(franka.HOME)
         self._at_base = False
         self._moving = False
@@ -93,6 +94,8 @@ class WorldModel:
             for name, thing in self._placed.items():
                 if name in found and not found[name].visible:
                     found[name] = replace(thing, visible=False)
+            self._handed = {n: t for n, t in self._handed.items() if n not in found or not found[n].visible}
+            found = {n: t for n, t in found.items() if n not in self._handed}
             self._placed = {n: t for n, t in self._placed.items() if n in found and not found[n].visible}
             self._things = found
             self._seen_stamp = stamp
@@ -121,7 +124,7 @@ class WorldModel:
     def clock_restarted(self) -> None:
         """Stamps begin anew (another simulator): what was seen and held is forgotten."""
         with self._changed:
-            self._things, self._placed, self._held = {}, {}, None
+            self._things, self._placed, self._handed, self._held = {}, {}, {}, None
             self._moving, self._still_since, self._seen_stamp = False, 0.0, -1.0
             self._refresh()
 
@@ -158,6 +161,14 @@ class WorldModel:
                 self._things[thing.name] = self._placed[thing.name] = replace(thing, visible=False)
             elif held is not None:
                 self._things.pop(held.thing.name, None)
+            self._refresh()
+
+    def handed_over(self, thing: Thing) -> None:
+        """A person has taken the object out of the gripper; it is theirs until the camera sees it on the table."""
+        with self._changed:
+            self._held = None
+            self._things.pop(thing.name, None)
+            self._handed[thing.name] = replace(thing, visible=False)
             self._refresh()
 
     def action_ended(self) -> None:
@@ -234,11 +245,13 @@ class WorldModel:
     def _refresh(self) -> None:
         """Compute the world anew; the lock is held."""
         things = list(self._things.values())
+        handed = [t for t in self._handed.values() if t.name not in self._things]
         held = self._held
         if held is not None:
             things.append(held.seen_from(self._kinematics.forward(self._joints)))
         name = held.thing.name if held is not None else ""
-        facts = relations.facts(things, self.places, name, self._at_base, self.reachable)
+        facts = relations.facts(things, self.places, name, self._at_base, self.reachable, [t.name for t in handed])
+        things += handed
         old = self._world
         objects = tuple(_steady(self._object(t), old.by_name.get(t.name)) for t in sorted(things, key=_by_name))
         objects += tuple(

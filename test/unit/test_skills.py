@@ -14,6 +14,7 @@ from executor_node.arms.base import ArmState
 from executor_node.arms.trajectory import TrajectoryArm
 from executor_node.failures import SkillFailureError
 from executor_node.planning_scene import PlanningScene
+from executor_node.retries import read_policies
 from executor_node.things import Thing
 from executor_node.timing import Limits, time_path
 from planweave import franka
@@ -94,7 +95,7 @@ def test_nothing_between_the_fingers(bench):
 
 
 def test_another_grasp_is_tried_where_retries_are_set(planning_scene):
-    bench = Bench(planning_scene, grasp_retries=1)
+    bench = Bench(planning_scene, retries=read_policies(["NO_GRASP 1 other_grasp"]))
     bench.world.show(cube("red_cube", 0.45, 0.0))
     bench.arm.stops_at = 0.0
     closed = []

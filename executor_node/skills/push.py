@@ -1,0 +1,185 @@
+"""Push an item aside: closed fingers, a straight line over the table, and a look at where it ended."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from executor_node import relations
+from executor_node.failures import SkillFailureError
+from executor_node.grasps import REACH_DOWN, TIP
+from executor_node.kinematics import downwards
+from executor_node.reaching import UP
+from executor_node.skills.body import Body
+from executor_node.things import Thing
+from executor_node.workspace import Location
+from planweave.failure import Code
+
+Array = NDArray[np.float64]
+_DIRECTIONS = 24
+_BEHIND = 0.022  # from the outline to the tool centre point of the closed fingers before they push, m
+_AHEAD = 0.011  # the same while they push: half the thickness of the fingers, m
+_LENGTHS = (0.05, 0.07, 0.09, 0.12, 0.16)  # m
+_LOW = 0.006  # of the finger tips above what the item stands on, m
+_TIPS_OVER = 0.8  # an item pushed higher than this share of its width tips over (friction 0.6), see _height
+_PASSING = 0.01  # room kept from others on the way, m
+_ENOUGH = 0.6  # share of the way that the camera must see done
+_SOLUTIONS = 3
+
+
+@dataclass(frozen=True)
+class _Push:
+    """A push in a direction (unit vector) over a length, m, as a path to above its start, down, and along."""
+
+    length: float
+    direction: tuple[float, float]
+    path: Array
+    down: Array
+    along: Array
+
+
+def push_aside(body: Body, name: str) -> None:
+    """Push an item to where nothing is near it, and out of places with room for one item."""
+    push(body, name)
+
+
+def push(body: Body, name: str, away_from: Collection[str] = ()) -> None:
+    """Push an item. away_from: get it away from these at least; empty: from everything, and out of narrow places.
+
+    Raises SkillFailureError: PLANNING_FAILED (no free way to push it), GRASP_LOST (it did not go along).
+    """
+    body.sight.require()
+    thing, mover = body.thing(name), body.mover
+    with mover.thinking("planning", 0.0):
+        mover.look_around()
+        mover.rise_if_close()
+        plan = _plan(body, thing, away_from)
+    mover.grip(0.0)
+    mover.move(plan.path, "approaching", 0.2)
+    mover.move(plan.down, "approaching", 0.4, slow=True)
+    mover.move(plan.along, "pushing", 0.5, slow=True, touching=(name,))
+    up = body.reaching.planner.line(plan.along[-1], UP, body.settings.clearance)
+    if up is not None:
+        mover.move(up, "retreating", 0.7, slow=True, touching=(name,))
+    body.look_anew()
+    mover.phase("verifying", 0.9)
+    _verify(body, thing, plan)
+
+
+def _verify(body: Body, before: Thing, plan: _Push) -> None:
+    after = next((t for t in body.world.things() if t.name == before.name and t.visible), None)
+    if after is None:
+        raise SkillFailureError(Code.GRASP_LOST, f"{before.name} was pushed, and the camera does not see it any more")
+    moved = sum((b - a) * d for a, b, d in zip(before.position, after.position, plan.direction))
+    if moved < _ENOUGH * plan.length:
+        raise SkillFailureError(
+            Code.GRASP_LOST,
+            f"{before.name} was pushed by {plan.length * 100:.0f} cm, but the camera sees that it moved by "
+            f"{moved * 100:.0f} cm only",
+        )
+
+
+def _plan(body: Body, thing: Thing, away_from: Collection[str]) -> _Push:
+    """The first push, shortest and best directed first, that arm and table allow."""
+    height = _height(thing)
+    others = body.others(thing.name)
+    start = body.arm.state().positions
+    body.scene.set_opening(0.0)
+    obstacle = "everything around it"
+    for length, (u, v) in _ways(thing, others, body.world.places, away_from):
+        back = thing.support(u, v) + _BEHIND
+        x, y = thing.position[0] - back * u, thing.position[1] - back * v
+        # The closed fingers are widest along their closing direction: they push with that side.
+        turn = math.atan2(v, u)
+        found: list[tuple[float, Array]] = []
+        for yaw in (turn, turn + math.pi):
+            solutions = body.reaching.kinematics.ranked(downwards(x, y, height, yaw), start)[:_SOLUTIONS]
+            found += [(float(c), q) for c, q in zip(body.reaching.kinematics.cost(solutions, start), solutions)]
+        for _, q in sorted(found, key=lambda row: row[0])[:_SOLUTIONS]:
+            built = _build(body, thing, q, (u, v), length, start)
+            if isinstance(built, _Push):
+                return built
+            obstacle = built or obstacle
+    raise SkillFailureError(
+        Code.PLANNING_FAILED, f"there is no free way to push {thing.name} aside: {obstacle} is in the way"
+    )
+
+
+def _build(
+    body: Body, thing: Thing, q: Array, direction: tuple[float, float], length: float, start: Array
+) -> _Push | str:
+    """The motion of a push that begins at joint positions `q`, or what is in its way."""
+    planner, scene = body.reaching.planner, body.scene
+    up = planner.line(q, UP, body.settings.clearance)
+    along = planner.line(q, (*direction, 0.0), _BEHIND - _AHEAD + length)
+    if up is None or along is None:
+        return ""
+    for path, touching in ((up, ()), (along, (thing.name,))):
+        hit = scene.path_contact(path, 0.0, touching)
+        if hit is not None:
+            return str(hit)
+    try:
+        return _Push(length, direction, planner.plan(start, [up[-1]], body.reaching.seconds), up[::-1].copy(), along)
+    except SkillFailureError as error:
+        return error.message
+
+
+def _ways(
+    thing: Thing, others: list[Thing], places: tuple[Location, ...], away_from: Collection[str]
+) -> Iterator[tuple[float, tuple[float, float]]]:
+    """Lengths and directions that bring the item where it shall be without touching others; shortest first, and those
+    that leave the most room.
+    """
+    narrow = [p for p in places if p.narrow and p.covers(*thing.position[:2])] if not away_from else []
+    standing = [o for o in others if o.bottom < thing.top]
+    for length in _LENGTHS:
+        free = []
+        for k in range(_DIRECTIONS):
+            angle = 2 * math.pi * k / _DIRECTIONS
+            u, v = math.cos(angle), math.sin(angle)
+            steps = [_moved(thing, u, v, length * s / 4) for s in (1, 2, 3, 4)]
+            end = steps[-1]
+            on_table = not places or any(p.covers(*end.position[:2], -end.radius) for p in places)
+            if not on_table or any(p.covers(*end.position[:2], end.radius) for p in narrow):
+                continue
+            room = min((end.gap(o) for o in standing if not away_from or o.name in away_from), default=1.0)
+            if room <= relations.NEAR or any(
+                _closer(thing, step, o) < _PASSING for step in steps for o in standing
+            ):
+                continue
+            reach = math.hypot(*end.position[:2])
+            free.append((-min(room, 0.12) + 0.1 * abs(reach - 0.5), (u, v)))
+        yield from ((length, direction) for _, direction in sorted(free))
+
+
+def _closer(before: Thing, after: Thing, other: Thing) -> float:
+    """Room to another on the way; what moves away from it has all the room it needs."""
+    room = after.gap(other)
+    return math.inf if room > before.gap(other) else room
+
+
+def _moved(thing: Thing, u: float, v: float, by: float) -> Thing:
+    x, y, z = thing.position
+    return replace(thing, position=(x + by * u, y + by * v, z))
+
+
+def _height(thing: Thing) -> float:
+    """Height of the tool centre point: low, but the palm stays above the item. An item that stands on another, or would
+    tip over, is not pushed.
+    """
+    if not relations.on_table(thing):
+        raise SkillFailureError(
+            Code.PLANNING_FAILED, f"{thing.name} does not stand on the table, so it cannot be pushed", final=True
+        )
+    height = max(thing.bottom + TIP + _LOW, thing.top - REACH_DOWN)
+    if height - TIP - thing.bottom > _TIPS_OVER * min(thing.size[:2]):
+        raise SkillFailureError(
+            Code.PLANNING_FAILED,
+            f"{thing.name} is too tall to be pushed ({thing.size[2] * 100:.0f} cm): it would tip over",
+            final=True,
+        )
+    return height
