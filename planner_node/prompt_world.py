@@ -43,8 +43,7 @@ class PromptWorlds:
         """
         names_limit = int(self._limit * _NAMES_SHARE)
         costs = {o.name: estimated_tokens(o.name) + 1 for o in world.objects}
-        told = {name for name, p in domain.predicates.items() if p.state == "yes"}
-        facts = [f for f in world.facts if f.predicate in told]
+        facts = _of_state(domain, world, "yes")
         if sum(costs.values()) <= names_limit and len(facts) * 8 <= self._limit - names_limit:
             return world, ()
         must = {a for action in history for a in action.args} | set(extra)
@@ -58,8 +57,8 @@ class PromptWorlds:
         if len(kept) < len(facts):
             _log.info("left out of the prompt for %r: %d of %d observed facts", sentence[:60], len(facts) - len(kept),
                       len(facts))
-        missed = {name for name, p in domain.predicates.items() if p.state == "negative"}  # told where they do not hold
-        facts = [f for f in world.facts if f.predicate in missed and all(a in names for a in f.args)]
+        missed = _of_state(domain, world, "negative")  # told where they do not hold
+        facts = [f for f in missed if all(a in names for a in f.args)]
         shown = tuple(o for o in world.objects if o.name in names)
         return replace(world, objects=shown, facts=kept.union(facts)), left_out
 
@@ -82,6 +81,12 @@ class PromptWorlds:
             while len(self._chosen) > REMEMBERED:
                 self._chosen.popitem(last=False)
             return self._chosen[key]
+
+
+def _of_state(domain: Domain, world: World, state: str) -> list[Literal]:
+    """The facts of the predicates that an observation tells in a way, see `planweave.domain.Predicate`."""
+    told = [name for name, p in domain.predicates.items() if p.state == state]
+    return [f for name in told for f in world.by_predicate.get(name, ())]
 
 
 _IMPORTANT = 3.0  # ranks from here on are shown in any case

@@ -5,9 +5,10 @@ Preconditions and effects run compiled (planweave.compiled); why a precondition 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache, partial
+from operator import attrgetter
 
 from planweave.compiled import CompiledAction, compile_action
 from planweave.domain import ActionSchema, Domain
@@ -22,10 +23,14 @@ Binding = dict[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What an action changed: facts added and facts deleted, without those that cancel out."""
+    """What an action changed: facts added and facts deleted, without those that cancel out.
+
+    denied: all facts that its effects delete, also those that did not hold before.
+    """
 
     added: frozenset[AtomKey]
     deleted: frozenset[AtomKey]
+    denied: Sequence[AtomKey] = field(default=(), compare=False)
 
 
 class Transition:
@@ -39,8 +44,9 @@ class Transition:
 
     def state(self, facts: Iterable[Literal] | None = None) -> State:
         """A fresh mutable state with the world's facts, or with the given ones."""
-        source = self.world.facts if facts is None else facts
-        return State.of_facts([(f.predicate, *f.args) for f in source], self._members)
+        if facts is None:
+            return State({}, self._members, {p: partial(_keys, p, of) for p, of in self.world.by_predicate.items()})
+        return State.of_facts([(f.predicate, *f.args) for f in facts], self._members)
 
     def grouped(
         self, groups: dict[str, set[AtomKey]], late: Mapping[str, Callable[[], set[AtomKey]]] | None = None
@@ -56,15 +62,17 @@ class Transition:
         if action not in self._known:
             self.domain.check_action(action, self.world)
             self._known.add(action)
-        if _compiled(self.domain, action.name).possible(state, action.args):
-            return ()
-        schema = self.domain.actions[action.name]
-        missing: list[Literal] = []
-        binding = schema.binding(action.args)
-        for part in conjuncts(schema.precondition):
-            if not self._holds(state, part, binding):
-                missing.extend(self._explain(state, part, binding))
+        binding = self.domain.actions[action.name].binding(action.args)
+        missing = [x for part in self.failing(state, action) for x in self._explain(state, part, binding)]
         return tuple(dict.fromkeys(missing))
+
+    def failing(self, state: State, action: Action) -> tuple[Formula, ...]:
+        """The parts of the precondition that do not hold, for an action over these objects."""
+        compiled = _compiled(self.domain, action.name)
+        if compiled.possible(state, action.args):
+            return ()
+        frame, parts = compiled.frame(action.args), conjuncts(self.domain.actions[action.name].precondition)
+        return tuple(part for part, test in zip(parts, compiled.conditions) if not test(state, frame))
 
     def apply(self, state: State, action: Action) -> Change:
         """Carry out the effects in place (the precondition is the caller's business) and return the change."""
@@ -72,7 +80,7 @@ class Transition:
         staying = set(add)
         deleted = frozenset([fact for fact in delete if fact not in staying and state.discard(fact)])
         added = frozenset([fact for fact in add if state.add(fact)])
-        return Change(added, deleted)
+        return Change(added, deleted, delete)
 
     def undo(self, state: State, change: Change) -> None:
         """Take a change back."""
@@ -96,7 +104,7 @@ class Transition:
     ) -> Iterator[Binding]:
         """Bindings of the variables for which all parts hold; positive atoms bind through the index."""
         if not variables:
-            if all(self._holds(state, part, binding) for part in parts):
+            if all(self.holds(state, part, binding) for part in parts):
                 yield binding
             return
         free = {v.name: v for v in variables}
@@ -126,15 +134,16 @@ class Transition:
         for name in self._members[first.types]:
             yield from self.bindings(state, rest, parts, {**binding, first.name: name})
 
-    def _holds(self, state: State, formula: Formula, binding: Binding) -> bool:
+    def holds(self, state: State, formula: Formula, binding: Binding) -> bool:
+        """Whether a formula holds whose free variables are bound."""
         if isinstance(formula, Atom):
             return _ground(formula, binding) in state
         if isinstance(formula, Not):
-            return not self._holds(state, formula.part, binding)
+            return not self.holds(state, formula.part, binding)
         if isinstance(formula, And):
-            return all(self._holds(state, part, binding) for part in formula.parts)
+            return all(self.holds(state, part, binding) for part in formula.parts)
         if isinstance(formula, Or):
-            return any(self._holds(state, part, binding) for part in formula.parts)
+            return any(self.holds(state, part, binding) for part in formula.parts)
         if isinstance(formula, Equal):
             return binding.get(formula.left, formula.left) == binding.get(formula.right, formula.right)
         part = negated(formula.part) if formula.every else formula.part
@@ -152,11 +161,17 @@ class Transition:
         if isinstance(formula, Not):
             return self._explain(state, formula.part, binding, not wanted)
         if isinstance(formula, (And, Or)):
-            failing = [p for p in formula.parts if self._holds(state, p, binding) != wanted]
-            rows = [self._explain(state, p, binding, wanted) for p in failing]
+            failing = [p for p in formula.parts if self.holds(state, p, binding) != wanted]
             if isinstance(formula, And) == wanted:  # all of them are needed
-                return [literal for row in rows for literal in row]
-            return min(rows, key=len, default=[])  # one is enough: the shortest
+                return [literal for p in failing for literal in self._explain(state, p, binding, wanted)]
+            shortest: list[Literal] = []  # one is enough: the shortest
+            for part in failing:
+                row = self._explain(state, part, binding, wanted)
+                if not shortest or len(row) < len(shortest):
+                    shortest = row
+                if len(shortest) == 1:
+                    break
+            return shortest
         if formula.every == wanted:  # every instance counts that is as it should not be
             found: list[Literal] = []
             part = negated(formula.part) if wanted else formula.part
@@ -183,6 +198,10 @@ class Transition:
 @lru_cache(maxsize=512)
 def _compiled(domain: Domain, name: str) -> CompiledAction:
     return compile_action(domain, domain.actions[name])
+
+
+def _keys(predicate: str, facts: Iterable[Literal]) -> set[AtomKey]:
+    return {(predicate, *args) for args in map(attrgetter("args"), facts)}
 
 
 def _ground(atom: Atom, binding: Binding) -> AtomKey:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
+from planweave.assumptions import Assumptions
 from planweave.domain import Domain
 from planweave.errors import PlanweaveError
 from planweave.state import AtomKey
@@ -29,15 +31,36 @@ class Cause:
 class Validation:
     """Result of checking a plan. failed_step indexes the first step that cannot be done, None if all can.
 
-    world is the predicted state after the last step that can be done; goal_unmet what of the goal fails there.
+    world is the predicted state after the last step that can be done, goal_unmet what of the goal fails there.
+    assumed are facts about things never seen that the result counts on: the world neither tells them nor knows them to
+    be false. goal_open is what of goal_unmet is unknown in this way: no step touches it, and it may hold already.
     """
 
     ok: bool
     failed_step: int | None
     causes: tuple[Cause, ...]
     message: str
-    world: World
+    start: World
+    added: frozenset[AtomKey]
+    deleted: frozenset[AtomKey]
     goal_unmet: tuple[Literal, ...] = ()
+    assumed: tuple[Literal, ...] = ()
+    goal_open: tuple[Literal, ...] = ()
+
+    @property
+    def possible(self) -> bool:
+        """Whether every step can be done and nothing of the goal is known to fail."""
+        return self.failed_step is None and self.goal_open == self.goal_unmet
+
+    @cached_property
+    def world(self) -> World:
+        """The predicted world; only what changed is made anew, since a home has ten thousand facts."""
+        return replace(self.start, facts=self.start.facts.difference(_literals(self.deleted))
+                       .union(_literals(self.added)))
+
+
+def _literals(facts: Iterable[AtomKey]) -> list[Literal]:
+    return [Literal(f[0], f[1:]) for f in sorted(facts)]
 
 
 def achievers(domain: Domain, literal: Literal) -> tuple[str, ...]:
@@ -52,56 +75,130 @@ def achievers(domain: Domain, literal: Literal) -> tuple[str, ...]:
 
 
 class Validator:
-    """Checks plans that all start from one world; what is made of the world once serves them all. One thread's."""
+    """Checks plans that all start from one world; what is made of the world once serves them all. One thread's.
+
+    Where a step or the goal fails for want of a fact that is unknown (see planweave.assumptions), the fact is assumed
+    to hold at the start and the plan runs again, so that a plan fails only where it must. A goal literal that no step
+    makes true counts as unmet, assumed or not.
+    """
 
     def __init__(self, domain: Domain, world: World) -> None:
         self._domain, self._world = domain, world
         self._transition = Transition(domain, world)
         self._state = self._transition.state()
+        self._unknown = Assumptions(self._transition, self._state)
 
     def check(self, actions: Sequence[Action], goal: Sequence[Literal] = ()) -> Validation:
         """Run a plan through the transition function; the first failing step and its cause chain, then the goal."""
+        assumed: frozenset[AtomKey] = frozenset()
+        while True:
+            found, more = self._checked(actions, goal, assumed)
+            if not more:
+                break
+            assumed |= more
+        for fact in sorted(assumed) if found.possible and len(assumed) > 1 else ():  # what turned out not to be needed
+            fewer, _ = self._checked(actions, goal, assumed - {fact})
+            if fewer.possible:
+                found, assumed = fewer, assumed - {fact}
+        return found
+
+    def _checked(
+        self, actions: Sequence[Action], goal: Sequence[Literal], assumed: frozenset[AtomKey]
+    ) -> tuple[Validation, frozenset[AtomKey]]:
+        """The result under assumptions, and what to assume beside to get further; the state is left as it was."""
         changes: list[Change] = []
+        for fact in assumed:
+            self._state.add(fact)
         try:
-            return self._run(actions, goal, changes)
+            found = self._run(actions, goal, changes, assumed)
+            more: frozenset[AtomKey] = frozenset()
+            if not found.ok and self._unknown.any:
+                more = self._needed(actions, found, changes)
+            return found, more
         finally:
+            self._unknown.bar(())
             for change in reversed(changes):
                 self._transition.undo(self._state, change)
+            for fact in assumed:
+                self._state.discard(fact)
 
-    def _run(self, actions: Sequence[Action], goal: Sequence[Literal], changes: list[Change]) -> Validation:
+    def _run(
+        self, actions: Sequence[Action], goal: Sequence[Literal], changes: list[Change], assumed: frozenset[AtomKey]
+    ) -> Validation:
         for index, action in enumerate(actions):
             try:
                 missing = self._transition.unmet(self._state, action)
             except PlanweaveError as error:
-                here = self._after(changes)
-                return Validation(False, index, (), f"step {index + 1}, {action}: {error}", here, here.unmet(goal))
+                message = f"step {index + 1}, {action}: {error}"
+                return self._found(False, index, (), message, goal, changes, assumed)
             if missing:
                 causes = tuple(_cause(self._domain, literal, changes) for literal in missing)
                 reasons = "; ".join(_reason(cause, actions) for cause in causes)
-                here, message = self._after(changes), f"step {index + 1}, {action}: {reasons}"
-                return Validation(False, index, causes, message, here, here.unmet(goal))
+                message = f"step {index + 1}, {action}: {reasons}"
+                return self._found(False, index, causes, message, goal, changes, assumed)
             changes.append(self._transition.apply(self._state, action))
-        end = self._after(changes)
-        unmet = end.unmet(goal)
+        unmet = self._unmet(goal, changes, assumed)
         if not unmet:
-            return Validation(True, None, (), "every step can be done" + (" and the goal holds" if goal else ""), end)
+            message = "every step can be done" + (" and the goal holds" if goal else "")
+            return self._found(True, None, (), message, goal, changes, assumed)
         causes = tuple(_cause(self._domain, literal, changes) for literal in unmet)
         reasons = "; ".join(_reason(cause, actions) for cause in causes)
-        return Validation(False, None, causes, f"the goal is not reached: {reasons}", end, unmet)
+        return self._found(False, None, causes, f"the goal is not reached: {reasons}", goal, changes, assumed)
 
-    def _after(self, changes: Sequence[Change]) -> World:
-        """The world after changes; only what changed is made anew, since a home has ten thousand facts."""
-        added: set[AtomKey] = set()
+    def _found(
+        self, ok: bool, step: int | None, causes: tuple[Cause, ...], message: str, goal: Sequence[Literal],
+        changes: Sequence[Change], assumed: frozenset[AtomKey],
+    ) -> Validation:
+        added: set[AtomKey] = set(assumed)
         deleted: set[AtomKey] = set()
         for change in changes:
             added = (added - change.deleted) | change.added
             deleted = (deleted | change.deleted) - change.added
-        facts = self._world.facts
-        if deleted:
-            facts = facts.difference([Literal(f[0], f[1:]) for f in deleted])
-        if added:
-            facts = facts.union([Literal(f[0], f[1:]) for f in added])
-        return replace(self._world, facts=facts)
+        if assumed:
+            message += "; assumed of things not seen yet: " + ", ".join(map(str, _literals(assumed)))
+        unmet = self._unmet(goal, changes, assumed)
+        self._unknown.bar(_touched(changes))
+        maybe = tuple(g for g in unmet if g.positive and self._unknown.any
+                      and self._unknown.unknown((g.predicate, *g.args)))
+        return Validation(ok, step, causes, message, self._world, frozenset(added), frozenset(deleted - assumed),
+                          unmet, tuple(_literals(assumed)), maybe)
+
+    def _unmet(
+        self, goal: Sequence[Literal], changes: Sequence[Change], assumed: frozenset[AtomKey]
+    ) -> tuple[Literal, ...]:
+        """What of the goal does not hold now, or was only assumed."""
+        only_assumed = assumed - _touched(changes)
+        keys = [(g, (g.predicate, *g.args)) for g in goal]
+        return tuple(g for g, key in keys if (key in self._state and key not in only_assumed) != g.positive)
+
+    def _needed(self, actions: Sequence[Action], found: Validation, changes: list[Change]) -> frozenset[AtomKey]:
+        """Unknown facts with which the plan would get further; takes changes back as it looks at earlier states."""
+        lacking = [(c.literal.predicate, *c.literal.args) for c in found.causes if c.literal.positive]
+        ways = [frozenset[AtomKey]() for _ in range(2)]  # that a step brings it about; that it holds without
+        self._unknown.bar(_touched(changes))
+        if found.failed_step is not None and found.causes:
+            action = actions[found.failed_step]
+            binding = self._domain.actions[action.name].binding(action.args)
+            parts = (self._unknown.repair(self._state, part, binding)
+                     for part in self._transition.failing(self._state, action))
+            ways[1] = next((p for p in parts if p), ways[1])
+        while changes:
+            change = changes.pop()
+            self._transition.undo(self._state, change)
+            self._unknown.bar(_touched(changes))
+            for fact in lacking:
+                if fact in change.deleted:
+                    needed = self._unknown.prevents(self._state, actions[len(changes)], fact)
+                    if needed:
+                        return needed  # what a step need not have destroyed comes first
+                elif not ways[0]:
+                    ways[0] = self._unknown.brings_about(self._state, actions[len(changes)], fact) or ways[0]
+        return ways[1] or ways[0]
+
+
+def _touched(changes: Iterable[Change]) -> set[AtomKey]:
+    """Facts that the changes decided, whatever was so before."""
+    return {fact for change in changes for fact in (*change.added, *change.denied)}
 
 
 def validate(

@@ -112,6 +112,17 @@ class World:
         """Objects by their names."""
         return {o.name: o for o in self.objects}
 
+    @cached_property
+    def by_predicate(self) -> dict[str, list[Literal]]:
+        """Facts by their predicates."""
+        found: dict[str, list[Literal]] = {}
+        for fact in self.facts:
+            try:
+                found[fact.predicate].append(fact)
+            except KeyError:
+                found[fact.predicate] = [fact]
+        return found
+
     def holds(self, literal: Literal) -> bool:
         """Whether a literal holds in this state."""
         return (literal.atom in self.facts) == literal.positive

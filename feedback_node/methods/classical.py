@@ -1,6 +1,8 @@
 """FF-Replan (Yoon, Fern and Givan, ICAPS 2007), the classical baseline of the BCR paper, Section V.C.
 
-Determinise the uncertain effects, plan, act; when the world is not as predicted, plan again. No language model.
+Determinise the uncertain effects, plan, act; when the world is not as predicted, plan again. No language model. Of
+things that were never seen the prediction is believed until an action fails: whoever went to a cup and does not see
+it tries to take it, and hears that it is in something closed.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 
 from feedback_node.episode import Episode
+from planweave.assumptions import never_seen
 from planweave.classical import solve
 from planweave.failure import Code
 from planweave.transition import Transition
@@ -29,16 +32,18 @@ class Classical:
     def run(self, episode: Episode) -> None:
         """Act until the goal holds in the observed world; raises NoPlanError where no plan reaches it."""
         disproved: set[Literal] = set()  # observed facts that acting showed to be false
+        hoped: set[Literal] = set()  # what actions made of things that were never seen
         failures: Counter[Action] = Counter()
         world = episode.observe()
         for attempt in range(self.max_replans + 1):
             if not world.unmet(episode.goal):
                 return
             episode.tell("planning" if attempt == 0 else "planning again")
-            believed = replace(world, facts=world.facts - disproved)
+            believed = replace(world, facts=world.facts - disproved | hoped)
             plan = solve(episode.domain, believed, episode.goal, self.plan_timeout, all_outcomes=True)
-            episode.journal.add("classical_plan", actions=[str(a) for a in plan], attempt=attempt)
-            world = self._follow(episode, plan, world, disproved, failures)
+            episode.journal.add("classical_plan", actions=[str(a) for a in plan], attempt=attempt,
+                                assumed=[str(f) for f in sorted(hoped)])
+            world = self._follow(episode, plan, world, disproved, hoped, failures)
             if any(count > self.retries for count in failures.values()):
                 action, count = failures.most_common(1)[0]
                 episode.tell(message=f"gave up: {action} failed {min(count, self.retries + 1)} times, "
@@ -50,7 +55,7 @@ class Classical:
 
     def _follow(
         self, episode: Episode, plan: tuple[Action, ...], world: World, disproved: set[Literal],
-        failures: Counter[Action],
+        hoped: set[Literal], failures: Counter[Action],
     ) -> World:
         """Execute a plan until its end or until the world is not as predicted; returns the observed world."""
         for index, action in enumerate(plan):
@@ -60,15 +65,31 @@ class Classical:
             observed = outcome.world
             if not outcome.ok:
                 failures[action] += 1
+                hoped.difference_update([f for f in hoped if set(f.args) & set(action.args)])
                 if outcome.final:
                     failures[action] += self.retries + 1
                 if outcome.code in _OUT_OF_REACH:
                     disproved.update(Literal("reachable", (name,)) for name in action.args)
                 return observed
-            if not self._still_works(episode, observed, rest):
+            self._hope(episode, world, observed, action, hoped)
+            if not self._still_works(episode, replace(observed, facts=observed.facts | hoped), rest):
                 return observed
             world = observed
         return world
+
+    def _hope(
+        self, episode: Episode, before: World, after: World, action: Action, hoped: set[Literal]
+    ) -> None:
+        """Take over what an action should have made of things that were never seen."""
+        unseen = never_seen(episode.domain, after)
+        if not unseen:
+            hoped.clear()
+            return
+        transition = Transition(episode.domain, before)
+        change = transition.apply(transition.state(before.facts | hoped), action)
+        hoped.difference_update([Literal(f[0], f[1:]) for f in change.deleted])
+        hoped.update([Literal(f[0], f[1:]) for f in change.added])
+        hoped.difference_update([f for f in hoped if not unseen.intersection(f.args)])
 
     def _still_works(self, episode: Episode, world: World, rest: tuple[Action, ...]) -> bool:
         """Whether the rest of the plan reaches the goal from the observed world (the surprise that matters)."""

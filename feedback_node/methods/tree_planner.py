@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from feedback_node.episode import Episode
 from planweave.action_tree import Node, Status, build_tree
 from planweave.plan import Plan
-from planweave.validation import Validator
+from planweave.validation import Validation, Validator
 from planweave.world import Action, World
 
 GUIDES = ("model", "language", "environment", "hybrid")
@@ -26,7 +26,8 @@ class TreePlanner:
 
     max_corrections as in the paper, 10. guide: who decides at a fork, the model or one of appendix C.5's weights;
     alpha weighs language against environment in "hybrid". check_plans: keep only plans that the domain says reach
-    the goal from the world as observed; the paper keeps all.
+    the goal from the world as observed; the paper keeps all. Where none does, those are kept that do if what was never
+    seen is as they need it, and where none of these, those that leave a goal literal to what was never seen.
     """
 
     samples: int = 0
@@ -55,20 +56,33 @@ class TreePlanner:
 
     def _checked(self, episode: Episode, world: World, plans: Sequence[Plan]) -> list[Plan]:
         """Validate every plan, record goal-condition recall (GCR_max, GCR_avg of 5.2), keep those that pass."""
-        recall, kept = [], []
+        recall: list[float] = []
+        checked: list[tuple[Plan, Validation]] = []
         validator = Validator(episode.domain, world)
         for plan in plans:
             check = validator.check(plan.actions, episode.goal)
             share = 1 - len(check.goal_unmet) / len(episode.goal) if episode.goal else 1.0
             recall += [share] * plan.samples
-            if check.ok or not self.check_plans:
-                kept.append(plan)
+            checked.append((plan, check))
             episode.journal.add("plan", actions=[str(a) for a in plan.actions], samples=plan.samples, valid=check.ok,
-                                gcr=round(share, 4), message=check.message,
+                                gcr=round(share, 4), message=check.message, assumed=[str(x) for x in check.assumed],
                                 originals=[s.original for s in plan.steps if s.original])
         if recall:
             episode.journal.add("gcr", max=round(max(recall), 4), avg=round(sum(recall) / len(recall), 4))
-        return kept
+        return self._kept(episode, checked) if self.check_plans else list(plans)
+
+    def _kept(self, episode: Episode, checked: Sequence[tuple[Plan, Validation]]) -> list[Plan]:
+        """The plans that count on the least: on nothing, on what was never seen, on the goal holding there."""
+        grades = [0 if c.ok and not c.assumed else 1 if c.ok else 2 if c.possible else 3 for _, c in checked]
+        best = min(grades, default=3)
+        if best == 3:
+            return []
+        kept = [row for row, grade in zip(checked, grades) if grade == best]
+        assumed = sorted({str(x) for _, c in kept for x in (*c.assumed, *c.goal_open)})
+        if assumed:
+            episode.tell(message=f"no plan is sure; counting on what was not seen yet: {', '.join(assumed)}")
+            episode.journal.add("assumed", literals=assumed)
+        return [plan for plan, _ in kept]
 
     def _descend(self, episode: Episode, node: Node) -> None:
         """Grounded deciding (3.3) from a node downwards."""

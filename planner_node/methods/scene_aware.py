@@ -75,9 +75,11 @@ def chosen_example(question: Question, weight: float) -> int:
 def scene_graph(world: World) -> tuple[frozenset[str], frozenset[tuple[str, ...]]]:
     """The classes that there are, and the relations between classes."""
     kinds = {o.name: o.class_name or o.name for o in world.objects}
-    pairs = {(f.predicate, kinds.get(f.args[0], ""), kinds.get(f.args[1], "")) for f in world.facts if len(f.args) == 2}
-    edges = frozenset(e for e in pairs if e[1] and e[2])
-    return frozenset(kinds.values()), edges
+    pairs: set[tuple[str, ...]] = set()
+    for predicate, facts in world.by_predicate.items():
+        if len(facts[0].args) == 2:
+            pairs.update([(predicate, kinds.get(f.args[0], ""), kinds.get(f.args[1], "")) for f in facts])
+    return frozenset(kinds.values()), frozenset(e for e in pairs if e[1] and e[2])
 
 
 def _edge(literal: Literal) -> tuple[str, ...]:

@@ -52,7 +52,7 @@ def _interpreted(transition, state, action):
     """What an action does by walking its formulas."""
     schema = transition.domain.actions[action.name]
     binding = schema.binding(action.args)
-    possible = all(transition._holds(state, part, binding) for part in conjuncts(schema.precondition))
+    possible = all(transition.holds(state, part, binding) for part in conjuncts(schema.precondition))
     delete, add = set(), set()
     for effect in schema.effects:
         for bound in transition.bindings(state, list(effect.variables), list(effect.condition.parts), binding):
