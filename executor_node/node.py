@@ -78,7 +78,7 @@ PARAMETERS = [
     Parameter("verify_timeout", 4.0, "wall seconds to see an object where it was put", 0.1, 60.0),
     Parameter("planning_timeout", 2.0, "wall seconds to plan one motion", 0.05, 60.0),
     Parameter("retries", [""], "what is tried again before the planner hears of a failure: rows  CODE times remedy"),
-    Parameter("pushes", 2, "neighbours to push aside where they leave no grasp free", 0, 10),
+    Parameter("pushes", 3, "neighbours to push aside where they leave no grasp free", 0, 10),
     Parameter("hand_over_at", [0.60, 0.0, 0.40], "where things are held out to a person, m, fr3_link0"),
     Parameter("hand_over_force", 5.0, "force of the grip while a person pulls, N", 1.0, 70.0),
     Parameter("hand_over_timeout", 15.0, "wall seconds for a person to take what is held out", 0.1, 600.0),

@@ -98,6 +98,8 @@ class PlanningScene:
         for index in self._held.values():
             model.geom_contype[index] = model.geom_conaffinity[index] = 0
         self._held_name = ""
+        self._held_solid: tuple[Shape, Array] | None = None
+        self.table_height = table_height
         self.shapes: list[Shape] = []
         self._is_finger = [name in ("fr3_leftfinger", "fr3_rightfinger") for name in self._geom_name]
 
@@ -143,6 +145,13 @@ class PlanningScene:
         model.body_quat[body] = quaternion
         model.geom_contype[geom] = model.geom_conaffinity[geom] = 1
         self._geom_name[geom] = self._held_name = thing.name
+        self._held_solid = (shape, pose)
+
+    def held(self) -> tuple[Shape, Array] | None:
+        """The solid that moves with the hand (its place in the world is that when it was seen), and its 4x4 pose in
+        the frame of fr3_hand.
+        """
+        return self._held_solid if self._held_name else None
 
     @property
     def holding(self) -> bool:
@@ -188,7 +197,13 @@ class PlanningScene:
     def contact(
         self, q: Sequence[float] | Array, margin: float = MARGIN, touching: Collection[str] = (), depth: float = 0.0
     ) -> Contact | None:
-        """The deepest contact that is not allowed, None where the way is free.
+        """The deepest contact that is not allowed, None where the way is free; arguments as in `contacts`."""
+        return min(self.contacts(q, margin, touching, depth), key=lambda c: c.distance, default=None)
+
+    def contacts(
+        self, q: Sequence[float] | Array, margin: float = MARGIN, touching: Collection[str] = (), depth: float = 0.0
+    ) -> list[Contact]:
+        """All contacts that are not allowed.
 
         touching: objects that the fingers, and the object held, may touch. depth: overlap that is forgiven
         between the object held and what is around it, m (its outline is known only as well as the camera saw it).
@@ -197,7 +212,7 @@ class PlanningScene:
         data.qpos[self._arm] = q
         self._mj.mj_kinematics(self.model, data)
         self._mj.mj_collision(self.model, data)
-        worst: Contact | None = None
+        found = []
         for index in range(data.ncon):
             distance = float(data.contact.dist[index])
             if distance >= margin:
@@ -213,9 +228,8 @@ class PlanningScene:
                 continue
             if held and distance >= -depth:
                 continue
-            if worst is None or distance < worst.distance:
-                worst = Contact(*names, distance)
-        return worst
+            found.append(Contact(*names, distance))
+        return found
 
     def path_contact(
         self, path: Array, margin: float = MARGIN, touching: Collection[str] = (), depth: float = 0.0

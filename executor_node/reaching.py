@@ -84,7 +84,7 @@ class Reaching:
                 final=True,
             )
         reached = False
-        blocked: list[Contact] = []
+        blocked: list[tuple[Contact, ...]] = []
         failure: SkillFailureError | None = None
         ways: list[tuple[float, Grasp, Array]] = []
         for grasp, q in self._reachable_grasps(options, start, tried):
@@ -92,7 +92,7 @@ class Reaching:
             self.scene.set_opening(grasp.opening)
             found = self._above(q, (thing.name,), 0.0)
             if not isinstance(found, np.ndarray):
-                blocked += [found] if found else []
+                blocked += [(found, *self.scene.contacts(q, 0.0, (thing.name,)))] if found else []
                 continue
             ways.append((grasp.cost + self._effort(found, start), grasp, found))
             if ways[-1][0] < _EASY or len(ways) == _WAYS:
@@ -110,8 +110,8 @@ class Reaching:
             raise SkillFailureError(Code.UNREACHABLE, f"{thing.name} is out of the workspace of the robot")
         raise SkillFailureError(
             Code.NO_GRASP,
-            f"no free grasp of {thing.name}: {blocked[-1] if blocked else 'the way down'} is in the way",
-            obstacles=tuple(dict.fromkeys(n for c in blocked for n in (c.first, c.second) if n != thing.name)),
+            f"no free grasp of {thing.name}: {blocked[-1][0] if blocked else 'the way down'} is in the way",
+            obstacles=_obstacles(blocked, thing.name),
         )
 
     def _reachable_grasps(
@@ -224,6 +224,13 @@ class Reaching:
             hit = self.scene.path_contact(line, 0.0, touching, depth)
             return hit if hit else line[::-1].copy()
         return None
+
+
+def _obstacles(blocked: Iterable[Iterable[Contact]], name: str) -> tuple[str, ...]:
+    """What blocks grasps of an object: first what blocks the grasp with the fewest things in its way."""
+    of_grasps = [{n for c in contacts for n in (c.first, c.second)} - {name} for contacts in blocked]
+    own = [sorted(n for n in names if not n.startswith("fr3_")) for names in of_grasps]
+    return tuple(dict.fromkeys(n for names in sorted(own, key=len) for n in names))
 
 
 def upright(x: float, y: float, z: float, yaw: float) -> Array:

@@ -29,7 +29,7 @@ class Settings:
     planning_seconds: float = 2.0  # for one motion
     clearance: float = 0.10  # height of the straight approach from above, m
     observe: tuple[float, ...] = OBSERVE
-    pushes: int = 2  # neighbours to push aside where they leave no grasp free
+    pushes: int = 3  # neighbours to push aside where they leave no grasp free
     hand_over_at: tuple[float, float, float] = (0.60, 0.0, 0.40)  # where a person is given things
     hand_over_force: float = 5.0  # of the grip while a person pulls
     hand_over_seconds: float = 15.0  # until a person has taken what is held out

@@ -171,6 +171,12 @@ class WorldModel:
             self._handed[thing.name] = replace(thing, visible=False)
             self._refresh()
 
+    def put(self, thing: Thing) -> None:
+        """An object is believed to be somewhere else from now on, until it is seen."""
+        with self._changed:
+            self._things[thing.name] = self._placed[thing.name] = replace(thing, visible=False)
+            self._refresh()
+
     def action_ended(self) -> None:
         """Take the pose of what is held into the world."""
         with self._changed:

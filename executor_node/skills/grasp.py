@@ -26,7 +26,7 @@ def grasp(body: Body, name: str) -> None:
 
 def _approach(body: Body, name: str) -> Approach:
     """The way to the best free grasp; where none is free, neighbours are pushed aside."""
-    pushed: list[str] = []
+    pushes = 0
     while True:
         thing = body.thing(name)
         with body.mover.thinking("planning", 0.0):
@@ -36,19 +36,19 @@ def _approach(body: Body, name: str) -> Approach:
                 start = body.arm.state().positions
                 return body.reaching.to_grasp(thing, start, body.tried, body.others(name))
             except SkillFailureError as error:
-                items = [t.name for t in body.others(name) if t.type == "item" and t.name not in pushed]
+                items = [t.name for t in body.others(name) if t.type == "item"]
                 in_the_way = [n for n in error.obstacles if n in items]
-                if error.code is not Code.NO_GRASP or not in_the_way or len(pushed) >= body.settings.pushes:
+                if error.code is not Code.NO_GRASP or pushes == body.settings.pushes:
                     raise
                 blocked = error
-        if not _push_one(body, in_the_way, name, pushed):
+        if not _push_one(body, in_the_way, name):
             raise blocked
+        pushes += 1
 
 
-def _push_one(body: Body, names: list[str], away_from: str, pushed: list[str]) -> bool:
+def _push_one(body: Body, names: list[str], away_from: str) -> bool:
     """Push the first of several that can be pushed; whether one was."""
     for name in names:
-        pushed.append(name)
         try:
             push(body, name, away_from=(away_from,))
             return True

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from executor_node import relations
+from executor_node import relations, spots
 from executor_node.failures import SkillFailureError
 from executor_node.grasps import REACH_DOWN, TIP
 from executor_node.kinematics import downwards
@@ -22,11 +22,13 @@ from planweave.failure import Code
 Array = NDArray[np.float64]
 _DIRECTIONS = 24
 _BEHIND = 0.022  # from the outline to the tool centre point of the closed fingers before they push, m
-_AHEAD = 0.011  # the same while they push: half the thickness of the fingers, m
-_LENGTHS = (0.05, 0.07, 0.09, 0.12, 0.16)  # m
+_AHEAD = 0.007  # the same while they push: half the thickness of the fingers, m
+_LENGTHS = (0.05, 0.07, 0.09, 0.12, 0.16, 0.20, 0.25)  # m
+_SPARE = 0.01  # more room than is needed that a push aims at, m
 _LOW = 0.006  # of the finger tips above what the item stands on, m
 _TIPS_OVER = 0.8  # an item pushed higher than this share of its width tips over (friction 0.6), see _height
 _PASSING = 0.01  # room kept from others on the way, m
+_NOISE = 0.003  # two outlines are known to this against each other, m
 _ENOUGH = 0.6  # share of the way that the camera must see done
 _SOLUTIONS = 3
 
@@ -62,15 +64,16 @@ def push(body: Body, name: str, away_from: Collection[str] = ()) -> None:
     mover.move(plan.path, "approaching", 0.2)
     mover.move(plan.down, "approaching", 0.4, slow=True)
     mover.move(plan.along, "pushing", 0.5, slow=True, touching=(name,))
+    body.world.put(_moved(thing, *plan.direction, plan.length))
     up = body.reaching.planner.line(plan.along[-1], UP, body.settings.clearance)
     if up is not None:
         mover.move(up, "retreating", 0.7, slow=True, touching=(name,))
     body.look_anew()
     mover.phase("verifying", 0.9)
-    _verify(body, thing, plan)
+    _verify(body, thing, plan, away_from)
 
 
-def _verify(body: Body, before: Thing, plan: _Push) -> None:
+def _verify(body: Body, before: Thing, plan: _Push, away_from: Collection[str]) -> None:
     after = next((t for t in body.world.things() if t.name == before.name and t.visible), None)
     if after is None:
         raise SkillFailureError(Code.GRASP_LOST, f"{before.name} was pushed, and the camera does not see it any more")
@@ -81,6 +84,21 @@ def _verify(body: Body, before: Thing, plan: _Push) -> None:
             f"{before.name} was pushed by {plan.length * 100:.0f} cm, but the camera sees that it moved by "
             f"{moved * 100:.0f} cm only",
         )
+    least = _room_wanted(away_from)
+    close = [o.name for o in _kept_away(body.others(before.name), after, away_from) if after.gap(o) <= least]
+    if close:
+        raise SkillFailureError(
+            Code.GRASP_LOST, f"{before.name} was pushed aside, but did not go straight: it is still near {close[0]}"
+        )
+
+
+def _room_wanted(away_from: Collection[str]) -> float:
+    """Room that a push must leave: for a finger beside what shall be free, else so that nothing counts as near."""
+    return spots.FINGERS if away_from else relations.NEAR
+
+
+def _kept_away(others: Sequence[Thing], thing: Thing, away_from: Collection[str]) -> list[Thing]:
+    return [o for o in others if o.bottom < thing.top and (not away_from or o.name in away_from)]
 
 
 def _plan(body: Body, thing: Thing, away_from: Collection[str]) -> _Push:
@@ -146,10 +164,10 @@ def _ways(
             on_table = not places or any(p.covers(*end.position[:2], -end.radius) for p in places)
             if not on_table or any(p.covers(*end.position[:2], end.radius) for p in narrow):
                 continue
-            room = min((end.gap(o) for o in standing if not away_from or o.name in away_from), default=1.0)
-            if room <= relations.NEAR or any(
-                _closer(thing, step, o) < _PASSING for step in steps for o in standing
-            ):
+            room = min((end.gap(o) for o in _kept_away(others, thing, away_from)), default=1.0)
+            if room <= _room_wanted(away_from) + _SPARE:
+                continue
+            if any(_closer(thing, step, o) < _PASSING for step in steps for o in standing):
                 continue
             reach = math.hypot(*end.position[:2])
             free.append((-min(room, 0.12) + 0.1 * abs(reach - 0.5), (u, v)))
@@ -157,9 +175,9 @@ def _ways(
 
 
 def _closer(before: Thing, after: Thing, other: Thing) -> float:
-    """Room to another on the way; what moves away from it has all the room it needs."""
+    """Room to another on the way; what does not come nearer to it than it was has all the room it needs."""
     room = after.gap(other)
-    return math.inf if room > before.gap(other) else room
+    return math.inf if room > before.gap(other) - _NOISE else room
 
 
 def _moved(thing: Thing, u: float, v: float, by: float) -> Thing:
