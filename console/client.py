@@ -20,7 +20,6 @@ from planweave_interfaces.srv import ApprovePlan, CancelTask, GetTask, ListTasks
 from rcl_interfaces.srv import SetParameters
 from rclpy.action import ActionClient
 from rclpy.executors import SingleThreadedExecutor
-from rclpy.node import NodeNameNonExistentError
 from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from rclpy.signals import SignalHandlerOptions
@@ -107,20 +106,13 @@ class Client:
         """What is not visible yet, by node: names of services, actions and topics."""
         result: dict[str, list[str]] = {}
         for node in nodes:
-            services = self._served_by(node.name)
-            absent = [name for name in node.services if name not in services]
-            absent += [name for name in node.actions if f"{name}/_action/send_goal" not in services]
+            # Servers are counted: a list of names would also have those that somebody only calls.
+            absent = [name for name in node.services if not self._node.count_services(name)]
+            absent += [name for name in node.actions if not self._node.count_services(f"{name}/_action/send_goal")]
             absent += [name for name in node.topics if not self._node.count_publishers(name)]
             if absent:
                 result[node.name] = absent
         return result
-
-    def _served_by(self, node: str) -> set[str]:
-        """Services of one node; a plain list of all would also have those that somebody only calls."""
-        try:
-            return {name for name, _ in self._node.get_service_names_and_types_by_node(node, "/")}
-        except NodeNameNonExistentError:
-            return set()
 
     def nodes(self, patience: float = 0.5) -> list[str]:
         """Names of the nodes that run, without this one; discovery is given ``patience`` seconds."""
