@@ -56,6 +56,8 @@ SERVICES = {
     "/simulation/load_scene": LoadScene, "/virtualhome/load_scene": LoadScene,
     "/simulation/record": RecordVideo, "/perception/forget": Trigger,
 }
+#: Calls that do no harm when they are made twice; they are repeated where no answer comes.
+REPEATABLE = {"/list_tasks", "/get_task", "/cancel_task", "/perception/forget"}
 SETTLED_FRAMES = 5  # camera frames that must agree after a scene was loaded
 
 
@@ -136,8 +138,7 @@ class Client:
             raise SystemDownError(
                 "no system takes tasks here (/run_task is not there); start one: planweave up tabletop")
         self._on_tree = on_tree
-        # The server answers only whom it has discovered, which may take it longer than it took us to discover it.
-        time.sleep(max(0.0, self._born + MUTUAL_DISCOVERY - time.monotonic()))
+        self._wait_discovered()
         request = RunTask.Goal(
             sentence=sentence, method=method, goal=convert.literals_to_msg(goal), world_revision=self._revision)
         sent = self._run_task.send_goal_async(
@@ -382,7 +383,22 @@ class Client:
         client = self._services[name]
         if not client.wait_for_service(timeout_sec=5.0):
             raise SystemDownError(f"{name} is not there: {who} does not run; start a system: planweave up tabletop")
-        return self._result(client.call_async(request), timeout, f"{who} ({name})")
+        if name not in REPEATABLE:
+            self._wait_discovered()
+            return self._result(client.call_async(request), timeout, f"{who} ({name})")
+        deadline = time.monotonic() + timeout
+        while True:  # the first answers may get lost, see MUTUAL_DISCOVERY
+            future = client.call_async(request)
+            done = threading.Event()
+            future.add_done_callback(lambda _, done=done: done.set())
+            if done.wait(min(1.0, deadline - time.monotonic())):
+                return future.result()
+            if time.monotonic() >= deadline:
+                raise SystemDownError(f"{who} ({name}) did not answer in {timeout:g} s")
+
+    def _wait_discovered(self) -> None:
+        """A server answers only whom it has discovered, which may take it longer than it took us to discover it."""
+        time.sleep(max(0.0, self._born + MUTUAL_DISCOVERY - time.monotonic()))
 
     def _result(self, future: Future, timeout: float, who: str) -> Any:
         done = threading.Event()
