@@ -7,12 +7,10 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from array import array
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from builtin_interfaces.msg import Duration
 from planweave_interfaces.action import ExecuteAction
 from planweave_interfaces.msg import DetectedObject, DetectedObjects, WorldState
 from rcl_interfaces.msg import SetParametersResult
@@ -23,14 +21,14 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter as RosParameter
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from sensor_msgs.msg import JointState
-from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+from std_srvs.srv import Trigger
 
 from executor_node import preconditions
-from executor_node.arms.base import ArmState
-from executor_node.arms.trajectory import TrajectoryArm
+from executor_node.arms.choose import ARMS, GRIPPERS, PIPELINES, make_arm, make_gripper, make_planner
+from executor_node.arms.joints import JointStates
+from executor_node.arms.moveit_process import MoveItProcess
 from executor_node.failures import SkillFailureError
 from executor_node.kinematics import Kinematics
-from executor_node.motion import MotionPlanner
 from executor_node.planning_scene import PlanningScene
 from executor_node.reaching import Reaching
 from executor_node.retries import read_policies
@@ -38,16 +36,20 @@ from executor_node.safety import Safety
 from executor_node.settings import OBSERVE, Settings
 from executor_node.skills import Skills
 from executor_node.things import Thing, yaw_of
-from executor_node.timing import Limits, Trajectory
+from executor_node.timing import Limits
 from executor_node.workspace import load_workspace
 from executor_node.world_model import WorldModel
 from planweave import franka
 from planweave.domain import Domain
 from planweave.errors import ConfigError, PlanweaveError
 from planweave.failure import Code
+from planweave.paths import config_dir
 from planweave.world import Action, World
 from planweave_ros import conversions as convert
+from planweave_ros.arm_ports import ArmPorts
+from planweave_ros.only_one import refuse_a_second_body
 from planweave_ros.parameters import Parameter, declare
+from planweave_ros.recovery import Recovery
 from planweave_ros.spin import run_node
 
 PARAMETERS = [
@@ -55,6 +57,12 @@ PARAMETERS = [
     Parameter(
         "workspace", "tabletop", "named places: a file under config/workspaces, or its path", changeable=True
     ),
+    Parameter("arm", "trajectory", "who moves the joints: a topic (simulation), an action, or MoveIt", choices=ARMS),
+    Parameter("gripper", "trajectory", "who moves the fingers: a topic, actions, or nobody", choices=GRIPPERS),
+    Parameter("home_gripper", False, "let Franka's hand find its limits before its first movement"),
+    Parameter("joint_state_topics", ["/joint_states"], "where measured states of arm and fingers come from"),
+    Parameter("moveit_config", "", "folder of MoveIt's parameters; empty: config/moveit"),
+    Parameter("moveit_pipeline", "ompl_rrtc", "how MoveIt plans", choices=PIPELINES),
     Parameter("robot_model", "", "MJCF of arm and hand for collision checks and kinematics; empty: Planweave's own"),
     Parameter("speed", 0.4, "share of the joint velocity limits in free motion", 0.02, 1.0),
     Parameter("approach_speed", 0.25, "share of the joint velocity limits near objects", 0.02, 1.0),
@@ -90,6 +98,7 @@ class ExecutorNode(Node):
     """One action at a time; the world whenever it changes."""
 
     def __init__(self, parameter_overrides: Sequence[Any] = ()) -> None:
+        begun = time.monotonic()
         super().__init__("executor_node", parameter_overrides=list(parameter_overrides))
         values = declare(self, PARAMETERS)
         self._default_timeout: float = values["action_timeout"]
@@ -101,18 +110,24 @@ class ExecutorNode(Node):
             kinematics, Limits(), low, high, values["largest_force"]
         )
         self._world_publisher = self.create_publisher(WorldState, "/world_state", LATCHED)
-        self._arm_publisher = self.create_publisher(JointTrajectory, "/fr3_arm_controller/joint_trajectory", 10)
-        self._gripper_publisher = self.create_publisher(
-            JointTrajectory, "/fr3_gripper_controller/joint_trajectory", 10
-        )
         self._world = WorldModel(
             self._domain, load_workspace(values["workspace"]), kinematics, safety, self._publish_world
         )
-        self._arm = TrajectoryArm(self._send_arm, self._send_gripper, values["joint_state_timeout"])
+        self._moveit = (
+            MoveItProcess(
+                values["moveit_config"] or str(config_dir() / "moveit"), self.get_parameter("use_sim_time").value
+            )
+            if values["arm"] == "moveit"
+            else None
+        )
+        ports = ArmPorts(self)
+        gripper = make_gripper(values["gripper"], ports, values["home_gripper"])
+        self._arm = make_arm(values["arm"], gripper, ports, values["joint_state_timeout"], self._moveit)
+        planner = make_planner(scene, kinematics, self._arm, self._moveit, values["moveit_pipeline"])
         self._skills = Skills(
             self._arm,
             scene,
-            Reaching(scene, kinematics, MotionPlanner(scene, kinematics), values["planning_timeout"]),
+            Reaching(scene, kinematics, planner, values["planning_timeout"]),
             safety,
             self._world,
             Settings(
@@ -136,9 +151,10 @@ class ExecutorNode(Node):
         self._current_text = ""
         self._canceled: set[bytes] = set()
         self._stamp = 0.0
-        self.create_subscription(
-            JointState, "/joint_states", self._on_joint_states, 10, callback_group=MutuallyExclusiveCallbackGroup()
-        )
+        self._joints = JointStates()
+        one_at_a_time = MutuallyExclusiveCallbackGroup()
+        for topic in values["joint_state_topics"]:
+            self.create_subscription(JointState, topic, self._on_joint_states, 10, callback_group=one_at_a_time)
         self.create_subscription(
             DetectedObjects,
             "/perception/detected_objects",
@@ -147,6 +163,14 @@ class ExecutorNode(Node):
             callback_group=MutuallyExclusiveCallbackGroup(),
         )
         self.add_on_set_parameters_callback(self._on_set)
+        if values["gripper"] == "franka":
+            self._recovery = Recovery(self)
+            self.create_service(
+                Trigger, "/executor/recover", self._on_recover, callback_group=MutuallyExclusiveCallbackGroup()
+            )
+        refuse_a_second_body(self, begun)
+        if self._moveit is not None:
+            self._moveit.start()
         self._server = ActionServer(
             self,
             ExecuteAction,
@@ -163,12 +187,14 @@ class ExecutorNode(Node):
             with contextlib.suppress(Exception):  # the context may be gone already
                 self._arm.abort(Code.SAFETY_STOP, "executor_node was shut down; the arm was stopped")
             self._server.destroy()
+            if self._moveit is not None:
+                self._moveit.close()
         super().destroy_node()
 
     # ---- in -----------------------------------------------------------------------------------------------------
 
     def _on_joint_states(self, msg: JointState) -> None:
-        state = _arm_state(msg)
+        state = self._joints.add(convert.time_from_msg(msg.header.stamp), msg.name, msg.position, msg.velocity)
         if state is None:
             return
         if state.stamp < self._stamp - 1.0:
@@ -223,18 +249,15 @@ class ExecutorNode(Node):
     def _publish_world(self, world: World) -> None:
         self._world_publisher.publish(convert.world_to_msg(world))
 
-    def _send_arm(self, trajectory: Trajectory | None) -> None:
-        msg = JointTrajectory(joint_names=list(franka.ARM_JOINTS))
-        if trajectory is not None:
-            msg.points = [
-                JointTrajectoryPoint(positions=array("d", q), velocities=array("d", v), time_from_start=_duration(t))
-                for t, q, v in zip(trajectory.times.tolist(), trajectory.positions, trajectory.velocities)
-            ]
-        self._arm_publisher.publish(msg)
-
-    def _send_gripper(self, width: float, force: float) -> None:
-        point = JointTrajectoryPoint(positions=[width / 2], effort=[force], time_from_start=_duration(0.0))
-        self._gripper_publisher.publish(JointTrajectory(joint_names=[franka.FINGER_JOINTS[0]], points=[point]))
+    def _on_recover(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        """Clear the robot's error, when nothing runs."""
+        with self._lock:
+            busy = self._current_text if self._current is not None else ""
+        if busy:
+            response.message = f"the arm is busy with {busy}; cancel that first"
+        else:
+            response.success, response.message = self._recovery.run()
+        return response
 
     # ---- actions ------------------------------------------------------------------------------------------------
 
@@ -334,23 +357,6 @@ def _numbers(values: dict[str, Any], name: str, count: int) -> tuple[float, ...]
 def _point(values: dict[str, Any], name: str) -> tuple[float, float, float]:
     x, y, z = _numbers(values, name, 3)
     return x, y, z
-
-
-def _arm_state(msg: JointState) -> ArmState | None:
-    """Joint states as an arm state, in our order; None where a joint is missing."""
-    index = {name: i for i, name in enumerate(msg.name)}
-    try:
-        order = [index[name] for name in (*franka.ARM_JOINTS, *franka.FINGER_JOINTS)]
-        q = np.array([msg.position[i] for i in order])
-        v = np.array([msg.velocity[i] for i in order]) if msg.velocity else np.zeros(9)
-    except (KeyError, IndexError):
-        return None
-    return ArmState(convert.time_from_msg(msg.header.stamp), q[:7], v[:7], float(q[7:].sum()), float(v[7:].sum()))
-
-
-def _duration(seconds: float) -> Duration:
-    nanoseconds = round(seconds * 1e9)
-    return Duration(sec=nanoseconds // 1_000_000_000, nanosec=nanoseconds % 1_000_000_000)
 
 
 def _text(msg: Any) -> str:

@@ -1,0 +1,67 @@
+"""The ROS side of an arm's controllers: what `executor_node.arms.choose` asks for, made when asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from rclpy.node import Node
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from planweave import franka
+from planweave_ros import controllers
+from planweave_ros.action_port import ActionPort, CancelPort
+
+
+class ArmPorts:
+    """Publishers and action clients of one node. A trajectory has times (n,) s, positions and velocities (n, 7)."""
+
+    def __init__(self, node: Node):
+        self._node = node
+        self._arm = node.create_publisher(JointTrajectory, "/fr3_arm_controller/joint_trajectory", 10)
+        self._gripper = node.create_publisher(JointTrajectory, "/fr3_gripper_controller/joint_trajectory", 10)
+
+    def publish_arm(self, trajectory: Any) -> None:
+        """Publish a trajectory, or with None an empty one, which stops simulation_node's arm."""
+        self._arm.publish(
+            _message(trajectory) if trajectory is not None else JointTrajectory(joint_names=list(franka.ARM_JOINTS))
+        )
+
+    def publish_gripper(self, width: float, force: float) -> None:
+        """Publish an opening (m) and a force (N)."""
+        point = JointTrajectoryPoint(
+            positions=[width / 2], effort=[force], time_from_start=controllers.duration(0.0)
+        )
+        self._gripper.publish(JointTrajectory(joint_names=[franka.FINGER_JOINTS[0]], points=[point]))
+
+    def follow(self) -> tuple[ActionPort, Callable[[Any], Any]]:
+        """The action of ros2_control's joint_trajectory_controller."""
+        action = controllers.interface("control_msgs", "action", "FollowJointTrajectory")
+        return ActionPort(self._node, action, controllers.FOLLOW), lambda t: controllers.follow_goal(_message(t))
+
+    def gripper_command(self) -> tuple[ActionPort, Callable[[float, float], Any]]:
+        """The action of a GripperActionController."""
+        action = controllers.interface("control_msgs", "action", "GripperCommand")
+        return ActionPort(self._node, action, controllers.GRIPPER_COMMAND), controllers.gripper_command_goal
+
+    def franka_gripper(self) -> tuple[tuple[ActionPort, ActionPort, ActionPort], Any]:
+        """The actions of franka_gripper, homing, move and grasp, and what makes their goals."""
+        homing, move, grasp = (
+            ActionPort(
+                self._node,
+                controllers.interface("franka_msgs", "action", name),
+                f"{controllers.FRANKA_GRIPPER}/{name.lower()}",
+            )
+            for name in ("Homing", "Move", "Grasp")
+        )
+        return (homing, move, grasp), (controllers.homing_goal, controllers.move_goal, controllers.grasp_goal)
+
+    def cancel_arm(self) -> Callable[[], None]:
+        """Cancels every goal of the arm's controller."""
+        return CancelPort(self._node, controllers.FOLLOW).cancel
+
+
+def _message(trajectory: Any) -> JointTrajectory:
+    return controllers.joint_trajectory(
+        franka.ARM_JOINTS, trajectory.times, trajectory.positions, trajectory.velocities
+    )
