@@ -35,6 +35,7 @@ setup(
     package_data={
         "": ["py.typed"],
         "planner_node": ["*.yaml", "prompts/*", "prompts/*/*"],
+        "evaluation": ["*.yaml", "tasks/*", "tasks/*/*", "templates/*"],
     },
     data_files=[
         ("share/ament_index/resource_index/packages", ["resource/planweave"]),

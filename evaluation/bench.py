@@ -1,9 +1,16 @@
-"""Measure the system on this machine and print figures: ratios of one run, never absolute promises.
+"""Compare planning methods fairly on the same tasks, or measure the system on this machine.
+
+A bake-off (home, eai, faults, tabletop with --method) plays every method with every model on every task, keeps a record
+of each episode, and writes a report with tables and plots. A killed run goes on with --resume.
+Figures (system, household, tabletop without --method) are ratios of one run on this machine, never absolute promises.
 
 examples:
-  planweave bench system
+  planweave bench home --method tree_planner iterative blocking --model simulated:0.2 --repeat 3
+  planweave bench home --method all --model openai:gpt-4o-mini --budget-cost 2.50
+  planweave bench faults --model simulated:0.1 --jobs 4
   planweave bench system --placements 10 --json
   planweave bench household
+  planweave bench tabletop --seeds 2 --task plus_sign
 """
 
 from __future__ import annotations
@@ -15,27 +22,51 @@ import os
 import platform
 from typing import Any
 
-#: suite: module with add_arguments(parser) and run(options, console) -> list of Figure
-SUITES = {"system": "evaluation.bench_system", "household": "evaluation.bench_household"}
+from planweave.errors import UnknownNameError
+
+#: figures: module with run(options, console) -> rows of figures
+FIGURES = {"system": "evaluation.bench_system", "household": "evaluation.bench_household",
+           "tabletop": "evaluation.bench_tabletop"}
+BAKEOFFS = ("home", "eai", "faults", "tabletop")
+NEEDS_ROS = False  # a bake-off in a home needs none; figures prepare it themselves
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The verb's arguments."""
-    parser.add_argument("suite", choices=sorted(SUITES), help="what to measure")
-    parser.add_argument("--placements", type=int, default=50, help="random pick-and-places (default: 50)")
-    parser.add_argument("--scenes", type=int, default=30, help="random scenes for perception (default: 30)")
-    parser.add_argument("--trips", type=int, default=200, help="action round trips (default: 200)")
+    from evaluation import bakeoff
+
+    parser.add_argument("suite", metavar="SUITE", help=f"{', '.join(BAKEOFFS)} or {', '.join(FIGURES)}")
     parser.add_argument("--seed", type=int, default=0, help="of everything random (default: 0)")
     parser.add_argument("--json", action="store_true", help="nothing but one JSON object on standard output")
+    bakeoff.add_arguments(parser)
+    group = parser.add_argument_group("figures")
+    group.add_argument("--placements", type=int, default=50, help="random pick-and-places (default: 50)")
+    group.add_argument("--scenes", type=int, default=30, help="random scenes for perception (default: 30)")
+    group.add_argument("--trips", type=int, default=200, help="action round trips (default: 200)")
+    group.add_argument("--seeds", type=int, default=20, help="runs of each tabletop task (default: 20)")
+    group.add_argument("--task", action="append", default=[], help="only this tabletop task; repeatable")
 
 
 def main(options: argparse.Namespace) -> int:
-    """Run a suite; the exit code is 1 where a figure misses its goal."""
+    """Run a suite; figures give 1 where one misses its goal, a bake-off where episodes are missing."""
     from rich.console import Console
-    from rich.table import Table
 
     console = Console(stderr=True) if options.json else Console()
-    suite = importlib.import_module(SUITES[options.suite])
+    if options.suite not in {*FIGURES, *BAKEOFFS}:
+        raise UnknownNameError("suite", options.suite, {*FIGURES, *BAKEOFFS})
+    if options.suite == "tabletop" or options.suite in FIGURES:
+        importlib.import_module("console.cli").prepare_ros()
+    if options.suite not in FIGURES or (options.suite in BAKEOFFS and options.method):
+        from evaluation import bakeoff
+
+        return bakeoff.main(options, console)
+    return _figures(options, console)
+
+
+def _figures(options: argparse.Namespace, console: Any) -> int:
+    from rich.table import Table
+
+    suite = importlib.import_module(FIGURES[options.suite])
     rows: list[dict[str, Any]] = suite.run(options, console)
     if options.json:
         print(json.dumps({"suite": options.suite, "machine": machine(), "figures": rows}, indent=2))

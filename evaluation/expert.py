@@ -1,0 +1,83 @@
+"""Somebody who knows the truth about a stage and has a right plan at any moment: what a simulated model knows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from evaluation.suites.case import Case, Stage
+from planweave.classical import solve
+from planweave.errors import PlanweaveError
+from planweave.state import State
+from planweave.transition import Transition
+from planweave.world import Action, Literal, World
+
+
+class Expert:
+    """Knows the case's gold plan and, at any moment, the world as it is and the actions that were carried out.
+
+    What is left to do is the shortest end of the gold plan that can be done from here and fulfils all conditions; where
+    none does, since the world was changed, a plan of the classical planner within `seconds`; else the gold plan from
+    its first step that can be done.
+    """
+
+    def __init__(self, case: Case, stage: Stage, seconds: float = 2.0) -> None:
+        self._case, self._stage, self._seconds = case, stage, seconds
+        world = stage.truth()
+        self.domain, self.expected = stage.domain, case.expected
+        self.names = tuple(o.name for o in world.objects)
+        self._transition = Transition(stage.domain, world)
+        self._known: dict[tuple[frozenset[Literal], tuple[str, ...], tuple[Action, ...]], tuple[Action, ...]] = {}
+        self.done: list[Action] = []  # carried out in this episode; whoever runs the episode adds to it
+
+    def rest(self, planned: Sequence[Action] = ()) -> tuple[Action, ...]:
+        """What is left to do after actions that are only planned; those of them that cannot be done are passed over."""
+        world = self._stage.truth()
+        names = tuple(a.name for a in self.done) if self._case.in_order else ()
+        key = (world.facts, names, tuple(planned))
+        if key not in self._known:
+            self._known[key] = self._rest(world, planned)
+        return self._known[key]
+
+    def _rest(self, world: World, planned: Sequence[Action]) -> tuple[Action, ...]:
+        state, done = self._transition.state(world.facts), [*self.done]
+        for action in planned:
+            if self._can(state, action):
+                self._transition.apply(state, action)
+                done.append(action)
+        gold = self.expected
+        for start in range(len(gold), -1, -1):
+            if self._reaches(state, gold[start:], done):
+                return gold[start:]
+        return self._planned_anew(world, state) or self._as_far_as_possible(state, gold)
+
+    def _reaches(self, state: State, steps: Sequence[Action], done: Sequence[Action]) -> bool:
+        changes = []
+        try:
+            for step in steps:
+                if not self._can(state, step):
+                    return False
+                changes.append(self._transition.apply(state, step))
+            found = self._case.conditions(
+                lambda g: ((g.predicate, *g.args) in state) == g.positive, [*done, *steps])
+            return all(found.values())
+        finally:
+            for change in reversed(changes):
+                self._transition.undo(state, change)
+
+    def _can(self, state: State, action: Action) -> bool:
+        try:
+            return not self._transition.unmet(state, action)
+        except PlanweaveError:
+            return False
+
+    def _planned_anew(self, world: World, state: State) -> tuple[Action, ...]:
+        facts = frozenset(Literal(f[0], f[1:]) for f in state.facts)
+        try:
+            return solve(self.domain, World(world.domain, world.objects, facts, frame=world.frame),
+                         self._case.goal, self._seconds)
+        except PlanweaveError:
+            return ()
+
+    def _as_far_as_possible(self, state: State, gold: Sequence[Action]) -> tuple[Action, ...]:
+        start = next((i for i, step in enumerate(gold) if self._can(state, step)), 0)
+        return tuple(gold[start:])
