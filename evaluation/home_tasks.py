@@ -141,5 +141,6 @@ def run_method(method: str, task: HomeTask, client: ChatClient, settings: Settin
     try:
         METHODS[method](**options).run(episode)
     except ParseError as error:
+        episode.spend(error.usage)
         episode.tell(message=str(error))
     return Run(episode.usage, all(map(simulator.holds, task.goal)), episode.corrections, episode.executed)

@@ -59,9 +59,9 @@ class Episode:
         self.canceled.check()
         return self.body.observe()
 
-    def spend(self, usage: Usage) -> None:
+    def spend(self, usage: Usage | None) -> None:
         """Add up what was asked of the model."""
-        self.usage = self.usage + usage
+        self.usage = self.usage + (usage or Usage())
         self.changed()
 
     def intend(self, plan: Sequence[Action]) -> None:

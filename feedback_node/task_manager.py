@@ -16,6 +16,7 @@ from feedback_node.approval import Approval
 from feedback_node.episode import Episode
 from feedback_node.journal import Journal
 from feedback_node.methods import METHODS
+from planweave.budget import Usage
 from planweave.cancellation import Cancellation
 from planweave.domain import Domain
 from planweave.errors import CanceledError, GoalError, PlanweaveError, UnknownNameError
@@ -83,20 +84,22 @@ class TaskManager:
 
     make: method name -> a configured method. fallback: name of the method that takes over where the chosen one
     did not reach the goal, "" for none. approval_timeout: seconds that a person has to approve a plan before it moves
-    anything, 0 where nobody needs to. on_change(task) hears every change, on_end(task) the end.
+    anything, 0 where nobody needs to. look_for(sentence): tells open-vocabulary eyes what to look for. on_change(task)
+    hears every change, on_end(task) the end.
     """
 
     def __init__(
         self, planner: Planner, body: Body, make: Callable[[str], Method], *, default_method: str = "tree_planner",
         fallback: str = "classical", action_timeout: float = 60.0, max_queue: int = 50,
         journal_folder: Path | None = None, approval_timeout: float = 0.0,
+        look_for: Callable[[str], str] = lambda sentence: "",
         on_change: Callable[[Task], None] = lambda task: None, on_end: Callable[[Task], None] = lambda task: None,
     ):
         self._planner, self._body, self._make = planner, body, make
         self._default_method, self._fallback = default_method, fallback
         self._action_timeout, self._max_queue = action_timeout, max_queue
         self._journal_folder, self._on_change, self._on_end = journal_folder, on_change, on_end
-        self._approval_timeout = approval_timeout
+        self._approval_timeout, self._look_for = approval_timeout, look_for
         self._tasks: dict[str, Task] = {}
         self._queue: list[Task] = []
         self._running: Task | None = None
@@ -227,6 +230,9 @@ class TaskManager:
         self._set(task, state=TaskState.RUNNING, phase="looking")
         try:
             task.canceled.check()
+            looked = self._look_for(task.status.sentence)
+            if looked:
+                task.journal.add("looked_for", answer=looked)
             world = self._body.observe(task.world_revision)
             goal, source = self._goal(task, world)
             self._set(task, goal=goal, goal_source=source, unmet=world.unmet(goal))
@@ -234,10 +240,10 @@ class TaskManager:
                              facts=[str(f) for f in sorted(world.facts)])
             message = self._act(task, world, goal)
             self._check(task, goal, message)
-        except CanceledError as error:
-            self._end(task, TaskState.CANCELED, str(error) or "cancelled")
         except PlanweaveError as error:
-            self._end(task, TaskState.FAILED, str(error))
+            self._set(task, usage=task.status.usage + (error.usage or Usage()))
+            canceled = isinstance(error, CanceledError)
+            self._end(task, TaskState.CANCELED if canceled else TaskState.FAILED, str(error) or "cancelled")
         except Exception as error:
             log.exception("task %s", task.status.task_id)
             self._end(task, TaskState.FAILED, f"internal error ({type(error).__name__}: {error}); see the node's log")
@@ -272,6 +278,7 @@ class TaskManager:
         except PlanweaveError as error:
             if not self._fallback or name == self._fallback:
                 raise
+            episode.spend(error.usage)
             episode.tell(message=str(error))
             task.journal.add("method_failed", method=name, error=str(error), kind=type(error).__name__)
         if self._fallback and name != self._fallback and episode.observe().unmet(goal):

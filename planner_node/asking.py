@@ -2,16 +2,41 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 import time
 from collections.abc import Callable
+from contextvars import ContextVar
 from dataclasses import replace
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from planner_node.accounting import Ledger, Prices
 from planner_node.clients.base import ChatClient, ChatReplies, ChatRequest
-from planweave.budget import Budget
+from planweave.budget import Budget, Usage
 from planweave.errors import PlanweaveError
+
+P = ParamSpec("P")
+R = TypeVar("R")
+_asked: ContextVar[list[Usage] | None] = ContextVar("asked", default=None)  # by the question that is being worked on
+
+
+def counted(question: Callable[P, R]) -> Callable[P, R]:
+    """A question whose errors say in `usage` what was asked before them."""
+
+    @functools.wraps(question)
+    def ask(*args: P.args, **kwargs: P.kwargs) -> R:
+        used: list[Usage] = []
+        before = _asked.set(used)
+        try:
+            return question(*args, **kwargs)
+        except PlanweaveError as error:
+            if used:
+                error.usage = sum(used, Usage())
+            raise
+        finally:
+            _asked.reset(before)
+
+    return ask
 
 
 class Asker:
@@ -37,6 +62,9 @@ class Asker:
             replies = self.client.complete(request)
             replies = replace(replies, usage=self._prices.priced(replies.usage))
             self._ledger.add(task_id, replies.usage)
+            used = _asked.get()
+            if used is not None:
+                used.append(replies.usage)
             exchange["reply"] = replies.as_dict()
             return replies
         except PlanweaveError as error:

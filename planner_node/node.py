@@ -145,11 +145,10 @@ class PlannerNode(Node):
             try:
                 fill(ask(goal.cancel_asked))
                 result.success = True
-            except CanceledError as error:
-                result.message = str(error)
             except PlanweaveError as error:
-                result.message = str(error)
-                self.get_logger().warning(result.message)
+                _tell(result, error)
+                if not isinstance(error, CanceledError):
+                    self.get_logger().warning(result.message)
             except Exception as error:
                 result.message = f"a fault in planner_node: {error!r}; please report it"
                 self.get_logger().error(result.message)
@@ -244,7 +243,7 @@ class PlannerNode(Node):
             ask()
             response.success = True
         except PlanweaveError as error:
-            response.message = str(error)
+            _tell(response, error)
         except Exception as error:
             response.message = f"a fault in planner_node: {error!r}; please report it"
             self.get_logger().error(response.message)
@@ -278,6 +277,13 @@ class PlannerNode(Node):
             response.usage = convert.usage_to_msg(found.usage)
 
         return self._answer(response, ask)
+
+
+def _tell(reply: Any, error: PlanweaveError) -> None:
+    """A failure as part of a result: what was wrong, and what was asked of the model until then."""
+    reply.message = str(error)
+    if error.usage is not None:
+        reply.usage = convert.usage_to_msg(error.usage)
 
 
 def _actions(msgs: Sequence[Any]) -> list[Action]:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from planner_node.accounting import Prices
-from planner_node.asking import Asker
+from planner_node.asking import Asker, counted
 from planner_node.clients.base import ChatClient, ChatReplies, ChatRequest
 from planner_node.conditions import MAX_CHARACTERS as MAX_CONDITION
 from planner_node.embeddings import Embedder, HashedEmbedder
@@ -55,6 +55,7 @@ class LanguagePlanner:
     def _embedded(self) -> bool:
         return self.client.endpoint == "embedded"
 
+    @counted
     def generate_plans(
         self, sentence: str, world: World, *, samples: int = 0, temperature: float = -1.0, top_p: float = 0.0,
         task_id: str = "", method: str = "tree_planner", canceled: threading.Event | None = None,
@@ -78,6 +79,7 @@ class LanguagePlanner:
         mender = Mender(domain, world, self._similarity, cutoff=set_.cutoff, without=set_.exclude_actions)
         return _collected(replies, mender)
 
+    @counted
     def choose_action(
         self, sentence: str, world: World, history: Sequence[Action], options: Sequence[Action | None], *,
         errors: Sequence[str] = (), samples: int = 0, temperature: float = -1.0, task_id: str = "",
@@ -110,6 +112,7 @@ class LanguagePlanner:
         return Choice(index, tuple(votes[i] for i in range(len(options))),
                       len(replies.replies) - votes.total(), replies.usage)
 
+    @counted
     def interpret_goal(self, sentence: str, world: World, *, task_id: str = "",
                        canceled: threading.Event | None = None) -> Interpretation:
         """Read a sentence into goal literals; raises GoalError or CanceledError."""
@@ -124,6 +127,7 @@ class LanguagePlanner:
         shown, _ = self._worlds.shown(domain, world, sentence.strip())
         return interpret(domain, world, sentence, ask, agreement, shown)
 
+    @counted
     def write(
         self, method: str, sentence: str, world: World, *, history: Sequence[str] = (), errors: Sequence[str] = (),
         start: int = 0, options: Mapping[str, bool] | None = None, task_id: str = "",
@@ -134,6 +138,7 @@ class LanguagePlanner:
         question = self._question(sentence, world, (), errors, task_id, canceled, context=history)
         return ask(question, history, start, options or {})
 
+    @counted
     def ground_step(
         self, method: str, sentence: str, step: str, world: World, *, errors: Sequence[str] = (), task_id: str = "",
         canceled: threading.Event | None = None,
@@ -142,6 +147,7 @@ class LanguagePlanner:
         ask = _row("method that grounds steps", method, GROUNDERS)
         return ask(self._question(sentence, world, (), errors, task_id, canceled, context=[step]), step)
 
+    @counted
     def propose_steps(
         self, method: str, sentence: str, world: World, history: Sequence[Action], *, errors: Sequence[str] = (),
         samples: int = 0, task_id: str = "", canceled: threading.Event | None = None,
@@ -150,6 +156,7 @@ class LanguagePlanner:
         ask = _row("method that proposes steps", method, PROPOSERS)
         return ask(self._question(sentence, world, history, errors, task_id, canceled), samples)
 
+    @counted
     def select_action(
         self, method: str, sentence: str, world: World, history: Sequence[Action], options: Sequence[Action], *,
         goal: Sequence[Literal] = (), errors: Sequence[str] = (), task_id: str = "",
@@ -164,6 +171,7 @@ class LanguagePlanner:
                                extra={a for o in options for a in o.args} | {a for g in goal for a in g.args})
         return ask(asked, options, goal)
 
+    @counted
     def check_condition(
         self, condition: str, world: World, *, task_id: str = "", canceled: threading.Event | None = None
     ) -> Check:

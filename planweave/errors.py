@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from planweave.budget import Usage
 
 
 class PlanweaveError(Exception):
-    """Root of every error that Planweave raises on purpose."""
+    """Root of every error that Planweave raises on purpose.
+
+    usage: what a language model was asked before the error, None where none was; replies of no use cost as well.
+    """
+
+    usage: Usage | None = None
 
 
 class ConfigError(PlanweaveError):

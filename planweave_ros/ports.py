@@ -9,7 +9,7 @@ from typing import Any
 
 from planweave_interfaces.action import ChooseAction, ExecuteAction, GeneratePlans, ProposeSteps, WritePlan
 from planweave_interfaces.msg import WorldState
-from planweave_interfaces.srv import CheckCondition, GroundStep, InterpretGoal
+from planweave_interfaces.srv import CheckCondition, GroundStep, InterpretGoal, LookFor
 from rclpy.action import ActionClient
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup, ReentrantCallbackGroup
 from rclpy.node import Node
@@ -17,7 +17,7 @@ from rclpy.qos import DurabilityPolicy, QoSProfile
 from rclpy.task import Future
 
 from planweave.cancellation import Cancellation
-from planweave.errors import GoalError, ModelError, ParseError, SystemDownError
+from planweave.errors import GoalError, ModelError, ParseError, PlanweaveError, SystemDownError
 from planweave.failure import Code
 from planweave.ports import Check, Choice, Grounding, Interpretation, Outcome, Proposals, SampledPlans, Written
 from planweave.world import Action, Literal, World
@@ -101,6 +101,16 @@ class _Caller:
         return reply.result
 
 
+def _failure(reply: Any, error: PlanweaveError | None = None) -> PlanweaveError:
+    """What a failed question raises, with what was asked: by default ParseError where the model did answer, else
+    ModelError."""
+    used = convert.usage_from_msg(reply.usage)
+    answered = used.requests or getattr(reply, "unreadable", 0)
+    error = error or (ParseError if answered else ModelError)(reply.message)
+    error.usage = used if used.requests else None
+    return error
+
+
 def _cancel_late(future: Future) -> None:
     handle = future.result()
     if handle is not None and handle.accepted:
@@ -122,10 +132,10 @@ class RosPlanner:
         self._check = node.create_client(CheckCondition, "/check_condition", callback_group=group)
 
     def _goal(self, client: ActionClient, goal: Any, name: str) -> Any:
-        """The result of an action of the planner node; raises ModelError with its message where it failed."""
+        """The result of an action of the planner node; raises ParseError or ModelError where it failed."""
         result = self._caller.run_goal(client, goal, self._timeout, f"planner_node ({name})")
         if not result.success:
-            raise ModelError(result.message)
+            raise _failure(result)
         return result
 
     def generate_plans(
@@ -165,10 +175,7 @@ class RosPlanner:
             history=[convert.action_to_msg(a) for a in history], errors=list(errors),
             options=[convert.action_to_msg(o) for o in options], goal=convert.literals_to_msg(goal), temperature=-1.0,
         )
-        result = self._caller.run_goal(self._choose, request, self._timeout, "planner_node (/choose_action)")
-        if not result.success:
-            raise ParseError(result.message) if result.unreadable else ModelError(result.message)
-        return convert.choice_from_result(result)
+        return convert.choice_from_result(self._goal(self._choose, request, "/choose_action"))
 
     def propose_steps(
         self, method: str, sentence: str, world: World, history: Sequence[Action], *, errors: Sequence[str] = (),
@@ -206,7 +213,7 @@ class RosPlanner:
         )
         reply = self._call(self._ground, request, "/ground_step")
         if not reply.success:
-            raise ModelError(reply.message)
+            raise _failure(reply)
         return Grounding(convert.action_from_msg(reply.action), reply.message, convert.usage_from_msg(reply.usage))
 
     def check_condition(self, condition: str, world: World, *, task_id: str = "") -> Check:
@@ -214,7 +221,7 @@ class RosPlanner:
         request = CheckCondition.Request(task_id=task_id, condition=condition, world=convert.world_to_msg(world))
         reply = self._call(self._check, request, "/check_condition")
         if not reply.success:
-            raise ModelError(reply.message)
+            raise _failure(reply)
         return Check(bool(reply.holds), reply.source, convert.usage_from_msg(reply.usage))
 
     def interpret_goal(self, sentence: str, world: World) -> Interpretation:
@@ -222,7 +229,7 @@ class RosPlanner:
         request = InterpretGoal.Request(sentence=sentence, world=convert.world_to_msg(world))
         reply = self._call(self._interpret, request, "/interpret_goal")
         if not reply.success:
-            raise GoalError(reply.message)
+            raise _failure(reply, GoalError(reply.message))
         return Interpretation(
             convert.literals_from_msg(reply.goal), reply.source, convert.usage_from_msg(reply.usage)
         )
@@ -301,3 +308,23 @@ class RosBody:
             Code(result.code), result.message, world,
             convert.literals_from_msg(result.unmet), float(result.motion_seconds), float(result.planning_seconds),
         )
+
+
+class RosEyes:
+    """Tells perception_node what to look for, where its detector has to be told. timeout in seconds for each call."""
+
+    def __init__(self, node: Node, canceled: Callable[[], Cancellation], timeout: float):
+        self._caller, self._timeout = _Caller(node, canceled), timeout
+        self._look = node.create_client(LookFor, "/perception/look_for", callback_group=ReentrantCallbackGroup())
+
+    def look_for(self, names: Sequence[str]) -> str:
+        """Answers once the names were looked for; "" where nobody needs to be told, at once."""
+        if not names or not self._look.service_is_ready():
+            return ""
+        reply = self._caller.wait(
+            self._look.call_async(LookFor.Request(names=list(names))), self._timeout,
+            "perception_node (/perception/look_for)", self._look.service_is_ready,
+        )
+        if reply is None:
+            self._caller.check_canceled()
+        return str(reply.message)

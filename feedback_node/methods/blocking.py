@@ -127,6 +127,7 @@ class Blocking:
                 notes = [f"{error}. Select only an action of the list."]
                 if attempt == self.asked_again:
                     raise
+                episode.spend(error.usage)
                 continue
             episode.spend(choice.usage)
             episode.journal.add("selection", options=[str(o) for o in options], chosen=choice.index)

@@ -241,19 +241,22 @@ def test_what_the_methods_cannot_use_is_said(start):
     for method, words in (("magic", "unknown method"), ("progprompt", "line 3"), ("brainbody", "no numbered steps")):
         got = asker.finish(asker.texts, WritePlan.Goal(method=method, sentence=SENTENCE))
         assert not got.success and words in got.message
+        assert got.usage.requests == (0 if method == "magic" else 1)  # a reply of no use cost as well
     got = asker.finish(asker.texts, WritePlan.Goal(method="progprompt", sentence=SENTENCE, options=["comments=maybe"]))
     assert not got.success and "comments=maybe" in got.message
     for method, words in (("magic", "unknown method"), ("iterative", "none of 1 replies")):
         got = asker.finish(asker.steps, ProposeSteps.Goal(method=method, sentence=SENTENCE, samples=1))
         assert not got.success and words in got.message
     got = asker.choose(OPTIONS[:2], method="blocking")
-    assert not got.success and got.unreadable == 1 and "$$" in got.message
+    assert not got.success and got.unreadable == 1 and "$$" in got.message and got.usage.requests == 1
     assert "unknown method" in asker.choose(method="magic").message
     assert "unknown method" in asker.sample(method="magic").message
     got = asker.call(asker.commands, GroundStep.Request(method="brainbody", sentence=SENTENCE, step="take it"))
     assert not got.success and "no command" in got.message
     got = asker.call(asker.conditions, CheckCondition.Request(condition="ready('banana')"))
-    assert not got.success and "neither True nor False" in got.message
+    assert not got.success and "neither True nor False" in got.message and got.usage.requests == 1
+    got = asker.interpret("serve me something sweet")
+    assert not got.success and not got.goal and got.usage.requests == 1 and got.usage.prompt_tokens > 0
     got = asker.call(asker.conditions, CheckCondition.Request(condition=""))
     assert not got.success and "empty" in got.message
 

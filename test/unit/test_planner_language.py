@@ -228,15 +228,17 @@ def test_equal_plans_are_counted_and_the_most_frequent_comes_first():
 @pytest.mark.parametrize("reply", ["I am sorry.", '{"plan": ["grasp(unicorn)"]}', "", '{"plan": []}', "{not", "💥"])
 def test_no_plan_at_all_is_an_error_that_shows_a_reply(reply):
     asked, _ = planner(reply, reply)
-    with pytest.raises(ParseError, match="none of 2 replies holds a plan"):
+    with pytest.raises(ParseError, match="none of 2 replies holds a plan") as error:
         asked.generate_plans(SENTENCE, BLOCKS)
+    assert error.value.usage is not None and error.value.usage.requests == 1
 
 
 def test_unreadable_sentences_are_not_sent():
     asked, client = planner(GOOD)
     for sentence, message in (("", "empty"), ("put " * 3000, "characters")):
-        with pytest.raises(GoalError, match=message):
+        with pytest.raises(GoalError, match=message) as error:
             asked.generate_plans(sentence, BLOCKS)
+        assert error.value.usage is None
     assert not client.questions
 
 

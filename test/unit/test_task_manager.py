@@ -5,7 +5,8 @@ from doubles.scripted import ScriptedPlanner, SymbolicBody, literals, plan, tabl
 
 from feedback_node.methods import METHODS
 from feedback_node.task_manager import TaskManager
-from planweave.errors import GoalError, ModelUnavailableError, SystemDownError, UnknownNameError
+from planweave.budget import Usage
+from planweave.errors import GoalError, ModelUnavailableError, ParseError, SystemDownError, UnknownNameError
 from planweave.failure import Code
 from planweave.ports import Candidate
 from planweave.task import TaskState
@@ -66,6 +67,15 @@ def test_a_model_that_is_down_is_named_where_there_is_no_fallback(start):
     manager, _, _ = start(ScriptedPlanner(error=ModelUnavailableError("nobody listens"), goal="in(a, tray)"),
                           fallback="")
     assert "nobody listens" in ended(manager.submit("put a in the tray")).message
+
+
+@pytest.mark.parametrize("fallback", ["", "classical"])
+def test_replies_that_could_not_be_read_are_counted(start, fallback):
+    error = ParseError("none of 25 replies holds a plan")
+    error.usage = Usage(1, 700, 0, 90, model="small")
+    manager, _, _ = start(ScriptedPlanner(error=error, goal="in(a, tray)"), fallback=fallback)
+    used = ended(manager.submit("put a in the tray")).usage
+    assert (used.requests, used.prompt_tokens, used.completion_tokens, used.model) == (1, 700, 90, "small")
 
 
 def test_recovery_from_a_failed_grasp(start):
