@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from planweave_interfaces.action import RunTask
 from planweave_interfaces.msg import ActionTree, DetectedObjects, WorldState
 from planweave_interfaces.srv import ApprovePlan, CancelTask, GetTask, ListTasks, LoadScene, RecordVideo
-from rcl_interfaces.srv import SetParameters
+from rcl_interfaces.srv import GetParameters, SetParameters
 from rclpy.action import ActionClient
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.parameter import Parameter
@@ -262,6 +262,13 @@ class Client:
         if self._node.count_services("/perception/forget"):
             self._call("/perception/forget", Trigger.Request(), "perception_node")
         self._wait_until_seen(8.0)
+
+    def parameter(self, node: str, name: str) -> str:
+        """The value of a node's text parameter."""
+        service = f"/{node}/get_parameters"
+        if service not in self._services:
+            self._services[service] = self._node.create_client(GetParameters, service)
+        return str(self._call(service, GetParameters.Request(names=[name]), node).values[0].string_value)
 
     def set_parameter(self, node: str, name: str, value: str) -> None:
         """Set a changeable text parameter of a node; raises PlanweaveError with the node's reason."""

@@ -8,6 +8,7 @@ examples:
   planweave run --scene fruit_and_bottles "put the fruit on the plate and the bottles in the box"
   planweave run --goal "in(red_cube, left_tray) and on(blue_cube, green_cube)" --method classical
   planweave run --json "put the red cube in the left tray" > result.json
+  planweave run --task plus_sign --method classical
 """
 
 from __future__ import annotations
@@ -38,6 +39,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("sentence", nargs="?", default="", help="what to do, in plain English")
     parser.add_argument("--system", default="tabletop", help="system to start where none runs (default: tabletop)")
     parser.add_argument("--scene", help="scene to load first: a name under config/scenes, or a scene file")
+    parser.add_argument("--task", help="a task known by name (evaluation/tasks/): gives sentence, scene, places and "
+                        "goal where these are not given, and its own check of the end")
     parser.add_argument("--method", default="", help="planning method, e.g. tree_planner or classical")
     parser.add_argument("--goal", action="append", default=[], metavar="LITERALS",
                         help='outright goal, e.g. "in(red_cube, left_tray)"; may be given several times')
@@ -51,14 +54,22 @@ def main(options: argparse.Namespace) -> int:
     from console.approve import Asker
     from console.progress import Progress, summary
     from console.results import read_goal, result_json
+    from console.tasks import NamedTask
 
     goal = read_goal(options.goal)
+    task = NamedTask(options.task) if options.task else None
+    if task:
+        options.sentence, options.scene = options.sentence or task.data.sentence, options.scene or task.data.scene
+        goal = goal or task.data.goal
     if not options.sentence.strip() and not goal:
         raise GoalError(
             'nothing to do: give a sentence, e.g. planweave run "put the red cube in the left tray", or --goal')
     console = _console(options.json)
-    with system_for(options.system, options.scene, console) as (client, check), \
-            Progress(console, options.sentence) as progress:
+    with contextlib.ExitStack() as stack:
+        client, check = stack.enter_context(system_for(options.system, options.scene, console))
+        if task:
+            stack.enter_context(task.prepared(client, options.scene))
+        progress = stack.enter_context(Progress(console, options.sentence))
         asker = Asker(client, console, progress)
 
         def watch() -> None:
@@ -73,11 +84,17 @@ def main(options: argparse.Namespace) -> int:
             options.sentence, method=options.method, goal=goal, timeout=options.timeout,
             on_status=status, on_tree=progress.tree, watch=watch,
         )
+        checked = task.checked(client) if task else None
+    success = result.success and (checked is None or checked["fulfilled"])
     if options.json:
-        print(json.dumps(result_json(result), indent=2))
+        named = {"task": options.task, "checked": checked} if checked else {}
+        print(json.dumps({**result_json(result), "success": success, **named}, indent=2))
     else:
         summary(console, result.status, result.success, result.message)
-    return 0 if result.success else 1
+        if checked:
+            lacking = "; ".join(checked["lacking"]) or "done, by its own check"
+            console.print(f"  task   {options.task}: {lacking}", highlight=False, markup=False)
+    return 0 if success else 1
 
 
 @contextlib.contextmanager

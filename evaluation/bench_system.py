@@ -23,6 +23,7 @@ import yaml
 from planweave_interfaces.action import ExecuteAction
 from rclpy.action import ActionClient
 from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
 from rich.console import Console
 from rich.progress import track
 
@@ -47,7 +48,7 @@ def run(options: argparse.Namespace, console: Console) -> list[dict[str, Any]]:
     with tempfile.TemporaryDirectory() as folder:
         targets = [(rng.uniform(0.34, 0.60), rng.uniform(-0.40, 0.40)) for _ in range(options.placements)]
         workspace = _workspace(Path(folder), targets)
-        with _system(workspace, console) as (client, body):
+        with running_parts(console, workspace=str(workspace)) as (client, body, _):
             placements = [
                 _place(client, body, Path(folder), rng, index, target)
                 for index, target in enumerate(track(targets, "pick-and-place", console=console))
@@ -76,20 +77,22 @@ class Placement:
 
 
 @contextmanager
-def _system(workspace: Path, console: Console) -> Iterator[tuple[Client, RosBody]]:
-    """Simulation, perception and executor as processes, without planner and feedback."""
+def running_parts(console: Console, **executor: str) -> Iterator[tuple[Client, RosBody, Node]]:
+    """Simulation, perception and executor as processes, without planner and feedback; parameters of the executor.
+
+    Gives a console client, the body as feedback_node sees it, and a node that is spun in a thread.
+    """
     whole = load_system("tabletop")
     system = replace(whole, nodes=tuple(n for n in whole.nodes if n.name in NODES))
-    overrides = {"executor_node": {"workspace": str(workspace)}}
-    with Client() as client, RunningSystem(system, log_folder("bench"), overrides) as running:
+    with Client() as client, RunningSystem(system, log_folder("bench"), {"executor_node": executor}) as running:
         console.print(f"starting {', '.join(NODES)}; logs: {running.logs}")
         running.wait_ready(client)
-        with _body() as body:
-            yield client, body
+        with _body() as (body, node):
+            yield client, body, node
 
 
 @contextmanager
-def _body() -> Iterator[RosBody]:
+def _body() -> Iterator[tuple[RosBody, Node]]:
     """The body as feedback_node sees it, on a node spun in a thread."""
     rclpy.init(args=[])
     node = rclpy.create_node("planweave_bench")
@@ -100,7 +103,7 @@ def _body() -> Iterator[RosBody]:
     thread = threading.Thread(target=executor.spin, daemon=True)
     thread.start()
     try:
-        yield body
+        yield body, node
     finally:
         executor.shutdown(timeout_sec=2.0)
         thread.join(2.0)

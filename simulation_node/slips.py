@@ -60,7 +60,8 @@ class Slips:
                 any((a in pad and bodies[b] == body) or (b in pad and bodies[a] == body) for a, b in touching)
                 for pad in self._pads
             ]
-            if all(touched):
+            # What is round may be squeezed away before both fingers touch it.
+            if all(touched) or (closing and any(touched)):
                 self._held[i], self._lost[i] = True, 0
             elif self._held[i] and not any(touched):
                 self._lost[i] += 1

@@ -16,7 +16,7 @@ ROS = {
 }
 CONSOLE_ROS = {"client.py", "launch_files.py", "ros_probe.py"}
 # The doctor asks the very model that planner_node would ask.
-CONSOLE_NODES = {"model_probe.py": {"planner_node"}}
+CONSOLE_NODES = {"model_probe.py": {"planner_node"}, "tasks.py": {"evaluation"}}
 # Where the installed share folder is found on a ROS machine; imported only when it is asked for.
 EXCEPTIONS = {("planweave/paths.py", "ament_index_python")}
 

@@ -1,0 +1,282 @@
+"""Runs of tabletop tasks on the running system: scenes changed at random, actions over DDS, judged by true poses."""
+
+from __future__ import annotations
+
+import math
+import random
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+from geometry_msgs.msg import PoseArray
+
+from console.client import Client
+from evaluation.tabletop_checks import Body
+from evaluation.tabletop_tasks import Task, check, extent, scene_bodies, scene_names
+from feedback_node.episode import Episode
+from feedback_node.journal import Journal
+from feedback_node.methods import METHODS
+from planweave.domain import Domain
+from planweave.errors import PlanweaveError
+from planweave.failure import Code
+from planweave.ports import Outcome
+from planweave.world import Action
+from planweave_ros.conversions import time_from_msg
+from planweave_ros.ports import RosBody
+from simulation_node.scene import Scene, SceneObject, load_scene
+
+NOISE = {"mass": 0.1, "friction": 0.1}  # shares by which the physics of each run differ
+ROOM = 0.015  # kept between objects that are moved at random, m
+SEEN = 15.0  # wall seconds until the camera has seen a new scene
+UNDER_ARM = (0.46, 0.26)  # nothing is put where the arm at home hides it: x below, |y| below, m
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A task's scene with objects moved at random, distractors left out, and faults put in."""
+
+    text: str
+    names: tuple[str, ...]
+    slips: int = 0
+    vanishings: int = 0
+
+
+def variant(task: Task, seed: int, slip: float = 0.0, vanish: float = 0.0) -> Variant:
+    """The scene of a run. slip, vanish: shares of the objects to be moved whose first grasp meets that fault."""
+    rng = random.Random(f"{task.id} {seed}")
+    scene = load_scene(task.scene)
+    left_out = set(task.distractors[task.counts[seed % len(task.counts)]:])
+    kept = [(o, n) for o, n in zip(scene.objects, scene_names(scene)) if n not in left_out]
+    objects = _shuffled(scene, [o for o, _ in kept], rng)
+    names = tuple(n for _, n in kept)
+    faults: list[dict[str, Any]] = []
+    for index, name in enumerate(names):
+        if not any(a.args[:1] == (name,) for a in task.reference):
+            continue
+        if rng.random() < slip:
+            faults.append({"kind": "slip", "object": index})
+        if rng.random() < vanish:
+            faults.append({"kind": "vanish", "object": index, "to": _elsewhere(objects, index, rng)})
+    document = {
+        "description": f"{task.id}, seed {seed}",
+        "objects": [
+            {"kind": o.kind, "colour": o.colour, "position": [round(p, 4) for p in o.position], "size": list(o.size),
+             "yaw": round(o.yaw, 4)} for o in objects
+        ],
+        "noise": {"seed": seed, **NOISE},
+        "faults": faults,
+    }
+    kinds = [f["kind"] for f in faults]
+    return Variant(yaml.safe_dump(document, sort_keys=False), names, kinds.count("slip"), kinds.count("vanish"))
+
+
+def _shuffled(scene: Scene, objects: Sequence[SceneObject], rng: random.Random) -> list[SceneObject]:
+    """The objects moved within the scene's ranges, apart from each other."""
+    reach, turn = scene.jitter.position, scene.jitter.yaw
+    for _ in range(1000):
+        moved = [
+            SceneObject(o.kind, o.colour, (o.position[0] + rng.uniform(-reach, reach),
+                                           o.position[1] + rng.uniform(-reach, reach), o.position[2]),
+                        o.size, math.remainder(o.yaw + rng.uniform(-turn, turn), 2 * math.pi), o.line)
+            for o in objects
+        ]
+        if all(_apart(a, b.position, b) for i, a in enumerate(moved) for b in moved[:i]):
+            return moved
+    raise PlanweaveError(
+        f"scene {scene.name}: its objects stand so near that jitter leaves them no room; move them apart")
+
+
+def _apart(one: SceneObject, where: Sequence[float], other: SceneObject) -> bool:
+    return math.dist(one.position[:2], where[:2]) >= _radius(one) + _radius(other) + ROOM
+
+
+def _radius(thing: SceneObject) -> float:
+    along, across, _ = extent(thing)
+    return along / 2 if thing.kind in ("cylinder", "bottle", "apple", "orange", "plate", "bowl") else \
+        math.hypot(along, across) / 2
+
+
+def _elsewhere(objects: Sequence[SceneObject], index: int, rng: random.Random) -> list[float]:
+    """A free place within reach for one of the objects, where the camera sees it: the first with room enough, or the
+    roomiest of many."""
+    others = [o for i, o in enumerate(objects) if i != index]
+    best, most = (0.0, 0.0), -math.inf
+    for _ in range(1000):
+        x, y = rng.uniform(0.34, 0.70), rng.uniform(-0.48, 0.48)
+        hidden = x < UNDER_ARM[0] and abs(y) < UNDER_ARM[1]
+        if hidden or math.dist((x, y), objects[index].position[:2]) < 0.10:
+            continue
+        room = min((math.dist((x, y), o.position[:2]) - _radius(o) for o in others), default=1.0)
+        if room > most:
+            best, most = (x, y), room
+        if room > _radius(objects[index]) + 2 * ROOM:
+            break
+    return [round(p, 3) for p in best]
+
+
+class Truth:
+    """The simulator's true poses, as they come in."""
+
+    def __init__(self, node: Any):
+        self._condition = threading.Condition()
+        self._newest: PoseArray | None = None
+        node.create_subscription(PoseArray, "/simulation/object_poses", self._heard, 10)
+
+    def _heard(self, message: PoseArray) -> None:
+        with self._condition:
+            self._newest = message
+            self._condition.notify_all()
+
+    def bodies(self, scene: Scene, held: str = "", seconds: float = 5.0) -> list[Body]:
+        """Where the objects of the scene that is loaded are, by the next message."""
+        with self._condition:
+            before = self._stamp
+            if not self._condition.wait_for(lambda: self._stamp > before, seconds):
+                raise PlanweaveError(f"no true poses on /simulation/object_poses for {seconds:g} s")
+            assert self._newest is not None
+            poses = [
+                ((p.position.x, p.position.y, p.position.z),
+                 (p.orientation.x, p.orientation.y, p.orientation.z, p.orientation.w)) for p in self._newest.poses
+            ]
+        return scene_bodies(scene, poses, held)
+
+    @property
+    def _stamp(self) -> float:
+        return time_from_msg(self._newest.header.stamp) if self._newest else -1.0
+
+
+@dataclass
+class Run:
+    """How one run went. lacking: what the checker says of the true poses; seconds: of wall time and of robot time."""
+
+    task: str
+    seed: int
+    lacking: list[str] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)  # codes of failed actions
+    messages: list[str] = field(default_factory=list)
+    actions: int = 0
+    replans: int = 0
+    slips: int = 0
+    vanishings: int = 0
+    wall: float = 0.0
+    motion: float = 0.0
+    planning: float = 0.0
+
+    @property
+    def success(self) -> bool:
+        """Whether the true poses fulfil the task."""
+        return not self.lacking
+
+
+class CountingBody:
+    """A body as a port, whose actions are counted in a run."""
+
+    def __init__(self, body: RosBody, run: Run):
+        self._body, self._run = body, run
+
+    def observe(self, revision: int = 0) -> Any:
+        """See planweave.ports.Body."""
+        return self._body.observe(revision)
+
+    def execute(self, action: Action, **more: Any) -> Outcome:
+        """See planweave.ports.Body."""
+        outcome = self._body.execute(action, **more)
+        run = self._run
+        run.actions += 1
+        run.motion += outcome.motion_seconds
+        run.planning += outcome.planning_seconds
+        if outcome.code is not Code.SUCCESS:
+            run.failures.append(outcome.code.name)
+            run.messages.append(f"{action}: {outcome.message}")
+        return outcome
+
+
+@dataclass
+class Stage:
+    """The running system and what is needed to run tasks on it; folder is for scene files."""
+
+    client: Client
+    body: RosBody
+    truth: Truth
+    folder: Path
+    workspace: str = ""
+
+    def set_up(self, task: Task, changed: Variant) -> Scene:
+        """Load a scene and wait until the camera has seen all of it; raises PlanweaveError where it has not."""
+        path = self.folder / f"{task.id}.yaml"
+        path.write_text(changed.text, encoding="utf-8")
+        if self.workspace != task.workspace:
+            self.client.set_parameter("executor_node", "workspace", task.workspace)
+            self.workspace = task.workspace
+        self.client.load_scene(str(path))
+        scene = load_scene(str(path))
+        wanted = dict(zip(changed.names, scene_bodies(scene)))
+
+        def seen() -> bool:
+            places = {o.name: o.position for o in self.body.observe().objects}
+            return all(
+                (place := places.get(name)) is not None and math.dist(place[:2], body.position[:2]) < 0.03
+                for name, body in wanted.items()
+            )
+
+        if not _until(seen, SEEN):
+            known = self.body.observe().by_name
+            raise PlanweaveError(
+                f"{task.id}: the camera has not seen {', '.join(n for n in wanted if n not in known) or 'all'} "
+                f"where it stands after {SEEN:g} s; it sees {', '.join(sorted(known))}")
+        return scene
+
+    def run(self, task: Task, seed: int, *, recover: bool = False, slip: float = 0.0, vanish: float = 0.0) -> Run:
+        """One run: the reference plan; with `recover` by the classical planner, which plans again after a failure."""
+        changed = variant(task, seed, slip, vanish)
+        run = Run(task.id, seed, slips=changed.slips, vanishings=changed.vanishings)
+        try:
+            scene = self.set_up(task, changed)
+        except PlanweaveError as error:
+            run.lacking, run.failures, run.messages = [str(error)], ["NOT_SEEN"], [str(error)]
+            return run
+        start = self.truth.bodies(scene)
+        begun = time.monotonic()
+        if recover:
+            self._recover(task, run)
+        else:
+            body = CountingBody(self.body, run)
+            for action in task.reference:
+                if not body.execute(action).ok:
+                    break
+        run.wall = time.monotonic() - begun
+        world = self.body.observe()
+        held = next((f.args[0] for f in world.facts if f.predicate == "holding"), "")
+        run.lacking = check(task, self.truth.bodies(scene, held), start)
+        return run
+
+    def _recover(self, task: Task, run: Run) -> None:
+        """To the goal by the classical planner."""
+        nobody: Any = _NoPlanner()
+        journal, domain = Journal(), Domain.load("tabletop")
+        episode = Episode("", task.sentence, task.goal, domain, nobody, CountingBody(self.body, run), journal)
+        try:
+            METHODS["classical"]().run(episode)
+        except PlanweaveError as error:
+            run.messages.append(str(error))
+        run.replans = max(0, len(journal.events("classical_plan")) - 1)
+
+
+class _NoPlanner:
+    """The classical method asks nobody."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise PlanweaveError(f"the classical method asked a language model ({name})")
+
+
+def _until(condition: Callable[[], bool], seconds: float) -> bool:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.02)
+    return True
