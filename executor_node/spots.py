@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from executor_node.things import Thing
 from executor_node.workspace import Location
@@ -118,15 +118,17 @@ def beside(
     fingers first. table: places that the spot must lie in, where there are any.
     """
     found = []
-    for gap in (FINGERS, FINGERS + 0.01, _CLOSE, _CLOSE / 2):
-        for angle in (0.0, 0.2, -0.2, 0.4, -0.4, 0.6, -0.6):
-            u, v = math.sin(angle), side * math.cos(angle)
-            distance = target.support(u, v) + item.radius + gap
-            x, y = target.position[0] + distance * u, target.position[1] + distance * v
-            if _on(table, x, y, item.radius) and all(_apart(item, x, y, o) for o in others if o is not target):
-                turn = () if item.is_round else (target.yaw, 0.0)
-                yaws = tuple(t + k * math.pi / 2 for t in turn for k in range(4)) or None
-                found.append((abs(angle) + 10 * abs(gap - FINGERS), Spot(x, y, 0.0, yaws)))
+    for yaw in (0.0,) if item.is_round else (target.yaw, target.yaw + math.pi / 2):
+        for gap in (FINGERS, FINGERS + 0.01, _CLOSE / 2, _CLOSE):
+            for angle in (0.0, 0.2, -0.2, 0.4, -0.4, 0.6, -0.6):
+                u, v = math.sin(angle), side * math.cos(angle)
+                distance = target.support(u, v) + replace(item, yaw=yaw).support(u, v) + gap
+                x, y = target.position[0] + distance * u, target.position[1] + distance * v
+                free = _room(item, x, y, yaw, [o for o in others if o is not target], table)
+                if free > GAP:
+                    crowded = max(0.0, FINGERS - free)
+                    cost = abs(angle) + 10 * abs(gap - FINGERS) + 10 * crowded
+                    found.append((cost, Spot(x, y, 0.0, _both(item, yaw))))
     found.sort(key=lambda pair: pair[0])
     yield from (spot for _, spot in found)
 
@@ -137,26 +139,38 @@ def between(
     """On the table between two things: the middle of the room between them first."""
     dx, dy = two.position[0] - one.position[0], two.position[1] - one.position[1]
     length = math.hypot(dx, dy)
-    u, v = (dx / length, dy / length) if length else (1.0, 0.0)
+    if not length:
+        return
+    u, v = dx / length, dy / length
     low, high = one.support(u, v), length - two.support(u, v)
-    turn = math.atan2(v, u)
-    yaws = tuple(turn + n * math.pi / 2 for n in range(4))
     found = []
-    for k in range(-8, 9):
-        for aside in (0.0, 0.01, -0.01, 0.02, -0.02, 0.03, -0.03):
-            along = (low + high) / 2 + 0.01 * k
-            x, y = one.position[0] + along * u - aside * v, one.position[1] + along * v + aside * u
-            least = min(item.size[:2]) / 2
-            if not low + least <= along <= high - least or not _on(table, x, y, item.radius):
-                continue
-            if all(_apart(item, x, y, o) for o in others if o is not one and o is not two):
-                found.append((abs(k) + 100 * abs(aside), Spot(x, y, 0.0, yaws)))
+    for yaw in (0.0,) if item.is_round else (math.atan2(v, u), math.atan2(v, u) + math.pi / 2):
+        for k in range(-8, 9):
+            for aside in (0.0, 0.01, -0.01, 0.02, -0.02, 0.03, -0.03):
+                along = (low + high) / 2 + 0.01 * k
+                x, y = one.position[0] + along * u - aside * v, one.position[1] + along * v + aside * u
+                own = replace(item, yaw=yaw).support(u, v)
+                free = _room(item, x, y, yaw, others, table)
+                if low + own <= along <= high - own and free > 0.0:
+                    crowded = max(0.0, FINGERS - free)
+                    cost = abs(k) + 100 * abs(aside) + 100 * crowded
+                    found.append((cost, Spot(x, y, 0.0, _both(item, yaw))))
     found.sort(key=lambda pair: pair[0])
     yield from (spot for _, spot in found)
 
 
-def _on(table: Sequence[Location], x: float, y: float, margin: float) -> bool:
-    return not table or any(p.covers(x, y, -margin) for p in table)
+def _room(
+    item: Thing, x: float, y: float, yaw: float, others: Iterable[Thing], table: Sequence[Location]
+) -> float:
+    """Room around an item that stands on the table at (x, y); negative where it would touch, or is off the table."""
+    there = replace(item, position=(x, y, item.size[2] / 2), yaw=yaw)
+    if table and not any(p.covers(x, y, -item.radius) for p in table):
+        return -1.0
+    return min((there.gap(o) for o in others if o.bottom < there.top), default=FINGERS)
+
+
+def _both(item: Thing, yaw: float) -> tuple[float, ...] | None:
+    return None if item.is_round else (yaw, yaw + math.pi)
 
 
 def _apart(item: Thing, x: float, y: float, other: Thing) -> bool:

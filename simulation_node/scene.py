@@ -11,6 +11,8 @@ file, line and entry.
       - {kind: slip, object: 0, times: 1}              # the first grasp of objects[0] slips
       - {kind: vanish, object: 1, to: [0.5, 0.3]}      # objects[1] is moved there when it is first grasped at;
                                                        # without `to` it is taken off the table
+    person: {at: [0.6, 0.0, 0.4], after: 1.0}          # optional: who takes what the gripper holds out there for
+                                                       # that long, s; these are the usual values; person: nobody
 
 position: x, y of the middle of the footprint and, optionally, the height of the bottom above the table;
 frame fr3_link0, metres.
@@ -85,6 +87,14 @@ class Noise:
 
 
 @dataclass(frozen=True)
+class Taker:
+    """A person who takes what the gripper holds out. at: where, m; after: seconds it is held still."""
+
+    at: tuple[float, ...] = (0.60, 0.0, 0.40)
+    after: float = 1.0
+
+
+@dataclass(frozen=True)
 class Scene:
     """What stands on the table. table_size and table_centre along x and y, m; the table's top is z = 0."""
 
@@ -96,6 +106,7 @@ class Scene:
     faults: tuple[Slip | Vanish, ...] = ()
     jitter: Jitter = Jitter()
     noise: Noise = Noise()
+    person: Taker | None = Taker()
 
     @property
     def name(self) -> str:
@@ -137,7 +148,7 @@ def parse_scene(text: str, path: Path) -> Scene:
     if root is None:
         raise SceneError(f"{path}: the file is empty; a scene needs a list called objects")
     top = _Entry(path, "scene", root).fields(
-        ("description", "table", "objects", "jitter", "noise", "faults"), needed=("objects",)
+        ("description", "table", "objects", "jitter", "noise", "faults", "person"), needed=("objects",)
     )
     description = top["description"].text() if "description" in top else path.stem.replace("_", " ")
     size: tuple[float, ...] = (1.2, 1.4)
@@ -167,7 +178,18 @@ def parse_scene(text: str, path: Path) -> Scene:
         fields = top["noise"].fields(("seed", "mass", "friction"))
         seed = fields["seed"].integer(0, 2**31 - 1) if "seed" in fields else 0
         noise = Noise(seed, _number(fields, "mass", 0.5), _number(fields, "friction", 0.5))
-    return Scene(path, description, size, centre, objects, tuple(faults), jitter, noise)
+    return Scene(path, description, size, centre, objects, tuple(faults), jitter, noise, _read_person(top))
+
+
+def _read_person(top: dict[str, _Entry]) -> Taker | None:
+    if "person" not in top:
+        return Taker()
+    if top["person"].is_text:
+        top["person"].choice("person", ("nobody",))
+        return None
+    fields, usual = top["person"].fields(("at", "after")), Taker()
+    at = fields["at"].numbers(3, 3, -2.0, 2.0) if "at" in fields else usual.at
+    return Taker(at, fields["after"].numbers(1, 1, 0.0, 3600.0)[0] if "after" in fields else usual.after)
 
 
 def _number(fields: dict[str, _Entry], key: str, most: float) -> float:
@@ -281,6 +303,11 @@ class _Entry:
         if not isinstance(self._node, yaml.ScalarNode):
             raise self.error("must be a text")
         return str(self._node.value)
+
+    @property
+    def is_text(self) -> bool:
+        """Whether the value is neither a list nor a mapping."""
+        return isinstance(self._node, yaml.ScalarNode)
 
     def choice(self, what: str, known: Iterable[str]) -> str:
         value, names = self.text(), sorted(known)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from planweave.franka import ARM_JOINTS, FINGER_JOINTS, GRIPPER_MAX_WIDTH, HOME
+from simulation_node.person import Person
 from simulation_node.scene import Scene
 from simulation_node.slips import Slips
 from simulation_node.stage import DAMPING, GRIPPER_ACTUATOR, STIFFNESS, home_state, object_body
@@ -59,6 +60,7 @@ class Simulator:
         self._lead = np.array(DAMPING) / self._stiffness
         self._inertia_in, self._inertia_out = np.zeros(model.nv), np.zeros(model.nv)
         self._slips, self._vanishing = Slips(model, scene), Vanishing(model, scene)
+        self._person = Person(model, scene)
         self._data = home_state(model)
         self._fatal = [
             mujoco.mjtWarning.mjWARN_BADQPOS,
@@ -84,6 +86,7 @@ class Simulator:
         self._data.time = time
         self._slips.reset()
         self._vanishing.reset()
+        self._person.reset()
         self.model.actuator_forcerange[self._gripper] = (-2 * GRIP_FORCE, 2 * GRIP_FORCE)
         self._idle()
         mujoco.mj_forward(self.model, self._data)
@@ -217,8 +220,10 @@ class Simulator:
                 if self._vanishing.active:
                     self._vanishing.update(self._data, closing=self._closing)
             mujoco.mj_step(self.model, self._data)
-            if self._slips.active and self._data.ctrl[self._gripper] < GRIPPER_MAX_WIDTH / 2:
-                self._slips.update(self._data, closing=self._closing)
+            if self._data.ctrl[self._gripper] < GRIPPER_MAX_WIDTH / 2:
+                self._person.update(self._data)
+                if self._slips.active:
+                    self._slips.update(self._data, closing=self._closing)
 
     @property
     def _closing(self) -> bool:

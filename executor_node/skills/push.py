@@ -149,16 +149,16 @@ def _build(
 def _ways(
     thing: Thing, others: list[Thing], places: tuple[Location, ...], away_from: Collection[str]
 ) -> Iterator[tuple[float, tuple[float, float]]]:
-    """Lengths and directions that bring the item where it shall be without touching others; shortest first, and those
-    that leave the most room.
+    """Lengths and directions that bring the item where it shall be without touching others, best first: short ones
+    against a flat side that leave much room.
     """
     narrow = [p for p in places if p.narrow and p.covers(*thing.position[:2])] if not away_from else []
     standing = [o for o in others if o.bottom < thing.top]
+    found = []
     for length in _LENGTHS:
-        free = []
         for k in range(_DIRECTIONS):
-            angle = 2 * math.pi * k / _DIRECTIONS
-            u, v = math.cos(angle), math.sin(angle)
+            turn = 2 * math.pi * k / _DIRECTIONS
+            u, v = math.cos(thing.yaw + turn), math.sin(thing.yaw + turn)
             steps = [_moved(thing, u, v, length * s / 4) for s in (1, 2, 3, 4)]
             end = steps[-1]
             on_table = not places or any(p.covers(*end.position[:2], -end.radius) for p in places)
@@ -169,9 +169,10 @@ def _ways(
                 continue
             if any(_closer(thing, step, o) < _PASSING for step in steps for o in standing):
                 continue
-            reach = math.hypot(*end.position[:2])
-            free.append((-min(room, 0.12) + 0.1 * abs(reach - 0.5), (u, v)))
-        yield from ((length, direction) for _, direction in sorted(free))
+            slanted = 0.0 if thing.is_round else abs(math.sin(2 * turn))
+            reach = abs(math.hypot(*end.position[:2]) - 0.5)
+            found.append((length + 0.1 * slanted + 0.1 * reach - 0.5 * min(room, 0.12), length, (u, v)))
+    yield from ((length, direction) for _, length, direction in sorted(found))
 
 
 def _closer(before: Thing, after: Thing, other: Thing) -> float:

@@ -45,7 +45,7 @@ class DirectArm:
         return state
 
     def check(self):
-        pass
+        self.simulator.step(25)  # who waits, checks
 
     def follow(self, trajectory, watch=None):
         self.sent.append(trajectory)

@@ -1,5 +1,6 @@
 """Facts from geometry, as tables; places from files."""
 
+import numpy as np
 import pytest
 
 from executor_node import relations, spots
@@ -56,6 +57,27 @@ def facts(*things, held="", at_base=False):
             ["in(a, tray)", "on(b, a)"],
             ["in(b, tray)"],
         ),
+        (
+            [cube("a", 0.5, 0.2), cube("b", 0.5, 0.0)],
+            ["left_of(a, b)", "right_of(b, a)"],
+            ["left_of(b, a)", "right_of(a, b)", "near(a, b)", "near(b, a)"],
+        ),
+        ([cube("a", 0.5, 0.1), cube("b", 0.5, 0.0)], ["near(a, b)", "near(b, a)", "left_of(a, b)"], []),
+        ([cube("a", 0.5, 0.046), cube("b", 0.5, 0.0)], ["left_of(a, b)"], []),
+        ([cube("a", 0.5, 0.044), cube("b", 0.5, 0.0)], [], ["left_of(a, b)"]),
+        ([cube("a", 0.69, 0.2), cube("b", 0.5, 0.0)], ["left_of(a, b)"], []),
+        ([cube("a", 0.71, 0.2), cube("b", 0.5, 0.0)], [], ["left_of(a, b)", "right_of(b, a)", "near(a, b)"]),
+        ([cube("a", 0.5, 0.0, yaw=0.785), cube("b", 0.5, 0.065)], ["left_of(b, a)", "near(a, b)"], []),
+        ([cube("a", 0.4, 0.6), TRAY], ["left_of(a, tray)"], ["near(a, tray)"]),
+        (
+            [cube("a", 0.5, 0.0), cube("b", 0.5, 0.2), cube("c", 0.53, 0.1)],
+            ["between(c, a, b)", "between(c, b, a)"],
+            ["between(a, b, c)", "between(b, a, c)"],
+        ),
+        ([cube("a", 0.5, 0.0), cube("b", 0.5, 0.2), cube("c", 0.545, 0.1)], [], ["between(c, a, b)"]),
+        ([cube("a", 0.5, 0.0), cube("b", 0.5, 0.08), cube("c", 0.5, 0.04)], [], ["between(c, a, b)"]),
+        ([cube("a", 0.5, 0), cube("b", 0.51, 0.03, 0.05)], ["on(b, a)"], ["near(b, a)", "left_of(b, a)"]),
+        ([cube("a", 0.6, 0.33, 0.006), TRAY], ["in(a, tray)"], ["near(a, tray)", "left_of(a, tray)"]),
         ([cube("a_far", 0.5, 0.0)], ["clear(a_far)"], ["reachable(a_far)"]),
         ([Thing("tray", "container", "tray", (0.4, 0.4, 0.01), (0.2, 0.2, 0.02))], [], ["clear(spot)"]),
     ],
@@ -165,3 +187,40 @@ def test_spots_at_a_place_avoid_objects_and_smaller_places():
     assert not SPOT.covers(first.x, first.y)
     taken = list(spots.at_place(item, SPOT, [cube("b", 0.4, 0.4)], (SPOT,)))
     assert taken == []
+
+
+def test_what_is_held_or_handed_over_stands_beside_nothing():
+    found = relations.facts(
+        [cube("a", 0.5, 0.1), cube("b", 0.5, 0.0)], (TABLE,), "a", False, lambda _: True, handed_over=["c"]
+    )
+    assert {"holding(a)", "handed_over(c)"} <= {str(f) for f in found}
+    assert not {f.predicate for f in found} & {"left_of", "right_of", "near", "between"}
+
+
+@pytest.mark.parametrize("side", [1.0, -1.0])
+def test_spots_beside_are_beside_and_near(side):
+    item, target, other = cube("a", 0.0, 0.0), cube("b", 0.5, 0.0, yaw=0.3), cube("c", 0.5, side * 0.16)
+    for others in ([target], [target, other]):
+        found = list(spots.beside(item, target, side, others, (TABLE,)))
+        assert found
+        for spot in found:
+            there = cube("a", spot.x, spot.y, yaw=spot.yaws[0])
+            assert (relations.left_of(there, target) if side > 0 else relations.left_of(target, there))
+            assert there.gap(target) <= relations.NEAR and all(there.gap(o) > 0.005 for o in others)
+    edge = cube("b", 0.5, side * 0.58)
+    assert not list(spots.beside(item, edge, side, [edge], (TABLE,)))  # over the edge of the table
+
+
+def test_spots_between_are_between():
+    item, one, two = cube("a", 0.0, 0.0), cube("b", 0.4, -0.1), TRAY
+    found = list(spots.between(item, one, two, [one, two], (TABLE,)))
+    assert found and all(relations.between(cube("a", s.x, s.y, yaw=s.yaws[0]), one, two) for s in found)
+    assert not list(spots.between(item, one, cube("d", 0.4, -0.02), [], (TABLE,)))  # no room
+
+
+def test_grasps_between_neighbours_come_first_where_there_is_room():
+    item = cube("a", 0.5, 0.0)
+    beside = [cube("b", 0.5, 0.062), cube("c", 0.5, -0.062)]
+    across = candidates(item, beside)[0]
+    assert abs(np.cos(across.yaw)) < 0.1  # closes along x, where nothing stands
+    assert abs(np.cos(candidates(item, [cube("d", 0.562, 0.0)])[0].yaw)) > 0.9

@@ -107,6 +107,9 @@ def test_defaults_and_all_fields():
             "unknown fault 'fire'",
         ),
         ("objcts: []\n", "objcts: unknown key; did you mean 'objects'"),
+        ("objects: [{kind: cube, position: [0.5, 0]}]\nperson: nobdy\n", "unknown person 'nobdy'; did you mean"),
+        ("objects: [{kind: cube, position: [0.5, 0]}]\nperson: {at: [1, 0]}\n", "person.at: must be 3 numbers"),
+        ("objects: [{kind: cube, position: [0.5, 0]}]\nperson: {after: -1}\n", "-1 is not between 0 and 3600"),
     ],
 )
 def test_errors_name_file_line_and_entry(text, said):

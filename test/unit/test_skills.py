@@ -323,9 +323,10 @@ def test_fingers_stop_at_an_object(arm):
 def test_a_tower_a_tray_and_a_slip_in_simulation(planning_scene):
     planning_scene.detach()
     table = Tabletop("slippery", noise=0.001, planning_scene=planning_scene)
-    with pytest.raises(SkillFailureError) as failure:
-        table.skills.run(Action.parse("grasp(red_cube)"))
-    assert failure.value.code in (Code.GRASP_LOST, Code.NO_GRASP)
+    for _ in range(2):
+        with pytest.raises(SkillFailureError) as failure:
+            table.skills.run(Action.parse("grasp(red_cube)"))
+        assert failure.value.code in (Code.GRASP_LOST, Code.NO_GRASP)
     for text in ("grasp(red_cube)", "place_on(red_cube, blue_cube)", "grab_and_putin(orange_cylinder, tray)"):
         table.skills.run(Action.parse(text))
     found = {str(f) for f in table.world.world().facts}

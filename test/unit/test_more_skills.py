@@ -1,0 +1,316 @@
+"""Beside, between, pushing aside, handing over, trying again: with a scripted arm, and on the simulator."""
+
+import math
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from doubles.direct_arm import Tabletop
+from doubles.scripted_arm import Bench
+
+from executor_node import preconditions
+from executor_node.failures import SkillFailureError
+from executor_node.planning_scene import PlanningScene
+from executor_node.retries import read_policies
+from executor_node.settings import Settings
+from executor_node.things import Thing
+from planweave.errors import ConfigError
+from planweave.failure import Code
+from planweave.world import Action
+
+TRAY = Thing("tray", "container", "tray", (0.58, 0.35, 0.015), (0.20, 0.26, 0.03), shape="hollow")
+
+
+def cube(name, x, y, bottom=0.0, size=0.05, **more):
+    return Thing(name, "item", "cube", (x, y, bottom + size / 2), (size,) * 3, **more)
+
+
+@pytest.fixture(scope="module")
+def planning_scene():
+    return PlanningScene()
+
+
+@pytest.fixture
+def make_bench(planning_scene):
+    def make(*retries, **settings):
+        planning_scene.detach()
+        bench = Bench(planning_scene, retries=read_policies(retries), **settings)
+        bench.world.show(cube("red_cube", 0.45, 0.0), cube("blue_cube", 0.5, -0.2), TRAY)
+        return bench
+
+    return make
+
+
+def run(bench, *texts):
+    for text in texts:
+        action = Action.parse(text)
+        preconditions.check(bench.domain, bench.world.world(), action)
+        bench.skills.run(action)
+    return {str(f) for f in bench.world.world().facts}
+
+
+def fails(bench, text, code):
+    with pytest.raises(SkillFailureError) as failure:
+        run(bench, text)
+    assert failure.value.code is code, failure.value.message
+    return failure.value.message
+
+
+# ---- beside and between ---------------------------------------------------------------------------------------------
+
+
+def test_beside_and_between(make_bench):
+    bench = make_bench()
+    assert {"left_of(red_cube, blue_cube)", "near(red_cube, blue_cube)"} <= run(
+        bench, "grasp(red_cube)", "place_left_of(red_cube, blue_cube)"
+    )
+    assert "right_of(red_cube, blue_cube)" in run(bench, "grasp(red_cube)", "place_right_of(red_cube, blue_cube)")
+    assert "right_of(red_cube, tray)" in run(bench, "grasp(red_cube)", "place_right_of(red_cube, tray)")
+    assert "between(red_cube, tray, blue_cube)" in run(
+        bench, "grasp(red_cube)", "place_between(red_cube, blue_cube, tray)"
+    )
+
+
+def test_no_room_beside_or_between(make_bench):
+    bench = make_bench()
+    run(bench, "grasp(red_cube)")
+    bench.world.show(cube("blue_cube", 0.5, -0.2), cube("green_cube", 0.5, -0.13), cube("far_cube", 0.5, -0.57))
+    message = fails(bench, "place_between(red_cube, blue_cube, green_cube)", Code.PLANNING_FAILED)
+    assert message == "there is no room for red_cube at the room between blue_cube and green_cube"
+    assert "no room for red_cube at the right of far_cube" in fails(
+        bench, "place_right_of(red_cube, far_cube)", Code.PLANNING_FAILED
+    )
+
+
+def test_what_landed_on_the_wrong_side_is_no_success(make_bench):
+    bench = make_bench()
+    run(bench, "grasp(red_cube)")
+    bench.world.drops_to = cube("red_cube", 0.5, -0.35)
+    message = fails(bench, "place_left_of(red_cube, blue_cube)", Code.GRASP_LOST)
+    assert "let go at the left of blue_cube, but the camera sees it at (0.50, -0.35" in message
+
+
+# ---- fingers that do not do as told ---------------------------------------------------------------------------------
+
+
+def test_fingers_that_do_not_close_are_no_grasp(make_bench):
+    """A command that was lost: with open fingers the arm would carry nothing to the tray and find the cube unmoved."""
+    bench = make_bench()
+    bench.arm.grip = lambda width, force, wait=True: bench.arm.width
+    message = fails(bench, "grab_and_putin(red_cube, tray)", Code.CONTROL_FAILED)
+    assert "the fingers did not close on red_cube: they are 80 mm apart, red_cube is 50 mm wide" in message
+    assert bench.world.held is None and bench.skills.reaching.kinematics.forward(bench.arm.q)[2, 3] > 0.1
+
+
+def test_fingers_that_do_not_open_again(make_bench):
+    bench = make_bench()
+    run(bench, "grasp(red_cube)")
+    bench.arm.grip = lambda width, force, wait=True: bench.arm.width
+    assert "did not open to let go of red_cube" in fails(bench, "place_in(red_cube, tray)", Code.CONTROL_FAILED)
+
+
+# ---- trying again ---------------------------------------------------------------------------------------------------
+
+
+def test_what_slips_on_the_way_is_taken_up_and_put_down(make_bench):
+    bench = make_bench("GRASP_LOST 1 look_again")
+    run(bench, "grasp(red_cube)")
+    bench.world.shown["red_cube"] = cube("red_cube", 0.4, 0.1)  # where it will lie
+    bench.arm.slips_in = len(bench.arm.sent)
+    assert "in(red_cube, tray)" in run(bench, "place_in(red_cube, tray)")
+
+
+def test_what_fell_beside_is_put_there_again(make_bench):
+    bench = make_bench("GRASP_LOST 1 look_again")
+    run(bench, "grasp(red_cube)")
+    bench.world.drops_to = cube("red_cube", 0.4, 0.1)
+    grasped = bench.world.grasped
+
+    def second_time(held):
+        bench.world.drops_to = None
+        grasped(held)
+
+    bench.world.grasped = second_time
+    assert "in(red_cube, tray)" in run(bench, "place_in(red_cube, tray)")
+
+
+def test_tries_come_to_an_end_and_are_counted(make_bench):
+    bench = make_bench("NO_GRASP 2 other_grasp")
+    bench.arm.stops_at = 0.0
+    message = fails(bench, "grasp(red_cube)", Code.NO_GRASP)
+    assert message.startswith("the gripper closed on nothing at red_cube") and message.endswith("(tried 3 times)")
+    assert len(bench.arm.grips) >= 6
+
+
+def test_what_cannot_help_is_not_tried_again(make_bench):
+    bench = make_bench("NO_GRASP 3 other_grasp")
+    bench.world.show(Thing("melon", "item", "melon", (0.5, 0.0, 0.06), (0.12,) * 3, shape="cylinder"))
+    assert fails(bench, "grasp(melon)", Code.NO_GRASP).count("too wide") == 1
+    assert not bench.arm.sent
+
+
+def test_backing_off_with_what_is_held(make_bench):
+    bench = make_bench("PLANNING_FAILED 1 back_off")
+    run(bench, "grasp(red_cube)")
+    asked = []
+    to_place = bench.skills.reaching.to_place
+
+    def second_time_lucky(*args, **kwargs):
+        asked.append(bench.arm.q)
+        if len(asked) == 1:
+            raise SkillFailureError(Code.PLANNING_FAILED, "no way")
+        return to_place(*args, **kwargs)
+
+    bench.skills.reaching.to_place = second_time_lucky
+    assert "in(red_cube, tray)" in run(bench, "place_in(red_cube, tray)")
+    assert np.abs(asked[1] - np.array(Settings().observe)).max() < 0.01
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ("NO_GRASP 1", "must have the form CODE times remedy"),
+        ("NO_GRIP 1 look_again", "unknown failure code 'NO_GRIP'; did you mean 'NO_GRASP'"),
+        ("CANCELED 1 look_again", "unknown failure code 'CANCELED'"),
+        ("NO_GRASP 1 look_agian", "unknown remedy 'look_agian'; did you mean 'look_again'"),
+        ("NO_GRASP 9 look_again", "whole number from 0 to 5, got '9'"),
+        ("NO_GRASP x look_again", "whole number from 0 to 5, got 'x'"),
+    ],
+)
+def test_a_wrong_row_of_retries_is_named(row, said):
+    with pytest.raises(ConfigError, match=said) as error:
+        read_policies([row])
+    assert repr(row) in str(error.value)
+
+
+def test_two_rows_for_one_code():
+    with pytest.raises(ConfigError, match="NO_GRASP stands in two rows"):
+        read_policies(["NO_GRASP 1 look_again", "NO_GRASP 2 other_grasp"])
+    assert not read_policies(["", ""])
+
+
+# ---- handing over and pushing, with a scripted arm ------------------------------------------------------------------
+
+
+def test_handing_over(make_bench):
+    bench = make_bench(hand_over_seconds=5.0)
+    run(bench, "grasp(red_cube)")
+    pulls = iter([0.05, 0.05, 0.0])
+    forces = []
+    grip = bench.arm.grip
+
+    def loosened(width, force, wait=True):
+        forces.append(force)
+        if force == 5.0:
+            bench.arm.check = lambda: setattr(bench.arm, "width", next(pulls, 0.0))
+        return grip(width, force, wait)
+
+    bench.arm.grip = loosened
+    found = run(bench, "hand_over(red_cube)")
+    assert {"handed_over(red_cube)", "hand_empty()"} <= found and "reachable(red_cube)" not in found
+    assert forces[0] == 5.0
+    del bench.arm.check
+    assert fails(bench, "grasp(red_cube)", Code.UNREACHABLE)
+    bench.world.show(cube("red_cube", 0.45, 0.1), cube("blue_cube", 0.5, -0.2))  # the person puts it back
+    assert "handed_over(red_cube)" not in run(bench, "grasp(red_cube)")
+
+
+def test_nobody_takes_it(make_bench):
+    bench = make_bench(hand_over_seconds=0.1)
+    run(bench, "grasp(red_cube)")
+    message = fails(bench, "hand_over(red_cube)", Code.TIMEOUT)
+    assert "nobody took red_cube within 0.1 s; the robot still holds it at (0.60, 0.00, 0.40) m" in message
+    assert "holding(red_cube)" in {str(f) for f in bench.world.world().facts}
+
+
+def test_a_place_for_handing_over_that_cannot_be_reached(make_bench):
+    bench = make_bench(hand_over_at=(1.2, 0.0, 0.4))
+    run(bench, "grasp(red_cube)")
+    assert "(1.20, 0.00, 0.40) m is out of the workspace" in fails(bench, "hand_over(red_cube)", Code.UNREACHABLE)
+
+
+def test_what_does_not_go_along_or_cannot_be_pushed(make_bench):
+    bench = make_bench()
+    bench.world.put = lambda thing: None  # it stays where it is
+    assert "the camera sees that it moved by 0 cm only" in fails(bench, "push_aside(red_cube)", Code.GRASP_LOST)
+    tall = Thing("bottle", "item", "bottle", (0.5, 0.0, 0.1), (0.05, 0.05, 0.2), shape="cylinder")
+    bench.world.show(tall, cube("red_cube", 0.45, 0.2), cube("b", 0.45, 0.2, 0.05))
+    assert "bottle is too tall to be pushed (20 cm): it would tip over" in fails(
+        bench, "push_aside(bottle)", Code.PLANNING_FAILED
+    )
+    assert "b does not stand on the table" in fails(bench, "push_aside(b)", Code.PLANNING_FAILED)
+    wall = [Thing(f"w{i}", "container", "box", (0.5 + 0.17 * x, 0.17 * y, 0.05), (0.26, 0.26, 0.1))
+            for i, (x, y) in enumerate([(1, 0), (-1, 0), (0, 1), (0, -1)])]
+    bench.world.show(cube("red_cube", 0.5, 0.0), *wall)
+    assert "no free way to push red_cube aside" in fails(bench, "push_aside(red_cube)", Code.PLANNING_FAILED)
+
+
+# ---- on the simulator -----------------------------------------------------------------------------------------------
+
+
+def simulated(planning_scene, scene, **settings):
+    planning_scene.detach()
+    return Tabletop(scene, noise=0.001, planning_scene=planning_scene, settings=Settings(**settings))
+
+
+def acted(table, *texts):
+    for text in texts:
+        table.skills.run(Action.parse(text))
+    return {str(f) for f in table.world.world().facts}
+
+
+def test_beside_between_and_aside_in_simulation(planning_scene):
+    table = simulated(planning_scene, "blocks")
+    found = acted(table, "grasp(red_cube)", "place_left_of(red_cube, blue_cube)", "grasp(green_cube)",
+                  "place_right_of(green_cube, blue_cube)", "grasp(yellow_cube)",
+                  "place_between(yellow_cube, tray, tray_2)")
+    assert {"left_of(red_cube, blue_cube)", "right_of(green_cube, blue_cube)",
+            "between(yellow_cube, tray, tray_2)"} <= found
+    assert not [f for f in acted(table, "push_aside(blue_cube)") if f.startswith("near(blue_cube")]
+
+
+@pytest.mark.parametrize("gap", [0.004, 0.02])
+def test_what_is_walled_in_is_freed_and_taken(planning_scene, tmp_path, gap):
+    at = 0.05 + gap
+    rows = [f"  - {{kind: cube, colour: {c}, position: [{0.5 + at * x:.3f}, {at * y:.3f}]}}" for c, x, y in (
+        ("red", 0, 0), ("blue", 1, 0), ("green", -1, 0), ("yellow", 0, 1), ("purple", 0, -1))]
+    path = tmp_path / "clutter.yaml"
+    path.write_text("\n".join(["objects:", *rows]) + "\n")
+    table = simulated(planning_scene, path)
+    with pytest.raises(SkillFailureError, match="no free grasp of red_cube"):
+        acted(simulated(planning_scene, path, pushes=0), "grasp(red_cube)")
+    assert "holding(red_cube)" in acted(table, "grasp(red_cube)")
+
+
+def test_a_tower_of_five_in_simulation(planning_scene):
+    table = simulated(planning_scene, "five_cubes")
+    names = [t.name for t in table.world.things() if t.class_name == "cube"]
+    assert len(names) == 5
+    found = acted(table, *(text for below, name in pairwise(names)
+                           for text in (f"grasp({name})", f"place_on({name}, {below})")))
+    assert {f"on({name}, {below})" for below, name in pairwise(names)} <= found
+
+
+def test_a_slip_is_made_good_without_telling(planning_scene):
+    table = simulated(planning_scene, "slippery", retries=read_policies(["GRASP_LOST 2 look_again"]))
+    found = acted(table, "grab_and_putin(red_cube, tray)")
+    assert "in(red_cube, tray)" in found
+
+
+def test_a_person_takes_what_is_held_out_and_nobody_does_not(planning_scene, tmp_path):
+    table = simulated(planning_scene, "hand_me")
+    assert "handed_over(apple)" in acted(table, "grasp(apple)", "hand_over(apple)")
+    path = tmp_path / "nobody.yaml"
+    path.write_text("objects:\n  - {kind: cube, colour: red, position: [0.5, 0.0]}\nperson: nobody\n")
+    table = simulated(planning_scene, path, hand_over_seconds=0.3)
+    with pytest.raises(SkillFailureError, match="nobody took red_cube"):
+        acted(table, "grasp(red_cube)", "hand_over(red_cube)")
+    assert math.dist(table.simulator.object_pose(0)[0], (0.6, 0.0, 0.4)) < 0.06
+
+
+def test_a_firm_grip_is_stronger_than_the_person(planning_scene):
+    table = simulated(planning_scene, "blocks", hand_over_force=20.0, hand_over_seconds=0.4)
+    with pytest.raises(SkillFailureError, match="nobody took red_cube"):
+        acted(table, "grasp(red_cube)", "hand_over(red_cube)")
+
+
