@@ -20,6 +20,7 @@ from std_msgs.msg import String
 from feedback_node.methods import METHODS
 from feedback_node.methods.iterative import REPLANS
 from feedback_node.methods.tree_planner import GUIDES
+from feedback_node.naming import names_in
 from feedback_node.task_manager import Method, Task, TaskManager
 from planweave.cancellation import Cancellation
 from planweave.errors import ConfigError, PlanweaveError
@@ -27,7 +28,7 @@ from planweave.task import TaskState
 from planweave_ros import conversions as convert
 from planweave_ros.deferred import DeferredActionServer, Goal
 from planweave_ros.parameters import Parameter, declare
-from planweave_ros.ports import LATCHED, RosBody, RosPlanner
+from planweave_ros.ports import LATCHED, RosBody, RosEyes, RosPlanner
 from planweave_ros.spin import run_node
 
 PARAMETERS = [
@@ -39,6 +40,7 @@ PARAMETERS = [
     Parameter("body_silence", 10.0, "seconds to wait for a first world from the body", 0.1, 600.0),
     Parameter("require_approval", False, "a person approves every plan before it moves anything (ApprovePlan)"),
     Parameter("approval_timeout", 300.0, "seconds a person has to approve; then the task is cancelled", 1.0, 86_400.0),
+    Parameter("look_timeout", 20.0, "seconds for open-vocabulary detectors to find what a task names", 0.1, 600.0),
     Parameter("max_queue", 50, "tasks that may wait", 1, 10000),
     Parameter("journal_folder", "", "existing folder for one JSONL file per task; empty: memory only"),
     Parameter("tree_planner.samples", 0, "plans to sample, N; 0: the planner's default", 0, 1000),
@@ -96,11 +98,13 @@ class FeedbackNode(Node):
         self.create_subscription(String, "/llm_exchanges", self._exchange, 100, callback_group=group)
         planner = RosPlanner(self, self._cancellation, values["planner_timeout"])
         body = RosBody(self, self._cancellation, values["action_timeout"], values["body_silence"])
+        eyes = RosEyes(self, self._cancellation, values["look_timeout"])
         self.manager = TaskManager(
             planner, body, self._method, default_method=values["method"],
             fallback="" if values["fallback"] == "none" else values["fallback"],
             action_timeout=values["action_timeout"], max_queue=values["max_queue"], journal_folder=folder,
             approval_timeout=values["approval_timeout"] if values["require_approval"] else 0.0,
+            look_for=lambda sentence: eyes.look_for(names_in(sentence)),
             on_change=self._changed, on_end=self._finish_run,
         )
         self.create_service(SubmitTask, "/submit_task", self._submit, callback_group=group)
@@ -109,14 +113,13 @@ class FeedbackNode(Node):
         self.create_service(ListTasks, "/list_tasks", self._list, callback_group=group)
         self.create_service(SendFeedback, "/send_feedback", self._feedback, callback_group=group)
         self.create_service(ApprovePlan, "/approve_plan", self._approve, callback_group=group)
-        self._run_server = DeferredActionServer(self, RunTask, "/run_task", self._run)
+        DeferredActionServer(self, RunTask, "/run_task", self._run)
         self.get_logger().info(f"ready for tasks; default method {values['method']}, fallback {values['fallback']}")
 
     def destroy_node(self) -> None:
         """Cancel what runs, then go."""
         self.manager.close()
         self._gone = True
-        self._run_server.destroy()
         super().destroy_node()
 
     def _method(self, name: str) -> Method:

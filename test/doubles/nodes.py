@@ -21,16 +21,9 @@ class PlannerNodeDouble(Node):
         super().__init__("planner_node_double")
         self.planner = planner
         group = ReentrantCallbackGroup()
-        self._servers = [
-            ActionServer(self, GeneratePlans, "/generate_plans", self.generate, callback_group=group),
-            ActionServer(self, ChooseAction, "/choose_action", self.choose, callback_group=group),
-        ]
+        ActionServer(self, GeneratePlans, "/generate_plans", self.generate, callback_group=group)
+        ActionServer(self, ChooseAction, "/choose_action", self.choose, callback_group=group)
         self.create_service(InterpretGoal, "/interpret_goal", self.interpret, callback_group=group)
-
-    def destroy_node(self):
-        for server in self._servers:
-            server.destroy()
-        super().destroy_node()
 
     def generate(self, goal):
         result = GeneratePlans.Result()
@@ -74,10 +67,6 @@ class BodyNodeDouble(Node):
         self._server = ActionServer(self, ExecuteAction, "/execute_action", self.execute,
                                     cancel_callback=self.cancel, callback_group=ReentrantCallbackGroup())
         self._worlds.publish(convert.world_to_msg(body.world))
-
-    def destroy_node(self):
-        self._server.destroy()
-        super().destroy_node()
 
     def cancel(self, _):
         self.cancelled.set()
