@@ -19,16 +19,17 @@ from planweave import franka
 from planweave.failure import Code
 
 _ARRIVED = 0.02  # rad
-_GRIP_START = 0.25  # s of the controller's time before a still finger counts as stopped
+_GRIP_START = 0.25  # s of the controller's time before a still finger that has moved counts as stopped
+_GRIP_DEAF = 1.0  # the same for one that has not moved: the command may be late
 _GRIP_REACHED = 0.001  # m
 
 
 class _Report:
-    """What the controller said of one motion, and the stamp of the newest state then."""
+    """What the controller said of one motion, and the stamp and finger opening of the newest state then."""
 
     def __init__(self) -> None:
         self.outcome: Outcome | None = None
-        self.stamp = 0.0
+        self.stamp = self.width = 0.0
 
 
 class ControlledArm:
@@ -136,7 +137,7 @@ class ControlledArm:
         with self._changed:
             self._raise_if_over()
             report = self._gripping = _Report()
-            report.stamp = start.stamp
+            report.stamp, report.width = start.stamp, start.width
             gripper.start(width, force, self._listener(report))
             if wait:
                 self._finish_grip(report, width)
@@ -158,7 +159,8 @@ class ControlledArm:
                 failed = outcome is not None and outcome.code is not Code.SUCCESS
                 return settled or failed or elapsed > gripper.grace
             there = width is not None and abs(state.width - width) < _GRIP_REACHED and abs(state.finger_speed) < 0.01
-            stopped = elapsed > _GRIP_START and abs(state.finger_speed) < 0.002
+            moved = abs(state.width - report.width) > _GRIP_REACHED
+            stopped = elapsed > (_GRIP_START if moved else _GRIP_DEAF) and abs(state.finger_speed) < 0.002
             return (elapsed > 0 and (there or stopped)) or elapsed > gripper.grace
 
         self._wait(finished)

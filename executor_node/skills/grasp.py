@@ -69,9 +69,11 @@ def _pick(body: Body, thing: Thing, approach: Approach) -> None:
     mover.move(approach.line, "approaching", 0.4, slow=True, touching=(thing.name,))
     mover.phase("closing", 0.6)
     state = mover.grip(0.0)
+    if state.width > grasp.width + settings.not_closed:  # a command may have been lost
+        state = mover.grip(0.0)
     width = state.width
     if width > grasp.width + settings.not_closed:
-        # An open hand would go on as if it carried something: a command that was lost looks like a grasp.
+        # An open hand would go on as if it carried something, and only the camera would tell.
         _let_go(body, approach, thing)
         raise SkillFailureError(
             Code.CONTROL_FAILED,

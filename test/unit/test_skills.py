@@ -317,6 +317,26 @@ def test_fingers_stop_at_an_object(arm):
     assert box["value"] == pytest.approx(0.05) and arm.sent == [(0.0, 20.0)]
 
 
+def test_fingers_that_start_late_are_waited_for(arm):
+    thread, box = in_thread(arm.grip, 0.0, 20.0)
+    until(lambda: arm.sent)
+    arm.on_state(state(0.4))  # the command has not come through yet: still open, still at rest
+    arm.on_state(ArmState(0.6, HOME, np.zeros(7), 0.06, -0.05))
+    thread.join(0.05)
+    assert thread.is_alive()
+    arm.on_state(ArmState(0.8, HOME, np.zeros(7), 0.05, 0.0))
+    thread.join(2.0)
+    assert box["value"] == pytest.approx(0.05)
+
+
+def test_fingers_that_never_start_are_not_waited_for_for_ever(arm):
+    thread, box = in_thread(arm.grip, 0.0, 20.0)
+    until(lambda: arm.sent)
+    arm.on_state(state(1.1))
+    thread.join(2.0)
+    assert box["value"] == pytest.approx(0.08)
+
+
 # ---- on the simulator -----------------------------------------------------------------------------------------------
 
 
