@@ -1,0 +1,138 @@
+"""Action ports on real rclpy: every end of a goal, cancelling early and late; and only one body in a domain."""
+
+import importlib.util
+import threading
+import time
+
+import pytest
+
+from planweave.action_end import End
+from planweave.errors import ConfigError
+
+
+@pytest.fixture
+def make_port(make_node, spin_until):
+    """make_port(do, accept) -> port to a server whose goals `do(handle)` works on."""
+    from planweave_interfaces.action import ExecuteAction
+    from rclpy.action import ActionServer, CancelResponse, GoalResponse
+    from rclpy.callback_groups import ReentrantCallbackGroup
+
+    from planweave_ros.action_port import ActionPort
+
+    servers = []
+
+    def make(do=None, accept=lambda: True):
+        node = make_node("a_server_and_its_client")
+        if do is not None:
+            servers.append(ActionServer(
+                node, ExecuteAction, "/move_it", do, callback_group=ReentrantCallbackGroup(),
+                goal_callback=lambda _: GoalResponse.ACCEPT if accept() else GoalResponse.REJECT,
+                cancel_callback=lambda _: CancelResponse.ACCEPT))
+        port = ActionPort(node, ExecuteAction, "/move_it")
+        if do is not None:
+            spin_until(lambda: port._client.server_is_ready() and port._canceler._client.service_is_ready(), 10,
+                       "the server")
+        return port
+
+    yield make
+    for server in servers:
+        server.destroy()
+
+
+class Ends(list):
+    """Collects the ends of goals."""
+
+    def __init__(self):
+        super().__init__()
+        self.come = threading.Event()
+
+    def __call__(self, ended):
+        self.append(ended)
+        self.come.set()
+
+    def wait(self):
+        assert self.come.wait(10.0), "no end"
+        self.come.clear()
+        return self[-1]
+
+
+def goal():
+    from planweave_interfaces.action import ExecuteAction
+
+    return ExecuteAction.Goal()
+
+
+def result(message):
+    from planweave_interfaces.action import ExecuteAction
+
+    return ExecuteAction.Result(message=message)
+
+
+def test_goals_end_as_the_server_says(make_port):
+    said = ["succeed"]
+
+    def do(handle):
+        getattr(handle, said[0])()
+        return result(said[0])
+
+    port, ends = make_port(do, lambda: said[0] != "refuse"), Ends()
+    for word, end in (("succeed", End.SUCCEEDED), ("abort", End.ABORTED), ("refuse", End.REJECTED)):
+        said[0] = word
+        port.send(goal(), ends)
+        ended = ends.wait()
+        assert ended.end is end and ended.action == "/move_it"
+        assert end is End.REJECTED or ended.result.message == word
+
+
+def test_without_a_server_nothing_is_sent(make_port):
+    ends = Ends()
+    make_port().send(goal(), ends)
+    assert ends.wait().end is End.ABSENT
+
+
+def test_cancel_ends_what_runs_and_what_is_not_yet_accepted(make_port):
+    running, go_on = threading.Event(), threading.Event()
+
+    def do(handle):
+        running.set()
+        deadline = time.monotonic() + 10.0
+        while not handle.is_cancel_requested and time.monotonic() < deadline:
+            go_on.wait(0.005)
+        handle.canceled() if handle.is_cancel_requested else handle.succeed()
+        return result("")
+
+    port, ends = make_port(do), Ends()
+    port.send(goal(), ends)
+    assert running.wait(10.0)
+    port.cancel()
+    assert ends.wait().end is End.CANCELED
+    port.send(goal(), ends)
+    port.cancel()  # before the server has answered
+    assert ends.wait().end is End.CANCELED
+
+
+def test_a_second_body_is_refused(make_node, ros):
+    from planweave_interfaces.msg import WorldState
+
+    from planweave_ros.only_one import refuse_a_second_body
+
+    first = make_node("executor_node")
+    first.create_publisher(WorldState, "/world_state", 1)
+    refuse_a_second_body(first, time.monotonic() - 10.0)
+    second = make_node("another_body")
+    second.create_publisher(WorldState, "/world_state", 1)
+    with pytest.raises(ConfigError, match=r"executor_node already publishes /world_state.*ROS_DOMAIN_ID"):
+        refuse_a_second_body(second, time.monotonic() + 5.0)
+
+
+def test_an_arm_whose_messages_are_not_installed_says_what_to_install(ros):
+    from rclpy.parameter import Parameter
+
+    from executor_node.node import ExecutorNode
+
+    if importlib.util.find_spec("control_msgs") is not None:
+        pytest.skip("control_msgs is installed")
+    node = ExecutorNode.__new__(ExecutorNode)
+    with pytest.raises(ConfigError, match="control_msgs is not installed.*apt install ros-jazzy-control-msgs"):
+        node.__init__([Parameter("arm", value="follow")])
+    node.destroy_node()

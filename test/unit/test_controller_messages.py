@@ -1,0 +1,139 @@
+"""Goals for real controllers, built on message classes after the packages' own definitions; and error recovery."""
+
+import sys
+import types
+
+import numpy as np
+import pytest
+from doubles import ros_messages
+
+from executor_node.arms.follow import ERRORS
+from planweave.action_end import ActionEnd, End
+from planweave.errors import ConfigError
+from planweave_ros import controllers
+
+
+@pytest.fixture
+def messages(monkeypatch):
+    ros_messages.install(lambda name, module: monkeypatch.setitem(sys.modules, name, module))
+
+
+def test_a_trajectory_goal(messages):
+    q = np.arange(14.0).reshape(2, 7)
+    message = controllers.joint_trajectory(["a"] * 7, [0.0, 1.25], q, q / 10)
+    goal = controllers.follow_goal(message)
+    points = goal.trajectory.points
+    assert list(points[1].positions) == list(q[1]) and points[1].velocities[6] == 1.3
+    assert (points[1].time_from_start.sec, points[1].time_from_start.nanosec) == (1, 250_000_000)
+
+
+def test_goals_of_the_grippers(messages):
+    assert controllers.gripper_command_goal(0.06, 15.0).command.position == 0.03
+    assert controllers.gripper_command_goal(0.06, 15.0).command.max_effort == 15.0
+    move = controllers.move_goal(0.05, 0.1)
+    assert (move.width, move.speed) == (0.05, 0.1)
+    grasp = controllers.grasp_goal(20.0, 0.1)
+    assert (grasp.width, grasp.force, grasp.speed) == (0.0, 20.0, 0.1)
+    # libfranka: success where width - inner < opening < width + outer
+    assert grasp.width - grasp.epsilon.inner < 0.0 and grasp.width + grasp.epsilon.outer > 0.079
+    controllers.homing_goal()
+
+
+def test_the_errors_of_a_trajectory_are_all_known(messages):
+    from control_msgs.action import FollowJointTrajectory
+
+    result = FollowJointTrajectory.Result
+    assert set(ERRORS) == {
+        result.INVALID_GOAL, result.INVALID_JOINTS, result.OLD_HEADER_TIMESTAMP, result.PATH_TOLERANCE_VIOLATED,
+        result.GOAL_TOLERANCE_VIOLATED}
+    assert result.SUCCESSFUL == 0
+
+
+@pytest.mark.parametrize(("package", "words"), [
+    ("control_msgs", "sudo apt install ros-jazzy-control-msgs"), ("franka_msgs", "build franka_ros2")])
+def test_a_package_that_is_missing_says_how_to_get_it(monkeypatch, package, words):
+    monkeypatch.setitem(sys.modules, f"{package}.action", None)
+    with pytest.raises(ConfigError, match=f"{package} is not installed.*{words}"):
+        controllers.interface(package, "action", "Anything")
+
+
+def test_the_double_refuses_wrong_fields_and_types(messages):
+    from franka_msgs.action import Grasp, Move
+
+    for wrong in (
+        lambda: Move.Goal(widht=0.1), lambda: Move.Goal(width=1), lambda: setattr(Grasp.Goal(), "effort", 1.0),
+        lambda: setattr(Grasp.Goal(), "epsilon", 0.1),
+    ):
+        with pytest.raises(AssertionError):
+            wrong()
+
+
+# ---- error recovery -------------------------------------------------------------------------------------------------
+
+
+class FakeNode:
+    """A node whose services answer at once; `answers` by service, None: nobody offers it."""
+
+    def __init__(self):
+        self.calls, self.answers = [], {}
+
+    def create_client(self, service, name, callback_group=None):
+        def call_async(request):
+            self.calls.append((name, request))
+            response = service.Response()
+            for key, value in self.answers.get(name, {"ok": True}).items():
+                setattr(response, key, value)
+            future = types.SimpleNamespace(result=lambda: response)
+            future.add_done_callback = lambda done: done(future)
+            return future
+
+        return types.SimpleNamespace(
+            srv_name=name, call_async=call_async, service_is_ready=lambda: self.answers.get(name, 1) is not None)
+
+
+@pytest.fixture
+def recovery(messages, monkeypatch):
+    from planweave_ros import recovery
+
+    ends = [End.SUCCEEDED]
+
+    class Port:
+        def __init__(self, node, action, name):
+            assert name == "/action_server/error_recovery"
+
+        def send(self, goal, done):
+            done(ActionEnd(ends[-1], "/action_server/error_recovery"))
+
+    monkeypatch.setattr(recovery, "ActionPort", Port)
+    node = FakeNode()
+    made = recovery.Recovery(node)
+    return types.SimpleNamespace(run=made.run, node=node, ends=ends)
+
+
+def test_recovery_goes_in_the_order_that_the_driver_needs(recovery):
+    good, words = recovery.run()
+    assert good and "active again" in words
+    (first, state), (second, switch) = recovery.node.calls
+    assert first == "/controller_manager/set_hardware_component_state"
+    assert (state.name, state.target_state.label) == ("FrankaHardwareInterface", "active")
+    assert second == "/controller_manager/switch_controller"
+    assert "fr3_arm_controller" in switch.activate_controllers and switch.strictness == 1
+
+
+@pytest.mark.parametrize(("end", "words"), [
+    (End.ABSENT, "is franka_ros2 running"), (End.ABORTED, "look at Desk"), (End.REJECTED, "look at Desk")])
+def test_an_error_that_cannot_be_cleared_goes_no_further(recovery, end, words):
+    recovery.ends.append(end)
+    good, text = recovery.run()
+    assert not good and words in text and not recovery.node.calls
+
+
+@pytest.mark.parametrize(("service", "answer", "words"), [
+    ("set_hardware_component_state", {"ok": False}, "did not become active"),
+    ("set_hardware_component_state", None, "is ros2_control's controller_manager running"),
+    ("switch_controller", {"ok": False, "message": "no such controller"}, "no such controller"),
+])
+def test_steps_that_fail_are_named(recovery, service, answer, words):
+    recovery.node.answers[f"/controller_manager/{service}"] = answer
+    good, text = recovery.run()
+    assert not good and words in text
