@@ -91,6 +91,7 @@ PARAMETERS = [
     Parameter("hand_over_force", 5.0, "force of the grip while a person pulls, N", 1.0, 70.0),
     Parameter("hand_over_timeout", 15.0, "wall seconds for a person to take what is held out", 0.1, 600.0),
 ]
+_DISCOVERY = 3.0  # s of wall time for controllers to be discovered
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 
@@ -120,7 +121,8 @@ class ExecutorNode(Node):
             if values["arm"] == "moveit"
             else None
         )
-        ports = ArmPorts(self)
+        ports = self._ports = ArmPorts(self)
+        self._topics = values["arm"] == "trajectory", values["gripper"] == "trajectory"
         gripper = make_gripper(values["gripper"], ports, values["home_gripper"])
         self._arm = make_arm(values["arm"], gripper, ports, values["joint_state_timeout"], self._moveit)
         planner = make_planner(scene, kinematics, self._arm, self._moveit, values["moveit_pipeline"])
@@ -311,6 +313,12 @@ class ExecutorNode(Node):
             if action.args:
                 self._skills.sight.require()
             preconditions.check(self._domain, self._world.world(), action)
+            if not _until(lambda: not self._ports.unheard(*self._topics), _DISCOVERY):
+                raise SkillFailureError(
+                    Code.CONTROL_FAILED,
+                    f"nobody listens on {self._ports.unheard(*self._topics)}: is the controller (or simulation_node) "
+                    "running?",
+                )
             self._skills.run(action, on_phase)
         except SkillFailureError as error:
             self.get_logger().info(f"{action}: {error.code.name}: {error.message}")

@@ -21,6 +21,14 @@ class ArmPorts:
         self._arm = node.create_publisher(JointTrajectory, "/fr3_arm_controller/joint_trajectory", 10)
         self._gripper = node.create_publisher(JointTrajectory, "/fr3_gripper_controller/joint_trajectory", 10)
 
+    def unheard(self, arm: bool, gripper: bool) -> str:
+        """The first of the topics used (that of the arm, that of the gripper) nobody listens to; empty for none.
+
+        What is published before a controller has been discovered is lost, without a sign.
+        """
+        used = [p for p, wanted in ((self._arm, arm), (self._gripper, gripper)) if wanted]
+        return next((str(p.topic_name) for p in used if not p.get_subscription_count()), "")
+
     def publish_arm(self, trajectory: Any) -> None:
         """Publish a trajectory, or with None an empty one, which stops simulation_node's arm."""
         self._arm.publish(

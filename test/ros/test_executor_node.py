@@ -187,9 +187,23 @@ def test_a_controller_that_dies_and_comes_back(make_table, make_node, spin_until
     assert table.do("grasp(red_cube)").code == Code.SUCCESS
 
 
+def test_a_controller_that_does_not_listen_is_named(make_table, spin_until):
+    """A command published before the controller is discovered would be lost, and an open hand would carry nothing."""
+    table = make_table()
+    spin_until(lambda: not table.executor._ports.unheard(True, True), 10, "the controllers to be discovered")
+    gripper = "/fr3_gripper_controller/joint_trajectory"
+    listener = next(s for s in table.simulation.subscriptions if s.topic_name == gripper)
+    table.simulation.destroy_subscription(listener)
+    spin_until(lambda: table.executor._ports.unheard(True, True), 10, "the listener to be gone")
+    result = table.do("grasp(red_cube)")
+    assert result.code == Code.CONTROL_FAILED and f"nobody listens on {gripper}" in result.message
+    assert not result.motion_seconds
+
+
 @pytest.mark.parametrize(
     ("parameters", "words"),
     [
+        ({"retries": ["NO_GRASP twice look_again"]}, "'NO_GRASP twice look_again': times must be a whole number"),
         ({"workspace": "nowhere"}, "unknown workspace 'nowhere'"),
         ({"speed": 7.5}, "parameter speed must be a float from 0.02 to 1"),
         ({"observe_pose": [0.0, 1.0]}, "parameter observe_pose must be 7 numbers"),

@@ -109,6 +109,40 @@ def test_fingers_that_do_not_open_again(make_bench):
     assert "did not open to let go of red_cube" in fails(bench, "place_in(red_cube, tray)", Code.CONTROL_FAILED)
 
 
+# ---- images that come late ------------------------------------------------------------------------------------------
+
+
+class LateSight:
+    """Before each new image come late ones, from before the motion ended, that show an object where it had been."""
+
+    def __init__(self, bench, old, only_late=False):
+        self.world, self.arm, self.old, self.only_late = bench.world, bench.arm, old, only_late
+        self.newest = bench.world.wait_for_detections
+        bench.world.wait_for_detections = self.wait
+        self.count = 0
+
+    def wait(self, after, seconds):
+        for late in (2.0, 0.5, 1e-3):
+            self.count += 1
+            shown = {**self.world.shown, self.old.name: self.old}
+            self.world.on_detections(shown.values(), self.arm.stamp - late)
+        return None if self.only_late else self.newest(after, seconds)
+
+
+def test_late_images_do_not_count(make_bench):
+    bench = make_bench()
+    run(bench, "grasp(red_cube)")
+    late = LateSight(bench, cube("red_cube", 0.45, 0.0))
+    assert "in(red_cube, tray)" in run(bench, "place_in(red_cube, tray)") and late.count
+
+
+def test_late_images_alone_confirm_nothing(make_bench):
+    bench = make_bench()
+    run(bench, "grasp(red_cube)")
+    LateSight(bench, cube("red_cube", 0.45, 0.0), only_late=True)
+    assert "no camera image came" in fails(bench, "place_in(red_cube, tray)", Code.CONTROL_FAILED)
+
+
 # ---- trying again ---------------------------------------------------------------------------------------------------
 
 
