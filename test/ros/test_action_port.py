@@ -133,6 +133,6 @@ def test_an_arm_whose_messages_are_not_installed_says_what_to_install(ros):
     if importlib.util.find_spec("control_msgs") is not None:
         pytest.skip("control_msgs is installed")
     node = ExecutorNode.__new__(ExecutorNode)
-    with pytest.raises(ConfigError, match="control_msgs is not installed.*apt install ros-jazzy-control-msgs"):
+    with pytest.raises(ConfigError, match=r"control_msgs is not installed.*apt install ros-jazzy-control-msgs"):
         node.__init__([Parameter("arm", value="follow")])
     node.destroy_node()
