@@ -43,7 +43,9 @@ def main(options: argparse.Namespace) -> int:
                 f"a system runs already in this ROS domain ({', '.join(client.nodes())}); end it first, or choose "
                 "another domain: ROS_DOMAIN_ID=7 planweave up …")
         with started(options.system, values, client, console, options.timeout) as check:
-            console.print('ready. Give it a task: planweave run "put the red cube in the left tray"   (Ctrl-C ends)',
+            example = "put the salmon in the fridge" if options.system == "household" else (
+                "put the red cube in the left tray")
+            console.print(f'ready. Give it a task: planweave run "{example}"   (Ctrl-C ends)',
                           highlight=False, markup=False)
             try:
                 while True:

@@ -8,10 +8,13 @@ possibly, a resolution action.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable
+from functools import lru_cache
 
 from planweave.domain import ActionSchema, Domain
+from planweave.errors import DomainError, UnknownNameError
 from planweave.formula import Atom, Formula, Parameter
-from planweave.transition import Binding, State, Transition
+from planweave.transition import Binding, State, Transition, fixed_predicates
 from planweave.world import Action, Literal
 
 
@@ -57,8 +60,11 @@ def resolution_actions(
 
     For each action schema only those with the fewest unmet preconditions are kept, at most `limit`: putting down
     what is held comes before putting down what would have to be picked up first. Actions for special occasions (with
-    `words` in the domain's file) are candidates only where no other action achieves the literal.
+    `words` in the domain's file) are candidates only where no other action achieves the literal. Left out is what can
+    never be done, since it asks for a property that the thing has not; and, as long as something else is left, what
+    the domain's file calls senseless (section ``candidates``).
     """
+    (by, only), fixed = _sensible(domain), fixed_predicates(domain)
     ranked: dict[str, dict[Action, int]] = defaultdict(dict)
     for schema in domain.actions.values():
         for bound, condition, variables in _ways(schema, literal):
@@ -69,10 +75,44 @@ def resolution_actions(
             for binding in transition.bindings(state, parameters, list(condition), bound):
                 action = Action(schema.name, tuple(binding[p.name] for p in schema.parameters))
                 if action not in ranked[schema.name]:
-                    ranked[schema.name][action] = len(transition.unmet(state, action))
+                    unmet = transition.unmet(state, action)
+                    if all(u.predicate not in fixed or not u.positive for u in unmet):
+                        ranked[schema.name][action] = len(unmet)
     found: list[Action] = []
-    everyday = {name: rows for name, rows in ranked.items() if not domain.actions[name].words}
-    for rows in (everyday or ranked).values():
+    everyday = {name: rows for name, rows in ranked.items() if rows and not domain.actions[name].words}
+    usual = {name: rows for name, rows in ranked.items() if rows}
+    sensible: dict[str, dict[Action, int]] = {}
+    for name, rows in (everyday or usual).items():
+        if literal.predicate not in by or not literal.positive or name in by[literal.predicate]:
+            sensible[name] = {a: n for a, n in rows.items() if name not in only or _holds(
+                domain.actions[name], only[name], a, literal, state)}
+    for rows in ({n: r for n, r in sensible.items() if r} or everyday or usual).values():
         fewest = min(rows.values())
         found += sorted(a for a, unmet in rows.items() if unmet == fewest)[:limit]
     return found
+
+
+def _holds(schema: ActionSchema, wanted: Literal, action: Action, literal: Literal, state: State) -> bool:
+    """Whether what is wanted of an action's things holds; of those that the literal names it is not asked."""
+    binding = schema.binding(action.args)
+    names = [binding[a] for a in wanted.args]
+    return any(n in literal.args for n in names) or (wanted.predicate, *names) in state
+
+
+@lru_cache(maxsize=8)
+def _sensible(domain: Domain) -> tuple[dict[str, frozenset[str]], dict[str, Literal]]:
+    """The section ``candidates`` of the domain's file: predicate -> actions, action -> what must hold; DomainError."""
+    notes = domain.extra.get("candidates") or {}
+    by = {p: frozenset(actions) for p, actions in (notes.get("by") or {}).items()}
+    only = {a: Literal.parse(text) for a, text in (notes.get("only") or {}).items()}
+
+    def check(kind: str, names: Iterable[str], known: Iterable[str]) -> None:
+        for name in names:
+            if name not in set(known):
+                raise DomainError(f"{domain.name}.yaml: candidates: {UnknownNameError(kind, name, known)}")
+
+    check("predicate", [*by, *(x.predicate for x in only.values())], domain.predicates)
+    check("action", [*only, *(a for actions in by.values() for a in actions)], domain.actions)
+    for name, wanted in only.items():
+        check(f"parameter of {name}", wanted.args, [p.name for p in domain.actions[name].parameters])
+    return by, only

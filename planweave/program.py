@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -103,7 +104,9 @@ def read_program(text: str, actions: Mapping[str, int]) -> Program:
             raise ParseError(f"line {number}: nested more than {MAX_DEPTH} deep")
     rewritten = _rewrite(lines)
     try:
-        tree = ast.parse("\n".join(rewritten))
+        with warnings.catch_warnings():  # of what a model wrote nobody at the terminal wants to hear
+            warnings.simplefilter("ignore")
+            tree = ast.parse("\n".join(rewritten))
     except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
         where = f"line {error.lineno}: " if isinstance(error, SyntaxError) and error.lineno else ""
         reason = error.msg if isinstance(error, SyntaxError) else str(error) or type(error).__name__

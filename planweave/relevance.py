@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from planweave.domain import Domain
 from planweave.formula import And, Atom, Formula, Not, Or, Quantified, conjuncts
+from planweave.transition import fixed_predicates
 from planweave.world import Literal, World
 
 _SMALL = 25  # worlds of up to so many objects are left as they are
@@ -61,7 +62,7 @@ def _members(domain: Domain, world: World, types: frozenset[str]) -> list[str]:
 def _required(domain: Domain, goal: Sequence[Literal]) -> Iterator[str]:
     """Predicates that no action changes and that a thing must have with which a literal of the goal can be made true,
     where the literal does not name that thing: to be sitting, one needs something sittable."""
-    changed = {a.predicate for s in domain.actions.values() for e in s.effects for a in (*e.add, *e.delete)}
+    fixed = fixed_predicates(domain)
     for literal in goal:
         for schema in domain.actions.values():
             made = [
@@ -70,7 +71,7 @@ def _required(domain: Domain, goal: Sequence[Literal]) -> Iterator[str]:
             ]
             free = {p.name for p in schema.parameters} - {t for a in made for t in a.terms}
             for part in conjuncts(schema.precondition) if made else ():
-                if isinstance(part, Atom) and part.predicate not in changed and set(part.terms) <= free and part.terms:
+                if isinstance(part, Atom) and part.predicate in fixed and set(part.terms) <= free and part.terms:
                     yield part.predicate
 
 

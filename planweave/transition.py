@@ -195,6 +195,14 @@ class Transition:
         return {**binding, **first}
 
 
+@lru_cache(maxsize=16)
+def fixed_predicates(domain: Domain) -> frozenset[str]:
+    """Predicates that no action changes."""
+    changed = {a.predicate for s in domain.actions.values() for e in s.effects for a in (*e.add, *e.delete)}
+    maybe = {atom.predicate for s in domain.actions.values() for atom, _ in s.possibly}
+    return frozenset(domain.predicates) - changed - maybe
+
+
 @lru_cache(maxsize=512)
 def _compiled(domain: Domain, name: str) -> CompiledAction:
     return compile_action(domain, domain.actions[name])

@@ -10,6 +10,7 @@ from typing import Any
 
 from planweave.domain import Domain
 from planweave.errors import DomainError, UnknownNameError
+from planweave.transition import fixed_predicates
 from virtualhome_node.graph import CHARACTER, ROOMS, Node
 
 DOMAIN = "household"
@@ -94,13 +95,9 @@ def _vocabulary(domain: Domain) -> Vocabulary:
         for alias in schema.aliases:
             spellings.setdefault(squeezed(alias), schema.name)
     spellings.update({squeezed(name): name for name in domain.actions})
-    changed = {
-        atom.predicate for schema in domain.actions.values() for effect in schema.effects
-        for atom in (*effect.add, *effect.delete)
-    }
     return Vocabulary(
         domain, notes["states"], {k: tuple(v) for k, v in notes["properties"].items()}, by_class,
         frozenset(notes["wide_seats"]), frozenset(notes["wide_beds"]), frozenset(notes["scenery"]),
-        notes["wording"], spellings, frozenset(domain.predicates) - changed,
+        notes["wording"], spellings, fixed_predicates(domain),
         frozenset({*notes["states"].values(), *of_properties, *notes["by_class"], "narrow_seat", "narrow_bed"}),
     )

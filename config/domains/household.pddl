@@ -59,6 +59,7 @@
     (grabbable ?o - item)
     (can_open ?o - item)
     (container ?o - item)                 ; things can be put into it
+    (surface ?o - item)                   ; made for putting things on; no action asks for it
     (has_switch ?o - item)
     (has_plug ?o - item)
     (sittable ?o - item)

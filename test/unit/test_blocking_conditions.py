@@ -1,12 +1,17 @@
 """Blocking conditions and resolution actions derived from the tabletop domain."""
 
+from dataclasses import replace
+from types import MappingProxyType
+
 import pytest
 from doubles.scripted import tabletop
 
 from planweave.blocking import resolution_actions
 from planweave.domain import Domain
+from planweave.errors import DomainError
 from planweave.transition import Transition
-from planweave.world import Literal
+from planweave.world import Action, Literal
+from virtualhome_node.home import SimulatedHome
 
 OBJECTS = "a b c: item; tray: container; plate: surface; table: location"
 
@@ -35,3 +40,49 @@ def test_resolution_actions(literal, expected):
 def test_putting_down_what_is_held_comes_first():
     found = actions("hand_empty", "holding(a); at(b, table); at(c, table)")
     assert "place_in(a, tray)" in found and all("(a," in f for f in found)
+
+
+@pytest.fixture
+def kitchen():
+    """The flat's person with the apple in the right hand, everything known."""
+    simulator = SimulatedHome("home_flat").simulator
+    assert all(simulator.execute(Action(name, ("apple_50",))).ok for name in ("walk", "grab"))
+    return simulator
+
+
+def candidates(simulator, literal, domain=None):
+    domain = domain or simulator.vocabulary.domain
+    transition = Transition(domain, simulator.world())
+    return [str(x) for x in resolution_actions(domain, transition, transition.state(), Literal.parse(literal))]
+
+
+@pytest.mark.parametrize("literal, expected", [
+    ("close_to(sofa_18)", ["walk(sofa_18)", "find(sofa_18)"]),  # no putting of things onto it
+    ("inside(salmon_49, fridge_10)", ["putin(salmon_49, fridge_10)"]),  # nobody pours a salmon
+    ("holds_rh(fridge_10)", []),  # it cannot be grabbed
+    ("on(apple_50, salmon_49)", ["putback(apple_50, salmon_49)"]),  # wanted so
+])
+def test_senseless_candidates_are_left_out(kitchen, literal, expected):
+    assert candidates(kitchen, literal) == expected
+
+
+def test_a_hand_gets_free_by_putting_things_where_things_are_put(kitchen):
+    found = candidates(kitchen, "right_hand_free()")
+    assert {"drop(apple_50)", "putobjback(apple_50)"} < set(found)
+    places = [f.partition(", ")[2].rstrip(")") for f in found if f.startswith("putback")]
+    assert places and all(("surface", p) in kitchen.state for p in places)
+    domain = kitchen.vocabulary.domain
+    notes = {"by": {"right_hand_free": ["putback"]}, "only": {"putback": "body_part(?d)"}}
+    nowhere = {**domain.extra, "candidates": notes}
+    assert candidates(kitchen, "right_hand_free()", replace(domain, extra=MappingProxyType(nowhere)))  # all are offered
+
+
+@pytest.mark.parametrize("notes, words", [
+    ({"by": {"close": ["walk"]}}, "unknown predicate 'close'"), ({"by": {"close_to": ["fly"]}}, "unknown action 'fly'"),
+    ({"only": {"putback": "flat(?d)"}}, "unknown predicate 'flat'"),
+    ({"only": {"putback": "surface(?x)"}}, "unknown parameter of putback"),
+])
+def test_bad_declarations_of_candidates(kitchen, notes, words):
+    domain = kitchen.vocabulary.domain
+    with pytest.raises(DomainError, match=words):
+        candidates(kitchen, "closed(fridge_10)", replace(domain, extra=MappingProxyType({"candidates": notes})))
