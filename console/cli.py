@@ -22,6 +22,8 @@ VERBS = {
     "cancel": ("console.cancel", "cancel a task; the arm stops"),
     "doctor": ("console.doctor", "what works on this machine: Python, ROS, rendering, the language model"),
     "bench": ("evaluation.bench", "measure the system on this machine"),
+    "show": ("evaluation.show", "draw a recorded episode of a bake-off: tree, steps, errors, cost"),
+    "replay": ("evaluation.replay", "run a recorded episode again without a model, up to the first difference"),
     "demo": ("console.demo", "three sentences of rising difficulty, with pictures and a video"),
 }
 

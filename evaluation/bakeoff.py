@@ -33,9 +33,8 @@ from planweave.errors import ConfigError, UnknownNameError
 if TYPE_CHECKING:
     from rich.console import Console
 
-_HEADINGS = {"corrections": "EC", "requests": "asked", "prompt": "read", "completion": "written", "cost": "$"}
 RUNS = Path("out/bench")
-_SHOWN = ("sr", "gcr", "exec", "corrections", "requests", "prompt", "completion", "cost")
+_SHOWN = ("gcr", "exec", "corrections", "requests")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -155,18 +154,21 @@ def _told(options: argparse.Namespace, config: Config, out: Path, outcome: Outco
 
 
 def _table(results: Results, model: str) -> Any:
+    from rich.box import SIMPLE
     from rich.table import Table
 
-    table = Table(title=title_of(model) + (" (no language model)" if is_simulated(model) else ""))
+    table = Table(box=SIMPLE, title=title_of(model) + (" (no language model)" if is_simulated(model) else ""))
     table.add_column("method", overflow="fold")
     table.add_column("n", justify="right", no_wrap=True)
-    for heading in ("SR", "95 %", *(_HEADINGS.get(key, MEASURES[key][0]) for key in _SHOWN[1:])):
+    for heading in ("SR", "95 %", *(MEASURES[key][0] for key in _SHOWN), "tokens"):
         table.add_column(heading, justify="right", no_wrap=True)
     for method in results.methods(model):
         row = results.row(method, model)
         sr = number_of("sr", row.estimates["sr"])
-        others = [number_of(key, row.estimates[key])["text"].partition(" ±")[0] or "–" for key in _SHOWN[1:]]
-        table.add_row(method, str(len(row.episodes)), sr["text"] or "–", sr["range"].strip("[]") or "–", *others)
+        others = [number_of(key, row.estimates[key])["text"].partition(" ±")[0] or "–" for key in _SHOWN]
+        tokens = sum(e.mean for k in ("prompt", "completion") if (e := row.estimates[k]))
+        table.add_row(method, str(len(row.episodes)), sr["text"] or "–", sr["range"].strip("[]") or "–", *others,
+                      f"{tokens:,.0f}")
     return table
 
 

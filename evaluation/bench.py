@@ -52,6 +52,8 @@ def main(options: argparse.Namespace) -> int:
     from rich.console import Console
 
     console = Console(stderr=True) if options.json else Console()
+    if not console.is_terminal:
+        console = Console(stderr=options.json, width=110)
     if options.suite not in {*FIGURES, *BAKEOFFS}:
         raise UnknownNameError("suite", options.suite, {*FIGURES, *BAKEOFFS})
     if options.suite == "tabletop" or options.suite in FIGURES:

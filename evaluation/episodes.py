@@ -13,6 +13,7 @@ from evaluation.expert import Expert
 from evaluation.methods import make_method
 from evaluation.metrics import Measures, Tried, measure
 from evaluation.models import PacedClient, client_for
+from evaluation.recorded_stage import WorldTeller, world_as_dict
 from evaluation.records import FORMAT, Recorder, changes
 from evaluation.suites import SUITES, Case, Stage
 from feedback_node.episode import Episode
@@ -114,23 +115,29 @@ def _play(spec: Spec, case: Case, stage: Stage, recorder: Recorder, client: Chat
                                                "times": case.fault.times, "changes": [*map(str, case.fault.changes)]},
         objects=[o.name for o in world.objects], facts=facts,
     )
-    before = stage.truth().facts
-    expert = Expert(case, stage)
-    paced = PacedClient(client or client_for(spec.model, expert, f"{spec.seed} {spec.repetition} {case.id}"),
-                        spec.per_minute)
+    before, body = stage.truth(), stage.body
+    if not stage.reproducible:
+        recorder.add("world", **world_as_dict(world))
+        recorder.add("truth", **world_as_dict(before))
+        body = WorldTeller(body, recorder)
+    carried_out: list[Action] = []
+    if client is None:
+        expert = Expert(case, stage, carried_out)
+        client = client_for(spec.model, expert, f"{spec.seed} {spec.repetition} {case.id}")
+    paced = PacedClient(client, spec.per_minute)
     tried: list[Tried] = []
 
     def done(one: Tried) -> None:
         tried.append(one)
         if one.ok:
-            expert.done.append(one.action)
+            carried_out.append(one.action)
 
     journal = _Told(recorder, facts, done)
     asked = _Exchanges(recorder)
     planner = LanguagePlanner(paced, Settings(), on_exchange=asked.take,
                               budget=Budget(tokens=spec.budget_tokens, cost=spec.budget_cost))
     canceled = Cancellation()
-    episode = Episode(_TASK, case.sentence, case.goal, stage.domain, planner, stage.body, journal, canceled)
+    episode = Episode(_TASK, case.sentence, case.goal, stage.domain, planner, body, journal, canceled)
     alarm = threading.Timer(spec.timeout, canceled.cancel, [f"the episode took longer than {spec.timeout:g} s"])
     alarm.daemon = True
     alarm.start()
@@ -142,10 +149,11 @@ def _play(spec: Spec, case: Case, stage: Stage, recorder: Recorder, client: Chat
     finally:
         alarm.cancel()
     seconds = time.perf_counter() - begun
-    carried_out = [t.action for t in tried if t.ok]
-    conditions = stage.conditions(carried_out)
+    conditions, after = stage.conditions(carried_out), stage.truth()
+    if not stage.reproducible:
+        recorder.add("truth", **world_as_dict(after))
     measures = measure(
-        conditions, tried, case.gold, before, stage.truth().facts, _after_gold(spec.suite, case.id),
+        conditions, tried, case.gold, before.facts, after.facts, _after_gold(spec.suite, case.id),
         corrections=episode.corrections, usage=asked.usage, model_seconds=paced.seconds,
         body_seconds=journal.body_seconds, seconds=seconds,
     )

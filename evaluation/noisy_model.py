@@ -5,7 +5,7 @@ control loops of all methods run as with a real model. Its results show how the 
 regressions; they never stand beside those of real models.
 
 Each step that it names is wrong with probability RATE: left out, with another object, in the wrong order, or an
-action that does not exist. A choice is wrong as often. With probability RATE / 5 a reply cannot be read at all: cut off,
+action that does not exist. A choice is wrong as often. With probability RATE / 5 a reply cannot be read: cut off,
 prose, or a wrong form. The same question, asked for the same time in an episode, gets the same answer.
 """
 

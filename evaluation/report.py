@@ -82,8 +82,9 @@ def title_of(model: str) -> str:
 
 
 def _beside_papers(results: Results, model: str) -> list[dict[str, Any]]:
-    """Our rows with those of the papers below them; only of household suites, whose tasks are of the papers' kind."""
-    if results.config.suite not in ("home", "eai"):
+    """Our rows with those of the papers below them: for household suites, whose tasks are of the papers' kind, and real
+    models, since the papers' numbers are of real models, too."""
+    if results.config.suite not in ("home", "eai") or is_simulated(model) or model == "none":
         return []
     found: dict[tuple[str, str], dict[str, Any]] = {}
     for paper in papers():

@@ -133,8 +133,7 @@ def groups_of(case: Case) -> tuple[str, ...]:
     """The groups that a case counts for."""
     length = next(f"plan of {a} to {b} steps" if b < 99 else f"plan of {a} or more steps"
                   for a, b in LENGTHS if len(case.expected) <= b)
-    fault = (f"fault {case.fault.kind}",) if case.fault else ()
-    return (*case.groups, length, *(g for g in fault if g not in case.groups))
+    return (*case.groups, length)
 
 
 def _values(episodes: Sequence[Played], read: Callable[[Measures], float | None]) -> Values:

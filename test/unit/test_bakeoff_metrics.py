@@ -1,0 +1,110 @@
+"""Metrics and statistics of the bake-off, each against values worked out by hand."""
+
+import math
+
+import pytest
+
+from evaluation.metrics import Measures, Tried, graph_correctness, lcs, measure
+from evaluation.statistics import adjusted, compare, estimate, has_scipy
+from planweave.budget import Usage
+from planweave.world import Action, Literal
+
+needs_scipy = pytest.mark.skipif(not has_scipy(), reason="extra 'bench' is not installed")
+
+
+def actions(text):
+    return [Action.parse(part) for part in text.split()]
+
+
+def facts(text):
+    return frozenset(Literal.parse(part) for part in text.split("; ") if part)
+
+
+@pytest.mark.parametrize(("one", "two", "share"), [
+    ("", "", 1.0), ("a() b() c()", "a() b() c()", 1.0), ("a() x() c()", "a() b() c()", 2 / 3),
+    ("b() a()", "a() b()", 0.5), ("a() a() a() a()", "a()", 0.25), ("", "a()", 0.0), ("c() b() a()", "x()", 0.0),
+])
+def test_longest_common_subsequence_over_the_longer_one(one, two, share):
+    assert lcs(actions(one), actions(two)) == pytest.approx(share)
+
+
+@pytest.mark.parametrize(("before", "after", "gold", "share"), [
+    ("opened(a)", "opened(a)", "opened(a)", 1.0),  # nobody changed anything
+    ("", "clean(a); on(a, b)", "clean(a); on(a, b)", 1.0),
+    ("", "clean(a)", "clean(a); on(a, b)", 0.5),  # the node is right, the edge is missing
+    ("", "on(a, c)", "on(a, b)", 0.5),  # nodes agree that nothing changed, edges do not overlap
+    ("on(a, c)", "", "on(a, b)", (1.0 + 0.5) / 2),  # taken away by both, put down by one
+    ("", "agent_in(r); carried(a); next_to(a, b)", "agent_in(r)", 1.0),  # book-keeping is no part of a graph
+])
+def test_final_graph_correctness(before, after, gold, share):
+    assert graph_correctness(facts(before), facts(after), facts(gold)) == pytest.approx(share)
+
+
+def test_measures_of_an_episode():
+    tried = [Tried(a, code, why) for a, code, why in zip(
+        actions("walk(a) grab(a) open(a) open(a)"), ["SUCCESS", "TIMEOUT", "SUCCESS", "SUCCESS"],
+        ["plan", "plan", "undo", "plan"])]
+    found = measure({"x": True, "y": False, "z": True}, tried, actions("walk(a) open(a)"), facts(""), facts(""),
+                    facts(""), corrections=2, usage=Usage(3, 100, 40, 20, 1.0, 0.5), model_seconds=1.5,
+                    body_seconds=0.5, seconds=4.0)
+    assert found.sr == 0.0 and found.gcr == pytest.approx(2 / 3) and found.exec == pytest.approx(3 / 4)
+    assert found.lcs == pytest.approx(2 / 3)  # the undoing step does not count
+    assert (found.corrections, found.actions, found.failures) == (2, 4, {"TIMEOUT": 1})
+    assert (found.tokens, found.cached_tokens, found.cost) == (120, 40, 0.5)
+    assert (found.model_seconds, found.body_seconds, found.our_seconds) == (1.5, 0.5, 2.0)
+    assert Measures.from_dict(found.as_dict()) == found
+
+
+def test_nothing_tried_has_no_share_of_executable_actions_and_costs_nothing():
+    found = measure({"x": False}, [], actions("walk(a)"), facts(""), facts(""), facts(""))
+    assert found.exec is None and found.cost == 0.0 and found.sr == found.gcr == found.lcs == 0.0
+
+
+def test_a_price_that_is_not_known_stays_unknown():
+    assert measure({"x": True}, [], [], facts(""), facts(""), facts(""), usage=Usage(1, 10)).cost is None
+
+
+# ---- statistics
+
+
+def test_mean_of_episodes_and_deviation_of_repetitions():
+    found = estimate({"a": [1, 0], "b": [1, 1], "c": [0, 0]})
+    assert found.mean == pytest.approx(0.5) and found.episodes == 6
+    assert found.sd == pytest.approx(math.sqrt(((2 / 3 - 0.5) ** 2 + (1 / 3 - 0.5) ** 2) / 1))
+    assert estimate({}) is None and estimate({"a": []}) is None
+    assert estimate({"a": [1.0]}).sd is None
+
+
+@needs_scipy
+def test_the_interval_is_over_tasks_so_repetitions_do_not_make_it_narrower():
+    once = estimate({str(i): [i % 2] for i in range(20)})
+    often = estimate({str(i): [i % 2] * 10 for i in range(20)})
+    assert (once.low, once.high) == (often.low, often.high)
+    assert 0.2 <= once.low < 0.5 < once.high <= 0.8
+    same = estimate({str(i): [1.0] for i in range(5)})
+    assert (same.low, same.high) == (1.0, 1.0)
+    assert estimate({"a": [1], "b": [0]}).low is None  # two tasks are too few
+
+
+@needs_scipy
+def test_a_paired_comparison_takes_the_tasks_that_both_have():
+    one = {str(i): [1.0] for i in range(12)}
+    two = {str(i): [float(i < 2)] for i in range(15)}
+    found = compare(one, two)
+    assert found.tasks == 12 and found.difference == pytest.approx(10 / 12)
+    assert found.low > 0 and found.p < 0.01
+    assert compare(one, one).p == 1.0 and compare(one, one).difference == 0
+    assert compare(one, {"z": [1.0]}) is None
+
+
+@needs_scipy
+def test_p_values_of_many_comparisons_are_adjusted():
+    assert adjusted([0.01, None, 0.04]) == [pytest.approx(0.02), None, pytest.approx(0.04)]
+
+
+def test_without_scipy_there_are_means_and_no_intervals(monkeypatch):
+    monkeypatch.setattr("evaluation.statistics.has_scipy", lambda: False)
+    found = estimate({"a": [1], "b": [0], "c": [1]})
+    assert found.mean == pytest.approx(2 / 3) and found.low is None
+    assert compare({"a": [1], "b": [1], "c": [1]}, {"a": [0], "b": [0], "c": [0]}).p is None
+    assert adjusted([0.5]) == [0.5]
