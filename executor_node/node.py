@@ -21,6 +21,7 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter as RosParameter
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from sensor_msgs.msg import JointState
+from std_msgs.msg import Header
 from std_srvs.srv import Trigger
 
 from executor_node import preconditions
@@ -111,6 +112,7 @@ class ExecutorNode(Node):
             kinematics, Limits(), low, high, values["largest_force"]
         )
         self._world_publisher = self.create_publisher(WorldState, "/world_state", LATCHED)
+        self._last_msg = World(self._domain.name), WorldState()
         self._world = WorldModel(
             self._domain, load_workspace(values["workspace"]), kinematics, safety, self._publish_world
         )
@@ -249,7 +251,20 @@ class ExecutorNode(Node):
     # ---- out ----------------------------------------------------------------------------------------------------
 
     def _publish_world(self, world: World) -> None:
-        self._world_publisher.publish(convert.world_to_msg(world))
+        self._world_publisher.publish(self._world_msg(world))
+
+    def _world_msg(self, world: World) -> WorldState:
+        """The world as a message; made once for each change."""
+        known, msg = self._last_msg
+        if known.revision != world.revision or known.facts is not world.facts:
+            msg = convert.world_to_msg(world)
+            self._last_msg = world, msg
+        elif known.stamp != world.stamp:
+            msg = WorldState(
+                header=Header(stamp=convert.time_to_msg(world.stamp), frame_id=world.frame), domain=msg.domain,
+                revision=msg.revision, objects=msg.objects, facts=msg.facts,
+            )
+        return msg
 
     def _on_recover(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         """Clear the robot's error, when nothing runs."""
@@ -351,7 +366,7 @@ class ExecutorNode(Node):
             message=message,
             motion_seconds=motion,
             planning_seconds=planning,
-            world=convert.world_to_msg(self._world.world()),
+            world=self._world_msg(self._world.world()),
         )
 
 

@@ -26,9 +26,12 @@ from planweave.domain import Domain
 from planweave.world import World, WorldObject
 
 Array = NDArray[np.float64]
-_MOVED = 0.003  # a pose that changes by less is not published as a change, m and rad/10
+_MOVED, _TURNED = 0.003, 0.12  # a pose that changes by less is not published as a change, m and rad
 _LOOSE = 0.01  # a grip whose width changes by this much while the arm rests holds nothing any more, m
 _IN_HAND = 0.09  # a new item seen this near to the tool centre point is the one held, m
+
+
+_Known = tuple[tuple[Thing, ...], tuple[Thing, ...], str, bool, tuple[Location, ...]]
 
 
 @dataclass(frozen=True)
@@ -78,6 +81,8 @@ class WorldModel:
         self._seen_at = float("-inf")
         self._reach: dict[tuple[float, ...], bool] = {}
         self._world = World(domain.name, frame=franka.BASE_FRAME)
+        self._known: _Known | None = None  # what the world was computed from
+        self._told = 0  # the newest revision that `on_change` was called with
         self._refresh()
 
     # ---- what comes in ------------------------------------------------------------------------------------------
@@ -180,7 +185,8 @@ class WorldModel:
     def action_ended(self) -> None:
         """Take the pose of what is held into the world."""
         with self._changed:
-            self._refresh()
+            if self._held is not None:
+                self._refresh()
 
     # ---- what goes out ------------------------------------------------------------------------------------------
 
@@ -249,28 +255,34 @@ class WorldModel:
         return known
 
     def _refresh(self) -> None:
-        """Compute the world anew; the lock is held."""
-        things = list(self._things.values())
-        handed = [t for t in self._handed.values() if t.name not in self._things]
+        """Compute the world anew where anything but noise changed; the lock is held."""
         held = self._held
+        handed = [t for t in self._handed.values() if t.name not in self._things]
+        things = list(self._things.values())
         if held is not None:
             things.append(held.seen_from(self._kinematics.forward(self._joints)))
-        name = held.thing.name if held is not None else ""
-        facts = relations.facts(things, self.places, name, self._at_base, self.reachable, [t.name for t in handed])
-        things += handed
-        old = self._world
-        objects = tuple(_steady(self._object(t), old.by_name.get(t.name)) for t in sorted(things, key=_by_name))
+        before = {t.name: t for t in self._known[0]} if self._known is not None else {}
+        steady = tuple(_steady(t, before.get(t.name)) for t in sorted(things, key=_by_name))
+        known = (steady, tuple(handed), held.thing.name if held is not None else "", self._at_base, self.places)
+        self._world = replace(self._world, stamp=max(self._seen_stamp, 0.0))
+        if known != self._known:
+            self._known = known
+            self._compute(known)
+        if self._seen_stamp >= 0 and self._told != self._world.revision and self.on_change is not None:
+            self._told = self._world.revision
+            self.on_change(self._world)
+
+    def _compute(self, known: _Known) -> None:
+        things, handed, held, at_base, places = known
+        facts = relations.facts(things, places, held, at_base, self.reachable, [t.name for t in handed])
+        objects = tuple(self._object(t) for t in sorted((*things, *handed), key=_by_name))
         objects += tuple(
             WorldObject(p.name, "location", "location", {}, (*p.centre, 0.0), (0.0, 0.0, 0.0, 1.0), (*p.size, 0.0))
-            for p in self.places
+            for p in places
         )
-        stamp = max(self._seen_stamp, 0.0)
-        same = objects == old.objects and facts == old.facts and old.revision > 0
-        self._world = replace(
-            old, objects=objects, facts=facts, stamp=stamp, revision=old.revision + (0 if same else 1)
-        )
-        if not same and self._seen_stamp >= 0 and self.on_change is not None:
-            self.on_change(self._world)
+        old = self._world
+        if objects != old.objects or facts != old.facts or not old.revision:
+            self._world = replace(old, objects=objects, facts=facts, revision=old.revision + 1)
 
     def _object(self, thing: Thing) -> WorldObject:
         attributes = {k: v for k, v in (("colour", thing.colour), ("shape", thing.shape)) if v}
@@ -285,15 +297,12 @@ def _by_name(thing: Thing) -> str:
     return thing.name
 
 
-def _steady(new: WorldObject, old: WorldObject | None) -> WorldObject:
+def _steady(new: Thing, old: Thing | None) -> Thing:
     """The old object where nothing but noise differs."""
-    if old is None or old.position is None or old.size is None or old.orientation is None:
+    if old is None:
         return new
-    assert new.position is not None and new.size is not None and new.orientation is not None
-    looks = [(o.type, o.class_name, dict(o.attributes)) for o in (new, old)]
-    turned = 1.0 - abs(sum(a * b for a, b in zip(new.orientation, old.orientation)))
+    same = replace(new, position=old.position, size=old.size, yaw=old.yaw) == old
+    turned = abs(math.remainder(new.yaw - old.yaw, 2 * math.pi))
     resized = max(abs(a - b) for a, b in zip(new.size, old.size))
-    noise = (
-        looks[0] == looks[1] and turned < 2e-3 and resized < _MOVED and math.dist(new.position, old.position) < _MOVED
-    )
+    noise = same and turned < _TURNED and resized < _MOVED and math.dist(new.position, old.position) < _MOVED
     return old if noise else new
