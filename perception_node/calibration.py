@@ -129,7 +129,7 @@ def _from_handeye(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def _numbers(data: dict[str, Any], key: str, count: int) -> list[float]:
-    value = data.get(key)
+    value: Any = data.get(key)
     right = isinstance(value, list) and len(value) == count
     if not right or not all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in value):
         raise ValueError(f"{key} must be a list of {count} numbers, not {value!r}")

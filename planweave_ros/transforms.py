@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 from rclpy.duration import Duration
 from rclpy.node import Node
 from rclpy.time import Time
 
 from planweave.errors import ConfigError, PlanweaveError
 
-Position, Quaternion = tuple[float, float, float], tuple[float, float, float, float]
+Position: TypeAlias = tuple[float, float, float]
+Quaternion: TypeAlias = tuple[float, float, float, float]
 
 
 class TransformError(PlanweaveError):

@@ -31,7 +31,8 @@ def open_recording(
     is neither, MissingExtraError where the library is missing."""
     path = Path(name).expanduser()
     if not name or not path.exists():
-        raise ConfigError(f"source bag: there is no recording {name!r}; set the parameter bag.path")
+        found = f"there is no recording {name!r}" if name else "no recording is named"
+        raise ConfigError(f"source bag: {found}; set the parameter bag.path")
     if path.is_dir() or path.suffix == ".mcap":
         source = partial(ros_bag.bag_frames, ros_bag.load_library(), path, topics)
     elif path.suffix in (".db3", ".bag"):

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+CAMERA_FRAME = "camera_color_optical_frame"
 DEPTH_UNIT = 0.00025  # m, unlike the millimetre that most cameras use, so that mixing them up shows
 
 
@@ -60,16 +61,20 @@ def _stream(rs, kind, form, size, uid, fps, intrinsics):
     stream.type, stream.fmt, stream.index, stream.uid, stream.bpp = kind, form, 0, uid, size
     stream.width, stream.height, stream.fps = intrinsics.width, intrinsics.height, fps
     model = rs.intrinsics()
-    model.width, model.height, model.model, model.coeffs = intrinsics.width, intrinsics.height, rs.distortion.none, [0.0] * 5
+    model.width, model.height = intrinsics.width, intrinsics.height
+    model.model, model.coeffs = rs.distortion.none, [0.0] * 5
     model.fx, model.fy, model.ppx, model.ppy = intrinsics.fx, intrinsics.fy, intrinsics.cx, intrinsics.cy
     stream.intrinsics = model
     return stream
 
 
-def record_bag(path, frames, intrinsics, topics, *, frame_id="camera_color_optical_frame", begin=1000, late_depth=0):
+def record_bag(
+    path, frames, intrinsics, topics, *, begin=1000, late_depth=0, storage="SQLITE3", frame_id=CAMERA_FRAME
+):
     """Write frames as a ROS 2 bag (a folder) through rosbags; begin: seconds of the first; late_depth: nanoseconds by
-    which depth has another stamp. topics: names of colour, depth and camera info; an empty one is left out."""
-    from rosbags.rosbag2 import Writer
+    which depth has another stamp. topics: names of colour, depth and camera info; an empty one is left out. storage:
+    SQLITE3 or MCAP."""
+    from rosbags.rosbag2 import StoragePlugin, Writer
     from rosbags.typesys import Stores, get_typestore
 
     store = get_typestore(Stores.ROS2_JAZZY)
@@ -78,7 +83,7 @@ def record_bag(path, frames, intrinsics, topics, *, frame_id="camera_color_optic
     header, time = types["std_msgs/msg/Header"], types["builtin_interfaces/msg/Time"]
     k = np.array([intrinsics.fx, 0, intrinsics.cx, 0, intrinsics.fy, intrinsics.cy, 0, 0, 1], dtype=float)
     with contextlib.ExitStack() as stack:
-        bag = stack.enter_context(Writer(Path(path), version=9))
+        bag = stack.enter_context(Writer(Path(path), version=9, storage_plugin=StoragePlugin[storage]))
         links = [
             bag.add_connection(topic, kind.__msgtype__, typestore=store) if topic else None
             for topic, kind in zip(topics, (image, image, info))

@@ -6,8 +6,8 @@ import threading
 
 import numpy as np
 import pytest
-
 from doubles.recorded_camera import record_bag, record_realsense
+
 from perception_node.cameras import open_realsense, open_recording, realsense, ros_bag
 from perception_node.cameras.frame import CameraError, Frame
 from perception_node.cameras.ros_topics import COLOUR, DEPTH, INFO
@@ -231,7 +231,7 @@ def test_the_missing_libusb_is_named(monkeypatch):
     monkeypatch.delitem(sys.modules, "pyrealsense2", raising=False)
     monkeypatch.setitem(sys.modules, "libusb_package", None)
     monkeypatch.setattr(sys, "meta_path", [NoLibusb(), *sys.meta_path])
-    with pytest.raises(ConfigError, match="apt-get install libusb-1.0-0"):
+    with pytest.raises(ConfigError, match=r"apt-get install libusb-1\.0-0"):
         realsense.load_library()
 
 
@@ -245,9 +245,10 @@ def bags():
     return ros_bag.load_library()
 
 
-def test_a_ros_bag_gives_every_frame(bags, tmp_path, taker, opened):
-    record_bag(tmp_path / "bag", pictures(), INTRINSICS, TOPICS.values())
-    camera = opened(open_recording(str(tmp_path / "bag"), False, TOPICS, "unused", taker.arrived.release))
+@pytest.mark.parametrize(("storage", "part"), [("SQLITE3", "bag"), ("MCAP", "bag"), ("MCAP", "bag/bag.mcap")])
+def test_a_ros_bag_gives_every_frame(bags, tmp_path, taker, opened, storage, part):
+    record_bag(tmp_path / "bag", pictures(), INTRINSICS, TOPICS.values(), storage=storage)
+    camera = opened(open_recording(str(tmp_path / part), False, TOPICS, "unused", taker.arrived.release))
     frames = taker.all(camera)
     assert [f.rgb[0, 0, 0] for f in frames] == [10, 11, 12, 13]
     assert [f.nanoseconds for f in frames] == [1_000_000_000_000 + n * 33_000_000 for n in range(4)]
