@@ -40,6 +40,7 @@ class ScriptedModel:
     def __init__(self, plans: Mapping[str, Sequence[Action]], error_rate: float = 0.1, seed: int = 0) -> None:
         self._plans = {task: tuple(plan) for task, plan in plans.items()}
         self._rate, self._seed = error_rate, seed
+        self.prompts: dict[str, list[int]] = {}  # tokens of the prompts for a "plan", an "action" or a "choice"
 
     def complete(self, request: ChatRequest) -> ChatReplies:
         """Answer a question for plans, for the next step or for a choice; raises ModelError for any other."""
@@ -61,6 +62,7 @@ class ScriptedModel:
         else:
             raise ModelError(f"the simulated model answers with a plan, an action or a choice, not with {sorted(form)}")
         replies = tuple(ChatReply(text, tokens=estimated_tokens(text)) for text in answers)
+        self.prompts.setdefault(next(iter(form)), []).append(sum(map(estimated_tokens, texts)))
         usage = Usage(1, sum(map(estimated_tokens, texts)), 0, sum(r.tokens for r in replies),
                       model=self.model, endpoint=self.endpoint)
         return ChatReplies(replies, usage)

@@ -6,6 +6,7 @@ are counted by `planner_node.tokens`, prompts once however many replies are aske
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,14 +14,16 @@ from typing import Any
 from evaluation.home_tasks import HomeTask, Run, run_method
 from evaluation.scripted_model import ScriptedModel
 from planner_node.settings import Settings
+from planner_node.tokens import estimated_tokens
 
 #: The saving of Tree-Planner with 25 samples against each, as its paper has it (Section 1)
 PAPER = {"no replanning": 0.53, "local replanning": 0.74, "global replanning": 0.92}
+DEFAULT = "tree_planner that checks plans"
 #: name -> method and its parameters. As in the paper, Tree-Planner keeps all plans that were sampled.
 METHODS: dict[str, tuple[str, dict[str, Any]]] = {
     "tree_planner": ("tree_planner", {"samples": 25, "check_plans": False}),
     "tree_planner without correction": ("tree_planner", {"samples": 25, "check_plans": False, "max_corrections": 0}),
-    "tree_planner that checks plans": ("tree_planner", {"samples": 25}),
+    DEFAULT: ("tree_planner", {"samples": 25}),
     "no replanning": ("iterative", {"replan": "none"}),
     "local replanning": ("iterative", {"replan": "local"}),
     "global replanning": ("iterative", {"replan": "global"}),
@@ -56,6 +59,39 @@ def token_figures(tasks: Sequence[HomeTask], error_rate: float, seeds: int) -> d
                       for task in tasks for seed in range(seeds)])
         for name, (method, options) in METHODS.items()
     }
+
+
+@dataclass(frozen=True)
+class PromptSizes:
+    """The quantities of Tree-Planner's token model (Section 5.1, Appendix D), means over tasks, in tokens.
+
+    plan, choice, step: prompts for sampling plans, for deciding, and for a step of Iterative-Planner (rho_ps, rho_gd,
+    rho_ip); action: one action written out (|a|); steps: M.
+    """
+
+    plan: float
+    choice: float
+    step: float
+    action: float
+    steps: float
+
+    @property
+    def most_samples(self) -> float:
+        """The number of samples below which Tree-Planner takes fewer tokens, by the model of Appendix D."""
+        return (1 - 1 / self.steps) / (1 + 1 / self.action) * self.plan / self.action + self.action / (self.action + 1)
+
+
+def prompt_sizes(tasks: Sequence[HomeTask]) -> PromptSizes:
+    """As the product builds the prompts, with a model that errs in one step of ten."""
+    model = ScriptedModel({task.words: task.plan for task in tasks}, 0.1)
+    for task in tasks:
+        for name in ("tree_planner", "no replanning"):
+            method, options = METHODS[name]
+            run_method(method, task, model, Settings(), **options)
+    sizes = {form: statistics.fmean(found) for form, found in model.prompts.items()}
+    actions = [action for task in tasks for action in task.plan]
+    return PromptSizes(sizes["plan"], sizes["choice"], sizes["action"],
+                       statistics.fmean(estimated_tokens(f'"{a}", ') for a in actions), len(actions) / len(tasks))
 
 
 def saving(rows: dict[str, Row], against: str, by: str = "tree_planner") -> float:

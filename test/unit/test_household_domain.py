@@ -202,7 +202,7 @@ def test_nothing_is_said_to_stay_that_is_always_restored():
         ("walk(apple) grab(apple) walk(sofa)", "putback(apple,sofa)"),
         ("walk(mug) grab(mug) walk(frying_pan) putback(mug,frying_pan) walk(apple) grab(apple) walk(mug) "
          "putback(apple,mug) walk(salmon) grab(salmon) walk(apple) putback(salmon,apple) walk(frying_pan) "
-         "grab(frying_pan) walk(salmon)", "grab(salmon)"),  # three deep: what lies there is not carried until it is taken up
+         "grab(frying_pan) walk(salmon)", "grab(salmon)"),  # three deep: not carried until it is taken up
         ("walk(apple) grab(apple) walk(salmon) grab(salmon) drop(apple)", "drop(salmon)"),  # into the other hand
         ("walk(fridge) open(fridge) grab(milk) walk(plate)", "putback(milk,plate)"),  # where it was taken from
         *((f"walk(fridge) open(fridge) grab(milk) walk(mug) pour(milk,mug) {walk}", f"{name}(milk{place})")
