@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from console.systems import load_system
+from console.systems import Option, load_system
 
 
-def launch_description(name: str) -> Any:
-    """Every node with its parameter file, an argument for every option; the end of one node ends all.
+def launch_description(name: str, around: Sequence[Any] = (), defaults: Mapping[str, Any] | None = None) -> Any:
+    """Every node with its parameter files, an argument for every option; the end of one node ends all.
 
-    Needs launch and launch_ros, which come with a ROS 2 installation.
+    around: arguments and actions that come first: the drivers of a real robot, or a simulator. defaults: of options,
+    in place of the values in the parameter files; substitutions may stand here. Needs launch and launch_ros, which
+    come with a ROS 2 installation.
     """
     from launch.actions import DeclareLaunchArgument, Shutdown
     from launch.substitutions import LaunchConfiguration
@@ -20,8 +23,11 @@ def launch_description(name: str) -> Any:
     from launch import LaunchDescription
 
     system = load_system(name)
+    given = defaults or {}
     arguments = [
-        DeclareLaunchArgument(option.name, default_value=str(option.default), description=option.description)
+        DeclareLaunchArgument(
+            option.name, default_value=given.get(option.name, _text(option)), description=option.description
+        )
         for option in system.options
     ]
     nodes = []
@@ -32,7 +38,56 @@ def launch_description(name: str) -> Any:
         }
         nodes.append(Node(
             package="planweave", executable=spec.name, output="screen",
-            parameters=[str(spec.parameter_file), *([options] if options else [])],
+            parameters=[*map(str, spec.parameter_files), *([options] if options else [])],
             on_exit=Shutdown(reason=f"{spec.name} ended"),
         ))
-    return LaunchDescription([*arguments, *nodes])
+    return LaunchDescription([*around, *arguments, *nodes])
+
+
+def _text(option: Option) -> str:
+    """A default as launch reads it: true and false are written small."""
+    return str(option.default).lower() if isinstance(option.default, bool) else str(option.default)
+
+
+def arguments(table: Mapping[str, tuple[str | None, str, Sequence[str]]]) -> list[Any]:
+    """Launch arguments by name: default (None: it must be given), description, and choices (empty: any text)."""
+    from launch.actions import DeclareLaunchArgument
+
+    return [
+        DeclareLaunchArgument(name, default_value=default, description=description, choices=list(choices) or None)
+        for name, (default, description, choices) in table.items()
+    ]
+
+
+def include(package: str, file: str, given: Mapping[str, Any], condition: Any = None) -> Any:
+    """The launch file of another package with arguments."""
+    from launch.actions import IncludeLaunchDescription
+    from launch.launch_description_sources import PythonLaunchDescriptionSource
+    from launch.substitutions import PathJoinSubstitution
+    from launch_ros.substitutions import FindPackageShare
+
+    return IncludeLaunchDescription(
+        PythonLaunchDescriptionSource(PathJoinSubstitution([FindPackageShare(package), "launch", file])),
+        launch_arguments=list(given.items()), condition=condition,
+    )
+
+
+def chosen(name: str, value: str, then: str, otherwise: str) -> Any:
+    """One text where the launch argument has the value, else the other. Neither may have a quote in it."""
+    from launch.substitutions import LaunchConfiguration, PythonExpression
+
+    return PythonExpression(
+        [f"{then!r} if '", LaunchConfiguration(name), f"'.lower() == {value.lower()!r} else {otherwise!r}"]
+    )
+
+
+def spawner(*controllers: str, parameters: str = "") -> Any:
+    """Loads and activates controllers of ros2_control, which may come up to a minute later."""
+    from launch_ros.actions import Node
+
+    return Node(
+        package="controller_manager", executable="spawner", output="screen",
+        arguments=[
+            *controllers, "--controller-manager-timeout", "60", *(["--param-file", parameters] if parameters else []),
+        ],
+    )

@@ -40,7 +40,7 @@ class RunningSystem:
         try:
             for node in self.system.nodes:
                 self._processes.append(start_node(
-                    node.name, self.logs / f"{node.name}.log", parameter_file=node.parameter_file,
+                    node.name, self.logs / f"{node.name}.log", parameter_files=node.parameter_files,
                     parameters=self._overrides.get(node.name),
                 ))
         except BaseException:

@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from console.environment import ros_environment
@@ -66,18 +66,18 @@ class NodeProcess:
 
 
 def start_node(
-    name: str, log: Path, *, parameter_file: Path | None = None, parameters: Mapping[str, object] | None = None,
+    name: str, log: Path, *, parameter_files: Sequence[Path] = (), parameters: Mapping[str, object] | None = None,
     module: str = "", environment: Mapping[str, str] | None = None,
 ) -> NodeProcess:
-    """Start the node of the room ``name``; ``parameters`` go over those of the file. Returns at once.
+    """Start the node of the room ``name``; ``parameters`` go over those of the files. Returns at once.
 
     ``module`` runs another module in its place; ``environment`` is put over this process's own. The kernel ends the
     node with the thread that started it, so call this from a thread that stays.
     """
     command = [sys.executable, "-m", module or f"{name}.node"]
     ros_arguments: list[str] = []
-    if parameter_file is not None:
-        ros_arguments += ["--params-file", str(parameter_file)]
+    for path in parameter_files:
+        ros_arguments += ["--params-file", str(path)]
     for key, value in (parameters or {}).items():
         ros_arguments += ["-p", f"{key}:={json.dumps(value)}"]  # rcl reads YAML, of which JSON is a part
     if ros_arguments:

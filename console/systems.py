@@ -14,10 +14,12 @@ from planweave.paths import config_dir
 
 @dataclass(frozen=True)
 class NodeSpec:
-    """One node of a system: its room, its parameter file, and the names that are there once it is ready."""
+    """One node of a system: its room, its parameter files (a later one counts over those before), and the names that
+    are there once it is ready.
+    """
 
     name: str
-    parameter_file: Path
+    parameter_files: tuple[Path, ...]
     services: tuple[str, ...] = ()
     actions: tuple[str, ...] = ()
     topics: tuple[str, ...] = ()
@@ -25,7 +27,7 @@ class NodeSpec:
 
 @dataclass(frozen=True)
 class Option:
-    """What a person may set for a system; default is the value in the node's parameter file."""
+    """What a person may set for a system; default is the value in the node's parameter files."""
 
     name: str
     node: str
@@ -46,10 +48,10 @@ class System:
     def overrides(self, values: dict[str, str]) -> dict[str, dict[str, Any]]:
         """Parameters by node for option values, of the type of the default; raises UnknownNameError or ConfigError.
 
-        Beside the options, ``node.parameter`` sets any parameter that stands in the node's file.
+        Beside the options, ``node.parameter`` sets any parameter that stands in one of the node's files.
         """
         known = {option.name: option for option in self.options}
-        files = {node.name: node.parameter_file for node in self.nodes}
+        files = {node.name: node.parameter_files for node in self.nodes}
         result: dict[str, dict[str, Any]] = {}
         for name, text in values.items():
             node, dot, parameter = name.partition(".")
@@ -74,12 +76,12 @@ def load_system(name: str, config: Path | None = None) -> System:
         entry = table[name]
         nodes = tuple(
             NodeSpec(
-                node["name"], config / node["parameters"],
+                node["name"], tuple(config / file for file in _listed(node["parameters"])),
                 **{kind: tuple(node.get("ready", {}).get(kind, ())) for kind in ("services", "actions", "topics")},
             )
             for node in entry["nodes"]
         )
-        files = {node.name: node.parameter_file for node in nodes}
+        files = {node.name: node.parameter_files for node in nodes}
         options = tuple(
             Option(key, row["node"], row["parameter"], _value(files[row["node"]], row["node"], row["parameter"]),
                    row.get("description", ""))
@@ -100,22 +102,39 @@ def _typed(option: Option, text: str) -> Any:
 
 
 def parameters_of(node: NodeSpec) -> dict[str, Any]:
-    """The parameters in a node's file; raises ConfigError where the file has no entry for the node."""
+    """The parameters in a node's files; raises ConfigError where the first has no entry for the node."""
     try:
-        return dict(_read(node.parameter_file)[node.name]["ros__parameters"])
+        found = dict(_read(node.parameter_files[0])[node.name]["ros__parameters"])
     except (KeyError, TypeError):
-        raise ConfigError(f"{node.parameter_file}: expected {node.name}: ros__parameters: …") from None
+        raise ConfigError(f"{node.parameter_files[0]}: expected {node.name}: ros__parameters: …") from None
+    for path in node.parameter_files[1:]:
+        _merge(found, (_read(path).get(node.name) or {}).get("ros__parameters") or {})
+    return found
 
 
-def _value(path: Path, node: str, parameter: str) -> Any:
-    """The value of a node's parameter in its parameter file; dots in its name stand for nested tables."""
-    value = _read(path)
-    try:
-        for key in (node, "ros__parameters", *parameter.split(".")):
-            value = value[key]
-        return value
-    except (KeyError, TypeError):
-        raise ConfigError(f"{path}: {node}: ros__parameters: has no {parameter!r}") from None
+def _merge(under: dict[str, Any], over: dict[str, Any]) -> None:
+    for key, value in over.items():
+        if isinstance(value, dict) and isinstance(under.get(key), dict):
+            _merge(under[key], value)
+        else:
+            under[key] = value
+
+
+def _listed(names: str | list[str]) -> list[str]:
+    return [names] if isinstance(names, str) else list(names)
+
+
+def _value(paths: tuple[Path, ...], node: str, parameter: str) -> Any:
+    """The value of a node's parameter in its parameter files; dots in its name stand for nested tables."""
+    for path in reversed(paths):
+        value = _read(path)
+        try:
+            for key in (node, "ros__parameters", *parameter.split(".")):
+                value = value[key]
+            return value
+        except (KeyError, TypeError):
+            continue
+    raise ConfigError(f"{paths[0]}: {node}: ros__parameters: has no {parameter!r}")
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -98,16 +98,16 @@ def spin_until():
 def start_node(tmp_path):
     """start_node("executor_node", parameter=value, …) -> console.processes.NodeProcess, ended after the test.
 
-    Keywords `parameter_file`, `module` (another module in its place) and `environment` are passed on.
+    Keywords `parameter_files`, `module` (another module in its place) and `environment` are passed on.
     """
     from console.processes import start_node as start
     from console.processes import stop_nodes
 
     started = []
 
-    def make(name, *, parameter_file=None, module="", environment=None, **parameters):
+    def make(name, *, parameter_files=(), module="", environment=None, **parameters):
         log = tmp_path / f"{name}-{len(started)}.log"
-        started.append(start(name, log, parameter_file=parameter_file, parameters=parameters, module=module,
+        started.append(start(name, log, parameter_files=parameter_files, parameters=parameters, module=module,
                              environment=environment))
         return started[-1]
 

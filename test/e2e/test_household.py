@@ -26,7 +26,7 @@ def house(ros, tmp_path_factory):
     with Client() as client:
         try:
             for name, spec in SPECS.items():
-                nodes.append(start_node(name, folder / f"{name}.log", parameter_file=spec.parameter_file,
+                nodes.append(start_node(name, folder / f"{name}.log", parameter_files=spec.parameter_files,
                                         parameters={**FEW.get(name, {}), **own.get(name, {})}))
             yield client
         finally:

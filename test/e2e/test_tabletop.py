@@ -33,7 +33,7 @@ def system(start_node, make_node, spin_until):
 
     def start(name, **parameters):
         spec = next(n for n in load_system("tabletop").nodes if n.name == name)
-        nodes[name] = start_node(name, parameter_file=spec.parameter_file, **parameters)
+        nodes[name] = start_node(name, parameter_files=spec.parameter_files, **parameters)
 
     client = make_node(client_node)
     for name in ("simulation_node", "perception_node", "executor_node"):

@@ -105,8 +105,8 @@ def test_nobody_there_is_said_with_what_to_do(ros, client):
 
 
 def test_what_is_missing_is_named_by_node(server, client, spin_until):
-    there = NodeSpec("feedback_node", Path(), ("/get_task",), ("/run_task",), ("/action_tree",))
-    absent = NodeSpec("planner_node", Path(), ("/interpret_goal", "/get_task"), ("/generate_plans",), ("/nothing",))
+    there = NodeSpec("feedback_node", (), ("/get_task",), ("/run_task",), ("/action_tree",))
+    absent = NodeSpec("planner_node", (), ("/interpret_goal", "/get_task"), ("/generate_plans",), ("/nothing",))
     spin_until(lambda: "feedback_node" not in client.missing([there]), 5.0, "the server to be seen")
     assert client.missing([there, absent]) == {"planner_node": ["/interpret_goal", "/generate_plans", "/nothing"]}
 

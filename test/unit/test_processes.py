@@ -36,7 +36,7 @@ def program(tmp_path, monkeypatch):
     def make(name, source):
         (tmp_path / name).mkdir()
         (tmp_path / name / "node.py").write_text(textwrap.dedent(source))
-        return NodeSpec(name, tmp_path / "parameters.yaml", services=(f"/{name}/go",))
+        return NodeSpec(name, (tmp_path / "parameters.yaml",), services=(f"/{name}/go",))
 
     return make
 
@@ -69,7 +69,7 @@ def test_a_node_gets_parameters_and_environment_and_its_output_is_kept(program, 
     import json
 
     program("telling_node", TELLING)
-    node = start_node("telling_node", tmp_path / "log", parameter_file=tmp_path / "p.yaml",
+    node = start_node("telling_node", tmp_path / "log", parameter_files=[tmp_path / "p.yaml"],
                       parameters={"scene": "blocks", "fast": True, "rate": 2.5, "names": ["a", "b"], "empty": ""},
                       environment={"ROS_DOMAIN_ID": "77"})
     assert node.wait(10.0) == 0

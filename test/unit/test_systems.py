@@ -8,7 +8,7 @@ import pytest
 import yaml
 from doubles import launch_api
 
-from console.systems import load_system
+from console.systems import load_system, parameters_of
 from planweave.errors import ConfigError, UnknownNameError
 from planweave.paths import config_dir
 
@@ -33,13 +33,26 @@ def config(tmp_path):
 def test_a_system_is_read_with_defaults_from_the_parameter_files(config):
     system = load_system("small", config)
     assert [node.name for node in system.nodes] == ["a_node", "b_node"]
-    assert system.nodes[0].parameter_file == config / "a.yaml"
+    assert system.nodes[0].parameter_files == (config / "a.yaml",)
     assert system.nodes[0].services == ("/a/go",)
     assert system.nodes[0].actions == ()
     assert system.options[0].default == 1.5
     assert system.overrides({"speed": "2"}) == {"a_node": {"pace": 2.0}}
     with pytest.raises(ConfigError, match=r"speed='fast': expected a number like 1\.5 \(how fast\)"):
         system.overrides({"speed": "fast"})
+
+
+def test_a_later_parameter_file_counts_over_those_before(config):
+    text = (config / "systems.yaml").read_text().replace("parameters: a.yaml", "parameters: [a.yaml, more.yaml]")
+    (config / "systems.yaml").write_text(text)
+    (config / "a.yaml").write_text("a_node:\n  ros__parameters:\n    pace: 1.5\n    colour: {hue: 3, tone: 4}\n")
+    (config / "more.yaml").write_text("a_node:\n  ros__parameters:\n    colour: {hue: 7}\n")
+    system = load_system("small", config)
+    assert system.nodes[0].parameter_files == (config / "a.yaml", config / "more.yaml")
+    assert parameters_of(system.nodes[0]) == {"pace": 1.5, "colour": {"hue": 7, "tone": 4}}
+    assert system.overrides({"a_node.colour.hue": "9", "speed": "2"}) == {"a_node": {"colour.hue": 9, "pace": 2.0}}
+    (config / "more.yaml").write_text("a_node:\n  ros__parameters:\n    pace: 0.5\n")
+    assert load_system("small", config).options[0].default == 0.5
 
 
 def test_unknown_system_and_option_name_the_known_ones(config):
@@ -76,7 +89,8 @@ def test_every_shipped_system_is_complete(name):
     """Parameter files exist, hold the node's own key, and the rooms are there."""
     system = load_system(name)
     for node in system.nodes:
-        assert node.name in yaml.safe_load(node.parameter_file.read_text()), node.parameter_file
+        assert node.name in yaml.safe_load(node.parameter_files[0].read_text()), node.parameter_files
+        assert all(path.is_file() for path in node.parameter_files)
         assert (ROOT / node.name / "node.py").is_file()
         assert node.services or node.actions or node.topics, f"nothing says when {node.name} is ready"
 
@@ -88,14 +102,17 @@ def test_the_launch_file_starts_the_same_nodes_from_the_same_files(name, monkeyp
     description = runpy.run_path(str(ROOT / "launch" / f"{name}.launch.py"))["generate_launch_description"]()
     system = load_system(name)
     nodes = [entity for entity in description.entities if isinstance(entity, launch_api.Node)]
-    assert [(node.package, node.executable) for node in nodes] == [("planweave", spec.name) for spec in system.nodes]
-    assert [node.parameters[0] for node in nodes] == [str(spec.parameter_file) for spec in system.nodes]
+    nodes = [node for node in nodes if node.package == "planweave"]
+    assert [node.executable for node in nodes] == [spec.name for spec in system.nodes]
+    for node, spec in zip(nodes, system.nodes, strict=True):
+        assert node.parameters[:len(spec.parameter_files)] == [str(path) for path in spec.parameter_files]
     arguments = {e.name: e for e in description.entities if isinstance(e, launch_api.DeclareLaunchArgument)}
-    assert {key: argument.default_value for key, argument in arguments.items()} == {
-        option.name: str(option.default) for option in system.options
-    }
     for option in system.options:
-        given = nodes[[spec.name for spec in system.nodes].index(option.node)].parameters[1][option.parameter]
+        default = arguments[option.name].default_value
+        # A bool must be written as launch and YAML read it.
+        written = str(option.default).lower() if isinstance(option.default, bool) else str(option.default)
+        assert default == written or isinstance(default, launch_api.Substitution)
+        given = nodes[[spec.name for spec in system.nodes].index(option.node)].parameters[-1][option.parameter]
         assert given.value.variable_name == option.name
         assert given.value_type is type(option.default)
     assert all(isinstance(node.on_exit, launch_api.Shutdown) for node in nodes)
