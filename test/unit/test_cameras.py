@@ -210,6 +210,52 @@ def test_a_realsense_camera_that_is_not_plugged_in_is_named_and_looked_for_again
     assert camera._thread.is_alive()
 
 
+@pytest.fixture
+def plugged_in(rs, monkeypatch):
+    """One D435 is there, as far as the library says."""
+
+    class Device:
+        def supports(self, _):
+            return True
+
+        def get_info(self, what):
+            return {rs.camera_info.name: "D435", rs.camera_info.serial_number: "0007"}[what]
+
+    monkeypatch.setattr(rs.context, "query_devices", lambda _: [Device()])
+
+
+def test_a_realsense_camera_with_another_serial_number_is_named(rs, plugged_in):
+    with pytest.raises(CameraError, match="no RealSense camera has serial 0042; plugged in: D435 with serial 0007"):
+        next(realsense.device_frames(rs, realsense.Stream("0042"), "optical", threading.Event()))
+
+
+def test_a_realsense_camera_that_does_not_offer_the_streams_is_named(rs, plugged_in, monkeypatch):
+    class Pipeline:
+        """Refuses what the real config asks for."""
+
+        def start(self, config):
+            assert isinstance(config, rs.config)
+            raise RuntimeError("Couldn't resolve requests")
+
+    monkeypatch.setattr(rs, "pipeline", Pipeline)
+    words = r"does not start with 1280 x 720 at 6 fps \(Couldn't resolve requests\).*plugged in: D435"
+    with pytest.raises(CameraError, match=words):
+        next(realsense.device_frames(rs, realsense.Stream("0007", 1280, 720, 6), "optical", threading.Event()))
+
+
+def test_a_realsense_camera_that_falls_silent_is_named(rs, monkeypatch, tmp_path):
+    """A recording taken for a live camera: at its end no more images come, as from one that is unplugged."""
+    monkeypatch.setattr(realsense, "_NEXT", 0.3)
+    path = tmp_path / "table.db3"
+    record_realsense(rs, path, pictures(3), INTRINSICS)
+    config, pipeline = rs.config(), rs.pipeline()
+    config.enable_device_from_file(str(path), repeat_playback=False)
+    frames = realsense._frames(rs, pipeline, pipeline.start(config), "optical", threading.Event(), None)
+    assert next(frames).depth[24, 32] == pytest.approx(1.0, abs=0.05)
+    with pytest.raises(CameraError, match=r"no image for 0\.3 s: is it still plugged in"):
+        list(frames)
+
+
 def test_the_missing_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "pyrealsense2", None)
     with pytest.raises(MissingExtraError, match=r"planweave\[realsense\]"):
