@@ -14,7 +14,6 @@ from executor_node.failures import SkillFailureError
 from executor_node.motion import MotionPlanner
 from executor_node.planning_scene import MARGIN, RESOLUTION, PlanningScene
 from executor_node.reaching import UP
-from executor_node.safety import Safety
 from executor_node.settings import Settings
 from executor_node.timing import Limits, Trajectory, time_path
 from executor_node.world_model import WorldModel
@@ -26,18 +25,19 @@ OnPhase = Callable[[str, float], None]
 
 
 class Mover:
-    """Moves the arm along paths; each timed trajectory passes safety limits and planning scene before it is sent."""
+    """Moves the arm along paths; each timed trajectory passes the planning scene before it is sent (and the limits in
+    `executor_node.safety.GuardedArm`).
+    """
 
     def __init__(
         self,
         arm: Arm,
         scene: PlanningScene,
         planner: MotionPlanner,
-        safety: Safety,
         world: WorldModel,
         settings: Settings,
     ):
-        self.arm, self.scene, self.planner, self.safety, self.world = arm, scene, planner, safety, world
+        self.arm, self.scene, self.planner, self.world = arm, scene, planner, world
         self.settings = settings
         self.motion_seconds = 0.0  # time in motion, controller's time
         self.planning_seconds = 0.0  # wall time for kinematics, motion planning and timing
@@ -112,7 +112,6 @@ class Mover:
         """Free motion whose timed form would touch something is planned once more, with other random numbers."""
         for attempt in range(3):
             trajectory = time_path(path, self._slow if slow else self._limits)
-            self.safety.check(trajectory)
             dense = trajectory.dense(RESOLUTION)
             if slow:
                 hit = self.scene.path_contact(dense, 0.0, touching, 0.006)
@@ -145,7 +144,6 @@ class Mover:
         )
         if self.scene.path_contact(line, -0.002, names, 0.006) is None:
             trajectory = time_path(line, self._slow)
-            self.safety.check(trajectory)
             self._began()
             begun = time.perf_counter()
             try:
@@ -159,7 +157,7 @@ class Mover:
         self._began()
         start = self.arm.state().stamp
         try:
-            self.arm.grip(width, self.safety.force(self.settings.grip_force if force is None else force))
+            self.arm.grip(width, self.settings.grip_force if force is None else force)
         finally:
             self._ended(start)
         return self.arm.state()

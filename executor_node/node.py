@@ -108,9 +108,8 @@ class ExecutorNode(Node):
         self._domain = Domain.load(values["domain"])
         scene = PlanningScene(values["robot_model"] or None)
         kinematics = Kinematics(scene.model)
-        safety = Safety(
-            kinematics, Limits(), low, high, values["largest_force"]
-        )
+        limits = Limits().scaled(max(values["speed"], values["approach_speed"]), values["acceleration"])
+        safety = Safety(kinematics, limits, low, high, values["largest_force"])
         self._world_publisher = self.create_publisher(WorldState, "/world_state", LATCHED)
         self._last_msg = World(self._domain.name), WorldState()
         self._world = WorldModel(

@@ -1,4 +1,4 @@
-"""Workspace, joint, speed and force limits: every trajectory and every grip passes here before it is sent."""
+"""Workspace, joint, speed and force limits: whatever the arm, each trajectory and grip passes here before it is sent."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from executor_node.arms.base import Arm, ArmState, Watch
 from executor_node.failures import SkillFailureError
 from executor_node.kinematics import Kinematics
 from executor_node.timing import Limits, Trajectory
@@ -13,11 +14,14 @@ from planweave import franka
 from planweave.failure import Code
 
 _SLACK = 1e-3
+_PACE_SLACK = 0.02  # share by which a timed path may exceed speed and acceleration between its points
 
 
 @dataclass(frozen=True)
 class Safety:
-    """Limits of the set-up. workspace_low and workspace_high bound the tool centre point (m, base frame)."""
+    """Limits of the set-up. limits: of joint speed and acceleration; workspace_low and workspace_high bound the tool
+    centre point (m, base frame); largest_force in N.
+    """
 
     kinematics: Kinematics
     limits: Limits
@@ -32,18 +36,19 @@ class Safety:
             raise SkillFailureError(
                 Code.SAFETY_STOP, "the planned motion is not a valid trajectory; nothing was moved"
             )
-        for what, value, limit, unit in (
-            ("position", q, self.kinematics.upper, "rad"),
-            ("position", -q, -self.kinematics.lower, "rad"),
-            ("speed", np.abs(v), self.limits.velocity, "rad/s"),
-            ("acceleration", np.abs(trajectory.accelerations()), self.limits.acceleration, "rad/s^2"),
+        for what, value, limit, unit, slack in (
+            ("position", q, self.kinematics.upper, "rad", _SLACK),
+            ("position", -q, -self.kinematics.lower, "rad", _SLACK),
+            ("speed", np.abs(v), self.limits.velocity, "rad/s", _PACE_SLACK),
+            ("acceleration", np.abs(trajectory.accelerations()), self.limits.acceleration, "rad/s^2", _PACE_SLACK),
         ):
-            over = (value - limit).max(axis=0)
+            over = (value - limit).max(axis=0) - slack * np.abs(limit)
             joint = int(over.argmax())
-            if over[joint] > _SLACK * (1 + abs(limit[joint])):
+            if over[joint] > _SLACK:
+                beyond = float((value - limit).max(axis=0)[joint])
                 raise SkillFailureError(
                     Code.SAFETY_STOP,
-                    f"the planned motion goes {over[joint]:.3f} {unit} beyond the {what} limit of "
+                    f"the planned motion goes {beyond:.3f} {unit} beyond the {what} limit of "
                     f"{franka.ARM_JOINTS[joint]}; nothing was moved",
                 )
         low, high = np.array(self.workspace_low), np.array(self.workspace_high)
@@ -67,3 +72,27 @@ class Safety:
                 f"the planned motion leaves the workspace at ({point[0]:.2f}, {point[1]:.2f}, {point[2]:.2f}) m "
                 f"(allowed: {low.tolist()} to {high.tolist()}); nothing was moved",
             )
+
+
+class GuardedArm:
+    """Any arm behind the limits: what would break one is not sent. See `executor_node.arms.base.Arm`."""
+
+    def __init__(self, inner: Arm, safety: Safety):
+        self._inner, self.safety = inner, safety
+
+    def state(self) -> ArmState:
+        """That of the arm."""
+        return self._inner.state()
+
+    def check(self) -> None:
+        """That of the arm."""
+        self._inner.check()
+
+    def follow(self, trajectory: Trajectory, watch: Watch | None = None) -> None:
+        """Follow a trajectory within the limits; SAFETY_STOP, and nothing moves, where it is not."""
+        self.safety.check(trajectory)
+        self._inner.follow(trajectory, watch)
+
+    def grip(self, width: float, force: float, wait: bool = True) -> float:
+        """Move the fingers with at most the largest force."""
+        return self._inner.grip(min(max(width, 0.0), franka.GRIPPER_MAX_WIDTH), self.safety.force(force), wait)

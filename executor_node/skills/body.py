@@ -15,7 +15,7 @@ from executor_node.grasps import Grasp
 from executor_node.moving import Mover
 from executor_node.planning_scene import PlanningScene
 from executor_node.reaching import Reaching
-from executor_node.safety import Safety
+from executor_node.safety import GuardedArm, Safety
 from executor_node.settings import Settings
 from executor_node.sight import Sight
 from executor_node.things import Thing
@@ -42,9 +42,10 @@ class Body:
         world: WorldModel,
         settings: Settings,
     ):
-        self.arm, self.scene, self.reaching, self.world, self.settings = arm, scene, reaching, world, settings
-        self.mover = Mover(arm, scene, reaching.planner, safety, world, settings)
-        self.sight = Sight(arm, world, settings)
+        self.arm = GuardedArm(arm, safety)
+        self.scene, self.reaching, self.world, self.settings = scene, reaching, world, settings
+        self.mover = Mover(self.arm, scene, reaching.planner, world, settings)
+        self.sight = Sight(self.arm, world, settings)
         self.tried: list[Grasp] = []
 
     # ---- knowledge ----------------------------------------------------------------------------------------------

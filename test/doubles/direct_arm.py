@@ -97,7 +97,8 @@ class Tabletop:
         self.planning_scene = planning_scene or PlanningScene()
         kinematics = Kinematics(self.planning_scene.model)
         settings = settings or Settings()
-        safety = Safety(kinematics, Limits())
+        limits = Limits().scaled(settings.speed, settings.acceleration)
+        safety = Safety(kinematics, limits)
         self.world = TrueSightWorld(
             domain, load_workspace("tabletop"), kinematics, safety, look=self.look, clock=lambda: self.simulator.time
         )

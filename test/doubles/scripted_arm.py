@@ -91,7 +91,7 @@ class Bench:
     def __init__(self, planning_scene, **settings):
         self.arm = ScriptedArm()
         kinematics = Kinematics(planning_scene.model)
-        safety = Safety(kinematics, Limits())
+        safety = Safety(kinematics, Limits().scaled(Settings.speed, Settings.acceleration))
         self.domain = Domain.load("tabletop")
         self.world = ScriptedSight(self.domain, load_workspace("tabletop"), kinematics, safety)
         self.world.clock = lambda: self.arm.stamp

@@ -203,7 +203,8 @@ def test_no_room_in_a_place(bench):
 
 def test_a_trajectory_beyond_the_limits_is_not_sent(bench):
     tight = Limits(np.full(7, 0.01), np.full(7, 0.05))
-    bench.skills.mover.safety = dataclasses.replace(bench.skills.mover.safety, limits=tight)
+    guarded = bench.skills.body.arm
+    guarded.safety = dataclasses.replace(guarded.safety, limits=tight)
     assert "limit of fr3_joint" in fails(bench, "grasp(red_cube)", Code.SAFETY_STOP)
     assert not bench.arm.sent
 
