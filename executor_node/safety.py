@@ -1,4 +1,4 @@
-"""Workspace, joint, speed and force limits: whatever the arm, each trajectory and grip passes here before it is sent."""
+"""Workspace, joint, speed and force limits: each trajectory and grip passes here before it is sent."""
 
 from __future__ import annotations
 
