@@ -44,17 +44,24 @@ class LocalEngine:
         from pebble import ProcessPool
 
         self.jobs = jobs
+        self._futures: set[Future[Any]] = set()
         self._pool: Any = ProcessPool(max_workers=jobs, context=multiprocessing.get_context("spawn"))
 
     def submit(self, spec: Spec) -> Future[tuple[Ended, str]]:
         """See Engine."""
         future: Future[tuple[Ended, str]] = self._pool.schedule(work, args=(spec,), timeout=spec.timeout + _GRACE)
+        self._futures.add(future)
+        future.add_done_callback(self._futures.discard)
         return future
 
     def close(self) -> None:
         """See Engine."""
-        self._pool.stop()
-        self._pool.join(timeout=10)
+        self._pool.close()
+        try:
+            self._pool.join(timeout=0.5 if self._futures else 10)
+        except TimeoutError:
+            self._pool.stop()
+            self._pool.join()
 
 
 class ClusterEngine:

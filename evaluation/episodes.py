@@ -6,7 +6,6 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 from evaluation.expert import Expert
@@ -31,7 +30,7 @@ from planweave.errors import (
     PlanweaveError,
     SystemDownError,
 )
-from planweave.world import Action, Literal
+from planweave.world import Action
 
 _TASK = "episode"  # the planner's ledger counts per task
 
@@ -95,7 +94,7 @@ def play(
 ) -> Ended:
     """Play an episode and tell the recorder all of it. client, stage: stand-ins, for a replay."""
     case, own_stage = SUITES[spec.suite].cases()[spec.case], stage is None
-    stage = stage or SUITES[spec.suite].stage(case)
+    stage = stage or SUITES[spec.suite].stage(case, spec.repetition)
     try:
         return _play(spec, case, stage, recorder, client)
     finally:
@@ -153,7 +152,7 @@ def _play(spec: Spec, case: Case, stage: Stage, recorder: Recorder, client: Chat
     if not stage.reproducible:
         recorder.add("truth", **world_as_dict(after))
     measures = measure(
-        conditions, tried, case.gold, before.facts, after.facts, _after_gold(spec.suite, case.id),
+        conditions, tried, case.gold, before.facts, after.facts, stage.after_gold(),
         corrections=episode.corrections, usage=asked.usage, model_seconds=paced.seconds,
         body_seconds=journal.body_seconds, seconds=seconds,
     )
@@ -181,13 +180,6 @@ def _is_void(error: PlanweaveError | None) -> bool:
     if isinstance(error, CanceledError):
         return False
     return isinstance(error, (ModelError, BudgetExceededError, SystemDownError, MissingExtraError))
-
-
-@lru_cache(maxsize=512)
-def _after_gold(suite: str, case_id: str) -> frozenset[Literal]:
-    """The facts after the gold plan, on a stage of its own; of stages that cannot be repeated what the domain says."""
-    case = SUITES[suite].cases()[case_id]
-    return SUITES[suite].after_gold(case)
 
 
 def _plain(text: str) -> str:

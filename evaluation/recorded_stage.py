@@ -8,8 +8,10 @@ from typing import Any
 from evaluation.records import Recorder
 from evaluation.suites.case import Case
 from planweave.domain import Domain
+from planweave.errors import PlanweaveError
 from planweave.failure import Code
 from planweave.ports import Body, Outcome
+from planweave.transition import Transition
 from planweave.world import Action, Literal, World, WorldObject
 
 
@@ -43,7 +45,8 @@ class RecordedStage:
         self._outcomes = [e for e in events if e["event"] == "action"]
         self._conditions: dict[str, bool] = dict(events[-1]["conditions"])
         self._truths = [world_from_dict(e) for e in events if e["event"] == "truth"]
-        self._now = self._truths[0] if self._truths else self._worlds[0]
+        self._gold = case.gold
+        self._now = self._first = self._truths[0] if self._truths else self._worlds[0]
         self.domain = Domain.load(self._worlds[0].domain)
         self.body: Body = self
 
@@ -68,6 +71,10 @@ class RecordedStage:
             tuple(Literal.parse(u) for u in event.get("unmet", ())), event.get("motion_seconds", 0.0),
             event.get("planning_seconds", 0.0))
 
+    def after_gold(self) -> frozenset[Literal]:
+        """As the domain says."""
+        return predicted(self.domain, self._first, self._gold)
+
     def close(self) -> None:
         """Nothing is held."""
 
@@ -75,6 +82,19 @@ class RecordedStage:
         if self._worlds:
             self._now = self._worlds.pop(0)
         return self._now
+
+
+def predicted(domain: Domain, world: World, plan: Sequence[Action]) -> frozenset[Literal]:
+    """The facts after a plan, as the domain says; actions that cannot be done are passed over."""
+    transition = Transition(domain, world)
+    state = transition.state()
+    for action in plan:
+        try:
+            if not transition.unmet(state, action):
+                transition.apply(state, action)
+        except PlanweaveError:
+            continue
+    return frozenset(Literal(f[0], f[1:]) for f in state.facts)
 
 
 def world_as_dict(world: World) -> dict[str, Any]:

@@ -29,8 +29,10 @@ _TIMES = frozenset({"at", "wall_seconds", "motion_seconds", "planning_seconds", 
 
 
 class Difference(Exception):
-    """Where a replay is not as recorded. number: of the event, from 1. It is no PlanweaveError, so that no loop takes it
-    for a failure of its own."""
+    """Where a replay is not as recorded. number: of the event, from 1.
+
+    It is no PlanweaveError, so that no loop takes it for a failure of its own.
+    """
 
     def __init__(self, number: int, recorded: str, now: str) -> None:
         super().__init__(f"event {number} differs\n  recorded: {recorded}\n  now:      {now}")
@@ -77,7 +79,7 @@ class PlaybackClient:
         """The next recorded replies, or the error of then."""
         asked = json.loads(json.dumps(request.as_dict(), ensure_ascii=False, default=str))
         if not self._left:
-            raise Difference(0, "no more questions to the model", f"it is asked {asked['messages'][-1]['content'][:200]!r}")
+            raise Difference(0, "no more questions to the model", f"it is asked {_short(asked['messages'][-1])}")
         number, exchange = self._left.pop(0)
         what = _first_difference(exchange["request"], asked)
         if what:

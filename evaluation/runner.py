@@ -140,7 +140,8 @@ class Run:
         self._void: Counter[str] = Counter()  # by model, in a row
         self._given_up: dict[str, str] = {}
         self._tokens, self._cost = 0, 0.0
-        for spec in config.specs():
+        self._all = config.specs()
+        for spec in self._all:
             if (self._out / spec.name).is_file():
                 self.outcome.done += 1
             else:
@@ -165,8 +166,9 @@ class Run:
             self._stop("interrupted")
         finally:
             self.outcome.seconds = time.monotonic() - begun
-        for spec in (*self._waiting, *self._running.values()):
-            self.outcome.missing.setdefault(spec.name, self.outcome.stopped or "not played")
+        for spec in self._all:
+            if not (self._out / spec.name).is_file():
+                self.outcome.missing.setdefault(spec.name, self.outcome.stopped or "not played")
         return self.outcome
 
     def _fill(self) -> None:
@@ -207,9 +209,7 @@ class Run:
         """Take an episode that has ended, or lose it."""
         try:
             ended, text = future.result()
-        except KeyboardInterrupt:
-            raise
-        except BaseException as error:  # whatever a worker died of
+        except Exception as error:  # whatever a worker died of
             self._lose(spec, error)
             return
         self._tokens += ended.measures.tokens

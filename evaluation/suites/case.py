@@ -63,6 +63,9 @@ class Stage(Protocol):
     def conditions(self, done: Sequence[Action]) -> dict[str, bool]:
         """The case's conditions as they are now."""
 
+    def after_gold(self) -> frozenset[Literal]:
+        """The facts of the world as it is after the gold plan, from where this episode began."""
+
     def close(self) -> None:
         """Let go of everything. May be called twice."""
 
@@ -76,19 +79,5 @@ class Suite(Protocol):
     def cases(self) -> Mapping[str, Case]:
         """All cases by their ids; raises MissingExtraError or ConfigError where they cannot be had."""
 
-    def stage(self, case: Case) -> Stage:
-        """A fresh stage for one episode of a case."""
-
-    def after_gold(self, case: Case) -> frozenset[Literal]:
-        """The facts of the world as it is after the gold plan."""
-
-
-def played_gold(suite: Suite, case: Case) -> frozenset[Literal]:
-    """The facts after the gold plan on a fresh stage."""
-    stage = suite.stage(case)
-    try:
-        for action in case.gold:
-            stage.body.execute(action)
-        return stage.truth().facts
-    finally:
-        stage.close()
+    def stage(self, case: Case, repetition: int = 0) -> Stage:
+        """A fresh stage for one episode of a case; repetitions may differ where the suite says so."""

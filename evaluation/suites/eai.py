@@ -17,7 +17,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from evaluation.suites.case import Case, played_gold
+from evaluation.suites.case import Case
 from evaluation.suites.homes import HomeStage
 from planweave.errors import MissingExtraError
 from planweave.world import Literal
@@ -40,14 +40,10 @@ class EaiSuite:
         """All tasks; reading them takes a few seconds once. Raises MissingExtraError."""
         return _cases()
 
-    def stage(self, case: Case) -> HomeStage:
+    def stage(self, case: Case, repetition: int = 0) -> HomeStage:
         """A fresh home of the task."""
         _cases()
         return HomeStage(case, _graph(case.id))
-
-    def after_gold(self, case: Case) -> frozenset[Literal]:
-        """See Suite."""
-        return played_gold(self, case)
 
 
 def package_folder() -> Path | None:

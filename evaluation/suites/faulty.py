@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from evaluation.faults import Fault
-from evaluation.suites.case import Case, played_gold
+from evaluation.suites.case import Case
 from evaluation.suites.home import HomeSuite, literals, read_tasks
 from evaluation.suites.homes import HomeStage
 from planweave.errors import ConfigError, UnknownNameError
-from planweave.world import Action, Literal
+from planweave.world import Action
 from virtualhome_node.graph import load_graph
 
 TASKS = Path(__file__).resolve().parents[1] / "tasks" / "faults.yaml"
@@ -28,13 +28,9 @@ class FaultSuite:
         """All tasks."""
         return _cases(TASKS)
 
-    def stage(self, case: Case) -> HomeStage:
+    def stage(self, case: Case, repetition: int = 0) -> HomeStage:
         """A fresh home with the fault in wait."""
         return HomeStage(case, load_graph(case.scene))
-
-    def after_gold(self, case: Case) -> frozenset[Literal]:
-        """See Suite."""
-        return played_gold(self, case)
 
 
 @lru_cache(maxsize=2)

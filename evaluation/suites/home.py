@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from evaluation.suites.case import Case, played_gold
+from evaluation.suites.case import Case
 from evaluation.suites.homes import HomeStage
 from planweave.errors import ConfigError
 from planweave.world import Action, Literal
@@ -31,13 +31,9 @@ class HomeSuite:
         """All tasks."""
         return _cases(TASKS)
 
-    def stage(self, case: Case) -> HomeStage:
+    def stage(self, case: Case, repetition: int = 0) -> HomeStage:
         """A fresh home."""
         return HomeStage(case, load_graph(case.scene))
-
-    def after_gold(self, case: Case) -> frozenset[Literal]:
-        """See Suite."""
-        return played_gold(self, case)
 
 
 @lru_cache(maxsize=2)

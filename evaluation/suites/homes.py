@@ -9,7 +9,7 @@ from evaluation.faults import Injection
 from evaluation.suites.case import Case
 from planweave.ports import Body as Port
 from planweave.ports import Outcome
-from planweave.world import Action, World
+from planweave.world import Action, Literal, World
 from virtualhome_node.body import Body
 from virtualhome_node.graph import Graph
 from virtualhome_node.simulator import Simulator, Step
@@ -62,7 +62,7 @@ class HomeStage:
     reproducible = True
 
     def __init__(self, case: Case, graph: Graph) -> None:
-        self._case = case
+        self._case, self._graph = case, graph
         self._home = PlainHome(graph, Injection(case.fault) if case.fault else None)
         self.domain = self._home.simulator.vocabulary.domain
         self.body: Port = HomePort(Body(self._home))
@@ -79,6 +79,13 @@ class HomeStage:
     def conditions(self, done: Sequence[Action]) -> dict[str, bool]:
         """The case's conditions as they are now."""
         return self._case.conditions(self.simulator.holds, done)
+
+    def after_gold(self) -> frozenset[Literal]:
+        """The facts after the gold plan in another home like this one."""
+        other = HomeStage(self._case, self._graph)
+        for action in self._case.gold:
+            other.body.execute(action)
+        return other.truth().facts
 
     def close(self) -> None:
         """Nothing is held."""

@@ -75,11 +75,13 @@ def test_every_fault_strikes_on_the_way_of_somebody_who_does_not_know_of_it():
     for case in suite.cases().values():
         plain = HomeSuite().stage(Case(case.id, "", case.scene, case.goal, case.plan, case.instead))
         faulty = suite.stage(case)
+        differs = False
         for action in case.plan:
             plain.body.execute(action)
             faulty.body.execute(action)
+            differs = differs or plain.truth().facts != faulty.truth().facts
         assert all(plain.conditions(case.plan).values()), case.id
-        assert plain.truth().facts != faulty.truth().facts, case.id
+        assert differs, case.id
 
 
 # ---- faults
@@ -112,8 +114,8 @@ def test_a_thing_moves_away_before_it_is_taken(home):
     injection = Injection(Fault("changes", "grab", changes=(Literal.parse("on(apple_50, desk_35)"),)))
     injection.execute(home, GRAB[0])
     assert injection.execute(home, GRAB[1]).code is Code.PRECONDITION_UNMET
-    assert home.holds(Literal.parse("on(apple_50, desk_35)")) and home.holds(Literal.parse("in_room(apple_50, bedroom_4)"))
-    assert not home.state.lookup("in_room", 1, "apple_50") - {("in_room", "apple_50", "bedroom_4")}
+    assert home.holds(Literal.parse("on(apple_50, desk_35)"))
+    assert set(home.state.lookup("in_room", 1, "apple_50")) == {("in_room", "apple_50", "bedroom_4")}
 
 
 def test_states_change_with_their_opposites(home):

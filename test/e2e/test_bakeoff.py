@@ -1,0 +1,64 @@
+"""The command `planweave bench` with worker processes: killed and gone on with, and on a local Dask cluster."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+TASKS = ["switch_on_the_radio", "light_the_candle", "turn_off_light", "plug_in_the_phone"]
+TIMES = {"model_s", "body_s", "ours_s"}
+
+
+def command(out, *more, repeat=3):
+    return [sys.executable, "-m", "console.cli", "bench", "home", "--method", "iterative", "brainbody", "--model",
+            "simulated:0.2", "--repeat", str(repeat), "--tasks", *TASKS, "--out", str(out), *more]
+
+
+def run(arguments):
+    return subprocess.run(arguments, cwd=ROOT, capture_output=True, text=True, timeout=100, check=False)
+
+
+def numbers(out):
+    rows = json.loads((out / "results.json").read_text())["rows"]
+    return [{k: v for k, v in row.items() if k not in TIMES} for row in rows]
+
+
+def test_a_killed_run_goes_on_to_the_same_numbers(tmp_path):
+    whole = run(command(tmp_path / "whole", "--jobs", "2"))
+    assert whole.returncode == 0, whole.stderr
+    assert "no language model" in whole.stdout and "brainbody" in whole.stdout and "report:" in whole.stdout
+
+    out = tmp_path / "killed"
+    process = subprocess.Popen(command(out, "--jobs", "2"), cwd=ROOT, stdout=subprocess.DEVNULL,
+                               stderr=subprocess.DEVNULL, start_new_session=True)
+    try:
+        end = time.monotonic() + 60
+        while len(list(out.rglob("*.jsonl"))) < 3 and process.poll() is None and time.monotonic() < end:
+            time.sleep(0.002)  # nobody tells when a file is there
+        assert process.poll() is None, "it was over before it could be killed"
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait(10)
+    done = len(list(out.rglob("*.jsonl")))
+    assert 3 <= done < 24 and not (out / "report.html").exists()
+
+    resumed = run(command(out, "--jobs", "2", "--resume"))
+    assert resumed.returncode == 0, resumed.stderr
+    assert f"{done} of 24 episodes are there already" in resumed.stdout
+    assert numbers(out) == numbers(tmp_path / "whole")
+
+
+def test_on_a_local_cluster_with_the_same_command(tmp_path):
+    distributed = pytest.importorskip("distributed")
+    assert run(command(tmp_path / "here", "--jobs", "2", repeat=1)).returncode == 0
+    with distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=True, host="127.0.0.1",
+                                  dashboard_address=None, silence_logs=50) as cluster:
+        found = run(command(tmp_path / "there", "--cluster", cluster.scheduler_address, repeat=1))
+    assert found.returncode == 0, found.stderr
+    assert numbers(tmp_path / "there") == numbers(tmp_path / "here")

@@ -1,0 +1,183 @@
+"""The simulated model: with no errors every method follows the right plan, and it errs at its rate in all its ways."""
+
+import json
+import random
+from collections import Counter
+
+import pytest
+
+from evaluation.episodes import Spec, play
+from evaluation.expert import Expert
+from evaluation.methods import WITHOUT_MODEL, names_of, parse_method
+from evaluation.models import check_model, is_simulated, models_of, rate_of
+from evaluation.noisy_model import ERRORS, UNKNOWN, NoisyModel
+from evaluation.records import Recorder
+from evaluation.suites import SUITES
+from feedback_node.methods import METHODS
+from planner_node.clients.base import ChatRequest
+from planner_node.planner import LanguagePlanner
+from planner_node.settings import Settings
+from planweave.errors import ConfigError, ModelRequestError, UnknownNameError
+from planweave.world import Action, Literal
+
+HOME = SUITES["home"]
+TASKS = ["put_salmon_in_the_fridge", "watch_tv", "set_the_table"]
+
+
+def expert_on(task, suite=HOME):
+    case = suite.cases()[task]
+    stage, done = suite.stage(case), []
+    return Expert(case, stage, done), stage, done
+
+
+@pytest.mark.parametrize("method", [m for m in METHODS if m not in WITHOUT_MODEL])
+def test_without_errors_every_method_reaches_the_goal_by_the_gold_plan(method):
+    for task in TASKS if method != "blocking" else TASKS[1:2]:
+        ended = play(Spec("home", task, method, "simulated:0", 0), Recorder())
+        assert ended.error == "" and not ended.void
+        assert ended.measures.sr == 1, (task, ended.conditions)
+        assert ended.measures.requests > 0 and ended.measures.corrections == 0
+        if method not in ("blocking", "progprompt"):  # one chooses its own way, the other finds things by assertions
+            assert ended.measures.lcs == ended.measures.exec == ended.measures.graph == 1
+
+
+def test_it_is_the_same_for_the_same_seed_and_another_for_another():
+    def played(repetition, seed=0):
+        return play(Spec("home", TASKS[0], "iterative", "simulated:0.4", repetition, seed), Recorder()).measures
+
+    one, two = played(0), played(0)
+    assert (one.failures, one.actions, one.tokens) == (two.failures, two.actions, two.tokens)
+    others = {(m.actions, m.tokens) for m in (played(r, s) for r in range(3) for s in range(2))}
+    assert len(others) > 2
+
+
+def plans(rate, count=2000):
+    expert, stage, _ = expert_on(TASKS[0])
+    planner = LanguagePlanner(NoisyModel(expert, rate), Settings())
+    request = []
+    planner.client.complete = lambda r, ask=planner.client.complete: request.append(r) or ask(r)
+    planner.generate_plans("put the salmon in the fridge", stage.body.observe(), samples=count)
+    model = NoisyModel(expert, rate, "x")
+    return expert.expected, [r.text for r in model.complete(request[0]).replies]
+
+
+def test_it_errs_at_its_rate_and_in_all_its_ways():
+    gold, texts = plans(0.2)
+    kinds, read, right = Counter(), 0, 0
+    for text in texts:
+        try:
+            steps = [Action.parse(s) for s in json.loads(text)["plan"]]
+        except (ValueError, KeyError):
+            kinds["malformed"] += 1
+            continue
+        read += 1
+        right += tuple(steps) == gold
+        kinds["unknown action"] += any(s.name in UNKNOWN for s in steps)
+        kinds["missing"] += len(steps) < len(gold)
+        kinds["wrong order"] += len(steps) == len(gold) and steps != list(gold) and set(steps) == set(gold)
+        kinds["wrong object"] += any(s not in gold and s.name in {g.name for g in gold} for s in steps)
+    assert kinds["malformed"] / len(texts) == pytest.approx(0.04, abs=0.015)
+    assert right / read == pytest.approx(0.8 ** len(gold), abs=0.05)
+    assert all(kinds[k] > 100 for k in ERRORS), kinds
+
+
+def test_no_errors_at_rate_0_and_none_right_at_rate_1():
+    gold, texts = plans(0.0, 20)
+    assert all([Action.parse(s) for s in json.loads(t)["plan"]] == list(gold) for t in texts)
+    _, texts = plans(1.0, 20)
+    assert not any(json.dumps({"plan": [str(a) for a in gold]}) == t for t in texts)
+
+
+def test_a_question_of_a_form_that_it_does_not_know_is_an_error():
+    expert, _, _ = expert_on(TASKS[0])
+    with pytest.raises(ModelRequestError, match="simulated model"):
+        NoisyModel(expert, 0.0).complete(ChatRequest(({"role": "user", "content": "write a poem"},)))
+
+
+# ---- the expert
+
+
+def test_the_expert_goes_on_where_the_plan_was_left():
+    expert, stage, done = expert_on(TASKS[0])
+    assert expert.rest() == expert.expected
+    assert expert.rest(expert.expected[:2]) == expert.expected[2:]
+    for action in expert.expected[:3]:
+        assert stage.body.execute(action).ok
+        done.append(action)
+    assert expert.rest() == expert.expected[3:]
+    for action in expert.expected[3:]:
+        stage.body.execute(action)
+        done.append(action)
+    assert expert.rest() == ()
+
+
+def test_the_expert_makes_up_for_what_had_no_effect():
+    expert, stage, done = expert_on("throw_away_apple__no_effect", SUITES["faults"])
+    for action in expert.expected[:2]:
+        stage.body.execute(action)
+        done.append(action)
+    assert expert.rest()[0] == Action("grab", ("apple_50",))
+
+
+def test_the_expert_plans_anew_where_things_moved():
+    expert, stage, done = expert_on("throw_away_apple__moved_to_another_room", SUITES["faults"])
+    for action in expert.expected[:2]:
+        done += [action] * stage.body.execute(action).ok
+    rest = expert.rest()
+    assert rest != expert.expected[1:]
+    for action in rest:
+        assert stage.body.execute(action).ok
+    assert all(stage.conditions(rest).values())
+
+
+# ---- names
+
+
+def test_methods_are_read_with_their_parameters():
+    assert names_of(["tree_planner,iterative:replan=global,max_steps=9", "blocking"]) == [
+        "tree_planner", "iterative:replan=global,max_steps=9", "blocking"]
+    assert parse_method("iterative:replan=global,max_steps=9") == ("iterative", {"replan": "global", "max_steps": 9})
+    assert parse_method("tree_planner") == ("tree_planner", {"check_plans": False})
+    assert parse_method("tree_planner:check_plans=true")[1] == {"check_plans": True}
+    assert set(names_of([])) == set(names_of(["all"])) == set(METHODS)
+
+
+@pytest.mark.parametrize(("text", "error", "words"), [
+    ("tree_planer", UnknownNameError, "did you mean 'tree_planner'"),
+    ("iterative:reply=none", UnknownNameError, "parameter of iterative"),
+    ("iterative:max_steps=many", ConfigError, "type int"), ("iterative:replan", ConfigError, "replan=VALUE"),
+    ("tree_planner:check_plans=maybe", ConfigError, "type bool"),
+])
+def test_a_method_that_is_none_is_named(text, error, words):
+    with pytest.raises(error, match=words):
+        names_of([text])
+
+
+@pytest.mark.parametrize(("text", "error", "words"), [
+    ("simulatd:0.1", UnknownNameError, "did you mean 'simulated'"), ("simulated:2", ConfigError, "0 to 1"),
+    ("simulated:often", ConfigError, "0 to 1"), ("cassette", ConfigError, "cassette:PATH"),
+])
+def test_a_model_that_is_none_is_named(text, error, words):
+    with pytest.raises(error, match=words):
+        check_model(text)
+
+
+def test_models_are_read():
+    assert models_of([]) == ["auto"] and models_of(["embedded", "embedded"]) == ["embedded"]
+    assert rate_of("simulated:0.3") == 0.3 and is_simulated("simulated:0") and not is_simulated("openai:simulated")
+
+
+def test_choices_go_wrong_as_often_as_steps():
+    expert, stage, _ = expert_on(TASKS[0])
+    options = [expert.expected[0], Action("walk", ("sofa_18",))]
+    planner, rng, wrong = LanguagePlanner(NoisyModel(expert, 0.3, "s"), Settings()), random.Random(0), 0
+    for _ in range(300):
+        order = rng.sample(options, 2)
+        try:
+            choice = planner.choose_action("x", stage.body.observe(), [], order, errors=[str(rng.random())], samples=1)
+        except Exception as error:
+            assert "names an option" in str(error)
+            continue
+        wrong += order[choice.index] != options[0]
+    assert 50 < wrong < 130
+    assert not stage.body.observe().holds(Literal("inside", ("salmon_49", "fridge_10")))
