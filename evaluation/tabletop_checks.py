@@ -96,7 +96,7 @@ def inside(situation: Situation, objects: Sequence[str], containers: Sequence[st
             box.covers(*thing.position[:2]) and box.bottom - RESTS <= thing.bottom <= box.top - 0.005 for box in boxes
         ):
             yield f"{thing.name} is not in {_or(containers)}: {_where(thing)}"
-    yield from _absent(situation, [*objects, *containers])
+    yield from _absent(situation, objects)
 
 
 def on_surface(situation: Situation, objects: Sequence[str], surface: str) -> Iterator[str]:
