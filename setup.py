@@ -35,6 +35,7 @@ setup(
     package_data={
         "": ["py.typed"],
         "planner_node": ["*.yaml", "prompts/*", "prompts/*/*"],
+        "perception_node": ["*.npz"],
         "evaluation": ["*.yaml", "tasks/*", "tasks/*/*", "templates/*"],
     },
     data_files=[

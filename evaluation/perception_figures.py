@@ -16,8 +16,9 @@ from typing import Any
 import cv2
 import numpy as np
 
+from perception_node.calibration import load_extrinsics
 from perception_node.detection import Detection
-from perception_node.geometry import Intrinsics, load_extrinsics
+from perception_node.geometry import Intrinsics
 from perception_node.pipeline import Pipeline
 from perception_node.robot_filter import RobotState
 from planweave.errors import SceneError

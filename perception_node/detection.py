@@ -1,13 +1,23 @@
-"""What a detector says about one region of one frame."""
+"""What a detector is given of one frame, and what it says about one object in it."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
-RECEPTACLES = frozenset({"tray", "box", "bowl", "plate"})
+from perception_node.proposals import Region
+
+RECEPTACLES = frozenset({"tray", "box", "bowl", "plate", "bin", "basket", "saucer"})
+"""What things are put in or on; a class of several words (salad_bowl) counts by its last one."""
+
+
+def is_receptacle(class_name: str) -> bool:
+    """Whether things of this class are there to put others in or on."""
+    return class_name.rsplit("_", 1)[-1] in RECEPTACLES
 
 
 @dataclass(frozen=True)
@@ -69,3 +79,21 @@ def footprint_points(thing: Detection, shrink: float = 0.7) -> np.ndarray:
     return np.column_stack(
         (thing.position[0] + c * u.ravel() - s * v.ravel(), thing.position[1] + s * u.ravel() + c * v.ravel())
     )
+
+
+Measured: TypeAlias = tuple[Detection, Region | None]
+"""An object and its pixels; None where it is inferred (a cube hidden under another)."""
+
+
+@dataclass(frozen=True)
+class View:
+    """What a detector gets of one frame.
+
+    rgb: (h, w, 3) uint8. measured: every object with pose and size from depth, named by colour and outline. names:
+    noun phrases to look for, empty where nobody asked. pixel: side of a pixel on the table, metres.
+    """
+
+    rgb: np.ndarray
+    measured: Sequence[Measured]
+    names: Sequence[str]
+    pixel: float

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from perception_node.detection import RECEPTACLES
+from perception_node.detection import is_receptacle
 
 _BY_COLOUR = frozenset({"cube", "cylinder", "block", "ball"})  # named by colour and shape even when alone
 _BY_CLASS = frozenset({"banana", "pear", "apple", "orange", "strawberry"})
@@ -45,11 +45,11 @@ def _base(thing: Nameless, rivals: Sequence[Nameless], twins: Sequence[Nameless]
         return coloured
     if kind in _BY_CLASS or len(rivals) == 1:
         return kind
-    if kind in RECEPTACLES and len(twins) == 2 and all(any(o is t for o in new) for t in twins):
+    if is_receptacle(kind) and len(twins) == 2 and all(any(o is t for o in new) for t in twins):
         side = "left" if thing.y >= max(t.y for t in twins) else "right"
         several_looks = len(rivals) > len(twins)
         return f"{side}_{coloured if several_looks else kind}"
-    if len(twins) < len(rivals) or kind not in RECEPTACLES:
+    if len(twins) < len(rivals) or not is_receptacle(kind):
         return coloured
     return kind
 

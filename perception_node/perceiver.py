@@ -6,11 +6,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from perception_node.calibration import Extrinsics
+from perception_node.cloud import Projector
 from perception_node.detection import Detection
-from perception_node.geometry import Extrinsics, Intrinsics
+from perception_node.detectors import Detector
+from perception_node.detectors.attributes import detect_by_attributes
+from perception_node.geometry import Intrinsics
 from perception_node.pipeline import Pipeline, Settings
+from perception_node.plane import Plane
 from perception_node.robot_filter import RobotState, hand_pose
 from perception_node.tracking import Rules, Tracker
+from perception_node.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True)
@@ -25,18 +31,31 @@ class NamedObject:
 
 @dataclass(frozen=True)
 class Perceived:
-    """All tracked objects after one frame. stamp: of the image, seconds."""
+    """All tracked objects after one frame.
+
+    stamp: of the image, seconds; plane: the table as seen, None where it is not; projector: where places are in it.
+    """
 
     stamp: float
     objects: tuple[NamedObject, ...]
     occluded_pixels: int
+    plane: Plane | None
+    projector: Projector
 
 
 class Perceiver:
     """Give it frames in the order of their stamps. A stamp that goes back (a new simulation) makes it forget."""
 
-    def __init__(self, extrinsics: Extrinsics, settings: Settings | None = None, rules: Rules | None = None):
-        self.pipeline = Pipeline(extrinsics, settings)
+    def __init__(
+        self,
+        extrinsics: Extrinsics,
+        settings: Settings | None = None,
+        rules: Rules | None = None,
+        detector: Detector = detect_by_attributes,
+        vocabulary: Vocabulary | None = None,
+    ):
+        self.pipeline = Pipeline(extrinsics, settings, detector)
+        self.vocabulary = vocabulary or Vocabulary()
         self.tracker = Tracker(rules)
         self._stamp = -np.inf
 
@@ -47,7 +66,7 @@ class Perceiver:
         if stamp < self._stamp:
             self.tracker.reset()
         self._stamp = stamp
-        scene = self.pipeline.run(rgb, depth, intrinsics, robot, self.tracker.remembered())
+        scene = self.pipeline.run(rgb, depth, intrinsics, robot, self.tracker.remembered(), self.vocabulary.names)
         tracks = self.tracker.update(scene.detections, scene, hand_pose(robot) if robot else None)
         objects = tuple(NamedObject(t.id, t.name, t.current, t.visible) for t in tracks)
-        return Perceived(stamp, objects, int(scene.robot.sum()))
+        return Perceived(stamp, objects, int(scene.robot.sum()), scene.plane, scene.projector)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from perception_node.calibration import Extrinsics
 from perception_node.cloud import Cloud, FrameError, Projector
-from perception_node.detection import Detection
-from perception_node.detectors import DETECTORS
-from perception_node.geometry import Extrinsics, Intrinsics
+from perception_node.detection import Detection, Measured, View
+from perception_node.detectors import Detector
+from perception_node.detectors.attributes import detect_by_attributes, measure
+from perception_node.geometry import Intrinsics
 from perception_node.plane import Plane, fit_table
 from perception_node.proposals import propose
 from perception_node.robot_filter import RobotState, robot_mask
@@ -27,7 +29,6 @@ class Settings:
     min_depth: least share of pixels with depth.
     """
 
-    detector: str = "attributes"
     table: tuple[float, float, float, float] = (0.12, 1.00, -0.72, 0.72)
     min_height: float = 0.004
     plane_offset: float = 0.02
@@ -39,7 +40,8 @@ class Settings:
 class Scene:
     """What one frame shows.
 
-    robot: (h, w) bool; height: (h, w) metres above the table; plane: None where it is out of view.
+    robot: (h, w) bool; height: (h, w) metres above the table; plane: None where it is out of view. measured: the
+    objects before they were named and stood on their supports, with their pixels.
     """
 
     detections: tuple[Detection, ...]
@@ -48,14 +50,17 @@ class Scene:
     robot: np.ndarray
     plane: Plane | None
     projector: Projector
+    measured: tuple[Measured, ...] = ()
 
 
 class Pipeline:
     """Frames to scenes for one camera; keeps the rays of the last camera geometry."""
 
-    def __init__(self, extrinsics: Extrinsics, settings: Settings | None = None):
+    def __init__(
+        self, extrinsics: Extrinsics, settings: Settings | None = None, detector: Detector = detect_by_attributes
+    ):
         self.extrinsics, self.settings = extrinsics, settings or Settings()
-        self._detect = DETECTORS[self.settings.detector]
+        self._detect = detector
         self._projector: Projector | None = None
 
     def run(
@@ -65,11 +70,13 @@ class Pipeline:
         intrinsics: Intrinsics,
         robot: RobotState | None,
         remembered: Iterable[Detection] = (),
+        names: Sequence[str] = (),
     ) -> Scene:
         """The objects of one frame.
 
         rgb: (h, w, 3) uint8; depth: (h, w) float32 metres, 0 where unknown; robot: None where no robot is in view;
-        remembered: things known from before that may be hidden under what stands on them.
+        remembered: things known from before that may be hidden under what stands on them; names: noun phrases that
+        an open-vocabulary detector looks for.
         Raises FrameError where the frame cannot be used.
         """
         shape = (intrinsics.height, intrinsics.width)
@@ -83,8 +90,10 @@ class Pipeline:
             raise FrameError("there is no depth in the image: check the depth stream, its exposure and the emitter")
         if int(rgb[::4, ::4].max()) < 12:
             raise FrameError("the colour image is black: check the lens cap, the light and the exposure")
-        if self._projector is None or self._projector.intrinsics != intrinsics:
-            self._projector = Projector(intrinsics, self.extrinsics.camera_to_base)
+        pose, last = self.extrinsics.camera_to_base(robot), self._projector
+        if last is None or last.intrinsics != intrinsics or not last.camera_to_base.is_near(pose):
+            self._projector = Projector(intrinsics, pose)
+        assert self._projector is not None
         cloud = self._projector.cloud(depth)
         table = self.settings.table
         mask = robot_mask(cloud, self._projector, robot) if robot else np.zeros(shape, dtype=bool)
@@ -104,12 +113,13 @@ class Pipeline:
             height = cloud.z
         inside = (cloud.x > table[0]) & (cloud.x < table[1]) & (cloud.y > table[2]) & (cloud.y < table[3])
         regions = propose(rgb, cloud, height, mask, inside, self.settings.min_height)
-        found = rest_on_supports(self._detect(regions, cloud.pixel), remembered)
-        return Scene(tuple(found), cloud, height, mask, plane, self._projector)
+        measured = measure(regions, cloud.pixel)
+        named = self._detect(View(rgb, measured, names, cloud.pixel))
+        found = rest_on_supports(named, remembered)
+        return Scene(tuple(found), cloud, height, mask, plane, self._projector, tuple(measured))
 
     def _check(self, plane: Plane) -> None:
-        x0, x1, y0, y1 = self.settings.table
-        offset = plane.height_at((x0 + x1) / 2, (y0 + y1) / 2)
+        offset = table_offset(plane, self.settings.table)
         if abs(offset) > self.settings.plane_offset or plane.tilt > self.settings.plane_tilt:
             raise FrameError(
                 f"the table is seen {offset * 1000:+.0f} mm and {math.degrees(plane.tilt):.1f} degrees off its place "
@@ -117,3 +127,8 @@ class Pipeline:
                 f"{self.settings.plane_offset * 1000:.0f} mm, {math.degrees(self.settings.plane_tilt):.1f} degrees): "
                 "the camera has moved or its pose in the camera file is wrong; calibrate it again"
             )
+
+
+def table_offset(plane: Plane, table: tuple[float, float, float, float]) -> float:
+    """Height in metres of the table as seen, at the middle of the region x_min, x_max, y_min, y_max; it should be 0."""
+    return plane.height_at((table[0] + table[1]) / 2, (table[2] + table[3]) / 2)

@@ -117,22 +117,24 @@ def propose(
     bounds = np.nonzero(np.diff(owner, prepend=-1, append=-1))[0]
     bottles = {int(groups[bottle.members[0]]) for bottle in upright}
     regions: list[Region] = []
+
+    def touches(rows: np.ndarray, columns: np.ndarray) -> bool:
+        """Whether pixels of the window border on the robot or lie at the image's edge."""
+        r, c = rows + y0, columns + x0
+        edge = (r < 3) | (r >= rgb.shape[0] - 3) | (c < 3) | (c >= rgb.shape[1] - 3)
+        return int(near_robot[rows, columns].sum()) >= 4 or int(edge.sum()) >= 4
+
     for start, end in pairwise(bounds):
         r, c = rows[start:end], columns[start:end]
         points = np.column_stack((cloud.x[window][r, c], cloud.y[window][r, c], z[r, c]))
         whole = Region(r + y0, c + x0, points, colours[r, c], steep[r, c])
+        whole.cut = touches(r, c)
         for region in [whole] if int(owner[start]) in bottles else split(whole, cloud.pixel):
             if len(region.rows) * cloud.pixel**2 < SMALLEST_OBJECT_AREA:
                 continue
             if region.top < LOWEST_OBJECT:
                 continue
-            rr, cc = region.rows - y0, region.columns - x0
-            edge = (
-                (region.rows < 3)
-                | (region.rows >= rgb.shape[0] - 3)
-                | (region.columns < 3)
-                | (region.columns >= rgb.shape[1] - 3)
-            )
-            region.cut = int(near_robot[rr, cc].sum()) >= 4 or int(edge.sum()) >= 4
+            # Where a thing is cut into objects depends on its outline: of one half seen, the pieces are not sure.
+            region.cut = whole.cut or touches(region.rows - y0, region.columns - x0)
             regions.append(region)
     return sorted(regions, key=lambda region: -region.top)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 _STEP = 0.012  # m: a jump of height between neighbours that parts two surfaces
 _SMALLEST_TOP = 3.5e-4  # m^2
+_SQUAT = 0.8  # height over width below which a thing is no row of cubes
 
 
 def split(region: Region, pixel: float) -> list[Region]:
@@ -111,6 +112,8 @@ def _by_shape(region: Region, pixel: float) -> list[Region]:
     shape = outline(xy, pixel / 2)
     level = float(np.std(region.points[flat & ~region.steep, 2])) if (flat & ~region.steep).sum() > 10 else 1.0
     if level > 0.002:  # not flat: a bent or round thing
+        return [region]
+    if top < _SQUAT * shape.short:
         return [region]
     covered = region.area(flat)
     if shape.fill > 0.87 and covered > 0.8 * shape.area and shape.aspect > 1.6:

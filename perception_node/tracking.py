@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from perception_node.detection import RECEPTACLES, Detection, footprint_points
+from perception_node.detection import Detection, footprint_points, is_receptacle
 from perception_node.geometry import wrap_yaw
 from perception_node.naming import Nameless, name_all
 from perception_node.pipeline import Scene
@@ -195,7 +195,7 @@ class Tracker:
 
     def _follow_hand(self, track: Track, hand: Hand | None) -> None:
         """Notice what the fingers close around, and move it with the hand until they open."""
-        if hand is None or track.last.class_name in RECEPTACLES:
+        if hand is None or is_receptacle(track.last.class_name):
             return
         local = hand.rotation.T @ (np.array(track.last.position) - hand.position)
         if track.grip is None:

@@ -118,8 +118,8 @@ class Domain:
         return [o.name for o in objects if o.type in fitting]
 
     def type_of_class(self, class_name: str) -> str:
-        """The type of a class seen by a camera; classes that are not listed are items."""
-        return self.classes.get(class_name, "item")
+        """The type of a class seen by a camera: as listed, or as its last word is (salad_bowl: bowl), else an item."""
+        return self.classes.get(class_name) or self.classes.get(class_name.rsplit("_", 1)[-1], "item")
 
     def schema(self, action: Action) -> ActionSchema:
         """The schema of an action; raises UnknownNameError."""

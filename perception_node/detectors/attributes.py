@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from perception_node.colours import BLACK, colour_word, family_image, patch_colour
-from perception_node.detection import RECEPTACLES, Detection, footprint_holds
+from perception_node.detection import RECEPTACLES, Detection, Measured, View, footprint_holds
 from perception_node.geometry import Outline, fit_sphere, outline, rotate_into, wrap_yaw
 from perception_node.proposals import Region
 
@@ -62,8 +62,8 @@ class _Look:
         )
 
 
-def detect_by_attributes(regions: Sequence[Region], pixel: float) -> list[Detection]:
-    """One detection for every region; pixel: side of a pixel on the table, metres."""
+def measure(regions: Sequence[Region], pixel: float) -> list[Measured]:
+    """One detection for every object in the regions; pixel: side of a pixel on the table, metres."""
     found = [detect(region, pixel) for region in regions]
     below: dict[int, Detection] = {}
     for k, region in enumerate(regions):
@@ -71,8 +71,16 @@ def detect_by_attributes(regions: Sequence[Region], pixel: float) -> list[Detect
         if over is not None:
             below.setdefault(over, _hidden_cube(found[k], found[over]))
             found[k] = below[over]
-    kept = [d for region, d in zip(regions, found) if not _side_of_a_receptacle(region, d, found)]
-    return list(dict.fromkeys(kept))
+    kept: dict[Detection, Region | None] = {}
+    for region, thing in zip(regions, found):
+        if not _side_of_a_receptacle(region, thing, found):
+            kept.setdefault(thing, None if any(thing is cube for cube in below.values()) else region)
+    return list(kept.items())
+
+
+def detect_by_attributes(view: View) -> list[Detection]:
+    """The detector `attributes`: what was measured, as it is."""
+    return [thing for thing, _ in view.measured]
 
 
 def _side_of_a_receptacle(region: Region, thing: Detection, found: Sequence[Detection]) -> bool:

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from evaluation.perception_figures import Figures, compare, intrinsics_of, measure, render, robot_state, scene_truth
+from perception_node.calibration import load_extrinsics
 from perception_node.cloud import FrameError
-from perception_node.geometry import load_extrinsics
 from perception_node.perceiver import Perceiver
 from perception_node.pipeline import Pipeline
 from perception_node.robot_filter import RobotState, hand_pose
@@ -119,6 +119,17 @@ def test_names_and_sizes_of_the_blocks_scene():
     assert tray.position[1] > 0 > seen["right_tray"].thing.position[1]
     assert sorted(tray.size[:2]) == pytest.approx([0.20, 0.26], abs=0.012)
     assert tray.floor == pytest.approx(0.006, abs=0.003)
+
+
+def test_half_a_bowl_beside_the_arm_is_no_new_thing():
+    stage = Stage(find_config("scenes", "table_setting").read_text())
+    names = set(stage.look(2))
+    home = [stage.data.joint(name).qpos[0] for name in ARM_JOINTS]
+    for place in ((0.59, 0.12, 0.13), (0.36, 0.28, 0.2), (0.44, 0.24, 0.25)):
+        stage.arm(solve_arm(place))
+        assert set(stage.look(3)) == names
+        stage.arm(home)
+        assert set(stage.look(2)) == names
 
 
 CARRY = """

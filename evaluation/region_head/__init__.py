@@ -1,0 +1,1 @@
+"""Training and judging perception_node's region head on simulated renders."""
