@@ -5,13 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import cv2
 import numpy as np
-import yaml
-
-from planweave.errors import ConfigError
 
 
 @dataclass(frozen=True)
@@ -28,6 +24,12 @@ class Pose:
     def inverse(self) -> Pose:
         """The transform the other way."""
         return Pose(self.rotation.T, -self.rotation.T @ self.translation)
+
+    def is_near(self, other: Pose) -> bool:
+        """Whether both differ by less than a tenth of a millimetre and of a milliradian or so."""
+        return np.allclose(self.rotation, other.rotation, rtol=0.0, atol=1e-4) and np.allclose(
+            self.translation, other.translation, rtol=0.0, atol=1e-4
+        )
 
 
 @dataclass(frozen=True)
@@ -51,14 +53,6 @@ class Intrinsics:
         return cls(k[0], k[4], k[2], k[5], width, height)
 
 
-@dataclass(frozen=True)
-class Extrinsics:
-    """Where the camera is: frame of its images, pose of that optical frame in the robot's base frame."""
-
-    frame_id: str
-    camera_to_base: Pose
-
-
 def rotation_from_quaternion(x: float, y: float, z: float, w: float) -> np.ndarray:
     """Rotation matrix (3, 3) of a quaternion, which need not be normalised; raises ValueError for zero."""
     norm = math.sqrt(x * x + y * y + z * z + w * w)
@@ -72,29 +66,6 @@ def rotation_from_quaternion(x: float, y: float, z: float, w: float) -> np.ndarr
             [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
         ]
     )
-
-
-def load_extrinsics(path: Path) -> Extrinsics:
-    """Read a camera file (config/cameras/*.yaml); raises ConfigError that names file and entry."""
-    try:
-        data = yaml.safe_load(path.read_text())
-    except (OSError, yaml.YAMLError) as error:
-        raise ConfigError(f"{path}: cannot be read: {error}") from None
-    if not isinstance(data, dict):
-        raise ConfigError(f"{path}: must hold frame_id, position and quaternion")
-    numbers = {}
-    for key, count in (("position", 3), ("quaternion", 4)):
-        value = data.get(key)
-        if not isinstance(value, list) or len(value) != count or not all(isinstance(v, (int, float)) for v in value):
-            raise ConfigError(f"{path}: {key} must be a list of {count} numbers, not {value!r}")
-        numbers[key] = [float(v) for v in value]
-    if not isinstance(data.get("frame_id"), str):
-        raise ConfigError(f"{path}: frame_id must be the name of the camera's optical frame")
-    try:
-        rotation = rotation_from_quaternion(*numbers["quaternion"])
-    except ValueError as error:
-        raise ConfigError(f"{path}: quaternion: {error}") from None
-    return Extrinsics(data["frame_id"], Pose(rotation, np.array(numbers["position"])))
 
 
 def wrap_yaw(yaw: float, period: float) -> float:

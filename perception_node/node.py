@@ -1,4 +1,4 @@
-"""perception_node: RGB-D images in, named objects out. Callbacks store; a worker thread sees."""
+"""perception_node: RGB-D images in, named objects out. Callbacks store; a worker thread sees and publishes."""
 
 from __future__ import annotations
 
@@ -6,36 +6,65 @@ import math
 import threading
 import time
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import cv2
+import numpy as np
 from builtin_interfaces.msg import Time
-from planweave_interfaces.msg import DetectedObject, DetectedObjects
+from planweave_interfaces.msg import DetectedObject, DetectedObjects, SceneChanges
+from planweave_interfaces.srv import LookFor
 from rclpy.node import Node
-from rclpy.qos import QoSProfile, ReliabilityPolicy
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import CameraInfo, Image, JointState
 from std_msgs.msg import Header
 from std_srvs.srv import Trigger
+from visualization_msgs.msg import Marker, MarkerArray
 
-from perception_node.cameras.frame import Frame
+from perception_node.calibration import Extrinsics, find_camera, load_extrinsics
+from perception_node.cameras import SOURCES, open_realsense, open_recording
+from perception_node.cameras.frame import Camera, Frame
+from perception_node.cameras.realsense import Stream
 from perception_node.cameras.ros_topics import COLOUR, DEPTH, INFO, RawImage, RawInfo, RosTopicsCamera
+from perception_node.changes import ChangeDetector, Changes
 from perception_node.cloud import FrameError
-from perception_node.detectors import DETECTORS
-from perception_node.geometry import load_extrinsics
+from perception_node.detectors import DETECTORS, MODELS, make_detector
+from perception_node.drawing import annotate
+from perception_node.geometry import Pose, rotation_from_quaternion
 from perception_node.joint_history import JointHistory
+from perception_node.markers import Shape, shapes
 from perception_node.perceiver import NamedObject, Perceived, Perceiver
-from perception_node.pipeline import Settings
+from perception_node.pipeline import Settings, table_offset
 from perception_node.tracking import Rules
-from planweave.errors import ConfigError
+from perception_node.vocabulary import Vocabulary
+from planweave.errors import ConfigError, PlanweaveError
 from planweave.franka import BASE_FRAME
-from planweave.paths import find_config
 from planweave_ros import conversions as convert
 from planweave_ros.parameters import Parameter, declare
+from planweave_ros.pictures import camera_info_to_msg, image_to_msg, marker_to_msg, stamp_to_msg
 from planweave_ros.spin import run_node
+from planweave_ros.transforms import TransformError, Transforms
 
 PARAMETERS = [
-    Parameter("camera", "overhead", "pose of the camera: a name under config/cameras, or the path of a camera file"),
-    Parameter("detector", "attributes", "how regions become objects", choices=tuple(DETECTORS)),
+    Parameter("source", "topics", "where images come from", choices=SOURCES),
+    Parameter(
+        "camera",
+        "overhead",
+        "pose of the camera: a name under config/cameras, the path of a camera or easy_handeye2 file, or tf2:FRAME",
+    ),
+    Parameter("realsense.serial", "", "serial number of the RealSense camera; empty: any"),
+    Parameter("realsense.width", 640, "pixels of colour and depth", 320, 1920),
+    Parameter("realsense.height", 480, "pixels of colour and depth", 180, 1080),
+    Parameter("realsense.fps", 15, "images a second", 5, 90),
+    Parameter("bag.path", "", "recording that source bag plays: of ROS 2 (folder, .mcap) or RealSense (.db3, .bag)"),
+    Parameter("bag.loop", False, "whether the recording begins anew when it is over"),
+    Parameter("detector", "attributes", "how objects get their names", choices=tuple(DETECTORS)),
+    Parameter("look_for", [""], "noun phrases that open-vocabulary detectors always look for"),
+    *(
+        Parameter(f"models.{name}", model, "name on the Hugging Face hub (name@revision), or a folder with the weights")
+        for name, model in MODELS.items()
+    ),
+    Parameter("min_score", 0.15, "least confidence of an open-vocabulary detector in a name", 0.0, 1.0),
     Parameter("topics.colour", "/camera/color/image_raw", "colour images"),
     Parameter(
         "topics.depth", "/camera/aligned_depth_to_color/image_raw", "depth images aligned to colour, with equal stamps"
@@ -61,61 +90,108 @@ PARAMETERS = [
     Parameter("plane_tilt", 2.0, "largest tilt of the table as seen, degrees", 0.1, 20.0),
     Parameter("tracking.confirm", 2, "frames in a row that make an object real", 1, 100),
     Parameter("tracking.clear_views", 4, "views of its empty place after which an object is gone", 1, 1000),
+    Parameter("changes.distance", 0.02, "metres beyond which an object has moved", 0.002, 1.0),
 ]
 _REPEAT = 10.0  # s of wall time before one complaint is logged again
-_JOINT_PATIENCE = 0.3  # s of wall time to wait for the joint state that belongs to an image
+_JOINT_PATIENCE = 0.3  # s of wall time to wait for the joint state, or the transform, that belongs to an image
+_TF2 = "tf2:"
+_LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 
 class PerceptionNode(Node):
-    """Subscribes to the camera and the joint states, publishes /perception/detected_objects after every frame."""
+    """Sees with a camera and the joint states, publishes /perception/detected_objects after every frame."""
 
     def __init__(self, parameter_overrides: Sequence[Any] = ()) -> None:
         super().__init__("perception_node", parameter_overrides=list(parameter_overrides))
+        self._work, self._ended = threading.Event(), threading.Event()
+        # Before anything that may be refused: the node is destroyed then, too.
+        self._worker = threading.Thread(target=self._run, name="perception", daemon=True)
         values = declare(self, PARAMETERS)
         table = tuple(values["table"])
         if len(table) != 4 or not all(map(math.isfinite, table)) or table[0] >= table[1] or table[2] >= table[3]:
             raise ConfigError(
                 f"perception_node: table must be [x_min, x_max, y_min, y_max] in metres, not {list(table)}"
             )
-        self._extrinsics = load_extrinsics(find_config("cameras", values["camera"]))
-        settings = Settings(
-            values["detector"], table, values["min_height"], values["plane_offset"], math.radians(values["plane_tilt"])
-        )
-        rules = Rules(confirm=values["tracking.confirm"], clear_views=values["tracking.clear_views"])
-        self._perceiver = Perceiver(self._extrinsics, settings, rules)
-        self._filter_robot = bool(values["robot_filter"])
         topics = {
             what: values[f"topics.{name}"] for what, name in ((COLOUR, "colour"), (DEPTH, "depth"), (INFO, "info"))
         }
-        self._camera = RosTopicsCamera(topics, values["silent_after"], time.monotonic())
+        self._filter_robot = bool(values["robot_filter"])
+        self._camera_name = values["camera"]
+        self._transforms: Transforms | None = None
+        self._extrinsics = self._find_extrinsics(values["camera"])
+        settings = Settings(table, values["min_height"], values["plane_offset"], math.radians(values["plane_tilt"]))
+        rules = Rules(confirm=values["tracking.confirm"], clear_views=values["tracking.clear_views"])
+        detector = make_detector(
+            values["detector"],
+            values.get(f"models.{values['detector']}", ""),
+            values["min_score"],
+            self.get_logger().info,
+        )
+        vocabulary = Vocabulary([name for name in values["look_for"] if name])
+        self._perceiver = Perceiver(self._extrinsics, settings, rules, detector, vocabulary)
+        self._changes = ChangeDetector(values["changes.distance"])
         self._joints = JointHistory()
         self._said: dict[str, float] = {}
-        self._complained = False
-        self._work = threading.Event()
-        self._ended = threading.Event()
+        self._complained = self._table_told = False
+        self._shapes: tuple[Shape, ...] | None = None
         self._forget_asked = threading.Event()
         self._forget_before = -math.inf  # images up to this stamp show the table as it was
         cv2.setNumThreads(1)  # one core is enough, and the other nodes need theirs
         self._publisher = self.create_publisher(DetectedObjects, "/perception/detected_objects", 10)
-        reliability = ReliabilityPolicy.RELIABLE if values["reliable_images"] else ReliabilityPolicy.BEST_EFFORT
-        images = QoSProfile(depth=2, reliability=reliability)
-        self.create_subscription(Image, topics[COLOUR], lambda m: self._image(COLOUR, m), images)
-        self.create_subscription(Image, topics[DEPTH], lambda m: self._image(DEPTH, m), images)
-        self.create_subscription(CameraInfo, topics[INFO], self._info, images)
+        self._change_publisher = self.create_publisher(SceneChanges, "/perception/changes", 10)
+        self._annotated = self.create_publisher(Image, "/perception/image_annotated", 2)
+        self._markers = self.create_publisher(MarkerArray, "/perception/markers", _LATCHED)
+        self._images: dict[str, Any] = {}  # publishers of the camera's topics, where no driver publishes them
         self.create_subscription(JointState, "/joint_states", self._joint_state, 10)
         self.create_service(Trigger, "/perception/forget", self._forget)
-        self.create_timer(min(1.0, values["silent_after"] / 4), self._check_camera)
-        self._worker = threading.Thread(target=self._run, name="perception", daemon=True)
+        self.create_service(LookFor, "/perception/look_for", self._look_for)
+        self._camera = self._open_camera(values, topics)
+        self._watch = self.create_timer(min(1.0, values["silent_after"] / 4), self._check_camera)
         self._worker.start()
 
     def destroy_node(self) -> None:
         """Stop the worker, then the node."""
         self._ended.set()
         self._work.set()
-        self._worker.join(5.0)
+        if self._worker.ident is not None:
+            self._worker.join(5.0)
+            self._camera.close()
         super().destroy_node()
 
-    def _image(self, what: str, msg: Image) -> None:
+    def _find_extrinsics(self, name: str) -> Extrinsics:
+        """Where the camera is; from tf2 it is asked for again with every frame."""
+        if name.startswith(_TF2):
+            frame = name.removeprefix(_TF2)
+            self._transforms = Transforms(self, BASE_FRAME, frame)
+            return Extrinsics(frame, Pose(np.eye(3), np.zeros(3)))
+        extrinsics = load_extrinsics(find_camera(name))
+        if not extrinsics.fixed and not self._filter_robot:
+            raise ConfigError(
+                f"perception_node: the camera {name} is on {extrinsics.parent}, so its place needs the joint states; "
+                "set robot_filter to true"
+            )
+        return extrinsics
+
+    def _open_camera(self, values: dict[str, Any], topics: dict[str, str]) -> Camera:
+        """The camera that the parameters choose, giving frames from now on."""
+        source, silent = values["source"], values["silent_after"]
+        reliability = ReliabilityPolicy.RELIABLE if values["reliable_images"] else ReliabilityPolicy.BEST_EFFORT
+        images = QoSProfile(depth=2, reliability=reliability)
+        if source == "topics":
+            camera = RosTopicsCamera(topics, silent, time.monotonic())
+            for what in (COLOUR, DEPTH):
+                self.create_subscription(Image, topics[what], partial(self._image, camera, what), images)
+            self.create_subscription(CameraInfo, topics[INFO], partial(self._info, camera), images)
+            return camera
+        for what, kind in ((COLOUR, Image), (DEPTH, Image), (INFO, CameraInfo)):
+            self._images[what] = self.create_publisher(kind, topics[what], images)
+        frame_id = self._extrinsics.frame_id
+        if source == "bag":
+            return open_recording(values["bag.path"], values["bag.loop"], topics, frame_id, self._work.set)
+        stream = Stream(*(values[f"realsense.{key}"] for key in ("serial", "width", "height", "fps")))
+        return open_realsense(stream, frame_id, self._work.set, silent)
+
+    def _image(self, camera: RosTopicsCamera, what: str, msg: Image) -> None:
         raw = RawImage(
             msg.header.frame_id,
             msg.height,
@@ -125,13 +201,13 @@ class PerceptionNode(Node):
             memoryview(msg.data),
             bool(msg.is_bigendian),
         )
-        self._add(what, msg.header.stamp, raw)
+        self._add(camera, what, msg.header.stamp, raw)
 
-    def _info(self, msg: CameraInfo) -> None:
-        self._add(INFO, msg.header.stamp, RawInfo(tuple(float(v) for v in msg.k), msg.height, msg.width))
+    def _info(self, camera: RosTopicsCamera, msg: CameraInfo) -> None:
+        self._add(camera, INFO, msg.header.stamp, RawInfo(tuple(float(v) for v in msg.k), msg.height, msg.width))
 
-    def _add(self, what: str, stamp: Time, raw: RawImage | RawInfo) -> None:
-        if self._camera.add(what, stamp.sec * 1_000_000_000 + stamp.nanosec, raw, time.monotonic()):
+    def _add(self, camera: RosTopicsCamera, what: str, stamp: Time, raw: RawImage | RawInfo) -> None:
+        if camera.add(what, stamp.sec * 1_000_000_000 + stamp.nanosec, raw, time.monotonic()):
             self._work.set()
 
     def _joint_state(self, msg: JointState) -> None:
@@ -150,7 +226,19 @@ class PerceptionNode(Node):
         response.success, response.message = True, "objects are looked for anew from the next image on"
         return response
 
+    def _look_for(self, request: LookFor.Request, response: LookFor.Response) -> LookFor.Response:
+        """Names for open-vocabulary detectors; what is wrong with them is the answer."""
+        try:
+            response.success, response.message = True, self._perceiver.vocabulary.look_for(list(request.names))
+        except PlanweaveError as error:
+            response.success, response.message = False, str(error)
+        return response
+
     def _check_camera(self) -> None:
+        if self._camera.ended:
+            self.get_logger().info("the recording is over; parameter bag.loop plays it again and again")
+            self._watch.cancel()
+            return
         complaint = self._camera.complaint(time.monotonic())
         if complaint:
             self._complained = True
@@ -170,7 +258,7 @@ class PerceptionNode(Node):
                 frame = self._camera.take()
                 if frame is not None:
                     self._see(frame)
-            except FrameError as error:
+            except (FrameError, PlanweaveError) as error:
                 self._say(f"frame left out: {error}")
             except Exception as error:  # a frame that breaks the pipeline must not end perception
                 self._say(f"frame left out, please report this: {type(error).__name__}: {error}")
@@ -181,6 +269,8 @@ class PerceptionNode(Node):
                 f"the images are in frame {frame.frame_id!r}, but the camera file gives the pose of "
                 f"{self._extrinsics.frame_id!r}; objects may be misplaced"
             )
+        if self._images:
+            self._publish_camera(frame)
         robot = None
         if self._filter_robot:
             robot = self._joints.at(frame.stamp, _JOINT_PATIENCE)
@@ -196,11 +286,56 @@ class PerceptionNode(Node):
                 return  # an image from before the change
             self._forget_asked.clear()
             self._perceiver.tracker.reset()
+        if self._transforms is not None:
+            try:
+                position, quaternion = self._transforms.pose(frame.nanoseconds, _JOINT_PATIENCE)
+            except TransformError as error:
+                raise FrameError(str(error)) from None
+            pose = Pose(rotation_from_quaternion(*quaternion), np.array(position))
+            self._perceiver.pipeline.extrinsics = Extrinsics(self._extrinsics.frame_id, pose)
         start = time.monotonic()
         result = self._perceiver.process(frame.stamp, frame.rgb, frame.depth, frame.intrinsics, robot)
         if not self._ended.is_set():
             self._publisher.publish(result_to_msg(result, frame.nanoseconds))
+            self._publish_views(frame, result)
             self.get_logger().debug(f"{len(result.objects)} objects in {(time.monotonic() - start) * 1e3:.0f} ms")
+
+    def _publish_views(self, frame: Frame, result: Perceived) -> None:
+        """What is not for the executor: changes, and the views for people, drawn only where they differ or are seen."""
+        header = Header(stamp=stamp_to_msg(frame.nanoseconds), frame_id=BASE_FRAME)
+        changes = self._changes.update(result.objects)
+        if changes:
+            self._change_publisher.publish(changes_to_msg(changes, header))
+        drawn = shapes(result.objects)
+        if drawn != self._shapes:
+            self._shapes = drawn
+            # All anew, so that viewers that missed a message, or knew an earlier node, keep nothing that is gone.
+            clear = Marker(header=Header(frame_id=BASE_FRAME), action=Marker.DELETEALL)
+            self._markers.publish(MarkerArray(markers=[clear, *map(shape_to_msg, drawn)]))
+        if self._annotated.get_subscription_count():
+            picture = annotate(frame.rgb, result.objects, result.projector)
+            header = Header(stamp=header.stamp, frame_id=frame.frame_id)
+            self._annotated.publish(image_to_msg(picture, "rgb8", header))
+        if result.plane is not None and not self._table_told:
+            self._table_told = True
+            offset = table_offset(result.plane, self._perceiver.pipeline.settings.table)
+            self.get_logger().info(
+                f"the table is seen {offset * 1000:+.1f} mm and {math.degrees(result.plane.tilt):.2f} degrees off "
+                f"where the camera's pose ({self._camera_name}) puts it"
+            )
+
+    def _publish_camera(self, frame: Frame) -> None:
+        """The images of a camera in this process, on the topics that a driver would use, where someone listens."""
+        header = Header(stamp=stamp_to_msg(frame.nanoseconds), frame_id=frame.frame_id)
+        camera = frame.intrinsics
+        for what, make in (
+            (COLOUR, lambda: image_to_msg(frame.rgb, "rgb8", header)),
+            (DEPTH, lambda: image_to_msg(frame.depth, "32FC1", header)),
+            (INFO, lambda: camera_info_to_msg(
+                (camera.fx, camera.fy), (camera.cx, camera.cy), (camera.width, camera.height), header)),
+        ):
+            if self._images[what].get_subscription_count():
+                self._images[what].publish(make())
 
     def _say(self, text: str) -> None:
         """Log a warning, but the same one at most every ten seconds."""
@@ -213,11 +348,23 @@ class PerceptionNode(Node):
 
 def result_to_msg(result: Perceived, nanoseconds: int) -> DetectedObjects:
     """All tracked objects as a message, with the exact stamp of the image."""
-    stamp = Time(sec=nanoseconds // 1_000_000_000, nanosec=nanoseconds % 1_000_000_000)
     return DetectedObjects(
-        header=Header(stamp=stamp, frame_id=BASE_FRAME),
+        header=Header(stamp=stamp_to_msg(nanoseconds), frame_id=BASE_FRAME),
         objects=[_object_to_msg(o) for o in result.objects],
         occluded_pixels=result.occluded_pixels,
+    )
+
+
+def changes_to_msg(changes: Changes, header: Header) -> SceneChanges:
+    """What is different on the table as a message."""
+    names = {what: list(getattr(changes, what)) for what in ("appeared", "moved", "disappeared")}
+    return SceneChanges(header=header, **names)
+
+
+def shape_to_msg(shape: Shape) -> Marker:
+    """One shape as a marker in the robot's base frame."""
+    return marker_to_msg(
+        shape.kind, shape.id, shape.position, shape.yaw, shape.size, shape.colour, shape.text, BASE_FRAME
     )
 
 

@@ -1,129 +1,35 @@
 """perception_node on real ROS 2: images in, objects out; a camera that is silent or sends garbage."""
 
-import threading
-
 import numpy as np
 import pytest
-from builtin_interfaces.msg import Time
-from planweave_interfaces.msg import DetectedObjects
-from rcl_interfaces.msg import Log
+from doubles.camera_driver import CAMERA, EXPECTED, CameraDriver, blocks_view, look, refuse
 from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile, qos_profile_sensor_data
-from sensor_msgs.msg import CameraInfo, Image, JointState
+from sensor_msgs.msg import CameraInfo
 from std_srvs.srv import Trigger
 
-from evaluation.perception_figures import render, scene_truth
 from perception_node.node import PerceptionNode
-from planweave.errors import ConfigError
-from planweave.franka import ARM_JOINTS, BASE_FRAME, FINGER_JOINTS
-from simulation_node.camera import DepthNoise, load_camera
-from simulation_node.scene import load_scene
-from simulation_node.stage import build_model
+from planweave.errors import PlanweaveError
+from planweave.franka import BASE_FRAME
 
 pytestmark = pytest.mark.gl
-CAMERA = load_camera()
-EXPECTED = [
-    "blue_cube",
-    "green_cube",
-    "left_tray",
-    "orange_cylinder",
-    "purple_cylinder",
-    "red_cube",
-    "right_tray",
-    "yellow_cube",
-]
 
 
 @pytest.fixture(scope="module")
 def view():
-    scene = load_scene("blocks")
-    return render(build_model(scene, CAMERA), CAMERA, scene_truth(scene), DepthNoise(), 1)
-
-
-class CameraDouble:
-    """Publishes what a camera driver and a robot would, and listens to perception."""
-
-    def __init__(self, node, view, qos):
-        self.node, self.view, self.stamp = node, view, 0
-        self.colour = node.create_publisher(Image, "/camera/color/image_raw", qos)
-        self.depth = node.create_publisher(Image, "/camera/aligned_depth_to_color/image_raw", qos)
-        self.info = node.create_publisher(CameraInfo, "/camera/color/camera_info", qos)
-        self.joints = node.create_publisher(JointState, "/joint_states", 10)
-        self.heard, self.log = [], []
-        self._lock = threading.Lock()
-        node.create_subscription(DetectedObjects, "/perception/detected_objects", self.heard.append, 10)
-        node.create_subscription(Log, "/rosout", lambda m: self.log.append(m.msg), 100)
-
-    def ready(self):
-        """Whether all are connected both ways."""
-        publishers = (self.colour, self.depth, self.info, self.joints)
-        return all(p.get_subscription_count() for p in publishers) and self.node.count_publishers(
-            "/perception/detected_objects"
-        )
-
-    def image(self, array, encoding, frame_id):
-        array = np.ascontiguousarray(array)
-        message = Image(height=array.shape[0], width=array.shape[1], encoding=encoding, step=array.strides[0])
-        message.data = array.tobytes()
-        return self.stamped(message, frame_id)
-
-    def stamped(self, message, frame_id=CAMERA.frame_id):
-        message.header.stamp, message.header.frame_id = Time(sec=self.stamp, nanosec=123), frame_id
-        return message
-
-    def state(self, moving=0.0):
-        robot = self.view.robot
-        message = JointState(
-            name=[*ARM_JOINTS, *FINGER_JOINTS],
-            position=[*robot.joints, robot.width / 2, robot.width / 2],
-            velocity=[moving] * 7 + [0.0, 0.0],
-        )
-        self.joints.publish(self.stamped(message, BASE_FRAME))
-
-    def frame(self, rgb=None, depth=None, *, millimetres=False, robot=True, encoding="rgb8", frame_id=CAMERA.frame_id):
-        """One set of all three, with a new stamp; returns the stamp."""
-        self.stamp += 1
-        rgb = self.view.rgb if rgb is None else rgb
-        depth = self.view.depth if depth is None else depth
-        if robot:
-            self.state()
-        fx, fy, cx, cy = CAMERA.intrinsics
-        info = CameraInfo(height=CAMERA.height, width=CAMERA.width, k=[fx, 0.0, cx, 0.0, fy, cy, 0.0, 0.0, 1.0])
-        self.info.publish(self.stamped(info))
-        self.colour.publish(self.image(rgb, encoding, frame_id))
-        if millimetres:
-            self.depth.publish(self.image(np.round(depth * 1000).astype(np.uint16), "16UC1", frame_id))
-        else:
-            self.depth.publish(self.image(depth.astype(np.float32), "32FC1", frame_id))
-        return self.stamp
-
-    def answer(self, stamp):
-        """The message of that frame, if it has come."""
-        return next((m for m in list(self.heard) if m.header.stamp.sec == stamp), None)
-
-    def said(self, words):
-        """Whether the log holds these words."""
-        return any(words in line for line in list(self.log))
+    return blocks_view()
 
 
 @pytest.fixture
 def start(make_node, spin_until, view):
     def make(**parameters):
         qos = QoSProfile(depth=5) if parameters.get("reliable_images", True) else qos_profile_sensor_data
-        camera = CameraDouble(make_node("camera_double"), view, qos)
+        camera = CameraDriver(make_node("camera_driver"), view, qos)
         node = make_node(PerceptionNode, [Parameter(name, value=value) for name, value in parameters.items()])
         spin_until(camera.ready, 10.0, "the connections")
         return camera, node
 
     return make
-
-
-def look(camera, spin_until, times=2, **frame):
-    """Send frames one by one; the last answer."""
-    for _ in range(times):
-        stamp = camera.frame(**frame)
-        answer = spin_until(lambda s=stamp: camera.answer(s), 20.0, f"the objects of frame {stamp}")
-    return answer
 
 
 @pytest.mark.parametrize("millimetres", [False, True], ids=["32FC1", "16UC1"])
@@ -240,8 +146,7 @@ def test_a_frame_of_another_camera_is_noticed(start, spin_until):
     ],
 )
 def test_a_wrong_parameter_ends_the_start_with_what_is_right(ros, parameters, words):
-    with pytest.raises(ConfigError if "camera" not in parameters else Exception, match=words):
-        PerceptionNode([Parameter(name, value=value) for name, value in parameters.items()])
+    refuse(PerceptionNode, parameters, PlanweaveError, words)
 
 
 def test_forgetting_makes_it_look_anew_from_images_after_the_change(start, spin_until):

@@ -5,16 +5,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from perception_node.calibration import load_extrinsics
 from perception_node.cloud import Projector
 from perception_node.detection import Detection
-from perception_node.geometry import Intrinsics, load_extrinsics
+from perception_node.geometry import Intrinsics
 from perception_node.pipeline import Scene
 from perception_node.robot_filter import Hand
 from perception_node.tracking import Rules, Tracker
 from planweave.paths import find_config
 
 EXTRINSICS = load_extrinsics(find_config("cameras", "overhead"))
-PROJECTOR = Projector(Intrinsics(433.0, 433.0, 319.5, 239.5, 640, 480), EXTRINSICS.camera_to_base)
+PROJECTOR = Projector(Intrinsics(433.0, 433.0, 319.5, 239.5, 640, 480), EXTRINSICS.camera_to_base())
 DOWN = np.diag([1.0, -1.0, -1.0])
 CLOUD = PROJECTOR.cloud(np.full((480, 640), 1.05, dtype=np.float32))
 
