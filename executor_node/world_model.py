@@ -28,6 +28,7 @@ from planweave.world import World, WorldObject
 Array = NDArray[np.float64]
 _MOVED, _TURNED = 0.003, 0.12  # a pose that changes by less is not published as a change, m and rad
 _LOOSE = 0.01  # a grip whose width changes by this much while the arm rests holds nothing any more, m
+_LOOKS = 5  # images without any object after which an empty table is believed
 _IN_HAND = 0.09  # a new item seen this near to the tool centre point is the one held, m
 
 
@@ -83,6 +84,7 @@ class WorldModel:
         self._world = World(domain.name, frame=franka.BASE_FRAME)
         self._known: _Known | None = None  # what the world was computed from
         self._told = 0  # the newest revision that `on_change` was called with
+        self._looks = 0  # images since the start
         self._refresh()
 
     # ---- what comes in ------------------------------------------------------------------------------------------
@@ -104,6 +106,7 @@ class WorldModel:
             self._placed = {n: t for n, t in self._placed.items() if n in found and not found[n].visible}
             self._things = found
             self._seen_stamp = stamp
+            self._looks += 1
             self._refresh()
             self._changed.notify_all()
 
@@ -130,7 +133,7 @@ class WorldModel:
         """Stamps begin anew (another simulator): what was seen and held is forgotten."""
         with self._changed:
             self._things, self._placed, self._handed, self._held = {}, {}, {}, None
-            self._moving, self._still_since, self._seen_stamp = False, 0.0, -1.0
+            self._moving, self._still_since, self._seen_stamp, self._looks = False, 0.0, -1.0, 0
             self._refresh()
 
     def use_places(self, places: Sequence[Location]) -> None:
@@ -268,7 +271,9 @@ class WorldModel:
         if known != self._known:
             self._known = known
             self._compute(known)
-        if self._seen_stamp >= 0 and self._told != self._world.revision and self.on_change is not None:
+        # At first nothing is seen for certain; a task must not begin in a world that only seems empty.
+        sure = self._seen_stamp >= 0 and (bool(known[0]) or self._looks >= _LOOKS)
+        if sure and self._told != self._world.revision and self.on_change is not None:
             self._told = self._world.revision
             self.on_change(self._world)
 

@@ -19,9 +19,9 @@ from typing import Any
 from lark import Lark, Token, Tree
 from lark.exceptions import LarkError
 
-from planner_node.lexicon import Lexicon, lexicon
+from planner_node.lexicon import Lexicon, lexicon, needed_properties
 from planner_node.noun_phrases import NotCoveredError, NounPhrases
-from planweave.domain import Domain, spoken
+from planweave.domain import Domain, Predicate, spoken
 from planweave.errors import GoalError, ParseError
 from planweave.world import Literal, World
 
@@ -90,6 +90,8 @@ def _normalised(sentence: str, words: Lexicon, world: World) -> str:
     text = re.sub(r"\s+", " ", re.sub(r"[\"“”`]", "", text)).strip()
     text = re.sub(rf"(?<![\w'])(?:{_either(words.english['politeness'])})(?![\w'])", " ", text)
     text = re.sub(r"\s+", " ", text).strip(" ,")
+    for said, meant in words.sayings:
+        text = said.sub(meant, text)
     for name in sorted(world.by_name, key=len, reverse=True):
         if "_" in name:
             text = re.sub(rf"(?<![a-z0-9_]){re.escape(spoken(name))}(?![a-z0-9_]| of the )", name, text)
@@ -133,7 +135,9 @@ class _Reader:
         pairs = [p for p in domain.predicates.values() if p.goal and len(p.parameters) == 2]
         self._relations = [p for p in pairs if p.name not in notes.get("beside", ())]
         self._beside = {p.name: p for p in pairs if p not in self._relations}
+        self._put_beside, self._moved_away = str(notes.get("put_beside", "")), str(notes.get("moved_away", ""))
         self._exclusive, self._narrow = set(notes.get("exclusive", ())), str(notes.get("room_for_one", ""))
+        self._replaced = [self._exclusive, *map(set, notes.get("later_wins", ()))]
         self._goal: dict[Literal, None] = {}
 
     def read(self, tree: Any) -> tuple[Literal, ...]:
@@ -147,7 +151,7 @@ class _Reader:
     def _add(self, literal: Literal) -> None:
         for other in list(self._goal):
             about_same = literal.args[:1] == other.args[:1] and bool(literal.args)
-            if about_same and {literal.predicate, other.predicate} <= self._exclusive:
+            if about_same and any({literal.predicate, other.predicate} <= group for group in self._replaced):
                 del self._goal[other]
         self._goal[literal] = None
 
@@ -165,7 +169,12 @@ class _Reader:
         for (word, place), (_, previous) in zip(places[1:], places):
             self._put([previous], word, place)  # "a on b on c"
         self._put(things, *places[0])
-        self._names.last = things
+        word, place = places[0]
+        if self._words.relations.get(word) in self._beside and len(things) == 1 and clause.data != "statement":
+            self._add(Literal(self._put_beside, (things[0], place)))
+        if word in self._words.away and self._moved_away:
+            self._add(Literal(self._moved_away))
+        self._names.last, self._names.place = things, places[0][1].split(" ")
 
     _ellipsis = _statement = _move
 
@@ -187,8 +196,15 @@ class _Reader:
         self._move(clause)
 
     def _reach(self, clause: Any) -> None:
-        types = self._domain.predicates[self._words.unary[_clean(clause.children[0])]].parameters[0].types
-        self._reached(clause.children[0], self._things(clause, lambda name: self._fits(types, name)))
+        predicate = self._domain.predicates[self._words.unary[_clean(clause.children[0])]]
+        types = predicate.parameters[0].types
+        self._reached(clause.children[0], self._things(
+            clause, lambda name: self._fits(types, name), prefer=lambda name: self._can_become(predicate, name)))
+
+    def _can_become(self, predicate: Predicate, name: str) -> bool:
+        """Whether a thing has the properties that the actions ask for which make a predicate true of it."""
+        needs = needed_properties(self._domain, predicate)
+        return not needs or any(all(Literal(p, (name,)) in self._world.facts for p in of) for of in needs)
 
     def _reached(self, verb: Any, things: list[str]) -> None:
         predicate = self._domain.predicates[self._words.unary[_clean(verb)]]
@@ -225,6 +241,8 @@ class _Reader:
             raise GoalError(f"nothing is in, on or at {place}, so there is nothing to clear away")
         for fact in facts:
             self._add(fact.negated())
+        if self._moved_away:
+            self._add(Literal(self._moved_away))
         self._names.last = [f.args[0] for f in facts]
 
     def _set_aside(self, clause: Any) -> None:
@@ -235,6 +253,8 @@ class _Reader:
                 raise GoalError(f"{thing} is near nothing; say where it shall go")
             for fact in sorted(near):
                 self._add(fact.negated())
+        if self._moved_away:
+            self._add(Literal(self._moved_away))
         self._names.last = things
 
     def _place(self, destination: Any) -> tuple[str, str]:
@@ -297,8 +317,9 @@ class _Reader:
         raise GoalError(f"{spoken(thing)} cannot be put {word!r} {spoken(place)}"
                         + (f"; possible is: {', '.join(fit)}" if fit else ""))
 
-    def _things(self, clause: Any, fits: Callable[[str], bool], without: str = "", source: str = "") -> list[str]:
-        """The things of a clause; source: where they are now, if that is said."""
+    def _things(self, clause: Any, fits: Callable[[str], bool], without: str = "", source: str = "",
+                prefer: Callable[[str], bool] | None = None) -> list[str]:
+        """The things of a clause; source: where they are now, if that is said; prefer: what "it" should be."""
         parts = next(c for c in clause.children if _is(c, "things")).children
         said = next((c for c in clause.children if _is(c, "source")), None)
         place = self._thing(said.children[-1], self._can_hold, plural=False)[0] if said else source
@@ -307,7 +328,7 @@ class _Reader:
             return name != without and fits(name) and (not place or bool(self._facts(name, place)))
 
         head = next((str(w) for w in reversed(parts[-1].children) if isinstance(w, Token)), "")
-        names = [n for part in parts for n in self._thing(part, usable, head=head)]
+        names = [n for part in parts for n in self._thing(part, usable, head=head, prefer=prefer)]
         for name in names:
             if place and not self._facts(name, place):
                 raise GoalError(f"{name} is not in, on or at {place}")

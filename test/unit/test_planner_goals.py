@@ -8,6 +8,7 @@ from doubles.planner_worlds import BLOCKS, FRUIT, table
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from evaluation.home_tasks import HomeBody
 from planner_node.clients.base import ChatReplies, ChatReply
 from planner_node.goal_checks import checked_goal
 from planner_node.goal_grammar import read_goal
@@ -168,8 +169,9 @@ SIDE_BY_SIDE = replace(BLOCKS, facts=BLOCKS.facts | {
 
 
 @pytest.mark.parametrize(("sentence", "wanted"), [
-    ("put the red cube to the left of the blue cube", "left_of(red_cube, blue_cube)"),
-    ("place the red cube on the right side of the plate", "right_of(red_cube, plate)"),
+    ("put the red cube to the left of the blue cube", "left_of(red_cube, blue_cube) & near(red_cube, blue_cube)"),
+    ("the red cube should be to the left of the blue cube", "left_of(red_cube, blue_cube)"),
+    ("place the red cube on the right side of the plate", "right_of(red_cube, plate) & near(red_cube, plate)"),
     ("put the red and green cubes right of the plate", "right_of(red_cube, plate) & right_of(green_cube, plate)"),
     ("put the red cube next to the blue cube", "near(red_cube, blue_cube)"),
     ("put the red cube between the blue cube and the green cube", "between(red_cube, blue_cube, green_cube)"),
@@ -179,9 +181,9 @@ SIDE_BY_SIDE = replace(BLOCKS, facts=BLOCKS.facts | {
     ("give the banana to me, please", "handed_over(banana)"),
     ("hand over the banana and put the red cube in the left tray", "handed_over(banana) & in(red_cube, left_tray)"),
     ("put the banana on the plate, then hand it over", "handed_over(banana)"),
-    ("move the red cube away from the green cube", "not near(red_cube, green_cube)"),
-    ("push the red cube aside", "not near(red_cube, green_cube)"),
-    ("clear the left side", "not at(red_cube, left_side)"),
+    ("move the red cube away from the green cube", "not near(red_cube, green_cube) & hand_empty()"),
+    ("push the red cube aside", "not near(red_cube, green_cube) & hand_empty()"),
+    ("clear the left side", "not at(red_cube, left_side) & hand_empty()"),
     ("put the cube that is left of the green cube in the left tray", "in(red_cube, left_tray)"),
     ("put the red cube on the left side", "at(red_cube, left_side)"),
 ])
@@ -333,3 +335,34 @@ def test_a_model_that_is_down_is_said_together_with_what_was_not_understood():
 def test_nothing_seen_is_said():
     with pytest.raises(GoalError, match="camera"):
         interpret(DOMAIN, table().__class__("tabletop"), "put the red cube in the tray", asking("x")[0])
+
+
+@pytest.fixture(scope="module")
+def flat():
+    """What is known of the flat at the start."""
+    return HomeBody("home_flat").observe()
+
+
+@pytest.mark.parametrize("sentence, goal", [
+    ("put the salmon in the fridge and close it", "inside(salmon_49, fridge_10) closed(fridge_10)"),
+    ("open the fridge, put the salmon in it and close it", "inside(salmon_49, fridge_10) closed(fridge_10)"),
+    ("open the fridge and close it", "closed(fridge_10)"),
+    ("open the microwave and close the fridge", "opened(microwave_41) closed(fridge_10)"),
+    ("take the salmon and put it in the fridge", "inside(salmon_49, fridge_10)"),
+    ("take the salmon", "holds_rh(salmon_49)"),
+    ("throw away the apple", "inside(apple_50, garbage_can_13)"),
+    ("throw the apple and the lime away", "inside(apple_50, garbage_can_13) inside(lime_54, garbage_can_13)"),
+    ("please throw the apple away and close the fridge", "inside(apple_50, garbage_can_13) closed(fridge_10)"),
+    ("microwave the salmon", "heated(salmon_49)"),
+    ("open the fridge, then microwave the salmon", "opened(fridge_10) heated(salmon_49)"),
+    ("put the salmon in the microwave", "inside(salmon_49, microwave_41)"),
+])
+def test_sentences_about_a_home(flat, sentence, goal):
+    domain = Domain.load("household")
+    assert " ".join(map(str, checked_goal(domain, flat, read_goal(domain, flat, sentence)))) == goal
+
+
+def test_what_excludes_each_other_does_so_for_one_thing(flat):
+    domain = Domain.load("household")
+    with pytest.raises(GoalError, match="exclude each other"):
+        checked_goal(domain, flat, [Literal.parse("opened(fridge_10)"), Literal.parse("closed(fridge_10)")])
