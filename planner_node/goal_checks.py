@@ -32,7 +32,8 @@ def checked_goal(domain: Domain, world: World, literals: Iterable[Literal]) -> t
             raise _contradiction(domain, one, two)
         if one.predicate == two.predicate and one.predicate in notes.get("once", ()):
             raise _contradiction(domain, one, two)
-        if any(names == set(pair) for pair in notes.get("never_together", ())):
+        same = one.args == two.args or not one.args or not two.args
+        if same and any(names == set(pair) for pair in notes.get("never_together", ())):
             raise _contradiction(domain, one, two)
         if len(one.args) == len(two.args) == 2 and one.args[1] == two.args[1] and names <= exclusive and Literal(
                 str(notes.get("room_for_one", "")), one.args[1:]) in world.facts:

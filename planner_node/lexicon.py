@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -12,6 +13,8 @@ from typing import Any
 import yaml
 
 from planweave.domain import ActionSchema, Domain, Predicate
+from planweave.formula import Atom, conjuncts
+from planweave.transition import fixed_predicates
 
 ENGLISH = Path(__file__).resolve().parent / "english.yaml"
 
@@ -22,7 +25,8 @@ class Lexicon:
 
     relations: word -> predicate between a thing and a place; "" where the destination decides. away: word -> the
     predicate that shall not hold any more. between: word -> predicate of a thing and two others. unary: verb ->
-    predicate of one thing that it makes true. nullary: phrase -> predicate without arguments.
+    predicate of one thing that it makes true. nullary: phrase -> predicate without arguments. sayings: what stands for
+    other words at the beginning of a clause, as patterns and what they are replaced by.
     """
 
     english: Mapping[str, Any]
@@ -32,6 +36,7 @@ class Lexicon:
     between: Mapping[str, str]
     unary: Mapping[str, str]
     nullary: Mapping[str, str]
+    sayings: tuple[tuple[re.Pattern[str], str], ...] = ()
 
 
 @lru_cache(maxsize=1)
@@ -42,13 +47,13 @@ def english() -> Mapping[str, Any]:
 
 def lexicon(domain: Domain) -> Lexicon:
     """The words for a domain's goals, derived from its goal predicates and the actions that make them true."""
-    words = english()
+    words, notes = english(), domain.extra.get("goals") or {}
     move, relations = set(words["move"]), dict.fromkeys(words["any_relation"], "")
     between: dict[str, str] = {}
     unary: dict[str, str] = {}
     nullary: dict[str, str] = {}
     for predicate in domain.predicates.values():
-        if not predicate.goal:
+        if not predicate.goal or predicate.name in notes.get("unspoken", ()):
             continue
         makers = [s for s in domain.actions.values() if _makes(s, predicate)]
         if len(predicate.parameters) == 2:
@@ -66,9 +71,35 @@ def lexicon(domain: Domain) -> Lexicon:
             for schema in makers:
                 for phrase in (schema.phrase, schema.name, *schema.aliases):
                     nullary.update((p, predicate.name) for p in _variants(_spoken(phrase), words["travel"]))
+    for verb, name in (notes.get("verbs") or {}).items():
+        unary.setdefault(verb, name)
     move -= set(unary) | {""}
     away = {word: relations[of] for word, of in words["negated"].items() if of in relations}
-    return Lexicon(words, tuple(sorted(move)), *map(MappingProxyType, (relations, away, between, unary, nullary)))
+    verbs = sorted({*move, *unary, *nullary, *words["remove"], *words["empty"]}, key=lambda v: -len(v))
+    sayings = tuple(_saying(said, meant, verbs) for said, meant in (notes.get("sayings") or {}).items())
+    of = MappingProxyType
+    return Lexicon(words, tuple(sorted(move)), of(relations), of(away), of(between), of(unary), of(nullary), sayings)
+
+
+def _saying(said: str, meant: str, verbs: Sequence[str]) -> tuple[re.Pattern[str], str]:
+    """A saying with the place ``{things}``, which reaches to the next clause that begins with a verb, or to the end."""
+    before, _, after = said.partition("{things}")
+    next_clause = rf"(?=\s*$|(?:\s*,|\s+and|\s+then)+\s+(?:{'|'.join(map(re.escape, verbs))})\b)"
+    pattern = rf"(?:(?<=^)|(?<=, )|(?<=and )|(?<=then )){re.escape(before)}(.+?){re.escape(after)}{next_clause}"
+    return re.compile(pattern), meant.replace("{things}", r"\1")
+
+
+@lru_cache(maxsize=64)
+def needed_properties(domain: Domain, predicate: Predicate) -> tuple[tuple[str, ...], ...]:
+    """For each action that makes a predicate of one thing true: what it asks of the thing that no action can change."""
+    fixed = fixed_predicates(domain)
+    found = []
+    for schema in domain.actions.values():
+        if len(schema.parameters) == 1 and _makes(schema, predicate):
+            term = (schema.parameters[0].name,)
+            found.append(tuple(part.predicate for part in conjuncts(schema.precondition)
+                               if isinstance(part, Atom) and part.terms == term and part.predicate in fixed))
+    return tuple(found)
 
 
 def _makes(schema: ActionSchema, predicate: Predicate) -> bool:

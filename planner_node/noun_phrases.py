@@ -23,6 +23,7 @@ class NounPhrases:
     domain: Domain
     world: World
     last: list[str] = field(default_factory=list)  # what "it" and "them" mean
+    place: list[str] = field(default_factory=list)  # what "it" means where the last thing does not do
     mentioned: set[str] = field(default_factory=set)
     last_head: str = ""
 
@@ -36,7 +37,7 @@ class NounPhrases:
         """
         en = english()
         if len(words) == 1 and words[0] in en["pronouns"]:
-            return self._pronoun(words[0], plural)
+            return self._pronoun(words[0], plural, prefer)
         described = [w for w in words if w not in en["determiners"] and w not in en["all"] and w not in en["numbers"]]
         described = [en["same"].get(w, w) if w not in self.world.by_name else w for w in described]
         described = [w for w in described if w and w not in en["neutral"] and w not in en["other"]]
@@ -70,9 +71,11 @@ class NounPhrases:
         self._remember_head(described)
         return self._mention(found)
 
-    def _pronoun(self, word: str, plural: bool) -> list[str]:
+    def _pronoun(self, word: str, plural: bool, prefer: Callable[[str], bool] | None) -> list[str]:
         if not self.last:
             raise NotCoveredError(f"{word!r} refers to nothing said before")
+        if prefer and self.place and not any(map(prefer, self.last)) and all(map(prefer, self.place)):
+            return list(self.place)  # "put the salmon in the fridge and close it"
         if len(self.last) > 1 and (word in ("it", "this", "that") or not plural):
             raise GoalError(f"{word!r} could mean {' or '.join(self.last)}; say which")
         return list(self.last)
