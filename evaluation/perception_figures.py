@@ -166,14 +166,16 @@ class View:
     truth: tuple[Placed, ...]
 
 
-def views(count: int, seed: int = 0, noise: DepthNoise | None = REALISTIC) -> Iterator[View]:
-    """Random scenes, rendered."""
+def views(
+    count: int, seed: int = 0, noise: DepthNoise | None = REALISTIC, items: int = 6, receptacles: int = 2
+) -> Iterator[View]:
+    """Random scenes, rendered; with fewer things where there is no room for more."""
     choose_gl()
     camera = load_camera()
     rng = np.random.default_rng(seed)
     made = 0
     while made < count:
-        scene, truth = random_scene(rng)
+        scene, truth = random_scene(rng, items, receptacles)
         try:
             model = build_model(scene, camera)
         except SceneError:
@@ -236,7 +238,9 @@ def compare(found: Sequence[Detection], truth: Sequence[Placed], figures: Figure
         )
 
 
-def measure(scenes: int = 50, seed: int = 0, noise: DepthNoise | None = REALISTIC) -> Figures:
+def measure(
+    scenes: int = 50, seed: int = 0, noise: DepthNoise | None = REALISTIC, items: int = 6, receptacles: int = 2
+) -> Figures:
     """Perception of single frames of random scenes on one thread: counts, position errors, time a frame."""
     camera = load_camera()
     pipeline = Pipeline(load_extrinsics(find_config("cameras", "overhead")))
@@ -244,7 +248,7 @@ def measure(scenes: int = 50, seed: int = 0, noise: DepthNoise | None = REALISTI
     threads = cv2.getNumThreads()
     cv2.setNumThreads(1)
     try:
-        for i, view in enumerate(views(scenes, seed, noise)):
+        for i, view in enumerate(views(scenes, seed, noise, items, receptacles)):
             start = time.perf_counter()
             scene = pipeline.run(view.rgb, view.depth, intrinsics_of(camera), view.robot)
             figures.milliseconds.append((time.perf_counter() - start) * 1e3)
@@ -259,8 +263,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--scenes", type=int, default=50)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--items", type=int, default=6, help="things in a scene, beside receptacles (default: 6)")
+    parser.add_argument("--receptacles", type=int, default=2, help="trays, boxes, bowls and plates (default: 2)")
     arguments = parser.parse_args()
-    figures = measure(arguments.scenes, arguments.seed)
+    figures = measure(arguments.scenes, arguments.seed, items=arguments.items, receptacles=arguments.receptacles)
     for line in figures.mistakes:
         print(line)
     for kind, errors in sorted(figures.by_kind.items()):
