@@ -19,6 +19,7 @@ from evaluation.tabletop_tasks import (
     scene_names,
     world_bodies,
 )
+from evaluation.tabletop_variants import variant
 from executor_node import preconditions, spots
 from executor_node.kinematics import Kinematics
 from executor_node.planning_scene import PlanningScene
@@ -32,7 +33,9 @@ from planweave.domain import Domain
 from planweave.errors import ConfigError, UnknownNameError
 from planweave.transition import Transition
 from planweave.world import Literal, World, WorldObject
+from simulation_node.camera import load_camera
 from simulation_node.scene import load_scene
+from simulation_node.stage import build_model
 
 DOMAIN = Domain.load("tabletop")
 FORMS = {"tray": "hollow", "box": "hollow", "bowl": "hollow", "cube": "box", "cylinder": "cylinder"}
@@ -293,3 +296,39 @@ def test_a_wrong_task_file_says_what_is_wrong(tmp_path, changes, said):
 def test_an_unknown_task_names_the_nearest():
     with pytest.raises(UnknownNameError, match="did you mean 'plus_sign'"):
         load_task("plus_sgn")
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_scenes_changed_at_random_stay_the_task(name, tmp_path):
+    task, scene = load_task(name), load_scene(load_task(name).scene)
+    standing = dict(zip(scene_names(scene), scene.objects))
+    mattering = {a for literal in task.goal for a in literal.args if a in standing}
+    for seed in range(3):
+        changed = variant(task, seed)
+        assert changed == variant(task, seed) and changed.text != variant(task, seed + 3).text
+        assert (changed.slips, changed.vanishings) == (0, 0)
+        path = tmp_path / f"{name}-{seed}.yaml"
+        path.write_text(changed.text)
+        moved = load_scene(str(path))
+        assert tuple(scene_names(moved)) == changed.names and mattering <= set(changed.names)
+        left = len(set(changed.names) & set(task.distractors))
+        assert left == task.counts[seed % len(task.counts)]
+        assert len(changed.names) == len(scene.objects) - len(task.distractors) + left
+        for found, body in zip(moved.objects, changed.names):
+            away = [abs(a - b) for a, b in zip(found.position, standing[body].position)]
+            assert max(away) <= scene.jitter.position + 1e-4, f"{body} moved by {away}"
+        build_model(moved, load_camera())  # refuses objects that overlap
+
+
+def test_faults_are_put_in_at_their_rates_and_only_on_what_is_to_be_moved(tmp_path):
+    tasks = [load_task(name) for name in PAPERS]
+    grasps = sum(len({a.args[0] for a in t.reference if a.name == "grasp"}) for t in tasks)
+    runs = [(t, variant(t, seed, slip=0.2, vanish=0.1)) for t in tasks for seed in range(20)]
+    assert sum(v.slips for _, v in runs) / (20 * grasps) == pytest.approx(0.2, abs=0.04)
+    assert sum(v.vanishings for _, v in runs) / (20 * grasps) == pytest.approx(0.1, abs=0.03)
+    path = tmp_path / "scene.yaml"
+    for task, changed in runs[::7]:
+        path.write_text(changed.text)
+        scene = load_scene(str(path))
+        moved = {a.args[0] for a in task.reference if a.args}
+        assert {changed.names[f.object] for f in scene.faults} <= moved
