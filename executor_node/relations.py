@@ -68,7 +68,10 @@ def facts(
                     found.add(Literal("at", (item.name, place.name)))
                     if place.narrow:
                         covered.add(place.name)
-    found.update(_beside(lying, resting))
+    beside = set(_beside(lying, resting))
+    crowded = {f.args[0] for f in beside if f.predicate == "near"}
+    found |= beside
+    found.update(Literal("apart", (i.name,)) for i in items if i.name not in crowded and on_table(i))
     for thing in things:
         if thing.type == "item":
             found.add(Literal("narrow", (thing.name,)))

@@ -37,7 +37,7 @@ reach: UNARY things _PARTICLE? source?
 relax: NULLARY
 remove: (REMOVE things (OUT | FROM) thing) | ((MOVE | UNARY) things OUT thing)
 clear_away: EMPTY thing
-set_aside: MOVE things _ASIDE
+set_aside: (MOVE | UNARY) things _ASIDE
 ellipsis: things source? destination+
 statement: things _BE destination
 source: FROM thing
@@ -135,7 +135,8 @@ class _Reader:
         pairs = [p for p in domain.predicates.values() if p.goal and len(p.parameters) == 2]
         self._relations = [p for p in pairs if p.name not in notes.get("beside", ())]
         self._beside = {p.name: p for p in pairs if p not in self._relations}
-        self._put_beside, self._moved_away = str(notes.get("put_beside", "")), str(notes.get("moved_away", ""))
+        self._put_beside, self._moved_away, self._aside = (
+            str(notes.get(key, "")) for key in ("put_beside", "moved_away", "aside"))
         self._exclusive, self._narrow = set(notes.get("exclusive", ())), str(notes.get("room_for_one", ""))
         self._replaced = [self._exclusive, *map(set, notes.get("later_wins", ()))]
         self._goal: dict[Literal, None] = {}
@@ -246,15 +247,11 @@ class _Reader:
         self._names.last = [f.args[0] for f in facts]
 
     def _set_aside(self, clause: Any) -> None:
+        if not self._aside:
+            raise NotCoveredError("nothing can be set aside here")
         things = self._things(clause, self._movable)
         for thing in things:
-            near = [f for f in self._world.facts if f.predicate in self._words.away.values() and f.args[0] == thing]
-            if not near:
-                raise GoalError(f"{thing} is near nothing; say where it shall go")
-            for fact in sorted(near):
-                self._add(fact.negated())
-        if self._moved_away:
-            self._add(Literal(self._moved_away))
+            self._add(Literal(self._aside, (thing,)))
         self._names.last = things
 
     def _place(self, destination: Any) -> tuple[str, str]:

@@ -21,13 +21,14 @@
     (left_of ?i - item ?t - thing)      ; beside it, towards the robot's left
     (right_of ?i - item ?t - thing)     ; beside it, towards the robot's right
     (near ?i - item ?t - thing)         ; with little room between them
+    (apart ?i - item)                   ; it stands on the table with nothing near
     (between ?i - item ?a - thing ?b - thing) ; on the line from one to the other
     (handed_over ?i - item))            ; a person has taken it out of the gripper
 
   (:action grasp
     :parameters (?i - item)
     :precondition (and (hand_empty) (clear ?i) (reachable ?i))
-    :effect (and (holding ?i) (not (hand_empty)) (not (at_base))
+    :effect (and (holding ?i) (not (hand_empty)) (not (at_base)) (not (apart ?i))
       (forall (?t - (either item surface)) (when (on ?i ?t) (and (not (on ?i ?t)) (clear ?t))))
       (forall (?c - container) (when (in ?i ?c) (not (in ?i ?c))))
       (forall (?l - location) (when (at ?i ?l) (and (not (at ?i ?l)) (clear ?l))))
@@ -62,12 +63,14 @@
   (:action place_left_of
     :parameters (?i - item ?t - thing)
     :precondition (and (holding ?i) (reachable ?t) (not (= ?i ?t)))
-    :effect (and (left_of ?i ?t) (near ?i ?t) (hand_empty) (not (holding ?i)) (not (at_base))))
+    :effect (and (left_of ?i ?t) (near ?i ?t) (hand_empty) (not (holding ?i)) (not (at_base))
+      (forall (?o - item) (when (= ?o ?t) (not (apart ?o))))))
 
   (:action place_right_of
     :parameters (?i - item ?t - thing)
     :precondition (and (holding ?i) (reachable ?t) (not (= ?i ?t)))
-    :effect (and (right_of ?i ?t) (near ?i ?t) (hand_empty) (not (holding ?i)) (not (at_base))))
+    :effect (and (right_of ?i ?t) (near ?i ?t) (hand_empty) (not (holding ?i)) (not (at_base))
+      (forall (?o - item) (when (= ?o ?t) (not (apart ?o))))))
 
   (:action place_between
     :parameters (?i - item ?a - thing ?b - thing)
@@ -78,7 +81,7 @@
   (:action push_aside
     :parameters (?i - item)
     :precondition (and (hand_empty) (clear ?i) (reachable ?i))
-    :effect (and (not (at_base))
+    :effect (and (apart ?i) (not (at_base))
       (forall (?l - location) (when (and (at ?i ?l) (narrow ?l)) (and (not (at ?i ?l)) (clear ?l))))
       (forall (?o - thing) (and (not (left_of ?i ?o)) (not (right_of ?i ?o)) (not (near ?i ?o))))
       (forall (?o - item) (and (not (left_of ?o ?i)) (not (right_of ?o ?i)) (not (near ?o ?i))))
@@ -94,7 +97,7 @@
   (:action grab_and_putin
     :parameters (?i - item ?r - (either container surface))
     :precondition (and (hand_empty) (clear ?i) (reachable ?i) (clear ?r) (reachable ?r))
-    :effect (and (not (at_base))
+    :effect (and (not (at_base)) (not (apart ?i))
       (forall (?t - (either item surface)) (when (on ?i ?t) (and (not (on ?i ?t)) (clear ?t))))
       (forall (?c - container) (when (in ?i ?c) (not (in ?i ?c))))
       (forall (?l - location) (when (at ?i ?l) (and (not (at ?i ?l)) (clear ?l))))

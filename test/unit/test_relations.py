@@ -62,7 +62,12 @@ def facts(*things, held="", at_base=False):
             ["left_of(a, b)", "right_of(b, a)"],
             ["left_of(b, a)", "right_of(a, b)", "near(a, b)", "near(b, a)"],
         ),
-        ([cube("a", 0.5, 0.1), cube("b", 0.5, 0.0)], ["near(a, b)", "near(b, a)", "left_of(a, b)"], []),
+        ([cube("a", 0.5, 0.1), cube("b", 0.5, 0.0)], ["near(a, b)", "near(b, a)", "left_of(a, b)"], ["apart(a)"]),
+        (
+            [cube("a", 0.5, 0.12), cube("b", 0.5, 0.0), cube("c", 0.5, 0.0, 0.05)],
+            ["apart(a)", "apart(b)"],
+            ["apart(c)"],
+        ),
         ([cube("a", 0.5, 0.046), cube("b", 0.5, 0.0)], ["left_of(a, b)"], []),
         ([cube("a", 0.5, 0.044), cube("b", 0.5, 0.0)], [], ["left_of(a, b)"]),
         ([cube("a", 0.69, 0.2), cube("b", 0.5, 0.0)], ["left_of(a, b)"], []),
