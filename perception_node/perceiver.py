@@ -57,6 +57,7 @@ class Perceiver:
         self.pipeline = Pipeline(extrinsics, settings, detector)
         self.vocabulary = vocabulary or Vocabulary()
         self.tracker = Tracker(rules)
+        self._looked_for = self.vocabulary.names
         self._stamp = -np.inf
 
     def process(
@@ -66,7 +67,11 @@ class Perceiver:
         if stamp < self._stamp:
             self.tracker.reset()
         self._stamp = stamp
-        scene = self.pipeline.run(rgb, depth, intrinsics, robot, self.tracker.remembered(), self.vocabulary.names)
+        names = self.vocabulary.names
+        if names != self._looked_for:
+            self.tracker.judge_anew()
+            self._looked_for = names
+        scene = self.pipeline.run(rgb, depth, intrinsics, robot, self.tracker.remembered(), names)
         tracks = self.tracker.update(scene.detections, scene, hand_pose(robot) if robot else None)
         objects = tuple(NamedObject(t.id, t.name, t.current, t.visible) for t in tracks)
         return Perceived(stamp, objects, int(scene.robot.sum()), scene.plane, scene.projector)

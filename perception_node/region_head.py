@@ -19,8 +19,8 @@ from numpy.lib.stride_tricks import sliding_window_view
 from perception_node.proposals import Region
 from perception_node.region_features import measures, picture
 
-_LEAST_WITH_SHADE, _LEAST_NOUN = 0.12, 0.3  # shares of the most that a phrase can reach, from which it is believed
-_ASKED_FOR = 0.37  # times the probability that no name fits: with less, a name is given to nothing
+_LEAST_NOUN, _LEAST_SHADE = 0.3, -0.1  # cosines from which a noun or a shade is rather right than wrong
+_LIKELY, _ASKED_FOR = 0.45, 0.2  # probabilities from which a name is given to many, and to the one it fits best
 _STRANGE, _FAMILIAR, _LEAST_TRUST = 0.2, 0.8, 0.5  # cosines of a noun with the nearest one of the training; a weight
 WEIGHTS = Path(__file__).with_name("region_head.npz")
 SIZES = {"small": -1.0, "little": -1.0, "tiny": -1.0, "large": 1.0, "big": 1.0, "huge": 1.0}
@@ -98,21 +98,33 @@ class RegionHead:
         return _unit(hidden @ w["out"] + w["out_b"]), _unit(colours @ w["tone"] + w["tone_b"]), sizes
 
     def logits(self, pictures: np.ndarray, numbers: np.ndarray, parts: Sequence[PhraseParts]) -> np.ndarray:
-        """(n, phrases): how well each phrase describes each region; above 0 better than saying nothing of it."""
+        """(n, phrases): which of several phrases describes a region best."""
+        return self.judge(pictures, numbers, parts)[0]
+
+    def judge(
+        self, pictures: np.ndarray, numbers: np.ndarray, parts: Sequence[PhraseParts]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The logits, and the probability that a phrase fits at all, be it the best or not; both (n, phrases).
+
+        A phrase fits as far as its worse part does, noun or shade.
+        """
         w = self.weights
         nouns, tones, sizes = self.embed_regions(pictures, numbers)
         noun, shade = self.embed_phrases(parts)
         said = np.array([p.size for p in parts], np.float32)
         trust = np.array([p.trust for p in parts], np.float32)
-        result: np.ndarray = w["scales"][0] * (nouns @ noun.T) * trust + w["scales"][1] * tones @ shade.T
-        most = w["scales"][0] * trust + w["scales"][1] * np.array([p.has_shade for p in parts], np.float32)
-        least = np.array([_LEAST_WITH_SHADE if p.has_shade else _LEAST_NOUN for p in parts], np.float32)
-        return result + sizes[:, None] * said[None, :] - least * most
+        has_shade = np.array([p.has_shade for p in parts], bool)
+        likeness, tint = nouns @ noun.T, tones @ shade.T
+        logits: np.ndarray = w["scales"][0] * likeness * trust + w["scales"][1] * tint + sizes[:, None] * said[None, :]
+        by_noun = w["scales"][0] * trust * (likeness - _LEAST_NOUN)
+        by_shade = np.where(has_shade[None, :], w["scales"][1] * (tint - _LEAST_SHADE), np.inf)
+        fits: np.ndarray = 1 / (1 + np.exp(-np.minimum(by_noun, by_shade)))
+        return logits, fits
 
     def score(self, regions: Sequence[Region], pixel: float, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         """Probabilities (regions, names) and which names are known, (names,) bool; unknown ones have probability 0.
 
-        What is missing from 1 is the probability that no name fits.
+        That a name is the best of these, times that it fits at all: what is missing from 1 is for no name.
         """
         parts = [self.read(name) for name in names]
         known = np.array([p.known for p in parts], bool)
@@ -120,9 +132,8 @@ class RegionHead:
         if len(regions) and known.any():
             pictures = np.stack([picture(region) for region in regions])
             numbers = np.stack([measures(region, pixel) for region in regions])
-            logits = self.logits(pictures, numbers, [p for p in parts if p.known])
-            nothing = np.zeros((len(regions), 1), np.float32)
-            result[:, known] = softmax(np.concatenate((logits, nothing), axis=1))[:, :-1]
+            logits, fits = self.judge(pictures, numbers, [p for p in parts if p.known])
+            result[:, known] = softmax(logits) * fits
         return result, known
 
 
@@ -140,17 +151,15 @@ def load_region_head(path: Path = WEIGHTS) -> RegionHead:
 def fitting(scores: np.ndarray) -> np.ndarray:
     """The scores (regions, names) of RegionHead.score without those to be left alone.
 
-    A name stays where it is likelier than that none fits. One that nobody would have it is given to the region that
-    it fits best, if it is that region's best name and not much less likely than none: somebody asked for it.
+    A name stays where it is likely. One that nobody would have is given to the region that it fits best, if it is that
+    region's best name and not unlikely: somebody asked for it.
     """
-    nothing = np.maximum(1.0 - scores.sum(axis=1, keepdims=True), 1e-9)
-    likely = scores > nothing
     if not scores.size:
         return scores
     rows, columns = np.arange(len(scores)), scores.argmax(axis=1)
-    mutual = np.zeros_like(likely)
+    mutual = np.zeros(scores.shape, bool)
     mutual[rows, columns] = scores[:, columns].argmax(axis=0) == rows
-    result: np.ndarray = np.where(likely | (mutual & (scores > _ASKED_FOR * nothing)), scores, 0.0)
+    result: np.ndarray = np.where((scores > _LIKELY) | (mutual & (scores > _ASKED_FOR)), scores, 0.0)
     return result
 
 

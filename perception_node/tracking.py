@@ -49,6 +49,8 @@ class Track:
     seen: int = 1
     missing: int = 0
     looks: Counter[tuple[str, str]] = field(default_factory=Counter)
+    named: tuple[str, str] = ("", "")  # class and colour that its name was made of
+    judged_anew: bool = False  # its looks are counted afresh since other names are looked for
     held: bool = False
     grip: np.ndarray | None = None  # the object's centre in the hand's frame, metres, while it is between the fingers
     grip_width: float = 0.0
@@ -83,6 +85,12 @@ class Tracker:
         """What may be hidden now under things that stand on it."""
         return [t.current for t in self.tracks if not t.held]
 
+    def judge_anew(self) -> None:
+        """Other names are looked for: what looks like another class from now on is named anew; ids and poses stay."""
+        for track in self._tracks:
+            track.looks.clear()
+            track.judged_anew = True
+
     def reset(self) -> None:
         """Forget everything."""
         self._tracks, self._gone = [], []
@@ -104,6 +112,7 @@ class Tracker:
             if not track.visible:
                 self._miss(track, scene)
         self._drop()
+        self._name_anew()
         for detection in free:
             if not detection.cut and not self._is_known(detection):
                 track = Track(self._next_id, detection)
@@ -244,6 +253,14 @@ class Tracker:
         empty = sum(not t.visible and _place_is_empty(t.last, scene) for t in named)
         return empty >= 3 and 2 * empty > len(named)
 
+    def _name_anew(self) -> None:
+        for track in self._tracks:
+            if not track.judged_anew or not track.visible or track.looks.total() < self.rules.confirm:
+                continue
+            track.judged_anew = False
+            if track.name and track.look[0] != track.named[0]:
+                track.name = ""
+
     def _name_new(self) -> None:
         new = [t for t in self._tracks if not t.name and t.visible and t.seen >= self.rules.confirm]
         if not new:
@@ -251,7 +268,7 @@ class Tracker:
         taken = {t.name for t in (*self._tracks, *self._gone) if t.name}
         names = name_all([_nameless(t) for t in new], [_nameless(t) for t in self._tracks if t.name], taken)
         for track, name in zip(new, names):
-            track.name = name
+            track.name, track.named = name, track.look
 
 
 def _nameless(track: Track) -> Nameless:

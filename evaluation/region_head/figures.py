@@ -122,9 +122,10 @@ def refusals(head: RegionHead, given: Sequence[tuple[list[Sample], list[Phrase]]
     unnamed = wrong = total = 0
     for (samples, own), (_, others) in zip(given, (*given[1:], given[0])):
         for phrases, right in ((own, False), (others, True)):
-            logits = by_head(head)(samples, phrases)
-            scores = softmax(np.concatenate((logits, np.zeros((len(samples), 1))), axis=1))[:, :-1]
-            kept = fitting(scores)
+            parts = [head.read(p.text) for p in phrases]
+            pictures, numbers = (np.stack([getattr(s, what) for s in samples]) for what in ("picture", "measures"))
+            logits, fits = head.judge(pictures, numbers, parts)
+            kept = fitting(softmax(logits) * fits)
             named = kept.max(axis=1) > 0
             if right:
                 true = truth(samples, phrases)[np.arange(len(samples)), kept.argmax(axis=1)] == 1

@@ -1,0 +1,55 @@
+"""Names asked for over /perception/look_for, found by an open-vocabulary detector on real ROS 2."""
+
+import pytest
+from doubles.camera_driver import EXPECTED, CameraDriver, blocks_view, look
+from planweave_interfaces.srv import LookFor
+from rclpy.parameter import Parameter
+from rclpy.qos import QoSProfile
+
+from perception_node.node import PerceptionNode
+from planweave.errors import PlanweaveError
+
+pytestmark = pytest.mark.gl
+
+
+@pytest.fixture
+def start(make_node, spin_until):
+    def make(**parameters):
+        camera = CameraDriver(make_node("camera_driver"), blocks_view(), QoSProfile(depth=5))
+        node = make_node(PerceptionNode, [Parameter(name, value=value) for name, value in parameters.items()])
+        client = camera.node.create_client(LookFor, "/perception/look_for")
+        spin_until(lambda: camera.ready() and client.service_is_ready(), 10.0, "the connections")
+
+        def ask(*names):
+            future = client.call_async(LookFor.Request(names=list(names)))
+            spin_until(future.done, 10.0, "the answer")
+            return future.result()
+
+        return camera, node, ask
+
+    return make
+
+
+def test_asked_names_reach_the_objects_and_junk_is_refused(start, spin_until):
+    camera, _, ask = start(detector="region_head")
+    assert sorted(o.name for o in look(camera, spin_until).objects) == EXPECTED
+    answer = ask("drop everything; now", "cup")
+    assert not answer.success and "is no name to look for" in answer.message
+    answer = ask("the crimson block", "a navy block")
+    assert answer.success and answer.message == "looked for: crimson block, navy block"
+    before = {o.id for o in camera.heard[-1].objects}
+    objects = {o.name: o for o in look(camera, spin_until, times=4).objects}
+    assert set(objects) == {*EXPECTED, "crimson_block", "navy_block"} - {"red_cube", "blue_cube"}
+    assert objects["crimson_block"].pose.position.x == pytest.approx(0.47, abs=0.005)
+    assert {o.id for o in objects.values()} == before, "another name, the same thing"
+    assert ask().message == "no names are looked for"
+    assert sorted(o.name for o in look(camera, spin_until, times=4).objects) == EXPECTED
+
+
+def test_an_unknown_detector_and_a_bad_name_end_the_start_with_a_word(make_node):
+    for parameters, words in (
+        ({"detector": "vlid"}, "did you mean 'vild'"),
+        ({"detector": "region_head", "look_for": ["{cup}"]}, "is no name to look for"),
+    ):
+        with pytest.raises(PlanweaveError, match=words):
+            make_node(PerceptionNode, [Parameter(name, value=value) for name, value in parameters.items()])
