@@ -11,11 +11,12 @@ from console.systems import Option, load_system
 def launch_description(name: str, around: Sequence[Any] = (), defaults: Mapping[str, Any] | None = None) -> Any:
     """Every node with its parameter files, an argument for every option; the end of one node ends all.
 
-    around: arguments and actions that come first: the drivers of a real robot, or a simulator. defaults: of options,
-    in place of the values in the parameter files; substitutions may stand here. Needs launch and launch_ros, which
-    come with a ROS 2 installation.
+    around: arguments and actions that come first: the drivers of a real robot, or a simulator; with these there is an
+    argument `nodes`, and false leaves our nodes to `planweave up`. defaults: of options, in place of the values in the
+    parameter files; substitutions may stand here. Needs launch and launch_ros, which come with a ROS 2 installation.
     """
     from launch.actions import DeclareLaunchArgument, Shutdown
+    from launch.conditions import IfCondition
     from launch.substitutions import LaunchConfiguration
     from launch_ros.actions import Node
     from launch_ros.parameter_descriptions import ParameterValue
@@ -30,6 +31,13 @@ def launch_description(name: str, around: Sequence[Any] = (), defaults: Mapping[
         )
         for option in system.options
     ]
+    condition = None
+    if around:
+        arguments.append(DeclareLaunchArgument(
+            "nodes", default_value="true", choices=["true", "false"],
+            description=f"false: only what is around; start the rest with planweave up {name}",
+        ))
+        condition = IfCondition(LaunchConfiguration("nodes"))
     nodes = []
     for spec in system.nodes:
         options = {
@@ -39,7 +47,7 @@ def launch_description(name: str, around: Sequence[Any] = (), defaults: Mapping[
         nodes.append(Node(
             package="planweave", executable=spec.name, output="screen",
             parameters=[*map(str, spec.parameter_files), *([options] if options else [])],
-            on_exit=Shutdown(reason=f"{spec.name} ended"),
+            on_exit=Shutdown(reason=f"{spec.name} ended"), condition=condition,
         ))
     return LaunchDescription([*around, *arguments, *nodes])
 

@@ -17,6 +17,7 @@ import os
 import queue
 import sys
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TextIO
@@ -30,6 +31,7 @@ GROUP = "fr3_arm"
 NODE = "planweave_moveit"
 _HAND = "fr3_hand"
 _TOUCHING = ["fr3_hand", "fr3_leftfinger", "fr3_rightfinger"]
+_STOP = 3.0  # s in which a stopped execution returns
 _TABLE = (3.0, 3.0, 0.2)  # m
 
 
@@ -62,6 +64,7 @@ class MoveItServer:
         self._monitor = moveit.get_planning_scene_monitor()
         self._execution = moveit.get_trajectory_execution_manager()
         self._stopped = 0  # executions with this id or a lower one were stopped
+        self._executing = False
         self._lock = threading.Lock()
 
     def plan(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -131,14 +134,22 @@ class MoveItServer:
         with self._lock:
             if request["id"] <= self._stopped:
                 return {"status": "PREEMPTED", "text": ""}
-        status = self._moveit.execute(robot_trajectory=trajectory, controllers=[])
+            self._executing = True
+        try:
+            status = self._moveit.execute(robot_trajectory=trajectory, controllers=[])
+        finally:
+            self._executing = False
         return {"status": str(status.status), "text": ""}
 
     def stop(self, number: int) -> None:
         """Stop the trajectory that runs, and those asked for before request `number`."""
         with self._lock:
             self._stopped = max(self._stopped, number)
-        self._execution.stop_execution(auto_clear=True)
+        end = time.monotonic() + _STOP
+        while self._executing and time.monotonic() < end:
+            # An execution that has only just begun does not hear of a stop that comes before its first step.
+            self._execution.stop_execution(auto_clear=True)
+            time.sleep(0.01)
 
 
 def collision_object(name: str, solid: dict[str, Any], frame: str = franka.BASE_FRAME) -> Any:

@@ -9,6 +9,7 @@ its answer repeats.
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 import os
 import subprocess
@@ -23,6 +24,7 @@ from planweave.failure import Code
 
 SERVER = (sys.executable, "-m", "planweave_ros.moveit_server")
 Answer = Callable[[dict[str, Any]], None]
+_PIPE = 1 << 20  # bytes
 _TICK = 0.05  # s between two looks whether the skill was cancelled
 
 
@@ -40,6 +42,7 @@ class MoveItProcess:
         self._child: subprocess.Popen[bytes] | None = None
         self._ready = threading.Event()
         self._last_words = ""
+        self._ended = True  # nothing comes from the child any more
         self._waiting: dict[int, Answer] = {}
         self._next = 1
 
@@ -76,8 +79,8 @@ class MoveItProcess:
             number = self._next
             self._next += 1
             child = self._child
-            ready = self._ready.is_set() and not self._last_words
-            if ready and child is not None and child.poll() is None and child.stdin is not None:
+            working = self._ready.is_set() and not self._ended and not self._last_words
+            if working and child is not None and child.stdin is not None:
                 self._waiting[number] = take
                 with contextlib.suppress(OSError):
                     child.stdin.write((json.dumps({"id": number, **message}) + "\n").encode())
@@ -95,15 +98,18 @@ class MoveItProcess:
     def start(self) -> None:
         """Start the child if it does not run; returns at once."""
         with self._lock:
-            if self._child is not None and self._child.poll() is None:
+            if not self._ended:
                 return
+            self.close()
             self._ready = threading.Event()
-            self._last_words = ""
+            self._last_words, self._ended = "", False
             reading, writing = os.pipe()
             self._child = subprocess.Popen(
                 [*self._command, "--replies", str(writing)], stdin=subprocess.PIPE, pass_fds=[writing]
             )
             os.close(writing)
+            if self._child.stdin is not None:  # a write must never wait for a child that plans
+                fcntl.fcntl(self._child.stdin, fcntl.F_SETPIPE_SZ, _PIPE)
             threading.Thread(
                 target=self._listen, args=(reading, self._child, self._ready), name="moveit answers", daemon=True
             ).start()
@@ -111,7 +117,7 @@ class MoveItProcess:
     def close(self) -> None:
         """End the child."""
         with self._lock:
-            child, self._child = self._child, None
+            child, self._child, self._ended = self._child, None, True
         if child is not None:
             child.kill()
             child.wait(5.0)
@@ -122,13 +128,10 @@ class MoveItProcess:
     def _await_ready(self, check: Callable[[], None]) -> None:
         self.start()
         with self._lock:
-            ready, child = self._ready, self._child
+            ready = self._ready
         end = time.monotonic() + self._patience
         while not ready.wait(_TICK):
             check()
-            if child is None or child.poll() is not None:
-                ready.wait(1.0)  # its last words are on their way
-                raise SkillFailureError(Code.CONTROL_FAILED, self._gone()["text"])
             if time.monotonic() > end:
                 self.close()
                 raise SkillFailureError(
@@ -136,7 +139,7 @@ class MoveItProcess:
                     f"MoveIt was not ready within {self._patience:g} s: does robot_state_publisher publish "
                     "/robot_description, and does someone publish /joint_states?",
                 )
-        if self._last_words:
+        if self._ended or self._last_words:
             raise SkillFailureError(Code.CONTROL_FAILED, self._gone()["text"])
 
     def _listen(self, reading: int, child: subprocess.Popen[bytes], ready: threading.Event) -> None:
@@ -156,8 +159,10 @@ class MoveItProcess:
                 if take is not None:
                     take(answer)
         with self._lock:
-            left = list(self._waiting.values()) if self._child is child or self._child is None else []
-            if left:
+            left = []
+            if self._child is child or self._child is None:
+                self._ended = True
+                left = list(self._waiting.values())
                 self._waiting.clear()
         ready.set()
         for take in left:

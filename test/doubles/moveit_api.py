@@ -27,7 +27,14 @@ class Robot:
         self.plans = []         # request parameters and goals
         self.executed = []      # trajectories
         self.config = None
+        self.before = 0.0       # seconds until an execution that was begun can be stopped
+        self.running = False
         self.stopped = threading.Event()
+
+    def stop(self):
+        """Stop what runs; without effect where nothing does, as in MoveIt."""
+        if self.running:
+            self.stopped.set()
 
 
 def bind(owner, method, overloads, given, keywords):
@@ -105,9 +112,12 @@ def modules(robot):
     def execute(me, arguments):
         robot.executed.append(arguments["robot_trajectory"])
         status = robot.status
+        threading.Event().wait(robot.before)
+        robot.running = True
         if robot.wait:
             assert robot.stopped.wait(10.0)
             status = "PREEMPTED"
+        robot.running = False
         robot.stopped.clear()
         return made(classes["ExecutionStatus"], status_text=status)
 
@@ -154,7 +164,7 @@ def modules(robot):
         define(planning, "PlanningSceneMonitor",
                read_write=lambda me, a: made(classes["LockedPlanningSceneContextManagerRW"]),
                read_only=lambda me, a: made(classes["LockedPlanningSceneContextManagerRO"])),
-        define(planning, "TrajectoryExecutionManager", stop_execution=lambda me, a: robot.stopped.set()),
+        define(planning, "TrajectoryExecutionManager", stop_execution=lambda me, a: robot.stop()),
         define(f"{core}.collision_detection", "AllowedCollisionMatrix", set_entry=note("set_entry")),
         define(f"{core}.controller_manager", "ExecutionStatus",
                get_property_status=lambda me: me.__dict__["status_text"]),

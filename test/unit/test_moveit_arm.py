@@ -19,6 +19,7 @@ from executor_node.arms.moveit_process import MoveItProcess
 from executor_node.failures import SkillFailureError
 from executor_node.kinematics import Kinematics
 from executor_node.planning_scene import PlanningScene
+from executor_node.safety import GuardedArm, Safety
 from executor_node.things import Thing
 from executor_node.timing import Limits, time_path
 from planweave import franka
@@ -135,8 +136,21 @@ def test_what_was_stopped_before_it_began_is_not_executed(server, robot):
     server.stop(3)
     request = {"times": [0.0, 0.1], "positions": [HOME.tolist()] * 2, "velocities": [[0.0] * 7] * 2}
     assert server.execute({"id": 2, **request})["status"] == "PREEMPTED" and not robot.executed
-    robot.stopped.clear()
     assert server.execute({"id": 4, **request})["status"] == "SUCCEEDED"
+
+
+def test_a_stop_reaches_an_execution_that_has_only_just_begun(server, robot):
+    robot.wait, robot.before = True, 0.2
+    request = {"id": 2, "times": [0.0, 0.1], "positions": [HOME.tolist()] * 2, "velocities": [[0.0] * 7] * 2}
+    answers = []
+    thread = threading.Thread(target=lambda: answers.append(server.execute(request)))
+    thread.start()
+    end = time.monotonic() + 5.0
+    while not robot.executed and time.monotonic() < end:
+        time.sleep(0.001)
+    server.stop(3)
+    thread.join(5.0)
+    assert [answer["status"] for answer in answers] == ["PREEMPTED"]
 
 
 def test_the_parameters_are_whole(server, robot):
@@ -275,6 +289,23 @@ def test_an_abort_stops_moveit_and_the_controller(start, scene, kinematics):
     follower.stop()
     assert canceled and ended.wait(5.0)
     assert outcomes[0].code is Code.CANCELED
+
+
+def test_what_moveit_planned_passes_our_limits_before_it_is_executed(start, scene, kinematics):
+    process = start()
+    path = MoveItPlanner(scene, kinematics, process, "ompl_rrtc", never).plan(HOME, [GOAL])
+    arm = ControlledArm(MoveItFollower(process, never), NoGripper())
+    arm.on_state(ArmState(0.0, HOME, np.zeros(7), 0.08))
+    arm.begin(time.monotonic() + 10.0)
+    sent = []
+    process.send = lambda message, take: sent.append(message)
+    slow = Safety(kinematics, Limits().scaled(0.1, 0.1))
+    small = Safety(kinematics, Limits(), workspace_high=(0.85, 0.85, 0.49))
+    for safety, words in ((slow, "beyond the speed limit of fr3_joint"), (small, "leaves the workspace")):
+        with pytest.raises(SkillFailureError, match=words) as failed:
+            GuardedArm(arm, safety).follow(time_path(path[::-1] if safety is small else path, Limits()))
+        assert failed.value.code is Code.SAFETY_STOP
+    assert not sent
 
 
 def test_every_status_of_an_execution_is_mapped(start, scene, kinematics):

@@ -48,7 +48,7 @@ def launch(monkeypatch):
             elif isinstance(entity, launch_api.RegisterEventHandler):
                 nodes.extend(entity.event_handler.on_exit)
                 assert entity.event_handler.target_action in nodes
-            else:
+            elif entity.condition is None or entity.condition.holds(values):
                 nodes.append(entity)
         assert not set(given) - set(seen), "an argument that nobody declares"
         return types.SimpleNamespace(nodes=nodes, included=included, values=values, environment=environment)
@@ -106,6 +106,14 @@ def test_gazebo(launch):
     assert xacro.startswith("xacro ") and state["use_sim_time"] is True
     for word in xacro.split()[1:]:
         assert Path(word.removeprefix("controllers:=")).is_file()
+
+
+@pytest.mark.parametrize("name", ["franka", "gazebo"])
+def test_our_nodes_can_be_left_to_the_console(launch, name):
+    given = {"robot_ip": "a"} if name == "franka" else {}
+    alone = launch(name, nodes="false", **given)
+    assert alone.included and not [node for node in alone.nodes if node.package == "planweave"]
+    assert [node for node in launch(name, **given).nodes if node.package == "planweave"]
 
 
 @pytest.mark.parametrize("name", ["franka", "gazebo"])
