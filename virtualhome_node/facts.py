@@ -56,7 +56,8 @@ class HomeFacts:
         self._person, self._names = graph.character.id, graph.names
         self._rooms = {i for i, n in graph.nodes.items() if n.category == ROOMS}
         self._not_things = self._rooms | {self._person}
-        room = self._room(self._person)
+        direct = (b for r in ("INSIDE", "ON") for a, b in graph.pairs(r) if a == self._person and b in self._rooms)
+        room = next(direct, None) or self._room(self._person)
         if room is None:
             raise SceneError(f"{graph.character.tag} is in no room; add an edge INSIDE to the node of a room")
         self._here = self._names[room]

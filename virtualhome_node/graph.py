@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
@@ -44,6 +44,15 @@ class Link(msgspec.Struct, gc=False, frozen=True):
     to_id: int
 
 
+@lru_cache(maxsize=4096)
+def _word(class_name: str) -> str:
+    """The name of a class as part of a unique name: lower case, begins with a letter."""
+    if _SIMPLE(class_name):
+        return class_name
+    word = re.sub(r"[^a-z0-9_]+", "_", class_name.lower())
+    return word if word[:1].isalpha() else "item_" + word
+
+
 class Node(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A thing, room or character, as in the JSON.
 
@@ -73,11 +82,7 @@ class Node(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def name(self) -> str:
         """The unique name in actions and literals: ``fridge_289``."""
-        word = self.class_name
-        if not _SIMPLE(word):
-            word = re.sub(r"[^a-z0-9_]+", "_", word.lower())
-            word = word if word[:1].isalpha() else "item_" + word
-        return f"{word}_{self.id}"
+        return f"{_word(self.class_name)}_{self.id}"
 
     @property
     def tag(self) -> str:
@@ -113,7 +118,7 @@ class Graph:
     @cached_property
     def names(self) -> dict[int, str]:
         """Unique names by ids."""
-        return {number: node.name for number, node in self.nodes.items()}
+        return {number: f"{_word(node.class_name)}_{number}" for number, node in self.nodes.items()}
 
     @cached_property
     def by_name(self) -> dict[str, Node]:
@@ -198,7 +203,7 @@ def _checked(home: _Home) -> Graph | None:
     ends = set(map(attrgetter("from_id"), home.edges))
     ends.update(map(attrgetter("to_id"), home.edges))
     classes = {node.class_name for node in home.nodes}
-    words = {word for node in home.nodes for word in (*node.properties, *node.states)}
+    words = set().union(*[node.properties for node in home.nodes], *[node.states for node in home.nodes])
     if (len(nodes) < len(home.nodes) or not ends <= nodes.keys() or any(word != word.upper() for word in words)
             or not all(map(_fit, classes)) or CHARACTER not in classes
             or all(node.category != ROOMS for node in home.nodes)):

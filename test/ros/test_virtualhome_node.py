@@ -131,14 +131,28 @@ def test_reset_and_load_scene(home, spin_until):
     spin_until(lambda: "bed_16" in home.worlds[-1].by_name, 5, "the world of the studio")
 
 
-def test_a_broken_scene_file_is_told_and_the_old_home_stays(home, tmp_path):
-    home = home()
-    data = json.loads((config_dir() / "scenes" / "home_flat.json").read_text())
-    data["edges"].append({"from_id": 7, "relation_type": "UNDER", "to_id": 4000})
-    path = tmp_path / "broken.json"
-    path.write_text(json.dumps(data))
-    reply = wait(home.load.call_async(home.load.srv_type.Request(scene=str(path))))
-    assert not reply.success and "broken.json: edges[395]: unknown relation 'UNDER'" in reply.message
+def test_broken_scene_files_are_told_and_the_old_home_stays(home, tmp_path):
+    home, path = home(), tmp_path / "broken.json"
+    text = (config_dir() / "scenes" / "home_flat.json").read_text()
+
+    def edge(relation, start, end):
+        data = json.loads(text)
+        data["edges"].append({"from_id": start, "relation_type": relation, "to_id": end})
+        return json.dumps(data)
+
+    twice, nobody = json.loads(text), json.loads(text)
+    twice["nodes"].append({**twice["nodes"][0], "class_name": "attic"})
+    nobody["nodes"] = [n for n in nobody["nodes"] if n["class_name"] != "character"]
+    nobody["edges"] = []
+    for broken, words in (
+        (edge("UNDER", 7, 10), "edges[395]: unknown relation 'UNDER'"),
+        (edge("ON", 7, 4000), "to_id 4000 is the id of no node"),
+        (json.dumps(twice), "id 1 is used twice"), (json.dumps(nobody), "nobody is there to act"),
+        (text[:5000], "not JSON"), ("", "not JSON"), ("[]", 'the lists "nodes" and "edges"'),
+    ):
+        path.write_text(broken)
+        reply = wait(home.load.call_async(home.load.srv_type.Request(scene=str(path))))
+        assert not reply.success and f"{path.name}:" in reply.message and words in reply.message
     assert home.do("walk(fridge_10)")[0] is Code.SUCCESS
 
 
