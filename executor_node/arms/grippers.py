@@ -60,6 +60,8 @@ class FrankaGripper:
             elif turn == self._turn:
                 self._unhomed = False
                 self._begin(width, force, done)
+                if turn != self._turn:  # stopped meanwhile
+                    self.stop()
 
         self._homing.send(self._goals.homing(), homed)
 

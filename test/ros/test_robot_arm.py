@@ -1,0 +1,98 @@
+"""executor_node as a real robot has it: FollowJointTrajectory, Franka's hand, recovery; the simulation behind them."""
+
+import sys
+import threading
+
+import pytest
+
+from planweave.failure import Code
+from planweave.world import Action
+
+pytestmark = pytest.mark.gl
+
+
+@pytest.fixture
+def robot(make_node, spin_until, monkeypatch):
+    """Executor, simulation, camera and a client: do(text) -> result, and recover() -> response."""
+    from doubles import ros_messages, topic_actions
+    from doubles.true_camera import TrueCamera
+    from planweave_interfaces.action import ExecuteAction
+    from rclpy.action import ActionClient
+    from rclpy.parameter import Parameter
+    from std_srvs.srv import Trigger
+
+    from executor_node import node as executor
+    from planweave_ros import arm_ports
+    from planweave_ros import conversions as convert
+    from simulation_node.node import SimulationNode
+
+    class Recovered:
+        def __init__(self, node):
+            pass
+
+        def run(self):
+            return True, "active again"
+
+    topic_actions.TopicAction.sent.clear()
+    ros_messages.install(lambda name, module: monkeypatch.setitem(sys.modules, name, module))
+    monkeypatch.setattr(arm_ports, "ActionPort", topic_actions.TopicAction)
+    monkeypatch.setattr(executor, "Recovery", Recovered)
+
+    def wait(future, seconds=40.0):
+        done = threading.Event()
+        future.add_done_callback(lambda _: done.set())
+        assert done.wait(seconds), "no answer in time"
+        return future.result()
+
+    class Robot:
+        sent = topic_actions.TopicAction.sent
+
+        def __init__(self):
+            self.simulation = make_node(SimulationNode, [Parameter("scene", value="blocks")])
+            make_node(TrueCamera, self.simulation)
+            make_node(executor.ExecutorNode, [
+                Parameter("arm", value="follow"), Parameter("gripper", value="franka"),
+                Parameter("home_gripper", value=True)])
+            client = make_node("client")
+            self.action = ActionClient(client, ExecuteAction, "/execute_action")
+            self.recovery = client.create_client(Trigger, "/executor/recover")
+            assert self.action.wait_for_server(timeout_sec=10) and self.recovery.wait_for_service(timeout_sec=10)
+
+        def send(self, text):
+            goal = ExecuteAction.Goal(action=convert.action_to_msg(Action.parse(text)), timeout=60.0)
+            return wait(self.action.send_goal_async(goal))
+
+        def do(self, text):
+            return self.end(self.send(text))
+
+        def end(self, handle):
+            return wait(handle.get_result_async()).result
+
+        def recover(self):
+            return wait(self.recovery.call_async(Trigger.Request()))
+
+        def cancel(self, handle):
+            wait(handle.cancel_goal_async())
+
+    made = Robot()
+    made.until = spin_until
+    return made
+
+
+def test_a_pick_with_actions_a_cancel_and_recovery(robot):
+    result = robot.do("grasp(red_cube)")
+    assert result.code == Code.SUCCESS, result.message
+    names = [name for name, _ in robot.sent]
+    assert names[0] == "/franka_gripper/homing" and names.count("/franka_gripper/homing") == 1
+    assert names.index("/franka_gripper/move") < names.index("/franka_gripper/grasp")
+    goals = [goal for name, goal in robot.sent if name == "/fr3_arm_controller/follow_joint_trajectory"]
+    assert len(goals) >= 3 and all(goal.trajectory.joint_names[0] == "fr3_joint1" for goal in goals)
+    assert robot.recover().success
+    before = len(robot.sent)
+    handle = robot.send("place_at(red_cube, right_spot)")
+    robot.until(lambda: len(robot.sent) > before, 20, "a motion")
+    busy = robot.recover()
+    assert not busy.success and "the arm is busy with place_at(red_cube, right_spot)" in busy.message
+    robot.cancel(handle)
+    assert robot.end(handle).code == Code.CANCELED
+    assert robot.recover().message == "active again"
