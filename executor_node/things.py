@@ -8,6 +8,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from planweave.upright import Upright
+
 ROUND_CLASSES = frozenset(
     {"cylinder", "can", "bottle", "bowl", "plate", "saucer", "apple", "orange", "peach", "plum", "cup"}
 )
@@ -15,7 +17,7 @@ ROUND_CLASSES = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Thing:
+class Thing(Upright):
     """An object as seen from above: its box stands on its own base, turned by `yaw` about the vertical.
 
     position is the centre (x, y, z), size the extent along the own axes (x, y, z). visible: seen in the newest
@@ -33,16 +35,6 @@ class Thing:
     visible: bool = True
 
     @property
-    def top(self) -> float:
-        """Height of the upper side."""
-        return self.position[2] + self.size[2] / 2
-
-    @property
-    def bottom(self) -> float:
-        """Height of the lower side."""
-        return self.position[2] - self.size[2] / 2
-
-    @property
     def is_round(self) -> bool:
         """Whether the outline seen from above is a circle (extents within 20 % and a round shape or class)."""
         x, y, _ = self.size
@@ -55,17 +47,6 @@ class Thing:
         """Radius of the circle around the outline seen from above."""
         x, y, _ = self.size
         return max(x, y) / 2 if self.is_round else math.hypot(x, y) / 2
-
-    def local(self, x: float, y: float) -> tuple[float, float]:
-        """A point of the table in the object's own axes, from its centre."""
-        dx, dy = x - self.position[0], y - self.position[1]
-        c, s = math.cos(self.yaw), math.sin(self.yaw)
-        return c * dx + s * dy, c * dy - s * dx
-
-    def world(self, u: float, v: float) -> tuple[float, float]:
-        """A point in the object's own axes as a point of the table."""
-        c, s = math.cos(self.yaw), math.sin(self.yaw)
-        return self.position[0] + c * u - s * v, self.position[1] + s * u + c * v
 
     def distance(self, x: float, y: float) -> float:
         """Distance of a point of the table from the outline; 0 inside."""
@@ -95,13 +76,6 @@ class Thing:
                 c, s = math.cos(thing.yaw), math.sin(thing.yaw)
                 axes += [(c, s), (-s, c)]
         return max(abs(dx * x + dy * y) - self.support(x, y) - other.support(x, y) for x, y in axes)
-
-    def covers(self, x: float, y: float, slack: float = 0.0) -> bool:
-        """Whether a point of the table lies inside the outline, widened by `slack`."""
-        u, v = self.local(x, y)
-        if self.is_round:
-            return math.hypot(u, v) <= max(self.size[:2]) / 2 + slack
-        return abs(u) <= self.size[0] / 2 + slack and abs(v) <= self.size[1] / 2 + slack
 
 
 def yaw_of(quaternion: tuple[float, float, float, float]) -> float:

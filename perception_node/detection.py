@@ -10,6 +10,7 @@ from typing import TypeAlias
 import numpy as np
 
 from perception_node.proposals import Region
+from planweave.upright import Upright
 
 RECEPTACLES = frozenset({"tray", "box", "bowl", "plate", "bin", "basket", "saucer"})
 """What things are put in or on; a class of several words (salad_bowl) counts by its last one."""
@@ -21,7 +22,7 @@ def is_receptacle(class_name: str) -> bool:
 
 
 @dataclass(frozen=True)
-class Detection:
+class Detection(Upright):
     """One object in one frame, in the robot's base frame with z = 0 on the table; metres and radians.
 
     class_name, colour and shape as in DetectedObject.msg. position: centre; yaw of the object's own x axis; symmetry:
@@ -47,28 +48,9 @@ class Detection:
         return self.class_name, self.colour
 
     @property
-    def top(self) -> float:
-        """Height of its highest point, metres."""
-        return self.position[2] + self.size[2] / 2
-
-    @property
-    def bottom(self) -> float:
-        """Height of its lowest point, metres."""
-        return self.position[2] - self.size[2] / 2
-
-    @property
-    def round(self) -> bool:
+    def is_round(self) -> bool:
         """Whether its outline is a circle."""
         return self.symmetry == 0.0
-
-
-def footprint_holds(thing: Detection, x: float, y: float, margin: float = 0.0) -> bool:
-    """Whether a place lies within the outline of a thing seen from above, grown by a margin in metres."""
-    dx, dy = x - thing.position[0], y - thing.position[1]
-    if thing.round:
-        return math.hypot(dx, dy) <= thing.size[0] / 2 + margin
-    c, s = math.cos(thing.yaw), math.sin(thing.yaw)
-    return abs(c * dx + s * dy) <= thing.size[0] / 2 + margin and abs(-s * dx + c * dy) <= thing.size[1] / 2 + margin
 
 
 def footprint_points(thing: Detection, shrink: float = 0.7) -> np.ndarray:

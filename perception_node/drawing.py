@@ -38,7 +38,7 @@ def annotate(rgb: np.ndarray, objects: Sequence[NamedObject], projector: Project
         paint = _lightened(seen.thing.rgb)
         thick = max(1, round(2 * scale)) if seen.visible else 1
         cv2.polylines(image, [lower], True, paint, 1, cv2.LINE_AA)
-        if not seen.thing.round:
+        if not seen.thing.is_round:
             for a, b in zip(lower, upper):
                 cv2.line(image, tuple(map(int, a)), tuple(map(int, b)), paint, 1, cv2.LINE_AA)
         cv2.polylines(image, [upper], True, _DARK, thick + 2, cv2.LINE_AA)  # so that the outline stands out on anything
@@ -58,7 +58,7 @@ def annotate(rgb: np.ndarray, objects: Sequence[NamedObject], projector: Project
 def corners(thing: Detection, z: float) -> np.ndarray:
     """The outline of a thing at a height, (N, 3) in the base frame, metres."""
     w, d = thing.size[0] / 2, thing.size[1] / 2
-    if thing.round:
+    if thing.is_round:
         turn = np.linspace(0.0, 2 * math.pi, _SIDES, endpoint=False)
         local = np.column_stack((w * np.cos(turn), w * np.sin(turn)))
     else:

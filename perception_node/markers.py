@@ -40,7 +40,7 @@ def shapes(objects: Sequence[NamedObject]) -> tuple[Shape, ...]:
         alpha = 0.3 if not seen.visible else 0.5 if thing.class_name in RECEPTACLES else 0.9
         r, g, b = (round(v / 255.0, 2) for v in thing.rgb)
         w, d, h = (max(round(v, 3), 0.001) for v in thing.size)
-        kind, yaw = ("cylinder", 0.0) if thing.round else ("box", round(thing.yaw, 2))
+        kind, yaw = ("cylinder", 0.0) if thing.is_round else ("box", round(thing.yaw, 2))
         result.append(Shape(kind, seen.id, (x, y, z), yaw, (w, d, h), (r, g, b, alpha)))
         above = (x, y, round(thing.top + _GAP, 3))
         white = (1.0, 1.0, 1.0, 1.0 if seen.visible else 0.5)

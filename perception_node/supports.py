@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from perception_node.detection import Detection, footprint_holds, is_receptacle
+from perception_node.detection import Detection, is_receptacle
 
 _SNAP = 0.012  # m: a cube's bottom this near to a surface stands on it
 
@@ -35,7 +35,7 @@ def rest_on_supports(found: Sequence[Detection], remembered: Iterable[Detection]
 def _carries(support: Detection, item: Detection) -> bool:
     x, y, _ = item.position
     margin = 0.0 if is_receptacle(support.class_name) else 0.004
-    return footprint_holds(support, x, y, margin)
+    return support.covers(x, y, margin)
 
 
 def _with_bottom(item: Detection, bottom: float) -> Detection:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from perception_node.colours import BLACK, colour_word, family_image, patch_colour
-from perception_node.detection import RECEPTACLES, Detection, Measured, View, footprint_holds
+from perception_node.detection import RECEPTACLES, Detection, Measured, View
 from perception_node.geometry import Outline, fit_sphere, outline, rotate_into, wrap_yaw
 from perception_node.proposals import Region
 
@@ -91,7 +91,7 @@ def _side_of_a_receptacle(region: Region, thing: Detection, found: Sequence[Dete
             continue
         piece = thing.class_name in RECEPTACLES and thing.size[0] * thing.size[1] < other.size[0] * other.size[1]
         same = thing.colour in (other.colour, "black")
-        if same and (piece or region.steep.mean() > 0.55) and footprint_holds(other, x, y, 0.012):
+        if same and (piece or region.steep.mean() > 0.55) and other.covers(x, y, 0.012):
             return True
     return False
 

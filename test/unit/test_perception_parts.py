@@ -9,7 +9,7 @@ from perception_node.calibration import load_extrinsics
 from perception_node.cameras.ros_topics import COLOUR, DEPTH, INFO, RawImage, RawInfo, RosTopicsCamera
 from perception_node.cloud import FrameError, Projector, clean_depth, decode_colour, decode_depth
 from perception_node.colours import COLOURS, colour_word, family_image, patch_colour, same_surface
-from perception_node.detection import Detection, footprint_holds
+from perception_node.detection import Detection
 from perception_node.geometry import (
     Intrinsics,
     Pose,
@@ -497,9 +497,9 @@ def test_a_cube_hangs_above_what_is_hidden_and_stands_on_what_is_remembered():
 def test_footprints():
     square = thing("cube", 0.5, 0.0, 0.05, 0.05)
     disc = thing("plate", 0.5, 0.0, 0.05, 0.05, symmetry=0.0)
-    assert footprint_holds(square, 0.524, 0.024) and not footprint_holds(disc, 0.524, 0.024)
-    assert footprint_holds(disc, 0.524, 0.0) and not footprint_holds(square, 0.53, 0.0)
-    assert footprint_holds(square, 0.53, 0.0, margin=0.01)
+    assert square.covers(0.524, 0.024) and not disc.covers(0.524, 0.024)
+    assert disc.covers(0.524, 0.0) and not square.covers(0.53, 0.0)
+    assert square.covers(0.53, 0.0, slack=0.01)
 
 
 def test_a_pose_and_its_inverse():
