@@ -48,7 +48,7 @@ from planweave.paths import config_dir
 from planweave.world import Action, World
 from planweave_ros import conversions as convert
 from planweave_ros.arm_ports import ArmPorts
-from planweave_ros.only_one import refuse_a_second_body
+from planweave_ros.only_one import refuse_a_second_body, second_body
 from planweave_ros.parameters import Parameter, declare
 from planweave_ros.recovery import Recovery
 from planweave_ros.spin import run_node
@@ -324,6 +324,9 @@ class ExecutorNode(Node):
             self._arm.check()
             if action is None:
                 raise SkillFailureError(Code.INVALID_ACTION, "the goal names no action")
+            problem = second_body(self)
+            if problem:
+                raise SkillFailureError(Code.SAFETY_STOP, f"{problem}; nothing was moved")
             if action.args:
                 self._skills.sight.require()
             preconditions.check(self._domain, self._world.world(), action)

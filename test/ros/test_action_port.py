@@ -114,11 +114,12 @@ def test_cancel_ends_what_runs_and_what_is_not_yet_accepted(make_port):
 def test_a_second_body_is_refused(make_node, ros):
     from planweave_interfaces.msg import WorldState
 
-    from planweave_ros.only_one import refuse_a_second_body
+    from planweave_ros.only_one import refuse_a_second_body, second_body
 
     first = make_node("executor_node")
     first.create_publisher(WorldState, "/world_state", 1)
     refuse_a_second_body(first, time.monotonic() - 10.0)
+    assert not second_body(first)
     second = make_node("another_body")
     second.create_publisher(WorldState, "/world_state", 1)
     with pytest.raises(ConfigError, match=r"executor_node already publishes /world_state.*ROS_DOMAIN_ID"):

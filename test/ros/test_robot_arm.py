@@ -75,11 +75,13 @@ def robot(make_node, spin_until, monkeypatch):
             wait(handle.cancel_goal_async())
 
     made = Robot()
-    made.until = spin_until
+    made.until, made.make_node = spin_until, make_node
     return made
 
 
-def test_a_pick_with_actions_a_cancel_and_recovery(robot):
+def test_a_pick_a_cancel_recovery_and_a_second_body(robot):
+    from planweave_interfaces.msg import WorldState
+
     result = robot.do("grasp(red_cube)")
     assert result.code == Code.SUCCESS, result.message
     names = [name for name, _ in robot.sent]
@@ -96,3 +98,9 @@ def test_a_pick_with_actions_a_cancel_and_recovery(robot):
     robot.cancel(handle)
     assert robot.end(handle).code == Code.CANCELED
     assert robot.recover().message == "active again"
+    other = robot.make_node("executor_node_2")
+    other.create_publisher(WorldState, "/world_state", 1)
+    before = len(robot.sent)
+    result = robot.do("return_to_base()")
+    assert result.code == Code.SAFETY_STOP and "executor_node_2 already publishes /world_state" in result.message
+    assert len(robot.sent) == before
