@@ -12,7 +12,6 @@ import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -88,23 +87,26 @@ def device_frames(rs: Any, stream: Stream, frame_id: str, ended: threading.Event
 
 
 def recorded_frames(rs: Any, path: Path, frame_id: str, ended: threading.Event) -> Iterator[Frame | FrameError]:
-    """Every frame of a RealSense recording (.db3, or .bag of older versions), once."""
-    config = rs.config()
-    pipeline = rs.pipeline()
-    try:
-        config.enable_device_from_file(str(path), repeat_playback=False)
-        profile = pipeline.start(config)
-    except RuntimeError as error:
-        raise CameraError(f"{path} cannot be played as a RealSense recording: {error}") from None
-    playback = profile.get_device().as_playback()
-    playback.set_real_time(False)  # every frame waits for us,
-    playback.seek(timedelta())  # also those that were played before this was said
+    """Every frame of a RealSense recording (.db3, or .bag of older versions), once; the library can lose the first."""
+    pipeline, profile = open_file(rs, path)
     kinds = {s.stream_type() for s in profile.get_streams()}
     missing = [name for kind, name in ((rs.stream.color, "colour"), (rs.stream.depth, "depth")) if kind not in kinds]
     if missing:
         pipeline.stop()
         raise CameraError(f"{path} holds no {' and no '.join(missing)} stream; record colour and depth")
-    yield from _frames(rs, pipeline, profile, frame_id, ended, playback)
+    yield from _frames(rs, pipeline, profile, frame_id, ended, profile.get_device().as_playback())
+
+
+def open_file(rs: Any, path: Path) -> tuple[Any, Any]:
+    """A started pipeline that plays a recording once, and its profile. Raises CameraError where it is none."""
+    config, pipeline = rs.config(), rs.pipeline()
+    try:
+        config.enable_device_from_file(str(path), repeat_playback=False)
+        # Resolved first, so that it is told before the first frame that every frame waits to be taken.
+        config.resolve(rs.pipeline_wrapper(pipeline)).get_device().as_playback().set_real_time(False)
+        return pipeline, pipeline.start(config)
+    except RuntimeError as error:
+        raise CameraError(f"{path} cannot be played as a RealSense recording: {error}") from None
 
 
 def _frames(
@@ -129,12 +131,9 @@ def _frames(
             heard, patience = time.monotonic(), _NEXT
             both = align.process(both)
             colour, depth = both.get_color_frame(), both.get_depth_frame()
-            if not colour or not depth:
-                continue
-            stamp = _stamp(rs, colour, playback is not None)
-            if stamp > last:
-                last = stamp
-                yield _frame(rs, colour, depth, scale, frame_id, stamp)
+            if colour and depth and colour.get_frame_number() != last and _are_one_moment(colour, depth):
+                last = colour.get_frame_number()
+                yield _frame(rs, colour, depth, scale, frame_id, _stamp(rs, colour, playback is not None))
     finally:
         with contextlib.suppress(RuntimeError):  # an unplugged camera cannot be stopped
             pipeline.stop()
@@ -156,6 +155,11 @@ def _frame(rs: Any, colour: Any, depth: Any, scale: float, frame_id: str, stamp:
         return FrameError(str(error))
     metres = clean_depth(raw.astype(np.float32) * np.float32(scale))
     return Frame(stamp, frame_id, pixels, metres, intrinsics)
+
+
+def _are_one_moment(colour: Any, depth: Any) -> bool:
+    """Whether both were taken less than a period apart; the library also pairs each frame with the other's last."""
+    return abs(colour.get_timestamp() - depth.get_timestamp()) < 750.0 / max(colour.get_profile().fps(), 1)  # ms
 
 
 def _stamp(rs: Any, frame: Any, recorded: bool) -> int:
