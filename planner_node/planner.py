@@ -215,12 +215,15 @@ def _collected(replies: ChatReplies, mender: Mender) -> SampledPlans:
     plans: dict[tuple[Action, ...], tuple[tuple[PlanStep, ...], int, float]] = {}
     dropped = mended = 0
     problem = ""
+    read: dict[str, tuple[PlanStep, ...] | None] = {}  # many samples are equal
     for reply in replies.replies:
         steps = None
         try:
             if reply.finish_reason == "length":
                 raise ParseError("the reply was cut off at the limit of tokens")
-            steps = mender.plan(parse_plan(reply.text))
+            if reply.text not in read:
+                read[reply.text] = mender.plan(parse_plan(reply.text))
+            steps = read[reply.text]
             problem = problem if steps else f"a name in it is not known: {reply.text[:200]!r}"
         except ParseError as error:
             problem = str(error)
