@@ -2,6 +2,7 @@
 
 import sys
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -12,8 +13,8 @@ pytestmark = pytest.mark.gl
 
 
 @pytest.fixture
-def robot(make_node, spin_until, monkeypatch):
-    """Executor, simulation, camera and a client: do(text) -> result, and recover() -> response."""
+def make_robot(make_node, spin_until, monkeypatch):
+    """make_robot(**parameters of executor_node): simulation, camera and a client with do(text) -> result, recover()."""
     from doubles import ros_messages, topic_actions
     from doubles.true_camera import TrueCamera
     from planweave_interfaces.action import ExecuteAction
@@ -47,16 +48,17 @@ def robot(make_node, spin_until, monkeypatch):
     class Robot:
         sent = topic_actions.TopicAction.sent
 
-        def __init__(self):
+        until, make = staticmethod(spin_until), staticmethod(make_node)
+
+        def __init__(self, **parameters):
             self.simulation = make_node(SimulationNode, [Parameter("scene", value="blocks")])
             make_node(TrueCamera, self.simulation)
-            make_node(executor.ExecutorNode, [
-                Parameter("arm", value="follow"), Parameter("gripper", value="franka"),
-                Parameter("home_gripper", value=True)])
+            self.executor = make_node(
+                executor.ExecutorNode, [Parameter(name, value=value) for name, value in parameters.items()])
             client = make_node("client")
             self.action = ActionClient(client, ExecuteAction, "/execute_action")
             self.recovery = client.create_client(Trigger, "/executor/recover")
-            assert self.action.wait_for_server(timeout_sec=10) and self.recovery.wait_for_service(timeout_sec=10)
+            assert self.action.wait_for_server(timeout_sec=10)
 
         def send(self, text):
             goal = ExecuteAction.Goal(action=convert.action_to_msg(Action.parse(text)), timeout=60.0)
@@ -74,14 +76,14 @@ def robot(make_node, spin_until, monkeypatch):
         def cancel(self, handle):
             wait(handle.cancel_goal_async())
 
-    made = Robot()
-    made.until, made.make_node = spin_until, make_node
-    return made
+    return Robot
 
 
-def test_a_pick_a_cancel_recovery_and_a_second_body(robot):
+def test_a_pick_a_cancel_recovery_and_a_second_body(make_robot):
     from planweave_interfaces.msg import WorldState
 
+    robot = make_robot(arm="follow", gripper="franka", home_gripper=True)
+    assert robot.recovery.wait_for_service(timeout_sec=10)
     result = robot.do("grasp(red_cube)")
     assert result.code == Code.SUCCESS, result.message
     names = [name for name, _ in robot.sent]
@@ -98,9 +100,31 @@ def test_a_pick_a_cancel_recovery_and_a_second_body(robot):
     robot.cancel(handle)
     assert robot.end(handle).code == Code.CANCELED
     assert robot.recover().message == "active again"
-    other = robot.make_node("executor_node_2")
+    other = robot.make("executor_node_2")
     other.create_publisher(WorldState, "/world_state", 1)
     before = len(robot.sent)
     result = robot.do("return_to_base()")
     assert result.code == Code.SAFETY_STOP and "executor_node_2 already publishes /world_state" in result.message
     assert len(robot.sent) == before
+
+
+def test_moveit_runs_beside_the_node_and_ends_with_it(make_robot, monkeypatch):
+    from executor_node import node as executor
+    from executor_node.arms.moveit import MoveItFollower
+    from executor_node.arms.moveit_process import MoveItProcess
+
+    monkeypatch.setattr(MoveItFollower, "grace", 0.5)
+    test = Path(__file__).parents[1]
+    monkeypatch.setenv("PYTHONPATH", f"{test}:{test.parent}")
+    monkeypatch.setattr(executor, "MoveItProcess", lambda config, use_sim_time: MoveItProcess(
+        config, use_sim_time, command=[sys.executable, "-m", "doubles.moveit_child"]))
+    robot = make_robot(arm="moveit", gripper="none")
+    child = robot.executor._moveit._child
+    result = robot.do("return_to_base()")  # where the arm is already: the double of MoveIt moves nothing
+    assert result.code == Code.SUCCESS, result.message
+    result = robot.do("grasp(red_cube)")
+    assert result.code == Code.CONTROL_FAILED and "did not reach the end of its motion" in result.message
+    assert child.poll() is None
+    robot.executor.destroy_node()
+    monkeypatch.setattr(robot.executor, "destroy_node", lambda: None)  # the fixture would do it again
+    assert child.wait(5.0) is not None
