@@ -16,6 +16,7 @@ from perception_node.perceiver import Perceiver
 from perception_node.pipeline import Pipeline
 from perception_node.proposals import Region
 from perception_node.region_head import WEIGHTS, fitting, load_region_head
+from perception_node.splitting import split
 from perception_node.vocabulary import LONGEST, MOST_NAMES, Vocabulary, clean, split_phrase
 from planweave.domain import Domain
 from planweave.errors import ConfigError, MissingExtraError, UnknownNameError
@@ -237,3 +238,10 @@ def test_without_names_every_detector_says_what_attributes_says(picture):
     head = Pipeline(EXTRINSICS, detector=make_detector("region_head"))
     assert head.run(picture.rgb, picture.depth, intrinsics_of(CAMERA), picture.robot).detections == plain.detections
     assert {d.class_name for d in plain.detections} == {"cube", "cylinder", "bottle", "bowl"}
+
+
+@pytest.mark.parametrize(("height", "things"), [(0.030, 1), (0.042, 2)], ids=["a brick", "two cubes"])
+def test_what_is_flatter_than_a_cube_is_no_row_of_cubes(height, things):
+    bar = region(10, 10, 52, 31)
+    bar.points[:, 2] = height
+    assert len(split(bar, 0.002)) == things
