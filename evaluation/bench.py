@@ -1,8 +1,8 @@
 """Compare planning methods fairly on the same tasks, or measure the system on this machine.
 
-A bake-off (home, eai, faults, tabletop with --method) plays every method with every model on every task, keeps a record
-of each episode, and writes a report with tables and plots. A killed run goes on with --resume.
-Figures (system, household, tabletop without --method) are ratios of one run on this machine, never absolute promises.
+A bake-off (home, eai, faults, tabletop with --method) plays every method with every model on every task, keeps a
+record of each episode, and writes a report with tables and plots. A killed run goes on with --resume.
+Figures (system, household, bakeoff, tabletop without --method) are of one run on this machine, never promises.
 
 examples:
   planweave bench home --method tree_planner iterative blocking --model simulated:0.2 --repeat 3
@@ -26,7 +26,7 @@ from planweave.errors import UnknownNameError
 
 #: figures: module with run(options, console) -> rows of figures
 FIGURES = {"system": "evaluation.bench_system", "household": "evaluation.bench_household",
-           "tabletop": "evaluation.bench_tabletop"}
+           "tabletop": "evaluation.bench_tabletop", "bakeoff": "evaluation.bench_bakeoff"}
 BAKEOFFS = ("home", "eai", "faults", "tabletop")
 NEEDS_ROS = False  # a bake-off in a home needs none; figures prepare it themselves
 

@@ -56,6 +56,9 @@ def _score(package: Path, episodes: list[Played]) -> dict[str, Any]:
             evaluate_results(options)
             found = next(Path(name, "scores").rglob("summary.json"))
             summary = json.loads(found.read_text(encoding="utf-8"))
+        except ZeroDivisionError:
+            return {"task_success": "not for these tasks alone: it needs some with each kind of goal",
+                    "execution_success": "–"}
         except Exception as error:  # of their code, whatever it is
             return {"task_success": f"their scorer failed: {type(error).__name__}: {error}"[:200],
                     "execution_success": "–"}

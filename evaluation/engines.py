@@ -9,6 +9,7 @@ no password unless you set up its TLS.
 from __future__ import annotations
 
 import multiprocessing
+from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any, Protocol
 
@@ -52,6 +53,11 @@ class LocalEngine:
         future: Future[tuple[Ended, str]] = self._pool.schedule(work, args=(spec,), timeout=spec.timeout + _GRACE)
         self._futures.add(future)
         future.add_done_callback(self._futures.discard)
+        return future
+
+    def call(self, function: Callable[[], float]) -> Future[float]:
+        """Ask some worker something about itself."""
+        future: Future[float] = self._pool.schedule(function)
         return future
 
     def close(self) -> None:

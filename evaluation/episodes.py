@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from evaluation.expert import Expert
@@ -17,6 +18,7 @@ from evaluation.records import FORMAT, Recorder, changes
 from evaluation.suites import SUITES, Case, Stage
 from feedback_node.episode import Episode
 from feedback_node.journal import Journal
+from planner_node.accounting import Prices
 from planner_node.clients.base import ChatClient
 from planner_node.planner import LanguagePlanner
 from planner_node.settings import Settings
@@ -133,7 +135,7 @@ def _play(spec: Spec, case: Case, stage: Stage, recorder: Recorder, client: Chat
 
     journal = _Told(recorder, facts, done)
     asked = _Exchanges(recorder)
-    planner = LanguagePlanner(paced, Settings(), on_exchange=asked.take,
+    planner = LanguagePlanner(paced, Settings(), on_exchange=asked.take, prices=_prices(),
                               budget=Budget(tokens=spec.budget_tokens, cost=spec.budget_cost))
     canceled = Cancellation()
     episode = Episode(_TASK, case.sentence, case.goal, stage.domain, planner, body, journal, canceled)
@@ -172,6 +174,11 @@ class _Exchanges:
         if "reply" in exchange:
             self.usage = self.usage + Usage(**exchange["reply"]["usage"])
         self._recorder.add("exchange", **{k: v for k, v in exchange.items() if k not in ("task_id", "stamp")})
+
+
+@lru_cache(maxsize=1)
+def _prices() -> Prices:
+    return Prices()
 
 
 def _is_void(error: PlanweaveError | None) -> bool:

@@ -21,10 +21,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from planweave.errors import ConfigError
 
 FORMAT = 1
 _LONG = 200  # characters from which on a text is told once
+_JSON = msgspec.json.Encoder(enc_hook=str)
 
 
 class Recorder:
@@ -46,31 +49,30 @@ class EpisodeText(Recorder):
 
     def __init__(self) -> None:
         super().__init__()
-        self._lines: list[str] = []
-        self._texts: dict[str, int] = {}
+        self._lines: list[bytes] = []
+        self._texts: dict[str | bytes, int] = {}
 
     def take(self, row: dict[str, Any]) -> None:
         """One more line."""
         if row["event"] == "exchange":
             row = {**row, "request": self._short(row["request"])}
-        self._lines.append(json.dumps(row, ensure_ascii=False, default=str))
+        self._lines.append(_JSON.encode(row))
 
     def text(self) -> str:
         """The record so far."""
-        return "\n".join(self._lines) + "\n"
+        return b"\n".join([*self._lines, b""]).decode()
 
     def _short(self, request: Mapping[str, Any]) -> dict[str, Any]:
         messages = [{**m, "content": self._once(m["content"])} for m in request["messages"]]
         return {**request, "messages": messages, "json_schema": self._once(request.get("json_schema"))}
 
     def _once(self, value: Any) -> Any:
-        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        text = value if isinstance(value, str) else _JSON.encode(value)
         if len(text) < _LONG:
             return value
         if text not in self._texts:
             self._texts[text] = len(self._texts)
-            line = {"event": "text", "number": self._texts[text], "value": value}
-            self._lines.append(json.dumps(line, ensure_ascii=False))
+            self._lines.append(_JSON.encode({"event": "text", "number": self._texts[text], "value": value}))
         return {"text": self._texts[text]}
 
 
