@@ -7,7 +7,7 @@ from planweave.domain import Domain
 from planweave.errors import InvalidActionError, UnknownNameError
 from planweave.failure import Code
 from planweave.transition import Transition
-from planweave.world import Action, World
+from planweave.world import Action, Literal, World
 
 
 def check(domain: Domain, world: World, action: Action) -> None:
@@ -25,6 +25,8 @@ def check(domain: Domain, world: World, action: Action) -> None:
     if not unmet:
         return
     far = [literal.args[0] for literal in unmet if literal.predicate == "reachable" and literal.positive]
+    if far and Literal("handed_over", (far[0],)) in world.facts:
+        raise SkillFailureError(Code.UNREACHABLE, f"{far[0]} was handed over: a person has it", unmet)
     if far:
         raise SkillFailureError(Code.UNREACHABLE, f"{far[0]} is out of the workspace of the robot", unmet)
     missing = "; ".join(f"{domain.phrase(literal.negated())}" for literal in unmet)

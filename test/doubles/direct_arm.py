@@ -147,7 +147,7 @@ def true_things(scene, simulator, domain, rng=None, noise=0.0):
         kind = domain.type_of_class(thing.kind)
         shape = "hollow" if kind == "container" else "cylinder" if thing.kind in ("cylinder", "bottle") else "box"
         pose = tuple(float(c) for c in centre), tuple(float(s) for s in extent), yaw_of((x, y, z, w))
-        found.append(Thing(name, kind, thing.kind, *pose, thing.colour, shape))
+        found.append(Thing(name, kind, thing.kind, *pose, thing.colour, shape, visible=bool(centre[2] > -0.1)))
     return found
 
 

@@ -44,7 +44,7 @@ class TrueCamera(Node):
                     colour=thing.colour,
                     shape=thing.shape,
                     confidence=1.0,
-                    visible=thing.name not in self.hidden,
+                    visible=thing.visible and thing.name not in self.hidden,
                     pose=convert.pose_to_msg(thing.position, quaternion_of(thing.yaw)),
                     size=convert.size_to_msg(thing.size),
                 )

@@ -106,6 +106,22 @@ def test_objects_are_taken_and_put_down(make_table):
     assert revisions == sorted(set(revisions)), "each change is published once"
 
 
+def test_beside_aside_and_into_a_hand(make_table):
+    table = make_table(hand_over_timeout=10.0)
+    for text, fact in (
+        ("grasp(red_cube)", "holding(red_cube)"),
+        ("place_left_of(red_cube, blue_cube)", "left_of(red_cube, blue_cube)"),
+        ("push_aside(blue_cube)", "apart(blue_cube)"),
+        ("grasp(green_cube)", "holding(green_cube)"),
+        ("hand_over(green_cube)", "handed_over(green_cube)"),
+        ("return_to_base()", "handed_over(green_cube)"),
+    ):
+        result = table.do(text)
+        assert result.code == Code.SUCCESS, result.message
+        assert fact in table.facts(result)
+    assert "green_cube was handed over" in table.do("grasp(green_cube)").message
+
+
 def test_what_cannot_be_done_is_said_and_the_node_lives_on(make_table):
     table = make_table("out_of_reach", look_timeout=0.5, verify_timeout=1.0)
     for text, code, words in (

@@ -244,7 +244,7 @@ def test_handing_over(make_bench):
     assert {"handed_over(red_cube)", "hand_empty()"} <= found and "reachable(red_cube)" not in found
     assert forces[0] == 5.0
     del bench.arm.check
-    assert fails(bench, "grasp(red_cube)", Code.UNREACHABLE)
+    assert fails(bench, "grasp(red_cube)", Code.UNREACHABLE) == "red_cube was handed over: a person has it"
     bench.world.show(cube("red_cube", 0.45, 0.1), cube("blue_cube", 0.5, -0.2))  # the person puts it back
     assert "handed_over(red_cube)" not in run(bench, "grasp(red_cube)")
 
