@@ -57,6 +57,7 @@ class Perceiver:
         self.pipeline = Pipeline(extrinsics, settings, detector)
         self.vocabulary = vocabulary or Vocabulary()
         self.tracker = Tracker(rules)
+        self._open = detector is not detect_by_attributes  # whether names change what things are called
         self._looked_for = self.vocabulary.names
         self._stamp = -np.inf
 
@@ -69,7 +70,8 @@ class Perceiver:
         self._stamp = stamp
         names = self.vocabulary.names
         if names != self._looked_for:
-            self.tracker.judge_anew()
+            if self._open:
+                self.tracker.judge_anew()
             self._looked_for = names
         scene = self.pipeline.run(rgb, depth, intrinsics, robot, self.tracker.remembered(), names)
         tracks = self.tracker.update(scene.detections, scene, hand_pose(robot) if robot else None)

@@ -11,6 +11,58 @@ from planweave.errors import ConfigError
 MOST_NAMES, LONGEST, MOST_WORDS = 100, 60, 5
 _PHRASE = re.compile(r"[a-z]+(?:[ '-][a-z]+)*")
 _ARTICLE = re.compile(r"^(?:a|an|the|some|my|your|this|that|these|those)\s+")
+# Where a thing is and how many there are is not seen in its looks; what is of every kind would hide what a thing is.
+_NO_LOOKS = frozenset(
+    [
+        "left",
+        "right",
+        "front",
+        "back",
+        "top",
+        "bottom",
+        "upper",
+        "lower",
+        "middle",
+        "first",
+        "second",
+        "third",
+        "last",
+        "next",
+        "other",
+        "same",
+        "near",
+        "nearest",
+        "far",
+        "farthest",
+        "all",
+        "every",
+        "each",
+        "both",
+        "two",
+        "three",
+        "four",
+        "five",
+    ]
+)
+_ANY_KIND = frozenset(
+    [
+        "thing",
+        "object",
+        "item",
+        "stuff",
+        "everything",
+        "anything",
+        "fruit",
+        "vegetable",
+        "food",
+        "toy",
+        "tool",
+        "table",
+        "side",
+        "one",
+    ]
+)
+_SINGULAR = {"scissors": "scissors", "pliers": "pliers", "tongs": "tongs", "glasses": "glass", "knives": "knife"}
 _SAME_COLOUR = {"grey": "gray", "cyan": "aqua"}
 
 
@@ -30,6 +82,8 @@ class Vocabulary:
     def look_for(self, names: Sequence[str]) -> str:
         """Look for these names beside the defaults instead of those asked for before; says what is looked for now.
 
+        Words of every kind (fruit, thing) are left out, for they would hide what a thing is.
+
         Raises ConfigError, and changes nothing, where a name is no short noun phrase or there are too many.
         """
         self._names = tuple(dict.fromkeys((*self._defaults, *clean(names))))
@@ -37,7 +91,8 @@ class Vocabulary:
 
 
 def clean(names: Sequence[str]) -> tuple[str, ...]:
-    """The phrases in small letters, without articles and doubles, in their order. Raises ConfigError."""
+    """The phrases in small letters and the singular, in their order, without articles, places, numbers and doubles,
+    and without those that name no kind of thing. Raises ConfigError."""
     if len(names) > MOST_NAMES:
         raise ConfigError(f"{len(names)} names to look for are too many; at most {MOST_NAMES} are taken at a time")
     cleaned = []
@@ -50,8 +105,22 @@ def clean(names: Sequence[str]) -> tuple[str, ...]:
                 f"{shown!r} is no name to look for: give a noun with at most {MOST_WORDS - 1} words before it, English "
                 f"letters only, at most {LONGEST} characters, such as 'red mug'"
             )
-        cleaned.append(phrase)
+        *before, noun = phrase.split()
+        noun = singular(noun)
+        if noun not in _ANY_KIND and noun not in _NO_LOOKS:
+            cleaned.append(" ".join((*(word for word in before if word not in _NO_LOOKS), noun)))
     return tuple(dict.fromkeys(cleaned))
+
+
+def singular(noun: str) -> str:
+    """An English noun in the singular, by its ending."""
+    if noun in _SINGULAR:
+        return _SINGULAR[noun]
+    if noun.endswith("ies") and len(noun) > 4:
+        return noun[:-3] + "y"
+    if noun.endswith(("ches", "shes", "xes", "sses", "oes")):
+        return noun[:-2]
+    return noun[:-1] if noun.endswith("s") and not noun.endswith(("ss", "us", "is")) and len(noun) > 3 else noun
 
 
 def split_phrase(phrase: str) -> tuple[str, str]:

@@ -56,10 +56,19 @@ def view(*measured, names=("red mug", "blue bowl")):
         ("A grey_metal-box", "grey metal-box"),
         ("butcher's knife", "butcher's knife"),
         ("orange", "orange"),
+        ("the left trays", "tray"),
+        ("two strawberries", "strawberry"),
+        ("both boxes", "box"),
+        ("wine glass", "wine glass"),
     ],
 )
 def test_phrases_are_cleaned(phrase, cleaned):
     assert clean([phrase]) == (cleaned,)
+
+
+def test_words_of_every_kind_are_left_out():
+    assert clean(["the fruits", "everything", "bottles", "left side", "the table", "things"]) == ("bottle",)
+    assert Vocabulary(["cup"]).look_for(["the fruits"]) == "looked for: cup"
 
 
 @pytest.mark.parametrize(
