@@ -12,56 +12,15 @@ MOST_NAMES, LONGEST, MOST_WORDS = 100, 60, 5
 _PHRASE = re.compile(r"[a-z]+(?:[ '-][a-z]+)*")
 _ARTICLE = re.compile(r"^(?:a|an|the|some|my|your|this|that|these|those)\s+")
 # Where a thing is and how many there are is not seen in its looks; what is of every kind would hide what a thing is.
-_NO_LOOKS = frozenset(
-    [
-        "left",
-        "right",
-        "front",
-        "back",
-        "top",
-        "bottom",
-        "upper",
-        "lower",
-        "middle",
-        "first",
-        "second",
-        "third",
-        "last",
-        "next",
-        "other",
-        "same",
-        "near",
-        "nearest",
-        "far",
-        "farthest",
-        "all",
-        "every",
-        "each",
-        "both",
-        "two",
-        "three",
-        "four",
-        "five",
-    ]
-)
-_ANY_KIND = frozenset(
-    [
-        "thing",
-        "object",
-        "item",
-        "stuff",
-        "everything",
-        "anything",
-        "fruit",
-        "vegetable",
-        "food",
-        "toy",
-        "tool",
-        "table",
-        "side",
-        "one",
-    ]
-)
+_NO_LOOKS = frozenset((
+    "left", "right", "front", "back", "top", "bottom", "upper", "lower", "middle", "first", "second", "third",
+    "last", "next", "other", "same", "near", "nearest", "far", "farthest", "all", "every", "each", "both", "two",
+    "three", "four", "five",
+))  # fmt: skip
+_ANY_KIND = frozenset((
+    "thing", "object", "item", "stuff", "everything", "anything", "fruit", "vegetable", "food", "toy", "tool",
+    "table", "side", "one",
+))  # fmt: skip
 _SINGULAR = {"scissors": "scissors", "pliers": "pliers", "tongs": "tongs", "glasses": "glass", "knives": "knife"}
 _SAME_COLOUR = {"grey": "gray", "cyan": "aqua"}
 
