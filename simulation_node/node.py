@@ -105,7 +105,7 @@ class SimulationNode(Node):
         self._info = self.create_publisher(CameraInfo, "/camera/color/camera_info", _IMAGE_QOS)
         self._info_msg = _camera_info(self._camera)
 
-        simulator = self._make_simulator(values["scene"], 0.0)
+        simulator = self._make_simulator(values["scene"])
         self._recorder = Recorder(
             values["video.width"],
             values["video.height"],
@@ -154,10 +154,10 @@ class SimulationNode(Node):
                 getattr(self, part).close()
         super().destroy_node()
 
-    def _make_simulator(self, scene_name: str, start_time: float) -> Simulator:
+    def _make_simulator(self, scene_name: str) -> Simulator:
         scene = load_scene(scene_name)
         model = build_model(scene, self._camera, self._values["robot_model"] or None)
-        return Simulator(model, scene, start_time)
+        return Simulator(model, scene)
 
     def _make_camera(self, model: Any) -> OverheadCamera:
         values = self._values
@@ -286,7 +286,7 @@ class SimulationNode(Node):
 
     def _load(self, request: LoadScene.Request, response: LoadScene.Response) -> LoadScene.Response:
         try:
-            simulator = self._make_simulator(request.scene, self._runner.call(lambda s: s.time))
+            simulator = self._make_simulator(request.scene)
             self._images.use(simulator.model)
             self._runner.replace(simulator)
             self._burst = _BURST

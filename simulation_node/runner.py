@@ -71,9 +71,10 @@ class Runner:
             raise SystemDownError(f"the physics thread did not answer in {timeout:g} s") from None
 
     def replace(self, simulator: Simulator) -> None:
-        """Go on with another simulator."""
+        """Go on with another simulator, at the time that the present one has come to meanwhile."""
 
-        def put(_: Simulator) -> None:
+        def put(before: Simulator) -> None:
+            simulator.go_on_from(before.time)
             self._simulator = simulator
 
         self.call(put)

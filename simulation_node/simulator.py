@@ -43,10 +43,7 @@ class Snapshot:
 class Simulator:
     """One scene in motion. Not thread safe: the caller holds a lock around every call."""
 
-    def __init__(self, model: mujoco.MjModel, scene: Scene, start_time: float = 0.0):
-        """start_time: simulated time to begin with, s, so that time goes on when one scene follows
-        another.
-        """
+    def __init__(self, model: mujoco.MjModel, scene: Scene):
         import mujoco
 
         self.model, self.scene = model, scene
@@ -73,7 +70,7 @@ class Simulator:
         self._reference: Reference | None = None
         self._idle()
         self._settle()
-        self._data.time = start_time
+        self._data.time = 0.0
         self._start = self._data.qpos.copy()
 
     def reset(self) -> None:
@@ -95,6 +92,10 @@ class Simulator:
     def time(self) -> float:
         """Simulated time, s."""
         return float(self._data.time)
+
+    def go_on_from(self, time: float) -> None:
+        """Set the simulated time (s) of a simulator that takes another's place, so that time never goes back."""
+        self._data.time = time
 
     @property
     def timestep(self) -> float:

@@ -212,6 +212,8 @@ def test_reset_and_scenes_good_and_bad(client, tmp_path):
         ).sum() > 300
 
     client.spin_until(yellow, WAIT, "banana and apple in the image")
+    stamps = [stamp(state) for state in client.joints]
+    assert stamps == sorted(stamps), "time went back with the new scene"
 
 
 def test_a_recording_is_a_video_that_moves(client, tmp_path):
