@@ -14,6 +14,7 @@ import numpy as np
 from builtin_interfaces.msg import Time
 from planweave_interfaces.msg import DetectedObject, DetectedObjects, SceneChanges
 from planweave_interfaces.srv import LookFor
+from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import CameraInfo, Image, JointState
@@ -28,7 +29,7 @@ from perception_node.cameras.realsense import Stream
 from perception_node.cameras.ros_topics import COLOUR, DEPTH, INFO, RawImage, RawInfo, RosTopicsCamera
 from perception_node.changes import ChangeDetector, Changes
 from perception_node.cloud import FrameError
-from perception_node.detectors import DETECTORS, MODELS, make_detector
+from perception_node.detectors import DETECTORS, MODELS, OPEN_VOCABULARY, make_detector
 from perception_node.drawing import annotate
 from perception_node.geometry import Pose, rotation_from_quaternion
 from perception_node.joint_history import JointHistory
@@ -60,6 +61,7 @@ PARAMETERS = [
     Parameter("bag.loop", False, "whether the recording begins anew when it is over"),
     Parameter("detector", "attributes", "how objects get their names", choices=tuple(DETECTORS)),
     Parameter("look_for", [""], "noun phrases that open-vocabulary detectors always look for"),
+    Parameter("look_timeout", 15.0, "seconds /perception/look_for waits for images seen with new names", 0.0, 600.0),
     *(
         Parameter(f"models.{name}", model, "name on the Hugging Face hub (name@revision), or a folder with the weights")
         for name, model in MODELS.items()
@@ -103,7 +105,7 @@ class PerceptionNode(Node):
 
     def __init__(self, parameter_overrides: Sequence[Any] = ()) -> None:
         super().__init__("perception_node", parameter_overrides=list(parameter_overrides))
-        self._work, self._ended = threading.Event(), threading.Event()
+        self._work, self._ended, self._frames = threading.Event(), threading.Event(), threading.Condition()
         # Before anything that may be refused: the node is destroyed then, too.
         self._worker = threading.Thread(target=self._run, name="perception", daemon=True)
         values = declare(self, PARAMETERS)
@@ -144,7 +146,12 @@ class PerceptionNode(Node):
         self._images: dict[str, Any] = {}  # publishers of the camera's topics, where no driver publishes them
         self.create_subscription(JointState, "/joint_states", self._joint_state, 10)
         self.create_service(Trigger, "/perception/forget", self._forget)
-        self.create_service(LookFor, "/perception/look_for", self._look_for)
+        self._frames_seen = 0
+        self._look_timeout: float = values["look_timeout"]
+        self._frames_to_tell = values["tracking.confirm"] + 1  # one may have been in progress
+        if values["detector"] in OPEN_VOCABULARY:  # the others have nothing to be told
+            alone = MutuallyExclusiveCallbackGroup()  # its answer waits for images
+            self.create_service(LookFor, "/perception/look_for", self._look_for, callback_group=alone)
         self._camera = self._open_camera(values, topics)
         self._watch = self.create_timer(min(1.0, values["silent_after"] / 4), self._check_camera)
         self._worker.start()
@@ -153,6 +160,8 @@ class PerceptionNode(Node):
         """Stop the worker, then the node."""
         self._ended.set()
         self._work.set()
+        with self._frames:
+            self._frames.notify_all()
         if self._worker.ident is not None:
             self._worker.join(5.0)
             self._camera.close()
@@ -227,11 +236,20 @@ class PerceptionNode(Node):
         return response
 
     def _look_for(self, request: LookFor.Request, response: LookFor.Response) -> LookFor.Response:
-        """Names for open-vocabulary detectors; what is wrong with them is the answer."""
+        """Names for open-vocabulary detectors, answered once images were seen with them; or what is wrong with them."""
+        vocabulary = self._perceiver.vocabulary
+        before, enough = vocabulary.names, self._frames_seen + self._frames_to_tell
         try:
-            response.success, response.message = True, self._perceiver.vocabulary.look_for(list(request.names))
+            response.success, response.message = True, vocabulary.look_for(list(request.names))
         except PlanweaveError as error:
             response.success, response.message = False, str(error)
+            return response
+        if vocabulary.names != before and self._look_timeout:
+            with self._frames:
+                seen = self._frames.wait_for(
+                    lambda: self._frames_seen >= enough or self._ended.is_set(), self._look_timeout)
+            if not seen:
+                response.message += f"; too few images came in {self._look_timeout:g} s to say what is there"
         return response
 
     def _check_camera(self) -> None:
@@ -298,6 +316,9 @@ class PerceptionNode(Node):
         if not self._ended.is_set():
             self._publisher.publish(result_to_msg(result, frame.nanoseconds))
             self._publish_views(frame, result)
+            with self._frames:
+                self._frames_seen += 1
+                self._frames.notify_all()
             self.get_logger().debug(f"{len(result.objects)} objects in {(time.monotonic() - start) * 1e3:.0f} ms")
 
     def _publish_views(self, frame: Frame, result: Perceived) -> None:
@@ -386,7 +407,7 @@ def _object_to_msg(tracked: NamedObject) -> DetectedObject:
 
 def main(args: Sequence[str] | None = None) -> int:
     """Entry point of the console script."""
-    return run_node(PerceptionNode, args, threads=2)
+    return run_node(PerceptionNode, args, threads=3)
 
 
 if __name__ == "__main__":

@@ -27,6 +27,8 @@ DETECTORS: dict[str, Callable[[Options], Detector]] = {
     "owlv2": Owlv2,
     "grounding_dino": GroundingDino,
 }
+OPEN_VOCABULARY = tuple(name for name in DETECTORS if name != "attributes")
+"""Detectors that look for names that they are told."""
 MODELS = {
     "vild": "openai/clip-vit-base-patch32",
     "owlv2": "google/owlv2-base-patch16-ensemble",

@@ -21,7 +21,9 @@ def start(make_node, spin_until):
         spin_until(lambda: camera.ready() and client.service_is_ready(), 10.0, "the connections")
 
         def ask(*names):
+            """The answer, while the camera gives images."""
             future = client.call_async(LookFor.Request(names=list(names)))
+            look(camera, spin_until, times=3)
             spin_until(future.done, 10.0, "the answer")
             return future.result()
 
@@ -44,6 +46,21 @@ def test_asked_names_reach_the_objects_and_junk_is_refused(start, spin_until):
     assert {o.id for o in objects.values()} == before, "another name, the same thing"
     assert ask().message == "no names are looked for"
     assert sorted(o.name for o in look(camera, spin_until, times=4).objects) == EXPECTED
+
+
+def test_the_answer_comes_when_images_were_seen_with_the_names(start, spin_until, make_node):
+    camera, node, _ = start(detector="region_head", look_timeout=0.3)
+    look(camera, spin_until)
+    client = make_node("asker").create_client(LookFor, "/perception/look_for")
+    assert client.wait_for_service(timeout_sec=10.0)
+    answer = client.call_async(LookFor.Request(names=["crimson block"]))
+    spin_until(answer.done, 10.0, "the answer without an image")
+    assert answer.result().success and "too few images came in 0.3 s" in answer.result().message
+
+
+def test_who_needs_no_names_is_not_asked(make_node, spin_until):
+    node = make_node(PerceptionNode)
+    assert not node.count_services("/perception/look_for")
 
 
 def test_an_unknown_detector_and_a_bad_name_end_the_start_with_a_word(make_node):

@@ -132,7 +132,8 @@ def test_the_annotated_image_is_drawn_only_for_listeners(table, monkeypatch):
 )
 def test_names_to_look_for_are_taken_or_refused_with_the_reason(make_node, spin_until, names, success, words):
     node = make_node("asker")
-    perception = make_node(PerceptionNode)
+    quick = [Parameter("detector", value="region_head"), Parameter("look_timeout", value=0.0)]
+    perception = make_node(PerceptionNode, quick)
     client = node.create_client(LookFor, "/perception/look_for")
     assert client.wait_for_service(timeout_sec=10.0)
     answer = client.call_async(LookFor.Request(names=names))
