@@ -21,8 +21,9 @@ from planweave.failure import Code
 
 Array = NDArray[np.float64]
 _DIRECTIONS = 24
-_BEHIND = 0.022  # from the outline to the tool centre point of the closed fingers before they push, m
-_AHEAD = 0.007  # the same while they push: half the thickness of the fingers, m
+_BEHIND = 0.015  # room between the item and the fingers before they push, m
+_AHEAD, _AHEAD_NARROW = 0.007, 0.016  # half the thickness of the closed fingers, across and along their closing, m
+_BACK = 0.015  # from the item after the push, m
 _LENGTHS = (0.05, 0.07, 0.09, 0.12, 0.16, 0.20, 0.25)  # m
 _SPARE = 0.01  # more room than is needed that a push aims at, m
 _LOW = 0.006  # of the finger tips above what the item stands on, m
@@ -65,12 +66,22 @@ def push(body: Body, name: str, away_from: Collection[str] = ()) -> None:
     mover.move(plan.down, "approaching", 0.4, slow=True)
     mover.move(plan.along, "pushing", 0.5, slow=True, touching=(name,))
     body.world.put(_moved(thing, *plan.direction, plan.length))
-    up = body.reaching.planner.line(plan.along[-1], UP, body.settings.clearance)
-    if up is not None:
-        mover.move(up, "retreating", 0.7, slow=True, touching=(name,))
+    _leave(body, name, plan)
     body.look_anew()
     mover.phase("verifying", 0.9)
     _verify(body, thing, plan, away_from)
+
+
+def _leave(body: Body, name: str, plan: _Push) -> None:
+    """Back a little, so that the item stays where it is, and straight up."""
+    planner, clearance = body.reaching.planner, body.settings.clearance
+    u, v = plan.direction
+    q = plan.along[-1]
+    for direction, distances in (((-u, -v, 0.0), (_BACK,)), (UP, (clearance, 0.6 * clearance, 0.3 * clearance))):
+        line = next((path for d in distances if (path := planner.line(q, direction, d)) is not None), None)
+        if line is not None:
+            body.mover.move(line, "retreating", 0.7, slow=True, touching=(name,))
+            q = line[-1]
 
 
 def _verify(body: Body, before: Thing, plan: _Push, away_from: Collection[str]) -> None:
@@ -109,19 +120,20 @@ def _plan(body: Body, thing: Thing, away_from: Collection[str]) -> _Push:
     body.scene.set_opening(0.0)
     obstacle = "everything around it"
     for length, (u, v) in _ways(thing, others, body.world.places, away_from):
-        back = thing.support(u, v) + _BEHIND
-        x, y = thing.position[0] - back * u, thing.position[1] - back * v
-        # The closed fingers are widest along their closing direction: they push with that side.
         turn = math.atan2(v, u)
-        found: list[tuple[float, Array]] = []
-        for yaw in (turn, turn + math.pi):
-            solutions = body.reaching.kinematics.ranked(downwards(x, y, height, yaw), start)[:_SOLUTIONS]
-            found += [(float(c), q) for c, q in zip(body.reaching.kinematics.cost(solutions, start), solutions)]
-        for _, q in sorted(found, key=lambda row: row[0])[:_SOLUTIONS]:
-            built = _build(body, thing, q, (u, v), length, start)
-            if isinstance(built, _Push):
-                return built
-            obstacle = built or obstacle
+        # With the wide side of the closed fingers, or, where others are in the way of the hand so, the narrow one.
+        for first, ahead in ((turn, _AHEAD), (turn + math.pi / 2, _AHEAD_NARROW)):
+            back = thing.support(u, v) + ahead + _BEHIND
+            x, y = thing.position[0] - back * u, thing.position[1] - back * v
+            found: list[tuple[float, Array]] = []
+            for yaw in (first, first + math.pi):
+                solutions = body.reaching.kinematics.ranked(downwards(x, y, height, yaw), start)[:_SOLUTIONS]
+                found += [(float(c), q) for c, q in zip(body.reaching.kinematics.cost(solutions, start), solutions)]
+            for _, q in sorted(found, key=lambda row: row[0])[:_SOLUTIONS]:
+                built = _build(body, thing, q, (u, v), length, start)
+                if isinstance(built, _Push):
+                    return built
+                obstacle = built or obstacle
     raise SkillFailureError(
         Code.PLANNING_FAILED, f"there is no free way to push {thing.name} aside: {obstacle} is in the way"
     )
@@ -133,7 +145,7 @@ def _build(
     """The motion of a push that begins at joint positions `q`, or what is in its way."""
     planner, scene = body.reaching.planner, body.scene
     up = planner.line(q, UP, body.settings.clearance)
-    along = planner.line(q, (*direction, 0.0), _BEHIND - _AHEAD + length)
+    along = planner.line(q, (*direction, 0.0), _BEHIND + length)
     if up is None or along is None:
         return ""
     for path, touching in ((up, ()), (along, (thing.name,))):
