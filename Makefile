@@ -9,12 +9,13 @@ PREPARE = $(PYTHON) tools/prepare.py --venv $(VENV) --extras "$(EXTRAS)"
 RUN = . $(VENV)/planweave.sh &&
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test build setup lint clean python
+.PHONY: help demo test bench build setup lint clean python
 
 help:
 	@echo 'make demo    prepare what is missing, then let the simulated arm do three sentences (out/demo/)'
 	@echo 'make test    prepare what is missing, then run all tests; ARGS="test/unit -k plan" chooses some,'
 	@echo '             EXTRAS=vision,realsense also runs the tests of these extras'
+	@echo 'make bench   compare all methods on the household tasks with a simulated model (out/bench/); ARGS="--jobs 2"'
 	@echo 'make setup   prepare only (.venv with ROS 2, packages and interfaces); make build is the same'
 	@echo 'make lint    formatting, style and types'
 	@echo 'make clean   remove what was made (.venv, build/, out/)'
@@ -30,6 +31,10 @@ demo: python
 test: python
 	@$(PREPARE) --dev
 	@$(RUN) python -m pytest $(ARGS)
+
+bench: python
+	@$(PREPARE) --extras "bench $(EXTRAS)"
+	@$(RUN) planweave bench home --method all --model simulated:0 simulated:0.1 simulated:0.3 $(ARGS)
 
 setup build: python
 	@$(PREPARE) --dev

@@ -89,6 +89,13 @@ def _lines(
     return _svg(figure)
 
 
+def _wrapped(text: str) -> str:
+    """Two lines where a label is long."""
+    words = text.split()
+    half = (len(words) + 1) // 2
+    return text if len(text) < 11 else " ".join(words[:half]) + "\n" + " ".join(words[half:])
+
+
 def _bars(results: Results, model: str, methods: Sequence[str], groups: Sequence[str]) -> str:
     figure, axes = _figure(8.4)
     width = 0.8 / len(methods)
@@ -96,6 +103,6 @@ def _bars(results: Results, model: str, methods: Sequence[str], groups: Sequence
         found = [results.row(method, model, g).estimates["sr"] for g in groups]
         axes.bar([i + (index + 0.5) * width - 0.4 for i in range(len(groups))], [e.mean if e else 0.0 for e in found],
                  width, color=_COLOURS[index % len(_COLOURS)], label=method)
-    axes.set_xticks(range(len(groups)), [g.removeprefix("fault ") for g in groups])
+    axes.set_xticks(range(len(groups)), [_wrapped(g.removeprefix("fault ")) for g in groups])
     figure.legend(loc="outside right upper", frameon=False, fontsize=8)
     return _svg(figure)

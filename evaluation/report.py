@@ -17,6 +17,7 @@ from evaluation.statistics import Estimate, has_scipy
 
 TEMPLATES = Path(__file__).with_name("templates")
 _SHARES = frozenset({"sr", "gcr", "exec", "lcs", "graph"})
+_WITH_RANGE = _SHARES | {"corrections", "prompt"}
 _BESIDE = ("sr", "exec", "gcr", "lcs", "graph", "corrections", "cost")
 _IN_MARKDOWN = ("sr", "gcr", "exec", "lcs", "graph", "corrections", "requests", "prompt", "cached", "completion",
                 "cost", "model_s", "ours_s")
@@ -112,7 +113,7 @@ def number_of(measure: str, found: Estimate | None) -> dict[str, str]:
     text = _text(measure, found.mean)
     if found.sd is not None:
         text += f" ± {_text(measure, found.sd)}"
-    return {"text": text, "range": _range(measure, found.low, found.high)}
+    return {"text": text, "range": _range(measure, found.low, found.high) if measure in _WITH_RANGE else ""}
 
 
 def _range(measure: str, low: float | None, high: float | None) -> str:

@@ -113,7 +113,7 @@ class Results:
         """Groups of the cases of this run: of papers, by length of the gold plan, by fault."""
         cases = SUITES[self.config.suite].cases()
         found = dict.fromkeys(g for c in self.config.cases if c in cases for g in groups_of(cases[c]))
-        return sorted(found, key=lambda g: (g.startswith("fault "), g.startswith("plan of "), len(g), g))
+        return sorted(found, key=lambda g: (g.startswith("fault "), g.startswith("plan of "), g))
 
     def comparisons(self, model: str) -> list[tuple[str, str, Comparison, float | None]]:
         """Every two methods with a model: difference of SR, and p adjusted for their number."""
