@@ -77,8 +77,8 @@ def a_script(data: JsonGraph, steps: int = 400, seed: int = 0) -> list[str]:
     names = [n.name for n in simulator.graph.nodes.values() if n is not simulator.graph.character]
     lines: list[str] = []
     while len(lines) < steps:
-        near = [f[1] for f in simulator.state.of("close_to")] + [
-            f[1] for n in [f[1] for f in simulator.state.of("close_to")] for f in simulator.state.lookup("on", 2, n)]
+        close = sorted(f[1] for f in simulator.state.of("close_to"))  # in an order that does not hang on hashes
+        near = close + sorted(f[1] for n in close for f in simulator.state.lookup("on", 2, n))
         held = [f[1] for p in ("holds_rh", "holds_lh") for f in simulator.state.of(p)]
         schema = rng.choice([*domain.actions.values(), *(domain.actions[n] for n in ("walk", "find", "grab") * 4)])
         pools = [near or names, near or names] if schema.name not in ("walk", "find", "turnto") else [names]

@@ -209,6 +209,7 @@ def test_nothing_is_said_to_stay_that_is_always_restored():
           for name, place, walk in (("drop", "", ""), ("release", "", ""), ("putback", ",plate", "walk(plate)"),
                                     ("putin", ",sink", "walk(sink)"))),
         ("walk(fridge) open(fridge) grab(milk) walk(mug) pour(milk,mug) walk(fridge)", "putobjback(milk)"),
+        ("walk(fridge) open(fridge) grab(milk) walk(mug) pour(milk,mug) walk(plate) putback(milk,plate)", "grab(milk)"),
         ("walk(sofa) sit(sofa)", "lie(sofa)"), ("walk(bed) lie(bed)", "sit(bed)"),
     ):
         simulator = home("home_flat", *before.split())
