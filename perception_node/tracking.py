@@ -61,6 +61,11 @@ class Track:
         return self.looks.most_common(1)[0][0] if self.looks else self.last.look
 
     @property
+    def sure(self) -> bool:
+        """Whether more frames agree on what it looks like than do not."""
+        return 2 * self.looks[self.look] > self.looks.total()
+
+    @property
     def current(self) -> Detection:
         """The newest pose, with the class and colour of most frames."""
         class_name, colour = self.look
@@ -262,7 +267,8 @@ class Tracker:
                 track.name = ""
 
     def _name_new(self) -> None:
-        new = [t for t in self._tracks if not t.name and t.visible and t.seen >= self.rules.confirm]
+        # A name is kept for good, so one frame that took a cube for a cylinder must not give it.
+        new = [t for t in self._tracks if not t.name and t.visible and t.seen >= self.rules.confirm and t.sure]
         if not new:
             return
         taken = {t.name for t in (*self._tracks, *self._gone) if t.name}

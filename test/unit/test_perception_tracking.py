@@ -72,6 +72,13 @@ def test_noise_is_smoothed_and_steps_are_followed_at_once():
     assert table.see(cube(0.53, 0.0))["red_cube"].last.position[0] == pytest.approx(0.53)
 
 
+def test_no_name_is_given_while_frames_do_not_agree_on_what_it_is():
+    table = Table(confirm=2)
+    mistaken = cube(0.5, 0.0, class_name="cylinder")
+    assert not table.see(mistaken) and not table.see(cube(0.5, 0.0))
+    assert list(table.see(cube(0.5, 0.0))) == ["red_cube"]
+
+
 def test_looks_that_flicker_do_not_change_name_or_class():
     table = Table(confirm=2)
     first = table.see(cube(0.5, 0.0), times=3)["red_cube"].id
