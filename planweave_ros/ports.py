@@ -27,7 +27,7 @@ LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 #: A server answers only a client that it has discovered, which may take it so many seconds longer than the other way.
 MUTUAL_DISCOVERY = 0.8
 _STOP_SECONDS = 5.0  # how long a server may take to confirm a cancellation
-_LOOK_SECONDS = 0.5  # how often a wait looks whether the server is still there
+_LOOK_SECONDS = 0.5  # how often is looked whether the servers are there
 
 
 class _Caller:
@@ -35,6 +35,26 @@ class _Caller:
 
     def __init__(self, node: Node, canceled: Callable[[], Cancellation]):
         self._node, self._canceled = node, canceled
+        self._group = ReentrantCallbackGroup()
+        self._since: dict[Any, float | None] = {}  # client -> when its server was first seen; None: not there
+        node.create_timer(_LOOK_SECONDS, self._look, callback_group=self._group)
+
+    def action_client(self, kind: Any, name: str) -> ActionClient:
+        """A client of an action server whose coming and going is watched."""
+        client = ActionClient(self._node, kind, name, callback_group=self._group)
+        self._since[client] = None
+        return client
+
+    def client(self, kind: Any, name: str) -> Any:
+        """A client of a service whose coming and going is watched."""
+        client = self._node.create_client(kind, name, callback_group=self._group)
+        self._since[client] = None
+        return client
+
+    def _look(self) -> None:
+        now = time.monotonic()
+        for client, since in self._since.items():
+            self._since[client] = (since or now) if _is_ready(client) else None
 
     def wait(self, future: Future, seconds: float, what: str, alive: Callable[[], bool]) -> Any:
         """The result of a future; None where the task is cancelled first; SystemDownError after the deadline."""
@@ -52,13 +72,13 @@ class _Caller:
                     raise SystemDownError(f"{what} did not answer in {seconds:g} s")
         return future.result() if future.done() else None
 
-    def there(self, ready: Callable[[], bool], wait: Callable[..., bool], seconds: float) -> bool:
+    def there(self, client: Any, seconds: float) -> bool:
         """Whether a server is there, or comes before a deadline; one that has just come is left time to discover us."""
-        if ready():
-            return True
+        wait = client.wait_for_server if isinstance(client, ActionClient) else client.wait_for_service
         if not wait(timeout_sec=seconds):
             return False
-        time.sleep(MUTUAL_DISCOVERY)
+        since = self._since[client] or time.monotonic()
+        time.sleep(max(0.0, since + MUTUAL_DISCOVERY - time.monotonic()))
         return True
 
     def check_canceled(self) -> None:
@@ -70,7 +90,7 @@ class _Caller:
         on_feedback: Callable[[Any], None] | None = None,
     ) -> Any:
         """Send a goal and wait for its result; cancelled on the server when the wait ends early."""
-        if not self.there(client.server_is_ready, client.wait_for_server, min(seconds, 5.0)):
+        if not self.there(client, min(seconds, 5.0)):
             raise SystemDownError(f"{what} is not running; start it, e.g. with: planweave up tabletop")
         listener = (lambda message: on_feedback(message.feedback)) if on_feedback else None
         alive = client.server_is_ready
@@ -111,6 +131,10 @@ def _failure(reply: Any, error: PlanweaveError | None = None) -> PlanweaveError:
     return error
 
 
+def _is_ready(client: Any) -> bool:
+    return bool(client.server_is_ready() if isinstance(client, ActionClient) else client.service_is_ready())
+
+
 def _cancel_late(future: Future) -> None:
     handle = future.result()
     if handle is not None and handle.accepted:
@@ -121,15 +145,15 @@ class RosPlanner:
     """planweave.ports.Planner over the planner node's actions and services. timeout in seconds for each call."""
 
     def __init__(self, node: Node, canceled: Callable[[], Cancellation], timeout: float):
-        group = ReentrantCallbackGroup()
-        self._caller, self._timeout = _Caller(node, canceled), timeout
-        self._generate = ActionClient(node, GeneratePlans, "/generate_plans", callback_group=group)
-        self._choose = ActionClient(node, ChooseAction, "/choose_action", callback_group=group)
-        self._propose = ActionClient(node, ProposeSteps, "/propose_steps", callback_group=group)
-        self._write = ActionClient(node, WritePlan, "/write_plan", callback_group=group)
-        self._interpret = node.create_client(InterpretGoal, "/interpret_goal", callback_group=group)
-        self._ground = node.create_client(GroundStep, "/ground_step", callback_group=group)
-        self._check = node.create_client(CheckCondition, "/check_condition", callback_group=group)
+        caller = _Caller(node, canceled)
+        self._caller, self._timeout = caller, timeout
+        self._generate = caller.action_client(GeneratePlans, "/generate_plans")
+        self._choose = caller.action_client(ChooseAction, "/choose_action")
+        self._propose = caller.action_client(ProposeSteps, "/propose_steps")
+        self._write = caller.action_client(WritePlan, "/write_plan")
+        self._interpret = caller.client(InterpretGoal, "/interpret_goal")
+        self._ground = caller.client(GroundStep, "/ground_step")
+        self._check = caller.client(CheckCondition, "/check_condition")
 
     def _goal(self, client: ActionClient, goal: Any, name: str) -> Any:
         """The result of an action of the planner node; raises ParseError or ModelError where it failed."""
@@ -236,7 +260,7 @@ class RosPlanner:
 
     def _call(self, client: Any, request: Any, name: str) -> Any:
         """The answer of a service of the planner node."""
-        if not self._caller.there(client.service_is_ready, client.wait_for_service, 5.0):
+        if not self._caller.there(client, 5.0):
             raise SystemDownError(f"planner_node ({name}) is not running; start it: planweave up tabletop")
         reply = self._caller.wait(
             client.call_async(request), self._timeout, f"planner_node ({name})", client.service_is_ready
@@ -253,10 +277,10 @@ class RosBody:
     """
 
     def __init__(self, node: Node, canceled: Callable[[], Cancellation], timeout: float, silence: float):
-        group = ReentrantCallbackGroup()
-        self._caller, self._timeout, self._silence = _Caller(node, canceled), timeout, silence
+        caller = _Caller(node, canceled)
+        self._caller, self._timeout, self._silence = caller, timeout, silence
         self._node = node
-        self._execute = ActionClient(node, ExecuteAction, "/execute_action", callback_group=group)
+        self._execute = caller.action_client(ExecuteAction, "/execute_action")
         self._world: World | None = None
         self._result_time = 0  # when the last result came, nanoseconds of system time
         self._arrived = threading.Condition()
@@ -315,7 +339,7 @@ class RosEyes:
 
     def __init__(self, node: Node, canceled: Callable[[], Cancellation], timeout: float):
         self._caller, self._timeout = _Caller(node, canceled), timeout
-        self._look = node.create_client(LookFor, "/perception/look_for", callback_group=ReentrantCallbackGroup())
+        self._look = self._caller.client(LookFor, "/perception/look_for")
 
     def look_for(self, names: Sequence[str]) -> str:
         """Answers once the names were looked for; "" where nobody needs to be told, at once."""
