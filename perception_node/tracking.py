@@ -267,9 +267,11 @@ class Tracker:
                 track.name = ""
 
     def _name_new(self) -> None:
-        # A name is kept for good, so one frame that took a cube for a cylinder must not give it.
-        new = [t for t in self._tracks if not t.name and t.visible and t.seen >= self.rules.confirm and t.sure]
-        if not new:
+        # A name is kept for good, so one frame that took a cube for a cylinder must not give it; and who is the first
+        # of two alike must not hang on that either, so the others wait for it a few frames.
+        ready = [t for t in self._tracks if not t.name and t.visible and t.seen >= self.rules.confirm]
+        new = [t for t in ready if t.sure]
+        if not new or any(not t.sure and t.seen <= 2 * self.rules.confirm for t in ready):
             return
         taken = {t.name for t in (*self._tracks, *self._gone) if t.name}
         names = name_all([_nameless(t) for t in new], [_nameless(t) for t in self._tracks if t.name], taken)

@@ -79,6 +79,15 @@ def test_no_name_is_given_while_frames_do_not_agree_on_what_it_is():
     assert list(table.see(cube(0.5, 0.0))) == ["red_cube"]
 
 
+def test_of_two_alike_the_left_one_is_the_first_also_where_a_frame_was_mistaken_about_it():
+    table = Table(confirm=2)
+    left, right = cube(0.5, 0.2), cube(0.5, -0.2)
+    assert not table.see(replace(left, class_name="cylinder"), right)
+    assert not table.see(left, right)
+    named = table.see(left, right)
+    assert named["red_cube"].last.position[1] == 0.2 and named["red_cube_2"].last.position[1] == -0.2
+
+
 def test_looks_that_flicker_do_not_change_name_or_class():
     table = Table(confirm=2)
     first = table.see(cube(0.5, 0.0), times=3)["red_cube"].id
