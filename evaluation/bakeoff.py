@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from evaluation.engines import ClusterEngine, Engine, LocalEngine
 from evaluation.episodes import Ended, Spec
 from evaluation.methods import names_of
-from evaluation.models import is_simulated, models_of
+from evaluation.models import is_simulated, models_of, try_model
 from evaluation.report import number_of, title_of, write_report
 from evaluation.results import MEASURES, Results
 from evaluation.runner import (
@@ -79,6 +79,8 @@ def _config(options: argparse.Namespace) -> Config:
         if getattr(options, name) < least:
             raise ConfigError(f"--{name.replace('_', '-')} must be at least {least:g}")
     methods, models = names_of(options.method), models_of(options.model)
+    for model in models:
+        try_model(model)
     cases = ids_of(options.tasks, list(SUITES[options.suite].cases()), options.limit)
     return Config(options.suite, cases, tuple(methods), tuple(models), options.repeat, options.seed, options.timeout)
 

@@ -15,15 +15,22 @@ from typing import Any, Protocol
 
 from evaluation.episodes import Ended, Spec, play
 from evaluation.records import EpisodeText
-from planweave.errors import ConfigError, MissingExtraError, SystemDownError
+from planweave.errors import ConfigError, MissingExtraError, PlanweaveError, SystemDownError
 
 _GRACE = 120.0  # seconds beyond an episode's own deadline after which its worker is ended
 
 
+class UnplayableError(Exception):
+    """An episode could not be set up. Any process can read it, which is not so of every PlanweaveError."""
+
+
 def work(spec: Spec) -> tuple[Ended, str]:
-    """Play one episode in a worker; how it ended, and its record."""
+    """Play one episode in a worker; how it ended, and its record. Raises UnplayableError."""
     record = EpisodeText()
-    return play(spec, record), record.text()
+    try:
+        return play(spec, record), record.text()
+    except PlanweaveError as error:
+        raise UnplayableError(f"{type(error).__name__}: {error}") from None
 
 
 class Engine(Protocol):

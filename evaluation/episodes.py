@@ -135,7 +135,8 @@ def _play(spec: Spec, case: Case, stage: Stage, recorder: Recorder, client: Chat
 
     journal = _Told(recorder, facts, done)
     asked = _Exchanges(recorder)
-    planner = LanguagePlanner(paced, Settings(), on_exchange=asked.take, prices=_prices(),
+    settings = Settings(timeout=spec.timeout)  # the deadline of the episode is that of its questions
+    planner = LanguagePlanner(paced, settings, on_exchange=asked.take, prices=_prices(),
                               budget=Budget(tokens=spec.budget_tokens, cost=spec.budget_cost))
     canceled = Cancellation()
     episode = Episode(_TASK, case.sentence, case.goal, stage.domain, planner, body, journal, canceled)

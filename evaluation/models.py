@@ -65,6 +65,12 @@ def client_for(name: str, expert: Expert, seed: str) -> ChatClient:
     return _client(name, 0)
 
 
+def try_model(name: str) -> None:
+    """Set up the client of a real model, without asking it; raises ConfigError or MissingExtraError."""
+    if name != "none" and not is_simulated(name):
+        _client(name, threading.get_ident() if name.startswith("cassette:") else 0)
+
+
 @lru_cache(maxsize=8)
 def _client(name: str, _: int) -> ChatClient:
     kind, _colon, rest = name.partition(":")

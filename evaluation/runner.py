@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from evaluation.engines import Engine
+from evaluation.engines import Engine, UnplayableError
 from evaluation.episodes import Ended, Spec
 from evaluation.methods import WITHOUT_MODEL, parse_method
 from evaluation.records import FORMAT, write_record
@@ -236,6 +236,8 @@ class Run:
         what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
         if self._lost[spec.name] < _LOST_TWICE:
             self._waiting.appendleft(spec)
+        elif isinstance(error, UnplayableError):
+            self._miss(spec, f"it could not be set up: {error}")
         else:
             self._miss(spec, f"its worker was lost twice ({what})")
 

@@ -107,6 +107,21 @@ def test_a_lost_worker_costs_one_more_try_and_a_second_one_the_episode(tmp_path)
     assert outcome.done == 18
 
 
+def test_an_episode_that_cannot_be_set_up_says_why(tmp_path, monkeypatch):
+    real = type(SUITES["home"]).stage
+
+    def stage(self, case, repetition=0):
+        if case.id == TASKS[1]:
+            raise UnknownNameError("scene", "home_flta", ["home_flat"])
+        return real(self, case, repetition)
+
+    monkeypatch.setattr(type(SUITES["home"]), "stage", stage)
+    outcome, engine = run(tmp_path)
+    assert outcome.done == 12 and set(engine.tries.values()) == {1, 2}
+    for reason in outcome.missing.values():
+        assert "could not be set up: UnknownNameError: unknown scene 'home_flta'" in reason
+
+
 def test_a_disk_that_fills_stops_the_run_and_keeps_what_is_there(tmp_path, monkeypatch):
     real, count = write_record, [0]
 
@@ -337,6 +352,16 @@ def test_simulated_results_stand_in_no_table_with_others(whole):
 def test_what_cannot_be_run_is_said_with_the_nearest_name(arguments, words, capsys):
     assert planweave(["bench", *arguments]) == 2
     assert words in capsys.readouterr().err
+
+
+def test_a_model_that_cannot_be_set_up_is_said_before_anything_runs(tmp_path, monkeypatch, capsys):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    out = str(tmp_path / "out")
+    assert planweave(["bench", "home", "--model", "openai:gpt-x", "--out", out]) == 2
+    assert "needs OPENAI_API_KEY" in capsys.readouterr().err
+    assert planweave(["bench", "home", "--model", f"cassette:{tmp_path}/none.jsonl", "--out", out]) == 2
+    assert "cannot read the cassette" in capsys.readouterr().err and not (tmp_path / "out").exists()
 
 
 def test_no_run_to_resume_is_said(tmp_path, monkeypatch, capsys):
