@@ -11,6 +11,7 @@ from doubles.bakeoff_engines import InlineEngine
 import evaluation.runner as runner
 from console.cli import main as planweave
 from evaluation.engines import ClusterEngine
+from evaluation.episodes import Spec, play
 from evaluation.records import EpisodeText, find_record, read_end, read_record, write_record
 from evaluation.replay import Difference, replay
 from evaluation.report import write_report
@@ -297,7 +298,40 @@ def test_a_tree_is_drawn_with_what_was_tried(tmp_path, capsys):
     assert "sampled plans as a tree" in drawn and "fault: fails at grab" in drawn and "×" in drawn
 
 
+def test_a_stage_that_cannot_be_set_up_twice_alike_is_played_back_from_its_record(tmp_path, monkeypatch):
+    from evaluation.suites.homes import HomeStage
+
+    monkeypatch.setattr(HomeStage, "reproducible", False)  # as the arm is
+    record = EpisodeText()
+    ended = play(Spec("home", "throw_away_apple", "iterative", "simulated:0", 0), record)
+    write_record(tmp_path / "x.jsonl", record.text())
+    events = read_record(tmp_path / "x.jsonl")
+    assert sum(e["event"] == "world" for e in events) > ended.measures.actions == 4
+    monkeypatch.setattr(type(SUITES["home"]), "stage", None)  # nothing but the record is there
+    assert replay(events) == len(events)
+    index = next(i for i, e in enumerate(events) if e["event"] == "action")
+    events[index]["action"] = "walk(sofa_18)"
+    with pytest.raises(Difference) as found:
+        replay(events)
+    assert found.value.number == index + 1
+
+
 # ---- reports
+
+
+def test_plots_stand_in_a_report_where_matplotlib_is_installed(tmp_path, monkeypatch):
+    pytest.importorskip("matplotlib")
+    cases = ("throw_away_apple__fails_once", "throw_away_apple__no_effect", "laundry__fails_once")
+    config = Config("faults", cases, ("base_llm", "iterative"), ("simulated:0.1",))
+    run(tmp_path, config)
+    write_report(Results(tmp_path, config), "how", "about", {})
+    text = (tmp_path / "report.html").read_text()
+    for title in ("Success against tokens", "Success by length of the gold plan", "Recovery by fault"):
+        assert title in text
+    assert text.count("<svg") == 3
+    monkeypatch.setattr("evaluation.plots.has_matplotlib", lambda: False)
+    write_report(Results(tmp_path, config), "how", "about", {})
+    assert "<svg" not in (tmp_path / "report.html").read_text()
 
 
 class Links(html.parser.HTMLParser):
