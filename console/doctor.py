@@ -26,6 +26,12 @@ from console.environment import ros_environment
 NEEDS_ROS = False  # whether ROS works is one of the questions
 GL_PACKAGES = "libegl1 libopengl0 libgl1-mesa-dri"
 PACKAGES = ("kairos", "lark", "mujoco", "numpy", "OpenGL", "openai", "ompl", "cv2", "pddl", "rapidfuzz", "yaml")
+#: extra of pyproject.toml: the modules that it brings
+EXTRAS = {
+    "vision": ("torch", "transformers", "scipy"), "realsense": ("pyrealsense2",), "bag": ("rosbags",),
+    "local-models": ("sentence_transformers", "transformers"), "bench": ("scipy", "matplotlib"),
+    "cluster": ("distributed",), "eai": ("virtualhome_eval",), "vamp": ("vamp",),
+}
 
 
 @dataclass(frozen=True)
@@ -48,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(options: argparse.Namespace) -> int:
     """Run the verb."""
     findings = []
-    for check in [check_python, check_packages, check_ros, check_rendering, check_meshes,
+    for check in [check_python, check_packages, check_extras, check_ros, check_rendering, check_meshes,
                   *([] if options.no_model else [check_model])]:
         finding = check()
         findings.append(finding)
@@ -75,6 +81,14 @@ def check_packages() -> Finding:
         return Finding("packages", "failed", f"missing: {', '.join(missing)}", "in a clone: make setup",
                        {"missing": missing})
     return Finding("packages", "ok", f"all {len(PACKAGES)} there")
+
+
+def check_extras() -> Finding:
+    """What is installed beyond the default; nothing of it is needed."""
+    there = [name for name, modules in EXTRAS.items() if all(importlib.util.find_spec(m) for m in modules)]
+    absent = [name for name in EXTRAS if name not in there]
+    text = f"installed: {', '.join(there) or 'none'}" + (f"; not installed: {', '.join(absent)}" if absent else "")
+    return Finding("extras", "ok", text, "", {"installed": there, "not_installed": absent})
 
 
 def check_ros() -> Finding:

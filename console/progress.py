@@ -166,7 +166,7 @@ def summary(console: Console, status: TaskStatus, success: bool, message: str) -
     line.append(f"  {message}")
     console.print(line)
     if status.goal:
-        holds = "holds, seen by the camera" if success else (
+        holds = "holds, as observed" if success else (
             f"does not hold: {', '.join(map(str, status.unmet))}" if status.unmet else "not checked")
         console.print(Text(f"  goal   {goal_text(status)}: {holds}"))
     console.print(Text(
