@@ -10,14 +10,22 @@ from __future__ import annotations
 
 import multiprocessing
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from typing import Any, Protocol
 
 from evaluation.episodes import Ended, Spec, play
 from evaluation.records import EpisodeText
 from planweave.errors import ConfigError, MissingExtraError, PlanweaveError, SystemDownError
 
+_GOODBYE = 20.0  # seconds that workers have to end what they started
 _GRACE = 120.0  # seconds beyond an episode's own deadline after which its worker is ended
+
+
+def _let_go() -> None:
+    """End what this worker has started."""
+    from evaluation.suites import tabletop
+
+    tabletop.let_go()
 
 
 class UnplayableError(Exception):
@@ -69,6 +77,8 @@ class LocalEngine:
 
     def close(self) -> None:
         """See Engine."""
+        if not self._futures:
+            wait([self._pool.schedule(_let_go) for _ in range(self.jobs)], timeout=_GOODBYE)
         self._pool.close()
         try:
             self._pool.join(timeout=0.5 if self._futures else 10)

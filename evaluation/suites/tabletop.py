@@ -7,9 +7,7 @@ system.
 
 from __future__ import annotations
 
-import atexit
 import contextlib
-import multiprocessing.util
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -24,6 +22,9 @@ from planweave.world import Action, Literal, World
 
 if TYPE_CHECKING:
     from evaluation.tabletop_tasks import Task
+
+
+_HELD = contextlib.ExitStack()
 
 
 class TabletopSuite:
@@ -78,7 +79,7 @@ class TabletopStage:
         return predicted(self.domain, self._first, self._case.gold)
 
     def close(self) -> None:
-        """The system goes on; it ends with this process."""
+        """The system goes on, for the next episode."""
 
 
 @lru_cache(maxsize=1)
@@ -99,17 +100,21 @@ def _cases() -> Mapping[str, Case]:
     }
 
 
+def let_go() -> None:
+    """End the nodes that this process started, if any. Workers are asked to: a signal would end them in the middle."""
+    _HELD.close()
+    _system.cache_clear()
+
+
 @lru_cache(maxsize=1)
 def _system() -> Any:
-    """The nodes, started once in this process and ended with it; raises PlanweaveError where they do not come up."""
+    """The nodes, started once in this process and ended by `let_go`; raises PlanweaveError where they stay down."""
     from rich.console import Console
 
     from evaluation.bench_system import running_parts
     from evaluation.tabletop_runs import Stage, Truth
 
-    held = contextlib.ExitStack()
-    atexit.register(held.close)
-    multiprocessing.util.Finalize(None, held.close, exitpriority=10)  # a worker's process runs no atexit functions
+    held = _HELD
     client, body, node = held.enter_context(running_parts(Console(stderr=True, quiet=True)))
     folder = held.enter_context(tempfile.TemporaryDirectory())
     return Stage(client, body, Truth(node), Path(folder))
