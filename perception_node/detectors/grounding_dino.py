@@ -3,45 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from rapidfuzz import fuzz, process
 
-from perception_node.detection import Detection, View
-from perception_node.detectors.options import Options
-from perception_node.detectors.renaming import match_boxes, nameable, rename_all
-from perception_node.detectors.weights import Lazy, load, need_vision
+from perception_node.detection import View
+from perception_node.detectors.boxes import BoxDetector
 
 _LIKE = 60  # of 100: how alike the words that lit up and a name must be
 
 
-class GroundingDino:
+class GroundingDino(BoxDetector):
     """The detector `grounding_dino`."""
 
-    def __init__(self, options: Options):
-        need_vision("grounding_dino")
-        self._options = options
-        self._model = Lazy(self._load)
-
-    def _load(self) -> tuple[Any, Any]:
-        from transformers import AutoProcessor, GroundingDinoForObjectDetection
-
-        model, processor = load(self._options, GroundingDinoForObjectDetection, AutoProcessor)
-        return model.eval(), processor
-
-    def __call__(self, view: View) -> list[Detection]:
-        """See Detector."""
-        indices = nameable(view)
-        if not view.names or not indices:
-            return [thing for thing, _ in view.measured]
-        boxes, labels, scores = self.find(view)
-        regions = [region for k in indices if (region := view.measured[k][1]) is not None]
-        matched = match_boxes(regions, boxes, labels, scores, len(view.names))
-        return rename_all(view, indices, matched, self._options.min_score)
+    name = "grounding_dino"
+    classes = ("GroundingDinoForObjectDetection", "AutoProcessor")
 
     def find(self, view: View) -> tuple[np.ndarray, list[int], np.ndarray]:
-        """Boxes (n, 4) in pixels, the index of the name of each, and scores (n,)."""
+        """See BoxDetector."""
         import torch
         from PIL import Image
 

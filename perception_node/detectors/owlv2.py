@@ -2,43 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from perception_node.detection import Detection, View
-from perception_node.detectors.options import Options
-from perception_node.detectors.renaming import match_boxes, nameable, rename_all
+from perception_node.detection import View
+from perception_node.detectors.boxes import BoxDetector
 from perception_node.detectors.vild import article
-from perception_node.detectors.weights import Lazy, load, need_vision
 
 
-class Owlv2:
+class Owlv2(BoxDetector):
     """The detector `owlv2`."""
 
-    def __init__(self, options: Options):
-        need_vision("owlv2")
-        self._options = options
-        self._model = Lazy(self._load)
-
-    def _load(self) -> tuple[Any, Any]:
-        from transformers import Owlv2ForObjectDetection, Owlv2Processor
-
-        model, processor = load(self._options, Owlv2ForObjectDetection, Owlv2Processor)
-        return model.eval(), processor
-
-    def __call__(self, view: View) -> list[Detection]:
-        """See Detector."""
-        indices = nameable(view)
-        if not view.names or not indices:
-            return [thing for thing, _ in view.measured]
-        boxes, labels, scores = self.find(view)
-        regions = [region for k in indices if (region := view.measured[k][1]) is not None]
-        matched = match_boxes(regions, boxes, labels, scores, len(view.names))
-        return rename_all(view, indices, matched, self._options.min_score)
+    name = "owlv2"
+    classes = ("Owlv2ForObjectDetection", "Owlv2Processor")
 
     def find(self, view: View) -> tuple[np.ndarray, list[int], np.ndarray]:
-        """Boxes (n, 4) in pixels, the index of the name of each, and scores (n,)."""
+        """See BoxDetector."""
         import torch
         from PIL import Image
 
