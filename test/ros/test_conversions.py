@@ -66,8 +66,8 @@ def test_usage_and_status(usage):
 
     assert convert.usage_from_msg(convert.usage_to_msg(usage)) == usage
     status = TaskStatus("t", "do it", "classical", TaskState.FAILED, "ended", literals("in(a, b); not on(a, c)"),
-                        "grammar", literals("in(a, b)"), (Action("grasp", ("a",)), Action("place_in", ("a", "b"))), "0123456789ab",
-                        ("- grasp(c)",), Action("grasp", ("a",)), 3, 2, 1, 4, True, "why", 1.25, usage)
+                        "grammar", literals("in(a, b)"), (Action("grasp", ("a",)), Action("place_in", ("a", "b"))),
+                        "0123456789ab", ("- grasp(c)",), Action("grasp", ("a",)), 3, 2, 1, 4, True, "why", 1.25, usage)
     assert convert.status_from_msg(convert.status_to_msg(status)) == status
 
 
