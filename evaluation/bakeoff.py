@@ -37,27 +37,6 @@ RUNS = Path("out/bench")
 _SHOWN = ("gcr", "exec", "corrections", "requests")
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What the bake-off takes besides the suite."""
-    group = parser.add_argument_group("bake-off (home, eai, faults; tabletop with --method)")
-    group.add_argument("--method", nargs="+", action="extend", default=[], metavar="M",
-                       help="methods, e.g. tree_planner iterative:replan=global (default: all)")
-    group.add_argument("--model", nargs="+", action="extend", default=[], metavar="NAME",
-                       help="auto (default: what `planweave run` asks), openai:NAME, embedded, cassette:PATH, "
-                            "simulated:RATE (no model: knows a right plan and errs at the rate)")
-    group.add_argument("--tasks", nargs="+", action="extend", default=[], metavar="ID", help="only these tasks")
-    group.add_argument("--limit", type=int, default=0, metavar="N", help="only the first N tasks")
-    group.add_argument("--repeat", type=int, default=1, metavar="R", help="repetitions (default: 1)")
-    group.add_argument("--jobs", type=int, default=0, metavar="J", help="episodes side by side (default: all cores)")
-    group.add_argument("--cluster", default="", metavar="ADDRESS", help="play on a Dask cluster, e.g. tcp://host:8786")
-    group.add_argument("--out", default="", metavar="DIR", help=f"folder of the run (default: a new one in {RUNS})")
-    group.add_argument("--resume", action="store_true", help="go on with a run, by default the newest of the same kind")
-    group.add_argument("--timeout", type=float, default=600.0, metavar="S", help="seconds an episode (default: 600)")
-    group.add_argument("--rate", type=float, default=0.0, metavar="N", help="questions a minute, over all workers")
-    group.add_argument("--budget-tokens", type=int, default=0, metavar="N", help="tokens of the whole run")
-    group.add_argument("--budget-cost", type=float, default=0.0, metavar="USD", help="dollars of the whole run")
-
-
 def main(options: argparse.Namespace, console: Console) -> int:
     """Play, report; 0 where all episodes count, 1 where some are missing, 130 after Ctrl-C."""
     config = _config(options)

@@ -33,18 +33,36 @@ NEEDS_ROS = False  # a bake-off in a home needs none; figures prepare it themsel
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The verb's arguments."""
-    from evaluation import bakeoff
-
     parser.add_argument("suite", metavar="SUITE", help=f"{', '.join(BAKEOFFS)} or {', '.join(FIGURES)}")
     parser.add_argument("--seed", type=int, default=0, help="of everything random (default: 0)")
     parser.add_argument("--json", action="store_true", help="nothing but one JSON object on standard output")
-    bakeoff.add_arguments(parser)
+    _bakeoff_arguments(parser)
     group = parser.add_argument_group("figures")
     group.add_argument("--placements", type=int, default=50, help="random pick-and-places (default: 50)")
     group.add_argument("--scenes", type=int, default=30, help="random scenes for perception (default: 30)")
     group.add_argument("--trips", type=int, default=200, help="action round trips (default: 200)")
     group.add_argument("--seeds", type=int, default=20, help="runs of each tabletop task (default: 20)")
     group.add_argument("--task", action="append", default=[], help="only this tabletop task; repeatable")
+
+
+def _bakeoff_arguments(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("bake-off (home, eai, faults; tabletop with --method)")
+    group.add_argument("--method", nargs="+", action="extend", default=[], metavar="M",
+                       help="methods, e.g. tree_planner iterative:replan=global (default: all)")
+    group.add_argument("--model", nargs="+", action="extend", default=[], metavar="NAME",
+                       help="auto (default: what `planweave run` asks), openai:NAME, embedded, cassette:PATH, "
+                            "simulated:RATE (no model: knows a right plan and errs at the rate)")
+    group.add_argument("--tasks", nargs="+", action="extend", default=[], metavar="ID", help="only these tasks")
+    group.add_argument("--limit", type=int, default=0, metavar="N", help="only the first N tasks")
+    group.add_argument("--repeat", type=int, default=1, metavar="R", help="repetitions (default: 1)")
+    group.add_argument("--jobs", type=int, default=0, metavar="J", help="episodes side by side (default: all cores)")
+    group.add_argument("--cluster", default="", metavar="ADDRESS", help="play on a Dask cluster, e.g. tcp://host:8786")
+    group.add_argument("--out", default="", metavar="DIR", help="folder of the run (default: a new one in out/bench)")
+    group.add_argument("--resume", action="store_true", help="go on with a run, by default the newest of the same kind")
+    group.add_argument("--timeout", type=float, default=600.0, metavar="S", help="seconds an episode (default: 600)")
+    group.add_argument("--rate", type=float, default=0.0, metavar="N", help="questions a minute, over all workers")
+    group.add_argument("--budget-tokens", type=int, default=0, metavar="N", help="tokens of the whole run")
+    group.add_argument("--budget-cost", type=float, default=0.0, metavar="USD", help="dollars of the whole run")
 
 
 def main(options: argparse.Namespace) -> int:

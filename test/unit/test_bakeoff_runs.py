@@ -12,8 +12,8 @@ import evaluation.runner as runner
 from console.cli import main as planweave
 from evaluation.engines import ClusterEngine
 from evaluation.episodes import Spec, play
+from evaluation.playback import Difference, replay
 from evaluation.records import EpisodeText, find_record, read_end, read_record, write_record
-from evaluation.replay import Difference, replay
 from evaluation.report import write_report
 from evaluation.results import Results, as_json
 from evaluation.runner import Config, Limits, Run, ids_of, newest_of, prepare
