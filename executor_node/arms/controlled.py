@@ -22,6 +22,7 @@ _ARRIVED = 0.02  # rad
 _GRIP_START = 0.25  # s of the controller's time before a still finger that has moved counts as stopped
 _GRIP_DEAF = 1.0  # the same for one that has not moved: the command may be late
 _GRIP_REACHED = 0.001  # m
+_STOPPING = 0.1  # s of the controller's time within which a stop is at work
 
 
 class _Report:
@@ -46,6 +47,7 @@ class ControlledArm:
         self._aborted: SkillFailureError | None = None
         self._deadline = float("inf")
         self._gripping: _Report | None = None  # a movement of the fingers that nobody has waited for yet
+        self._stopped = 0.0  # stamp of the newest state when the arm was told to stop
 
     # ---- from other threads -------------------------------------------------------------------------------------
 
@@ -191,6 +193,7 @@ class ControlledArm:
         raise SkillFailureError(code, message)
 
     def _stop(self) -> None:
+        self._stopped = self._state.stamp if self._state is not None else 0.0
         self._follower.stop()
         self._gripper.stop()
 
@@ -214,9 +217,15 @@ class ControlledArm:
             self._changed.wait(max(0.0, min(silent_at, self._deadline) - now))
 
     def _wait_still(self) -> None:
-        end = time.monotonic() + 2.0
-        while not (self._state is not None and self._state.still) and time.monotonic() < end:
-            self._changed.wait(0.1)
+        """Wait until the arm stands, as measured a moment after the stop: it may have been told to move just before."""
+        begun = time.monotonic()
+        while time.monotonic() < begun + 2.0:
+            state = self._state
+            if state is not None and state.still:
+                later = state.stamp >= self._stopped + _STOPPING
+                if later or time.monotonic() >= begun + 2 * _STOPPING:
+                    return
+            self._changed.wait(_STOPPING / 2)
 
     def _raise_if_over(self) -> None:
         if self._aborted is None and time.monotonic() >= self._deadline:
