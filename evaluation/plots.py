@@ -57,6 +57,8 @@ def _svg(figure: Any) -> str:
 
 
 def _tokens(results: Results, model: str, methods: Sequence[str]) -> str:
+    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+
     figure, axes = _figure(7.4)
     for index, method in enumerate(methods):
         row = results.row(method, model)
@@ -69,6 +71,9 @@ def _tokens(results: Results, model: str, methods: Sequence[str]) -> str:
         axes.errorbar([max(tokens, 1)], [sr.mean], yerr=error, fmt="o", ms=7, capsize=3,
                       color=_COLOURS[index % len(_COLOURS)], label=method)
     axes.set_xscale("log")
+    axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+    axes.xaxis.set_minor_formatter(NullFormatter())
     axes.set_xlabel("tokens of a task, read and written (mean)")
     figure.legend(loc="outside right upper", frameon=False, fontsize=8)
     return _svg(figure)
