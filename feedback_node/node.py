@@ -228,6 +228,7 @@ class FeedbackNode(Node):
             goal.on_cancel()
         with self._lock:
             self._runs[task.status.task_id] = goal
+        self._changed(task)  # it may have begun before anyone was told
         if task.ended.is_set():
             self._finish_run(task)
 
