@@ -28,6 +28,7 @@ class Detection(Upright):
     class_name, colour and shape as in DetectedObject.msg. position: centre; yaw of the object's own x axis; symmetry:
     the turn after which it looks the same (0 for round things). floor: height above the table on which things inside
     or on it stand. rgb: its colour, 0 to 255. cut: partly unseen, so that class and pose are not to be relied on.
+    inferred: not measured itself, but must be there as something stands on it.
     """
 
     class_name: str
@@ -41,6 +42,7 @@ class Detection(Upright):
     floor: float
     rgb: tuple[float, float, float]
     cut: bool = False
+    inferred: bool = False
 
     @property
     def look(self) -> tuple[str, str]:

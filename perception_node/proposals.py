@@ -17,6 +17,7 @@ import numpy as np
 
 from perception_node.cloud import Cloud
 from perception_node.colours import BLACK, FAMILIES, family_image, smooth
+from perception_node.columns import find_columns
 from perception_node.joining import join
 from perception_node.patches import find_patches, level_share
 from perception_node.splitting import split
@@ -24,6 +25,7 @@ from perception_node.splitting import split
 SMALLEST_OBJECT_AREA = 2.5e-4  # m^2 seen from above
 LOWEST_OBJECT = 0.009  # m; anything lower is a rest of noise or of a tray's floor
 _DROP = 0.035  # m
+_LEAST_TOP = 1e-4  # m^2 of level surface, less of which is none
 _BETWEEN = 0.012  # m
 
 
@@ -31,8 +33,8 @@ _BETWEEN = 0.012  # m
 class Region:
     """The pixels of one object: rows, columns, points (N, 3) in the base frame with z above the table, colours (N, 3).
 
-    steep: share of the pixels on steep sides. cut: touches the robot's outline or the image's edge, so a part is
-    unseen.
+    steep: (N,) bool, pixels on steep sides. cut: touches the robot's outline or the image's edge, so a part is
+    unseen. sides: what is seen beneath a high flat top, which is not among the pixels of that top.
     """
 
     rows: np.ndarray
@@ -41,6 +43,7 @@ class Region:
     colours: np.ndarray
     steep: np.ndarray
     cut: bool = False
+    sides: Region | None = None
 
     def part(self, chosen: np.ndarray) -> Region:
         """The region of some of the pixels, chosen (N,) bool."""
@@ -51,6 +54,7 @@ class Region:
             self.colours[chosen],
             self.steep[chosen],
             self.cut,
+            self.sides,
         )
 
     def area(self, chosen: np.ndarray) -> float:
@@ -94,6 +98,11 @@ def propose(
     z = np.where(mask > 0, z, np.float32(0))
     relief = cv2.morphologyEx(z, cv2.MORPH_GRADIENT, np.ones((3, 3), np.uint8))
     steep = (relief > 3.2 * cloud.pixel) | (level < 0.55)
+    stacks = find_columns(cloud.x[window], cloud.y[window], z, steep, cloud.pixel)
+    tops = np.full(mask.shape, -1, dtype=np.int16)
+    for k, stack in enumerate(stacks):
+        mask[stack.sides] = mask[stack.stray] = 0
+        tops[stack.top] = k
     families = family_image(colours)
     families[(families == BLACK) & steep] = FAMILIES + 1  # shaded sides of things of any colour
     # A cut of one pixel on the lower side of every drop keeps a thing apart from one of its colour far below it.
@@ -124,10 +133,14 @@ def propose(
         edge = (r < 3) | (r >= rgb.shape[0] - 3) | (c < 3) | (c >= rgb.shape[1] - 3)
         return int(near_robot[rows, columns].sum()) >= 4 or int(edge.sum()) >= 4
 
+    def pick(rows: np.ndarray, columns: np.ndarray) -> Region:
+        """The region of some pixels of the window."""
+        points = np.column_stack((cloud.x[window][rows, columns], cloud.y[window][rows, columns], z[rows, columns]))
+        return Region(rows + y0, columns + x0, points, colours[rows, columns], steep[rows, columns])
+
     for start, end in pairwise(bounds):
         r, c = rows[start:end], columns[start:end]
-        points = np.column_stack((cloud.x[window][r, c], cloud.y[window][r, c], z[r, c]))
-        whole = Region(r + y0, c + x0, points, colours[r, c], steep[r, c])
+        whole = pick(r, c)
         whole.cut = touches(r, c)
         for region in [whole] if int(owner[start]) in bottles else split(whole, cloud.pixel):
             if len(region.rows) * cloud.pixel**2 < SMALLEST_OBJECT_AREA:
@@ -136,5 +149,10 @@ def propose(
                 continue
             # Where a thing is cut into objects depends on its outline: of one half seen, the pieces are not sure.
             region.cut = whole.cut or touches(region.rows - y0, region.columns - x0)
+            on_top = tops[region.rows - y0, region.columns - x0]
+            k = int(np.bincount(on_top + 1).argmax()) - 1
+            region.sides = pick(*stacks[k].sides) if k >= 0 else None
+            # From above every whole thing shows its top.
+            region.cut = region.cut or region.area(~region.steep) < _LEAST_TOP
             regions.append(region)
     return sorted(regions, key=lambda region: -region.top)

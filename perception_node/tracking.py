@@ -54,6 +54,8 @@ class Track:
     held: bool = False
     grip: np.ndarray | None = None  # the object's centre in the hand's frame, metres, while it is between the fingers
     grip_width: float = 0.0
+    carried: bool = False  # ever, by the hand
+    let_go: float = math.inf  # the widest opening since the fingers round it let it go, metres; infinite once they left
 
     @property
     def look(self) -> tuple[str, str]:
@@ -64,6 +66,10 @@ class Track:
     def sure(self) -> bool:
         """Whether more frames agree on what it looks like than do not."""
         return 2 * self.looks[self.look] > self.looks.total()
+
+    def looks_like(self, detection: Detection) -> bool:
+        """Whether a detection looks as this object does in most frames, or as its name says."""
+        return detection.look in (self.look, self.named)
 
     @property
     def current(self) -> Detection:
@@ -106,13 +112,17 @@ class Tracker:
             track.visible = False
             self._follow_hand(track, hand)
         free = [d for d in detections if not self._in_hand(d, hand)]
-        pairs, free = self._assign(free)
-        for track, detection in pairs:
-            self._see(track, detection)
+        # What is half seen must not take the place of what is seen in full.
+        for cut in (False, True):
+            pairs, rest = self._assign([d for d in free if d.cut == cut])
+            for track, detection in pairs:
+                self._see(track, detection)
+            free = [d for d in free if d.cut != cut] + rest
         if self._everything_changed(scene):
             self.reset()
             free = list(detections)
-        free = self._moved(free)
+        free = self._moved(free, scene)
+        self._merge()
         for track in self._tracks:
             if not track.visible:
                 self._miss(track, scene)
@@ -131,9 +141,13 @@ class Tracker:
         """Pairs of what is where it was, or where the hand has brought it."""
         costs = []
         for i, track in enumerate(self._tracks):
+            if track.visible:
+                continue
             for j, detection in enumerate(free):
-                same = detection.look == track.look
-                if not same and not detection.cut and (track.held or not _alike(track, detection)):
+                if track.held and (detection.cut or detection.inferred):
+                    continue
+                same = track.looks_like(detection)
+                if not same and not detection.cut and not _alike(track, detection):
                     continue
                 away = math.dist(detection.position, track.last.position)
                 reach = self.rules.near * (2.0 if track.held else 1.0)
@@ -149,16 +163,20 @@ class Tracker:
                 pairs.append((self._tracks[i], free[j]))
         return pairs, [d for j, d in enumerate(free) if j not in taken]
 
-    def _moved(self, free: list[Detection]) -> list[Detection]:
-        """Give detections that are left over to unseen tracks of the same looks, then to objects that had gone."""
+    def _moved(self, free: list[Detection], scene: Scene) -> list[Detection]:
+        """Give detections that are left over to unseen tracks of the same looks, then to objects that had gone.
+
+        What is only inferred can be no object that is held, or that may still be where it was.
+        """
         for back in (False, True):
             lost = [t for t in (self._gone if back else self._tracks) if not t.visible and t.name]
+            left = [back or (t.grip is None and _place_is_empty(t.last, scene)) for t in lost]
             pairs = sorted(
                 (
                     (not t.held, math.dist(d.position, t.last.position), i, j)
                     for i, t in enumerate(lost)
                     for j, d in enumerate(free)
-                    if d.look == t.look and not d.cut
+                    if t.looks_like(d) and not d.cut and (left[i] or not d.inferred)
                 ),
             )
             used_tracks: set[int] = set()
@@ -177,7 +195,8 @@ class Tracker:
 
     def _see(self, track: Track, detection: Detection, moved: bool = False) -> None:
         track.visible, track.missing = True, 0
-        if detection.cut:
+        # The side of a hidden cube tells less about it than what was seen before.
+        if detection.cut or (detection.inferred and track.name and not moved):
             return
         track.seen += 1
         track.looks[detection.look] += 1
@@ -192,13 +211,32 @@ class Tracker:
         else:
             track.last = detection
 
+    def _merge(self) -> None:
+        """Two tracks of one thing, as may begin at the hand: the older one is it."""
+        for new in [t for t in self._tracks if t.visible and not t.carried]:
+            for old in self._tracks:
+                if old.name and not old.visible and not old.held and old.id < new.id and old.looks_like(new.last):
+                    if _same_place(old.last, new.last):
+                        old.last, old.visible, old.missing, old.grip = new.last, True, 0, None
+                        self._tracks.remove(new)
+                        break
+
     def _miss(self, track: Track, scene: Scene) -> None:
         if not track.name:
             track.missing += 1
         elif track.grip is not None and not _place_is_empty(track.last, scene):
             track.missing = 0
-        elif not track.held and _place_is_empty(track.last, scene):
+        elif not track.held and (_place_is_empty(track.last, scene) or self._is_taken(track.last)):
             track.missing += 1
+
+    def _is_taken(self, thing: Detection) -> bool:
+        """Whether something else is seen where a thing should be; two cannot be at one place."""
+        if is_receptacle(thing.class_name):
+            return False
+        return any(
+            t.visible and not t.last.inferred and not is_receptacle(t.last.class_name) and _same_place(t.last, thing)
+            for t in self._tracks
+        )
 
     def _drop(self) -> None:
         limit = self.rules.clear_views
@@ -213,20 +251,26 @@ class Tracker:
             return
         local = hand.rotation.T @ (np.array(track.last.position) - hand.position)
         if track.grip is None:
-            # Not the whole width: a bottle is held at its neck.
-            fits = 0.3 * min(track.last.size[:2]) < hand.width < max(track.last.size[:2]) * 1.5 + 0.003
             between = np.linalg.norm(local[:2]) < 0.03 and abs(local[2]) < _GRASP_REACH + track.last.size[2] / 2
-            if fits and between and 0.004 < hand.width < 0.076:
-                track.grip, track.grip_width = local, hand.width
+            if not between:
+                track.let_go = math.inf
+                return
+            if track.let_go < math.inf:
+                track.let_go = max(track.let_go, hand.width)
+            # Not the whole width: a bottle is held at its neck. Fingers that have let it go but opened little do not
+            # hold it: only closing fingers take a thing.
+            fits = 0.3 * min(track.last.size[:2]) < hand.width < max(track.last.size[:2]) * 1.5 + 0.003
+            if fits and 0.004 < hand.width < min(0.076, track.let_go - _OPENING):
+                track.grip, track.grip_width, track.let_go = local, hand.width, math.inf
             return
         if hand.width > track.grip_width + _OPENING or hand.width < 0.003:
-            track.grip, track.held = None, False
+            track.grip, track.held, track.let_go = None, False, hand.width
             return
         track.grip_width = min(track.grip_width, hand.width)
         moved = hand.rotation @ track.grip + hand.position
         shift = moved - track.last.position
         if track.held or shift[2] > 0.02 or np.linalg.norm(shift[:2]) > 0.03:
-            track.held = True
+            track.held = track.carried = True
             height = max(float(moved[2]), track.last.size[2] / 2)  # never below the table, should the grip be known ill
             track.last = replace(track.last, position=(float(moved[0]), float(moved[1]), height))
         elif shift[2] < 0.0:
@@ -285,6 +329,12 @@ def _nameless(track: Track) -> Nameless:
 
 def _apart(a: Detection, b: Detection) -> float:
     return math.dist(a.position[:2], b.position[:2])
+
+
+def _same_place(a: Detection, b: Detection) -> bool:
+    """Whether two things fill the same room."""
+    common = min(a.top, b.top) - max(a.bottom, b.bottom)
+    return _apart(a, b) < 0.02 and common > 0.5 * min(a.size[2], b.size[2])
 
 
 def _alike(track: Track, detection: Detection) -> bool:

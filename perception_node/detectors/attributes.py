@@ -19,6 +19,8 @@ from perception_node.geometry import Outline, fit_sphere, outline, rotate_into, 
 from perception_node.proposals import Region
 
 _RECEPTACLE_SIDE = 0.10  # m: nothing that a gripper of 0.08 m takes is wider than this in both directions
+_OTHER_SIZE = 0.25  # difference of sizes, as a share, from which on hidden cubes are not alike
+_FEW = 20  # pixels; of fewer no colour is told
 _QUARTER, _HALF, _FULL = math.pi / 2, math.pi, 2 * math.pi
 
 
@@ -65,17 +67,12 @@ class _Look:
 def measure(regions: Sequence[Region], pixel: float) -> list[Measured]:
     """One detection for every object in the regions; pixel: side of a pixel on the table, metres."""
     found = [detect(region, pixel) for region in regions]
-    below: dict[int, Detection] = {}
-    for k, region in enumerate(regions):
-        over = _cube_over(region, found[k], found)
-        if over is not None:
-            below.setdefault(over, _hidden_cube(found[k], found[over]))
-            found[k] = below[over]
-    kept: dict[Detection, Region | None] = {}
+    kept: list[Measured] = []
     for region, thing in zip(regions, found):
         if not _side_of_a_receptacle(region, thing, found):
-            kept.setdefault(thing, None if any(thing is cube for cube in below.values()) else region)
-    return list(kept.items())
+            kept.append((thing, region))
+            kept += [(hidden, None) for hidden in _hidden_cubes(region, thing)]
+    return kept
 
 
 def detect_by_attributes(view: View) -> list[Detection]:
@@ -96,35 +93,41 @@ def _side_of_a_receptacle(region: Region, thing: Detection, found: Sequence[Dete
     return False
 
 
-def _cube_over(region: Region, thing: Detection, found: Sequence[Detection]) -> int | None:
-    """Where only sides of a thing are seen, the index of the cube hanging in the air right above it, else None."""
-    if region.steep.mean() < 0.3:
-        return None
-    for k, upper in enumerate(found):
-        hangs = upper is not thing and upper.class_name == "cube" and upper.bottom > 0.02
-        if (
-            hangs
-            and abs(upper.bottom - region.top) < 0.020
-            and math.dist(upper.position[:2], thing.position[:2]) < 0.045
-        ):
-            return k
-    return None
+def _hidden_cubes(region: Region, upper: Detection) -> list[Detection]:
+    """The cubes that must be under one that hangs in the air: of its size, each of the colour of the side that shows.
 
-
-def _hidden_cube(side: Detection, upper: Detection) -> Detection:
-    """The cube that must be under another, as high as it is wide, of the colour of the side that shows."""
-    edge = upper.bottom
-    return replace(
-        side,
-        class_name="cube",
-        shape="box",
-        confidence=0.3,
-        yaw=upper.yaw,
-        symmetry=_QUARTER,
-        position=(*upper.position[:2], edge / 2),
-        size=(edge, edge, edge),
-        floor=edge,
-    )
+    Told from the topmost down, as far as there are sides to be seen.
+    """
+    sides = region.sides
+    if sides is None or region.cut or upper.class_name != "cube" or upper.bottom < 0.02:
+        return []
+    count = max(1, round(upper.bottom / upper.size[0]))
+    edge = upper.bottom / count
+    if abs(edge / upper.size[0] - 1) > _OTHER_SIZE:
+        return []
+    z = sides.points[:, 2]
+    own = z > upper.bottom + 0.2 * upper.size[2]
+    # A side is in the shade; how much darker it is than a top the upper cube's own sides tell.
+    shade = np.median(sides.colours[own].max(axis=1)) / max(*upper.rgb, 1.0) if own.sum() >= _FEW else 0.6
+    cubes: list[Detection] = []
+    for level in reversed(range(count)):
+        here = (z > (level + 0.2) * edge) & (z < (level + 0.8) * edge)
+        if here.sum() < _FEW:
+            break
+        rgb = np.minimum(np.median(sides.colours[here], axis=0) / np.clip(shade, 0.45, 1.0), 255.0)
+        cubes.append(
+            replace(
+                upper,
+                colour=colour_word(*rgb),
+                confidence=0.3,
+                position=(*upper.position[:2], (level + 0.5) * edge),
+                size=(edge, edge, edge),
+                floor=(level + 1) * edge,
+                rgb=(float(rgb[0]), float(rgb[1]), float(rgb[2])),
+                inferred=True,
+            )
+        )
+    return cubes
 
 
 def detect(region: Region, pixel: float) -> Detection:

@@ -346,3 +346,53 @@ def test_fruit_that_lies_across_a_plates_rim_stays_whole_and_so_does_the_plate()
     assert seen["banana"].thing.size[0] == pytest.approx(0.15, abs=0.02)
     assert seen["banana"].thing.position[:2] == pytest.approx((0.533, 0.293), abs=0.012)
     assert seen["banana"].thing.bottom == pytest.approx(0.012, abs=0.005)
+
+
+TOWERS = {
+    "left": ((0.50, 0.30), ("red", "blue", "green", "yellow", "orange")),
+    "far right": ((0.68, -0.33), ("green", "orange", "purple", "blue", "yellow")),
+    "near": ((0.34, -0.34), ("yellow", "red", "blue", "orange", "green")),
+    "far": ((0.70, 0.08), ("purple", "blue", "yellow", "red")),
+}
+
+
+def tower(place, colours):
+    """A stack whose cubes are turned and shifted against each other, as an arm leaves them."""
+    lines = ["objects:"]
+    for k, colour in enumerate(colours):
+        x, y = place[0] + 0.004 * (-1) ** k, place[1] + 0.003 * (k % 3 - 1)
+        where = f"position: [{x}, {y}, {0.05 * k}], yaw: {0.9 * k}"
+        lines.append(f"  - {{kind: cube, colour: {colour}, {where}}}")
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize("where", TOWERS)
+def test_the_sides_of_a_tower_away_from_the_images_centre_are_the_cubes_that_it_is_built_of(where):
+    place, colours = TOWERS[where]
+    stage = Stage(tower(place, colours))
+    seen = stage.look(6)
+    assert set(seen) <= {f"{colour}_cube" for colour in colours}, "nothing is invented"
+    for level, colour in enumerate(colours):
+        if f"{colour}_cube" in seen:
+            thing = seen[f"{colour}_cube"].thing
+            assert thing.position == pytest.approx((*place, 0.05 * level + 0.025), abs=0.012)
+            assert thing.size == pytest.approx((0.05, 0.05, 0.05), abs=0.005)
+    assert f"{colours[-1]}_cube" in seen and f"{colours[-2]}_cube" in seen
+
+
+def test_a_tower_built_cube_by_cube_keeps_all_names():
+    colours = ("red", "blue", "green", "yellow", "orange")
+    places = [(0.50, 0.30), (0.62, 0.10), (0.50, -0.24), (0.64, -0.30), (0.62, -0.12)]
+    text = "\n".join(
+        f"  - {{kind: cube, colour: {c}, position: [{x}, {y}], yaw: 0.4}}" for c, (x, y) in zip(colours, places)
+    )
+    stage = Stage(f"objects:\n{text}")
+    first = {n: o.id for n, o in stage.look(3).items()}
+    assert sorted(first) == sorted(f"{c}_cube" for c in colours)
+    for level in range(1, 5):
+        stage.put(level, 0.503, 0.298 + 0.002 * level, 0.05 * level)
+        seen = stage.look(8)
+        assert {n: o.id for n, o in seen.items()} == first
+        for below in range(level + 1):
+            thing = seen[f"{colours[below]}_cube"].thing
+            assert thing.position == pytest.approx((0.50, 0.30, 0.05 * below + 0.025), abs=0.012)
