@@ -19,8 +19,8 @@ class JointHistory:
     """The last seconds of joint states. Thread-safe."""
 
     def __init__(self, kept: int = 400, max_age: float = 0.1):
-        """max_age: seconds that the newest state of a moving robot stands for the time after it."""
-        self._states: deque[tuple[RobotState, bool]] = deque(maxlen=kept)
+        """max_age: seconds that the newest state stands for the time after it; a robot at rest may start to move."""
+        self._states: deque[RobotState] = deque(maxlen=kept)
         self._max_age = max_age
         self._arrived = threading.Condition()
 
@@ -28,22 +28,21 @@ class JointHistory:
     def newest(self) -> float:
         """Stamp of the newest state, seconds; minus infinity where there is none."""
         with self._arrived:
-            return self._states[-1][0].stamp if self._states else -math.inf
+            return self._states[-1].stamp if self._states else -math.inf
 
     def __len__(self) -> int:
         return len(self._states)
 
-    def add(self, stamp: float, positions: Mapping[str, float], velocities: Mapping[str, float]) -> list[str]:
-        """Take in positions (rad, metres) and velocities by joint name; returns the joints that are missing, if any."""
+    def add(self, stamp: float, positions: Mapping[str, float]) -> list[str]:
+        """Take in positions (rad, metres) by joint name; returns the joints that are missing, if any."""
         missing = [name for name in (*ARM_JOINTS, *FINGER_JOINTS) if name not in positions]
         if missing:
             return missing
-        moves = any(abs(velocities.get(name, 1.0)) > 0.02 for name in ARM_JOINTS)
         state = RobotState(tuple(positions[n] for n in ARM_JOINTS), sum(positions[n] for n in FINGER_JOINTS), stamp)
         with self._arrived:
-            if self._states and stamp < self._states[-1][0].stamp:
+            if self._states and stamp < self._states[-1].stamp:
                 self._states.clear()  # time began anew
-            self._states.append((state, moves))
+            self._states.append(state)
             self._arrived.notify_all()
         return []
 
@@ -53,18 +52,17 @@ class JointHistory:
         patience: seconds of wall time to wait for a state that is not older than `stamp`.
         """
         with self._arrived:
-            self._arrived.wait_for(lambda: bool(self._states) and self._states[-1][0].stamp >= stamp, patience)
+            self._arrived.wait_for(lambda: bool(self._states) and self._states[-1].stamp >= stamp, patience)
             states = list(self._states)
         if not states:
             return None
-        index = bisect_left([s.stamp for s, _ in states], stamp)
+        index = bisect_left([s.stamp for s in states], stamp)
         if index == len(states):
-            newest, moves = states[-1]
-            return newest if not moves or stamp - newest.stamp <= self._max_age else None
-        after = states[index][0]
+            return states[-1] if stamp - states[-1].stamp <= self._max_age else None
+        after = states[index]
         if index == 0:
             return after if after.stamp - stamp <= self._max_age else None
-        before = states[index - 1][0]
+        before = states[index - 1]
         for state in (before, after):
             if abs(state.stamp - stamp) <= _SAME_TIME:
                 return state

@@ -96,6 +96,7 @@ PARAMETERS = [
 ]
 _REPEAT = 10.0  # s of wall time before one complaint is logged again
 _JOINT_PATIENCE = 0.3  # s of wall time to wait for the joint state, or the transform, that belongs to an image
+_JOINTS_SILENT = 1.0  # s without joint states from which on the log says so
 _TF2 = "tf2:"
 _LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
@@ -223,7 +224,6 @@ class PerceptionNode(Node):
         missing = self._joints.add(
             convert.time_from_msg(msg.header.stamp),
             dict(zip(msg.name, msg.position)),
-            dict(zip(msg.name, msg.velocity)),
         )
         if missing and not self._joints:
             self._say(f"/joint_states lacks {', '.join(missing)}; the robot cannot be told from objects without them")
@@ -298,6 +298,12 @@ class PerceptionNode(Node):
                     "simulation, or set robot_filter to false where no robot is in view"
                 )
             if robot is None:
+                behind = frame.stamp - self._joints.newest
+                if behind > _JOINTS_SILENT:
+                    raise FrameError(
+                        f"the newest /joint_states are {behind:.1f} s older than the image, so nobody knows where the "
+                        "robot was: is its driver or the simulation still running, with the same clock as the camera?"
+                    )
                 return  # in fast motion; the next image of a slower robot will do
         if self._forget_asked.is_set():
             if frame.stamp <= self._forget_before:
