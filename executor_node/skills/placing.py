@@ -10,6 +10,7 @@ from executor_node.reaching import Approach
 from executor_node.skills.body import Body
 from executor_node.skills.grasp import grasp
 from executor_node.things import Thing
+from executor_node.world_model import Held
 from planweave.failure import Code
 from planweave.world import Literal
 
@@ -105,22 +106,27 @@ def put_down(
         if error.code is Code.GRASP_LOST:
             body.draw_back()
         raise
-    _release(body, approach, name)
+    _release(body, approach, held)
     body.go_observe()
     mover.phase("verifying", 0.9)
     body.sight.verify(name, where, expected)
 
 
-def _release(body: Body, approach: Approach, name: str) -> None:
+def _release(body: Body, approach: Approach, held: Held) -> None:
+    name = held.thing.name
     body.mover.phase("opening", 0.65)
+    # Beside other things the fingers open only a little; those that moved less than half of it hold on to the object.
+    enough = (held.width + approach.opening) / 2
     width = body.mover.grip(approach.opening).width
-    body.world.released(approach.placed)
-    with body.mover.thinking("retreating", 0.7):
-        body.mover.look_around()
-    if width < approach.opening - body.settings.not_closed:
+    if width < enough:  # a command may have been lost
+        width = body.mover.grip(approach.opening).width
+    if width < enough:
         raise SkillFailureError(
             Code.CONTROL_FAILED,
             f"the fingers did not open to let go of {name}: they are {width * 1000:.0f} mm apart, "
             f"{approach.opening * 1000:.0f} mm were asked for; does the gripper's controller listen?",
         )
+    body.world.released(approach.placed)
+    with body.mover.thinking("retreating", 0.7):
+        body.mover.look_around()
     body.mover.move(approach.line[::-1], "retreating", 0.75, slow=True, touching=(name,))

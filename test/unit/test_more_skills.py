@@ -1,6 +1,7 @@
 """Beside, between, pushing aside, handing over, trying again: with a scripted arm, and on the simulator."""
 
 import math
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -107,6 +108,25 @@ def test_fingers_that_do_not_open_again(make_bench):
     run(bench, "grasp(red_cube)")
     bench.arm.grip = lambda width, force, wait=True: bench.arm.width
     assert "did not open to let go of red_cube" in fails(bench, "place_in(red_cube, tray)", Code.CONTROL_FAILED)
+    assert bench.world.held.thing.name == "red_cube", "what the fingers hold on to has not been let go"
+
+
+def test_fingers_that_shall_open_little_and_do_not_are_noticed_too(make_bench):
+    """Else the arm would take the object away with it and drop it where it looks at the table from."""
+    bench = make_bench()
+    run(bench, "grasp(red_cube)")
+    to_place = bench.skills.reaching.to_place
+    bench.skills.reaching.to_place = lambda *a: replace(to_place(*a), opening=bench.world.held.width + 0.02)
+    opens, bench.arm.grip = bench.arm.grip, lambda width, force, wait=True: bench.arm.width
+    moves = len(bench.arm.sent)
+    assert "did not open to let go of red_cube" in fails(bench, "place_in(red_cube, tray)", Code.CONTROL_FAILED)
+    assert bench.world.held.thing.name == "red_cube"
+    assert len(bench.arm.sent) <= moves + 3, "the arm stays where it is"
+
+    lost = iter((True, False))
+    bench.arm.grip = lambda *a, **k: bench.arm.width if next(lost, False) else opens(*a, **k)
+    run(bench, "place_in(red_cube, tray)")
+    assert bench.world.held is None, "one lost command is sent again"
 
 
 # ---- images that come late ------------------------------------------------------------------------------------------
