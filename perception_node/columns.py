@@ -67,9 +67,9 @@ def find_columns(x: np.ndarray, y: np.ndarray, z: np.ndarray, steep: np.ndarray,
     side = away.min(axis=0) < _BESIDE
     found = []
     for k, (_, top, _) in enumerate(tops):
-        ring = np.zeros(z.shape, dtype=np.uint8)
-        ring[top] = 1
-        ring = cv2.dilate(ring, np.ones((2 * _RING + 1, 2 * _RING + 1), np.uint8))
+        here = np.zeros(z.shape, dtype=np.uint8)
+        here[top] = 1
+        ring = cv2.dilate(here, np.ones((2 * _RING + 1, 2 * _RING + 1), np.uint8))
         mine = side & (nearest == k)
         stray = beneath[k] & ~side & (ring[rows, columns] > 0) & steep[rows, columns]
         found.append(Column(top, (rows[mine], columns[mine]), (rows[stray], columns[stray])))

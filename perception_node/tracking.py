@@ -214,12 +214,11 @@ class Tracker:
     def _merge(self) -> None:
         """Two tracks of one thing, as may begin at the hand: the older one is it."""
         for new in [t for t in self._tracks if t.visible and not t.carried]:
-            for old in self._tracks:
-                if old.name and not old.visible and not old.held and old.id < new.id and old.looks_like(new.last):
-                    if _same_place(old.last, new.last):
-                        old.last, old.visible, old.missing, old.grip = new.last, True, 0, None
-                        self._tracks.remove(new)
-                        break
+            for old in [t for t in self._tracks if t.id < new.id and t.name and not t.visible and not t.held]:
+                if old.looks_like(new.last) and _same_place(old.last, new.last):
+                    old.last, old.visible, old.missing, old.grip = new.last, True, 0, None
+                    self._tracks.remove(new)
+                    break
 
     def _miss(self, track: Track, scene: Scene) -> None:
         if not track.name:
