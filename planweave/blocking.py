@@ -2,7 +2,8 @@
 
 The paper writes them by hand for each action. Here an unmet literal of an action's precondition is a blocking
 condition, the literal itself its resolution, and every ground action with an effect that achieves it, for certain or
-possibly, a resolution action.
+possibly, a resolution action. An effect that comes only under a condition (a plate in the sink gets washed while
+the tap is on) makes that condition one more blocking condition.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from functools import lru_cache
 
 from planweave.domain import ActionSchema, Domain
 from planweave.errors import DomainError, UnknownNameError
-from planweave.formula import Atom, Formula, Parameter
+from planweave.formula import Atom, Equal, Formula, Parameter, atoms_in
 from planweave.transition import Binding, State, Transition, fixed_predicates
 from planweave.world import Action, Literal
 
@@ -62,22 +63,12 @@ def resolution_actions(
     what is held comes before putting down what would have to be picked up first. Actions for special occasions (with
     `words` in the domain's file) are candidates only where no other action achieves the literal. Left out is what can
     never be done, since it asks for a property that the thing has not; and, as long as something else is left, what
-    the domain's file calls senseless (section ``candidates``).
+    the domain's file calls senseless (section ``candidates``). Actions whose effect lacks a condition, see `lacking`,
+    are candidates only where no other is left.
     """
     (by, only), fixed = _sensible(domain), fixed_predicates(domain)
-    ranked: dict[str, dict[Action, int]] = defaultdict(dict)
-    for schema in domain.actions.values():
-        for bound, condition, variables in _ways(schema, literal):
-            parameters = [p for p in (*schema.parameters, *variables) if p.name not in bound]
-            known = {p.name: p for p in (*schema.parameters, *variables)}
-            if not all(transition.fits(value, known[name].types) for name, value in bound.items() if name in known):
-                continue
-            for binding in transition.bindings(state, parameters, list(condition), bound):
-                action = Action(schema.name, tuple(binding[p.name] for p in schema.parameters))
-                if action not in ranked[schema.name]:
-                    unmet = transition.unmet(state, action)
-                    if all(u.predicate not in fixed or not u.positive for u in unmet):
-                        ranked[schema.name][action] = len(unmet)
+    ranked = _ranked(domain, transition, state, literal, fixed, conditions_hold=True) or _ranked(
+        domain, transition, state, literal, fixed, conditions_hold=False)
     found: list[Action] = []
     everyday = {name: rows for name, rows in ranked.items() if rows and not domain.actions[name].words}
     usual = {name: rows for name, rows in ranked.items() if rows}
@@ -90,6 +81,61 @@ def resolution_actions(
         fewest = min(rows.values())
         found += sorted(a for a, unmet in rows.items() if unmet == fewest)[:limit]
     return found
+
+
+def _ranked(
+    domain: Domain, transition: Transition, state: State, literal: Literal, fixed: frozenset[str],
+    conditions_hold: bool,
+) -> dict[str, dict[Action, int]]:
+    """Action schema -> ground actions that achieve a literal -> how many literals they lack; none without any."""
+    ranked: dict[str, dict[Action, int]] = defaultdict(dict)
+    for schema in domain.actions.values():
+        for bound, condition, variables in _ways(schema, literal):
+            parts = list(condition) if conditions_hold else _fixed_parts(condition, fixed)
+            parameters = [p for p in (*schema.parameters, *variables) if p.name not in bound]
+            known = {p.name: p for p in (*schema.parameters, *variables)}
+            if not all(transition.fits(value, known[name].types) for name, value in bound.items() if name in known):
+                continue
+            for binding in transition.bindings(state, parameters, parts, bound):
+                action = Action(schema.name, tuple(binding[p.name] for p in schema.parameters))
+                if action in ranked[schema.name] and conditions_hold:
+                    continue
+                unmet = transition.unmet(state, action)
+                if any(u.predicate in fixed and u.positive for u in unmet):
+                    continue
+                lacks = len(unmet) + (0 if conditions_hold else len(_unmet(transition, state, condition, binding)))
+                ranked[schema.name][action] = min(lacks, ranked[schema.name].get(action, lacks))
+    return {name: rows for name, rows in ranked.items() if rows}
+
+
+def lacking(
+    domain: Domain, transition: Transition, state: State, action: Action, literal: Literal
+) -> tuple[Literal, ...]:
+    """What else must hold so that an action, when it can be done, achieves a literal: of the way that lacks least."""
+    schema, fixed = domain.schema(action), fixed_predicates(domain)
+    binding = schema.binding(action.args)
+    best: list[Literal] | None = None
+    for bound, condition, variables in _ways(schema, literal):
+        if any(binding.get(name, value) != value for name, value in bound.items()):
+            continue
+        free = [v for v in variables if v.name not in bound]
+        for full in transition.bindings(state, free, _fixed_parts(condition, fixed), {**binding, **bound}):
+            unmet = _unmet(transition, state, condition, full)
+            if best is None or len(unmet) < len(best):
+                best = unmet
+            if not best:
+                return ()
+    return tuple(dict.fromkeys(best or ()))
+
+
+def _fixed_parts(condition: tuple[Formula, ...], fixed: frozenset[str]) -> list[Formula]:
+    """The parts of a condition that no action changes."""
+    return [p for p in condition if isinstance(p, Equal) or all(a.predicate in fixed for a in atoms_in(p))]
+
+
+def _unmet(transition: Transition, state: State, condition: tuple[Formula, ...], binding: Binding) -> list[Literal]:
+    failing = [part for part in condition if not transition.holds(state, part, binding)]
+    return [literal for part in failing for literal in transition.explain(state, part, binding)]
 
 
 def _holds(schema: ActionSchema, wanted: Literal, action: Action, literal: Literal, state: State) -> bool:

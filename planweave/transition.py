@@ -63,7 +63,7 @@ class Transition:
             self.domain.check_action(action, self.world)
             self._known.add(action)
         binding = self.domain.actions[action.name].binding(action.args)
-        missing = [x for part in self.failing(state, action) for x in self._explain(state, part, binding)]
+        missing = [x for part in self.failing(state, action) for x in self.explain(state, part, binding)]
         return tuple(dict.fromkeys(missing))
 
     def failing(self, state: State, action: Action) -> tuple[Formula, ...]:
@@ -150,7 +150,7 @@ class Transition:
         found = next(self.bindings(state, list(formula.variables), list(conjuncts(part)), binding), None)
         return (found is None) == formula.every
 
-    def _explain(self, state: State, formula: Formula, binding: Binding, wanted: bool = True) -> list[Literal]:
+    def explain(self, state: State, formula: Formula, binding: Binding, wanted: bool = True) -> list[Literal]:
         """Ground literals that would have to become true for a formula that does not hold."""
         if isinstance(formula, Atom):
             predicate, *args = _ground(formula, binding)
@@ -159,14 +159,14 @@ class Transition:
             left, right = (binding.get(t, t) for t in (formula.left, formula.right))
             return [Literal("=", (left, right), wanted)]
         if isinstance(formula, Not):
-            return self._explain(state, formula.part, binding, not wanted)
+            return self.explain(state, formula.part, binding, not wanted)
         if isinstance(formula, (And, Or)):
             failing = [p for p in formula.parts if self.holds(state, p, binding) != wanted]
             if isinstance(formula, And) == wanted:  # all of them are needed
-                return [literal for p in failing for literal in self._explain(state, p, binding, wanted)]
+                return [literal for p in failing for literal in self.explain(state, p, binding, wanted)]
             shortest: list[Literal] = []  # one is enough: the shortest
             for part in failing:
-                row = self._explain(state, part, binding, wanted)
+                row = self.explain(state, part, binding, wanted)
                 if not shortest or len(row) < len(shortest):
                     shortest = row
                 if len(shortest) == 1:
@@ -176,9 +176,9 @@ class Transition:
             found: list[Literal] = []
             part = negated(formula.part) if wanted else formula.part
             for bound in self.bindings(state, list(formula.variables), list(conjuncts(part)), binding):
-                found.extend(self._explain(state, formula.part, bound, wanted))
+                found.extend(self.explain(state, formula.part, bound, wanted))
             return found
-        return self._explain(state, formula.part, self._nearest(state, formula, binding), wanted)
+        return self.explain(state, formula.part, self._nearest(state, formula, binding), wanted)
 
     def _nearest(self, state: State, formula: Quantified, binding: Binding) -> Binding:
         """One instance is enough: one that lacks a single part of the conjunction, else the first.

@@ -9,8 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from feedback_node.episode import Episode
-from planweave.blocking import resolution_actions
+from planweave.blocking import lacking, resolution_actions
 from planweave.errors import ParseError
+from planweave.hopes import Hopes
 from planweave.transition import Transition
 from planweave.world import Action, Literal, World
 
@@ -34,12 +35,13 @@ class Blocking:
 
     def run(self, episode: Episode) -> None:
         """Select, try, and add resolutions where blocked, until the goal holds."""
-        world = episode.observe()
+        observed, hopes = episode.observe(), Hopes()
         roots: list[Step] = []
         errors: list[str] = []
         tried: set[tuple[Action, frozenset[Literal]]] = set()  # with these facts it did not help: not offered again
         history: list[Action] = []
-        while world.unmet(episode.goal) and episode.steps < self.max_actions:
+        while observed.unmet(episode.goal) and episode.steps < self.max_actions:
+            world = hopes.believed(observed)
             self._plant(episode, world, roots)
             leaves = [s for s in self._leaves(roots, world) if (s.action, world.facts) not in tried]
             options = list(dict.fromkeys(s.action for s in leaves))
@@ -49,7 +51,7 @@ class Blocking:
             chosen = self._select(episode, world, history, options, errors)
             step = next(s for s in leaves if s.action == chosen)
             tried.add((chosen, world.facts))
-            missing = self._blocked(episode, world, chosen)
+            missing = self._blocked(episode, world, step)
             if missing:
                 errors.append(f"{chosen}: blocked, since {' and '.join(episode.domain.phrase(m) for m in missing)} "
                               "would have to hold")
@@ -57,8 +59,9 @@ class Blocking:
                 self._resolve(episode, world, step, missing)
                 continue
             outcome = episode.execute(chosen)
-            world = outcome.world
+            before, observed = observed, outcome.world
             if outcome.ok:
+                hopes.done(episode.domain, before, observed, chosen)
                 history.append(chosen)
                 errors.clear()
                 self._remove(roots, step)
@@ -66,8 +69,9 @@ class Blocking:
                 return
             else:
                 episode.corrections += 1
+                hopes.failed(chosen)
                 errors.append(f"{chosen}: {outcome.message}")
-                self._resolve(episode, world, step, outcome.unmet)
+                self._resolve(episode, hopes.believed(observed), step, outcome.unmet)
 
     def _plant(self, episode: Episode, world: World, roots: list[Step]) -> None:
         """Roots for every goal literal that does not hold; those of literals that hold are dropped."""
@@ -88,9 +92,13 @@ class Blocking:
             found += self._leaves(step.children, world) if step.children else [step]
         return found
 
-    def _blocked(self, episode: Episode, world: World, action: Action) -> tuple[Literal, ...]:
+    def _blocked(self, episode: Episode, world: World, step: Step) -> tuple[Literal, ...]:
+        """The blocking conditions of a step: of its action, and of the effect that it is there for."""
         transition = Transition(episode.domain, world)
-        return transition.unmet(transition.state(), action)
+        state = transition.state()
+        missing = transition.unmet(state, step.action)
+        more = lacking(episode.domain, transition, state, step.action, step.resolves)
+        return tuple(dict.fromkeys((*missing, *more)))
 
     def _resolve(self, episode: Episode, world: World, step: Step, missing: tuple[Literal, ...]) -> None:
         """Children for every blocking condition, without actions that stand above already."""

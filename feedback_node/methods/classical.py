@@ -11,9 +11,9 @@ from collections import Counter
 from dataclasses import dataclass, replace
 
 from feedback_node.episode import Episode
-from planweave.assumptions import never_seen
 from planweave.classical import solve
 from planweave.failure import Code
+from planweave.hopes import Hopes
 from planweave.transition import Transition
 from planweave.world import Action, Literal, World
 
@@ -32,18 +32,18 @@ class Classical:
     def run(self, episode: Episode) -> None:
         """Act until the goal holds in the observed world; raises NoPlanError where no plan reaches it."""
         disproved: set[Literal] = set()  # observed facts that acting showed to be false
-        hoped: set[Literal] = set()  # what actions made of things that were never seen
+        hopes = Hopes()
         failures: Counter[Action] = Counter()
         world = episode.observe()
         for attempt in range(self.max_replans + 1):
             if not world.unmet(episode.goal):
                 return
             episode.tell("planning" if attempt == 0 else "planning again")
-            believed = replace(world, facts=world.facts - disproved | hoped)
+            believed = hopes.believed(replace(world, facts=world.facts - disproved))
             plan = solve(episode.domain, believed, episode.goal, self.plan_timeout, all_outcomes=True)
             episode.journal.add("classical_plan", actions=[str(a) for a in plan], attempt=attempt,
-                                assumed=[str(f) for f in sorted(hoped)])
-            world = self._follow(episode, plan, world, disproved, hoped, failures)
+                                assumed=[str(f) for f in sorted(hopes.facts)])
+            world = self._follow(episode, plan, world, disproved, hopes, failures)
             if any(count > self.retries for count in failures.values()):
                 action, count = failures.most_common(1)[0]
                 episode.tell(message=f"gave up: {action} failed {min(count, self.retries + 1)} times, "
@@ -55,7 +55,7 @@ class Classical:
 
     def _follow(
         self, episode: Episode, plan: tuple[Action, ...], world: World, disproved: set[Literal],
-        hoped: set[Literal], failures: Counter[Action],
+        hopes: Hopes, failures: Counter[Action],
     ) -> World:
         """Execute a plan until its end or until the world is not as predicted; returns the observed world."""
         for index, action in enumerate(plan):
@@ -65,31 +65,17 @@ class Classical:
             observed = outcome.world
             if not outcome.ok:
                 failures[action] += 1
-                hoped.difference_update([f for f in hoped if set(f.args) & set(action.args)])
+                hopes.failed(action)
                 if outcome.final:
                     failures[action] += self.retries + 1
                 if outcome.code in _OUT_OF_REACH:
                     disproved.update(Literal("reachable", (name,)) for name in action.args)
                 return observed
-            self._hope(episode, world, observed, action, hoped)
-            if not self._still_works(episode, replace(observed, facts=observed.facts | hoped), rest):
+            hopes.done(episode.domain, world, observed, action)
+            if not self._still_works(episode, hopes.believed(observed), rest):
                 return observed
             world = observed
         return world
-
-    def _hope(
-        self, episode: Episode, before: World, after: World, action: Action, hoped: set[Literal]
-    ) -> None:
-        """Take over what an action should have made of things that were never seen."""
-        unseen = never_seen(episode.domain, after)
-        if not unseen:
-            hoped.clear()
-            return
-        transition = Transition(episode.domain, before)
-        change = transition.apply(transition.state(before.facts | hoped), action)
-        hoped.difference_update([Literal(f[0], f[1:]) for f in change.deleted])
-        hoped.update([Literal(f[0], f[1:]) for f in change.added])
-        hoped.difference_update([f for f in hoped if not unseen.intersection(f.args)])
 
     def _still_works(self, episode: Episode, world: World, rest: tuple[Action, ...]) -> bool:
         """Whether the rest of the plan reaches the goal from the observed world (the surprise that matters)."""

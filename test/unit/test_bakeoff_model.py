@@ -32,11 +32,12 @@ def expert_on(task, suite=HOME):
 
 @pytest.mark.parametrize("method", [m for m in METHODS if m not in WITHOUT_MODEL])
 def test_without_errors_every_method_reaches_the_goal_by_the_gold_plan(method):
-    for task in TASKS if method != "blocking" else TASKS[1:2]:
+    for task in TASKS:
         ended = play(Spec("home", task, method, "simulated:0", 0), Recorder())
         assert ended.error == "" and not ended.void
         assert ended.measures.sr == 1, (task, ended.conditions)
-        assert ended.measures.requests > 0 and ended.measures.corrections == 0
+        assert ended.measures.requests > 0
+        assert ended.measures.corrections == 0 or method == "blocking"  # it hears what hides a thing by a failure
         if method not in ("blocking", "progprompt"):  # one chooses its own way, the other finds things by assertions
             assert ended.measures.lcs == ended.measures.exec == ended.measures.graph == 1
 

@@ -6,7 +6,9 @@ from types import MappingProxyType
 import pytest
 from doubles.scripted import tabletop
 
-from planweave.blocking import resolution_actions
+from evaluation.episodes import Spec, play
+from evaluation.records import Recorder
+from planweave.blocking import lacking, resolution_actions
 from planweave.domain import Domain
 from planweave.errors import DomainError
 from planweave.transition import Transition
@@ -92,3 +94,24 @@ def test_bad_declarations_of_candidates(kitchen, notes, words):
     domain = kitchen.vocabulary.domain
     with pytest.raises(DomainError, match=words):
         candidates(kitchen, "closed(fridge_10)", replace(domain, extra=MappingProxyType({"candidates": notes})))
+
+
+def test_a_condition_of_an_effect_blocks_like_a_precondition(kitchen):
+    """Nothing gets washed while no tap is on: then every way to wash is a candidate, and says what it lacks."""
+    domain, world = kitchen.vocabulary.domain, kitchen.world()
+    transition = Transition(domain, world)
+    state, washed = transition.state(), Literal.parse("washed(apple_50)")
+    put = Action("putin", ("apple_50", "sink_7"))
+    assert str(put) in candidates(kitchen, "washed(apple_50)")
+    assert [str(x) for x in lacking(domain, transition, state, put, washed)] == ["switched_on(faucet_8)"]
+    assert kitchen.execute(Action("walk", ("faucet_8",))).ok and kitchen.execute(Action("switchon", ("faucet_8",))).ok
+    transition = Transition(domain, kitchen.world())
+    assert lacking(domain, transition, transition.state(), put, washed) == ()
+    assert str(put) in candidates(kitchen, "washed(apple_50)")
+
+
+@pytest.mark.parametrize("task", ["toothbrush_on_the_counter", "wash_the_plate"])
+def test_what_is_hidden_and_what_needs_the_tap_on_is_done(task):
+    """In a closed cabinet nobody sees that one stands close to the thing; washing asks for the tap."""
+    ended = play(Spec("home", task, "blocking", "simulated:0", 0), Recorder())
+    assert ended.measures.sr == 1, ended.message
