@@ -19,7 +19,7 @@ _FLAT = 0.010  # m: highest over lowest points of a level top
 _DROP = 0.012  # m: what is this much lower is not the top any more
 _BESIDE = 0.016  # m: how far what is beneath may stand out: the corner of a cube under one that is turned and shifted
 _RING = 4  # pixels
-_LEDGE = 7e-4  # m^2: a level piece that is larger is the top of another thing
+_LEDGE = 1e-3  # m^2: a level piece that is larger is the top of another thing
 
 
 @dataclass(frozen=True)

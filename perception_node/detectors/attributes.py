@@ -21,6 +21,7 @@ from perception_node.proposals import Region
 _RECEPTACLE_SIDE = 0.10  # m: nothing that a gripper of 0.08 m takes is wider than this in both directions
 _OTHER_SIZE = 0.25  # difference of sizes, as a share, from which on hidden cubes are not alike
 _FEW = 20  # pixels; of fewer no colour is told
+_AGREE = 0.6  # share of these that must be of one colour
 _QUARTER, _HALF, _FULL = math.pi / 2, math.pi, 2 * math.pi
 
 
@@ -111,10 +112,15 @@ def _hidden_cubes(region: Region, upper: Detection) -> list[Detection]:
     shade = np.median(sides.colours[own].max(axis=1)) / max(*upper.rgb, 1.0) if own.sum() >= _FEW else 0.6
     cubes: list[Detection] = []
     for level in reversed(range(count)):
-        here = (z > (level + 0.2) * edge) & (z < (level + 0.8) * edge)
-        if here.sum() < _FEW:
+        here = sides.colours[(z > (level + 0.2) * edge) & (z < (level + 0.8) * edge)]
+        if len(here) < _FEW:
             break
-        rgb = np.minimum(np.median(sides.colours[here], axis=0) / np.clip(shade, 0.45, 1.0), 255.0)
+        lit = np.minimum(here / np.clip(shade, 0.45, 1.0), 255.0)
+        families = family_image(lit.astype(np.uint8)[None])[0]
+        most = families == np.bincount(families).argmax()
+        if most.mean() < _AGREE:
+            break
+        rgb = np.median(lit[most], axis=0)
         cubes.append(
             replace(
                 upper,
