@@ -20,7 +20,7 @@ class Expert:
     classical planner within `seconds`; else the gold plan from its first step that can be done.
     """
 
-    def __init__(self, case: Case, stage: Stage, done: Sequence[Action] = (), seconds: float = 2.0) -> None:
+    def __init__(self, case: Case, stage: Stage, done: Sequence[Action] = (), seconds: float = 30.0) -> None:
         self._case, self._stage, self._seconds = case, stage, seconds
         world = stage.truth()
         self.domain, self.expected = stage.domain, case.expected

@@ -9,8 +9,9 @@ from typing import Any
 from feedback_node.methods import METHODS
 from planweave.errors import ConfigError, UnknownNameError
 
-#: What differs from a node's defaults: Tree-Planner keeps all sampled plans, as in its paper. There is no fallback.
-AS_IN_PAPERS: dict[str, dict[str, Any]] = {"tree_planner": {"check_plans": False}}
+#: What differs from a node's defaults: Tree-Planner keeps all sampled plans, as in its paper; searches have so much
+#: time that a busy machine gives the same numbers. There is no fallback.
+AS_IN_PAPERS: dict[str, dict[str, Any]] = {"tree_planner": {"check_plans": False}, "classical": {"plan_timeout": 60.0}}
 #: Methods that ask no model; they are run once, whatever models are asked for.
 WITHOUT_MODEL = frozenset({"classical"})
 
