@@ -22,7 +22,7 @@ import os
 import platform
 from typing import Any
 
-from planweave.errors import UnknownNameError
+from planweave.errors import ConfigError, UnknownNameError
 
 #: figures: module with run(options, console) -> rows of figures
 FIGURES = {"system": "evaluation.bench_system", "household": "evaluation.bench_household",
@@ -35,6 +35,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The verb's arguments."""
     parser.add_argument("suite", metavar="SUITE", help=f"{', '.join(BAKEOFFS)} or {', '.join(FIGURES)}")
     parser.add_argument("--seed", type=int, default=0, help="of everything random (default: 0)")
+    parser.add_argument("--task", "--tasks", dest="tasks", nargs="+", action="extend", default=[], metavar="ID",
+                        help="only these tasks, of a bake-off or of the tabletop's figures; repeatable")
     parser.add_argument("--json", action="store_true", help="nothing but one JSON object on standard output")
     _bakeoff_arguments(parser)
     group = parser.add_argument_group("figures")
@@ -42,7 +44,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--scenes", type=int, default=30, help="random scenes for perception (default: 30)")
     group.add_argument("--trips", type=int, default=200, help="action round trips (default: 200)")
     group.add_argument("--seeds", type=int, default=20, help="runs of each tabletop task (default: 20)")
-    group.add_argument("--task", action="append", default=[], help="only this tabletop task; repeatable")
 
 
 def _bakeoff_arguments(parser: argparse.ArgumentParser) -> None:
@@ -52,7 +53,6 @@ def _bakeoff_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--model", nargs="+", action="extend", default=[], metavar="NAME",
                        help="auto (default: what `planweave run` asks), openai:NAME, embedded, cassette:PATH, "
                             "simulated:RATE (no model: knows a right plan and errs at the rate)")
-    group.add_argument("--tasks", nargs="+", action="extend", default=[], metavar="ID", help="only these tasks")
     group.add_argument("--limit", type=int, default=0, metavar="N", help="only the first N tasks")
     group.add_argument("--repeat", type=int, default=1, metavar="R", help="repetitions (default: 1)")
     group.add_argument("--jobs", type=int, default=0, metavar="J", help="episodes side by side (default: all cores)")
@@ -74,6 +74,9 @@ def main(options: argparse.Namespace) -> int:
         console = Console(stderr=options.json, width=110)
     if options.suite not in {*FIGURES, *BAKEOFFS}:
         raise UnknownNameError("suite", options.suite, {*FIGURES, *BAKEOFFS})
+    if options.tasks and options.suite not in BAKEOFFS:
+        raise ConfigError(f"--task has no meaning for the figures of {options.suite}; it chooses tasks of "
+                          f"{', '.join(BAKEOFFS)}")
     if options.suite == "tabletop" or options.suite in FIGURES:
         importlib.import_module("console.cli").prepare_ros()
     if options.suite not in FIGURES or (options.suite in BAKEOFFS and options.method):

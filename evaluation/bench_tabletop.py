@@ -22,6 +22,7 @@ from rich.progress import track
 from evaluation.bench_system import running_parts
 from evaluation.perception_figures import REALISTIC, Figures, compare, intrinsics_of, random_scene, render
 from evaluation.planning_figures import measure as measure_planning
+from evaluation.runner import ids_of
 from evaluation.tabletop_runs import Run, Stage, Truth
 from evaluation.tabletop_tasks import OWN, PAPERS, Task, load_task
 from perception_node.calibration import load_extrinsics
@@ -40,7 +41,7 @@ MOTIONS, TABLES, OBJECTS = 200, 20, 20
 
 def run(options: argparse.Namespace, console: Console) -> list[dict[str, Any]]:
     """All figures, as rows of figure, value, goal and whether it is met (None where there is no goal)."""
-    tasks = [load_task(name) for name in options.task or (*PAPERS, *OWN)]
+    tasks = [load_task(name) for name in ids_of(options.tasks, (*PAPERS, *OWN))]
     runs, faulty = measure(tasks, range(options.seed, options.seed + options.seeds), console)
     rows = _task_rows(tasks, runs) + _recovery_rows(faulty)
     console.print("motion planning among obstacles …")

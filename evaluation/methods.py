@@ -7,6 +7,8 @@ from dataclasses import fields
 from typing import Any
 
 from feedback_node.methods import METHODS
+from feedback_node.methods.iterative import REPLANS
+from feedback_node.methods.tree_planner import GUIDES
 from planweave.errors import ConfigError, UnknownNameError
 
 #: What differs from a node's defaults: Tree-Planner keeps all sampled plans, as in its paper; searches have so much
@@ -14,6 +16,9 @@ from planweave.errors import ConfigError, UnknownNameError
 AS_IN_PAPERS: dict[str, dict[str, Any]] = {"tree_planner": {"check_plans": False}, "classical": {"plan_timeout": 60.0}}
 #: Methods that ask no model; they are run once, whatever models are asked for.
 WITHOUT_MODEL = frozenset({"classical"})
+#: Parameters that take one of a few words, by method.
+CHOICES: dict[tuple[str, str], tuple[str, ...]] = {
+    ("iterative", "replan"): REPLANS, ("tree_planner", "guide"): GUIDES}
 
 
 def parse_method(text: str) -> tuple[str, dict[str, Any]]:
@@ -62,6 +67,9 @@ def _split(text: str) -> list[str]:
 
 
 def _value(name: str, key: str, value: str, kind: str) -> Any:
+    choices = CHOICES.get((name, key))
+    if choices and value not in choices:
+        raise ConfigError(f"{name}:{key}={value}: one of {', '.join(choices)} is wanted")
     try:
         if kind == "bool":
             return {"true": True, "false": False}[value.lower()]

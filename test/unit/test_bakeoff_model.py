@@ -1,11 +1,13 @@
 """The simulated model: with no errors every method follows the right plan, and it errs at its rate in all its ways."""
 
+import argparse
 import json
 import random
 from collections import Counter
 
 import pytest
 
+from evaluation import bakeoff, bench
 from evaluation.episodes import Spec, play
 from evaluation.expert import Expert
 from evaluation.methods import WITHOUT_MODEL, names_of, parse_method
@@ -148,6 +150,8 @@ def test_methods_are_read_with_their_parameters():
     ("iterative:reply=none", UnknownNameError, "parameter of iterative"),
     ("iterative:max_steps=many", ConfigError, "type int"), ("iterative:replan", ConfigError, "replan=VALUE"),
     ("tree_planner:check_plans=maybe", ConfigError, "type bool"),
+    ("iterative:replan=foo", ConfigError, "replan=foo: one of none, local, global"),
+    ("tree_planner:guide=", ConfigError, "one of model, language, environment, hybrid"),
 ])
 def test_a_method_that_is_none_is_named(text, error, words):
     with pytest.raises(error, match=words):
@@ -182,3 +186,27 @@ def test_choices_go_wrong_as_often_as_steps():
         wrong += order[choice.index] != options[0]
     assert 50 < wrong < 130
     assert not stage.body.observe().holds(Literal("inside", ("salmon_49", "fridge_10")))
+
+
+# ---- tasks
+
+
+@pytest.mark.parametrize("given", [
+    ["--task", "watch_tv"], ["--tasks", "watch_tv"], ["--task", "watch_tv", "--task", "make_toast"],
+    ["--tasks", "watch_tv", "make_toast"],
+])
+def test_task_and_tasks_choose_the_same(given):
+    options = bench_options(["home", "--method", "classical", *given])
+    wanted = [word for word in given if not word.startswith("--")]
+    assert set(bakeoff._config(options).cases) == set(wanted)
+
+
+def test_figures_that_have_no_tasks_refuse_one():
+    with pytest.raises(ConfigError, match="figures of household"):
+        bench.main(bench_options(["household", "--task", "watch_tv"]))
+
+
+def bench_options(words):
+    parser = argparse.ArgumentParser()
+    bench.add_arguments(parser)
+    return parser.parse_args(words)
