@@ -16,6 +16,8 @@ from planweave.relevance import relevant_world
 from planweave.world import Action, Literal, World
 
 _VARIANT = re.compile(r"-outcome-\d+$")
+#: In a sentence of kairos about its own options.
+_ADVICE = (" --", "SolveOptions")
 
 
 class NoPlanError(GoalError):
@@ -110,8 +112,19 @@ def solve(
         return tuple(Action(_VARIANT.sub("", step.name), tuple(step.args)) for step in result.plan.steps)
     proved = result.status == kairos.Status.UNSOLVABLE
     wanted = " and ".join(domain.phrase(g) for g in world.unmet(goal))
-    reasons = "; ".join(str(d.message) for d in result.diagnostics) or str(result.status).removeprefix("Status.")
-    raise NoPlanError(f"no plan makes it so that {wanted}: {reasons}{_obstacles(domain, world, goal)}", proved)
+    found = "no plan makes" if proved else "no plan was found that makes"
+    obstacles = _obstacles(domain, world, goal)
+    raise NoPlanError(f"{found} it so that {wanted}{obstacles}: {_reason(result, timeout)}", proved)
+
+
+def _reason(result: Any, timeout: float) -> str:
+    """Why the search ended, without the planner's advice on its own options: these are not Planweave's."""
+    if result.status == kairos.Status.TIMEOUT:
+        return (f"the search ended after {timeout:g} s ({result.stats.states:,} states searched); ask for less at a "
+                "time, or give it more time with the parameter classical.plan_timeout of feedback_node")
+    sentences = [s for d in result.diagnostics for s in re.split(r"(?<=[.])\s+", str(d.message))]
+    useful = " ".join(s for s in sentences if not any(word in s for word in _ADVICE))
+    return useful or str(result.status).removeprefix("Status.")
 
 
 def _obstacles(domain: Domain, world: World, goal: Sequence[Literal]) -> str:

@@ -1,11 +1,13 @@
 """The domain loader, the transition function, validation and classical planning, on the tabletop domain."""
 
 import re
+from types import SimpleNamespace
 
+import kairos
 import pytest
 from doubles.scripted import literals, tabletop
 
-from planweave.classical import NoPlanError, determinised_pddl, problem_pddl, solve
+from planweave.classical import NoPlanError, _reason, determinised_pddl, problem_pddl, solve
 from planweave.domain import Domain
 from planweave.errors import DomainError, InvalidActionError, ParseError, UnknownNameError
 from planweave.transition import Transition, facts_of, inverse_actions
@@ -140,6 +142,31 @@ def test_determinised_domain_has_the_outcomes(domain):
 def test_solve_says_why_not(domain, goal, unreachable, words):
     with pytest.raises(NoPlanError, match=words):
         solve(domain, tabletop(OBJECTS, FACTS, unreachable), literals(goal))
+
+
+def test_the_obstacle_comes_before_the_planner_s_own_words(domain):
+    with pytest.raises(NoPlanError) as caught:
+        solve(domain, tabletop(OBJECTS, FACTS, ["tray"]), literals("in(b, tray)"))
+    assert caught.value.proved
+    assert str(caught.value).index("the tray is out of reach") < str(caught.value).index("(in b tray)")
+
+
+def test_a_search_without_time_says_what_a_person_can_do_and_none_of_kairos_options(domain, world):
+    with pytest.raises(NoPlanError, match=r"was found .*after 0\.0001 s \(\d+ states searched\)") as caught:
+        solve(domain, world, literals("in(b, tray); on(a, plate)"), timeout=1e-4)
+    assert not caught.value.proved
+    assert "classical.plan_timeout of feedback_node" in str(caught.value)
+    assert "--" not in str(caught.value) and "SolveOptions" not in str(caught.value)
+
+
+@pytest.mark.parametrize("said, kept", [
+    ("no memory (16.5 GiB). More helps: --memory 20. Less too: SolveOptions::threads.", "no memory (16.5 GiB)."),
+    ("every state was searched.", "every state was searched."),
+    ("Try --search auto.", "OUT_OF_MEMORY"),
+])
+def test_advice_on_the_options_of_kairos_is_left_out(said, kept):
+    result = SimpleNamespace(status=kairos.Status.OUT_OF_MEMORY, diagnostics=[SimpleNamespace(message=said)])
+    assert _reason(result, 5.0) == kept
 
 
 def test_problem_names_objects_and_goal(domain, world):
