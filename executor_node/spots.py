@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from executor_node.things import Thing
 from executor_node.workspace import Location
@@ -18,6 +19,8 @@ GAP = 0.008
 """Room kept between objects otherwise."""
 _CLOSE = 0.05  # room to a thing that something is put beside, at most, m
 _WALL = 0.012
+_CLOSE_SPOTS = 12
+_OFF_WALL = 0.015  # more room at the walls, where there is some: they are seen a few millimetres off
 _FLOOR = 0.008
 
 
@@ -65,8 +68,8 @@ def on_surface(item: Thing, target: Thing, others: Sequence[Thing]) -> Iterator[
 
 
 def in_container(item: Thing, box: Thing, others: Sequence[Thing]) -> Iterator[Spot]:
-    """In a container: free spots on its floor, in a pattern that leaves room for more; then on top of what lies
-    there.
+    """In a container: free spots on its floor, in a pattern that leaves room for more; then closer to what lies there,
+    where only some turns of the fingers fit; then on top of it.
     """
     lying = [
         o for o in others if box.covers(*o.position[:2]) and o.bottom > box.bottom - 0.005 and o.bottom < box.top
@@ -86,6 +89,12 @@ def in_container(item: Thing, box: Thing, others: Sequence[Thing]) -> Iterator[S
         if all(_apart(item, x, y, o) for o in lying):
             yield Spot(x, y, floor, yaws)
     if lying:
+        close = (
+            Spot(x, y, floor, yaws) for x, y in (box.world(u, v) for u, v in _grid(room, 0.01))
+            if all(replace(item, position=(x, y, floor), yaw=box.yaw).gap(o) >= GAP for o in lying)
+            and not all(_apart(item, x, y, o) for o in lying)
+        )
+        yield from islice(close, _CLOSE_SPOTS)
         for u, v in _grid(room, 0.02):
             x, y = box.world(u, v)
             under = [
@@ -191,9 +200,14 @@ def _circles(item: Thing, x: float, y: float, yaw: float) -> list[tuple[float, f
 
 
 def _even(room: float, pitch: float) -> list[float]:
-    """Centres of as many objects as fit side by side into `room` (the range of their centres), evenly spread."""
+    """Centres of as many objects as fit side by side into `room` (the range of their centres), evenly spread, and off
+    the walls as far as that leaves room between them.
+    """
     count = int(room / pitch) + 1
-    return [0.0] if count == 1 else [-room / 2 + room * k / (count - 1) for k in range(count)]
+    if count == 1:
+        return [0.0]
+    step = max(pitch, (room - 2 * _OFF_WALL) / (count - 1))
+    return [step * (k - (count - 1) / 2) for k in range(count)]
 
 
 def _grid(room: Iterable[float], step: float) -> list[tuple[float, float]]:
