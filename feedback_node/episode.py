@@ -102,7 +102,8 @@ class Episode:
             self.tell("waiting for approval", f"the plan waits for approval; the domain says: {request.check}")
         else:
             self.journal.add("approval", hash=request.hash, approve=word.approve, comment=word.comment)
-            self.tell("approved" if word.approve else "not approved", word.comment)
+            self.message = word.comment  # what the domain said of the plan is answered
+            self.tell("approved" if word.approve else "not approved")
 
     def follow(self, plan: Sequence[Action]) -> None:
         """Execute a plan open loop: a failed action is left behind, as the papers' open-loop baselines do."""

@@ -87,7 +87,8 @@ def test_nothing_moves_before_the_whole_plan_is_approved_once(watch, method, ste
     assert "the goal holds" in waiting.message
     assert watcher.body.done == []
     watcher.manager.approve(task.status.task_id, waiting.plan_hash, True, "go")
-    assert ended(task).state is TaskState.SUCCEEDED
+    status = ended(task)
+    assert status.state is TaskState.SUCCEEDED and "waits" not in status.message
     assert watcher.body.done == steps
     assert len(task.journal.events("approval_asked")) == 1
     assert task.journal.events("approval")[0]["comment"] == "go"
