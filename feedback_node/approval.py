@@ -94,7 +94,8 @@ class Approval:
                 self.waiting = False
         canceled.check()
         if word is None:
-            raise CanceledError(f"nobody approved the plan in {self._seconds:g} s, so the task ends; nothing moved while it waited")
+            raise CanceledError(
+                f"nobody approved the plan in {self._seconds:g} s, so the task ends; nothing moved while it waited")
         on_change(request, word)
         return word
 
