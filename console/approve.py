@@ -1,7 +1,7 @@
 """Read the plan that waits for a person, and approve or refuse it. Nothing moves before; a refusal cancels the task.
 
 examples:
-  planweave approve                 # shows the plan and asks
+  planweave approve                 # shows the plan and asks; without a terminal say --yes or --no
   planweave approve --yes
   planweave approve task-3 --no --comment "the glass is in the way"
   planweave approve --json          # the plan and its hash only; answer with: planweave approve --yes --hash HASH
@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The verb's arguments."""
     parser.add_argument("id", nargs="?", default="", help="the task (default: the one that waits)")
     word = parser.add_mutually_exclusive_group()
-    word.add_argument("--yes", action="store_true", help="approve the plan")
+    word.add_argument("--yes", action="store_true", help="approve the plan; without a terminal this or --no is needed")
     word.add_argument("--no", action="store_true", help="refuse it; the task is cancelled")
     parser.add_argument("--hash", default="",
                         help="of the plan that was read; another one is refused (default: the one shown)")
@@ -58,7 +58,7 @@ def main(options: argparse.Namespace) -> int:
                                   "hash": status.plan_hash, "changes": list(status.plan_changes),
                                   "message": status.message}))
             else:
-                print("nothing was answered; say --yes or --no", file=sys.stderr)
+                print("nothing was answered: there is no terminal to ask on; say --yes or --no", file=sys.stderr)
             return 1
         message = client.approve(status.task_id, options.hash or status.plan_hash, options.yes, options.comment)
     print(json.dumps({"success": True, "message": message}) if options.json else message)

@@ -60,9 +60,19 @@ class System:
             elif name in known:
                 option = known[name]
             else:
-                raise UnknownNameError(f"option of the system {self.name}", name, known)
+                raise UnknownOptionError(self, name)
             result.setdefault(option.node, {})[option.parameter] = _typed(option, text)
         return result
+
+
+class UnknownOptionError(UnknownNameError):
+    """Neither an option of a system nor a parameter of one of its nodes."""
+
+    def __init__(self, system: System, name: str):
+        super().__init__(f"option of the system {system.name}", name, [option.name for option in system.options])
+        nodes = ", ".join(node.name for node in system.nodes)
+        self.args = (f"{self}; any parameter is set as NODE.PARAMETER=VALUE, e.g. feedback_node.require_approval=true; "
+                     f"nodes: {nodes}",)
 
 
 def load_system(name: str, config: Path | None = None) -> System:

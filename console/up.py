@@ -5,6 +5,10 @@ examples:
   planweave up tabletop --scene fruit_and_bottles
   planweave up tabletop --set scene=/home/me/kitchen.yaml
   planweave up household --set feedback_node.fallback=none --set planner_node.samples=10
+  planweave up tabletop --set feedback_node.require_approval=true
+
+--set takes an option of the system (config/systems.yaml) or, as NODE.PARAMETER=VALUE, any parameter that stands in the
+node's file under config/.
 """
 
 from __future__ import annotations
@@ -22,8 +26,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The verb's arguments."""
     parser.add_argument("system", help="name of a system in config/systems.yaml, e.g. tabletop")
     parser.add_argument("--scene", help="the same as --set scene=…")
-    parser.add_argument("--set", action="append", default=[], metavar="OPTION=VALUE",
-                        help="set an option of the system, or as node.parameter any parameter in a node's file")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE",
+                        help="an option of the system, or NODE.PARAMETER, e.g. "
+                             "feedback_node.require_approval=true; repeatable")
     parser.add_argument("--timeout", type=float, default=60.0, metavar="SECONDS",
                         help="how long the nodes may take to be ready (default: 60)")
 

@@ -58,7 +58,7 @@ def test_a_later_parameter_file_counts_over_those_before(config):
 def test_unknown_system_and_option_name_the_known_ones(config):
     with pytest.raises(UnknownNameError, match=r"smal'.*did you mean 'small'"):
         load_system("smal", config)
-    with pytest.raises(UnknownNameError, match=r"sped.*speed"):
+    with pytest.raises(UnknownNameError, match=r"sped.*speed.*NODE\.PARAMETER=VALUE.*a_node"):
         load_system("small", config).overrides({"sped": "2"})
 
 
