@@ -23,6 +23,8 @@ from perception_node.robot_filter import Hand
 
 _LOOKS = 0.03  # m: how far away a detection of other looks may be to weigh as much as one of the same looks
 _OPENING = 0.006  # m: a gripper that opens by this much has let go
+_BRIEF = 12  # frames
+_DOUBLE = 0.06  # m between the halves of one thing
 _GRASP_REACH = 0.045  # m: an object this near to the tool centre point can be between the fingers
 
 
@@ -241,8 +243,21 @@ class Tracker:
         limit = self.rules.clear_views
         for track in [t for t in self._tracks if t.missing >= (limit if t.name else 1)]:
             self._tracks.remove(track)
-            if track.name:
+            if track.name and not self._was_double(track):
                 self._gone = [*self._gone, track][-20:]
+
+    def _was_double(self, gone: Track) -> bool:
+        """Whether a track that ends soon after it began was one thing seen as two; the other half then takes its name,
+        so that a lone red cube is not red_cube_2 for good.
+        """
+        if gone.seen > _BRIEF or gone.carried:
+            return False
+        for other in self._tracks:
+            numbered = other.name.startswith(gone.name + "_") and other.name.removeprefix(gone.name + "_").isdigit()
+            if numbered and not other.carried and _apart(other.last, gone.last) < _DOUBLE:
+                other.name = gone.name
+                return True
+        return False
 
     def _follow_hand(self, track: Track, hand: Hand | None) -> None:
         """Notice what the fingers close around, and move it with the hand until they open."""

@@ -72,6 +72,20 @@ def test_noise_is_smoothed_and_steps_are_followed_at_once():
     assert table.see(cube(0.53, 0.0))["red_cube"].last.position[0] == pytest.approx(0.53)
 
 
+def test_one_cube_that_was_seen_as_two_for_a_moment_has_the_plain_name():
+    table = Table()
+    halves = cube(0.48, 0.022, size=(0.05, 0.02, 0.05)), cube(0.48, -0.022, size=(0.05, 0.02, 0.05))
+    assert set(table.see(*halves, times=3)) == {"red_cube", "red_cube_2"}
+    assert list(table.see(cube(0.48, -0.018), times=6)) == ["red_cube"]
+
+
+def test_two_cubes_keep_their_names_when_one_of_them_is_taken_away():
+    table = Table()
+    both = cube(0.48, 0.04), cube(0.48, -0.04)
+    assert set(table.see(*both, times=20)) == {"red_cube", "red_cube_2"}
+    assert list(table.see(both[1], times=6)) == ["red_cube_2"]
+
+
 def test_no_name_is_given_while_frames_do_not_agree_on_what_it_is():
     table = Table(confirm=2)
     mistaken = cube(0.5, 0.0, class_name="cylinder")
