@@ -17,10 +17,11 @@ import argparse
 import contextlib
 import json
 import sys
+import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from planweave.errors import GoalError
+from planweave.errors import GoalError, PlanweaveError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,7 +38,8 @@ DISCOVERY_OF_OURS = 20.0  # the same where one that we started is known to run, 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The verb's arguments."""
     parser.add_argument("sentence", nargs="?", default="", help="what to do, in plain English")
-    parser.add_argument("--system", default="tabletop", help="system to start where none runs (default: tabletop)")
+    parser.add_argument("--system", help="system to start where none runs (default: tabletop); another one that runs "
+                                         "already is refused")
     parser.add_argument("--scene", help="scene to load first: a name under config/scenes, or a scene file")
     parser.add_argument("--task", help="a task known by name (evaluation/tasks/): gives sentence, scene, places and "
                         "goal where these are not given, and its own check of the end")
@@ -98,22 +100,41 @@ def main(options: argparse.Namespace) -> int:
 
 
 @contextlib.contextmanager
-def system_for(name: str, scene: str | None, console: Console) -> Iterator[tuple[Client, Callable[[], None]]]:
+def system_for(name: str | None, scene: str | None, console: Console) -> Iterator[tuple[Client, Callable[[], None]]]:
     """A client on a system that takes tasks, and a function that raises where a node of it has ended.
 
-    The one that runs already, with the scene loaded, or a new one that is ended afterwards.
+    The one that runs already, with the scene loaded, or a new one (tabletop without a name) that is ended afterwards.
+    Raises PlanweaveError where a name is given and another system runs.
     """
     from console.client import Client
     from console.one_system import runs_here
 
     with Client() as client:
         if client.is_up(DISCOVERY_OF_OURS if runs_here() else DISCOVERY):
+            if name:
+                _check_system(client, name)
             if scene:
                 client.load_scene(scene)
             yield client, lambda: None
         else:
-            with started(name, {"scene": scene} if scene else {}, client, console) as check:
+            with started(name or "tabletop", {"scene": scene} if scene else {}, client, console) as check:
                 yield client, check
+
+
+def _check_system(client: Client, name: str, patience: float = 5.0) -> None:
+    """Raise PlanweaveError unless the nodes that run are the system's; discovery is given ``patience`` seconds."""
+    from console.systems import load_system, systems_of
+
+    wanted = {node.name for node in load_system(name).nodes}
+    deadline = time.monotonic() + patience
+    while name not in systems_of(running := client.nodes(0.2)):
+        if time.monotonic() > deadline:
+            others = " or ".join(systems_of(running)) or "another"
+            lacking = ", ".join(sorted(wanted - set(running)))
+            raise PlanweaveError(
+                f"--system {name} was asked for, but the system that runs here is {others} ({', '.join(running)}"
+                f"{f'; without {lacking}' if lacking else ''}). Leave --system away to use it, end it first, or choose "
+                "another domain: ROS_DOMAIN_ID=7 planweave run …")
 
 
 @contextlib.contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -100,6 +101,17 @@ def load_system(name: str, config: Path | None = None) -> System:
         return System(name, entry["description"], nodes, options)
     except (KeyError, TypeError, AttributeError) as error:
         raise ConfigError(f"{path}: the entry {name!r} lacks or misspells {error}") from None
+
+
+def systems_of(running: Iterable[str], config: Path | None = None) -> list[str]:
+    """Names of the systems whose nodes are exactly those that run; nodes of no system do not count.
+
+    More than one name where systems differ in parameters only.
+    """
+    config = config or config_dir()
+    nodes = {name: {n.name for n in load_system(name, config).nodes} for name in _read(config / "systems.yaml")}
+    ours = set(running) & set().union(*nodes.values())
+    return [name for name, its in nodes.items() if its == ours]
 
 
 def _typed(option: Option, text: str) -> Any:

@@ -43,6 +43,16 @@ def run_verb(*arguments, capsys):
     return code, printed.out, printed.err
 
 
+def test_another_system_than_the_one_asked_for_is_refused_before_anything_is_sent(server, client, make_node, capsys):
+    for name in ("virtualhome_node", "planner_node"):
+        make_node(name)
+    code, _, err = run_verb("run", "--system", "tabletop", "succeed", capsys=capsys)
+    assert code == 1 and client.tasks() == []
+    assert "--system tabletop was asked for" in err and "household" in err and "simulation_node" in err
+    code, out, _ = run_verb("run", "--system", "household", "succeed", capsys=capsys)
+    assert code == 0 and "done" in out
+
+
 def test_a_task_is_run_and_seen_on_its_way(server, client):
     seen, trees = [], []
     result = client.run_task("succeed", method="tree_planner", goal=[Literal("in", ("a", "b"))], on_status=seen.append,

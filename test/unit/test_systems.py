@@ -8,7 +8,7 @@ import pytest
 import yaml
 from doubles import launch_api
 
-from console.systems import load_system, parameters_of
+from console.systems import load_system, parameters_of, systems_of
 from planweave.errors import ConfigError, UnknownNameError
 from planweave.paths import config_dir
 
@@ -69,6 +69,15 @@ def test_any_parameter_of_a_node_can_be_set(config):
         system.overrides({"a_node.peace": "3"})
     with pytest.raises(UnknownNameError, match=r"c_node"):
         system.overrides({"c_node.pace": "3"})
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_a_system_is_told_by_the_nodes_that_run(name):
+    nodes = [node.name for node in load_system(name).nodes]
+    assert name in systems_of([*nodes, "planweave_console_7", "rviz"])
+    assert name not in systems_of(nodes[1:]) and name not in systems_of([*nodes[1:], "rviz"])
+    for other in {"tabletop", "household"} - {name}:
+        assert other not in systems_of(nodes)
 
 
 @pytest.mark.parametrize(("file", "text", "said"), [
