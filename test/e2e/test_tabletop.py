@@ -29,6 +29,8 @@ def client_node():
 @pytest.fixture
 def system(start_node, make_node, spin_until):
     """The five nodes as processes by name, and a client; the planner answers goals by grammar alone."""
+    from planweave_ros.ports import MUTUAL_DISCOVERY
+
     nodes = {}
 
     def start(name, **parameters):
@@ -41,6 +43,7 @@ def system(start_node, make_node, spin_until):
     start("planner_node", client="none")
     start("feedback_node", action_timeout=20.0)
     spin_until(client.run.server_is_ready, 30, "the system to be ready")
+    time.sleep(2 * MUTUAL_DISCOVERY)  # nothing tells when the server, too, has discovered this client
     client.nodes, client.start = nodes, start
     return client
 
