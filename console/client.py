@@ -396,9 +396,7 @@ class Client:
         deadline = time.monotonic() + timeout
         while True:  # the first answers may get lost, see MUTUAL_DISCOVERY
             future = client.call_async(request)
-            done = threading.Event()
-            future.add_done_callback(lambda _, done=done: done.set())
-            if done.wait(min(1.0, deadline - time.monotonic())):
+            if _done(future, min(1.0, deadline - time.monotonic())):
                 return future.result()
             if time.monotonic() >= deadline:
                 raise SystemDownError(f"{who} ({name}) did not answer in {timeout:g} s")
@@ -408,11 +406,16 @@ class Client:
         time.sleep(max(0.0, self._born + MUTUAL_DISCOVERY - time.monotonic()))
 
     def _result(self, future: Future, timeout: float, who: str) -> Any:
-        done = threading.Event()
-        future.add_done_callback(lambda _: done.set())
-        if not done.wait(timeout):
+        if not _done(future, timeout):
             raise SystemDownError(f"{who} did not answer in {timeout:g} s")
         return future.result()
+
+
+def _done(future: Future, seconds: float) -> bool:
+    """Whether a future is done, after at most some seconds; another thread spins."""
+    done = threading.Event()
+    future.add_done_callback(lambda _: done.set())
+    return done.wait(seconds)
 
 
 def _load(record: str) -> dict[str, Any]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from evaluation.suites.homes import HomePort
 from feedback_node.episode import Episode
 from feedback_node.journal import Journal
 from feedback_node.methods import METHODS
@@ -18,8 +18,7 @@ from planner_node.settings import Settings
 from planweave.budget import Usage
 from planweave.classical import solve
 from planweave.errors import ParseError
-from planweave.ports import Outcome
-from planweave.world import Action, Literal, World
+from planweave.world import Action, Literal
 from virtualhome_node.body import Body
 from virtualhome_node.facts import edge_literal, state_literal
 from virtualhome_node.graph import graph_from
@@ -45,22 +44,12 @@ TASKS = {
 }
 
 
-class HomeBody:
-    """The household body as a port: the built-in simulator, observed in part."""
+class HomeBody(HomePort):
+    """The household body as a port, in one of our homes or a graph file, observed in part."""
 
     def __init__(self, scene: str) -> None:
         self.home = SimulatedHome(scene)
-        self._body = Body(self.home)
-
-    def observe(self, revision: int = 0) -> World:
-        """What the person knows."""
-        return self._body.observe()
-
-    def execute(self, action: Action, *, task_id: str = "", timeout: float = 0.0,
-                on_phase: Callable[[str, float], None] | None = None) -> Outcome:
-        """Do one action."""
-        step = self._body.execute(action)
-        return Outcome(step.code, step.message, self._body.observe(), step.unmet)
+        super().__init__(Body(self.home))
 
 
 @dataclass(frozen=True)

@@ -10,15 +10,13 @@ from typing import Any
 from evaluation.faults import Fault
 from evaluation.suites.case import Case
 from evaluation.suites.home import HomeSuite, literals, read_tasks
-from evaluation.suites.homes import HomeStage
 from planweave.errors import ConfigError, UnknownNameError
 from planweave.world import Action
-from virtualhome_node.graph import load_graph
 
 TASKS = Path(__file__).resolve().parents[1] / "tasks" / "faults.yaml"
 
 
-class FaultSuite:
+class FaultSuite(HomeSuite):
     """The rows of tasks/faults.yaml: tasks of the suite `home`, each with a fault and a plan that copes with it."""
 
     name = "faults"
@@ -27,10 +25,6 @@ class FaultSuite:
     def cases(self) -> Mapping[str, Case]:
         """All tasks."""
         return _cases(TASKS)
-
-    def stage(self, case: Case, repetition: int = 0) -> HomeStage:
-        """A fresh home with the fault in wait."""
-        return HomeStage(case, load_graph(case.scene))
 
 
 @lru_cache(maxsize=2)

@@ -32,7 +32,7 @@ class HomeSuite:
         return _cases(TASKS)
 
     def stage(self, case: Case, repetition: int = 0) -> HomeStage:
-        """A fresh home."""
+        """A fresh home, with the case's fault in wait where it has one."""
         return HomeStage(case, load_graph(case.scene))
 
 

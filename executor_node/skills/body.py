@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -107,14 +107,20 @@ class Body:
 
     def go_observe(self) -> None:
         """Out of the camera's view, with what is held."""
-        goal = np.array(self.settings.observe)
+        self.go_to(self.settings.observe, ("retreating", 0.8), ("retreating", 0.85))
+
+    def go_to(self, joints: Sequence[float], planning: tuple[str, float], moving: tuple[str, float]) -> None:
+        """To joint positions (7,) rad, with what is held; nothing moves where the arm is there already. planning,
+        moving: phase and progress meanwhile.
+        """
+        goal = np.array(joints)
         if np.abs(self.arm.state().positions - goal).max() < _THERE:
             return
-        with self.mover.thinking("retreating", 0.8):
+        with self.mover.thinking(*planning):
             self.mover.look_around()
             self.mover.rise_if_close()
             path = self.mover.plan_to(goal)
-        self.mover.move(path, "retreating", 0.85, watch=self.carrying())
+        self.mover.move(path, *moving, watch=self.carrying())
 
     def look_anew(self) -> None:
         """Out of the camera's view, and a look at what is there now."""
