@@ -34,7 +34,7 @@ setup(
     package_dir={"": "."},
     package_data={
         "": ["py.typed"],
-        "planner_node": ["*.yaml", "prompts/*", "prompts/*/*"],
+        "planner_node": ["*.yaml", "*.txt", "prompts/*", "prompts/*/*"],
         "perception_node": ["*.npz"],
         "evaluation": ["*.yaml", "tasks/*", "tasks/*/*", "templates/*"],
     },
@@ -44,6 +44,9 @@ setup(
         *share_files("config"),
         *share_files("launch"),
     ],
+    # `colcon test` runs pytest where it stands here, and runs nothing else; the same as in pyproject.toml, which it
+    # cannot read.
+    extras_require={"test": ["hypothesis>=6.100,<7", "pytest>=8,<10", "pytest-timeout>=2.3,<3"]},
     zip_safe=False,
     maintainer="Planweave maintainers",
     maintainer_email="maintainers@planweave.example",

@@ -54,7 +54,9 @@ def main(options: argparse.Namespace) -> int:
             decided = True
         if not decided:
             if options.json:
-                print(json.dumps({"success": False, "task_id": status.task_id, "plan": [str(a) for a in status.plan],
+                print(json.dumps({"success": False, "task_id": status.task_id, "understood": status.understood,
+                                  "goal": [str(g) for g in status.goal], "plan": [str(a) for a in status.plan],
+                                  "plan_words": list(status.plan_words), "plan_check": status.plan_check,
                                   "hash": status.plan_hash, "changes": list(status.plan_changes),
                                   "message": status.message}))
             else:
@@ -75,11 +77,16 @@ def waiting_task(client: Client, task_id: str = "") -> TaskStatus:
 
 
 def show(console: Console, status: TaskStatus) -> None:
-    """The plan for a person: its steps, what changed, what the domain says of it."""
+    """The plan for a person: what is to be reached, its steps, what changed, what the domain says of it."""
+    from console.progress import goal_text, plan_lines
+
     lines = [f"{status.task_id}: {status.sentence or ' and '.join(map(str, status.goal))}"]
-    lines += [f"  {number}. {action}" for number, action in enumerate(status.plan, 1)]
+    if status.understood:
+        lines.append(f"  I understood: {status.understood}")
+    lines.append(f"  goal: {goal_text(status)}")
+    lines += [f"  {line}" for line in plan_lines(status)]
     lines += [f"  changed: {line}" for line in status.plan_changes]
-    lines += [f"  {status.message}", f"  plan {status.plan_hash}"]
+    lines += [f"  the domain says: {status.plan_check}", f"  plan {status.plan_hash}"]
     for line in lines:
         console.print(line, highlight=False, markup=False)
 

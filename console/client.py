@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import getpass
 import json
 import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -35,6 +37,7 @@ from planweave.task import TaskStatus
 from planweave.world import Literal, World
 from planweave_ros import conversions as convert
 from planweave_ros.ports import MUTUAL_DISCOVERY
+from planweave_ros.presence import TASKS, Presence
 
 VANISHED = 10.0  # seconds without an answer of feedback_node after which a running task counts as lost
 
@@ -82,6 +85,7 @@ class Client:
         self._run_task = ActionClient(self._node, RunTask, "/run_task")
         # Made now and kept: a server does not answer a client that it has not discovered yet.
         self._services = {name: self._node.create_client(kind, name) for name, kind in SERVICES.items()}
+        self._server = Presence(self._node, TASKS)
         # An action client made on a node that is spun already may be used by the executor before it is complete.
         self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(self._node)
@@ -97,6 +101,11 @@ class Client:
         self._run_task.destroy()
         self._node.destroy_node()
         self._context.try_shutdown()
+
+    def _drop(self, subscription: Any) -> None:
+        """End a subscription in the thread that spins. Destroyed by another while that one waits for it, it would end
+        the thread with rclpy's InvalidHandle, and no answer would be heard any more."""
+        self._executor.create_task(self._node.destroy_subscription, subscription)
 
     # What is there
 
@@ -125,22 +134,28 @@ class Client:
 
     def run_task(
         self, sentence: str, *, method: str = "", goal: Sequence[Literal] = (), timeout: float = 600.0,
+        dry_run: bool = False,
         on_status: Callable[[TaskStatus], None] = lambda status: None,
         on_tree: Callable[[str, tuple[Row, ...]], None] = lambda task_id, rows: None,
+        on_silence: Callable[[bool, float], None] = lambda silent, heard: None,
         watch: Callable[[], None] = lambda: None,
     ) -> TaskResult:
         """Run a task to its end. It is cancelled when this is interrupted or ``timeout`` (seconds) has passed.
 
         ``watch`` is called ten times a second and may raise. Raises SystemDownError where the task server is not
-        there, vanishes, or does not end the task in time.
+        there, vanishes, or does not end the task in time. A dry run moves nothing. ``on_silence`` hears whether the
+        body's observations stay away, and when (system time, s) the newest one came in.
         """
         if not self.is_up(5.0):
             raise SystemDownError(
                 "no system takes tasks here (/run_task is not there); start one: planweave up tabletop")
         self._on_tree = on_tree
-        self._wait_discovered()
+        # An answer to this, which can be asked again, says that feedback_node has discovered this node's clients in the
+        # order in which they were made, and so that of /run_task, too, whose answer would be lost else.
+        self._call("/list_tasks", ListTasks.Request(limit=1), "feedback_node")
         request = RunTask.Goal(
-            sentence=sentence, method=method, goal=convert.literals_to_msg(goal), world_revision=self._revision)
+            sentence=sentence, method=method, goal=convert.literals_to_msg(goal), world_revision=self._revision,
+            dry_run=dry_run)
         sent = self._run_task.send_goal_async(
             request, feedback_callback=lambda message: on_status(convert.status_from_msg(message.feedback.status)))
         try:
@@ -151,6 +166,9 @@ class Client:
         if not handle.accepted:
             raise SystemDownError("feedback_node rejected the task without a reason")
         future = handle.get_result_async()
+        latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+        worlds = self._node.create_subscription(
+            WorldState, "/world_state", lambda w: on_silence(w.silent, convert.time_from_msg(w.heard)), latched)
         try:
             response = self._wait_for_end(future, timeout, watch)
         except _SilentError:
@@ -158,6 +176,8 @@ class Client:
         except BaseException:
             self._cancel_goal(handle, future)
             raise
+        finally:
+            self._drop(worlds)
         if response is None:
             self._cancel_goal(handle, future)
             raise SystemDownError(f"the task did not end in {timeout:g} s and was cancelled; --timeout gives it more")
@@ -178,13 +198,15 @@ class Client:
         # A process that was killed stays in the graph for a while, so it is asked whether it lives.
         asker = self._services["/list_tasks"]
         answer: Future | None = None
-        seen = time.monotonic()
+        seen, departures = time.monotonic(), self._server.departures
         while not done.wait(0.1):
             watch()
             now = time.monotonic()
+            if self._server.departures != departures and not done.wait(1.0):
+                raise _SilentError("feedback_node has gone while it ran the task; its log says why")
             if answer is None or answer.done():
                 seen = now
-                answer = asker.call_async(ListTasks.Request())
+                answer = asker.call_async(ListTasks.Request(limit=1))
             elif now - seen > VANISHED:
                 raise _SilentError(
                     f"feedback_node has not answered for {VANISHED:g} s while it ran the task; its log says why")
@@ -215,10 +237,14 @@ class Client:
         self._rows[message.task_id] = tuple(rows)
         self._on_tree(message.task_id, tuple(rows))
 
-    def tasks(self) -> list[TaskStatus]:
-        """All tasks, oldest first."""
-        response = self._call("/list_tasks", ListTasks.Request(), "feedback_node")
-        return [convert.status_from_msg(status) for status in response.tasks]
+    def tasks(self, limit: int = 0) -> list[TaskStatus]:
+        """The tasks that are kept, oldest first; only the newest ``limit`` of them where it is not 0."""
+        return self.tasks_and_total(limit)[0]
+
+    def tasks_and_total(self, limit: int = 0) -> tuple[list[TaskStatus], int]:
+        """The same, and how many are kept."""
+        response = self._call("/list_tasks", ListTasks.Request(limit=limit), "feedback_node")
+        return [convert.status_from_msg(status) for status in response.tasks], int(response.total)
 
     def task(self, task_id: str = "") -> tuple[TaskStatus, dict[str, Any]]:
         """One task with its record; the newest where no id is given."""
@@ -235,8 +261,12 @@ class Client:
         return str(response.message)
 
     def approve(self, task_id: str, plan_hash: str, approve: bool, comment: str = "") -> str:
-        """Approve or refuse the plan of a task; returns what the node says, raises where it refuses the answer."""
-        request = ApprovePlan.Request(task_id=task_id, plan_hash=plan_hash, approve=approve, comment=comment)
+        """Approve or refuse the plan of a task; returns what the node says, raises where it refuses the answer.
+
+        The name of the user account goes along; nobody checks it.
+        """
+        request = ApprovePlan.Request(
+            task_id=task_id, plan_hash=plan_hash, approve=approve, comment=comment, approver=_user())
         response = self._call("/approve_plan", request, "feedback_node")
         if not response.success:
             raise PlanweaveError(response.message)
@@ -292,7 +322,7 @@ class Client:
         latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
         subscription = self._node.create_subscription(WorldState, "/world_state", keep, latched)
         there.wait(patience)
-        self._node.destroy_subscription(subscription)
+        self._drop(subscription)
         return convert.world_from_msg(heard[-1]) if heard else None
 
     def _await_world(self, patience: float) -> None:
@@ -306,7 +336,7 @@ class Client:
         latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
         subscription = self._node.create_subscription(WorldState, "/world_state", world, latched)
         heard.wait(patience)
-        self._node.destroy_subscription(subscription)
+        self._drop(subscription)
 
     def _wait_until_seen(self, patience: float) -> None:
         """Wait until perception, which was told to forget, has found what is there, and the world says so.
@@ -345,15 +375,19 @@ class Client:
         ]
         settled.wait(patience)
         for subscription in subscriptions:
-            self._node.destroy_subscription(subscription)
+            self._drop(subscription)
         self._revision = revision
 
     def start_recording(self) -> None:
         """Begin to record the simulation."""
         self._record(RecordVideo.Request(start=True))
 
-    def stop_recording(self, path: str, timeout: float = 120.0) -> int:
-        """Write the recording to ``path`` (.mp4 or .gif); returns the number of frames."""
+    def stop_recording(self, path: str, timeout: float = 600.0) -> int:
+        """Write the recording to ``path`` (.mp4 or .gif), also over an earlier one; returns the number of frames."""
+        video = Path(path)  # the node writes over no file that is not its own: anybody can ask it to
+        if video.suffix in (".mp4", ".gif"):
+            for file in (video, *(video.with_name(f"{video.stem}_{when}.png") for when in ("before", "after"))):
+                file.unlink(missing_ok=True)
         return self._record(RecordVideo.Request(start=False, path=path), timeout)
 
     def _record(self, request: Any, timeout: float = 10.0) -> int:
@@ -376,7 +410,7 @@ class Client:
             if not there.wait(timeout):
                 raise SystemDownError(f"no image on {topic} in {timeout:g} s")
         finally:
-            self._node.destroy_subscription(subscription)
+            self._drop(subscription)
         message = got[0]
         if message.encoding != "rgb8":
             raise PlanweaveError(f"{topic} is {message.encoding}, expected rgb8")
@@ -409,6 +443,14 @@ class Client:
         if not _done(future, timeout):
             raise SystemDownError(f"{who} did not answer in {timeout:g} s")
         return future.result()
+
+
+def _user() -> str:
+    """Name of the user account; some accounts have only a number."""
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):
+        return f"user {os.getuid()}"
 
 
 def _done(future: Future, seconds: float) -> bool:

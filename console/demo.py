@@ -75,10 +75,11 @@ def main(options: argparse.Namespace) -> int:
                 "a system runs already in this ROS domain; end it first, or: ROS_DOMAIN_ID=7 planweave demo")
         settings = {"scene": chosen[0].scene, "video_patience": str(VIDEO_PATIENCE),
                     "video_frames": str(VIDEO_FRAMES)}
-        with started(system, settings, client, console) as check:
+        with started(system, settings, client, console) as running:
             started_in = time.monotonic() - begun
             for task in chosen:
-                entries.append(_one(client, console, task, out, options.method, check, load=task is not chosen[0]))
+                entries.append(_one(client, console, task, out, options.method, running.check,
+                                    load=task is not chosen[0]))
     return _finish(console, entries, out, started_in, time.monotonic() - begun)
 
 
@@ -100,8 +101,9 @@ def _one(client: Client, console: Console, task: DemoTask, out: Path, method: st
          load: bool) -> dict[str, Any]:
     """Do one task with everything that is to be seen of it; returns its entry for result.json."""
     from console.picture import draw_tree
-    from console.progress import Progress, summary
+    from console.progress import Progress, done_lines, summary
     from console.results import result_json
+    from console.tree import with_fallback
 
     console.print(f"\n[bold]{task.name}[/bold]  scene {task.scene}\n  “{task.sentence}”")
     if load:
@@ -110,9 +112,12 @@ def _one(client: Client, console: Console, task: DemoTask, out: Path, method: st
     with Progress(console, task.sentence) as progress:
         result = client.run_task(task.sentence, method=method, timeout=300.0, on_status=progress.status,
                                  on_tree=progress.tree, watch=check)
-    summary(console, result.status, result.success, result.message)
+    summary(console, result.status, result.message)
+    for line in done_lines(result.record):
+        console.print(f"  {line}", highlight=False, markup=False)
     entry = {"name": task.name, "scene": task.scene, **result_json(result)}
     entry["recovered"] = recovered(result)
+    entry["planned_by_model"] = planned_by_model(result)
     entry["as_expected"] = result.success and (entry["recovered"] or not task.must_recover)
     if task.must_recover:
         did = "it did" if entry["recovered"] else "nothing failed"
@@ -123,9 +128,10 @@ def _one(client: Client, console: Console, task: DemoTask, out: Path, method: st
         files.append(f"{task.name}.mp4")
     with _told(console, "picture before and after"):
         files.append(_side_by_side(out, task.name))
-    if result.rows:
+    rows = with_fallback(result.rows, result.record)
+    if rows:
         with _told(console, "picture of the tree"):
-            draw_tree(result.rows, out / f"{task.name}-tree.png", task.sentence)
+            draw_tree(rows, out / f"{task.name}-tree.png", task.sentence)
             files.append(f"{task.name}-tree.png")
     entry["files"] = files
     return entry
@@ -164,6 +170,13 @@ def recovered(result: TaskResult) -> bool:
     return result.success and result.status.steps > result.status.executed
 
 
+def planned_by_model(result: TaskResult) -> bool:
+    """Whether the goal was reached by what the language model planned, the classical planner never asked."""
+    status = result.status
+    asked = status.method != "classical" and status.usage.requests > 0
+    return result.success and asked and status.executed > 0 and not status.fallback
+
+
 def _finish(console: Console, entries: list[dict[str, Any]], out: Path, started_in: float, seconds: float) -> int:
     """Write result.json and the transcript, say where all is; 0 where all went as expected."""
     good = all(entry["as_expected"] for entry in entries)
@@ -174,6 +187,8 @@ def _finish(console: Console, entries: list[dict[str, Any]], out: Path, started_
         "success": good, "seconds": round(seconds, 1), "seconds_to_start": round(started_in, 1), "tasks": entries,
     }, indent=2))
     reached = sum(entry["success"] for entry in entries)
-    console.print(f"\n{reached} of {len(entries)} goals reached in {seconds:.0f} s ({started_in:.0f} s to start). "
+    own = sum(entry["planned_by_model"] for entry in entries)
+    console.print(f"\n{reached} of {len(entries)} goals reached, {own} as the language model planned, in "
+                  f"{seconds:.0f} s ({started_in:.0f} s to start). "
                   f"In {out}: {', '.join(sorted(path.name for path in out.iterdir()))}")
     return 0 if good else 1

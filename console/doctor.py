@@ -21,7 +21,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from console.environment import ros_environment
+from console.environment import is_closed_to_the_network, ros_environment
 
 NEEDS_ROS = False  # whether ROS works is one of the questions
 GL_PACKAGES = "libegl1 libopengl0 libgl1-mesa-dri"
@@ -99,7 +99,10 @@ def check_ros() -> Finding:
                        "source install/setup.bash", {"error": err[-2000:]})
     distro = os.environ.get("ROS_DISTRO", "from PyPI")
     scope = os.environ.get("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
-    advice = "" if scope == "LOCALHOST" else "other machines can reach these nodes; see SROS 2 for access control"
+    if is_closed_to_the_network(os.environ):
+        scope = "127.0.0.1"
+    advice = "" if scope in ("127.0.0.1", "LOCALHOST") else (
+        "other machines can reach these nodes; see SROS 2 for access control")
     return Finding(
         "ROS 2", "ok", f"{distro}; a service call took {out.strip()} ms; domain "
         f"{os.environ.get('ROS_DOMAIN_ID', '0')}, discovery {scope}",

@@ -10,17 +10,22 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from planweave.paths import config_dir
+
+_RANGE = "ROS_AUTOMATIC_DISCOVERY_RANGE"
+_PROFILES = "FASTDDS_DEFAULT_PROFILES_FILE"
 _GUARD = "_PLANWEAVE_ENVIRONMENT"
 
 
 def ros_environment(base: Mapping[str, str], prefix: Path) -> dict[str, str]:
     """``base`` with what ROS programs of the virtual environment ``prefix`` need.
 
-    Discovery stays on this machine unless the person has said otherwise. With ROS 2 from PyPI its libraries are
+    Nodes talk on this machine only unless the person has said otherwise. With ROS 2 from PyPI its libraries are
     found and its bootstrapper, which would start every program twice, is told that all is set.
     """
     environment = dict(base)
-    environment.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
+    if not environment.get(_RANGE):
+        environment[_RANGE] = "LOCALHOST"
     if not (prefix / "lib" / "libplanweave_interfaces__rosidl_generator_c.so").exists():
         return environment  # a sourced workspace has set everything else
     wheels = sorted((prefix / "lib").glob("python*/site-packages/ros_*.libs"))
@@ -28,7 +33,14 @@ def ros_environment(base: Mapping[str, str], prefix: Path) -> dict[str, str]:
     _prepend(environment, "AMENT_PREFIX_PATH", [prefix])
     if wheels:
         environment["_ROS_WHEELS_BOOTSTRAP_COMPLETE"] = "1"
+        _close_to_the_network(environment)
     return environment
+
+
+def is_closed_to_the_network(environment: Mapping[str, str]) -> bool:
+    """Whether config/fastdds.xml is in force in this environment."""
+    profiles = str(config_dir() / "fastdds.xml")
+    return environment.get(_PROFILES) == profiles and environment.get(_RANGE) == "SYSTEM_DEFAULT"
 
 
 def ensure() -> None:
@@ -41,6 +53,28 @@ def ensure() -> None:
         sys.stderr.flush()
         os.execve(sys.executable, sys.orig_argv, environment)
     os.environ.update(environment)
+
+
+def _close_to_the_network(environment: dict[str, str]) -> None:
+    """Put config/fastdds.xml in force in place of LOCALHOST, whose sockets listen on all addresses.
+
+    Left alone are another discovery range, static peers, profiles of the person's own, and other middleware: each of
+    them means a network, and the file's sockets are reachable from this machine only.
+    """
+    profiles = str(config_dir() / "fastdds.xml")
+    discovery = environment[_RANGE]
+    if discovery not in ("LOCALHOST", "SYSTEM_DEFAULT") and environment.get(_PROFILES) == profiles:
+        del environment[_PROFILES]  # of planweave.sh, before the person chose another range
+    if (
+        discovery == "LOCALHOST"
+        and environment.get(_PROFILES) in (None, "", profiles)
+        and not environment.get("FASTRTPS_DEFAULT_PROFILES_FILE")
+        and not environment.get("ROS_STATIC_PEERS")
+        and (environment.get("RMW_IMPLEMENTATION") or "rmw_fastrtps").startswith("rmw_fastrtps")
+        and os.access(profiles, os.R_OK)
+    ):
+        environment[_PROFILES] = profiles
+        environment[_RANGE] = "SYSTEM_DEFAULT"  # the file says all else that LOCALHOST means
 
 
 def _prepend(environment: dict[str, str], name: str, folders: list[Path]) -> None:

@@ -7,15 +7,20 @@ from typing import Any
 
 from console.systems import Option, load_system
 
+RESPAWN_DELAY = 2.0
+"""Seconds before a node that ended is started again."""
+
 
 def launch_description(name: str, around: Sequence[Any] = (), defaults: Mapping[str, Any] | None = None) -> Any:
-    """Every node with its parameter files, an argument for every option; the end of one node ends all.
+    """Every node with its parameter files, an argument for every option; a node that dies is started again.
+
+    Exit code 2 is a mistake in the configuration, which a new start would only repeat: it ends all.
 
     around: arguments and actions that come first: the drivers of a real robot, or a simulator; with these there is an
     argument `nodes`, and false leaves our nodes to `planweave up`. defaults: of options, in place of the values in the
     parameter files; substitutions may stand here. Needs launch and launch_ros, which come with a ROS 2 installation.
     """
-    from launch.actions import DeclareLaunchArgument, Shutdown
+    from launch.actions import DeclareLaunchArgument
     from launch.conditions import IfCondition
     from launch.substitutions import LaunchConfiguration
     from launch_ros.actions import Node
@@ -42,14 +47,21 @@ def launch_description(name: str, around: Sequence[Any] = (), defaults: Mapping[
     for spec in system.nodes:
         options = {
             option.parameter: ParameterValue(LaunchConfiguration(option.name), value_type=type(option.default))
-            for option in system.options if option.node == spec.name
+            for option in system.options if spec.name in option.nodes
         }
         nodes.append(Node(
             package="planweave", executable=spec.name, output="screen",
             parameters=[*map(str, spec.parameter_files), *([options] if options else [])],
-            on_exit=Shutdown(reason=f"{spec.name} ended"), condition=condition,
+            respawn=True, respawn_delay=RESPAWN_DELAY, on_exit=_end_all_after_a_mistake, condition=condition,
         ))
     return LaunchDescription([*around, *arguments, *nodes])
+
+
+def _end_all_after_a_mistake(event: Any, _: Any) -> list[Any]:
+    """What launch does when a node has ended, beside starting it again."""
+    from launch.actions import Shutdown
+
+    return [Shutdown(reason=f"{event.process_name} refused its configuration")] if event.returncode == 2 else []
 
 
 def _text(option: Option) -> str:

@@ -1,16 +1,33 @@
-"""Starts a system's nodes, waits until all are ready, watches them, and surely ends them."""
+"""Starts a system's nodes, waits until all are ready, starts those again that die, and surely ends them all."""
 
 from __future__ import annotations
 
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from console.processes import NodeProcess, start_node, stop_nodes
 from console.systems import NodeSpec, System
 from planweave.errors import SystemDownError
+
+FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
+"""Seconds before a node that died is started again: twice as long after each death, until it lives for STEADY."""
+STEADY = 60.0
+"""Seconds of life after which the deaths of a node are forgotten."""
+DEATHS = 6
+"""Deaths, each soon after the last start, after which a node is given up."""
+
+
+@dataclass
+class _Deaths:
+    """How often a node died lately. again: when it is started again (time.monotonic()), None while it runs."""
+
+    count: int = 0
+    started: float = 0.0
+    again: float | None = None
 
 
 class Graph(Protocol):
@@ -35,14 +52,12 @@ class RunningSystem:
         self.system, self.logs = system, logs
         self._overrides = overrides or {}
         self._processes: list[NodeProcess] = []
+        self._deaths = {node.name: _Deaths() for node in system.nodes}
 
     def __enter__(self) -> RunningSystem:
         try:
             for node in self.system.nodes:
-                self._processes.append(start_node(
-                    node.name, self.logs / f"{node.name}.log", parameter_files=node.parameter_files,
-                    parameters=self._overrides.get(node.name),
-                ))
+                self._processes.append(self._start(node))
         except BaseException:
             self.stop()
             raise
@@ -51,11 +66,23 @@ class RunningSystem:
     def __exit__(self, *_: object) -> None:
         self.stop()
 
+    def _start(self, node: NodeSpec) -> NodeProcess:
+        self._deaths[node.name].started = time.monotonic()
+        return start_node(
+            node.name, self.logs / f"{node.name}.log", parameter_files=node.parameter_files,
+            parameters=self._overrides.get(node.name),
+        )
+
     def stop(self) -> list[str]:
         """End all nodes; returns the names of those that did not end when asked."""
         late = stop_nodes(self._processes)
         self._processes = []
         return late
+
+    @property
+    def pids(self) -> dict[str, int]:
+        """Process ids of the nodes, by name."""
+        return {process.name: process.pid for process in self._processes}
 
     def check(self) -> None:
         """Raise SystemDownError where a node has ended; the message has its last words."""
@@ -63,6 +90,37 @@ class RunningSystem:
             if process.returncode is not None:
                 raise SystemDownError(f"{process.name} ended ({_how(process.returncode)}): {_last_words(process)}\n"
                                       f"its log: {process.log}")
+
+    def signal(self, name: str, number: int) -> None:
+        """Send a signal to a node, to see what becomes of the rest."""
+        for process in self._processes:
+            if process.name == name:
+                process.signal(number)
+
+    def revive(self, say: Callable[[str], None]) -> None:
+        """Start nodes that died again, each after a pause that grows with its deaths; say hears one line of each.
+
+        To be called several times a second, from the thread that started the system. Raises SystemDownError where a
+        node keeps dying.
+        """
+        now = time.monotonic()
+        for index, (node, process) in enumerate(zip(self.system.nodes, self._processes)):
+            deaths = self._deaths[node.name]
+            if deaths.again is not None:
+                if now >= deaths.again:
+                    deaths.again = None
+                    self._processes[index] = self._start(node)
+                continue
+            if process.returncode is None:
+                continue
+            deaths.count = 1 if now - deaths.started > STEADY else deaths.count + 1
+            why = f"{node.name} ended ({_how(process.returncode)}): {_last_words(process)}"
+            if deaths.count >= DEATHS:
+                raise SystemDownError(f"{why}\nit ended {DEATHS} times soon after its start and is given up; its log: "
+                                      f"{process.log}")
+            pause = min(FIRST_PAUSE * 2 ** (deaths.count - 1), LONGEST_PAUSE)
+            deaths.again = now + pause
+            say(f"{why}; it is started again in {pause:g} s")
 
     def wait_ready(
         self, graph: Graph, timeout: float = 60.0, on_ready: Callable[[str], None] = lambda name: None,

@@ -8,9 +8,11 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import stat
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TextIO
 
 from planweave.errors import PlanweaveError
 
@@ -21,10 +23,26 @@ def _path() -> Path:
     return folder / f"planweave-{os.getuid()}-domain-{domain}.lock"
 
 
+def _opened() -> TextIO:
+    """The lock file, made where it is not there. Never one that a link leads to, or another user's: the folder may be
+    writable for all. Raises PlanweaveError.
+    """
+    path = _path()
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise PlanweaveError(f"the lock file {path} cannot be used ({error.strerror}); remove it") from None
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode) or status.st_uid != os.getuid() or status.st_nlink != 1:
+        os.close(descriptor)
+        raise PlanweaveError(f"the lock file {path} is not a plain file of yours; remove it")
+    return os.fdopen(descriptor, "r+", encoding="utf-8")
+
+
 @contextlib.contextmanager
 def only_system(name: str) -> Iterator[None]:
     """Hold this domain for a system; raises PlanweaveError where another one that we started holds it."""
-    with _path().open("a+") as lock:
+    with _opened() as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
@@ -32,7 +50,8 @@ def only_system(name: str) -> Iterator[None]:
             raise PlanweaveError(
                 f"a system runs already in this ROS domain ({lock.read().strip() or 'unknown'}); end it first, or "
                 "choose another domain: ROS_DOMAIN_ID=7 planweave …") from None
-        lock.truncate(0)
+        lock.seek(0)
+        lock.truncate()
         lock.write(f"{name}, process {os.getpid()}\n")
         lock.flush()
         yield
@@ -40,9 +59,9 @@ def only_system(name: str) -> Iterator[None]:
 
 def runs_here() -> bool:
     """Whether a system that we started holds this domain now."""
-    try:
-        with _path().open("a+") as lock:
+    with _opened() as lock:
+        try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return False
-    except OSError:
-        return True
+        except OSError:
+            return True
+        return False

@@ -54,13 +54,14 @@ class NodeProcess:
     def interrupt(self) -> None:
         """Ask it to end, as Ctrl-C does."""
         if self._process.poll() is None:
-            self._signal(signal.SIGINT)
+            self.signal(signal.SIGINT)
 
     def kill(self) -> None:
         """End it without asking, with all that it started and that outlived it."""
-        self._signal(signal.SIGKILL)
+        self.signal(signal.SIGKILL)
 
-    def _signal(self, number: int) -> None:
+    def signal(self, number: int) -> None:
+        """Send a signal to it and to what it started."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self._process.pid, number)
 
@@ -72,7 +73,7 @@ def start_node(
     """Start the node of the room ``name``; ``parameters`` go over those of the files. Returns at once.
 
     ``module`` runs another module in its place; ``environment`` is put over this process's own. The kernel ends the
-    node with the thread that started it, so call this from a thread that stays.
+    node with the thread that started it, so call this from a thread that stays. The log is written on where it exists.
     """
     command = [sys.executable, "-m", module or f"{name}.node"]
     ros_arguments: list[str] = []
@@ -85,7 +86,7 @@ def start_node(
     environment = {
         **ros_environment(os.environ, Path(sys.prefix)), "PYTHONUNBUFFERED": "1", **(environment or {}),
     }
-    with log.open("wb") as output:
+    with log.open("ab") as output:
         process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, env=environment,
             start_new_session=True, preexec_fn=_end_with_parent,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+import time
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.console import Console, Group
@@ -16,18 +17,31 @@ from console.tree import Row, children_of
 from planweave.action_tree import Status
 from planweave.budget import Usage
 from planweave.task import TaskState, TaskStatus
+from planweave.world import Literal
 
 MARKS = {
     Status.UNTRIED: ("·", "dim"), Status.CURRENT: ("▶", "bold yellow"), Status.DONE: ("✓", "green"),
     Status.FAILED: ("✗", "bold red"), Status.INVALID: ("✗", "dim red"), Status.UNDONE: ("↶", "magenta"),
 }
+WORDS = {
+    TaskState.SUCCEEDED: ("done", "bold green"), TaskState.FAILED: ("failed", "bold red"),
+    TaskState.CANCELED: ("cancelled", "bold yellow"), TaskState.ANSWERED: ("answer", "bold cyan"),
+    TaskState.PLANNED: ("planned", "bold cyan"), TaskState.AWAITING_APPROVAL: ("awaiting approval", "bold magenta"),
+    TaskState.NOT_CONFIRMED: ("not confirmed", "bold yellow"),
+    TaskState.RUNNING: ("running", "bold cyan"), TaskState.QUEUED: ("queued", "dim"),
+}
 MAX_LINES = 24
+MAX_LITERALS = 6
+REPEATED = 20  # characters of a message that is not said again as a part of the next
 
 
 def usage_text(usage: Usage) -> str:
     """Language model use in one line."""
     if not usage.requests:
-        return "no model asked"
+        if not usage.endpoint:
+            return "no model asked"
+        name = f"{usage.model or 'a model'} ({usage.endpoint})"
+        return f"{name} was asked and did not answer in {usage.model_seconds:.0f} s"
     cost = "price unknown" if usage.cost is None else f"${usage.cost:.4f}" if usage.cost else "no cost"
     cached = f" ({usage.cached_tokens} cached)" if usage.cached_tokens else ""
     return (f"{usage.requests} requests to {usage.model or 'a model'} ({usage.endpoint}): {usage.prompt_tokens} tokens "
@@ -70,7 +84,18 @@ def goal_text(status: TaskStatus) -> str:
     """The goal and where it came from."""
     if not status.goal:
         return "not known yet"
-    return f"{' and '.join(map(str, status.goal))}  [{status.goal_source}]"
+    return f"{_some(status.goal)}  [{status.goal_source}]"
+
+
+def _some(literals: Sequence[Literal]) -> str:
+    """The first literals of a goal."""
+    left_out = len(literals) - MAX_LITERALS
+    return " and ".join(map(str, literals[:MAX_LITERALS])) + (f" and {left_out} more" if left_out > 0 else "")
+
+
+def silence_text(heard: float) -> str:
+    """That the camera is silent, and for how long. heard: when it was heard last, s of system time."""
+    return f"camera: silent for {max(0.0, time.time() - heard):.0f} s, so what is known may be outdated"
 
 
 class Progress:
@@ -82,6 +107,7 @@ class Progress:
         self._rows: tuple[Row, ...] = ()
         self._said: set[str] = set()
         self._last = ""
+        self._heard: float | None = None  # when the camera was heard last (system time), where it is silent
         self._lock = threading.Lock()
         self._live = Live(console=console, refresh_per_second=8, transient=True) if console.is_terminal else None
 
@@ -90,8 +116,9 @@ class Progress:
             self._live.start()
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: object, *_: object) -> None:
         if self._live:
+            self._live.transient = kind is None  # an interrupt leaves what was last known on the screen
             self._live.stop()
 
     def pause(self) -> None:
@@ -108,10 +135,21 @@ class Progress:
         """Show a new status."""
         with self._lock:
             self._status = status
+            self._say(f"I understood: {status.understood}" if status.understood else "")
             if self._live:
                 self._live.update(self._view())
             else:
                 self._lines(status)
+
+    def silence(self, silent: bool, heard: float) -> None:
+        """Show whether the body's camera is silent. heard: when it was heard last, s of system time."""
+        with self._lock:
+            was_silent, self._heard = self._heard is not None, heard if silent else None
+            if self._live and self._status:
+                self._live.update(self._view())
+            elif silent != was_silent:
+                text = silence_text(heard) if silent else "camera: heard again"
+                self._console.print(f"  {text}", highlight=False, markup=False)
 
     def tree(self, task_id: str, rows: tuple[Row, ...]) -> None:
         """Show a new tree, where it belongs to this task."""
@@ -121,13 +159,20 @@ class Progress:
                 if self._live and self._status:
                     self._live.update(self._view())
 
+    def _say(self, line: str) -> None:
+        """A line that stays, once; above the live picture where there is one."""
+        if line and line not in self._said:
+            known = [said for said in self._said if len(said) > REPEATED and said in line]
+            self._said.add(line)
+            for said in known:
+                line = line.replace(said, "as above")
+            self._console.print(f"  {line}", highlight=False, markup=False)
+
     def _lines(self, status: TaskStatus) -> None:
-        goal = f"goal: {goal_text(status)}" if status.goal else ""
         step = f"step {status.steps}: {status.action}" if status.action else ""
-        for line in (goal, status.message):
-            if line and line not in self._said:
-                self._said.add(line)
-                self._console.print(f"  {line}", highlight=False, markup=False)
+        self._say(f"goal: {goal_text(status)}" if status.goal else "")
+        if not status.state.ended:  # the last message is the summary's
+            self._say(status.message)
         # What the arm is doing within an action passes too fast for lines.
         phase = status.phase.partition(":")[0].partition(" (")[0]
         now = phase + (f" · {step}" if step else "")
@@ -148,6 +193,7 @@ class Progress:
             ("step", f"{status.steps}: {status.action}" if status.action else ""),
             ("corrected", f"{status.corrections} times" if status.corrections else ""),
             ("model", usage_text(status.usage)),
+            ("sight", silence_text(self._heard) if self._heard is not None else ""),
             ("note", status.message),
         ]
         for name, value in rows:
@@ -157,19 +203,68 @@ class Progress:
         return Group(table, view) if view else table
 
 
-def summary(console: Console, status: TaskStatus, success: bool, message: str) -> None:
-    """The end of a task in a few lines."""
-    word, style = ("done", "bold green") if success else (
-        ("cancelled", "bold yellow") if status.state is TaskState.CANCELED else ("failed", "bold red"))
+def summary(console: Console, status: TaskStatus, message: str = "") -> None:
+    """The state of a task in a few lines; message: what to say instead of the task's own last message."""
+    word, style = WORDS.get(status.state, (status.state.name.lower().replace("_", " "), "bold yellow"))
+    if not status.task_id:  # it was not accepted
+        word, style = WORDS[TaskState.FAILED]
     line = Text()
-    line.append(f"{word}", style)
-    line.append(f"  {message}")
+    line.append(word, style)
+    line.append(f"  {message or status.answer or status.message or status.phase}")
     console.print(line)
+    for detail in details(status):
+        console.print(Text(f"  {detail}"))
+
+
+def details(status: TaskStatus) -> list[str]:
+    """Goal, plan, steps and model use of a task, each on lines of its own; what is not known is left out."""
+    lines = []
+    if status.understood:
+        lines.append(f"understood  {status.understood}")
     if status.goal:
-        holds = "holds, as observed" if success else (
-            f"does not hold: {', '.join(map(str, status.unmet))}" if status.unmet else "not checked")
-        console.print(Text(f"  goal   {goal_text(status)}: {holds}"))
-    console.print(Text(
-        f"  steps  {status.executed} of {status.steps} actions succeeded, {status.corrections} corrections"
-        + (", the classical planner took over" if status.fallback else "") + f", {status.elapsed:.1f} s"))
-    console.print(Text(f"  model  {usage_text(status.usage)}"))
+        lines.append(f"goal   {goal_text(status)}: {_holds(status)}")
+    if status.plan:
+        name = "the classical planner, which took over" if status.fallback else status.method
+        lines.append(f"plan   of {len(status.plan)} steps, from {name}; the domain says: {status.plan_check}")
+        lines += [f"  {step}" for step in plan_lines(status)]
+    if status.approved_by:
+        lines.append(f"approved by {status.approved_by} (as was said; not verified)")
+    if status.steps and not status.dry_run:
+        lines.append(
+            f"steps  {status.executed} of {status.steps} actions succeeded, {status.corrections} corrections"
+            + (", the classical planner took over" if status.fallback else ""))
+    lines.append(f"time   {status.elapsed:.1f} s")
+    lines.append(f"model  {usage_text(status.usage)}")
+    return lines
+
+
+def done_lines(record: Mapping[str, Any]) -> list[str]:
+    """What was done, one line an action, from the record of a task; with why where it failed."""
+    lines = []
+    for event in record.get("events", []):
+        if event.get("event") == "action":
+            good = event.get("code") == "SUCCESS"
+            why = {"fallback": "  (classical planner)", "undo": "  (taken back)"}.get(event.get("why", ""), "")
+            pushed = f"; pushed aside: {', '.join(event['pushed'])}" if event.get("pushed") else ""
+            lines.append(f"{'✓' if good else '✗'} {event.get('action')}{why}"
+                         + ("" if good else f": {event.get('message', '')}") + pushed)
+    return lines
+
+
+def plan_lines(status: TaskStatus) -> list[str]:
+    """The steps of a plan, numbered, in words and as actions of the domain."""
+    words = status.plan_words or ("",) * len(status.plan)
+    return [f"{number}. {said}  [{action}]" if said else f"{number}. {action}"
+            for number, (said, action) in enumerate(zip(words, status.plan), 1)]
+
+
+def _holds(status: TaskStatus) -> str:
+    if status.state is TaskState.SUCCEEDED:
+        return "holds, as observed"
+    if status.state is TaskState.PLANNED:
+        return "not checked, nothing was moved" if status.plan else "holds already"
+    if not status.state.ended:
+        return "not checked yet"
+    if status.state is TaskState.NOT_CONFIRMED:
+        return "not seen to hold"
+    return f"does not hold, as last seen: {_some(status.unmet)}" if status.unmet else "holds, as last seen"

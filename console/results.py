@@ -31,7 +31,8 @@ def read_goal(texts: list[str]) -> tuple[Literal, ...]:
 def status_json(status: TaskStatus) -> dict[str, Any]:
     """A status as plain JSON values; literals and actions as texts."""
     values = {name: getattr(status, name) for name in (
-        "task_id", "sentence", "method", "phase", "goal_source", "steps", "executed", "corrections", "questions",
+        "task_id", "sentence", "method", "phase", "goal_source", "understood", "answer", "dry_run", "steps",
+        "executed", "corrections", "questions",
         "fallback", "message")}
     return {
         **values,
@@ -39,8 +40,11 @@ def status_json(status: TaskStatus) -> dict[str, Any]:
         "goal": [str(literal) for literal in status.goal],
         "unmet": [str(literal) for literal in status.unmet],
         "plan": [str(action) for action in status.plan],
+        "plan_words": list(status.plan_words),
+        "plan_check": status.plan_check,
         "plan_hash": status.plan_hash,
         "plan_changes": list(status.plan_changes),
+        "approved_by": status.approved_by,
         "action": str(status.action) if status.action else None,
         "elapsed": round(status.elapsed, 3),
         "usage": asdict(status.usage),

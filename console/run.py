@@ -1,11 +1,14 @@
 """Do what a sentence says, and check with the camera that it was done.
 
-Uses the system that runs on this machine. Where none runs, one is started and ended again. The exit code is 0 only
-where the goal holds in the world as observed at the end.
+Uses the system that runs on this machine. Where none runs, one is started and ended again. Before anything moves it
+says what was understood. The exit code is 0 only where the goal holds in the world as observed at the end, a question
+was answered, or --dry found a plan; "success" in --json is true for the first alone. It is 3 where the goal may hold
+but no look at the end showed it (state "not_confirmed"), 1 where it was not reached.
 
 examples:
   planweave run "put the red cube in the left tray"
   planweave run --scene fruit_and_bottles "put the fruit on the plate and the bottles in the box"
+  planweave run --dry "put the red cube in the left tray"     # says what it would do, moves nothing
   planweave run --goal "in(red_cube, left_tray) and on(blue_cube, green_cube)" --method classical
   planweave run --json "put the red cube in the left tray" > result.json
   planweave run --task plus_sign --method classical
@@ -29,8 +32,10 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from console.client import Client
+    from console.launcher import RunningSystem
     from planweave.task import TaskStatus
 
+NOT_CONFIRMED = 3  # the exit code for it
 DISCOVERY = 1.5  # seconds to look for a system that runs already
 DISCOVERY_OF_OURS = 20.0  # the same where one that we started is known to run, or to be starting
 
@@ -43,6 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--scene", help="scene to load first: a name under config/scenes, or a scene file")
     parser.add_argument("--task", help="a task known by name (evaluation/tasks/): gives sentence, scene, places and "
                         "goal where these are not given, and its own check of the end")
+    parser.add_argument("--dry", action="store_true", help="say what was understood and the plan; move nothing")
     parser.add_argument("--method", default="", help="planning method, e.g. tree_planner or classical")
     parser.add_argument("--goal", action="append", default=[], metavar="LITERALS",
                         help='outright goal, e.g. "in(red_cube, left_tray)"; may be given several times')
@@ -54,9 +60,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(options: argparse.Namespace) -> int:
     """Run the verb."""
     from console.approve import Asker
-    from console.progress import Progress, summary
+    from console.progress import Progress, done_lines, summary
     from console.results import read_goal, result_json
     from console.tasks import NamedTask
+    from planweave.task import TaskState
 
     goal = read_goal(options.goal)
     task = NamedTask(options.task) if options.task else None
@@ -84,19 +91,23 @@ def main(options: argparse.Namespace) -> int:
 
         result = client.run_task(
             options.sentence, method=options.method, goal=goal, timeout=options.timeout,
-            on_status=status, on_tree=progress.tree, watch=watch,
+            dry_run=options.dry, on_status=status, on_tree=progress.tree,
+            on_silence=progress.silence, watch=watch,
         )
-        checked = task.checked(client) if task else None
+        checked = task.checked(client) if task and not options.dry else None
     success = result.success and (checked is None or checked["fulfilled"])
     if options.json:
         named = {"task": options.task, "checked": checked} if checked else {}
         print(json.dumps({**result_json(result), "success": success, **named}, indent=2))
     else:
-        summary(console, result.status, result.success, result.message)
+        summary(console, result.status, "" if result.status.answer else result.message)
+        for line in done_lines(result.record):
+            console.print(f"  {line}", highlight=False, markup=False)
         if checked:
             lacking = "; ".join(checked["lacking"]) or "done, by its own check"
             console.print(f"  task   {options.task}: {lacking}", highlight=False, markup=False)
-    return 0 if success else 1
+    as_asked = result.status.state in (TaskState.ANSWERED, TaskState.PLANNED)
+    return 0 if success or as_asked else NOT_CONFIRMED if result.status.state is TaskState.NOT_CONFIRMED else 1
 
 
 @contextlib.contextmanager
@@ -117,8 +128,8 @@ def system_for(name: str | None, scene: str | None, console: Console) -> Iterato
                 client.load_scene(scene)
             yield client, lambda: None
         else:
-            with started(name or "tabletop", {"scene": scene} if scene else {}, client, console) as check:
-                yield client, check
+            with started(name or "tabletop", {"scene": scene} if scene else {}, client, console) as running:
+                yield client, running.check
 
 
 def _check_system(client: Client, name: str, patience: float = 5.0) -> None:
@@ -140,8 +151,8 @@ def _check_system(client: Client, name: str, patience: float = 5.0) -> None:
 @contextlib.contextmanager
 def started(
     name: str, values: dict[str, str], client: Client, console: Console, timeout: float = 60.0,
-) -> Iterator[Callable[[], None]]:
-    """A system that is ready, ended afterwards; gives a function that raises where a node has ended."""
+) -> Iterator[RunningSystem]:
+    """A system that is ready, ended afterwards."""
     from console.launcher import RunningSystem, log_folder
     from console.one_system import only_system
     from console.systems import load_system
@@ -159,7 +170,7 @@ def started(
                 waiting.update(f"ready: {', '.join(ready)}")
 
             running.wait_ready(client, timeout, one_more)
-        yield running.check
+        yield running
 
 
 def _console(json_only: bool) -> Console:

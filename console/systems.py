@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from planweave.errors import ConfigError, UnknownNameError
 from planweave.paths import config_dir
+from planweave.yaml_files import read_yaml
 
 
 @dataclass(frozen=True)
@@ -28,10 +27,10 @@ class NodeSpec:
 
 @dataclass(frozen=True)
 class Option:
-    """What a person may set for a system; default is the value in the node's parameter files."""
+    """What a person may set for a system, for one node or several; default is the value in the first one's files."""
 
     name: str
-    node: str
+    nodes: tuple[str, ...]
     parameter: str
     default: Any
     description: str = ""
@@ -57,12 +56,13 @@ class System:
         for name, text in values.items():
             node, dot, parameter = name.partition(".")
             if dot and node in files:
-                option = Option(name, node, parameter, _value(files[node], node, parameter), "see the node's file")
+                option = Option(name, (node,), parameter, _value(files[node], node, parameter), "see the node's file")
             elif name in known:
                 option = known[name]
             else:
                 raise UnknownOptionError(self, name)
-            result.setdefault(option.node, {})[option.parameter] = _typed(option, text)
+            for node in option.nodes:
+                result.setdefault(node, {})[option.parameter] = _typed(option, text)
         return result
 
 
@@ -94,9 +94,9 @@ def load_system(name: str, config: Path | None = None) -> System:
         )
         files = {node.name: node.parameter_files for node in nodes}
         options = tuple(
-            Option(key, row["node"], row["parameter"], _value(files[row["node"]], row["node"], row["parameter"]),
+            Option(key, its, row["parameter"], _value(files[its[0]], its[0], row["parameter"]),
                    row.get("description", ""))
-            for key, row in entry.get("options", {}).items()
+            for key, row in entry.get("options", {}).items() for its in [tuple(_listed(row["node"]))]
         )
         return System(name, entry["description"], nodes, options)
     except (KeyError, TypeError, AttributeError) as error:
@@ -160,14 +160,7 @@ def _value(paths: tuple[Path, ...], node: str, parameter: str) -> Any:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    try:
-        table = yaml.safe_load(path.read_text())
-    except OSError as error:
-        raise ConfigError(f"{path}: {error.strerror}") from None
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        line = f" line {mark.line + 1}:" if mark else ""
-        raise ConfigError(f"{path}:{line} {getattr(error, 'problem', None) or error}") from None
+    table = read_yaml(path)
     if not isinstance(table, dict):
         raise ConfigError(f"{path}: expected a table of names at the top")
     return table

@@ -7,6 +7,9 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+from console.progress import usage_text
+from planweave.budget import Usage
+
 
 def transcript(entries: Sequence[dict[str, Any]]) -> str:
     """The exchanges in the records of ended tasks (values as of console.results.result_json, with a name each)."""
@@ -16,16 +19,18 @@ def transcript(entries: Sequence[dict[str, Any]]) -> str:
         lines += [
             f"## {entry['name']}: {entry['sentence']}", "",
             f"Goal ({entry['goal_source'] or 'unknown'}): `{' and '.join(entry['goal']) or 'none'}`", "",
-            f"{usage['requests']} requests to {usage['model'] or 'no model'} ({usage['endpoint'] or '-'}), "
-            f"{usage['prompt_tokens']} tokens read, {usage['completion_tokens']} written.", "",
+            usage_text(Usage(**usage)) + ".", "",
         ]
         exchanges = [event for event in entry["record"].get("events", []) if event.get("event") == "exchange"]
         for number, exchange in enumerate(exchanges, 1):
             kind, seconds = exchange.get("kind", "question"), exchange.get("seconds", 0.0)
             lines += [f"### Exchange {number} ({kind}), at {seconds:.1f} s", ""]
-            lines += _request(exchange.get("request")) + _reply(exchange.get("reply"))
+            lines += _request(exchange.get("request"))
+            error = exchange.get("error")
+            lines += [f"**no answer**: {error}", ""] if error else _reply(exchange.get("reply"))
         if not exchanges:
-            lines += ["No model was asked.", ""]
+            asked = usage["requests"] or usage["endpoint"]
+            lines += ["No exchange is in the record." if asked else "No model was asked.", ""]
     return "\n".join(lines)
 
 

@@ -1,4 +1,4 @@
-"""Start a system and keep it running until Ctrl-C; the end of one node ends all.
+"""Start a system and keep it running until Ctrl-C; a node that dies is started again.
 
 examples:
   planweave up tabletop
@@ -47,15 +47,15 @@ def main(options: argparse.Namespace) -> int:
             raise PlanweaveError(
                 f"a system runs already in this ROS domain ({', '.join(client.nodes())}); end it first, or choose "
                 "another domain: ROS_DOMAIN_ID=7 planweave up …")
-        with started(options.system, values, client, console, options.timeout) as check:
+        with started(options.system, values, client, console, options.timeout) as running:
             example = "put the salmon in the fridge" if options.system == "household" else (
                 "put the red cube in the left tray")
             console.print(f'ready. Give it a task: planweave run "{example}"   (Ctrl-C ends)',
                           highlight=False, markup=False)
             try:
                 while True:
-                    check()
-                    time.sleep(0.2)
+                    running.revive(lambda line: console.print(line, highlight=False, markup=False))
+                    time.sleep(0.1)
             except KeyboardInterrupt:
                 console.print("ending", highlight=False)
     return 0

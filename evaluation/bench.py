@@ -2,7 +2,8 @@
 
 A bake-off (home, eai, faults, tabletop with --method) plays every method with every model on every task, keeps a
 record of each episode, and writes a report with tables and plots. A killed run goes on with --resume.
-Figures (system, household, bakeoff, tabletop without --method) are of one run on this machine, never promises.
+Figures (system, household, bakeoff, fuzz, honesty, idle, kills, sentences, world, tabletop without --method) are of
+one run on this machine, never promises.
 
 examples:
   planweave bench home --method tree_planner iterative blocking --model simulated:0.2 --repeat 3
@@ -10,6 +11,11 @@ examples:
   planweave bench faults --model simulated:0.1 --jobs 4
   planweave bench system --placements 10 --json
   planweave bench household
+  planweave bench fuzz --texts 2000
+  planweave bench idle --seconds 20
+  planweave bench world
+  planweave bench sentences
+  planweave bench kills --task executor_node/holding feedback_node/kill
   planweave bench tabletop --seeds 2 --task plus_sign
 """
 
@@ -26,7 +32,10 @@ from planweave.errors import ConfigError, UnknownNameError
 
 #: figures: module with run(options, console) -> rows of figures
 FIGURES = {"system": "evaluation.bench_system", "household": "evaluation.bench_household",
-           "tabletop": "evaluation.bench_tabletop", "bakeoff": "evaluation.bench_bakeoff"}
+           "tabletop": "evaluation.bench_tabletop", "bakeoff": "evaluation.bench_bakeoff",
+           "honesty": "evaluation.bench_honesty", "idle": "evaluation.bench_idle", "kills": "evaluation.bench_kills",
+           "sentences": "evaluation.bench_sentences", "fuzz": "evaluation.bench_fuzz",
+           "world": "evaluation.bench_world"}
 BAKEOFFS = ("home", "eai", "faults", "tabletop")
 NEEDS_ROS = False  # a bake-off in a home needs none; figures prepare it themselves
 
@@ -36,13 +45,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("suite", metavar="SUITE", help=f"{', '.join(BAKEOFFS)} or {', '.join(FIGURES)}")
     parser.add_argument("--seed", type=int, default=0, help="of everything random (default: 0)")
     parser.add_argument("--task", "--tasks", dest="tasks", nargs="+", action="extend", default=[], metavar="ID",
-                        help="only these tasks, of a bake-off or of the tabletop's figures; repeatable")
+                        help="only these tasks, of a bake-off or of the tabletop's figures, or deaths; repeatable")
     parser.add_argument("--json", action="store_true", help="nothing but one JSON object on standard output")
     _bakeoff_arguments(parser)
     group = parser.add_argument_group("figures")
     group.add_argument("--placements", type=int, default=50, help="random pick-and-places (default: 50)")
     group.add_argument("--scenes", type=int, default=30, help="random scenes for perception (default: 30)")
     group.add_argument("--trips", type=int, default=200, help="action round trips (default: 200)")
+    group.add_argument("--seconds", type=float, default=20.0, help="of rest that are measured (default: 20)")
+    group.add_argument("--texts", type=int, default=100_000, help="fuzzed replies, and sentences (default: 100000)")
     group.add_argument("--seeds", type=int, default=20, help="runs of each tabletop task (default: 20)")
 
 
@@ -74,9 +85,9 @@ def main(options: argparse.Namespace) -> int:
         console = Console(stderr=options.json, width=110)
     if options.suite not in {*FIGURES, *BAKEOFFS}:
         raise UnknownNameError("suite", options.suite, {*FIGURES, *BAKEOFFS})
-    if options.tasks and options.suite not in BAKEOFFS:
+    if options.tasks and options.suite not in (*BAKEOFFS, "kills"):
         raise ConfigError(f"--task has no meaning for the figures of {options.suite}; it chooses tasks of "
-                          f"{', '.join(BAKEOFFS)}")
+                          f"{', '.join(BAKEOFFS)}, and cases of kills")
     if options.suite == "tabletop" or options.suite in FIGURES:
         importlib.import_module("console.cli").prepare_ros()
     if options.suite not in FIGURES or (options.suite in BAKEOFFS and options.method):

@@ -31,6 +31,7 @@ from console.client import Client
 from console.launcher import RunningSystem, log_folder
 from console.systems import load_system
 from evaluation.perception_figures import measure
+from evaluation.spun_node import wait_until
 from planweave.cancellation import Cancellation
 from planweave.errors import PlanweaveError, SystemDownError
 from planweave.ports import Outcome
@@ -137,7 +138,7 @@ def _place(
     scene.write_text(yaml.safe_dump({"description": "one cube", "objects": [cube]}))
     client.load_scene(str(scene))
     name = f"{colour}_cube"
-    _until(lambda: _distance(body, name, (x, y)) < 0.03, 10.0, f"{name} to be seen at ({x:.2f}, {y:.2f})")
+    wait_until(lambda: _distance(body, name, (x, y)) < 0.03, 10.0, f"{name} to be seen at ({x:.2f}, {y:.2f})")
     begun = time.perf_counter()
     outcomes = []
     for action in (Action("grasp", (name,)), Action("place_at", (name, f"spot_{index}"))):
@@ -151,14 +152,6 @@ def _distance(body: RosBody, name: str, place: tuple[float, float]) -> float:
     """Horizontal distance of an object, as the camera sees it, to a place (m)."""
     thing = body.observe().by_name.get(name)
     return math.dist(thing.position[:2], place) if thing is not None and thing.position else math.inf
-
-
-def _until(condition: Callable[[], bool], seconds: float, what: str) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > deadline:
-            raise SystemDownError(f"waited {seconds:g} s in vain for {what}")
-        time.sleep(0.02)
 
 
 def _overhead(body: RosBody, trips: int) -> tuple[list[float], list[float], list[float]]:

@@ -23,7 +23,7 @@ _QUIET = frozenset({"episode", "plan", "exchange", "action", "end", "world", "tr
 def drawing(events: Sequence[dict[str, Any]], texts: bool = False) -> list[RenderableType]:
     """The parts of the drawing, from top to bottom."""
     head, end = events[0], events[-1]
-    tried = {e["action"]: e["code"] for e in events if e["event"] == "action"}
+    tried = [(e["action"], e["code"]) for e in events if e["event"] == "action"]
     parts: list[RenderableType] = [_head(head)]
     plans = [e for e in events if e["event"] == "plan"]
     if plans:
@@ -49,14 +49,24 @@ def _head(head: dict[str, Any]) -> Panel:
     return Panel("\n".join(lines), title="episode", title_align="left")
 
 
-def _tree(plans: Sequence[dict[str, Any]], tried: dict[str, str]) -> Group:
+def _tree(plans: Sequence[dict[str, Any]], tried: Sequence[tuple[str, str]]) -> Group:
     root = build_tree(Plan(tuple(PlanStep(Action.parse(a)) for a in p["actions"]), p["samples"]) for p in plans)
+    codes: dict[int, str] = {}  # of the nodes on the way that was taken
+    node = root
+    for action, code in tried:
+        fork: Node | None = node
+        while fork is not None and Action.parse(action) not in fork.children:
+            fork = fork.parent  # it went back to a fork, or this undoes a step
+        if fork is not None:
+            child = fork.children[Action.parse(action)]
+            codes[id(child)] = code
+            node = child if code == "SUCCESS" else fork
     drawn = Tree(f"sampled plans as a tree ({root.samples} samples)")
 
     def grow(node: Node, branch: Tree) -> None:
         for child in sorted(node.children.values(), key=lambda c: -c.samples):
             name = "END" if child.action is None else str(child.action)
-            code = tried.get(name)
+            code = codes.get(id(child))
             style = "green" if code == "SUCCESS" else "red" if code else "dim"
             grow(child, branch.add(Text(f"{name}  ×{child.samples}", style=style)))
 

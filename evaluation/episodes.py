@@ -78,7 +78,7 @@ class _Told(Journal):
         self._recorder, self._facts, self._done = recorder, facts, done
         self.body_seconds = 0.0
 
-    def add(self, event: str, **details: Any) -> None:
+    def add(self, event: str, /, **details: Any) -> None:
         """Tell an event; see `evaluation.records` for how an action is told."""
         super().add(event, **details)
         if event == "action":

@@ -57,13 +57,14 @@ class PlaybackClient:
         self._left = [(n, e) for n, e in enumerate(events, 1) if e["event"] == "exchange"]
         used: dict[str, Any] = next((e["reply"]["usage"] for _, e in self._left if "reply" in e), {})
         self.model = str(used.get("model", ""))
+        self._choices = any("choices" in event["request"] for _, event in self._left)
         # Settings that depend on the endpoint must be those of then.
         self.endpoint = str(used.get("endpoint", "replay")) or "replay"
 
     @property
     def capabilities(self) -> Capabilities:
         """Whatever was recorded."""
-        return Capabilities(n=True, json_schema=True, logprobs=True)
+        return Capabilities(n=True, json_schema=True, logprobs=True, choices=self._choices)
 
     def complete(self, request: ChatRequest) -> ChatReplies:
         """The next recorded replies, or the error of then."""

@@ -28,7 +28,7 @@ class WorldTeller:
         return world
 
     def execute(self, action: Action, *, task_id: str = "", timeout: float = 0.0,
-                on_phase: Callable[[str, float], None] | None = None) -> Outcome:
+                on_phase: Callable[[str, float], None] | None = None, approval: str = "") -> Outcome:
         """Execute and record."""
         outcome = self._body.execute(action, task_id=task_id, timeout=timeout, on_phase=on_phase)
         self._recorder.add("world", **world_as_dict(outcome.world))
@@ -63,7 +63,7 @@ class RecordedStage:
         return self._next()
 
     def execute(self, action: Action, *, task_id: str = "", timeout: float = 0.0,
-                on_phase: Callable[[str, float], None] | None = None) -> Outcome:
+                on_phase: Callable[[str, float], None] | None = None, approval: str = "") -> Outcome:
         """The next recorded outcome; the comparison of events finds another action than then."""
         event = self._outcomes.pop(0) if self._outcomes else {}
         return Outcome(

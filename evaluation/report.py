@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -10,8 +11,8 @@ from typing import Any
 
 from evaluation.models import is_simulated
 from evaluation.plots import plots
-from evaluation.records import write_record
-from evaluation.results import MEASURES, Results, Row, as_json, groups_of, papers
+from evaluation.records import read_record, write_record
+from evaluation.results import MEANINGS, MEASURES, Results, Row, as_json, groups_of, papers
 from evaluation.runner import missing_in_words
 from evaluation.statistics import Estimate, has_scipy
 
@@ -39,7 +40,9 @@ def write_report(
     common: dict[str, Any] = {
         "suite": results.config.suite, "how": how, "about": about, "missing": sorted(missing),
         "wanted": len(results.wanted), "reasons": missing_in_words(missing), "intervals": has_scipy(),
-        "headings": [heading for heading, _ in MEASURES.values()], "sections": sections, "official": list(official),
+        "headings": [heading for heading, _ in MEASURES.values()],
+        "meanings": {MEASURES[name][0]: meaning for name, meaning in MEANINGS.items()},
+        "sections": sections, "official": list(official),
     }
     files = {
         "report.html": environment.get_template("report.html").render(common),
@@ -50,7 +53,26 @@ def write_report(
     }
     for name, text in files.items():
         write_record(results.out / name, text)
+    for model in results.models:
+        for method in results.methods(model):
+            for episode in results.row(method, model).episodes:
+                _draw(episode.path)
     return [results.out / name for name in files]
+
+
+def _draw(record: Path) -> None:
+    """The drawing of an episode as a page beside its record, where there is none of this record yet."""
+    from rich.console import Console
+
+    from evaluation.drawing import drawing
+
+    page = record.with_suffix(".html")
+    if page.exists() and page.stat().st_mtime >= record.stat().st_mtime:
+        return
+    console = Console(record=True, width=118, file=io.StringIO(), highlight=False)
+    for part in drawing(read_record(record)):
+        console.print(part)
+    write_record(page, console.export_html())
 
 
 def _section(results: Results, model: str) -> dict[str, Any]:
@@ -146,7 +168,8 @@ def _episode_sections(results: Results) -> list[dict[str, Any]]:
             episodes: list[dict[str, Any]] = [{
                 "id": _anchor(method, model, f"{e.spec.case}.{e.spec.repetition}"), "case": e.case,
                 "name": f"{e.spec.case}.{e.spec.repetition}", "good": e.measures.sr == 1,
-                "path": e.path.relative_to(results.out).as_posix(), "gcr": f"{e.measures.gcr:.2f}",
+                "path": (path := e.path.relative_to(results.out)).as_posix(),
+                "page": path.with_suffix(".html").as_posix(), "gcr": f"{e.measures.gcr:.2f}",
                 "actions": e.measures.actions, "requests": e.measures.requests, "tokens": f"{e.measures.tokens:,}",
                 "seconds": f"{e.measures.model_seconds + e.measures.body_seconds + e.measures.our_seconds:.2f}",
                 "words": e.error[:200] or ", ".join(f"{n} × {c}" for c, n in e.measures.failures.items()),

@@ -32,6 +32,24 @@ MEASURES: dict[str, tuple[str, Callable[[Measures], float | None]]] = {
     "model_s": ("model, s", lambda m: m.model_seconds), "body_s": ("body, s", lambda m: m.body_seconds),
     "ours_s": ("ours, s", lambda m: m.our_seconds),
 }
+#: The same in words, for the readers of a report.
+MEANINGS: dict[str, str] = {
+    "sr": "success rate: share of episodes in which the whole goal held at the end",
+    "gcr": "goal condition recall: share of the goal's conditions that held at the end",
+    "exec": "executability: share of the tried actions that could be carried out",
+    "lcs": "longest common subsequence with a right plan, over the longer one: 1 is the same steps in the same order",
+    "graph": "graph correctness: overlap (intersection over union) of what was changed with what a right plan changes",
+    "corrections": "number of error corrections an episode",
+    "actions": "actions tried an episode",
+    "requests": "questions asked of the model an episode",
+    "prompt": "tokens that the model read an episode",
+    "cached": "of these, tokens that it had read before (cheaper)",
+    "completion": "tokens that the model wrote an episode",
+    "cost": "US dollars an episode, where the model's price is known",
+    "model_s": "seconds an episode spent waiting for the model",
+    "body_s": "seconds an episode spent in the body or its simulator",
+    "ours_s": "seconds an episode spent in Planweave itself",
+}
 LENGTHS = ((1, 3), (4, 5), (6, 7), (8, 99))
 
 

@@ -11,6 +11,8 @@ from planweave import franka
 
 TIP = 0.009
 """The finger tips reach this far beyond the tool centre point, m."""
+LOW = 0.035
+"""What the fingers are around stands on something, or nearly so, where their tips are this low above the table, m."""
 REACH_DOWN = 0.034
 """The tool centre point goes at most this far below an object's top, so that the palm stays clear, m."""
 _LOWEST = TIP + 0.004  # above what the object stands on

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from executor_node.arms.base import Arm, ArmState, Watch
 from executor_node.failures import SkillFailureError
+from executor_node.grasps import LOW
 from executor_node.motion import MotionPlanner
 from executor_node.planning_scene import MARGIN, RESOLUTION, PlanningScene
 from executor_node.reaching import UP
@@ -69,13 +70,19 @@ class Mover:
 
     def look_around(self) -> None:
         """Bring the planning scene up to date."""
-        self.scene.update(self.world.things())
+        things, state = self.world.things(), self.arm.state()
+        self.scene.update(things)
         held = self.world.held
         if held is None:
             self.scene.detach()
         else:
             self.scene.attach(held.thing, held.thing_to_tcp)
-        self.scene.set_opening(self.arm.state().width)
+        self.scene.set_opening(state.width)
+        # Nothing is where the arm is measured to stand: what is only remembered there is somewhere else.
+        unseen = {t.name for t in things if not t.visible}
+        inside = {n for c in self.scene.contacts(state.positions, -0.003, unseen) for n in (c.first, c.second)} & unseen
+        if inside:
+            self.scene.update(t for t in things if t.name not in inside)
 
     def plan_to(self, goal: Array) -> Array:
         """A free path from where the arm is."""
@@ -130,11 +137,12 @@ class Mover:
         raise SkillFailureError(Code.COLLISION, f"the motion would collide ({hit}); nothing was moved")
 
     def rise_if_close(self) -> None:
-        """When the hand stands between objects (after a stop), go straight up first."""
+        """When the hand stands between objects (after a stop), go straight up first; also where it is so low that
+        something which the camera does not see may stand between the fingers.
+        """
         state = self.arm.state()
         self.scene.set_opening(state.width)
-        near = self.scene.contact(state.positions)
-        if near is None:
+        if self.world.tips_height > LOW and self.scene.contact(state.positions) is None:
             return
         line = self.planner.line(state.positions, UP, self.settings.clearance)
         if line is None:

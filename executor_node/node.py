@@ -8,16 +8,17 @@ import contextlib
 import threading
 import time
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
-import numpy as np
 from planweave_interfaces.action import ExecuteAction
 from planweave_interfaces.msg import DetectedObject, DetectedObjects, WorldState
+from planweave_interfaces.srv import Look
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.action import ActionServer, CancelResponse, GoalResponse
 from rclpy.action.server import ServerGoalHandle
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup, ReentrantCallbackGroup
-from rclpy.node import Node
+from rclpy.clock import Clock, ClockType
 from rclpy.parameter import Parameter as RosParameter
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from sensor_msgs.msg import JointState
@@ -29,35 +30,40 @@ from executor_node.arms.choose import ARMS, GRIPPERS, PIPELINES, make_arm, make_
 from executor_node.arms.joints import JointStates
 from executor_node.arms.moveit_process import MoveItProcess
 from executor_node.failures import SkillFailureError
+from executor_node.fresh_look import fresh_look
+from executor_node.input_checks import LONGEST, can_be, detections_fault, joint_state_fault
 from executor_node.kinematics import Kinematics
 from executor_node.planning_scene import PlanningScene
 from executor_node.reaching import Reaching
-from executor_node.retries import read_policies
 from executor_node.safety import Safety
-from executor_node.settings import OBSERVE, Settings
+from executor_node.settings import OBSERVE, point, settings_from
 from executor_node.skills import Skills
-from executor_node.things import Thing, yaw_of
+from executor_node.things import Thing
 from executor_node.timing import Limits
+from executor_node.unseen_grip import UnseenGrip
 from executor_node.workspace import load_workspace
 from executor_node.world_model import WorldModel
 from planweave import franka
 from planweave.domain import Domain
-from planweave.errors import ConfigError, PlanweaveError
+from planweave.errors import PlanweaveError
 from planweave.failure import Code
+from planweave.names import one_line, symbols
 from planweave.paths import config_dir
+from planweave.upright import yaw_of
 from planweave.world import Action, World
 from planweave_ros import conversions as convert
 from planweave_ros.arm_ports import ArmPorts
-from planweave_ros.only_one import refuse_a_second_body, second_body
+from planweave_ros.guarded import GuardedNode
+from planweave_ros.only_one import Sources, refuse_a_second_body, second_body
 from planweave_ros.parameters import Parameter, declare
+from planweave_ros.permission import Permission
+from planweave_ros.presence import BODY, COMMANDER, Presence, show_presence
 from planweave_ros.recovery import Recovery
 from planweave_ros.spin import run_node
 
 PARAMETERS = [
     Parameter("domain", "tabletop", "planning domain under config/domains"),
-    Parameter(
-        "workspace", "tabletop", "named places: a file under config/workspaces, or its path", changeable=True
-    ),
+    Parameter("workspace", "tabletop", "named places: a file under config/workspaces, or its path", changeable=True),
     Parameter("arm", "trajectory", "who moves the joints: a topic (simulation), an action, or MoveIt", choices=ARMS),
     Parameter("gripper", "trajectory", "who moves the fingers: a topic, actions, or nobody", choices=GRIPPERS),
     Parameter("home_gripper", False, "let Franka's hand find its limits before its first movement"),
@@ -69,34 +75,42 @@ PARAMETERS = [
     Parameter("approach_speed", 0.25, "share of the joint velocity limits near objects", 0.02, 1.0),
     Parameter("acceleration", 0.8, "share of the joint acceleration limits", 0.05, 1.0),
     Parameter("grip_force", 20.0, "force of a grasp, N", 1.0, 70.0),
+    Parameter(
+        "feel_grip", True,
+        "where the fingers stand half open at the start, close them to feel whether they hold something",
+    ),
     Parameter("largest_force", 70.0, "no grip presses harder than this, N", 1.0, 70.0),
     Parameter(
         "workspace_low", [-0.30, -0.85, 0.005], "lower corner of the box for the tool centre point, m, fr3_link0"
     ),
-    Parameter(
-        "workspace_high", [0.85, 0.85, 1.10], "upper corner of the box for the tool centre point, m, fr3_link0"
-    ),
+    Parameter("workspace_high", [0.85, 0.85, 1.10], "upper corner of the box for the tool centre point, m, fr3_link0"),
     Parameter("observe_pose", list(OBSERVE), "joint positions that leave the camera a free view of the table, rad"),
     Parameter("action_timeout", 60.0, "wall seconds for one action where its goal gives no time", 1.0, 3600.0),
+    Parameter("joint_state_timeout", 3.0, "wall seconds of silence of /joint_states before a motion fails", 0.1, 60.0),
+    Parameter("look_timeout", 5.0, "wall seconds a grasp waits for a silent camera before it fails", 0.1, 60.0),
     Parameter(
-        "joint_state_timeout", 3.0, "wall seconds of silence of /joint_states before a motion fails", 0.1, 60.0
-    ),
-    Parameter(
-        "look_timeout", 5.0, "wall seconds of silence of /perception/detected_objects before a grasp fails", 0.1, 60.0
+        "silence_timeout", 1.5,
+        "wall seconds without /perception/detected_objects, while the arm rests, that count as the camera's silence",
+        1.05, 60.0,
     ),
     Parameter("verify_timeout", 4.0, "wall seconds to see an object where it was put", 0.1, 60.0),
     Parameter("planning_timeout", 2.0, "wall seconds to plan one motion", 0.05, 60.0),
     Parameter("retries", [""], "what is tried again before the planner hears of a failure: rows  CODE times remedy"),
-    Parameter("pushes", 3, "neighbours to push aside where they leave no grasp free", 0, 10),
+    Parameter("pushes", 3, "neighbours to push aside where they leave no grasp free; not with require_approval", 0, 10),
+    Parameter("require_approval", False, "carry out only actions of plans that a person approved (feedback_node asks)"),
     Parameter("hand_over_at", [0.60, 0.0, 0.40], "where things are held out to a person, m, fr3_link0"),
     Parameter("hand_over_force", 5.0, "force of the grip while a person pulls, N", 1.0, 70.0),
     Parameter("hand_over_timeout", 15.0, "wall seconds for a person to take what is held out", 0.1, 600.0),
 ]
 _DISCOVERY = 3.0  # s of wall time for controllers to be discovered
+_HEARTBEAT = 0.25  # s of wall time between two checks whether the camera is heard
+_LAST_RESULT = 1.0  # s of wall time for a stopped action to report its end when the node is shut down
+_GOODBYE = 0.3  # s for that report to leave
+_SHUT_DOWN = "executor_node was shut down; the arm was stopped"
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 
-class ExecutorNode(Node):
+class ExecutorNode(GuardedNode):
     """One action at a time; the world whenever it changes."""
 
     def __init__(self, parameter_overrides: Sequence[Any] = ()) -> None:
@@ -104,7 +118,7 @@ class ExecutorNode(Node):
         super().__init__("executor_node", parameter_overrides=list(parameter_overrides))
         values = declare(self, PARAMETERS)
         self._default_timeout: float = values["action_timeout"]
-        low, high = (_point(values, name) for name in ("workspace_low", "workspace_high"))
+        low, high = (point(values, name) for name in ("workspace_low", "workspace_high"))
         self._domain = Domain.load(values["domain"])
         scene = PlanningScene(values["robot_model"] or None)
         kinematics = Kinematics(scene.model)
@@ -113,7 +127,8 @@ class ExecutorNode(Node):
         self._world_publisher = self.create_publisher(WorldState, "/world_state", LATCHED)
         self._last_msg = World(self._domain.name), WorldState()
         self._world = WorldModel(
-            self._domain, load_workspace(values["workspace"]), kinematics, safety, self._publish_world
+            self._domain, load_workspace(values["workspace"]), kinematics, safety, self._publish_world,
+            values["silence_timeout"],
         )
         self._moveit = (
             MoveItProcess(
@@ -128,67 +143,74 @@ class ExecutorNode(Node):
         self._arm = make_arm(values["arm"], gripper, ports, values["joint_state_timeout"], self._moveit)
         planner = make_planner(scene, kinematics, self._arm, self._moveit, values["moveit_pipeline"])
         self._skills = Skills(
-            self._arm,
-            scene,
-            Reaching(scene, kinematics, planner, values["planning_timeout"]),
-            safety,
-            self._world,
-            Settings(
-                speed=values["speed"],
-                approach_speed=values["approach_speed"],
-                acceleration=values["acceleration"],
-                grip_force=values["grip_force"],
-                retries=read_policies(values["retries"]),
-                pushes=values["pushes"],
-                hand_over_at=_point(values, "hand_over_at"),
-                hand_over_force=values["hand_over_force"],
-                hand_over_seconds=values["hand_over_timeout"],
-                look_seconds=values["look_timeout"],
-                verify_seconds=values["verify_timeout"],
-                planning_seconds=values["planning_timeout"],
-                observe=_numbers(values, "observe_pose", 7),
-            ),
+            self._arm, scene, Reaching(scene, kinematics, planner, values["planning_timeout"]), safety, self._world,
+            settings_from(values),
         )
         self._lock = threading.Lock()
         self._current: ServerGoalHandle | None = None
         self._current_text = ""
+        self._ending = False
         self._canceled: set[bytes] = set()
         self._stamp = 0.0
+        self._sent = (0, 0)  # when the two newest joint states were sent, ns of system time
         self._joints = JointStates()
+        self._sources = Sources(self)
+        self._unseen_grip = UnseenGrip(
+            self._arm, self._world, values["grip_force"], values["feel_grip"],
+            lambda: _until(lambda: not ports.unheard(*self._topics), _DISCOVERY), self.get_logger().warning,
+        )
+        show_presence(self, BODY)
+        self._commander = Presence(self, COMMANDER, self._on_commander_lost)
+        self._commanded = False  # whether who sent the running action shows its presence
         one_at_a_time = MutuallyExclusiveCallbackGroup()
         for topic in values["joint_state_topics"]:
-            self.create_subscription(JointState, topic, self._on_joint_states, 10, callback_group=one_at_a_time)
+            self.create_subscription(
+                JointState, topic, partial(self._on_joint_states, topic), 10, callback_group=one_at_a_time)
         self.create_subscription(
-            DetectedObjects,
-            "/perception/detected_objects",
-            self._on_detections,
-            10,
+            DetectedObjects, "/perception/detected_objects", self._on_detections, 10,
             callback_group=MutuallyExclusiveCallbackGroup(),
         )
+        self.create_timer(
+            _HEARTBEAT, self._world.check_silence, callback_group=MutuallyExclusiveCallbackGroup(),
+            clock=Clock(clock_type=ClockType.STEADY_TIME),
+        )
+        self.create_service(Look, "/look", self._on_look, callback_group=MutuallyExclusiveCallbackGroup())
         self.add_on_set_parameters_callback(self._on_set)
         if values["gripper"] == "franka":
             self._recovery = Recovery(self)
             self.create_service(
                 Trigger, "/executor/recover", self._on_recover, callback_group=MutuallyExclusiveCallbackGroup()
             )
+        self._permission = Permission(self) if values["require_approval"] else None
+        self.create_service(
+            Trigger, "/executor/let_go", self._on_let_go, callback_group=MutuallyExclusiveCallbackGroup()
+        )
         refuse_a_second_body(self, begun)
         if self._moveit is not None:
             self._moveit.start()
         self._server = ActionServer(
-            self,
-            ExecuteAction,
-            "/execute_action",
-            self._execute,
-            goal_callback=lambda _: GoalResponse.ACCEPT,
-            cancel_callback=self._on_cancel,
-            callback_group=ReentrantCallbackGroup(),
+            self, ExecuteAction, "/execute_action", self._execute, goal_callback=lambda _: GoalResponse.ACCEPT,
+            cancel_callback=self._on_cancel, callback_group=ReentrantCallbackGroup(),
         )
 
+    def stop_work(self) -> None:
+        """Stop the arm, wait until it is measured to stand, and let the running action end; takes no goals any more.
+
+        The node must be spun meanwhile.
+        """
+        with self._lock:
+            self._ending, busy = True, self._current is not None
+        self._arm.abort(Code.SAFETY_STOP, _SHUT_DOWN)
+        self._arm.wait_standing()
+        if busy:
+            _until(lambda: self._current is None, _LAST_RESULT)
+            time.sleep(_GOODBYE)
+
     def destroy_node(self) -> None:
-        """Stop the arm before the node goes."""
+        """Take the node down; `stop_work` comes before."""
         if hasattr(self, "_server"):  # else a parameter was wrong
             with contextlib.suppress(Exception):  # the context may be gone already
-                self._arm.abort(Code.SAFETY_STOP, "executor_node was shut down; the arm was stopped")
+                self._arm.abort(Code.SAFETY_STOP, _SHUT_DOWN)
             self._server.destroy()
             if self._moveit is not None:
                 self._moveit.close()
@@ -196,7 +218,23 @@ class ExecutorNode(Node):
 
     # ---- in -----------------------------------------------------------------------------------------------------
 
-    def _on_joint_states(self, msg: JointState) -> None:
+    def _believes(self, what: str, topic: str, info: dict[str, Any]) -> bool:
+        """Whether a message is from the one publisher that is believed; where another speaks, the arm stops."""
+        problem = self._sources.problem_with(what, topic, info)
+        if problem and self._current is not None:
+            self._arm.abort(Code.SAFETY_STOP, f"{problem}; the arm was stopped")
+        return not problem
+
+    def _on_joint_states(self, topic: str, msg: JointState, info: dict[str, Any]) -> None:
+        # Arm and fingers may have a broadcaster each, on one topic.
+        parts = [part for part, joints in (("arm", franka.ARM_JOINTS), ("fingers", franka.FINGER_JOINTS))
+                 if not set(joints).isdisjoint(msg.name)]
+        if not all(self._believes(f"{topic} ({part})", topic, info) for part in parts):
+            return
+        fault = joint_state_fault(msg.name, msg.position, msg.velocity)
+        if fault:
+            self._left_out(f"joint states on {topic}", fault)
+            return
         state = self._joints.add(convert.time_from_msg(msg.header.stamp), msg.name, msg.position, msg.velocity)
         if state is None:
             return
@@ -205,32 +243,42 @@ class ExecutorNode(Node):
             self._arm.abort(Code.CONTROL_FAILED, "the controller was restarted meanwhile")
             self._world.clock_restarted()
         self._stamp = state.stamp
+        self._sent = self._sent[1], info["source_timestamp"]
         self._arm.on_state(state)
         self._world.on_joints(state.positions, state.width if self._current is None else None)
+        self._unseen_grip.on_state(state)
 
-    def _on_detections(self, msg: DetectedObjects) -> None:
-        if msg.header.frame_id != franka.BASE_FRAME:
-            self.get_logger().error(
-                f"detections are in frame {msg.header.frame_id!r}, but must be in {franka.BASE_FRAME!r}; "
-                "they are left out",
-                throttle_duration_sec=10.0,
-            )
+    def _on_detections(self, msg: DetectedObjects, info: dict[str, Any]) -> None:
+        if not self._believes("detections", "/perception/detected_objects", info):
             return
-        things = [self._thing(o) for o in msg.objects]
-        sound = [t for t in things if np.isfinite([*t.position, *t.size, t.yaw]).all() and min(t.size) > 0 and t.name]
-        self._world.on_detections(sound, convert.time_from_msg(msg.header.stamp))
+        if msg.header.frame_id != franka.BASE_FRAME:
+            self._left_out("detections", f"in frame {msg.header.frame_id!r}, but must be in {franka.BASE_FRAME!r}")
+            return
+        stamp = convert.time_from_msg(msg.header.stamp)
+        fault = detections_fault(len(msg.objects), stamp, self._stamp)
+        if fault:
+            self._left_out("detections", fault)
+            return
+        names, things = symbols(o.name for o in msg.objects), dict[str, Thing]()
+        for detected in msg.objects:
+            name = names.get(detected.name, "")
+            numbers = convert.position_from_msg(detected.pose), convert.orientation_from_msg(detected.pose)
+            if not name or name in things or not can_be(*numbers, convert.size_from_msg(detected.size)):
+                self._left_out(f"the detected object {detected.name[:100]!r}",
+                               "its name is empty or stands twice, or its pose or size cannot be")
+                continue
+            things[name] = self._thing(name, detected)
+        self._world.on_detections(things.values(), stamp)
 
-    def _thing(self, msg: DetectedObject) -> Thing:
+    def _left_out(self, what: str, why: str) -> None:
+        self.get_logger().warning(f"{what}: left out ({why})", throttle_duration_sec=10.0)
+
+    def _thing(self, name: str, msg: DetectedObject) -> Thing:
+        class_name = one_line(msg.class_name)
         return Thing(
-            msg.name,
-            self._domain.type_of_class(msg.class_name),
-            msg.class_name,
-            convert.position_from_msg(msg.pose),
-            convert.size_from_msg(msg.size),
-            yaw_of(convert.orientation_from_msg(msg.pose)),
-            msg.colour,
-            msg.shape,
-            msg.visible,
+            name, self._domain.type_of_class(class_name), class_name, convert.position_from_msg(msg.pose),
+            convert.size_from_msg(msg.size), yaw_of(convert.orientation_from_msg(msg.pose)), one_line(msg.colour),
+            one_line(msg.shape), msg.visible, msg.inferred and not msg.visible,
         )
 
     def _on_set(self, parameters: Sequence[RosParameter]) -> SetParametersResult:
@@ -258,12 +306,21 @@ class ExecutorNode(Node):
         if known.revision != world.revision or known.facts is not world.facts:
             msg = convert.world_to_msg(world)
             self._last_msg = world, msg
-        elif known.stamp != world.stamp:
+        elif known != world:
             msg = WorldState(
                 header=Header(stamp=convert.time_to_msg(world.stamp), frame_id=world.frame), domain=msg.domain,
-                revision=msg.revision, objects=msg.objects, facts=msg.facts,
+                revision=msg.revision, facts=msg.facts, derived=msg.derived, silent=world.silent,
+                heard=convert.time_to_msg(world.heard),
+                objects=[convert.object_to_msg(o, world.last_seen(o.name)) for o in world.objects],
             )
         return msg
+
+    def _on_look(self, request: Look.Request, response: Look.Response) -> Look.Response:
+        """The world with an image taken from now on."""
+        response.fresh, response.message = fresh_look(
+            self._world, lambda: (self._sent[0], self._stamp), request.timeout)
+        response.world = self._world_msg(self._world.world())
+        return response
 
     def _on_recover(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         """Clear the robot's error, when nothing runs."""
@@ -274,6 +331,24 @@ class ExecutorNode(Node):
         else:
             response.success, response.message = self._recovery.run()
         return response
+
+    def _on_let_go(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        """Open the gripper, when nothing runs; what it holds falls."""
+        with self._lock:
+            if self._current is not None:
+                response.message = f"the arm is busy with {self._current_text}; cancel that first"
+                return response
+            problem = self._unseen_grip.let_go()
+        response.success, response.message = not problem, problem or "the gripper is open"
+        return response
+
+    def _on_commander_lost(self) -> None:
+        """Stop where nobody is left who could: the result of the action would reach no one."""
+        with self._lock:
+            if self._current is None or not self._commanded:
+                return
+            self._arm.abort(Code.SAFETY_STOP, "who sent the action has gone (feedback_node?); the arm was stopped")
+        self.get_logger().warning(f"{self._current_text}: who sent it has gone; the arm was stopped")
 
     # ---- actions ------------------------------------------------------------------------------------------------
 
@@ -288,15 +363,18 @@ class ExecutorNode(Node):
     def _execute(self, handle: ServerGoalHandle) -> ExecuteAction.Result:
         goal = bytes(handle.goal_id.uuid)
         request = handle.request
+        self._unseen_grip.wait()
         with self._lock:
             busy = self._current_text if self._current is not None else ""
             if not busy:
                 self._current, self._current_text = handle, _text(request.action)
-                self._arm.begin(
-                    time.monotonic() + (request.timeout if request.timeout > 0 else self._default_timeout)
-                )
+                self._commanded = self._commander.there
+                timeout = min(request.timeout, LONGEST) if request.timeout > 0 else self._default_timeout
+                self._arm.begin(time.monotonic() + timeout)
                 if goal in self._canceled:
                     self._arm.abort(Code.CANCELED, "the action was cancelled before it began")
+                if self._ending:
+                    self._arm.abort(Code.SAFETY_STOP, _SHUT_DOWN)
         if busy:
             return self._result(
                 handle, Code.CONTROL_FAILED, f"the arm is busy with {busy}; send the action again when that is done"
@@ -309,10 +387,14 @@ class ExecutorNode(Node):
         mover = self._skills.mover
         result = self._result(handle, code, message, mover.motion_seconds, mover.planning_seconds)
         result.unmet = convert.literals_to_msg(unmet)
+        result.pushed = list(self._skills.body.pushed)
+        if result.pushed:
+            result.message += f"; pushed aside to get there: {', '.join(result.pushed)}"
         return result
 
     def _carry_out(self, handle: ServerGoalHandle) -> tuple[Code, str, tuple[Any, ...]]:
         self._skills.mover.begin(None)
+        self._skills.body.pushed.clear()
         action = convert.action_from_msg(handle.request.action)
         feedback = ExecuteAction.Feedback()
 
@@ -324,18 +406,21 @@ class ExecutorNode(Node):
             self._arm.check()
             if action is None:
                 raise SkillFailureError(Code.INVALID_ACTION, "the goal names no action")
-            problem = second_body(self)
+            problem = second_body(self) or self._sources.problem
             if problem:
                 raise SkillFailureError(Code.SAFETY_STOP, f"{problem}; nothing was moved")
+            problem = self._permission.problem(handle.request) if self._permission else ""
+            if problem:
+                raise SkillFailureError(Code.SAFETY_STOP, f"{action}: {problem}; nothing was moved")
             if action.args:
                 self._skills.sight.require()
+            if action.name != "return_to_base":
+                self._unseen_grip.require_known()
             preconditions.check(self._domain, self._world.world(), action)
             if not _until(lambda: not self._ports.unheard(*self._topics), _DISCOVERY):
-                raise SkillFailureError(
-                    Code.CONTROL_FAILED,
-                    f"nobody listens on {self._ports.unheard(*self._topics)}: is the controller (or simulation_node) "
-                    "running?",
-                )
+                unheard = self._ports.unheard(*self._topics)
+                raise SkillFailureError(Code.CONTROL_FAILED, f"nobody listens on {unheard}: is the controller (or "
+                                        "simulation_node) running?")
             self._skills.run(action, on_phase)
         except SkillFailureError as error:
             self.get_logger().info(f"{action}: {error.code.name}: {error.message}")
@@ -364,24 +449,9 @@ class ExecutorNode(Node):
         with self._lock:
             self._canceled.discard(goal)
         return ExecuteAction.Result(
-            code=int(code),
-            message=message,
-            motion_seconds=motion,
-            planning_seconds=planning,
+            code=int(code), message=message, motion_seconds=motion, planning_seconds=planning,
             world=self._world_msg(self._world.world()),
         )
-
-
-def _numbers(values: dict[str, Any], name: str, count: int) -> tuple[float, ...]:
-    numbers = tuple(float(x) for x in values[name])
-    if len(numbers) != count or not np.isfinite(numbers).all():
-        raise ConfigError(f"executor_node: parameter {name} must be {count} numbers, got {list(numbers)}")
-    return numbers
-
-
-def _point(values: dict[str, Any], name: str) -> tuple[float, float, float]:
-    x, y, z = _numbers(values, name, 3)
-    return x, y, z
 
 
 def _text(msg: Any) -> str:
@@ -400,7 +470,7 @@ def _until(condition: Any, seconds: float) -> bool:
 
 def main() -> int:
     """Console script."""
-    return run_node(ExecutorNode, threads=5)
+    return run_node(ExecutorNode, threads=6, stop=ExecutorNode.stop_work)
 
 
 if __name__ == "__main__":

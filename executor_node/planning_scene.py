@@ -11,6 +11,7 @@ import math
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 from executor_node.things import Thing
 from planweave import franka
 from planweave.errors import ConfigError
+from planweave.memory import no_mesh_cache
 
 Array = NDArray[np.float64]
 RESOLUTION = 0.02
@@ -53,6 +55,28 @@ class Shape:
     yaw: float
 
 
+def _model(model_path: str | None, table_height: float) -> Any:
+    """Arm, hand and table, with the pools of shapes; what it was compiled from is gone when this returns."""
+    import mujoco
+
+    spec = franka.franka_spec(model_path)
+    box, cylinder = mujoco.mjtGeom.mjGEOM_BOX, mujoco.mjtGeom.mjGEOM_CYLINDER
+    spec.worldbody.add_geom(name="table", type=box, size=[1.5, 1.5, 0.1], pos=[0.0, 0.0, table_height - 0.1])
+    for name, kind, count in (("box", box, _BOXES), ("cylinder", cylinder, _CYLINDERS)):
+        for index in range(count):
+            body = spec.worldbody.add_body(name=f"pool_{name}_{index}", mocap=True, pos=[0.0, 0.0, _FAR])
+            body.add_geom(name=f"pool_{name}_{index}", type=kind, size=[0.01, 0.01, 0.01])
+    hand = spec.body("fr3_hand")
+    tcp = np.array(spec.site(franka.TCP_SITE).pos)
+    for name, kind in (("box", box), ("cylinder", cylinder)):
+        body = hand.add_body(name=f"held_{name}", pos=tcp)
+        body.add_geom(name=f"held_{name}", type=kind, size=[0.01] * 3, mass=0)
+    # The base stands on the table, and finger pads meet when the gripper is closed.
+    for first, second in (("fr3_link0", "fr3_link1"), ("fr3_leftfinger", "fr3_rightfinger")):
+        spec.add_exclude(bodyname1=first, bodyname2=second)
+    return spec.compile()
+
+
 class PlanningScene:
     """Collision checks for joint positions and paths. Joint positions in rad, finger opening as a width in m."""
 
@@ -60,22 +84,8 @@ class PlanningScene:
         import mujoco
 
         self._mj = mujoco
-        spec = franka.franka_spec(model_path)
-        box, cylinder = mujoco.mjtGeom.mjGEOM_BOX, mujoco.mjtGeom.mjGEOM_CYLINDER
-        spec.worldbody.add_geom(name="table", type=box, size=[1.5, 1.5, 0.1], pos=[0.0, 0.0, table_height - 0.1])
-        for name, kind, count in (("box", box, _BOXES), ("cylinder", cylinder, _CYLINDERS)):
-            for index in range(count):
-                body = spec.worldbody.add_body(name=f"pool_{name}_{index}", mocap=True, pos=[0.0, 0.0, _FAR])
-                body.add_geom(name=f"pool_{name}_{index}", type=kind, size=[0.01, 0.01, 0.01])
-        hand = spec.body("fr3_hand")
-        tcp = np.array(spec.site(franka.TCP_SITE).pos)
-        for name, kind in (("box", box), ("cylinder", cylinder)):
-            body = hand.add_body(name=f"held_{name}", pos=tcp)
-            body.add_geom(name=f"held_{name}", type=kind, size=[0.01] * 3, mass=0)
-        # The base stands on the table, and finger pads meet when the gripper is closed.
-        for first, second in (("fr3_link0", "fr3_link1"), ("fr3_leftfinger", "fr3_rightfinger")):
-            spec.add_exclude(bodyname1=first, bodyname2=second)
-        self.model = spec.compile()
+        with no_mesh_cache():
+            self.model = _model(model_path, table_height)
         self._data = mujoco.MjData(self.model)
         self._arm = np.array([self.model.joint(name).qposadr[0] for name in franka.ARM_JOINTS])
         self._fingers = np.array([self.model.joint(name).qposadr[0] for name in franka.FINGER_JOINTS])

@@ -20,7 +20,7 @@ from executor_node.motion import MotionPlanner
 from executor_node.planning_scene import Contact, PlanningScene
 from executor_node.spots import Spot
 from executor_node.things import Thing
-from executor_node.world_model import Held
+from executor_node.world_model import Held, upright
 from planweave import franka
 from planweave.failure import Code
 
@@ -231,12 +231,6 @@ def _obstacles(blocked: Iterable[Iterable[Contact]], name: str) -> tuple[str, ..
     of_grasps = [{n for c in contacts for n in (c.first, c.second)} - {name} for contacts in blocked]
     own = [sorted(n for n in names if not n.startswith("fr3_")) for names in of_grasps]
     return tuple(dict.fromkeys(n for names in sorted(own, key=len) for n in names))
-
-
-def upright(x: float, y: float, z: float, yaw: float) -> Array:
-    """The pose of an object that stands upright, turned by `yaw`."""
-    c, s = math.cos(yaw), math.sin(yaw)
-    return np.array([[c, -s, 0.0, x], [s, c, 0.0, y], [0.0, 0.0, 1.0, z], [0.0, 0.0, 0.0, 1.0]])
 
 
 def held_in(grasp: Grasp, thing: Thing, tcp_to_base: Array, width: float) -> Held:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
-from executor_node.retries import Policy
+from executor_node.retries import Policy, read_policies
+from planweave.errors import ConfigError
 from planweave.failure import Code
 
 OBSERVE: tuple[float, ...] = (0.0, -1.10, 0.0, -2.55, 0.0, 1.45, 0.785398)
@@ -33,3 +36,35 @@ class Settings:
     hand_over_at: tuple[float, float, float] = (0.60, 0.0, 0.40)  # where a person is given things
     hand_over_force: float = 5.0  # of the grip while a person pulls
     hand_over_seconds: float = 15.0  # until a person has taken what is held out
+
+
+def settings_from(values: Mapping[str, Any]) -> Settings:
+    """Settings out of executor_node's parameters by name; raises ConfigError."""
+    return Settings(
+        speed=values["speed"],
+        approach_speed=values["approach_speed"],
+        acceleration=values["acceleration"],
+        grip_force=values["grip_force"],
+        retries=read_policies(values["retries"]),
+        pushes=0 if values["require_approval"] else values["pushes"],  # nobody approved a neighbour's motion
+        hand_over_at=point(values, "hand_over_at"),
+        hand_over_force=values["hand_over_force"],
+        hand_over_seconds=values["hand_over_timeout"],
+        look_seconds=values["look_timeout"],
+        verify_seconds=values["verify_timeout"],
+        planning_seconds=values["planning_timeout"],
+        observe=_numbers(values, "observe_pose", 7),
+    )
+
+
+def point(values: Mapping[str, Any], name: str) -> tuple[float, float, float]:
+    """Three numbers of a parameter; raises ConfigError."""
+    x, y, z = _numbers(values, name, 3)
+    return x, y, z
+
+
+def _numbers(values: Mapping[str, Any], name: str, count: int) -> tuple[float, ...]:
+    numbers = tuple(float(x) for x in values[name])
+    if len(numbers) != count or not all(map(math.isfinite, numbers)):
+        raise ConfigError(f"executor_node: parameter {name} must be {count} numbers, got {list(numbers)}")
+    return numbers

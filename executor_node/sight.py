@@ -30,9 +30,11 @@ class Sight:
             if seen is not None or left <= _PATIENCE:
                 return seen
 
-    def require(self) -> None:
-        """Wait for a first, or another, image when none came for a while; CONTROL_FAILED where the camera is silent."""
-        if self.world.seconds_since_seen <= self.settings.look_seconds:
+    def require(self, since_motion: bool = False) -> None:
+        """Wait for an image where the camera is silent, or, if asked for, none came since the arm moved last;
+        CONTROL_FAILED where it stays silent.
+        """
+        if not self.world.silent and (self.world.looked_since_motion or not since_motion):
             return
         if self.next_image(self.arm.state().stamp, self.settings.look_seconds) is None:
             raise SkillFailureError(

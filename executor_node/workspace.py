@@ -11,6 +11,7 @@ import yaml
 
 from planweave.errors import ConfigError
 from planweave.paths import find_config
+from planweave.yaml_files import BoundedLoader, plain_value, read_text
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
 _KEYS = {"centre", "size", "narrow"}
@@ -40,7 +41,7 @@ def load_workspace(name: str) -> tuple[Location, ...]:
     """The places of a workspace file, by name or path. Raises ConfigError that names file and line."""
     path = find_config("workspaces", name)
     try:
-        root = yaml.compose(path.read_text())
+        root = yaml.compose(read_text(path), Loader=BoundedLoader)
     except yaml.YAMLError as error:
         raise ConfigError(f"{path.name}: {error}") from None
     if not isinstance(root, yaml.MappingNode) or not root.value:
@@ -57,14 +58,14 @@ def load_workspace(name: str) -> tuple[Location, ...]:
 def _location(path: Path, key: Any, value: Any) -> Location:
     name = str(key.value)
     if not _NAME.match(name):
-        raise ConfigError(f"{_at(path, key)}: {name!r} is not a name; use lower-case letters, digits and underscores")
+        raise ConfigError(f"{_at(path, key)}: {name[:99]!r} is not a name; use lower-case letters, digits and _")
     if not isinstance(value, yaml.MappingNode):
         raise ConfigError(f"{_at(path, key)}: {name} must be  {{centre: [x, y], size: [along x, along y]}}")
     fields = {str(k.value): v for k, v in value.value}
     for k, _ in value.value:
-        if k.value not in _KEYS:
+        if str(k.value) not in _KEYS:
             raise ConfigError(
-                f"{_at(path, k)}: {name} has no field {k.value!r}; fields are {', '.join(sorted(_KEYS))}"
+                f"{_at(path, k)}: {name} has no field {str(k.value)[:100]!r}; fields are {', '.join(sorted(_KEYS))}"
             )
     for wanted in ("centre", "size"):
         if wanted not in fields:
@@ -72,14 +73,14 @@ def _location(path: Path, key: Any, value: Any) -> Location:
     size = _pair(path, name, "size", fields["size"])
     if min(size) <= 0:
         raise ConfigError(f"{_at(path, fields['size'])}: size of {name} must be larger than 0, got {list(size)}")
-    narrow = yaml.safe_load(yaml.serialize(fields["narrow"])) if "narrow" in fields else False
+    narrow = _value(path, fields["narrow"]) if "narrow" in fields else False
     if not isinstance(narrow, bool):
         raise ConfigError(f"{_at(path, fields['narrow'])}: narrow of {name} must be true or false")
     return Location(name, _pair(path, name, "centre", fields["centre"]), size, narrow)
 
 
 def _pair(path: Path, name: str, field: str, node: Any) -> tuple[float, float]:
-    value = yaml.safe_load(yaml.serialize(node))
+    value = _value(path, node)
     if (
         not isinstance(value, list)
         or len(value) != 2
@@ -87,6 +88,13 @@ def _pair(path: Path, name: str, field: str, node: Any) -> tuple[float, float]:
     ):
         raise ConfigError(f"{_at(path, node)}: {field} of {name} must be two numbers in metres, got {value!r}")
     return float(value[0]), float(value[1])
+
+
+def _value(path: Path, node: Any) -> Any:
+    try:
+        return plain_value(node)
+    except yaml.YAMLError as error:
+        raise ConfigError(f"{_at(path, node)}: {getattr(error, 'problem', None) or error}") from None
 
 
 def _at(path: Path, node: Any) -> str:

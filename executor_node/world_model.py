@@ -16,23 +16,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from executor_node import relations
-from executor_node.grasps import grasp_height
+from executor_node.grasps import TIP, grasp_height
 from executor_node.kinematics import Kinematics, downwards
 from executor_node.safety import Safety
-from executor_node.things import Thing, quaternion_of
+from executor_node.things import Thing
 from executor_node.workspace import Location
-from planweave import franka
+from planweave import franka, spatial
 from planweave.domain import Domain
-from planweave.world import World, WorldObject
+from planweave.transition import needed_predicates
+from planweave.upright import quaternion_of
+from planweave.world import Known, Literal, World, WorldObject
 
 Array = NDArray[np.float64]
 _MOVED, _TURNED = 0.003, 0.12  # a pose that changes by less is not published as a change, m and rad
 _LOOSE = 0.01  # a grip whose width changes by this much while the arm rests holds nothing any more, m
 _LOOKS = 5  # images without any object after which an empty table is believed
+_IN_GRIP = 0.045  # what the fingers stand around is this near to the tool centre point, beside half its height, m
 _IN_HAND = 0.09  # a new item seen this near to the tool centre point is the one held, m
 
 
-_Known = tuple[tuple[Thing, ...], tuple[Thing, ...], str, bool, tuple[Location, ...]]
+_Known = tuple[tuple[Thing, ...], tuple[Thing, ...], str, bool, bool, tuple[Location, ...], frozenset[str]]
 
 
 @dataclass(frozen=True)
@@ -52,10 +55,31 @@ class Held:
         )
 
 
+def upright(x: float, y: float, z: float, yaw: float) -> Array:
+    """The pose of an object that stands upright, turned by `yaw`."""
+    c, s = math.cos(yaw), math.sin(yaw)
+    return np.array([[c, -s, 0.0, x], [s, c, 0.0, y], [0.0, 0.0, 1.0, z], [0.0, 0.0, 0.0, 1.0]])
+
+
+def between_fingers(thing: Thing, tcp_to_base: Array, width: float) -> Held:
+    """How an object lies in a gripper that was not seen to take it: parallel to the pads, its middle between them.
+
+    The fingers, `width` m apart, span the one of its sides that fits better.
+    """
+    yaw = math.atan2(-tcp_to_base[0, 1], tcp_to_base[1, 1])
+    if not thing.is_round and abs(thing.size[0] - width) < abs(thing.size[1] - width):
+        yaw += math.pi / 2
+    pose = np.linalg.inv(tcp_to_base) @ upright(*thing.position, yaw)
+    pose[1, 3] = 0.0
+    return Held(replace(thing, yaw=yaw), pose, width)
+
+
 class WorldModel:
     """Merges what is seen with what is held.
 
-    `on_change` is called with a new world after each change, from any thread, once the camera has been heard.
+    `on_change` is called with a new world after each change, from any thread, once the camera has been heard; and when
+    the camera falls silent, or is heard again. silence: wall seconds without detections, while the arm rests, from
+    which on the camera counts as silent.
     """
 
     def __init__(
@@ -65,23 +89,30 @@ class WorldModel:
         kinematics: Kinematics,
         safety: Safety,
         on_change: Callable[[World], None] | None = None,
+        silence: float = 1.5,
     ):
         self.domain, self.places = domain, tuple(places)
         self._kinematics, self._safety = kinematics, safety
         self.on_change = on_change
+        self._silence = silence
         self._changed = threading.Condition(threading.RLock())
         self._things: dict[str, Thing] = {}
         self._placed: dict[str, Thing] = {}  # put down, and not seen since
         self._held: Held | None = None
+        self._gripped: float | None = None  # opening of fingers that hold something nobody saw them take, m
         self._handed: dict[str, Thing] = {}  # in a person's hand, and not seen on the table since
         self._joints = np.array(franka.HOME)
         self._at_base = False
         self._moving = False
         self._still_since = 0.0
         self._seen_stamp = -1.0
-        self._seen_at = float("-inf")
+        self._due_since = float("-inf")  # wall time since which detections are due
+        self._last_seen: dict[str, float] = {}  # stamps by name, s
         self._reach: dict[tuple[float, ...], bool] = {}
-        self._world = World(domain.name, frame=franka.BASE_FRAME)
+        # What no action asks for follows from the poses when somebody wants to know it; the rest must be listed.
+        relations_of = domain.predicates.keys() & spatial.RELATIONS.keys()
+        self._listed = relations_of & needed_predicates(domain)
+        self._world = World(domain.name, frame=franka.BASE_FRAME, derived=frozenset(relations_of - self._listed))
         self._known: _Known | None = None  # what the world was computed from
         self._told = 0  # the newest revision that `on_change` was called with
         self._looks = 0  # images since the start
@@ -92,10 +123,15 @@ class WorldModel:
     def on_detections(self, things: Iterable[Thing], stamp: float) -> None:
         """All tracked objects after an image stamped `stamp` (s)."""
         with self._changed:
-            self._seen_at = time.monotonic()
+            self._due_since = time.monotonic()
+            was_silent = self._world.silent
+            self._world = replace(self._world, silent=False, heard=time.time())
             if self._moving or stamp < self._still_since:
+                if was_silent:
+                    self._tell()
                 return
             found = {t.name: t for t in things}
+            self._recognise_grip(found)
             if self._held is not None:
                 found = {n: t for n, t in found.items() if n != self._held.thing.name and not self._in_hand(t)}
             for name, thing in self._placed.items():
@@ -106,9 +142,55 @@ class WorldModel:
             self._placed = {n: t for n, t in self._placed.items() if n in found and not found[n].visible}
             self._things = found
             self._seen_stamp = stamp
+            self._last_seen.update((n, stamp) for n, t in found.items() if t.visible)
             self._looks += 1
-            self._refresh()
+            self._refresh(tell=was_silent)
             self._changed.notify_all()
+
+    def check_silence(self) -> None:
+        """Say so where detections are overdue; to be called a few times a second."""
+        with self._changed:
+            if self._looks and not self._world.silent and self._is_overdue():
+                self._world = replace(self._world, silent=True)
+                self._tell()
+
+    def _is_overdue(self) -> bool:
+        return not self._moving and time.monotonic() - self._due_since > self._silence
+
+    def gripped_unseen(self, width: float | None) -> None:
+        """The fingers, `width` m apart, hold something that they were not seen to take; None: they hold nothing.
+
+        Until the camera's tracker names it, the hand is not empty and nobody knows what is in it.
+        """
+        with self._changed:
+            self._gripped = width if self._held is None else None
+            self._refresh()
+
+    @property
+    def holds_unknown(self) -> bool:
+        """Whether the gripper holds something of which nobody knows what it is."""
+        with self._changed:
+            return self._gripped is not None
+
+    @property
+    def tips_height(self) -> float:
+        """How high the finger tips are above the table, m."""
+        with self._changed:
+            return float(self._kinematics.forward(self._joints)[2, 3]) - TIP
+
+    def _recognise_grip(self, found: dict[str, Thing]) -> None:
+        """What the tracker says is between the fingers is what they hold; the lock is held."""
+        if self._gripped is None:
+            return
+        tcp = self._kinematics.forward(self._joints)
+        near = [
+            (math.dist(t.position, tcp[:3, 3]), t)
+            for t in found.values()
+            if t.type == "item" and math.dist(t.position, tcp[:3, 3]) < _IN_GRIP + t.size[2] / 2
+        ]
+        if near:
+            _, thing = min(near, key=lambda pair: pair[0])
+            self._held, self._gripped = between_fingers(thing, tcp, self._gripped), None
 
     def _in_hand(self, thing: Thing) -> bool:
         """Whether something not seen before is the object held, under another name."""
@@ -125,6 +207,8 @@ class WorldModel:
             self._joints = positions
             if self._held is not None and width is not None and abs(width - self._held.width) > _LOOSE:
                 self.released(None)
+            if self._gripped is not None and width is not None and abs(width - self._gripped) > _LOOSE:
+                self.gripped_unseen(None)
             if at_base != self._at_base:
                 self._at_base = at_base
                 self._refresh()
@@ -133,7 +217,9 @@ class WorldModel:
         """Stamps begin anew (another simulator): what was seen and held is forgotten."""
         with self._changed:
             self._things, self._placed, self._handed, self._held = {}, {}, {}, None
+            self._gripped = None
             self._moving, self._still_since, self._seen_stamp, self._looks = False, 0.0, -1.0, 0
+            self._last_seen = {}
             self._refresh()
 
     def use_places(self, places: Sequence[Location]) -> None:
@@ -152,11 +238,12 @@ class WorldModel:
         with self._changed:
             self._moving = False
             self._still_since = stamp
+            self._due_since = time.monotonic()
 
     def grasped(self, held: Held) -> None:
         """The gripper holds an object."""
         with self._changed:
-            self._held = held
+            self._held, self._gripped = held, None
             self._things.pop(held.thing.name, None)
             self._placed.pop(held.thing.name, None)
             self._refresh()
@@ -164,7 +251,7 @@ class WorldModel:
     def released(self, thing: Thing | None) -> None:
         """The gripper is empty; `thing`: the object where it was put down, None where it is not known."""
         with self._changed:
-            held, self._held = self._held, None
+            held, self._held, self._gripped = self._held, None, None
             if thing is not None:
                 self._things[thing.name] = self._placed[thing.name] = replace(thing, visible=False)
             elif held is not None:
@@ -210,10 +297,16 @@ class WorldModel:
             return self._held
 
     @property
-    def seconds_since_seen(self) -> float:
-        """Wall seconds since detections last came in; infinite before the first."""
+    def silent(self) -> bool:
+        """Whether detections that are due do not come; also before the first."""
         with self._changed:
-            return time.monotonic() - self._seen_at
+            return self._is_overdue()
+
+    @property
+    def looked_since_motion(self) -> bool:
+        """Whether an image was looked at since the arm moved last."""
+        with self._changed:
+            return not self._moving and self._seen_stamp >= self._still_since
 
     def wait_for_detections(self, after: float, seconds: float) -> float | None:
         """Wait for detections of an image stamped later than `after` (s); their stamp, None when none came in
@@ -257,8 +350,9 @@ class WorldModel:
             self._reach[key] = known
         return known
 
-    def _refresh(self) -> None:
-        """Compute the world anew where anything but noise changed; the lock is held."""
+    def _refresh(self, tell: bool = False) -> None:
+        """Compute the world anew where anything but noise changed, and tell it then, or in any case; the lock is held.
+        """
         held = self._held
         handed = [t for t in self._handed.values() if t.name not in self._things]
         things = list(self._things.values())
@@ -266,35 +360,74 @@ class WorldModel:
             things.append(held.seen_from(self._kinematics.forward(self._joints)))
         before = {t.name: t for t in self._known[0]} if self._known is not None else {}
         steady = tuple(_steady(t, before.get(t.name)) for t in sorted(things, key=_by_name))
-        known = (steady, tuple(handed), held.thing.name if held is not None else "", self._at_base, self.places)
+        in_hand, inferred = held.thing.name if held is not None else "", frozenset(self._placed)
+        known = (
+            steady, tuple(handed), in_hand, self._gripped is not None, self._at_base, self.places, inferred
+        )
         self._world = replace(self._world, stamp=max(self._seen_stamp, 0.0))
         if known != self._known:
             self._known = known
             self._compute(known)
-        # At first nothing is seen for certain; a task must not begin in a world that only seems empty.
-        sure = self._seen_stamp >= 0 and (bool(known[0]) or self._looks >= _LOOKS)
-        if sure and self._told != self._world.revision and self.on_change is not None:
+        if tell or self._told != self._world.revision:
+            self._tell()
+
+    def _tell(self) -> None:
+        """Tell the world, unless it only seems empty: a task must not begin then, as at first nothing is sure."""
+        sure = self._seen_stamp >= 0 and (bool(self._known and self._known[0]) or self._looks >= _LOOKS)
+        if sure and self.on_change is not None:
             self._told = self._world.revision
             self.on_change(self._world)
 
     def _compute(self, known: _Known) -> None:
-        things, handed, held, at_base, places = known
+        things, handed, held, gripped, at_base, places, inferred = known
         facts = relations.facts(things, places, held, at_base, self.reachable, [t.name for t in handed])
-        objects = tuple(self._object(t) for t in sorted((*things, *handed), key=_by_name))
+        if gripped:
+            facts -= {Literal("hand_empty")}
+        sensed = {held, *(t.name for t in handed)}
+        lying = [t for t in things if t.name not in sensed]
+        objects = tuple(
+            self._object(t, Known.SENSED)
+            if t.name in sensed
+            else self._object(t, Known.SEEN)
+            if t.visible
+            else self._object(t, Known.INFERRED if t.name in inferred else Known.REMEMBERED, lying)
+            for t in sorted((*things, *handed), key=_by_name)
+        )
         objects += tuple(
-            WorldObject(p.name, "location", "location", {}, (*p.centre, 0.0), (0.0, 0.0, 0.0, 1.0), (*p.size, 0.0))
+            WorldObject(
+                p.name,
+                "location",
+                "location",
+                {},
+                (*p.centre, 0.0),
+                (0.0, 0.0, 0.0, 1.0),
+                (*p.size, 0.0),
+                known=Known.FIXED,
+            )
             for p in places
         )
         old = self._world
+        if self._listed:
+            poses = replace(old, objects=objects, facts=facts)
+            facts |= {Literal(*fact) for fact in spatial.all_facts(poses, self._listed)}
         if objects != old.objects or facts != old.facts or not old.revision:
             self._world = replace(old, objects=objects, facts=facts, revision=old.revision + 1)
 
-    def _object(self, thing: Thing) -> WorldObject:
+    def _object(self, thing: Thing, known: Known, others: Sequence[Thing] = ()) -> WorldObject:
+        """An object as it is known. others: what may hide it."""
         attributes = {k: v for k, v in (("colour", thing.colour), ("shape", thing.shape)) if v}
-        if not thing.visible:
-            attributes["visible"] = "false"
+        hider = relations.hider_of(thing, others) if thing.inferred else None
         return WorldObject(
-            thing.name, thing.type, thing.class_name, attributes, thing.position, quaternion_of(thing.yaw), thing.size
+            thing.name,
+            thing.type,
+            thing.class_name,
+            attributes,
+            thing.position,
+            quaternion_of(thing.yaw),
+            thing.size,
+            known,
+            None if known is Known.SEEN else self._last_seen.get(thing.name),  # of what is seen: the world's stamp
+            hider.name if hider is not None else "",
         )
 
 

@@ -4,12 +4,17 @@ A method announces what it means to do (`announce`); every action passes the gat
 the next step of an approved plan passes at once. Any other one makes a new plan, which waits for `answer`: the one
 announced where that begins with the action, else the action alone. So a method that decides step by step asks at every
 step, and a plan that changed is asked again with what is different.
+
+What passes gets a token: a secret that is good for this one action, once. A body whose parameter require_approval is
+set asks for it (`confirm`), so that an action that came from elsewhere moves nothing.
 """
 
 from __future__ import annotations
 
 import difflib
 import hashlib
+import hmac
+import secrets
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -23,9 +28,12 @@ from planweave.world import Action, Literal, World
 
 @dataclass(frozen=True)
 class Request:
-    """A plan that a person must approve. check: what the domain says of it; changes: to the one approved before."""
+    """A plan that a person must approve, also in words. check: what the domain says of it; changes: to the one approved
+    before.
+    """
 
     plan: tuple[Action, ...]
+    words: tuple[str, ...]
     hash: str
     changes: tuple[str, ...]
     check: str
@@ -37,6 +45,7 @@ class Word:
 
     approve: bool
     comment: str
+    approver: str = ""  # who says so, as the sender of the answer tells; nobody checks it
 
 
 class Approval:
@@ -49,6 +58,8 @@ class Approval:
         self._left: tuple[Action, ...] = ()  # what of the plan approved last was not done yet
         self._asked = 0
         self._word: Word | None = None
+        self._open: tuple[str, Action] | None = None  # the token that is good now, and for what
+        self.approver = ""  # who approved the last plan
         self.shown: Request | None = None  # the plan asked for last
         self.waiting = False
 
@@ -59,25 +70,42 @@ class Approval:
     def pass_through(
         self, action: Action, domain: Domain, world: World, goal: Sequence[Literal], canceled: Cancellation,
         on_change: Callable[[Request, Word | None], None],
-    ) -> None:
-        """Return where the action may be done now; on_change hears a request, and again with the answer to it.
+    ) -> str:
+        """The token of an action that may be done now; on_change hears a request, and again with the answer to it.
 
         Raises CanceledError where the plan is refused, nobody answers in time, or the task is cancelled meanwhile.
         """
         if self._left and self._left[0] == action:
             self._left = self._left[1:]
             self._announced = self._left
-            return
+            return self._token(action)
         whole = self._announced[:1] == (action,)
         plan = self._announced if whole else (action,)
         check = validate(domain, world, plan, goal if whole else ())
         self._asked += 1
         name = plan_hash(self._task_id, self._asked, plan)
-        request = Request(plan, name, _changes(self._left, plan), check.message)
+        words = tuple(map(domain.phrase, plan))
+        request = Request(plan, words, name, _changes(self._left, plan), check.message)
         word = self._ask(request, canceled, on_change)
         if not word.approve:
             raise CanceledError("the plan was not approved" + (f": {word.comment}" if word.comment else ""))
         self._left = self._announced = plan[1:]
+        self.approver = word.approver
+        return self._token(action)
+
+    def _token(self, action: Action) -> str:
+        token = secrets.token_hex(16)
+        with self._answered:
+            self._open = token, action
+        return token
+
+    def confirm(self, token: str, action: Action) -> str:
+        """Who approved the action that the token was made for; raises GoalError. It is good once."""
+        with self._answered:
+            good, self._open = self._open, None
+        if good is None or not hmac.compare_digest(good[0].encode(), token.encode()) or good[1] != action:
+            raise GoalError(f"{action} is not the step of an approved plan that is to be done now")
+        return self.approver
 
     def _ask(
         self, request: Request, canceled: Cancellation, on_change: Callable[[Request, Word | None], None]
@@ -103,7 +131,7 @@ class Approval:
         with self._answered:
             self._answered.notify_all()
 
-    def answer(self, plan_hash: str, approve: bool, comment: str = "") -> None:
+    def answer(self, plan_hash: str, approve: bool, comment: str = "", approver: str = "") -> None:
         """A person's word on the plan that waits; raises GoalError where none waits or it is another one."""
         with self._answered:
             if not self.waiting or self._word is not None or self.shown is None:
@@ -112,7 +140,7 @@ class Approval:
                 raise GoalError(
                     f"the plan that waits is {self.shown.hash}, not {plan_hash or 'empty'}: it changed; read it again "
                     "(planweave approve) and send its hash")
-            self._word = Word(approve, comment)
+            self._word = Word(approve, comment, approver)
             self._answered.notify_all()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from feedback_node.approval import Approval, Request, Word
 from feedback_node.journal import Journal
@@ -34,6 +34,7 @@ class Episode:
     changed: Callable[[], None] = lambda: None
     action_timeout: float = 0.0
     approval: Approval | None = None
+    dry_run: bool = False
 
     phase: str = ""
     message: str = ""
@@ -46,6 +47,7 @@ class Episode:
     questions: int = 0
     fallback: bool = False
     used: list[Action] = field(default_factory=list)
+    pushed: list[str] = field(default_factory=list)
     said: deque[str] = field(default_factory=deque)
 
     def tell(self, phase: str = "", message: str = "") -> None:
@@ -57,7 +59,7 @@ class Episode:
     def observe(self) -> World:
         """The newest world."""
         self.canceled.check()
-        return self.body.observe()
+        return self.body.observe().with_derived(self.goal)
 
     def spend(self, usage: Usage | None) -> None:
         """Add up what was asked of the model."""
@@ -72,27 +74,33 @@ class Episode:
     def execute(self, action: Action, undoing: bool = False) -> Outcome:
         """Execute one action and record what came of it."""
         self.canceled.check()
+        token = ""
         if self.approval is not None:
-            self.approval.pass_through(
+            token = self.approval.pass_through(
                 action, self.domain, self.body.observe(), self.goal, self.canceled, self._approval_changed)
         why = "undo" if undoing else "fallback" if self.fallback else "plan"
+        verb = "predicting" if self.dry_run else "acting"
         self.action, self.steps = action, self.steps + 1
         self.used.append(action)
-        self.tell("acting" if why == "plan" else f"acting ({why})")
+        self.tell(verb if why == "plan" else f"{verb} ({why})")
         begun = time.monotonic()
         outcome = self.body.execute(
             action, task_id=self.task_id, timeout=self.action_timeout,
-            on_phase=lambda phase, progress: self.tell(f"acting: {phase}"),
+            on_phase=lambda phase, progress: self.tell(f"acting: {phase}"), approval=token,
         )
+        outcome = replace(outcome, world=outcome.world.with_derived(self.goal))
         self.action = None
-        self.executed += outcome.ok
+        self.executed += outcome.ok and not self.dry_run
         self.journal.add(
-            "action", action=str(action), why=why, code=outcome.code.name, message=outcome.message,
+            "predicted" if self.dry_run else "action", action=str(action), why=why,
+            code=outcome.code.name, message=outcome.message,
             unmet=[str(u) for u in outcome.unmet], motion_seconds=round(outcome.motion_seconds, 3),
             planning_seconds=round(outcome.planning_seconds, 4), wall_seconds=round(time.monotonic() - begun, 4),
             facts=[str(f) for f in sorted(outcome.world.facts)],
+            **({"pushed": list(outcome.pushed)} if outcome.pushed else {}),
         )
-        self.tell(message=outcome.message if not outcome.ok else "")
+        self.pushed += [name for name in outcome.pushed if name not in self.pushed]
+        self.tell(message=outcome.message if not outcome.ok or outcome.pushed else "")
         return outcome
 
     def _approval_changed(self, request: Request, word: Word | None) -> None:
@@ -101,7 +109,8 @@ class Episode:
                              changes=list(request.changes), check=request.check)
             self.tell("waiting for approval", f"the plan waits for approval; the domain says: {request.check}")
         else:
-            self.journal.add("approval", hash=request.hash, approve=word.approve, comment=word.comment)
+            self.journal.add("approval", hash=request.hash, approve=word.approve, approver=word.approver,
+                             comment=word.comment)
             self.message = word.comment  # what the domain said of the plan is answered
             self.tell("approved" if word.approve else "not approved")
 

@@ -11,9 +11,16 @@ from typing import Any
 
 from planweave_interfaces.action import RunTask
 from planweave_interfaces.msg import ActionTree, TaskStatus
-from planweave_interfaces.srv import ApprovePlan, CancelTask, GetTask, ListTasks, SendFeedback, SubmitTask
-from rclpy.callback_groups import ReentrantCallbackGroup
-from rclpy.node import Node
+from planweave_interfaces.srv import (
+    ApprovePlan,
+    CancelTask,
+    ConfirmApproval,
+    GetTask,
+    ListTasks,
+    SendFeedback,
+    SubmitTask,
+)
+from rclpy.callback_groups import MutuallyExclusiveCallbackGroup, ReentrantCallbackGroup
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from std_msgs.msg import String
 
@@ -27,21 +34,27 @@ from planweave.errors import ConfigError, PlanweaveError
 from planweave.task import TaskState
 from planweave_ros import conversions as convert
 from planweave_ros.deferred import DeferredActionServer, Goal
+from planweave_ros.guarded import GuardedNode
 from planweave_ros.parameters import Parameter, declare
 from planweave_ros.ports import LATCHED, RosBody, RosEyes, RosPlanner
+from planweave_ros.presence import TASKS, show_presence
 from planweave_ros.spin import run_node
 
+MAX_EXCHANGE_MESSAGE = 4_000_000
+"""Characters of one message on /llm_exchanges; longer ones are not read."""
 PARAMETERS = [
     Parameter("method", "tree_planner", "planning method of tasks that name none", choices=tuple(METHODS)),
     Parameter("fallback", "classical", "method that takes over where the goal is not reached, or none",
               choices=("classical", "none")),
     Parameter("action_timeout", 60.0, "seconds of wall time one action may take", 1.0, 3600.0),
     Parameter("planner_timeout", 180.0, "seconds of wall time one call of the planner may take", 1.0, 3600.0),
-    Parameter("body_silence", 10.0, "seconds to wait for a first world from the body", 0.1, 600.0),
+    Parameter("body_silence", 30.0, "seconds a task waits for a body that is there and reports its world", 0.1, 600.0),
     Parameter("require_approval", False, "a person approves every plan before it moves anything (ApprovePlan)"),
     Parameter("approval_timeout", 300.0, "seconds a person has to approve; then the task is cancelled", 1.0, 86_400.0),
+    Parameter("confirm_timeout", 5.0, "seconds for the body to see whether the goal holds", 0.1, 60.0),
     Parameter("look_timeout", 20.0, "seconds for open-vocabulary detectors to find what a task names", 0.1, 600.0),
     Parameter("max_queue", 50, "tasks that may wait", 1, 10000),
+    Parameter("kept_tasks", 200, "tasks that have ended and can still be asked for, with their records", 1, 100_000),
     Parameter("journal_folder", "", "existing folder for one JSONL file per task; empty: memory only"),
     Parameter("tree_planner.samples", 0, "plans to sample, N; 0: the planner's default", 0, 1000),
     Parameter("tree_planner.votes", 0, "answers per decision, n; 0: the planner's default", 0, 1000),
@@ -77,7 +90,7 @@ PARAMETERS = [
 ]
 
 
-class FeedbackNode(Node):
+class FeedbackNode(GuardedNode):
     """Tasks in, actions out, status on the way."""
 
     def __init__(self, parameter_overrides: Sequence[Any] = ()) -> None:
@@ -91,19 +104,23 @@ class FeedbackNode(Node):
         self._idle = Cancellation()
         self._runs: dict[str, Goal] = {}  # task id -> RunTask goal that waits for its end
         self._lock = threading.Lock()
+        self._telling = threading.Lock()  # one status after the other, so that none is older than the one before
         group = ReentrantCallbackGroup()
         self._status = self.create_publisher(
             TaskStatus, "/task_status", QoSProfile(depth=20, durability=DurabilityPolicy.TRANSIENT_LOCAL))
         self._tree = self.create_publisher(ActionTree, "/action_tree", LATCHED)
-        self.create_subscription(String, "/llm_exchanges", self._exchange, 100, callback_group=group)
+        in_order = MutuallyExclusiveCallbackGroup()  # else a record could have two exchanges the wrong way round
+        self.create_subscription(String, "/llm_exchanges", self._exchange, 100, callback_group=in_order)
         planner = RosPlanner(self, self._cancellation, values["planner_timeout"])
         body = RosBody(self, self._cancellation, values["action_timeout"], values["body_silence"])
         eyes = RosEyes(self, self._cancellation, values["look_timeout"])
         self.manager = TaskManager(
             planner, body, self._method, default_method=values["method"],
             fallback="" if values["fallback"] == "none" else values["fallback"],
-            action_timeout=values["action_timeout"], max_queue=values["max_queue"], journal_folder=folder,
+            action_timeout=values["action_timeout"], max_queue=values["max_queue"],
+            kept_tasks=values["kept_tasks"], journal_folder=folder,
             approval_timeout=values["approval_timeout"] if values["require_approval"] else 0.0,
+            look_seconds=values["confirm_timeout"], await_body=body.await_ready,
             look_for=lambda sentence: eyes.look_for(names_in(sentence)),
             on_change=self._changed, on_end=self._finish_run,
         )
@@ -113,13 +130,23 @@ class FeedbackNode(Node):
         self.create_service(ListTasks, "/list_tasks", self._list, callback_group=group)
         self.create_service(SendFeedback, "/send_feedback", self._feedback, callback_group=group)
         self.create_service(ApprovePlan, "/approve_plan", self._approve, callback_group=group)
+        self.create_service(ConfirmApproval, "/confirm_approval", self._confirm, callback_group=group)
         DeferredActionServer(self, RunTask, "/run_task", self._run)
+        show_presence(self, TASKS)
         self.get_logger().info(f"ready for tasks; default method {values['method']}, fallback {values['fallback']}")
+
+    def stop_work(self) -> None:
+        """Cancel all tasks, and with them the action under way.
+
+        The node must be spun meanwhile, else the body is not told.
+        """
+        self.manager.close()
 
     def destroy_node(self) -> None:
         """Cancel what runs, then go."""
-        self.manager.close()
         self._gone = True
+        if hasattr(self, "manager"):  # else a parameter was wrong
+            self.manager.close()
         super().destroy_node()
 
     def _method(self, name: str) -> Method:
@@ -136,33 +163,47 @@ class FeedbackNode(Node):
     def _changed(self, task: Task) -> None:
         if self._gone:
             return
-        status = task.snapshot()
-        msg = convert.status_to_msg(status)
+        with self._telling:
+            msg = self._status_msg(task)
+            self._status.publish(msg)
+            episode = task.episode
+            if episode is not None and episode.tree is not None:
+                tree = convert.tree_to_msg(episode.tree, msg.task_id)
+                tree.header.stamp = msg.stamp
+                self._tree.publish(tree)
+            with self._lock:
+                goal = self._runs.get(msg.task_id)
+            if goal is not None:
+                goal.publish(RunTask.Feedback(status=msg))
+
+    def _status_msg(self, task: Task) -> TaskStatus:
+        msg = convert.status_to_msg(task.snapshot())
         msg.stamp = self.get_clock().now().to_msg()
-        self._status.publish(msg)
-        if task.episode is not None and task.episode.tree is not None:
-            tree = convert.tree_to_msg(task.episode.tree, status.task_id)
-            tree.header.stamp = msg.stamp
-            self._tree.publish(tree)
-        with self._lock:
-            goal = self._runs.get(status.task_id)
-        if goal is not None:
-            goal.publish(RunTask.Feedback(status=msg))
+        return msg
 
     def _exchange(self, msg: String) -> None:
-        """Keep an exchange with the model in the record of its task."""
+        """Keep an exchange with the model in the record of its task; anybody may publish one, so it is bounded."""
+        if len(msg.data) > MAX_EXCHANGE_MESSAGE:
+            self.get_logger().warning(
+                f"an exchange of {len(msg.data)} characters on /llm_exchanges is in no record; the longest kept has "
+                f"{MAX_EXCHANGE_MESSAGE}", once=True)
+            return
         try:
             exchange = json.loads(msg.data)
-            task = self.manager.get(str(exchange.get("task_id", "")))
-        except (ValueError, AttributeError):
-            return
-        if task is not None:
-            task.journal.add("exchange", **{k: v for k, v in exchange.items() if k not in ("event", "seconds")})
+            task_id = exchange.get("task_id", "")
+            task = self.manager.get(task_id) if task_id and isinstance(task_id, str) else None
+            if task is not None:
+                task.journal.add("exchange", **exchange)
+        except (ValueError, AttributeError, RecursionError) as error:
+            self.get_logger().warning(
+                f"what was published on /llm_exchanges is no exchange ({type(error).__name__}); it is in no record",
+                once=True)
 
     def _submit(self, request: SubmitTask.Request, response: SubmitTask.Response) -> SubmitTask.Response:
         try:
             task = self.manager.submit(
-                request.sentence, request.method, convert.literals_from_msg(request.goal), request.world_revision)
+                request.sentence, request.method, convert.literals_from_msg(request.goal), request.world_revision,
+                request.request_id, request.dry_run)
         except PlanweaveError as error:
             response.message = str(error)
         else:
@@ -190,7 +231,8 @@ class FeedbackNode(Node):
 
     def _approve(self, request: ApprovePlan.Request, response: ApprovePlan.Response) -> ApprovePlan.Response:
         try:
-            task = self.manager.approve(request.task_id, request.plan_hash, request.approve, request.comment)
+            task = self.manager.approve(request.task_id, request.plan_hash, request.approve, request.comment,
+                                        request.approver)
         except PlanweaveError as error:
             response.message = str(error)
         else:
@@ -198,19 +240,37 @@ class FeedbackNode(Node):
             response.success, response.message = True, f"the plan of {task.status.task_id} is {word}"
         return response
 
+    def _confirm(
+        self, request: ConfirmApproval.Request, response: ConfirmApproval.Response
+    ) -> ConfirmApproval.Response:
+        """A body asks whether an action is part of an approved plan."""
+        try:
+            response.approved_by = self.manager.confirm(
+                request.task_id, request.approval, convert.action_from_msg(request.action))
+            response.approved = True
+        except PlanweaveError as error:
+            response.message = str(error)
+        return response
+
     def _get(self, request: GetTask.Request, response: GetTask.Response) -> GetTask.Response:
         task = self.manager.get(request.task_id)
+        if task is None and self.manager.dropped(request.task_id):
+            response.message = (
+                f"{request.task_id} has ended and is no longer kept: only the last {self._settings['kept_tasks']} are "
+                "(parameter kept_tasks); with journal_folder its record is in a file")
+            return response
         if task is None:
-            known = ", ".join(t.status.task_id for t in self.manager.tasks()[-10:]) or "none"
-            response.message = f"no task {request.task_id!r} (known: {known})"
+            known = ", ".join(t.status.task_id for t in self.manager.tasks(10)) or "none"
+            response.message = f"no task {request.task_id[:100]!r} (known: {known})"
             return response
         response.found = True
-        response.status = convert.status_to_msg(task.snapshot())
+        response.status = self._status_msg(task)
         response.record = task.journal.to_json()
         return response
 
-    def _list(self, _: ListTasks.Request, response: ListTasks.Response) -> ListTasks.Response:
-        response.tasks = [convert.status_to_msg(task.snapshot()) for task in self.manager.tasks()]
+    def _list(self, request: ListTasks.Request, response: ListTasks.Response) -> ListTasks.Response:
+        response.tasks = [self._status_msg(task) for task in self.manager.tasks(request.limit)]
+        response.total = len(self.manager.tasks())
         return response
 
     def _run(self, goal: Goal) -> None:
@@ -218,7 +278,8 @@ class FeedbackNode(Node):
         request, result = goal.request, RunTask.Result()
         try:
             task = self.manager.submit(
-                request.sentence, request.method, convert.literals_from_msg(request.goal), request.world_revision)
+                request.sentence, request.method, convert.literals_from_msg(request.goal), request.world_revision,
+                dry_run=request.dry_run)
         except PlanweaveError as error:
             result.message = str(error)
             goal.finish(result, success=False)
@@ -238,8 +299,9 @@ class FeedbackNode(Node):
         if goal is not None:
             status = task.snapshot()
             result = RunTask.Result(success=status.state is TaskState.SUCCEEDED, message=status.message)
-            result.status, result.record = convert.status_to_msg(status), task.journal.to_json()
-            goal.finish(result, success=result.success)
+            result.status, result.record = self._status_msg(task), task.journal.to_json()
+            as_asked = status.state in (TaskState.SUCCEEDED, TaskState.ANSWERED, TaskState.PLANNED)
+            goal.finish(result, success=as_asked)
 
     def _cancel_quietly(self, task_id: str) -> None:
         with contextlib.suppress(PlanweaveError):  # it may end in this moment
@@ -248,7 +310,7 @@ class FeedbackNode(Node):
 
 def main() -> int:
     """Console script."""
-    return run_node(FeedbackNode)
+    return run_node(FeedbackNode, stop=FeedbackNode.stop_work)
 
 
 if __name__ == "__main__":

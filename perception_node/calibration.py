@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import yaml
 
 from perception_node.cloud import FrameError
 from perception_node.geometry import Pose, rotation_from_quaternion
@@ -16,6 +15,7 @@ from perception_node.robot_filter import FRAMES, RobotState, frame_in_base
 from planweave.errors import ConfigError, UnknownNameError
 from planweave.franka import BASE_FRAME
 from planweave.paths import find_config
+from planweave.yaml_files import read_yaml
 
 _FARTHEST = 5.0  # m: no camera that sees a table is farther from its parent frame
 _HANDEYE = ".calib"  # what easy_handeye2 writes
@@ -56,17 +56,14 @@ def find_camera(name: str) -> Path:
 
 def load_extrinsics(path: Path) -> Extrinsics:
     """Read a camera file, or a calibration that easy_handeye2 saved; raises ConfigError that names file and entry."""
-    try:
-        data = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise ConfigError(f"{path}: cannot be read: {error}") from None
+    data = read_yaml(path)
     if not isinstance(data, dict):
         raise ConfigError(f"{path}: must hold frame_id, position and quaternion (or matrix)")
     try:
         if "transform" in data and "parameters" in data:
             data = _from_handeye(data)
         return _from_entries(data)
-    except ValueError as error:
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
         raise ConfigError(f"{path}: {error}") from None
 
 

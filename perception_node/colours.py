@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import colorsys
+from collections.abc import Sequence
 from functools import lru_cache
 
 import cv2
@@ -25,6 +26,12 @@ _FAMILIES = {
     "gray": 10,
     "black": 11,
 }
+# Measured on rendered tables: the chromaticity of a colour spreads by 0.03 over places, lights and kinds of things, the
+# nearest two colours (yellow and orange) are 0.13 apart; its brightness differs by 1.8 times.
+_TOO_DARK = 52  # brightness below which no chromaticity is told
+_OTHER = 0.10  # difference of chromaticity from which on colours are of two surfaces
+_DARKEST = 3.0  # no shadow makes a surface darker by more than that
+_SHADE, _GREY = 1.4, 0.16  # without any hue, brightness has to tell; saturation below which there is no hue
 FAMILIES = len(set(_FAMILIES.values()))
 BLACK = _FAMILIES["black"]
 
@@ -85,10 +92,24 @@ def patch_colour(colours: np.ndarray) -> tuple[float, float, float]:
 
 def same_surface(a: np.ndarray, b: np.ndarray, tolerance: float = 0.07) -> bool:
     """Whether two colours (3,) can be one surface in two lights: equal chromaticity, or one too dark to tell."""
-    if min(a.max(), b.max()) < 52:
+    if min(a.max(), b.max()) < _TOO_DARK:
         return True
     ca, cb = a / (a.sum() + 12), b / (b.sum() + 12)
     return bool(np.abs(ca - cb).max() < tolerance)
+
+
+def other_surface(a: Sequence[float], b: Sequence[float]) -> bool:
+    """Whether two colours (red, green, blue; 0 to 255) cannot be of one surface, in whatever light each was seen."""
+    one, two = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
+    dark, bright = sorted((float(one.max()), float(two.max())))
+    if bright > _DARKEST * max(dark, 1.0):
+        return True
+    if dark < _TOO_DARK:
+        return False
+    if not same_surface(one, two, _OTHER):
+        return True
+    grey = all(np.ptp(c) < _GREY * c.max() for c in (one, two))
+    return grey and bright > _SHADE * dark
 
 
 def smooth(rgb: np.ndarray) -> np.ndarray:

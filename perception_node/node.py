@@ -15,9 +15,8 @@ from builtin_interfaces.msg import Time
 from planweave_interfaces.msg import DetectedObject, DetectedObjects, SceneChanges
 from planweave_interfaces.srv import LookFor
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
-from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
-from sensor_msgs.msg import CameraInfo, Image, JointState
+from sensor_msgs.msg import CameraInfo, Image, JointState, TimeReference
 from std_msgs.msg import Header
 from std_srvs.srv import Trigger
 from visualization_msgs.msg import Marker, MarkerArray
@@ -41,6 +40,7 @@ from perception_node.vocabulary import Vocabulary
 from planweave.errors import ConfigError, PlanweaveError
 from planweave.franka import BASE_FRAME
 from planweave_ros import conversions as convert
+from planweave_ros.guarded import GuardedNode
 from planweave_ros.parameters import Parameter, declare
 from planweave_ros.pictures import camera_info_to_msg, image_to_msg, marker_to_msg, stamp_to_msg
 from planweave_ros.spin import run_node
@@ -101,7 +101,7 @@ _TF2 = "tf2:"
 _LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 
-class PerceptionNode(Node):
+class PerceptionNode(GuardedNode):
     """Sees with a camera and the joint states, publishes /perception/detected_objects after every frame."""
 
     def __init__(self, parameter_overrides: Sequence[Any] = ()) -> None:
@@ -192,6 +192,7 @@ class PerceptionNode(Node):
             for what in (COLOUR, DEPTH):
                 self.create_subscription(Image, topics[what], partial(self._image, camera, what), images)
             self.create_subscription(CameraInfo, topics[INFO], partial(self._info, camera), images)
+            self.create_subscription(TimeReference, "/camera/still", partial(self._still, camera), images)
             return camera
         for what, kind in ((COLOUR, Image), (DEPTH, Image), (INFO, CameraInfo)):
             self._images[what] = self.create_publisher(kind, topics[what], images)
@@ -216,8 +217,12 @@ class PerceptionNode(Node):
     def _info(self, camera: RosTopicsCamera, msg: CameraInfo) -> None:
         self._add(camera, INFO, msg.header.stamp, RawInfo(tuple(float(v) for v in msg.k), msg.height, msg.width))
 
+    def _still(self, camera: RosTopicsCamera, msg: TimeReference) -> None:
+        if camera.add_still(_nanoseconds(msg.header.stamp), _nanoseconds(msg.time_ref), time.monotonic()):
+            self._work.set()
+
     def _add(self, camera: RosTopicsCamera, what: str, stamp: Time, raw: RawImage | RawInfo) -> None:
-        if camera.add(what, stamp.sec * 1_000_000_000 + stamp.nanosec, raw, time.monotonic()):
+        if camera.add(what, _nanoseconds(stamp), raw, time.monotonic()):
             self._work.set()
 
     def _joint_state(self, msg: JointState) -> None:
@@ -309,7 +314,7 @@ class PerceptionNode(Node):
             if frame.stamp <= self._forget_before:
                 return  # an image from before the change
             self._forget_asked.clear()
-            self._perceiver.tracker.reset()
+            self._perceiver.forget()
         if self._transforms is not None:
             try:
                 position, quaternion = self._transforms.pose(frame.nanoseconds, _JOINT_PATIENCE)
@@ -373,6 +378,10 @@ class PerceptionNode(Node):
             self.get_logger().warning(text)
 
 
+def _nanoseconds(stamp: Time) -> int:
+    return int(stamp.sec) * 1_000_000_000 + int(stamp.nanosec)
+
+
 def result_to_msg(result: Perceived, nanoseconds: int) -> DetectedObjects:
     """All tracked objects as a message, with the exact stamp of the image."""
     return DetectedObjects(
@@ -406,6 +415,7 @@ def _object_to_msg(tracked: NamedObject) -> DetectedObject:
         shape=thing.shape,
         confidence=thing.confidence,
         visible=tracked.visible,
+        inferred=tracked.inferred,
         pose=convert.pose_to_msg(thing.position, orientation),
         size=convert.size_to_msg(thing.size),
     )

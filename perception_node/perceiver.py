@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -17,16 +17,20 @@ from perception_node.plane import Plane
 from perception_node.robot_filter import RobotState, hand_pose
 from perception_node.tracking import Rules, Tracker
 from perception_node.vocabulary import Vocabulary
+from planweave.memory import give_back_memory
 
 
 @dataclass(frozen=True)
 class NamedObject:
-    """One tracked object; thing holds its newest pose, in the robot's base frame."""
+    """One tracked object. thing: its newest pose, in the robot's base frame; visible: seen itself in this frame;
+    inferred: it must be there, as what stands on it is seen at its height.
+    """
 
     id: int
     name: str
     thing: Detection
     visible: bool
+    inferred: bool = False
 
 
 @dataclass(frozen=True)
@@ -43,8 +47,41 @@ class Perceived:
     projector: Projector
 
 
+@dataclass(frozen=True, eq=False)
+class _Input:
+    """All that what is seen in a frame follows from."""
+
+    rgb: np.ndarray
+    depth: np.ndarray
+    intrinsics: Intrinsics
+    robot: RobotState | None
+    names: tuple[str, ...]
+    extrinsics: Extrinsics
+
+    def equals(self, other: _Input) -> bool:
+        """Whether nothing differs; pixels are compared last."""
+        if (self.intrinsics, self.names, self.extrinsics is other.extrinsics) != (other.intrinsics, other.names, True):
+            return False
+        if (self.robot is None) != (other.robot is None):
+            return False
+        if self.robot is not None and other.robot is not None:
+            here, there = ((*r.joints, r.width) for r in (self.robot, other.robot))
+            if max(abs(a - b) for a, b in zip(here, there)) > _SAME_JOINTS:
+                return False
+        same = self.depth is other.depth and self.rgb is other.rgb
+        return same or (np.array_equal(self.depth, other.depth) and np.array_equal(self.rgb, other.rgb))
+
+
+_SETTLED = 6  # equal frames in a row after which one more tells nothing, unless tracking is about to decide something
+_SAME_JOINTS = 1e-4  # rad: largest difference of joint positions between equal frames
+
+
 class Perceiver:
-    """Give it frames in the order of their stamps. A stamp that goes back (a new simulation) makes it forget."""
+    """Give it frames in the order of their stamps. A stamp that goes back (a new simulation) makes it forget.
+
+    A frame equal to the last ones, pixel by pixel and joint by joint, as only a simulated camera gives them, is not
+    looked at again: what was seen in them is seen in it.
+    """
 
     def __init__(
         self,
@@ -60,20 +97,38 @@ class Perceiver:
         self._open = detector is not detect_by_attributes  # whether names change what things are called
         self._looked_for = self.vocabulary.names
         self._stamp = -np.inf
+        self._equal = 0  # frames in a row that equal the last one
+        self._rests = False  # whether frames are not looked at
+        self._last: tuple[_Input, Perceived] | None = None
+
+    def forget(self) -> None:
+        """Look anew from the next frame on: all tracks are dropped."""
+        self.tracker.reset()
+        self._last = None
 
     def process(
         self, stamp: float, rgb: np.ndarray, depth: np.ndarray, intrinsics: Intrinsics, robot: RobotState | None
     ) -> Perceived:
         """Take in one frame; arguments as in Pipeline.run. Raises FrameError where the frame cannot be used."""
         if stamp < self._stamp:
-            self.tracker.reset()
+            self.forget()
         self._stamp = stamp
         names = self.vocabulary.names
+        frame = _Input(rgb, depth, intrinsics, robot, names, self.pipeline.extrinsics)
+        self._equal = self._equal + 1 if self._last is not None and frame.equals(self._last[0]) else 0
+        if self._last is not None and self._equal >= _SETTLED and not self.tracker.deciding:
+            if not self._rests:
+                self._rests = True
+                give_back_memory()
+            return replace(self._last[1], stamp=stamp)
+        self._rests = False
         if names != self._looked_for:
             if self._open:
                 self.tracker.judge_anew()
             self._looked_for = names
         scene = self.pipeline.run(rgb, depth, intrinsics, robot, self.tracker.remembered(), names)
         tracks = self.tracker.update(scene.detections, scene, hand_pose(robot) if robot else None)
-        objects = tuple(NamedObject(t.id, t.name, t.current, t.visible) for t in tracks)
-        return Perceived(stamp, objects, int(scene.robot.sum()), scene.plane, scene.projector)
+        objects = tuple(NamedObject(t.id, t.name, t.current, t.visible, t.inferred) for t in tracks)
+        perceived = Perceived(stamp, objects, int(scene.robot.sum()), scene.plane, scene.projector)
+        self._last = frame, perceived
+        return perceived

@@ -4,6 +4,9 @@ Each frame's detections are assigned to the tracks in two rounds: to what was ne
 then what is left over by looks alone, so that a moved object stays itself. Pairs are taken greedily, cheapest first:
 with some twenty objects of which one moves at a time the costs of wrong pairs are far apart, and greedy choice equals
 optimal assignment.
+
+Place alone makes no pair: what is of another colour or shape is another object. As long as a place shows something
+that does not look like its object, the object is not visible; after a few such views it is gone.
 """
 
 from __future__ import annotations
@@ -15,8 +18,19 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from perception_node.detection import Detection, footprint_points, is_receptacle
-from perception_node.geometry import wrap_yaw
+from perception_node.colours import other_surface
+from perception_node.detection import Detection, is_receptacle
+from perception_node.matching import (
+    LEVEL,
+    alike,
+    apart,
+    blend,
+    collide,
+    of_one_size,
+    on_lower_ground,
+    place_is_empty,
+    same_place,
+)
 from perception_node.naming import Nameless, name_all
 from perception_node.pipeline import Scene
 from perception_node.robot_filter import Hand
@@ -26,13 +40,16 @@ _OPENING = 0.006  # m: a gripper that opens by this much has let go
 _BRIEF = 12  # frames
 _DOUBLE = 0.06  # m between the halves of one thing
 _GRASP_REACH = 0.045  # m: an object this near to the tool centre point can be between the fingers
+_HABIT = 0.2  # share of an object's views; a look as frequent as that is its own, wavering one
+_UNSURE = 0.5  # of a clear view: what one says that tells of another shape, or of the side of a hidden thing
 
 
 @dataclass(frozen=True)
 class Rules:
     """When a track begins and ends. near: metres within which a detection is of the same place; confirm: frames in a
-    row that make an object real; clear_views: views of its empty place after which an object is gone; smoothing:
-    weight of a new pose among those of a resting object."""
+    row that make an object real; clear_views: views of its place, empty or with something of another colour in it,
+    after which an object is gone (twice as many where only the shape differs); smoothing: weight of a new pose among
+    those of a resting object."""
 
     near: float = 0.04
     confirm: int = 2
@@ -42,15 +59,24 @@ class Rules:
 
 @dataclass
 class Track:
-    """One object. last: its newest full detection, smoothed; visible: seen in the newest frame."""
+    """One object.
+
+    last: its newest full detection, smoothed; rgb: its colour in full views, smoothed; matched: the newest frame has a
+    detection of it; inferred: not seen itself, but it must be there, below what stands on it; whole: seen in full.
+    missing: clear views without it since the last with it. doubtful: its looks in views that may not be of it.
+    """
 
     id: int
     last: Detection
     name: str = ""
-    visible: bool = True
+    matched: bool = True
+    inferred: bool = False
+    whole: bool = False
     seen: int = 1
-    missing: int = 0
+    missing: float = 0.0
     looks: Counter[tuple[str, str]] = field(default_factory=Counter)
+    doubtful: Counter[tuple[str, str]] = field(default_factory=Counter)
+    rgb: tuple[float, float, float] = (0.0, 0.0, 0.0)
     named: tuple[str, str] = ("", "")  # class and colour that its name was made of
     judged_anew: bool = False  # its looks are counted afresh since other names are looked for
     held: bool = False
@@ -58,6 +84,14 @@ class Track:
     grip_width: float = 0.0
     carried: bool = False  # ever, by the hand
     let_go: float = math.inf  # the widest opening since the fingers round it let it go, metres; infinite once they left
+
+    def __post_init__(self) -> None:
+        self.rgb = self.last.rgb
+
+    @property
+    def visible(self) -> bool:
+        """Seen itself in the newest frame, wholly or in part."""
+        return self.matched and not self.inferred
 
     @property
     def look(self) -> tuple[str, str]:
@@ -72,6 +106,16 @@ class Track:
     def looks_like(self, detection: Detection) -> bool:
         """Whether a detection looks as this object does in most frames, or as its name says."""
         return detection.look in (self.look, self.named)
+
+    def clashes(self, detection: Detection) -> bool:
+        """Whether a detection is of a colour that this object cannot have in any light."""
+        return detection.colour not in (self.look[1], self.named[1]) and other_surface(self.rgb, detection.rgb)
+
+    def misshapen(self, detection: Detection) -> bool:
+        """Whether a detection is of a class that this object has never, or hardly ever, seemed to be of."""
+        if not self.name or self.judged_anew or detection.class_name in (self.look[0], self.named[0]):
+            return False
+        return self.looks[detection.look] < _HABIT * self.looks.total()
 
     @property
     def current(self) -> Detection:
@@ -88,6 +132,8 @@ class Tracker:
         self._tracks: list[Track] = []
         self._gone: list[Track] = []  # named objects not on the table; they keep their names if they come back
         self._next_id = 1
+        self.deciding = False
+        """Whether more views like the last one may still change what objects there are."""
 
     @property
     def tracks(self) -> list[Track]:
@@ -96,7 +142,7 @@ class Tracker:
 
     def remembered(self) -> list[Detection]:
         """What may be hidden now under things that stand on it."""
-        return [t.current for t in self.tracks if not t.held]
+        return [t.current for t in self.tracks if not t.held and not t.missing]
 
     def judge_anew(self) -> None:
         """Other names are looked for: what looks like another class from now on is named anew; ids and poses stay."""
@@ -106,14 +152,16 @@ class Tracker:
 
     def reset(self) -> None:
         """Forget everything."""
-        self._tracks, self._gone = [], []
+        self._tracks, self._gone, self.deciding = [], [], False
 
     def update(self, detections: Sequence[Detection], scene: Scene, hand: Hand | None = None) -> list[Track]:
         """Take in one frame; returns the named tracks."""
+        between = self._between_fingers(hand) if hand is not None else None
         for track in self._tracks:
-            track.visible = False
-            self._follow_hand(track, hand)
+            track.matched = track.inferred = track.whole = False
+            self._follow_hand(track, hand, track is between)
         free = [d for d in detections if not self._in_hand(d, hand)]
+        before = sum(t.missing for t in self._tracks)
         # What is half seen must not take the place of what is seen in full.
         for cut in (False, True):
             pairs, rest = self._assign([d for d in free if d.cut == cut])
@@ -126,8 +174,10 @@ class Tracker:
         free = self._moved(free, scene)
         self._merge()
         for track in self._tracks:
-            if not track.visible:
-                self._miss(track, scene)
+            if not track.matched:
+                self._miss(track, free, scene)
+        self._infer()
+        doubts = sum(t.missing for t in self._tracks)
         self._drop()
         self._name_anew()
         for detection in free:
@@ -137,23 +187,26 @@ class Tracker:
                 self._next_id += 1
                 self._tracks.append(track)
         self._name_new()
+        self.deciding = doubts != before or any(not t.name for t in self._tracks)
         return self.tracks
 
     def _assign(self, free: Sequence[Detection]) -> tuple[list[tuple[Track, Detection]], list[Detection]]:
         """Pairs of what is where it was, or where the hand has brought it."""
         costs = []
         for i, track in enumerate(self._tracks):
-            if track.visible:
+            if track.matched:
                 continue
             for j, detection in enumerate(free):
                 if track.held and (detection.cut or detection.inferred):
                     continue
                 same = track.looks_like(detection)
-                if not same and not detection.cut and not _alike(track, detection):
+                if track.clashes(detection):
+                    continue
+                if not same and not detection.cut and (track.misshapen(detection) or not alike(track.last, detection)):
                     continue
                 away = math.dist(detection.position, track.last.position)
                 reach = self.rules.near * (2.0 if track.held else 1.0)
-                if _apart(track.last, detection) <= reach and away <= 2 * reach:
+                if apart(track.last, detection) <= reach and away <= 2 * reach:
                     costs.append((away + (0.0 if same else _LOOKS), i, j))
         taken_tracks: set[int] = set()
         taken: set[int] = set()
@@ -171,14 +224,14 @@ class Tracker:
         What is only inferred can be no object that is held, or that may still be where it was.
         """
         for back in (False, True):
-            lost = [t for t in (self._gone if back else self._tracks) if not t.visible and t.name]
-            left = [back or (t.grip is None and _place_is_empty(t.last, scene)) for t in lost]
+            lost = [t for t in (self._gone if back else self._tracks) if not t.matched and t.name]
+            left = [back or (t.grip is None and place_is_empty(t.last, scene)) for t in lost]
             pairs = sorted(
                 (
                     (not t.held, math.dist(d.position, t.last.position), i, j)
                     for i, t in enumerate(lost)
                     for j, d in enumerate(free)
-                    if t.looks_like(d) and not d.cut and (left[i] or not d.inferred)
+                    if t.looks_like(d) and not d.cut and (left[i] or not d.inferred) and of_one_size(t.last, d)
                 ),
             )
             used_tracks: set[int] = set()
@@ -191,58 +244,95 @@ class Tracker:
                 if back:
                     self._tracks.append(lost[i])
                 self._see(lost[i], free[j], moved=True)
-            self._gone = [t for t in self._gone if not t.visible]
+            self._gone = [t for t in self._gone if not t.matched]
             free = [d for j, d in enumerate(free) if j not in used]
         return free
 
     def _see(self, track: Track, detection: Detection, moved: bool = False) -> None:
-        track.visible, track.missing = True, 0
+        track.matched, track.inferred, track.missing = True, detection.inferred, 0.0
+        track.looks += track.doubtful  # it was itself, ill seen
+        track.doubtful.clear()
         # The side of a hidden cube tells less about it than what was seen before.
         if detection.cut or (detection.inferred and track.name and not moved):
             return
         track.seen += 1
+        track.whole = not detection.inferred
         track.looks[detection.look] += 1
+        red, green, blue = (o + self.rules.smoothing * (n - o) for o, n in zip(track.rgb, detection.rgb))
+        track.rgb = red, green, blue
+        detection = on_lower_ground(track.last, detection)
         track.held, track.grip = False, track.grip if not moved else None
         if (
             not moved
             and detection.class_name == track.last.class_name
-            and _apart(track.last, detection) < 0.006
+            and apart(track.last, detection) < 0.006
             and abs(track.last.position[2] - detection.position[2]) < 0.008
         ):
-            track.last = _blend(track.last, detection, self.rules.smoothing)
+            track.last = blend(track.last, detection, self.rules.smoothing)
         else:
             track.last = detection
 
     def _merge(self) -> None:
         """Two tracks of one thing, as may begin at the hand: the older one is it."""
-        for new in [t for t in self._tracks if t.visible and not t.carried]:
-            for old in [t for t in self._tracks if t.id < new.id and t.name and not t.visible and not t.held]:
-                if old.looks_like(new.last) and _same_place(old.last, new.last):
-                    old.last, old.visible, old.missing, old.grip = new.last, True, 0, None
-                    self._tracks.remove(new)
+        for new in [t for t in self._tracks if t.matched and not t.carried]:
+            for old in [t for t in self._tracks if t.id < new.id and t.name and not t.matched and not t.held]:
+                if old.looks_like(new.last) and same_place(old.last, new.last):
+                    self._is(old, new)
                     break
 
-    def _miss(self, track: Track, scene: Scene) -> None:
+    def _is(self, old: Track, new: Track) -> None:
+        """The object of an older track is seen where a newer one is, which ends."""
+        self._tracks.remove(new)
+        if old not in self._tracks:
+            self._gone.remove(old)
+            self._tracks.append(old)
+        old.last, old.rgb, old.missing, old.grip = new.last, new.rgb, 0.0, None
+        old.matched, old.inferred, old.whole = new.matched, new.inferred, new.whole
+        old.doubtful.clear()
+
+    def _miss(self, track: Track, free: Sequence[Detection], scene: Scene) -> None:
         if not track.name:
             track.missing += 1
-        elif track.grip is not None and not _place_is_empty(track.last, scene):
-            track.missing = 0
-        elif not track.held and (_place_is_empty(track.last, scene) or self._is_taken(track.last)):
-            track.missing += 1
+            return
+        empty = place_is_empty(track.last, scene)
+        if track.grip is not None and not empty:
+            track.missing = 0.0
+        elif not track.held:
+            track.missing += 1.0 if empty else self._is_taken(track, free)
 
-    def _is_taken(self, thing: Detection) -> bool:
-        """Whether something else is seen where a thing should be; two cannot be at one place."""
-        if is_receptacle(thing.class_name):
-            return False
-        return any(
-            t.visible and not t.last.inferred and not is_receptacle(t.last.class_name) and _same_place(t.last, thing)
-            for t in self._tracks
-        )
+    def _infer(self) -> None:
+        """What carries a thing that is seen at its height must be there, all the way down."""
+        for track in sorted(self._tracks, key=lambda t: -t.last.top):
+            if track.matched or track.missing or track.held or is_receptacle(track.last.class_name):
+                continue
+            track.inferred = any(
+                (t.whole or t.inferred)
+                and t is not track
+                and abs(t.last.bottom - track.last.floor) < LEVEL
+                and track.last.covers(*t.last.position[:2])
+                for t in self._tracks
+            )
+
+    def _is_taken(self, track: Track, free: Sequence[Detection]) -> float:
+        """How surely something else is seen where an object should be, 0 to 1; two cannot be at one place."""
+        if any(t.whole and collide(t.last, track.last) for t in self._tracks):
+            return 1.0
+        sure = 0.0
+        for detection in free:
+            if detection.cut or not collide(detection, track.last):
+                continue
+            if track.clashes(detection):
+                sure = max(sure, _UNSURE if detection.inferred else 1.0)
+            elif not detection.inferred:
+                track.doubtful[detection.look] += 1
+                sure = max(sure, _UNSURE)
+        return sure
 
     def _drop(self) -> None:
         limit = self.rules.clear_views
         for track in [t for t in self._tracks if t.missing >= (limit if t.name else 1)]:
             self._tracks.remove(track)
+            track.doubtful.clear()
             if track.name and not self._was_double(track):
                 self._gone = [*self._gone, track][-20:]
 
@@ -254,20 +344,25 @@ class Tracker:
             return False
         for other in self._tracks:
             numbered = other.name.startswith(gone.name + "_") and other.name.removeprefix(gone.name + "_").isdigit()
-            if numbered and not other.carried and _apart(other.last, gone.last) < _DOUBLE:
+            if numbered and not other.carried and apart(other.last, gone.last) < _DOUBLE:
                 other.name = gone.name
                 return True
         return False
 
-    def _follow_hand(self, track: Track, hand: Hand | None) -> None:
+    def _between_fingers(self, hand: Hand) -> Track | None:
+        """What can be between the fingers: one thing, the one at their height, not also what it stands on."""
+        near = [t for t in self._tracks if not is_receptacle(t.last.class_name) and _gap(t, hand) < _GRASP_REACH]
+        return min(near, key=lambda t: (t.grip is None, _gap(t, hand)), default=None)
+
+    def _follow_hand(self, track: Track, hand: Hand | None, between: bool) -> None:
         """Notice what the fingers close around, and move it with the hand until they open."""
         if hand is None or is_receptacle(track.last.class_name):
             return
-        local = hand.rotation.T @ (np.array(track.last.position) - hand.position)
+        local = _in_hand_frame(track, hand)
         if track.grip is None:
-            between = np.linalg.norm(local[:2]) < 0.03 and abs(local[2]) < _GRASP_REACH + track.last.size[2] / 2
-            if not between:
+            if _gap(track, hand) >= _GRASP_REACH:
                 track.let_go = math.inf
+            if not between:
                 return
             if track.let_go < math.inf:
                 track.let_go = max(track.let_go, hand.width)
@@ -303,9 +398,9 @@ class Tracker:
         """Whether an object that is known but not recognised in this frame is at this place."""
         return any(
             t.name
-            and not t.visible
+            and not t.matched
             and not t.held
-            and _apart(t.last, detection) < 0.025
+            and apart(t.last, detection) < 0.025
             and min(t.last.top, detection.top) - max(t.last.bottom, detection.bottom) > 0.01
             for t in self._tracks
         )
@@ -313,12 +408,12 @@ class Tracker:
     def _everything_changed(self, scene: Scene) -> bool:
         """Whether this is another scene: the places of most known objects are empty at once."""
         named = [t for t in self._tracks if t.name and not t.held]
-        empty = sum(not t.visible and _place_is_empty(t.last, scene) for t in named)
+        empty = sum(not t.matched and place_is_empty(t.last, scene) for t in named)
         return empty >= 3 and 2 * empty > len(named)
 
     def _name_anew(self) -> None:
         for track in self._tracks:
-            if not track.judged_anew or not track.visible or track.looks.total() < self.rules.confirm:
+            if not track.judged_anew or not track.matched or track.looks.total() < self.rules.confirm:
                 continue
             track.judged_anew = False
             if track.name and track.look[0] != track.named[0]:
@@ -327,66 +422,37 @@ class Tracker:
     def _name_new(self) -> None:
         # A name is kept for good, so one frame that took a cube for a cylinder must not give it; and who is the first
         # of two alike must not hang on that either, so the others wait for it a few frames.
-        ready = [t for t in self._tracks if not t.name and t.visible and t.seen >= self.rules.confirm]
+        ready = [t for t in self._tracks if not t.name and t.matched and t.seen >= self.rules.confirm]
         new = [t for t in ready if t.sure]
         if not new or any(not t.sure and t.seen <= 2 * self.rules.confirm for t in ready):
             return
+        # A lost object that was taken for another one at first, where it is now, must not have its own name with a 2.
+        for track in new:
+            lost = [
+                t for t in (*self._tracks, *self._gone)
+                if t.name and not t.matched and not t.held and t.missing and t.looks_like(track.current)
+                and of_one_size(t.last, track.last)
+            ]
+            if lost:
+                self._is(min(lost, key=lambda t: math.dist(t.last.position, track.last.position)), track)
+        new = [t for t in new if t in self._tracks]
         taken = {t.name for t in (*self._tracks, *self._gone) if t.name}
         names = name_all([_nameless(t) for t in new], [_nameless(t) for t in self._tracks if t.name], taken)
         for track, name in zip(new, names):
             track.name, track.named = name, track.look
 
 
+def _in_hand_frame(track: Track, hand: Hand) -> np.ndarray:
+    """The centre of an object in the hand's frame, (3,) m."""
+    local: np.ndarray = hand.rotation.T @ (np.array(track.last.position) - hand.position)
+    return local
+
+
+def _gap(track: Track, hand: Hand) -> float:
+    """How far an object is above or below the height of the fingertips, m; infinite where it is not between them."""
+    x, y, z = _in_hand_frame(track, hand)
+    return max(abs(z) - track.last.size[2] / 2, 0.0) if math.hypot(x, y) < 0.03 else math.inf
+
+
 def _nameless(track: Track) -> Nameless:
     return Nameless(*track.look, track.last.position[1])
-
-
-def _apart(a: Detection, b: Detection) -> float:
-    return math.dist(a.position[:2], b.position[:2])
-
-
-def _same_place(a: Detection, b: Detection) -> bool:
-    """Whether two things fill the same room."""
-    common = min(a.top, b.top) - max(a.bottom, b.bottom)
-    return _apart(a, b) < 0.02 and common > 0.5 * min(a.size[2], b.size[2])
-
-
-def _alike(track: Track, detection: Detection) -> bool:
-    """Whether a detection of other looks can still be this object, ill seen: of about its size, at its place."""
-    a, b = track.last.size, detection.size
-    return (
-        _apart(track.last, detection) < 0.02
-        and abs(a[0] - b[0]) < 0.35 * max(a[0], b[0])
-        and abs(track.last.top - detection.top) < 0.02
-    )
-
-
-def _blend(old: Detection, new: Detection, weight: float) -> Detection:
-    mix = [o + weight * (n - o) for o, n in zip((*old.position, *old.size), (*new.position, *new.size))]
-    turn = wrap_yaw(new.yaw - old.yaw, new.symmetry)
-    yaw = new.yaw if abs(turn) > 0.2 else wrap_yaw(old.yaw + weight * turn, new.symmetry)
-    return replace(
-        new,
-        position=(mix[0], mix[1], mix[2]),
-        size=(mix[3], mix[4], mix[5]),
-        yaw=yaw,
-        confidence=old.confidence + weight * (new.confidence - old.confidence),
-    )
-
-
-def _place_is_empty(thing: Detection, scene: Scene) -> bool:
-    """Whether the camera sees that a thing is gone: its middle is in view, not covered, and lower than its top."""
-    places = footprint_points(thing, 0.6)
-    level = thing.bottom + 0.6 * thing.size[2]
-    columns, rows = scene.projector.pixels(np.column_stack((places, np.full(len(places), level))))
-    height, width = scene.height.shape
-    with np.errstate(invalid="ignore"):
-        inside = (columns >= 0) & (columns <= width - 1) & (rows >= 0) & (rows <= height - 1)
-    if inside.sum() < 0.7 * len(places):
-        return False
-    r, c = np.round(rows[inside]).astype(int), np.round(columns[inside]).astype(int)
-    clear = scene.cloud.valid[r, c] & ~scene.robot[r, c]
-    if clear.sum() < 0.7 * inside.sum():
-        return False
-    low = scene.height[r, c][clear] < level - min(0.008, 0.3 * thing.size[2])
-    return bool(low.mean() > 0.7)

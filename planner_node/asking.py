@@ -12,6 +12,8 @@ from typing import Any, ParamSpec, TypeVar
 
 from planner_node.accounting import Ledger, Prices
 from planner_node.clients.base import ChatClient, ChatReplies, ChatRequest
+from planner_node.clients.none import NoClient
+from planner_node.replies import MAX_REPLY, readable
 from planweave.budget import Budget, Usage
 from planweave.errors import PlanweaveError
 
@@ -39,6 +41,11 @@ def counted(question: Callable[P, R]) -> Callable[P, R]:
     return ask
 
 
+def unanswered(client: ChatClient, seconds: float) -> Usage:
+    """The use of a question that a client did not answer."""
+    return Usage(model_seconds=seconds, model=client.model, endpoint=client.endpoint)
+
+
 class Asker:
     """Asks a client. Thread-safe.
 
@@ -58,9 +65,13 @@ class Asker:
         request = replace(request, deadline=time.monotonic() + self._timeout, canceled=canceled)
         exchange: dict[str, Any] = {"task_id": task_id, "kind": kind, "stamp": time.time(),
                                     "request": request.as_dict(), **notes}
+        begun = time.monotonic()
         try:
             replies = self.client.complete(request)
-            replies = replace(replies, usage=self._prices.priced(replies.usage))
+            longest = max((len(r.text) for r in replies.replies), default=0)
+            if longest > MAX_REPLY:
+                exchange["note"] = f"a reply had {longest} characters; at most {MAX_REPLY} of each are read and kept"
+            replies = ChatReplies(tuple(map(readable, replies.replies)), self._prices.priced(replies.usage))
             self._ledger.add(task_id, replies.usage)
             used = _asked.get()
             if used is not None:
@@ -69,6 +80,9 @@ class Asker:
             return replies
         except PlanweaveError as error:
             exchange["error"] = f"{type(error).__name__}: {error}"
+            used = _asked.get()
+            if used is not None and not isinstance(self.client, NoClient):
+                used.append(unanswered(self.client, time.monotonic() - begun))
             raise
         finally:
             if self._on_exchange is not None:

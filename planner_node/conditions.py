@@ -41,9 +41,9 @@ class Condition:
 
 def parse_condition(text: str) -> Condition:
     """Read a condition; raises ParseError."""
-    text = text.strip()
     if len(text) > MAX_CHARACTERS:
         raise ParseError(f"the condition has {len(text)} characters; at most {MAX_CHARACTERS} are read")
+    text = " ".join(text.split())
     if match := _CALL.match(text):
         arguments = tuple(a.strip().strip("'\"") for a in match.group(3).split(",")) if match.group(3).strip() else ()
         if not all(arguments):

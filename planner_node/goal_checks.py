@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import combinations
 
+from planner_node.lexicon import needed_properties
 from planweave.domain import Domain
 from planweave.errors import GoalError, InvalidActionError, UnknownNameError
 from planweave.world import Literal, World
@@ -54,6 +55,31 @@ def _check_literal(domain: Domain, world: World, literal: Literal) -> None:
         raise GoalError(f"{literal} cannot be a goal; goals can be made of: {known}")
     if len(set(literal.args)) < len(literal.args):
         raise GoalError(f"{literal} can never hold: {literal.args[0]} twice")
+    why = misfit(domain, world, literal) if literal.positive else ""
+    if why:
+        raise GoalError(f"{literal} can never hold: {why}")
+
+
+def misfit(domain: Domain, world: World, literal: Literal) -> str:
+    """Why things are not made for a goal ("the sofa cannot be eaten"), "" where they are; "" as an argument fits.
+
+    What a goal asks of its arguments stands in the domain's YAML file under ``goals: made_for``, and in the
+    preconditions of the actions that reach it.
+    """
+    predicate = domain.predicates[literal.predicate]
+    asked: dict[str, list[list[str]]] = (domain.extra.get("goals") or {}).get("made_for") or {}
+    for properties, name in zip(asked.get(predicate.name, ()), literal.args):
+        if name and properties and not any(Literal(p, (name,)) in world.facts for p in properties):
+            return domain.phrase(Literal(properties[0], (name,), False))
+    if asked and len(literal.args) == 1 and literal.args[0] and predicate.name not in asked:
+        needs = needed_properties(domain, predicate)
+        for of in needs:
+            if all(Literal(p, literal.args) in world.facts for p in of):
+                return ""
+        for of in needs:
+            return next(domain.phrase(Literal(p, literal.args, False)) for p in of
+                        if Literal(p, literal.args) not in world.facts)
+    return ""
 
 
 def _nested(world: World, predicate: str | None, one: Literal, two: Literal) -> bool:

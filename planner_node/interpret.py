@@ -1,4 +1,5 @@
-"""A sentence into goal literals: by the controlled English where it covers the sentence, else by the model.
+"""A sentence into goal literals, or a question into an answer: by the controlled English where it covers it, else by
+the model.
 
 The model is asked several times at once, its replies held to literals over the known objects; a goal counts only if
 enough of the replies agree on it, since a wrong goal moves a robot to do a wrong thing.
@@ -12,14 +13,19 @@ from typing import Any
 
 from planner_node.clients.base import ChatReplies
 from planner_node.goal_checks import checked_goal
-from planner_node.goal_grammar import read_goal
+from planner_node.goal_grammar import read_sentence
+from planner_node.lexicon import english
 from planner_node.noun_phrases import NotCoveredError
 from planner_node.offered import offered
 from planner_node.parsing import parse_goal
 from planner_node.prompting import Messages, goal_messages
+from planner_node.questions import answer, is_question
+from planner_node.replies import read_each
 from planner_node.schema import goal_schema
+from planner_node.sentence_words import Words, without_politeness, words_of
+from planner_node.understood import nearest, understood
 from planweave.domain import Domain
-from planweave.errors import GoalError, ModelError, ParseError
+from planweave.errors import GoalError, ModelError
 from planweave.ports import Interpretation
 from planweave.world import Literal, World
 
@@ -43,6 +49,7 @@ def interpret(domain: Domain, world: World, sentence: str, ask: Ask, agreement: 
               shown: World | None = None) -> Interpretation:
     """Goal of a sentence; source says who read it. Raises GoalError (not understood, impossible) or CanceledError.
 
+    A question is answered and never obeyed. What says "not", and is not read by rules, is given to no model.
     agreement: share of the model's readings that must be more than this for a goal to count. shown: the part of the
     world that goes into the prompt, by default all of it.
     """
@@ -50,36 +57,52 @@ def interpret(domain: Domain, world: World, sentence: str, ask: Ask, agreement: 
     if not world.objects:
         raise GoalError("nothing is known about the surroundings yet, so no goal can be read; is a body running and "
                         "does its camera see anything?")
+    words, asked = words_of(sentence)
+    plain = without_politeness(words)
+    if is_question(plain, asked):
+        return Interpretation((), "grammar", answer=answer(domain, world, plain))
+    if asked and words[:1] == plain[:1]:
+        raise GoalError("it is not clear whether that is a question or a task; leave out the question mark, or ask "
+                        "\"is …?\", \"where is …?\"")
     try:
-        return Interpretation(checked_goal(domain, world, read_goal(domain, world, sentence)), "grammar")
+        reading = read_sentence(domain, world, sentence)
+        goal = checked_goal(domain, world, reading.goal)
+        return Interpretation(goal, "grammar", understood=understood(domain, goal, reading.notes))
     except NotCoveredError as error:
         reason = str(error)
+    en = english()
+    if sum(w in en["foreign"] for w in plain) > 1:
+        raise GoalError("only English is read here" + _instead(domain, world, plain))
+    negated = [w for w in plain if w in en["negations"]]
+    if negated:
+        raise GoalError(f"the sentence is not understood: {reason}; it says {negated[0]!r}, so no model is asked"
+                        + _instead(domain, world, plain))
     try:
         seen, sayable = shown or world, offered(domain, sentence)
         replies = ask(goal_messages(sayable, seen, sentence), goal_schema(sayable, seen, max_literals=MAX_LITERALS))
     except ModelError as error:
-        raise GoalError(f"the controlled English does not cover the sentence ({reason}), and the model could not be "
-                        f"asked: {error}") from error
-    return Interpretation(_agreed(domain, world, replies, agreement), "model", replies.usage)
+        raise GoalError(f"the sentence is not understood: {reason}{_instead(domain, world, plain)} (the model that "
+                        f"could help did not answer: {error})") from error
+    goal = _agreed(domain, world, replies, agreement, _instead(domain, world, plain))
+    return Interpretation(goal, "model", replies.usage, understood(domain, goal))
 
 
-def _agreed(domain: Domain, world: World, replies: ChatReplies, agreement: float) -> tuple[Literal, ...]:
-    readings: Counter[tuple[Literal, ...]] = Counter()
-    problem = ""
-    for reply in replies.replies:
-        try:
-            readings[tuple(sorted(checked_goal(domain, world, parse_goal(reply.text))))] += 1
-        except ParseError as error:
-            problem = problem or str(error)
-        except GoalError as error:
-            problem = str(error)
+def _instead(domain: Domain, world: World, words: Words) -> str:
+    """What could be said instead, as the end of a message."""
+    examples = nearest(domain, world, words)
+    return ". What can be read, for example: " + ", ".join(f'"{e}"' for e in examples) if examples else ""
+
+
+def _agreed(domain: Domain, world: World, replies: ChatReplies, agreement: float,
+            instead: str) -> tuple[Literal, ...]:
+    rows, problem = read_each(
+        replies, lambda reply: tuple(sorted(checked_goal(domain, world, parse_goal(reply.text)))))
+    readings = Counter(goal for _, goal in rows)
     asked = len(replies.replies)
     if readings:
         goal, votes = readings.most_common(1)[0]
         if votes > agreement * asked:
             return goal
-        shown = "; ".join(" and ".join(map(str, g)) for g, _ in readings.most_common(3))
-        raise GoalError(f"the model does not agree with itself on what the sentence asks for ({shown}); say it with "
-                        f"the names of the objects seen: {', '.join(sorted(world.by_name)[:30])}")
-    raise GoalError(f"the model found no goal that can hold in the sentence ({problem}); say it with the names of the "
-                    f"objects seen: {', '.join(sorted(world.by_name)[:30])}")
+        shown = "; or ".join(understood(domain, g)[:150] for g, _ in readings.most_common(2))
+        raise GoalError(f"the model does not agree with itself on what the sentence asks for ({shown}){instead}")
+    raise GoalError(f"the model found no goal that can hold in the sentence ({problem[:200]}){instead}")

@@ -13,7 +13,6 @@ from typing import Any
 from planweave_interfaces.action import ChooseAction, GeneratePlans, ProposeSteps, WritePlan
 from planweave_interfaces.srv import CheckCondition, GroundStep, InterpretGoal
 from rclpy.callback_groups import ReentrantCallbackGroup
-from rclpy.node import Node
 from std_msgs.msg import String
 
 from planner_node.accounting import PRICES, Prices
@@ -24,12 +23,17 @@ from planner_node.embeddings import EMBEDDERS, choose_embedder
 from planner_node.methods import SELECTORS
 from planner_node.names import EmbeddingSimilarity
 from planner_node.planner import LanguagePlanner, Settings
+from planner_node.replies import sendable
+from planner_node.settings import SAMPLING
 from planweave.budget import Budget
 from planweave.errors import CanceledError, ConfigError, MissingExtraError, ParseError, PlanweaveError, UnknownNameError
+from planweave.paths import config_dir
 from planweave.world import Action
 from planweave_ros import conversions as convert
 from planweave_ros.deferred import DeferredActionServer, Goal
+from planweave_ros.guarded import GuardedNode
 from planweave_ros.parameters import Parameter, declare
+from planweave_ros.presence import PLANNER, show_presence
 from planweave_ros.spin import run_node
 
 _D = Settings()
@@ -46,6 +50,11 @@ PARAMETERS = [
     Parameter("timeout", _D.timeout, "seconds one question may take with all retries", 0.1, 3600.0),
     Parameter("samples", _D.samples, "plans sampled per task, N", 1, 200),
     Parameter("samples_embedded", _D.samples_embedded, "the same for the embedded model", 1, 200),
+    Parameter("sampling", _D.sampling, "request: all plans in one request, as in the paper; stepwise: in turn, each "
+              "step out of the actions that can be done then, until a plan reaches the goal; auto: stepwise for the "
+              "embedded model", choices=SAMPLING),
+    Parameter("sampling_seconds_embedded", _D.sampling_seconds_embedded,
+              "seconds after the first answer in which stepwise sampling asks for further steps", 0.1, 3600.0),
     Parameter("temperature", _D.temperature, "of plan sampling", 0.0, 2.0),
     Parameter("top_p", _D.top_p, "of plan sampling", 0.01, 1.0),
     Parameter("votes", _D.votes, "votes per decision, n", 1, 200),
@@ -78,7 +87,7 @@ PARAMETERS = [
 ]
 
 
-class PlannerNode(Node):
+class PlannerNode(GuardedNode):
     """Serves the actions /generate_plans, /choose_action, /propose_steps and /write_plan and the services
     /interpret_goal, /ground_step and /check_condition; publishes every exchange on /llm_exchanges.
 
@@ -107,9 +116,11 @@ class PlannerNode(Node):
         DeferredActionServer(self, ChooseAction, "/choose_action", self._choose_action)
         DeferredActionServer(self, ProposeSteps, "/propose_steps", self._propose)
         DeferredActionServer(self, WritePlan, "/write_plan", self._write)
+        show_presence(self, PLANNER)
         self.create_service(InterpretGoal, "/interpret_goal", self._interpret, callback_group=group)
         self.create_service(GroundStep, "/ground_step", self._ground, callback_group=group)
         self.create_service(CheckCondition, "/check_condition", self._check, callback_group=group)
+        threading.Thread(target=self._prepare, name="prepare", daemon=True).start()
         self.get_logger().info(f"asking {self._client.model or 'the only model'} at {self._client.endpoint}")
 
     def destroy_node(self) -> None:
@@ -123,6 +134,13 @@ class PlannerNode(Node):
         self._client.close()
         super().destroy_node()
 
+    def _prepare(self) -> None:
+        try:
+            self.planner.prepare(sorted(path.stem for path in (config_dir() / "domains").glob("*.pddl")))
+        except PlanweaveError as error:  # a question about that domain will say so, too
+            if not self._gone:
+                self.get_logger().warning(str(error))
+
     def _choose(self, values: dict[str, Any]) -> ChatClient:
         try:
             return choose_client(os.environ, values)
@@ -135,7 +153,7 @@ class PlannerNode(Node):
 
     def _publish_exchange(self, exchange: dict[str, Any]) -> None:
         if not self._gone:
-            self._exchanges.publish(String(data=json.dumps(exchange, ensure_ascii=False)))
+            self._exchanges.publish(String(data=sendable(json.dumps(exchange, ensure_ascii=False))))
 
     def _serve(self, goal: Goal, result: Any, ask: Callable[[threading.Event], Any],
                fill: Callable[[Any], None]) -> None:
@@ -252,8 +270,10 @@ class PlannerNode(Node):
     def _interpret(self, request: InterpretGoal.Request, response: InterpretGoal.Response) -> InterpretGoal.Response:
         def ask() -> None:
             read = self.planner.interpret_goal(
-                request.sentence, convert.world_from_msg(request.world), canceled=self._closing)
+                request.sentence, convert.world_from_msg(request.world), task_id=request.task_id,
+                canceled=self._closing)
             response.source, response.goal = read.source, convert.literals_to_msg(read.goal)
+            response.understood, response.answer = read.understood, read.answer
             response.usage = convert.usage_to_msg(read.usage)
 
         return self._answer(response, ask)

@@ -1,15 +1,23 @@
-"""Which objects a noun phrase means: "the red one", "both cubes", "all fruit", "it"."""
+"""Which objects a noun phrase means: "the red one", "both cubes", "all fruit but the pear", "two of the others"."""
 
 from __future__ import annotations
 
-import difflib
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
-from planner_node.lexicon import english
+from planner_node.lexicon import Lexicon, english
+from planner_node.sentence_tree import NounPhrase, Place, Quantity
 from planweave.domain import Domain, spoken
 from planweave.errors import GoalError
-from planweave.world import World
+from planweave.world import Literal, World, WorldObject
+
+APART = 0.01  # metres by which one thing must be farther out than the next to be the leftmost or nearest
+BIGGER = 1.15  # times the volume by which one thing must be larger than the next to be the biggest
+_UNSAID = {"id", "category", "seen"}  # attributes that describe nothing
+
+Why = Callable[[str], str]  # object -> why it cannot be meant here, "" where it can
 
 
 class NotCoveredError(Exception):
@@ -22,122 +30,390 @@ class NounPhrases:
 
     domain: Domain
     world: World
+    lexicon: Lexicon
     last: list[str] = field(default_factory=list)  # what "it" and "them" mean
     place: list[str] = field(default_factory=list)  # what "it" means where the last thing does not do
-    mentioned: set[str] = field(default_factory=set)
-    last_head: str = ""
+    mentioned: dict[str, None] = field(default_factory=dict)
+    head: str = ""  # noun of the last thing, for "the blue one"
+    claimed: set[str] = field(default_factory=set)  # named elsewhere in the sentence: "a cube" means another one
+    notes: list[str] = field(default_factory=list)  # what was chosen
+    carrying: bool = False  # whether things are to be brought somewhere: "everything" leaves out furniture then
 
-    def resolve(self, words: Sequence[str], fits: Callable[[str], bool], *, head: str = "",
-                plural: bool = True, prefer: Callable[[str], bool] | None = None) -> list[str]:
-        """Names of the objects meant, in the world's order.
+    # Words
 
-        fits: whether an object can stand in this place of a goal; prefer: a narrower wish, taken where something
-        meets it. head: a noun to add where the phrase has none ("the red and the green cube"). plural: whether
-        several may be meant. Raises GoalError (unknown, ambiguous, wrong number), NotCoveredError.
+    @cached_property
+    def features(self) -> dict[str, frozenset[str]]:
+        """The words that may describe each object."""
+        return {o.name: frozenset(self._features(o)) for o in self.world.objects}
+
+    @cached_property
+    def heads(self) -> dict[str, frozenset[str]]:
+        """The nouns that may name each object."""
+        return {o.name: frozenset(self._heads(o)) for o in self.world.objects}
+
+    @cached_property
+    def known_nouns(self) -> frozenset[str]:
+        """All nouns, of things that are here or not, in the singular."""
+        here = {h for heads in self.heads.values() for h in heads}
+        classes = {*self.domain.classes, *self.domain.categories, *self.lexicon.nouns}
+        classes |= {c for of in self.domain.categories.values() for c in of}
+        return frozenset({c for c in here | {c.rsplit("_", 1)[-1] for c in classes} if c.replace("_", "").isalnum()})
+
+    @cached_property
+    def words(self) -> dict[str, bool]:
+        """All words of descriptions, and whether they are plurals."""
+        found = {w: False for features in self.features.values() for w in features}
+        found.update((w, False) for w in english()["colours"])
+        found.update((w, False) for w in self.world.by_name)
+        for noun in self.known_nouns:
+            found[noun] = False
+        for noun in self.known_nouns:
+            if noun not in english()["mass"]:
+                for form in plurals(noun):
+                    found.setdefault(form, True)
+        for plural, noun in english()["irregular"].items():
+            if noun in self.known_nouns:
+                found.setdefault(plural, True)
+        return found
+
+    def _features(self, thing: WorldObject) -> set[str]:
+        found = {thing.name, *thing.name.split("_"), *thing.class_name.lower().split("_"), *self._heads(thing)}
+        for key, value in thing.attributes.items():
+            if key not in _UNSAID:
+                found.update(str(value).lower().replace("_", " ").split())
+        for fact in self.world.by_predicate.get("in_room", ()):
+            if fact.args[0] == thing.name and fact.args[1] in self.world.by_name:
+                found.update(self.world.by_name[fact.args[1]].class_name.split("_"))
+        return {w for w in found if w}
+
+    def _heads(self, thing: WorldObject) -> set[str]:
+        kind = thing.class_name.lower()
+        parts = [p for p in thing.name.split("_") if not p.isdigit()]
+        found = {thing.name, kind.rsplit("_", 1)[-1]} if kind else {thing.name, *parts[-1:]}
+        found.update(w for w, classes in self.domain.categories.items() if thing.class_name in classes)
+        found.update(w for w, of in self.lexicon.nouns.items() if of == kind or of == thing.attributes.get("category"))
+        if thing.type not in ("object", "item"):
+            found.add(thing.type)
+        return {w for w in found if w}
+
+    def singular(self, word: str) -> str:
+        """The known form of a word: "cubes" is "cube"; words of the same meaning are one."""
+        same = english()["same"].get(word, word) if word not in self._all_features else word
+        if same in self._all_features:
+            return same
+        return next((s for s in singulars(same) if s in self._all_features or s in self.known_nouns), same)
+
+    @cached_property
+    def _all_features(self) -> frozenset[str]:
+        return frozenset(w for features in self.features.values() for w in features)
+
+    # Resolving
+
+    def resolve(
+        self,
+        phrase: NounPhrase,
+        why: Why,
+        holds_at: Callable[[str, Place], bool],
+        *,
+        several: bool = True,
+        head: str = "",
+        without: Sequence[str] = (),
+        prefer: Callable[[str], bool] | None = None,
+        taken: Callable[[str], bool] | None = None,
+    ) -> list[str]:
+        """Names of the objects meant, in the world's order. Raises GoalError, NotCoveredError.
+
+        why: why an object cannot be meant; holds_at: whether an object is at a place now; several: whether more than
+        one may be meant; head: a noun for a phrase that has none ("the red and the green cube"); without: never meant;
+        prefer: what "it" should be; taken: objects that "a cube" should rather not mean.
         """
-        en = english()
-        if len(words) == 1 and words[0] in en["pronouns"]:
-            return self._pronoun(words[0], plural, prefer)
-        described = [w for w in words if w not in en["determiners"] and w not in en["all"] and w not in en["numbers"]]
-        described = [en["same"].get(w, w) if w not in self.world.by_name else w for w in described]
-        described = [w for w in described if w and w not in en["neutral"] and w not in en["other"]]
-        if len(described) == 1 and described[0] in self.world.by_name and not set(words) & set(en["neutral"]):
-            return self._mention(described)
-        found, is_plural = self._matching(described, words)
-        found = [n for n in found if fits(n)] or found
-        if prefer and any(map(prefer, found)):
-            found = [n for n in found if prefer(n)]
-        several = bool(is_plural or set(words) & set(en["all"]) or set(words) & set(en["mass"]))
-        if set(words) & set(en["other"]):
-            found, several = [n for n in found if n not in self.mentioned], several or "another" not in words
-        if not several and len(found) > 1:
-            for noun in (head, self.last_head):
-                if noun and not self._has_noun(described):
-                    narrowed = [n for n in found if n in self._matching([*described, noun], words)[0]]
-                    found = narrowed or found
-        found = [n for n in found if fits(n)]
-        if not found:
-            raise GoalError(f"{' '.join(words)!r} fits no object here that can be used like that; seen: {self._seen()}")
-        number = next((en["numbers"][w] for w in words if w in en["numbers"]), 0)
-        if number > 1 and len(found) != number:
-            raise GoalError(f"{' '.join(words)!r} could mean {', '.join(found)}: {len(found)}, not {number}")
-        if number > 1 or several:
-            if not plural and len(found) > 1:
-                raise GoalError(f"{' '.join(words)!r} means several places ({', '.join(found)}); name one of them")
-        elif len(found) > 1:
-            if not set(words) & set(en["indefinite"]) and number != 1:
-                raise GoalError(f"{' '.join(words)!r} could mean {' or '.join(found)}; say which")
-            found = found[:1]
-        self._remember_head(described)
-        return self._mention(found)
+        if phrase.pronoun:
+            return self._pronoun(phrase, several, prefer)
+        if phrase.quantity is Quantity.SOME and (phrase.plural or phrase.generic or self._mass(phrase)):
+            raise GoalError(f'{phrase.text!r} leaves open how many are meant; say a number, or "all"')
+        if phrase.quantity is Quantity.NONE:
+            raise GoalError(f"nothing is to be done with {phrase.text!r}; say what should be where")
+        if phrase.number == 0 and phrase.quantity in (Quantity.A, Quantity.EXACTLY):
+            raise GoalError(f"{phrase.text!r} is no number of things")
+        found, noun = self._described(phrase, head)
+        for place in phrase.places:
+            found = [n for n in found if holds_at(n, place)]
+        if phrase.places and not found:
+            raise GoalError(f"{phrase.text!r}: no such thing is known to be there now")
+        found = self._others(phrase, found, why)
+        left_out = self._left_out(phrase, noun, holds_at)
+        found = [n for n in found if n not in left_out]
+        if phrase.superlative:
+            found = self._most(phrase, [n for n in found if not why(n)] or found, holds_at)
+        names = self._counted(phrase, found, why, set(without), several, taken, prefer)
+        if noun:
+            self.head = noun
+        for name in names:
+            self.mentioned[name] = None
+        return names
 
-    def _pronoun(self, word: str, plural: bool, prefer: Callable[[str], bool] | None) -> list[str]:
+    def _pronoun(self, phrase: NounPhrase, several: bool, prefer: Callable[[str], bool] | None) -> list[str]:
+        word = phrase.pronoun
         if not self.last:
-            raise NotCoveredError(f"{word!r} refers to nothing said before")
+            raise GoalError(f"{word!r} refers to nothing named before; say which thing is meant")
         if prefer and self.place and not any(map(prefer, self.last)) and all(map(prefer, self.place)):
             return list(self.place)  # "put the salmon in the fridge and close it"
-        if len(self.last) > 1 and (word in ("it", "this", "that") or not plural):
+        if len(self.last) > 1 and (word in ("it", "this", "that") or not several):
             raise GoalError(f"{word!r} could mean {' or '.join(self.last)}; say which")
+        if phrase.number and len(self.last) != phrase.number:
+            raise GoalError(f"{phrase.text!r} could mean {', '.join(self.last)}: {len(self.last)}, not {phrase.number}")
         return list(self.last)
 
-    def _mention(self, names: list[str]) -> list[str]:
-        self.mentioned.update(names)
-        return list(names)
+    def _described(self, phrase: NounPhrase, head: str) -> tuple[list[str], str]:
+        """Objects that have every word of the description, and the noun that says their kind."""
+        words = [self.singular(w) for w in phrase.words]
+        words = [w for w in words if w]
+        self._check_known(phrase, words)
+        if len(set(words)) < len(words):
+            raise NotCoveredError(f"{phrase.text!r} says the same twice")
+        things = [o.name for o in self.world.objects]
+        if phrase.generic in ("object", "objects", "thing", "things", "item", "items", "stuff", "everything"):
+            apart = (self.domain.extra.get("goals") or {}).get("not_everything", ()) if self.carrying else ()
+            return [
+                n
+                for n in things
+                if self.features[n].issuperset(words) and self.world.by_name[n].attributes.get("category") not in apart
+            ], ""
+        if phrase.rest:
+            return things, ""
+        noun = ""
+        if words and not phrase.generic and words[-1] in self.known_nouns:
+            noun = words[-1]
+            found = [n for n in things if noun in self.heads[n] and self._describes(n, words[:-1])]
+            elided = [n for n in things if head and head in self.heads[n] and self.features[n].issuperset(words)]
+            if found and head and head != noun and elided and elided != found:
+                raise GoalError(f"{phrase.text!r} could mean {' or '.join([*found, *elided])}; say which")
+            if found:
+                return found, noun
+            if not elided:
+                raise GoalError(self._unknown(phrase, words))
+        for kind in dict.fromkeys([k for k in (head, self.head) if k] + [""]):
+            if not kind and not phrase.generic:
+                if head or self.head:
+                    continue
+                raise NotCoveredError(f"{phrase.text!r} names no thing")
+            found = [n for n in things if (not kind or kind in self.heads[n]) and self.features[n].issuperset(words)]
+            if found:
+                if not kind and not words and not phrase.superlative and not phrase.places:
+                    raise GoalError(f"it is not clear which things {phrase.text!r} means; name them")
+                return found, kind
+        raise GoalError(self._unknown(phrase, words))
 
-    def _features(self, name: str) -> set[str]:
+    def _describes(self, name: str, words: Sequence[str]) -> bool:
+        """Whether words before the noun fit: what it is like, parts of its name, its room; no other nouns."""
+        if not words:
+            return True
         thing = self.world.by_name[name]
-        features = {*name.split("_"), name, *spoken(thing.class_name).split(), thing.class_name, thing.type}
-        for value in thing.attributes.values():
-            features.update(str(value).lower().replace("_", " ").split())
-        features.update(w for w, classes in self.domain.categories.items() if thing.class_name in classes)
-        return features
+        parts = {*name.split("_")[:-1], *thing.class_name.lower().split("_")[:-1]} | {
+            p for p in name.split("_") if p.isdigit()
+        }
+        told = {
+            w for k, v in thing.attributes.items() if k not in _UNSAID for w in str(v).lower().replace("_", " ").split()
+        }
+        rest = [w for w in words if w not in parts and w not in told and w != thing.type]
+        return not rest or any(
+            "_".join(rest) == self.world.by_name[f.args[1]].class_name
+            for f in self.world.by_predicate.get("in_room", ())
+            if f.args[0] == name
+        )
 
-    def _matching(self, described: Sequence[str], words: Sequence[str]) -> tuple[list[str], bool]:
-        """Objects that have every word of the description, and whether a word was a plural."""
-        features = {o.name: self._features(o.name) for o in self.world.objects}
-        known = set().union(*features.values()) if features else set()
-        # A class that is known but not in sight is a thing that is missing here, not a word to guess about.
-        vocabulary = known | set(self.domain.classes) | set(self.domain.categories) | {
-            c for classes in self.domain.categories.values() for c in classes}
-        wanted, plural, unknown = [], False, []
-        for word in described:
-            single = word if word in vocabulary else next((s for s in singulars(word) if s in vocabulary), "")
-            plural = plural or single not in ("", word)
-            wanted.append(single or word)
-            if not single:
-                unknown.append(word)
-        if any(w in english()["neutral"] and w.endswith("s") and w != "stuff" for w in words):
-            plural = True
-        if not described and not plural and not set(words) & set(english()["all"]) and not set(words) & set(
-                english()["other"]):
-            raise NotCoveredError(f"{' '.join(words)!r} describes nothing")
-        found = [o.name for o in self.world.objects if features[o.name].issuperset(wanted)]
-        if found:
-            return found, plural
-        strange = [w for w in unknown if w not in english()["colours"]]
-        if strange and len(described) > 1 and not _misspelled(strange, known):
-            raise NotCoveredError(f"unknown words: {' '.join(strange)}")
-        if strange and len(described) == 1 and strange[0].endswith("s") and not _misspelled(strange, known):
-            raise NotCoveredError(f"unknown word for several things: {strange[0]}")
-        raise GoalError(self._unknown(" ".join(described), known))
+    def _check_known(self, phrase: NounPhrase, words: Sequence[str]) -> None:
+        strange = [
+            w
+            for w in words
+            if w not in self._all_features and w not in self.known_nouns and w not in english()["colours"]
+        ]
+        if strange and (len(words) > 1 or phrase.plural or strange[0].endswith("s")):
+            raise NotCoveredError(f"the word {strange[0]!r} is not known")
+        if strange:
+            raise GoalError(self._unknown(phrase, words))
 
-    def _unknown(self, name: str, known: set[str]) -> str:
-        close = difflib.get_close_matches(name.replace(" ", "_"), self.world.by_name, n=3, cutoff=0.5)
-        hint = f"; did you mean {' or '.join(repr(c) for c in close)}?" if close else ";"
-        return f"unknown object {name!r}{hint} seen: {self._seen()}"
+    def _unknown(self, phrase: NounPhrase, words: Sequence[str]) -> str:
+        kind = words[-1] if words else phrase.text
+        alike = [n for n in self.world.by_name if kind in self.heads[n]]
+        hint = f"of that kind there are {', '.join(alike)}" if alike and len(words) > 1 else f"seen: {self.seen()}"
+        return f"unknown object {' '.join(words) or phrase.text!r}: nothing here is called so; {hint}"
 
-    def _seen(self) -> str:
-        names = sorted(self.world.by_name)
-        return ", ".join(names[:30]) + (", …" if len(names) > 30 else "") if names else "nothing"
+    def seen(self) -> str:
+        """The names of what is known, things before places."""
+        names = sorted(self.world.by_name, key=lambda n: (self.world.by_name[n].type in ("location", "room"), n))
+        return ", ".join(names[:20]) + (", …" if len(names) > 20 else "") if names else "nothing"
 
-    def _has_noun(self, described: Sequence[str]) -> bool:
-        nouns = {o.class_name for o in self.world.objects} | {o.type for o in self.world.objects} | set(
-            self.domain.categories)
-        return any(w in nouns or any(s in nouns for s in singulars(w)) for w in described)
+    def _others(self, phrase: NounPhrase, found: list[str], why: Why) -> list[str]:
+        """Without what was named before, where the phrase says "other"; of the same kind, where it says "the rest"."""
+        if not phrase.other:
+            return found
+        if not any(n in found and not why(n) for n in self.mentioned):
+            raise GoalError(f"{phrase.text!r} refers to nothing named before; say which things are meant")
+        if phrase.rest:
+            left = [n for n in found if n not in self.mentioned]
+            same = [n for n in left if self.head and self.head in self.heads[n]]
+            if same:
+                return same
+            kinds = [w for n in self.mentioned for w in self.heads[n] if w in self.domain.categories]
+            alike = [n for n in left if any(w in self.heads[n] for w in kinds)]
+            if alike and self.head not in self.domain.categories:
+                raise GoalError(f"{phrase.text!r} could mean only {', '.join(alike)}, or everything else; say which")
+            return left
+        return [n for n in found if n not in self.mentioned]
 
-    def _remember_head(self, described: Sequence[str]) -> None:
-        if described and self._has_noun(described[-1:]):
-            self.last_head = described[-1]
+    def _left_out(self, phrase: NounPhrase, noun: str, holds_at: Callable[[str, Place], bool]) -> set[str]:
+        return self.named(phrase.exceptions, noun, holds_at)
+
+    def named(self, phrases: Sequence[NounPhrase], head: str, holds_at: Callable[[str, Place], bool]) -> set[str]:
+        """What exceptions name: every one of a kind where no number is said. They do not become what "it" means."""
+        found: set[str] = set()
+        kept = (self.head, dict(self.mentioned), list(self.last))
+        self.head = head or self.head
+        for index, phrase in enumerate(phrases):
+            later = next(
+                (
+                    self.singular(p.words[-1])
+                    for p in phrases[index + 1 :]
+                    if p.words and self.singular(p.words[-1]) in self.known_nouns
+                ),
+                head,
+            )
+            found.update(self.resolve(phrase, lambda _: "", holds_at, head=later))
+        self.head, self.mentioned, self.last = kept
+        return found
+
+    def _most(self, phrase: NounPhrase, found: list[str], holds_at: Callable[[str, Place], bool]) -> list[str]:
+        axis, end, *of_two = english()["superlatives"][phrase.superlative]
+        if of_two and len(found) != 2:
+            raise GoalError(f"{phrase.text!r} compares two things, but there are {len(found)}: {', '.join(found)}")
+        if phrase.plural or phrase.quantity not in (Quantity.THE, Quantity.BARE):
+            raise GoalError(f"{phrase.text!r}: only one thing can be the {phrase.superlative}")
+        start = (0.0, 0.0)
+        if phrase.nearest_to is not None:
+            if axis != "reach":
+                raise NotCoveredError(f"{phrase.superlative} to something says nothing")
+            (to,) = self.resolve(phrase.nearest_to, lambda _: "", holds_at, several=False)
+            found = [n for n in found if n != to]
+            place = self.world.by_name[to].position
+            if place is None:
+                raise GoalError(f"where {to} is is not known, so {phrase.text!r} cannot be told")
+            start = place[0], place[1]
+        elif axis != "size" and not (self.domain.extra.get("goals") or {}).get("seen_from"):
+            raise GoalError(f"{phrase.text!r}: seen from where is not known here; name the thing")
+        values = {n: self._measure(n, axis, start) for n in found}
+        unknown = [n for n, v in values.items() if v is None]
+        if unknown:
+            raise GoalError(f"{phrase.text!r}: of {', '.join(unknown)} that is not known; name the thing")
+        order = sorted(found, key=lambda n: values[n] or 0.0, reverse=end == "most")
+        if len(order) > 1:
+            first, second = (values[n] or 0.0 for n in order[:2])
+            alike = abs(first - second) < APART if axis != "size" else max(first, second) < BIGGER * min(first, second)
+            if alike:
+                raise GoalError(f"{phrase.text!r} could mean {order[0]} or {order[1]}: they hardly differ; say which")
+        if order and axis == "left":
+            self.notes.append("left and right are the robot's")
+        return order[:1]
+
+    def _measure(self, name: str, axis: str, start: tuple[float, float]) -> float | None:
+        thing = self.world.by_name[name]
+        if axis == "size":
+            return math.prod(thing.size) if thing.size else None
+        if thing.position is None:
+            return None
+        return thing.position[1] if axis == "left" else math.dist(thing.position[:2], start)
+
+    def _counted(
+        self,
+        phrase: NounPhrase,
+        found: list[str],
+        why: Why,
+        without: set[str],
+        several: bool,
+        taken: Callable[[str], bool] | None,
+        prefer: Callable[[str], bool] | None,
+    ) -> list[str]:
+        """As many as the phrase says, of those that can be meant here."""
+        broad = bool(phrase.generic in ("everything", "things", "objects", "items", "stuff") or phrase.rest)
+        all_ = (
+            phrase.quantity is Quantity.ALL
+            or broad
+            or (phrase.quantity in (Quantity.THE, Quantity.BARE) and (phrase.plural or self._mass(phrase)))
+        )
+        fitting = [n for n in found if n not in without and not why(n)]
+        if found and not fitting:
+            reasons = [why(n) or f"{n} is the place itself" for n in found]
+            raise GoalError(f"{phrase.text!r}: {reasons[0]}")
+        if not found:
+            raise GoalError(
+                f"{phrase.text!r}: nothing of that is left; seen: {self.seen()}"
+                if phrase.other or phrase.exceptions
+                else self._unknown(phrase, [self.singular(w) for w in phrase.words])
+            )
+        if phrase.quantity is Quantity.EXACTLY:
+            pool = [n for n in found if n not in without] if not broad else fitting
+            if len(pool) != phrase.number:
+                raise GoalError(f"{phrase.text!r} could mean {', '.join(pool)}: {len(pool)}, not {phrase.number}")
+            fitting, all_ = pool, True
+        if all_:
+            named = [n for n in found if n not in without]
+            if not broad and phrase.quantity is not Quantity.EXACTLY:
+                bad = [why(n) for n in named if why(n)]
+                if bad:
+                    raise GoalError(f"{phrase.text!r}: {bad[0]}")
+                fitting = named
+            if phrase.quantity is Quantity.EXACTLY:
+                bad = [why(n) for n in fitting if why(n)]
+                if bad:
+                    raise GoalError(f"{phrase.text!r}: {bad[0]}")
+            if not several and len(fitting) > 1:
+                raise GoalError(f"{phrase.text!r} means several ({', '.join(fitting)}); name one of them")
+            return fitting
+        if phrase.quantity is Quantity.A:
+            return self._picked(phrase, fitting, several, taken, prefer)
+        if prefer and len(fitting) > 1 and any(map(prefer, fitting)):
+            fitting = [n for n in fitting if prefer(n)]
+        if len(fitting) > 1:
+            raise GoalError(f"{phrase.text!r} could mean {' or '.join(fitting)}; say which")
+        return fitting
+
+    def _mass(self, phrase: NounPhrase) -> bool:
+        return bool(phrase.words) and self.singular(phrase.words[-1]) in english()["mass"]
+
+    def _picked(
+        self,
+        phrase: NounPhrase,
+        fitting: list[str],
+        several: bool,
+        taken: Callable[[str], bool] | None,
+        prefer: Callable[[str], bool] | None,
+    ) -> list[str]:
+        """Any of them: those that are not named otherwise, rather in reach, free and not yet as asked for."""
+        number = phrase.number or 1
+        if number > 1 and not several:
+            raise GoalError(f"{phrase.text!r} means several; name one")
+        free = [n for n in fitting if n not in self.claimed and n not in self.mentioned]
+        if len(free) < number:
+            raise GoalError(f"{phrase.text!r}: only {len(free)} such can be meant here ({', '.join(free) or 'none'})")
+        if len(free) == number:
+            return free
+
+        def unwelcome(name: str) -> tuple[bool, bool, bool, bool]:
+            facts = self.world.facts
+            return (
+                bool(prefer and not prefer(name)),
+                bool(taken and taken(name)),
+                "reachable" in self.domain.predicates and Literal("reachable", (name,)) not in facts,
+                "clear" in self.domain.predicates and Literal("clear", (name,)) not in facts,
+            )
+
+        chosen = sorted(sorted(free, key=unwelcome)[:number], key=fitting.index)
+        rest = [n for n in free if n not in chosen]
+        self.notes.append(
+            f"{phrase.text!r} is taken to be {' and '.join(map(spoken, chosen))}; it could be "
+            f"{' or '.join(map(spoken, rest[:4]))}{' or others' if len(rest) > 4 else ''} as well"
+        )
+        return chosen
 
 
 def singulars(word: str) -> list[str]:
@@ -153,5 +429,8 @@ def singulars(word: str) -> list[str]:
     return forms
 
 
-def _misspelled(words: Sequence[str], known: set[str]) -> bool:
-    return any(difflib.get_close_matches(w, known, n=1, cutoff=0.72) for w in words)
+def plurals(noun: str) -> list[str]:
+    """How the plural of a noun may be written."""
+    if noun.endswith("y") and noun[-2:-1] not in "aeiou":
+        return [noun[:-1] + "ies"]
+    return [noun + "es"] if noun.endswith(("s", "x", "ch", "sh")) else [noun + "s"]

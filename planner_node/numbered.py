@@ -7,9 +7,10 @@ from collections.abc import Sequence
 
 from planweave.errors import ParseError
 
-MAX_CHARACTERS = 200_000
+MAX_CHARACTERS = 100_000
 MAX_STEPS = 200
 MAX_STEP = 300  # characters
+MAX_LINE = 2000  # characters of a line that are read
 _NUMBERED = re.compile(r"(?i)\A\s{0,20}[*#]{0,3}\s?(?:step\s{0,3})?\(?(\d{1,4})\s{0,3}[.:)\]-]{1,2}[*]{0,2}\s*(.*)\Z")
 _BULLET = re.compile(r"\A\s{0,20}[-*+•]\s+(.*)\Z")
 _END = re.compile(r"\A\W*(?:done|end|finished|stop|task (?:is )?(?:done|complete[d]?))\W*\Z", re.IGNORECASE)
@@ -26,7 +27,9 @@ def numbered_steps(text: str, start: int = 0, done: Sequence[str] = ()) -> tuple
     """
     if len(text) > MAX_CHARACTERS:
         raise ParseError(f"the reply has {len(text)} characters; at most {MAX_CHARACTERS} are read")
-    lines = [line for line in text.splitlines() if line.strip() and not line.strip().startswith("```")]
+    # Without runs of white space, over which some patterns would take time that grows with the square of their length.
+    lines = [" ".join(line[:MAX_LINE].split()) for line in text.splitlines()]
+    lines = [line for line in lines if line and not line.startswith("```")]
     runs, first = _runs(lines)
     if not runs:
         steps = [m.group(1).strip() for line in lines if (m := _BULLET.match(line))]

@@ -1,4 +1,4 @@
-"""Tolerant reading of a model's replies. Whatever the text, only ParseError is raised, and soon.
+"""Tolerant reading of a model's replies. Whatever the text, only ParseError is raised, and time grows with its length.
 
 Replies are data: nothing in them is evaluated.
 """
@@ -8,13 +8,17 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from itertools import islice
+from reprlib import repr as short_repr
 from typing import Any
 
+from planner_node.replies import without_thinking
 from planweave.errors import ParseError
 from planweave.world import Action, Literal
 
 MAX_CHARACTERS = 1_000_000
 MAX_STEPS = 1000
+MAX_LITERALS = 100
 MAX_LINE = 1000  # characters; a longer line is prose
 MAX_NAME = 100
 _END = {"end", "done", "stop", "finish", "finished"}
@@ -29,7 +33,6 @@ _CHOSEN = re.compile(r"(?i:option|choice|answer|choose|take|pick|select|best)"
                      r"(?i:\s+(?:is|would|be|to|of|sub-task|option|action|choice)){0,4}\s*[:=]?\s*[*_(\[\"']{0,3}([A-Za-z]{1,2})\b")
 _LISTED = re.compile(r"(?m)^\s*[(\[*]{0,2}([A-Z]{1,2})[)\].:*]{1,2}(?:\s|$)")
 _ALONE = re.compile(r"(?<![A-Za-z'])([A-Z]{1,2})(?![A-Za-z'])")
-_THINKING = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
 
 
 def parse_plan(text: str) -> tuple[Action, ...]:
@@ -61,10 +64,12 @@ def parse_goal(text: str) -> tuple[Literal, ...]:
     if data == []:
         raise ParseError("the model says that none of the conditions and objects known here is asked for")
     if data is None:
-        calls = [(n, a, not _negated(line)) for line in _lines(text) for n, a in _calls(line)]
+        calls = [(n, a, not _negated(line)) for line in islice(_lines(text), MAX_STEPS) for n, a in _calls(line)]
     else:
         calls = [(n, a, True) for n, a in _calls_in_json(data, negation=True)]
     literals = []
+    if len(calls) > MAX_LITERALS:
+        raise ParseError(f"the reply has {len(calls)} literals; more than {MAX_LITERALS} are no goal")
     for name, args, positive in calls:
         if name == "not" and args:
             continue
@@ -86,7 +91,8 @@ def parse_choice(text: str, count: int) -> int:
     data = _find_json(text, ("choice", "option", "answer"))
     if isinstance(data, (str, int)) and not isinstance(data, bool):
         text = str(data)
-    text = text.strip().strip("`*\"' \n")
+    # Without runs of white space, over which some patterns would take time that grows with the square of their length.
+    text = "\n".join(" ".join(line.split()) for line in text.splitlines() if line.strip()).strip("`*\"' \n")
     for pattern in _listed_last(text):
         found = {m.upper() for m in pattern.findall(text)} & set(letters)
         if pattern is _LEADING and found == {"A"} and not re.match(r"[(\[]?[Aa](?:[)\].:,]|\s*\Z)", text):
@@ -115,10 +121,7 @@ def letter(index: int) -> str:
 def _checked(text: str) -> str:
     if len(text) > MAX_CHARACTERS:
         raise ParseError(f"the reply has {len(text)} characters; more than {MAX_CHARACTERS} are not read")
-    if "</think" in text.lower():
-        text = _THINKING.sub("", text)
-        text = text[text.lower().rfind("</think"):].partition(">")[2] if "</think" in text.lower() else text
-    return text.strip()
+    return without_thinking(text).strip()
 
 
 def _shown(text: str) -> str:
@@ -167,7 +170,7 @@ def _calls_in_json(data: Any, negation: bool = False) -> Iterator[tuple[str, tup
         elif isinstance(entry, dict):
             yield _call_in_object(entry)
         else:
-            raise ParseError(f"{_shown(str(entry))} is not a step; expected \"action(object)\"")
+            raise ParseError(f"{short_repr(entry)} is not a step; expected \"action(object)\"")
 
 
 def _call_in_object(entry: dict[Any, Any]) -> tuple[str, tuple[str, ...]]:
@@ -183,7 +186,7 @@ def _call_in_object(entry: dict[Any, Any]) -> tuple[str, tuple[str, ...]]:
         return inside[0]
     if not name or len(name) > MAX_NAME or not isinstance(args, (list, tuple)) or len(args) > 10 or not all(
             isinstance(a, (str, int)) and len(str(a)) <= MAX_NAME for a in args):
-        raise ParseError(f"{_shown(str(entry)[:200])} is not a step; expected an action with its arguments")
+        raise ParseError(f"{short_repr(entry)} is not a step; expected an action with its arguments")
     if lowered.get("positive") is False or lowered.get("negated") is True:
         name = f"not {name}"
     return name, tuple(str(a).strip() for a in args)
@@ -218,7 +221,7 @@ def _calls(line: str) -> list[tuple[str, tuple[str, ...]]]:
         args = tuple(a.split("=", 1)[-1].strip().strip("\"'<>`?") for a in inside.split(",")) if inside else ()
         if all(args) and all(len(a) <= MAX_NAME for a in args):
             calls.append((name, args))
-    if not calls and re.fullmatch(r"[A-Za-z]\w*_\w+|END|DONE", line[:MAX_NAME]):
+    if not calls and len(line) <= MAX_NAME and re.fullmatch(r"[A-Za-z]\w*_\w+|END|DONE", line):
         return [(line, ())]  # a bare name such as return_to_base
     return calls
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 import threading
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from planner_node.accounting import Prices
 from planner_node.asking import Asker, counted
-from planner_node.clients.base import ChatClient, ChatReplies, ChatRequest
+from planner_node.clients.base import ChatClient, ChatReplies, ChatReply, ChatRequest
 from planner_node.conditions import MAX_CHARACTERS as MAX_CONDITION
 from planner_node.embeddings import Embedder, HashedEmbedder
 from planner_node.interpret import checked_sentence, interpret
@@ -22,14 +22,16 @@ from planner_node.offered import offered
 from planner_node.parsing import letter, parse_choice, parse_plan
 from planner_node.prompt_world import PromptWorlds
 from planner_node.prompting import Messages, decide_messages, sample_messages
+from planner_node.replies import CUT, read_each
 from planner_node.schema import choice_schema, plan_schema
 from planner_node.settings import Settings
+from planner_node.stepwise import StepwisePlans, Trying
 from planweave.budget import Budget
 from planweave.domain import Domain
-from planweave.errors import ParseError, UnknownNameError
+from planweave.errors import ConfigError, GoalError, ModelUnavailableError, ParseError, UnknownNameError
 from planweave.plan import Plan, PlanStep
 from planweave.ports import Check, Choice, Grounding, Interpretation, Proposals, SampledPlans, Written
-from planweave.world import Action, Literal, World
+from planweave.world import Action, Literal, World, WorldObject
 
 __all__ = ["LanguagePlanner", "Settings"]
 
@@ -49,26 +51,57 @@ class LanguagePlanner:
         self._asker = Asker(client, self.settings.timeout, budget or Budget(), prices or Prices(), on_exchange)
         self._similarity, self._load_domain = similarity, load_domain
         self._embedder = embedder or HashedEmbedder()
+        if self.settings.sampling == "stepwise" and not client.capabilities.choices:
+            raise ConfigError(f"sampling: stepwise needs the embedded model, and {client.endpoint} is to be asked; "
+                              "set it to auto or request")
         self._worlds = PromptWorlds(self._embedder, self.settings.scene_tokens)
 
     @property
     def _embedded(self) -> bool:
         return self.client.endpoint == "embedded"
 
+    def prepare(self, domains: Iterable[str]) -> None:
+        """Read these domains and their words (0.2 s of processor time) before the first sentence comes."""
+        for name in domains:
+            anything = World(name, (WorldObject("thing", next(iter(self._load_domain(name).types), "object")),))
+            self._read_without_model("put the thing in the thing", anything)
+
+    @property
+    def _stepwise(self) -> bool:
+        return self.settings.sampling != "request" and self.client.capabilities.choices
+
+    def _read_without_model(self, sentence: str, world: World) -> tuple[Literal, ...]:
+        """The goal of a sentence in controlled English; empty for any other."""
+        def nobody(messages: Messages, schema: dict[str, Any]) -> ChatReplies:
+            raise ModelUnavailableError("no model is to be asked")
+
+        try:
+            return interpret(self._load_domain(world.domain), world, sentence, nobody).goal
+        except GoalError:
+            return ()
+
     @counted
     def generate_plans(
         self, sentence: str, world: World, *, samples: int = 0, temperature: float = -1.0, top_p: float = 0.0,
         task_id: str = "", method: str = "tree_planner", canceled: threading.Event | None = None,
     ) -> SampledPlans:
-        """Sample plans in one request and post-process them (Tree-Planner, Section 3.1, Appendix B.3).
+        """Sample plans in one request and post-process them (Tree-Planner, Section 3.1, Appendix B.3), or stepwise (see
+        Settings.sampling) where the controlled English tells the goal at which a plan is to end.
 
         Raises ParseError where no plan is left, ModelError, GoalError (the sentence) or CanceledError.
         """
         _row("method of plans", method, dict.fromkeys(SAMPLERS))
         sentence, set_ = checked_sentence(sentence), self.settings
         domain = offered(self._load_domain(world.domain), sentence)
-        shown, _ = self._worlds.shown(domain, world, sentence)
         longest = set_.max_steps_embedded if self._embedded else set_.max_steps
+        goal = self._read_without_model(sentence, world) if method == "tree_planner" and self._stepwise else ()
+        if goal:
+            return StepwisePlans(
+                domain, world, sentence, goal,
+                lambda request: self._asker.ask("plans", request, task_id, canceled), set_.exclude_actions,
+            ).sample(Trying(samples or set_.samples_embedded, set_.temperature if temperature < 0 else temperature,
+                            longest, set_.sampling_seconds_embedded))
+        shown, _ = self._worlds.shown(domain, world, sentence)
         request = ChatRequest(
             sample_messages(domain, shown, sentence, set_.exclude_actions, method),
             n=samples or (set_.samples_embedded if self._embedded else set_.samples),
@@ -99,13 +132,8 @@ class LanguagePlanner:
             temperature=set_.choice_temperature if temperature < 0 else temperature, top_p=1.0, max_tokens=16,
             json_schema=choice_schema([letter(i) for i in range(len(options))]))
         replies = self._asker.ask("choice", request, task_id, canceled)
-        votes: Counter[int] = Counter()
-        problem = ""
-        for reply in replies.replies:
-            try:
-                votes[parse_choice(reply.text, len(options))] += 1
-            except ParseError as error:
-                problem = str(error)
+        rows, problem = read_each(replies, lambda reply: parse_choice(reply.text, len(options)))
+        votes = Counter(index for _, index in rows)
         if not votes:
             raise ParseError(f"none of {len(replies.replies)} replies names an option; the last: {problem}")
         index = max(votes, key=lambda i: (votes[i], -i))
@@ -213,23 +241,21 @@ def _names(name: str, text: str) -> bool:
 def _collected(replies: ChatReplies, mender: Mender) -> SampledPlans:
     """Equal plans as one with their number; log-probability of the most probable of them."""
     plans: dict[tuple[Action, ...], tuple[tuple[PlanStep, ...], int, float]] = {}
-    dropped = mended = 0
-    problem = ""
-    read: dict[str, tuple[PlanStep, ...] | None] = {}  # many samples are equal
-    for reply in replies.replies:
-        steps = None
-        try:
-            if reply.finish_reason == "length":
-                raise ParseError("the reply was cut off at the limit of tokens")
-            if reply.text not in read:
-                read[reply.text] = mender.plan(parse_plan(reply.text))
-            steps = read[reply.text]
-            problem = problem if steps else f"a name in it is not known: {reply.text[:200]!r}"
-        except ParseError as error:
-            problem = str(error)
-        if steps is None:
-            dropped += 1
-            continue
+    known: dict[str, tuple[PlanStep, ...]] = {}  # many samples are equal
+
+    def read(reply: ChatReply) -> tuple[PlanStep, ...]:
+        if reply.finish_reason in ("length", CUT):
+            raise ParseError("the reply was cut off at the limit of tokens, or of the characters that are read")
+        if reply.text not in known:
+            steps = mender.plan(parse_plan(reply.text))
+            if steps is None:
+                raise ParseError(f"a name in it is not known: {reply.text[:200]!r}")
+            known[reply.text] = steps
+        return known[reply.text]
+
+    rows, problem = read_each(replies, read)
+    mended = 0
+    for reply, steps in rows:
         mended += any(step.original for step in steps)
         actions = tuple(step.action for step in steps)
         kept, count, logprob = plans.get(actions, (steps, 0, -math.inf))
@@ -239,4 +265,4 @@ def _collected(replies: ChatReplies, mender: Mender) -> SampledPlans:
     ordered = sorted(plans.values(), key=lambda p: (-p[1], -p[2]))
     return SampledPlans(
         tuple(Plan(steps, count, None if logprob == -math.inf else logprob) for steps, count, logprob in ordered),
-        len(replies.replies), dropped, mended, replies.usage)
+        len(replies.replies), len(replies.replies) - len(rows), mended, replies.usage)

@@ -11,8 +11,9 @@ from planweave.errors import BudgetExceededError
 class Usage:
     """Language model use, added up with ``+``.
 
-    prompt_tokens include cached_tokens; model_seconds is wall time spent waiting; cost in US dollars, None
-    where the price of the model is not known.
+    requests are those that were answered; none, but an endpoint: one was asked and did not answer. prompt_tokens
+    include cached_tokens; model_seconds is wall time spent waiting; cost in US dollars, None where the price of the
+    model is not known.
     """
 
     requests: int = 0

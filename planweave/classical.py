@@ -17,6 +17,7 @@ from planweave.world import Action, Literal, World
 
 _VARIANT = re.compile(r"-outcome-\d+$")
 #: In a sentence of kairos about its own options.
+_NOTES = 6  # obstacles that an error names at most
 _ADVICE = (" --", "SolveOptions")
 
 
@@ -95,7 +96,8 @@ def solve(
     """
     if not world.unmet(goal):
         return ()
-    world = relevant_world(domain, world, goal)
+    unaccounted = domain.unaccounted(world)
+    world = relevant_world(domain, world.with_derived(goal), goal)
     for literal in goal:
         try:
             domain.check_literal(literal, world)
@@ -111,9 +113,9 @@ def solve(
     if result.status == kairos.Status.SOLVED:
         return tuple(Action(_VARIANT.sub("", step.name), tuple(step.args)) for step in result.plan.steps)
     proved = result.status == kairos.Status.UNSOLVABLE
-    wanted = " and ".join(domain.phrase(g) for g in world.unmet(goal))
+    wanted = domain.phrases(world.unmet(goal))
     found = "no plan makes" if proved else "no plan was found that makes"
-    obstacles = _obstacles(domain, world, goal)
+    obstacles = "".join(f" ({text})" for text in unaccounted) + _obstacles(domain, world, goal)
     raise NoPlanError(f"{found} it so that {wanted}{obstacles}: {_reason(result, timeout)}", proved)
 
 
@@ -135,4 +137,5 @@ def _obstacles(domain: Domain, world: World, goal: Sequence[Literal]) -> str:
             literal = Literal(predicate.name, (name,), False)
             if predicate.state == "negative" and name in world.by_name and world.holds(literal):
                 notes.append(domain.phrase(literal))
-    return f" ({'; '.join(notes)})" if notes else ""
+    more = f"; and {len(notes) - _NOTES} more" if len(notes) > _NOTES else ""
+    return f" ({'; '.join(notes[:_NOTES])}{more})" if notes else ""

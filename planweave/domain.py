@@ -11,16 +11,17 @@ from types import MappingProxyType
 from typing import Any
 
 import kairos
-import yaml
 from lark.exceptions import LarkError
 from pddl.exceptions import PDDLMissingRequirementError, PDDLValidationError
 from pddl.parser.domain import DomainParser
 
-from planweave.errors import DomainError, InvalidActionError, UnknownNameError
+from planweave.errors import ConfigError, DomainError, InvalidActionError, UnknownNameError
 from planweave.formula import Atom, Effect, Formula, Parameter, atoms_in, effects_of, formula_of, parameters_of
 from planweave.paths import find_config
 from planweave.world import Action, Literal, World, WorldObject
+from planweave.yaml_files import read_text, read_yaml
 
+MAX_DEPTH = 50  # of brackets in a PDDL file
 _SECTIONS = {"predicates", "actions", "classes", "categories"}
 _HARMLESS = {"semantic.undeclared_requirement"}
 
@@ -30,7 +31,7 @@ class Predicate:
     """A predicate with its phrases; placeholders in phrases are parameter names without ``?``.
 
     goal: may stand in a goal. state: "yes" (worth a line in an observation when it holds), "negative" (when it
-    does not hold), or "no".
+    does not hold), or "no". unknown: what to tell people where it does not hold, and neither does what it excludes.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Predicate:
     negative: str
     goal: bool = False
     state: str = "no"
+    unknown: str = ""
 
 
 @dataclass(frozen=True)
@@ -157,6 +159,15 @@ class Domain:
                 wanted = " or ".join(sorted(parameter.types))
                 raise error(f"{text}: {arg} is a {found.type}, but {parameter.name[1:]} of {name} must be: {wanted}")
 
+    def unaccounted(self, world: World) -> list[str]:
+        """What to tell people where a fact does not hold, and neither does what it is never together with."""
+        pairs = [set(pair) for pair in (self.extra.get("goals") or {}).get("never_together", ())]
+        held = {fact.predicate for fact in world.facts}
+        return [
+            p.unknown for p in self.predicates.values()
+            if p.unknown and p.name not in held and not any(p.name in pair and pair & held for pair in pairs)
+        ]
+
     def phrase(self, thing: Action | Literal) -> str:
         """An action or literal as a phrase for prompts and people."""
         if isinstance(thing, Action):
@@ -170,6 +181,12 @@ class Domain:
         for parameter, arg in zip(parameters, thing.args):
             template = template.replace("{" + parameter.name[1:] + "}", spoken(arg))
         return template
+
+    def phrases(self, things: Iterable[Action | Literal], limit: int = 6) -> str:
+        """Actions or literals in one line for people, at most so many of them."""
+        words = [self.phrase(thing) for thing in things]
+        left_out = len(words) - limit
+        return " and ".join(words[:limit]) + (f" and {left_out} more" if left_out > 0 else "")
 
     def observation(self, world: World) -> list[str]:
         """The sentences that describe a world: positive facts, and negative ones where those are the news."""
@@ -189,7 +206,7 @@ class Domain:
 
 @lru_cache(maxsize=16)
 def _load(path: Path, _mtime: int) -> Domain:
-    text = path.read_text()
+    text = _bounded(path)
     report = kairos.check_domain(text, path.name)
     wrong = [d for d in report.diagnostics if d.severity != kairos.Severity.NOTE and d.code not in _HARMLESS]
     if wrong:
@@ -198,10 +215,37 @@ def _load(path: Path, _mtime: int) -> Domain:
         parsed = DomainParser()(text)
     except PDDLMissingRequirementError as error:
         raise DomainError(f"{path.name}: {error}; add it to (:requirements …)") from None
-    except (PDDLValidationError, LarkError, ValueError) as error:
+    except (PDDLValidationError, LarkError, ValueError, AssertionError, KeyError, TypeError, AttributeError) as error:
         raise DomainError(f"{path.name}: {error}") from None
     notes_path = path.with_suffix(".yaml")
     notes = _read_yaml(notes_path)
+    try:
+        return _compile(text, parsed, notes, notes_path)
+    except (AttributeError, TypeError, ValueError, KeyError, IndexError) as error:  # an entry of another form
+        raise DomainError(f"{notes_path.name}: an entry has not the form it should have, as in config/domains/"
+                          f"tabletop.yaml ({type(error).__name__}: {error})") from None
+
+
+def _bounded(path: Path) -> str:
+    """The text of a PDDL file whose brackets are not nested deeper than parsers bear; raises DomainError."""
+    try:
+        text = read_text(path)
+    except ConfigError as error:
+        raise DomainError(str(error)) from None
+    for number, line in enumerate(text.splitlines(), 1):
+        if "\0" in line:
+            raise DomainError(f"{path.name}:{number}: a NUL character")
+    depth = 0
+    for bracket in re.finditer(r"[()]|;[^\n]*", text):
+        depth += {"(": 1, ")": -1}.get(bracket.group(), 0)
+        if depth > MAX_DEPTH:
+            line_number = text.count("\n", 0, bracket.start()) + 1
+            raise DomainError(f"{path.name}:{line_number}: brackets nested more than {MAX_DEPTH} deep")
+    return text
+
+
+def _compile(text: str, parsed: Any, notes: dict[str, Any], notes_path: Path) -> Domain:
+    """The domain of a parsed PDDL text and its notes."""
     order = {name: text.find(f"(:action {name}") for name in (str(a.name) for a in parsed.actions)}
     predicates = {}
     declared = sorted(parsed.predicates, key=lambda p: text.find(f"({p.name}"))
@@ -212,6 +256,7 @@ def _load(path: Path, _mtime: int) -> Domain:
         predicates[str(source.name)] = Predicate(
             str(source.name), parameters_of(tuple(source.terms)), phrase,
             note.get("negative", f"it is not so that {phrase}"), bool(note.get("goal", False)), state,
+            str(note.get("unknown", "")),
         )
     actions = {}
     for action in sorted(parsed.actions, key=lambda a: order[str(a.name)]):
@@ -239,12 +284,12 @@ def _load(path: Path, _mtime: int) -> Domain:
 
 
 def _read_yaml(path: Path) -> dict[str, Any]:
-    try:
-        notes = yaml.safe_load(path.read_text()) or {}
-    except FileNotFoundError:
+    if not path.exists():
         return {}
-    except yaml.YAMLError as error:
-        raise DomainError(f"{path.name}: {error}") from None
+    try:
+        notes = read_yaml(path) or {}
+    except ConfigError as error:
+        raise DomainError(str(error)) from None
     if not isinstance(notes, dict):
         raise DomainError(f"{path.name}: expected a mapping with actions, predicates, classes, categories")
     return notes

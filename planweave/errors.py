@@ -10,6 +10,13 @@ if TYPE_CHECKING:
     from planweave.budget import Usage
 
 
+_LIKE = 0.7  # share of two names that must agree for one to be meant by the other
+
+
+MAX_SHOWN = 100
+"""Characters of an unknown name that a message shows."""
+
+
 class PlanweaveError(Exception):
     """Root of every error that Planweave raises on purpose.
 
@@ -39,20 +46,36 @@ class MissingExtraError(PlanweaveError):
         self.extra = extra
 
 
+def close_names(name: str, known: Iterable[str]) -> list[str]:
+    """Known names that somebody may have meant who wrote another one, best first: one slip of the fingers, not "table"
+    for "apple".
+    """
+    def likely(other: str) -> bool:
+        same_letters = sorted(other) == sorted(name)
+        return same_letters or difflib.SequenceMatcher(None, name, other).ratio() >= _LIKE
+
+    return [other for other in difflib.get_close_matches(name, known, n=3, cutoff=0.6) if likely(other)]
+
+
 class UnknownNameError(PlanweaveError):
     """A name that is not known where it was used."""
 
     def __init__(self, kind: str, name: str, known: Iterable[str]):
         known = sorted(known)
-        close = difflib.get_close_matches(name, known, n=3, cutoff=0.6)
+        written = name if len(name) <= MAX_SHOWN else f"{name[:MAX_SHOWN]}… ({len(name)} characters)"
+        close = close_names(written, known)
         hint = f"; did you mean {' or '.join(repr(c) for c in close)}?" if close else ""
         shown = ", ".join(known[:20]) + (", …" if len(known) > 20 else "")
-        super().__init__(f"unknown {kind} {name!r}{hint} (known: {shown or 'none'})")
+        super().__init__(f"unknown {kind} {written!r}{hint} (known: {shown or 'none'})")
         self.kind, self.name, self.known = kind, name, tuple(known)
 
 
 class InvalidActionError(PlanweaveError):
     """Not an action of the domain: wrong name, number of arguments or type of an argument."""
+
+
+class WorldError(PlanweaveError):
+    """A world that no body may report: names that are no symbols, or numbers that are not finite."""
 
 
 class GoalError(PlanweaveError):

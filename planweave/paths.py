@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from pathlib import Path
 
@@ -22,15 +23,22 @@ def config_dir() -> Path:
         raise ConfigError(f"cannot find Planweave's config folder (looked in {here / 'config'})") from error
 
 
+def is_file(path: str | Path) -> bool:
+    """Whether there is a file of this path; also of one that no file can have, for which pathlib raises OSError."""
+    with contextlib.suppress(OSError, ValueError):
+        return Path(path).is_file()
+    return False
+
+
 def find_config(kind: str, name: str, suffix: str = ".yaml") -> Path:
     """The file ``config/<kind>/<name><suffix>``, or ``name`` itself where it is the path of a file.
 
     Raises UnknownNameError that lists the names there are.
     """
-    if name.endswith(suffix) and Path(name).is_file():
-        return Path(name)
     folder = config_dir() / kind
     path = folder / f"{name}{suffix}"
-    if path.parent == folder and path.is_file():
+    if name.endswith(suffix) and is_file(name):
+        return Path(name)
+    if path.parent == folder and is_file(path):
         return path
     raise UnknownNameError(kind.rstrip("s"), name, (p.stem for p in folder.glob(f"*{suffix}")))

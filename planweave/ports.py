@@ -38,11 +38,17 @@ class Choice:
 
 @dataclass(frozen=True)
 class Interpretation:
-    """A sentence read into goal literals; source is "grammar" or "model"."""
+    """A sentence read into goal literals; source is "grammar" or "model".
+
+    understood: the goal in words, for the person to compare with what was meant. answer: not empty where the sentence
+    was a question; then there is no goal and nothing is to be done.
+    """
 
     goal: tuple[Literal, ...]
     source: str
     usage: Usage = field(default_factory=Usage)
+    understood: str = ""
+    answer: str = ""
 
 
 @dataclass(frozen=True)
@@ -115,8 +121,8 @@ class Planner(Protocol):
     ) -> Choice:
         """Choose among candidates by majority vote (Tree-Planner, Section 3.3); None: the task is done."""
 
-    def interpret_goal(self, sentence: str, world: World) -> Interpretation:
-        """Read a sentence into goal literals over the world's objects; raises GoalError."""
+    def interpret_goal(self, sentence: str, world: World, *, task_id: str = "") -> Interpretation:
+        """Read a sentence into goal literals over the world's objects, or answer a question; raises GoalError."""
 
     def select_action(
         self, method: str, sentence: str, world: World, history: Sequence[Action], options: Sequence[Action], *,
@@ -155,6 +161,7 @@ class Outcome:
     unmet: tuple[Literal, ...] = ()
     motion_seconds: float = 0.0
     planning_seconds: float = 0.0
+    pushed: tuple[str, ...] = ()  # objects pushed aside that the action does not name
 
     @property
     def ok(self) -> bool:
@@ -167,6 +174,15 @@ class Outcome:
         return self.code in (Code.SAFETY_STOP, Code.CANCELED)
 
 
+@dataclass(frozen=True)
+class Look:
+    """A look at the world: fresh where it was taken after it was asked for, else the newest world and why it is not."""
+
+    world: World
+    fresh: bool = True
+    message: str = ""
+
+
 class Body(Protocol):
     """Whatever executes actions and reports the world: the arm, the household avatar, a test double."""
 
@@ -174,9 +190,20 @@ class Body(Protocol):
         """The newest world, of at least a revision; raises SystemDownError where none comes before the deadline."""
 
     def execute(self, action: Action, *, task_id: str = "", timeout: float = 0.0,
-                on_phase: Callable[[str, float], None] | None = None) -> Outcome:
+                on_phase: Callable[[str, float], None] | None = None, approval: str = "") -> Outcome:
         """Execute one action and wait for its outcome. Failures are outcomes, not exceptions.
 
-        timeout in seconds of wall time, 0 for the body's default; on_phase hears phase and progress 0 to 1.
+        timeout in seconds of wall time, 0 for the body's default; on_phase hears phase and progress 0 to 1. approval:
+        the token of a person's approval, for bodies that do nothing without.
         Raises CanceledError when the task is cancelled meanwhile, after the body has stopped.
+        """
+
+
+class LookingBody(Body, Protocol):
+    """A body that can be asked to look anew, which is what a task's goal is checked with."""
+
+    def look(self, seconds: float) -> Look:
+        """The world as observed after this call, while nothing moves; waits at most some seconds of wall time.
+
+        Raises CanceledError when the task is cancelled meanwhile, SystemDownError where there is no body.
         """

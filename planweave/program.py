@@ -18,6 +18,8 @@ MAX_CHARACTERS = 100_000
 MAX_STATEMENTS = 1_000
 MAX_ITERATIONS = 100
 MAX_DEPTH = 20
+MAX_LINE = 1_000  # characters
+MAX_NAME = 100
 _RELATIONS = "to|in|is|on|at|near|inside|with|not in|is not"
 _ASSERT = re.compile(
     rf"""assert\s*\(?\s*(['"]?)([^'"]{{1,80}}?)\1\s+({_RELATIONS})\s+(['"]?)([^'"]{{1,80}}?)\4\s*\)?\s*$"""
@@ -97,6 +99,8 @@ def read_program(text: str, actions: Mapping[str, int]) -> Program:
         raise ParseError(f"the program has {len(text)} characters; at most {MAX_CHARACTERS} are read")
     lines = _function_lines(text)
     for number, line in enumerate(lines, 1):
+        if len(line) > MAX_LINE:
+            raise ParseError(f"line {number} has {len(line)} characters; at most {MAX_LINE} are read")
         depth = sum(line.count(c) for c in "([{")
         if depth > MAX_DEPTH:
             raise ParseError(f"line {number}: more than {MAX_DEPTH} brackets")
@@ -148,7 +152,7 @@ def _rewrite(lines: list[str]) -> list[str]:
             result.append(line)
             continue
         after_assert = {i: v for i, v in after_assert.items() if i <= indent}
-        match = _ASSERT.match(body.split("#")[0].rstrip())
+        match = _ASSERT.match(" ".join(body.split("#")[0].split()))
         if match:
             left, relation, right = match.group(2).strip(), match.group(3), match.group(5).strip()
             line = " " * indent + f"__assert__({left!r}, {relation!r}, {right!r})"
@@ -171,7 +175,8 @@ class _Reader:
     """Turns Python's tree into ours; loops are unrolled, names of texts replaced by the texts."""
 
     def __init__(self, actions: Mapping[str, int], comments: dict[int, str]):
-        self.actions, self.comments = actions, comments
+        self.actions, self.comments = actions, sorted(comments.items())
+        self.told = 0  # comments that have been told
         self.objects: tuple[str, ...] = ()
         self.count = 0
 
@@ -185,14 +190,19 @@ class _Reader:
                 self._recovery(node, names, result)
             else:
                 result.extend(self._statement(node, names, depth))
-            self.count += 1
-            if self.count > MAX_STATEMENTS:
-                raise ParseError(f"line {node.lineno}: more than {MAX_STATEMENTS} statements")
+            self._counted(node.lineno, 1)
         return tuple(result)
 
+    def _counted(self, line: int, statements: int) -> None:
+        self.count += statements
+        if self.count > MAX_STATEMENTS:
+            raise ParseError(f"line {line}: more than {MAX_STATEMENTS} statements")
+
     def _comments_before(self, line: int, result: list[Statement]) -> None:
-        for number in sorted(n for n in self.comments if n < line):
-            result.append(Comment(self.comments.pop(number), number))
+        while self.told < len(self.comments) and self.comments[self.told][0] < line:
+            number, text = self.comments[self.told]
+            result.append(Comment(text, number))
+            self.told += 1
 
     @staticmethod
     def _is_otherwise(test: ast.expr) -> bool:
@@ -202,6 +212,7 @@ class _Reader:
         last = result[-1] if result else None
         if not isinstance(last, Assertion):
             raise ParseError(f"line {node.lineno}: else without an assertion before it")
+        self._counted(node.lineno, len(node.body))
         calls = tuple(self._call(self._expression(n), names) for n in node.body if not isinstance(n, ast.Pass))
         result[-1] = Assertion(last.condition, last.recovery + calls, last.line)
 
@@ -278,10 +289,12 @@ class _Reader:
         return Call(name, tuple(self._text(a, names) for a in node.args), node.lineno)
 
     def _text(self, node: ast.expr, names: dict[str, str]) -> str:
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and len(node.value) <= 100:
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and len(node.value) <= MAX_NAME:
             return node.value
         if isinstance(node, ast.Name):
-            return names.get(node.id, node.id)  # find(salmon), as in the paper's text, means find('salmon')
+            text = names.get(node.id, node.id)  # find(salmon), as in the paper's text, means find('salmon')
+            if len(text) <= MAX_NAME and "\n" not in text:
+                return text
         if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
             items = names.get(node.value.id, "").split("\n")
             index = node.slice.value if isinstance(node.slice, ast.Constant) else None

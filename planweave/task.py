@@ -18,11 +18,14 @@ class TaskState(enum.IntEnum):
     FAILED = 3
     CANCELED = 4
     AWAITING_APPROVAL = 5
+    NOT_CONFIRMED = 6
+    ANSWERED = 8
+    PLANNED = 9
 
     @property
     def ended(self) -> bool:
         """Whether nothing more will happen."""
-        return TaskState.SUCCEEDED <= self <= TaskState.CANCELED
+        return self not in (TaskState.QUEUED, TaskState.RUNNING, TaskState.AWAITING_APPROVAL)
 
 
 @dataclass(frozen=True)
@@ -36,11 +39,17 @@ class TaskStatus:
     phase: str = "queued"
     goal: tuple[Literal, ...] = ()
     goal_source: str = ""
+    understood: str = ""
+    answer: str = ""
     unmet: tuple[Literal, ...] = ()
     plan: tuple[Action, ...] = ()
+    plan_words: tuple[str, ...] = ()
+    plan_check: str = ""
     plan_hash: str = ""
     plan_changes: tuple[str, ...] = ()
+    approved_by: str = ""
     action: Action | None = None
+    pushed: tuple[str, ...] = ()
     steps: int = 0
     executed: int = 0
     corrections: int = 0
@@ -49,3 +58,4 @@ class TaskStatus:
     message: str = ""
     elapsed: float = 0.0
     usage: Usage = field(default_factory=Usage)
+    dry_run: bool = False

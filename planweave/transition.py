@@ -12,7 +12,7 @@ from operator import attrgetter
 
 from planweave.compiled import CompiledAction, compile_action
 from planweave.domain import ActionSchema, Domain
-from planweave.formula import And, Atom, Equal, Formula, Not, Or, Parameter, Quantified, conjuncts, negated
+from planweave.formula import And, Atom, Equal, Formula, Not, Or, Parameter, Quantified, atoms_in, conjuncts, negated
 from planweave.state import AtomKey as AtomKey
 from planweave.state import Members
 from planweave.state import State as State
@@ -93,7 +93,7 @@ class Transition:
         """The world after an action whose precondition holds."""
         state = self.state(world.facts)
         self.apply(state, action)
-        return replace(world, facts=facts_of(state))
+        return replace(world, facts=facts_of(state), derived=frozenset())  # poses are not predicted
 
     def fits(self, name: str, types: frozenset[str]) -> bool:
         """Whether an object exists and is of one of the types (of any, where none is named)."""
@@ -193,6 +193,17 @@ class Transition:
                 return bound
         first = {v.name: next(iter(self._members[v.types]), min(v.types, default="object")) for v in formula.variables}
         return {**binding, **first}
+
+
+@lru_cache(maxsize=16)
+def needed_predicates(domain: Domain) -> frozenset[str]:
+    """Predicates that a precondition, a condition of an effect, or of an inverse asks for."""
+    found: set[str] = set()
+    for schema in domain.actions.values():
+        rules = [atom for rule in schema.inverse or () for atom in rule.when]
+        formulas = (schema.precondition, *(e.condition for e in schema.effects), *rules)
+        found.update(atom.predicate for formula in formulas for atom in atoms_in(formula))
+    return frozenset(found)
 
 
 @lru_cache(maxsize=16)

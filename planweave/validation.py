@@ -56,7 +56,7 @@ class Validation:
     def world(self) -> World:
         """The predicted world; only what changed is made anew, since a home has ten thousand facts."""
         return replace(self.start, facts=self.start.facts.difference(_literals(self.deleted))
-                       .union(_literals(self.added)))
+                       .union(_literals(self.added)), derived=frozenset())  # poses are not predicted
 
 
 def _literals(facts: Iterable[AtomKey]) -> list[Literal]:
@@ -91,6 +91,7 @@ class Validator:
     def check(self, actions: Sequence[Action], goal: Sequence[Literal] = ()) -> Validation:
         """Run a plan through the transition function; the first failing step and its cause chain, then the goal."""
         assumed: frozenset[AtomKey] = frozenset()
+        self._know(goal)
         while True:
             found, more = self._checked(actions, goal, assumed)
             if not more:
@@ -101,6 +102,13 @@ class Validator:
             if fewer.possible:
                 found, assumed = fewer, assumed - {fact}
         return found
+
+    def _know(self, goal: Sequence[Literal]) -> None:
+        """List what of a goal follows from the poses in the world."""
+        world = self._world.with_derived(goal)
+        for fact in world.facts - self._world.facts if world is not self._world else ():
+            self._state.add((fact.predicate, *fact.args))
+        self._world = world
 
     def _checked(
         self, actions: Sequence[Action], goal: Sequence[Literal], assumed: frozenset[AtomKey]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Point, Pose, Quaternion, Vector3
@@ -19,12 +20,17 @@ from planweave_interfaces.msg import TokenUsage as UsageMsg
 from planweave_interfaces.msg import WorldObject as WorldObjectMsg
 from planweave_interfaces.msg import WorldState as WorldMsg
 
+from planweave import spatial
 from planweave.action_tree import Node as TreeNode
 from planweave.budget import Usage
+from planweave.errors import WorldError
+from planweave.names import one_line
 from planweave.plan import Plan, PlanStep
 from planweave.ports import Candidate, Choice
 from planweave.task import TaskState, TaskStatus
-from planweave.world import Action, Literal, World, WorldObject
+from planweave.world import MAX_OBJECTS, Action, Known, Literal, World, WorldObject
+
+_KNOWN = {k.value: k for k in Known}
 
 
 def time_to_msg(seconds: float) -> Time:
@@ -97,11 +103,12 @@ def size_from_msg(msg: Vector3) -> tuple[float, float, float]:
     return (msg.x, msg.y, msg.z)
 
 
-def object_to_msg(thing: WorldObject) -> WorldObjectMsg:
+def object_to_msg(thing: WorldObject, last_seen: float | None) -> WorldObjectMsg:
     """A world object as a message."""
     msg = WorldObjectMsg(
         name=thing.name, type=thing.type, class_name=thing.class_name,
         attributes=[f"{k}={v}" for k, v in sorted(thing.attributes.items())],
+        known=int(thing.known), hidden_by=thing.hidden_by, last_seen=time_to_msg(last_seen or 0.0),
     )
     if thing.position is not None:
         msg.located = True
@@ -112,21 +119,25 @@ def object_to_msg(thing: WorldObject) -> WorldObjectMsg:
 
 def object_from_msg(msg: WorldObjectMsg) -> WorldObject:
     """A world object from its message."""
-    attributes = dict(a.split("=", 1) for a in msg.attributes if "=" in a)
-    if not msg.located:
-        return WorldObject(msg.name, msg.type, msg.class_name, attributes)
-    return WorldObject(
-        msg.name, msg.type, msg.class_name, attributes,
-        position_from_msg(msg.pose), orientation_from_msg(msg.pose), size_from_msg(msg.size),
+    attributes = dict(one_line(a).split("=", 1) for a in msg.attributes if "=" in one_line(a))
+    known = _KNOWN.get(msg.known, Known.UNKNOWN)
+    thing = WorldObject(
+        msg.name, msg.type, one_line(msg.class_name), attributes, known=known,
+        last_seen=time_from_msg(msg.last_seen) or None, hidden_by=msg.hidden_by,
     )
+    if not msg.located:
+        return thing
+    pose = position_from_msg(msg.pose), orientation_from_msg(msg.pose)
+    return replace(thing, position=pose[0], orientation=pose[1], size=size_from_msg(msg.size))
 
 
 def world_to_msg(world: World) -> WorldMsg:
     """A world as a message."""
     msg = WorldMsg(
         domain=world.domain, revision=world.revision,
-        objects=[object_to_msg(o) for o in world.objects],
-        facts=literals_to_msg(sorted(world.facts)),
+        objects=[object_to_msg(o, world.last_seen(o.name)) for o in world.objects],
+        facts=literals_to_msg(sorted(world.facts)), silent=world.silent, heard=time_to_msg(world.heard),
+        derived=sorted(world.derived),
     )
     msg.header.frame_id = world.frame
     msg.header.stamp = time_to_msg(world.stamp)
@@ -134,11 +145,18 @@ def world_to_msg(world: World) -> WorldMsg:
 
 
 def world_from_msg(msg: WorldMsg) -> World:
-    """A world from its message."""
-    return World(
+    """A world from its message; raises WorldError where it holds what no world may hold."""
+    if len(msg.objects) > MAX_OBJECTS:
+        raise WorldError(f"the world is refused: it has {len(msg.objects)} objects; at most {MAX_OBJECTS} are taken")
+    world = World(
         msg.domain, tuple(object_from_msg(o) for o in msg.objects), frozenset(literals_from_msg(msg.facts)),
-        time_from_msg(msg.header.stamp), msg.header.frame_id, int(msg.revision),
+        time_from_msg(msg.header.stamp), msg.header.frame_id, int(msg.revision), bool(msg.silent),
+        time_from_msg(msg.heard), spatial.known(msg.derived),
     )
+    fault = world.fault()
+    if fault:
+        raise WorldError(f"the world is refused: {fault}")
+    return world
 
 
 def plan_to_msg(plan: Plan) -> PlanMsg:
@@ -192,9 +210,11 @@ def status_to_msg(status: TaskStatus) -> TaskStatusMsg:
     return TaskStatusMsg(
         task_id=status.task_id, sentence=status.sentence, method=status.method, state=int(status.state),
         phase=status.phase, goal=literals_to_msg(status.goal), goal_source=status.goal_source,
+        understood=status.understood, answer=status.answer, dry_run=status.dry_run,
         unmet=literals_to_msg(status.unmet), plan=[action_to_msg(a) for a in status.plan],
-        plan_hash=status.plan_hash, plan_changes=list(status.plan_changes),
-        action=action_to_msg(status.action), steps=status.steps, executed=status.executed,
+        plan_words=list(status.plan_words), plan_check=status.plan_check, plan_hash=status.plan_hash,
+        plan_changes=list(status.plan_changes), approved_by=status.approved_by,
+        action=action_to_msg(status.action), pushed=list(status.pushed), steps=status.steps, executed=status.executed,
         corrections=status.corrections, questions=status.questions, fallback=status.fallback,
         message=status.message, elapsed=float(status.elapsed), usage=usage_to_msg(status.usage),
     )
@@ -203,11 +223,15 @@ def status_to_msg(status: TaskStatus) -> TaskStatusMsg:
 def status_from_msg(msg: TaskStatusMsg) -> TaskStatus:
     """A task's state from its message."""
     return TaskStatus(
-        msg.task_id, msg.sentence, msg.method, TaskState(msg.state), msg.phase, literals_from_msg(msg.goal),
-        msg.goal_source, literals_from_msg(msg.unmet), tuple(a for a in map(action_from_msg, msg.plan) if a),
-        msg.plan_hash, tuple(msg.plan_changes), action_from_msg(msg.action), int(msg.steps), int(msg.executed),
-        int(msg.corrections), int(msg.questions), bool(msg.fallback), msg.message,
-        float(msg.elapsed), usage_from_msg(msg.usage),
+        task_id=msg.task_id, sentence=msg.sentence, method=msg.method, state=TaskState(msg.state), phase=msg.phase,
+        goal=literals_from_msg(msg.goal), goal_source=msg.goal_source, understood=msg.understood, answer=msg.answer,
+        unmet=literals_from_msg(msg.unmet), plan=tuple(a for a in map(action_from_msg, msg.plan) if a),
+        plan_words=tuple(msg.plan_words), plan_check=msg.plan_check, plan_hash=msg.plan_hash,
+        plan_changes=tuple(msg.plan_changes), approved_by=msg.approved_by, action=action_from_msg(msg.action),
+        pushed=tuple(msg.pushed),
+        steps=int(msg.steps), executed=int(msg.executed), corrections=int(msg.corrections),
+        questions=int(msg.questions), fallback=bool(msg.fallback), message=msg.message, elapsed=float(msg.elapsed),
+        usage=usage_from_msg(msg.usage), dry_run=bool(msg.dry_run),
     )
 
 

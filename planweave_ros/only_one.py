@@ -1,8 +1,12 @@
-"""Only one body in a ROS domain: two executors would move the same arm."""
+"""Only one body in a ROS domain, and only one source of what is believed: two executors would move the same arm, and a
+second publisher could tell of a world that is not there.
+"""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
+from typing import Any
 
 from rclpy.node import Node
 
@@ -37,3 +41,78 @@ def refuse_a_second_body(node: Node, since: float, topic: str = "/world_state") 
         if left <= 0:
             return
         time.sleep(min(0.05, left))
+
+
+def publisher_of(info: Mapping[str, Any]) -> bytes:
+    """Who published a message, by the info that rclpy gives a callback; empty where rclpy does not say (before 9)."""
+    gid = info.get("publisher_gid")
+    return bytes(gid["data"]) if gid else b""
+
+
+def publishers(node: Node, topic: str) -> dict[bytes, str]:
+    """Names of the nodes that publish a topic, by what `publisher_of` gives of their messages."""
+    return {bytes(i.endpoint_gid): f"{i.node_namespace.rstrip('/')}/{i.node_name}".removeprefix("/")
+            if i.node_name not in _NAMELESS else "a node without a name"
+            for i in node.get_publishers_info_by_topic(topic)}
+
+
+def two_publishers(names: Mapping[bytes, str], topic: str) -> str:
+    """What is wrong where a topic has more publishers than one; else empty."""
+    if len(names) < 2:
+        return ""
+    return f"{len(names)} nodes publish {topic}: {' and '.join(sorted(names.values()))}; stop all but one"
+
+
+class OneSource:
+    """Takes the messages of a topic, or of one part of it, from one publisher as long as that one speaks.
+
+    What another publishes meanwhile is left out, and `problem` says so until it has been silent for PAUSE.
+    """
+
+    PAUSE = 2.0
+    """Seconds of wall time."""
+
+    def __init__(self, node: Node, topic: str):
+        self._node, self._topic = node, topic
+        self._source, self._heard, self._other, self._other_heard = b"", float("-inf"), b"", float("-inf")
+
+    def takes(self, info: Mapping[str, Any]) -> bool:
+        """Whether a message with this info is to be believed."""
+        now, source = time.monotonic(), publisher_of(info)
+        if source != self._source and now - self._heard < self.PAUSE:
+            if now - self._other_heard > self.PAUSE or self._other != source:
+                self._other, self._other_heard = source, now
+                self._node.get_logger().error(f"{self.problem}; what the second says is left out")
+            self._other_heard = now
+            return False
+        if source != self._source:
+            self._other_heard = float("-inf")  # the one before has fallen silent: there is one source again
+        self._source, self._heard = source, now
+        return True
+
+    @property
+    def problem(self) -> str:
+        """What is wrong while a second publisher speaks; else empty."""
+        if time.monotonic() - self._other_heard > self.PAUSE:
+            return ""
+        names = publishers(self._node, self._topic)
+        one, other = (names.get(gid, "a node that is gone") for gid in (self._source, self._other))
+        return f"two nodes publish {self._topic}: {one} and {other}; stop one"
+
+
+class Sources:
+    """A OneSource for each of the things that a node is told, by what they are."""
+
+    def __init__(self, node: Node):
+        self._node = node
+        self._by_what: dict[str, OneSource] = {}
+
+    def problem_with(self, what: str, topic: str, info: Mapping[str, Any]) -> str:
+        """Why a message on a topic about something is not to be believed; else empty."""
+        source = self._by_what.setdefault(what, OneSource(self._node, topic))
+        return "" if source.takes(info) else source.problem or "another node published it a moment ago"
+
+    @property
+    def problem(self) -> str:
+        """What is wrong where two nodes tell what only one can know; else empty."""
+        return next((problem for s in list(self._by_what.values()) if (problem := s.problem)), "")

@@ -10,6 +10,8 @@ from typing import Any
 from planweave_interfaces.action import ChooseAction, ExecuteAction, GeneratePlans, ProposeSteps, WritePlan
 from planweave_interfaces.msg import WorldState
 from planweave_interfaces.srv import CheckCondition, GroundStep, InterpretGoal, LookFor
+from planweave_interfaces.srv import Look as LookSrv
+from rclpy._rclpy_pybind11 import NodeNameNonExistentError, RCLError
 from rclpy.action import ActionClient
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup, ReentrantCallbackGroup
 from rclpy.node import Node
@@ -17,24 +19,31 @@ from rclpy.qos import DurabilityPolicy, QoSProfile
 from rclpy.task import Future
 
 from planweave.cancellation import Cancellation
-from planweave.errors import GoalError, ModelError, ParseError, PlanweaveError, SystemDownError
+from planweave.errors import GoalError, ModelError, ParseError, PlanweaveError, SystemDownError, WorldError
 from planweave.failure import Code
-from planweave.ports import Check, Choice, Grounding, Interpretation, Outcome, Proposals, SampledPlans, Written
+from planweave.ports import Check, Choice, Grounding, Interpretation, Look, Outcome, Proposals, SampledPlans, Written
 from planweave.world import Action, Literal, World
 from planweave_ros import conversions as convert
+from planweave_ros.only_one import publisher_of, publishers, two_publishers
+from planweave_ros.presence import BODY, COMMANDER, PLANNER, Presence, show_presence
 
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 #: A server answers only a client that it has discovered, which may take it so many seconds longer than the other way.
 MUTUAL_DISCOVERY = 0.8
 _STOP_SECONDS = 5.0  # how long a server may take to confirm a cancellation
+_WORLD, _ACTION, _LOOK = "/world_state", "/execute_action", "/look"
+_GOALS = f"{_ACTION}/_action/send_goal"  # the service by which an action server takes goals
+_PUBLISHERS_KEPT = 4  # publishers of worlds whose newest world is kept
+_GRAPH_SECONDS = 0.1  # how often is looked who publishes the world, while it is waited for
 _LOOK_SECONDS = 0.5  # how often is looked whether the servers are there
+_START_SECONDS = 10.0  # how long a server may take to come, e.g. one that is being started again
 
 
 class _Caller:
     """Sends goals and requests from a thread that does not spin the node; every wait has a deadline."""
 
-    def __init__(self, node: Node, canceled: Callable[[], Cancellation]):
-        self._node, self._canceled = node, canceled
+    def __init__(self, node: Node, canceled: Callable[[], Cancellation], presence: Presence | None = None):
+        self._node, self._canceled, self._presence = node, canceled, presence
         self._group = ReentrantCallbackGroup()
         self._since: dict[Any, float | None] = {}  # client -> when its server was first seen; None: not there
         node.create_timer(_LOOK_SECONDS, self._look, callback_group=self._group)
@@ -54,7 +63,13 @@ class _Caller:
     def _look(self) -> None:
         now = time.monotonic()
         for client, since in self._since.items():
-            self._since[client] = (since or now) if _is_ready(client) else None
+            self._since[client] = (since or now) if self.is_ready(client) else None
+
+    def is_ready(self, client: Any) -> bool:
+        """Whether a client's server is there. The graph alone would show one that was killed for another 20 s."""
+        if self._presence is not None and self._presence.lost:
+            return False
+        return bool(client.server_is_ready() if isinstance(client, ActionClient) else client.service_is_ready())
 
     def wait(self, future: Future, seconds: float, what: str, alive: Callable[[], bool]) -> Any:
         """The result of a future; None where the task is cancelled first; SystemDownError after the deadline."""
@@ -74,12 +89,20 @@ class _Caller:
 
     def there(self, client: Any, seconds: float) -> bool:
         """Whether a server is there, or comes before a deadline; one that has just come is left time to discover us."""
-        wait = client.wait_for_server if isinstance(client, ActionClient) else client.wait_for_service
-        if not wait(timeout_sec=seconds):
-            return False
+        deadline = time.monotonic() + seconds
+        while not self.is_ready(client):
+            if time.monotonic() > deadline:
+                return False
+            self._canceled().check()
+            time.sleep(0.02)
         since = self._since[client] or time.monotonic()
         time.sleep(max(0.0, since + MUTUAL_DISCOVERY - time.monotonic()))
         return True
+
+    def watched(self, client: Any) -> Callable[[], bool]:
+        """A function that says whether the server that is there now is there still."""
+        seen, before = self._presence, self._presence.departures if self._presence is not None else 0
+        return lambda: self.is_ready(client) and (seen is None or seen.departures == before)
 
     def check_canceled(self) -> None:
         """Raise CanceledError where the running task was cancelled."""
@@ -87,13 +110,16 @@ class _Caller:
 
     def run_goal(
         self, client: ActionClient, goal: Any, seconds: float, what: str,
-        on_feedback: Callable[[Any], None] | None = None,
+        on_feedback: Callable[[Any], None] | None = None, on_stopped: Callable[[Any], object] | None = None,
     ) -> Any:
-        """Send a goal and wait for its result; cancelled on the server when the wait ends early."""
-        if not self.there(client, min(seconds, 5.0)):
+        """Send a goal and wait for its result; cancelled on the server when the wait ends early.
+
+        on_stopped hears the result of a goal that was cancelled because the task was.
+        """
+        if not self.there(client, min(seconds, _START_SECONDS)):
             raise SystemDownError(f"{what} is not running; start it, e.g. with: planweave up tabletop")
         listener = (lambda message: on_feedback(message.feedback)) if on_feedback else None
-        alive = client.server_is_ready
+        alive = self.watched(client)
         sent = client.send_goal_async(goal, feedback_callback=listener)
         try:
             handle = self.wait(sent, min(seconds, 10.0), what, alive)
@@ -115,8 +141,12 @@ class _Caller:
             handle.cancel_goal_async()
             stopped = threading.Event()
             result.add_done_callback(lambda _: stopped.set())
-            if not stopped.wait(_STOP_SECONDS):
-                raise SystemDownError(f"{what} did not confirm the cancellation in {_STOP_SECONDS:g} s")
+            deadline = time.monotonic() + _STOP_SECONDS
+            while not stopped.wait(0.1) and alive():
+                if time.monotonic() > deadline:
+                    raise SystemDownError(f"{what} did not confirm the cancellation in {_STOP_SECONDS:g} s")
+            if on_stopped is not None and result.done() and result.result() is not None:
+                on_stopped(result.result().result)
             self._canceled().check()
         return reply.result
 
@@ -127,12 +157,8 @@ def _failure(reply: Any, error: PlanweaveError | None = None) -> PlanweaveError:
     used = convert.usage_from_msg(reply.usage)
     answered = used.requests or getattr(reply, "unreadable", 0)
     error = error or (ParseError if answered else ModelError)(reply.message)
-    error.usage = used if used.requests else None
+    error.usage = used if used.endpoint else None
     return error
-
-
-def _is_ready(client: Any) -> bool:
-    return bool(client.server_is_ready() if isinstance(client, ActionClient) else client.service_is_ready())
 
 
 def _cancel_late(future: Future) -> None:
@@ -145,7 +171,7 @@ class RosPlanner:
     """planweave.ports.Planner over the planner node's actions and services. timeout in seconds for each call."""
 
     def __init__(self, node: Node, canceled: Callable[[], Cancellation], timeout: float):
-        caller = _Caller(node, canceled)
+        caller = _Caller(node, canceled, Presence(node, PLANNER))
         self._caller, self._timeout = caller, timeout
         self._generate = caller.action_client(GeneratePlans, "/generate_plans")
         self._choose = caller.action_client(ChooseAction, "/choose_action")
@@ -248,23 +274,22 @@ class RosPlanner:
             raise _failure(reply)
         return Check(bool(reply.holds), reply.source, convert.usage_from_msg(reply.usage))
 
-    def interpret_goal(self, sentence: str, world: World) -> Interpretation:
+    def interpret_goal(self, sentence: str, world: World, *, task_id: str = "") -> Interpretation:
         """See planweave.ports.Planner."""
-        request = InterpretGoal.Request(sentence=sentence, world=convert.world_to_msg(world))
+        request = InterpretGoal.Request(task_id=task_id, sentence=sentence, world=convert.world_to_msg(world))
         reply = self._call(self._interpret, request, "/interpret_goal")
         if not reply.success:
             raise _failure(reply, GoalError(reply.message))
         return Interpretation(
-            convert.literals_from_msg(reply.goal), reply.source, convert.usage_from_msg(reply.usage)
-        )
+            convert.literals_from_msg(reply.goal), reply.source, convert.usage_from_msg(reply.usage),
+            reply.understood, reply.answer)
 
     def _call(self, client: Any, request: Any, name: str) -> Any:
         """The answer of a service of the planner node."""
-        if not self._caller.there(client, 5.0):
+        if not self._caller.there(client, _START_SECONDS):
             raise SystemDownError(f"planner_node ({name}) is not running; start it: planweave up tabletop")
-        reply = self._caller.wait(
-            client.call_async(request), self._timeout, f"planner_node ({name})", client.service_is_ready
-        )
+        alive = self._caller.watched(client)
+        reply = self._caller.wait(client.call_async(request), self._timeout, f"planner_node ({name})", alive)
         if reply is None:
             self._caller.check_canceled()
         return reply
@@ -273,65 +298,185 @@ class RosPlanner:
 class RosBody:
     """planweave.ports.Body over ExecuteAction and WorldState, whichever body serves them.
 
-    timeout: seconds an action may take where the caller sets none; silence: seconds to wait for a first world.
+    timeout: seconds an action may take where the caller sets none; silence: seconds to wait for a body that is there
+    and reports its world.
     """
 
     def __init__(self, node: Node, canceled: Callable[[], Cancellation], timeout: float, silence: float):
-        caller = _Caller(node, canceled)
+        self._presence = Presence(node, BODY, self._gone)
+        show_presence(node, COMMANDER)
+        caller = _Caller(node, canceled, self._presence)
         self._caller, self._timeout, self._silence = caller, timeout, silence
-        self._node = node
-        self._execute = caller.action_client(ExecuteAction, "/execute_action")
-        self._world: World | None = None
-        self._result_time = 0  # when the last result came, nanoseconds of system time
+        self._node, self._canceled = node, canceled
+        self._execute = caller.action_client(ExecuteAction, _ACTION)
+        self._look = caller.client(LookSrv, _LOOK)
+        self._worlds: dict[bytes, World] = {}  # by their publisher
+        self._refused = ""  # why the newest message could not be taken
+        self._owner = b""  # the publisher that is known to serve ExecuteAction
+        self._answer_time = 0  # when the last result or look came, nanoseconds of system time
         self._arrived = threading.Condition()
         one_by_one = MutuallyExclusiveCallbackGroup()  # else two threads may take two worlds in the wrong order
-        node.create_subscription(WorldState, "/world_state", self._heard, LATCHED, callback_group=one_by_one)
+        node.create_subscription(WorldState, _WORLD, self._heard, LATCHED, callback_group=one_by_one)
 
-    def _heard(self, msg: WorldState, info: dict[str, int]) -> None:
-        """Keep a published world, unless it was sent before the last result and is older than the world in that."""
-        world = convert.world_from_msg(msg)
+    def _heard(self, msg: WorldState, info: dict[str, Any]) -> None:
+        """Keep a published world, unless it was sent before the last answer and is older than the world in that."""
+        source = publisher_of(info)
+        try:
+            world = convert.world_from_msg(msg)
+        except WorldError as error:
+            with self._arrived:
+                self._worlds.pop(source, None)  # it is no longer as it was, and how it is nobody said
+                self._refused = str(error)
+            self._node.get_logger().warning(f"{_WORLD}: {error}", throttle_duration_sec=10.0)
+            return
         with self._arrived:
-            late = info["source_timestamp"] < self._result_time
-            if not (late and self._world is not None and world.revision < self._world.revision):
-                self._world = world
+            known = self._worlds.get(source) or self._worlds.get(b"")
+            late = info["source_timestamp"] < self._answer_time
+            if not (late and known is not None and _age(world) < _age(known)):
+                self._worlds[source] = world
+            for gone in list(self._worlds)[:-_PUBLISHERS_KEPT]:
+                del self._worlds[gone]
+            self._refused = ""
             self._arrived.notify_all()
+
+    def _believed(self) -> tuple[World | None, str]:
+        """The world as told by the body, or why there is none to be believed: there must be one publisher, and it must
+        be the node that carries out the actions."""
+        names = publishers(self._node, _WORLD)
+        problem = two_publishers(names, _WORLD)
+        if problem or not names:
+            return None, problem or self._refused
+        (source, name), = names.items()
+        if source != self._owner:
+            if not _serves_actions(self._node, name):
+                return None, f"{name} publishes {_WORLD}, but does not serve {_ACTION}; stop it, or start the body"
+            self._owner = source
+        # Without publishers in the messages' info (rclpy before 9) all worlds are from the one publisher there is.
+        return self._worlds.get(source) or self._worlds.get(b""), self._refused
+
+    def _answered(self, msg: WorldState, what: str) -> World:
+        """Keep the world of a result or of a look: nothing older is handed out from now on."""
+        if self._node.count_services(what) > 1:
+            raise SystemDownError(f"{self._node.count_services(what)} nodes serve {what}; stop all but the body")
+        try:
+            world = convert.world_from_msg(msg)
+        except WorldError as error:
+            raise SystemDownError(f"the answer of {what} cannot be believed: {error}") from None
+        with self._arrived:
+            _, problem = self._believed()
+            if problem:
+                raise SystemDownError(f"the world cannot be believed: {problem}")
+            self._worlds = dict.fromkeys([*self._worlds, self._owner], world)
+            self._answer_time = time.time_ns()
+        return world
+
+    def _gone(self) -> None:
+        """What a body knew goes with it."""
+        with self._arrived:
+            self._worlds, self._owner, self._answer_time = {}, b"", 0
+
+    def await_ready(self, on_wait: Callable[[str], None] = lambda message: None) -> None:
+        """Wait for a body that reports its world, `silence` seconds at most; on_wait hears that there is none yet.
+
+        Raises CanceledError where the running task is cancelled meanwhile, SystemDownError after the deadline.
+        """
+        deadline = time.monotonic() + self._silence
+        told = False
+        while True:
+            with self._arrived:
+                world, problem = self._believed()
+            if world is not None and self._caller.is_ready(self._execute):
+                return
+            if time.monotonic() > deadline:
+                raise SystemDownError(self._unbelieved(problem))
+            if not told:
+                told, why = True, problem or "no body is there, or it does not report its world yet"
+                on_wait(f"{why}; waiting up to {self._silence:g} s")
+            self._canceled().check()
+            time.sleep(_GRAPH_SECONDS)
+
+    def _unbelieved(self, problem: str) -> str:
+        """Why there is no world to be believed."""
+        return f"the world cannot be believed: {problem}" if problem else (
+            f"no body reports the world (nothing on {_WORLD} in {self._silence:g} s): is executor_node running, and "
+            "does perception see camera images? try: planweave doctor")
+
+    def _require(self) -> None:
+        """Raise SystemDownError where the body is known to have gone: nothing is worth waiting for then."""
+        if self._presence.lost:
+            raise SystemDownError(
+                "the body has gone away (executor_node or virtualhome_node ended); start it again and repeat the task")
 
     def observe(self, revision: int = 0) -> World:
         """See planweave.ports.Body."""
+        deadline = time.monotonic() + self._silence
+        self._require()
         with self._arrived:
-            self._arrived.wait_for(lambda: self._world is not None and self._world.revision >= revision, self._silence)
-            world = self._world
-        if world is None or not self._node.count_publishers("/world_state"):
-            raise SystemDownError(
-                f"no body reports the world (nothing on /world_state in {self._silence:g} s): is executor_node "
-                "running, and does perception see camera images? try: planweave doctor"
-            )
-        if world.revision < revision:
-            raise SystemDownError(
-                f"the task is to begin in world revision {revision}, but the body's newest is {world.revision} after "
-                f"{self._silence:g} s; was the body restarted? look at /world_state anew and send the task again")
-        return world
+            while True:
+                world, problem = self._believed()
+                if world is not None and world.revision >= revision:
+                    return world
+                gone = bool(self._worlds) and not self._node.count_publishers(_WORLD)
+                left = deadline - time.monotonic()
+                if left <= 0 or gone:
+                    break
+                self._arrived.wait(min(left, _GRAPH_SECONDS))  # nothing tells when a publisher comes or goes
+        if problem or world is None:
+            raise SystemDownError(self._unbelieved(problem))
+        raise SystemDownError(
+            f"the task is to begin in world revision {revision}, but the body's newest is {world.revision} after "
+            f"{self._silence:g} s; was the body restarted? look at {_WORLD} anew and send the task again")
 
     def execute(
         self, action: Action, *, task_id: str = "", timeout: float = 0.0,
-        on_phase: Callable[[str, float], None] | None = None,
+        on_phase: Callable[[str, float], None] | None = None, approval: str = "",
     ) -> Outcome:
         """See planweave.ports.Body."""
         seconds = timeout or self._timeout
-        goal = ExecuteAction.Goal(task_id=task_id, action=convert.action_to_msg(action), timeout=float(seconds))
+        goal = ExecuteAction.Goal(
+            task_id=task_id, action=convert.action_to_msg(action), approval=approval, timeout=float(seconds))
         listener = (lambda f: on_phase(f.phase, f.progress)) if on_phase else None
         try:
-            result = self._caller.run_goal(self._execute, goal, seconds + 5.0, "the body (/execute_action)", listener)
+            result = self._caller.run_goal(
+                self._execute, goal, seconds + 5.0, "the body (/execute_action)", listener,
+                lambda stopped: self._answered(stopped.world, _GOALS))
         except SystemDownError as error:
-            world = self._world or World("")
-            return Outcome(Code.CONTROL_FAILED, str(error), world)
-        world = convert.world_from_msg(result.world)
-        with self._arrived:
-            self._world, self._result_time = world, time.time_ns()
+            if self._presence.lost:
+                raise
+            with self._arrived:
+                return Outcome(Code.CONTROL_FAILED, str(error), self._worlds.get(self._owner) or World(""))
         return Outcome(
-            Code(result.code), result.message, world,
+            Code(result.code), result.message, self._answered(result.world, _GOALS),
             convert.literals_from_msg(result.unmet), float(result.motion_seconds), float(result.planning_seconds),
+            tuple(result.pushed),
         )
+
+    def look(self, seconds: float) -> Look:
+        """See planweave.ports.LookingBody."""
+        what = f"the body ({_LOOK})"
+        self._require()
+        if not self._caller.there(self._look, 5.0):
+            raise SystemDownError(f"{what} is not running; start it, e.g. with: planweave up tabletop")
+        request = LookSrv.Request(timeout=float(seconds))
+        alive = self._caller.watched(self._look)
+        reply = self._caller.wait(self._look.call_async(request), seconds + _STOP_SECONDS, what, alive)
+        if reply is None:
+            self._caller.check_canceled()
+        return Look(self._answered(reply.world, _LOOK), bool(reply.fresh), reply.message)
+
+
+def _age(world: World) -> tuple[int, float]:
+    return world.revision, world.stamp
+
+
+def _serves_actions(node: Node, name: str) -> bool:
+    """Whether a node, named with its namespace, is an action server of ExecuteAction."""
+    namespace, _, bare = f"/{name}".rpartition("/")
+    try:
+        served = node.get_service_names_and_types_by_node(bare, namespace or "/")
+    except (NodeNameNonExistentError, RCLError):  # it is gone, or has not said its name yet
+        return False
+    return any(service == _GOALS for service, _ in served)
 
 
 class RosEyes:

@@ -1,15 +1,29 @@
-"""Running a node as a process."""
+"""Running a node as a process: spun until a signal comes, its work stopped while ROS still works, then cleaned up."""
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
+import threading
+import time
 from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import rclpy
-from rclpy.executors import ExternalShutdownException, MultiThreadedExecutor
+from rclpy.executors import Executor, ExternalShutdownException, MultiThreadedExecutor
 from rclpy.node import Node
+from rclpy.signals import SignalHandlerOptions
+from rclpy.task import Future
 
 from planweave.errors import PlanweaveError
+from planweave.memory import give_back_memory
+from planweave_ros.guarded import log_fault
+
+NodeT = TypeVar("NodeT", bound=Node)
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_IMPATIENT = 1.0  # a second signal this many seconds after the first ends the process at once
+_LEAVE = 2.0  # seconds for callbacks to return once all is cleaned up; then the process ends without them
 
 
 def share_python_fairly() -> None:
@@ -21,30 +35,121 @@ def share_python_fairly() -> None:
     sys.setswitchinterval(0.0005)
 
 
-def run_node(make: Callable[[], Node], args: Sequence[str] | None = None, threads: int = 4) -> int:
+class _Signals:
+    """SIGINT and SIGTERM as something that the main thread waits for.
+
+    rclpy's own handlers close the context first, after which nothing can be published, not even what stops an arm.
+    Python's run between two instructions of the main thread only, which may be inside C for long: so the interpreter
+    writes the signal into a pipe.
+    """
+
+    def __init__(self) -> None:
+        self._first = 0.0
+        self._out, self._in = os.pipe()
+        os.set_blocking(self._in, False)
+        signal.set_wakeup_fd(self._in, warn_on_full_buffer=False)
+        for number in _SIGNALS:
+            signal.signal(number, self._came)
+
+    def _came(self, number: int, _: object) -> None:
+        if not self._first:
+            self._first = time.monotonic()
+        elif time.monotonic() - self._first > _IMPATIENT:
+            os._exit(128 + number)
+
+    @property
+    def came(self) -> bool:
+        """Whether one has come."""
+        return bool(self._first)
+
+    def wait(self) -> None:
+        """Wait for one, or for `wake`."""
+        os.read(self._out, 1)
+
+    def wake(self) -> None:
+        """End the wait."""
+        os.write(self._in, b"\0")
+
+
+class _Spinning:
+    """An executor that spins one node in a thread of its own. on_end is called should it end by an error."""
+
+    def __init__(self, node: Node, threads: int, on_end: Callable[[], None]):
+        self.error: BaseException | None = None
+        self._executor = MultiThreadedExecutor(num_threads=threads)
+        self._executor.add_node(node)
+        self._ended: Future = Future()
+        self._node, self._on_end = node, on_end
+        self._thread = threading.Thread(target=self._spin, name="spin", daemon=True)
+        self._thread.start()
+
+    def _spin(self) -> None:
+        """What is raised outside of a GuardedNode's callbacks, as in rclpy's own handling of an action's messages, ends
+        nothing.
+        """
+        try:
+            while not self._ended.done():
+                try:
+                    self._executor.spin_until_future_complete(self._ended)
+                except ExternalShutdownException:
+                    return
+                except Exception as error:
+                    if not rclpy.ok():
+                        raise
+                    log_fault(self._node, "a message", error)
+        except BaseException as error:
+            self.error = error
+        finally:
+            self._on_end()
+
+    def end(self) -> None:
+        """Run no more callbacks."""
+        self._ended.set_result(None)
+        self._thread.join(_LEAVE)
+        Executor.shutdown(self._executor, timeout_sec=_LEAVE)  # MultiThreadedExecutor's own waits without a deadline
+
+
+def run_node(
+    make: Callable[[], NodeT], args: Sequence[str] | None = None, threads: int = 4,
+    stop: Callable[[NodeT], None] = lambda node: None,
+) -> int:
     """Initialise ROS, make the node, spin it until SIGINT or SIGTERM, and clean up; returns the exit code.
 
-    A PlanweaveError while the node is made is a user's mistake: one line on stderr and exit code 2.
+    stop(node) is called first, while the node is still spun and can publish and cancel: it stops what moves and must
+    return within seconds. A PlanweaveError while the node is made is a user's mistake: one line on stderr and exit
+    code 2.
     """
-    # rclpy's own handlers of SIGINT and SIGTERM stay: Python's would not run while the executor waits for events.
+    signals = _Signals()
     share_python_fairly()
-    rclpy.init(args=list(args) if args is not None else None)
-    node = None
+    rclpy.init(args=list(args) if args is not None else None, signal_handler_options=SignalHandlerOptions.NO)
+    node: NodeT | None = None
+    spinning: _Spinning | None = None
     try:
         node = make()
-        executor = MultiThreadedExecutor(num_threads=threads)
-        executor.add_node(node)
-        executor.spin()
+        give_back_memory()
+        if not signals.came:
+            spinning = _Spinning(node, threads, signals.wake)
+            signals.wait()
+            stop(node)
     except PlanweaveError as error:
         print(f"error: {error}", file=sys.stderr, flush=True)
         return 2
-    except (KeyboardInterrupt, ExternalShutdownException):
-        pass
-    except Exception:
-        if rclpy.ok():      # else ROS was shut down between two looks at it, which the executor reports as an error
-            raise
     finally:
+        if spinning is not None:
+            spinning.end()
         if node is not None:
             node.destroy_node()
         rclpy.try_shutdown()
+    if spinning is not None and spinning.error is not None:
+        raise spinning.error
+    _leave_in_time(0)
     return 0
+
+
+def _leave_in_time(code: int) -> None:
+    """End the process with an exit code even where a callback does not return: the interpreter would wait for it."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    last = threading.Timer(_LEAVE, os._exit, (code,))
+    last.daemon = True
+    last.start()

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import yaml
 
 from planweave.errors import ConfigError
 from planweave.paths import find_config
+from planweave.yaml_files import read_yaml
 from simulation_node.offscreen import View
 
 if TYPE_CHECKING:
@@ -58,10 +57,7 @@ def load_camera(name: str = "overhead") -> CameraConfig:
     the key.
     """
     path = find_config("cameras", name)
-    try:
-        raw = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise ConfigError(f"{path}: cannot be read: {error}") from error
+    raw = read_yaml(path)
     names = {field.name for field in fields(CameraConfig)}
     if not isinstance(raw, dict) or set(raw) != names:
         found = sorted(raw) if isinstance(raw, dict) else raw
@@ -77,7 +73,7 @@ def load_camera(name: str = "overhead") -> CameraConfig:
             position=(x, y, z),
             quaternion=(qx, qy, qz, qw),
         )
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise ConfigError(f"{path}: {error}") from error
     if not (16 <= config.width <= 1280 and 16 <= config.height <= 960 and 5 <= config.fovy <= 150):
         raise ConfigError(f"{path}: width must be 16 to 1280, height 16 to 960 pixels, fovy 5 to 150 degrees")

@@ -1,5 +1,6 @@
 """The thread that owns the overhead camera's GL context; it renders copied states, newest first, never in
-physics' way.
+physics' way. A state in which nothing has moved is looked at some times, each with its own noise; after that the last
+image is given again with a new stamp, which is true, as the state is the simulator's own.
 """
 
 from __future__ import annotations
@@ -8,9 +9,13 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from planweave.errors import ConfigError
+from planweave.memory import give_back_memory
 from simulation_node.camera import OverheadCamera, RgbdFrame
 from simulation_node.simulator import Snapshot
 
@@ -18,6 +23,7 @@ if TYPE_CHECKING:
     import mujoco
 
 START_TIMEOUT = 30.0  # s
+LOOKS = 12  # images of one state with noise of their own, so that what tracks objects can settle
 
 
 class CameraThread:
@@ -37,6 +43,9 @@ class CameraThread:
         self._model: tuple[mujoco.MjModel, Future[None]] | None = None
         self._current: mujoco.MjModel | None = None
         self._request: Snapshot | None = None
+        self._still: RgbdFrame | None = None  # the newest image, and the state that it shows
+        self._shown: np.ndarray | None = None
+        self._looks = 0  # images rendered of that state
         self._ended = False
         self._thread = threading.Thread(target=self._run, name="camera", daemon=True)
         self._thread.start()
@@ -65,6 +74,15 @@ class CameraThread:
                 self._request = snapshot
                 self._wake.notify()
 
+    def look_anew(self) -> None:
+        """Render again, with noise of its own, even what was rendered often enough."""
+        self._looks = 0
+
+    @property
+    def settled(self) -> bool:
+        """Whether the state of the last image was rendered so often that its image is given again."""
+        return self._looks >= LOOKS
+
     def close(self) -> None:
         """End the thread and free its GL context."""
         with self._wake:
@@ -86,16 +104,29 @@ class CameraThread:
                     camera = self._change(camera, *change)
                 elif request is not None and camera is not None:
                     try:
-                        self._on_frame(camera.render(request.time, request.qpos))
+                        self._on_frame(self._image(camera, request))
                     except Exception as error:
                         self._on_error(f"the overhead camera failed: {error}")
         finally:
             if camera is not None:
                 camera.close()
 
+    def _image(self, camera: OverheadCamera, state: Snapshot) -> RgbdFrame:
+        """The image of a state; the last one with its stamp where that shows the same and was taken often enough."""
+        if self._shown is None or not np.array_equal(self._shown, state.qpos):
+            self._looks, self._shown = 0, state.qpos
+        elif self._looks >= LOOKS and self._still is not None:
+            if self._looks == LOOKS:
+                self._looks += 1
+                give_back_memory()  # a rest begins
+            return replace(self._still, time=state.time)
+        self._still, self._looks = camera.render(state.time, state.qpos), self._looks + 1
+        return self._still
+
     def _change(
         self, camera: OverheadCamera | None, model: mujoco.MjModel, done: Future[None]
     ) -> OverheadCamera | None:
+        self._shown, self._still, self._looks = None, None, 0
         if camera is not None:
             camera.close()
         try:

@@ -7,28 +7,35 @@ from __future__ import annotations
 import array
 import contextlib
 import threading
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Point as PointMsg
 from geometry_msgs.msg import Pose, PoseArray, Quaternion
-from planweave_interfaces.srv import LoadScene, RecordVideo
+from planweave_interfaces.srv import Intervene, LoadScene, RecordVideo
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
-from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from rosgraph_msgs.msg import Clock
-from sensor_msgs.msg import CameraInfo, Image, JointState
+from sensor_msgs.msg import CameraInfo, Image, JointState, TimeReference
+from std_msgs.msg import Header
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
-from planweave.errors import ConfigError, PlanweaveError
+from planweave.errors import ConfigError, PlanweaveError, SceneError
 from planweave.franka import ARM_JOINTS, BASE_FRAME, FINGER_JOINTS
+from planweave.memory import no_mesh_cache
 from planweave_ros.conversions import time_from_msg, time_to_msg
+from planweave_ros.guarded import GuardedNode
 from planweave_ros.parameters import Parameter, declare
+from planweave_ros.presence import BODY, Presence
+from planweave_ros.running_tasks import RunningTasks
 from planweave_ros.spin import run_node
 from simulation_node.camera import CameraConfig, DepthNoise, OverheadCamera, RgbdFrame, load_camera
 from simulation_node.camera_thread import CameraThread
+from simulation_node.intervention import Moment, read_intervention
 from simulation_node.offscreen import choose_gl
 from simulation_node.recorder import Recorder
 from simulation_node.runner import Runner
@@ -54,6 +61,7 @@ PARAMETERS = [
     ),
     Parameter("seed", 0, "seed of the depth noise", 0, 2**31 - 1),
     Parameter("joint_state_rate", 50.0, "joint states per second of wall time", 20.0, 500.0),
+    Parameter("rest_rate", 5.0, "joint states per second of wall time while nothing moves", 2.0, 500.0),
     Parameter("image_rate", 4.0, "image pairs per second of wall time while someone subscribes", 0.5, 30.0),
     Parameter("image_shadows", False, "shadows in the camera's images; rendering then takes twice as long"),
     Parameter(
@@ -80,10 +88,12 @@ PARAMETERS = [
 ]
 
 
+_STILL = 0.45  # s of wall time between words on a scene in which nothing has moved for a while
+_IMAGE_ANYWAY = 5.0  # s of wall time after which such a scene's image is published again
 _BURST = 12  # images at full speed after a change of the scene, so that trackers settle soon
 
 
-class SimulationNode(Node):
+class SimulationNode(GuardedNode):
     """Trajectories in; joint states, clock and images out; services to load, reset and record."""
 
     def __init__(self, parameter_overrides: Sequence[Any] = ()) -> None:
@@ -95,6 +105,8 @@ class SimulationNode(Node):
         self._camera = load_camera(values["camera"])
         self._gone = threading.Event()
         self._owed_image = False
+        self._camera_on = True
+        self._stated = -1.0  # simulated time of the last joint state
         self._joint_states = self.create_publisher(JointState, "/joint_states", 10)
         self._clock_out = self.create_publisher(Clock, "/clock", QoSProfile(depth=10))
         # The truth, for measuring and for tests; nothing that acts listens to it.
@@ -104,20 +116,28 @@ class SimulationNode(Node):
         self._depth = self.create_publisher(Image, "/camera/aligned_depth_to_color/image_raw", _IMAGE_QOS)
         self._info = self.create_publisher(CameraInfo, "/camera/color/camera_info", _IMAGE_QOS)
         self._info_msg = _camera_info(self._camera)
+        # Small, where an image of more than a megabyte would say no more and may get lost on a busy machine.
+        self._still = self.create_publisher(TimeReference, "/camera/still", _IMAGE_QOS)
+        self._sent: np.ndarray | None = None  # the last image that was published, with its stamp and its wall time
+        self._sent_stamp, self._sent_at = Time(), 0.0
+        self._listeners = 0, 0
 
-        simulator = self._make_simulator(values["scene"])
+        with no_mesh_cache():
+            simulator = self._make_simulator(values["scene"])
         self._recorder = Recorder(
             values["video.width"],
             values["video.height"],
             values["video.max_frames"],
             values["video.patience"],
         )
+        self._imaged = 0.0  # wall time of the last image
         self._burst = 0  # images still to be rendered one right after the other
         self._images = CameraThread(self._make_camera, self._publish_images, self._error)
         self._runner = Runner(
             simulator,
             real_time_factor=values["real_time_factor"],
             state_rate=values["joint_state_rate"],
+            rest_rate=values["rest_rate"],
             on_state=self._publish_state,
             on_chunk=self._after_chunk,
             on_error=self._error,
@@ -129,6 +149,7 @@ class SimulationNode(Node):
             raise
         self._runner.start()
 
+        self._tasks = RunningTasks(self)
         commands, scenes, video = (MutuallyExclusiveCallbackGroup() for _ in range(3))
         self.create_subscription(
             JointTrajectory, "/fr3_arm_controller/joint_trajectory", self._follow, 10, callback_group=commands
@@ -140,10 +161,12 @@ class SimulationNode(Node):
             10,
             callback_group=commands,
         )
+        self._body = Presence(self, BODY, self._on_body_gone)
         self.create_service(Trigger, "/simulation/reset", self._reset, callback_group=scenes)
         self.create_service(LoadScene, "/simulation/load_scene", self._load, callback_group=scenes)
+        self.create_service(Intervene, "/simulation/intervene", self._intervene, callback_group=scenes)
         self.create_service(RecordVideo, "/simulation/record", self._record, callback_group=video)
-        self.create_timer(1.0 / values["image_rate"], self._request_image)
+        self.create_timer(1.0 / values["image_rate"], self._tick)
         self.get_logger().info(f"scene {simulator.scene.name}: {simulator.scene.description}")
 
     def destroy_node(self) -> None:
@@ -173,16 +196,22 @@ class SimulationNode(Node):
             self.get_logger().error(text)
 
     def _publish(self, publisher: Any, message: Any) -> None:
-        """Publish from a thread of our own, which may outlive the context by a moment at the end."""
+        """Publish from a thread of our own, which may outlive the context by a moment at the end.
+
+        DDS may fail for a moment, as where a reader hangs; one message less must not end physics or the camera.
+        """
         if self._gone.is_set() or not self.context.ok():
             return
         try:
             publisher.publish(message)
-        except Exception:
+        except Exception as error:
             if self.context.ok() and not self._gone.is_set():
-                raise
+                self.get_logger().error(
+                    f"a message on {publisher.topic_name} was lost: {error}", throttle_duration_sec=10.0
+                )
 
     def _publish_state(self, simulator: Simulator, motion_ended: bool) -> None:
+        self._stated = simulator.time
         stamp = time_to_msg(simulator.time)
         positions, velocities = simulator.joint_state()
         message = JointState(
@@ -208,15 +237,38 @@ class SimulationNode(Node):
                 self._images.request(simulator.model, simulator.snapshot())
 
     def _watched(self) -> bool:
-        return any(p.get_subscription_count() for p in (self._colour, self._depth))
+        return self._camera_on and any(p.get_subscription_count() for p in (self._colour, self._depth))
+
+    def _tick(self) -> None:
+        """An image, but of a scene at rest that was seen often enough only now and then: that the camera is there."""
+        still = self._runner.resting and self._images.settled
+        if not still or time.monotonic() - self._imaged > _STILL:
+            self._request_image()
 
     def _request_image(self) -> None:
         if self._watched():
             with contextlib.suppress(PlanweaveError):
-                self._images.request(*self._runner.call(lambda s: (s.model, s.snapshot())))
+                self._images.request(*self._runner.call(self._state_and_snapshot))
+
+    def _state_and_snapshot(self, simulator: Simulator) -> tuple[Any, Any]:
+        """What to render; at rest, a joint state of the same stamp goes before, so that nobody waits for one."""
+        if self._runner.resting and simulator.time > self._stated:
+            self._publish_state(simulator, False)
+        return simulator.model, simulator.snapshot()
 
     def _publish_images(self, frame: RgbdFrame) -> None:
+        if not self._camera_on:
+            return
+        self._imaged = time.monotonic()
         stamp = time_to_msg(frame.time)
+        listeners = self._colour.get_subscription_count(), self._depth.get_subscription_count()
+        if frame.rgb is self._sent:
+            self._publish(self._still, TimeReference(
+                header=Header(stamp=stamp, frame_id=self._camera.frame_id), time_ref=self._sent_stamp))
+            if listeners == self._listeners and self._imaged - self._sent_at < _IMAGE_ANYWAY:
+                return
+        self._sent, self._sent_stamp, self._sent_at = frame.rgb, stamp, self._imaged
+        self._listeners = listeners
         self._info_msg.header.stamp = stamp
         colour = _image(frame.rgb, "rgb8", stamp, self._camera.frame_id)
         depth = _image(frame.depth, "32FC1", stamp, self._camera.frame_id)
@@ -271,25 +323,48 @@ class SimulationNode(Node):
             if not self._gone.is_set():
                 self.get_logger().error(f"{what} command refused: {error}")
 
+    def _on_body_gone(self) -> None:
+        """A controller must not go on with a motion that nobody watches and nobody can stop."""
+
+        def stop(simulator: Simulator) -> bool:
+            moving = simulator.arm_moving
+            simulator.stop()
+            return moving
+
+        with contextlib.suppress(PlanweaveError):  # the physics thread has ended
+            if self._runner.call(stop) and not self._gone.is_set():
+                self.get_logger().warning("executor_node has gone while the arm moved; the arm was stopped and holds")
+
     def _reset(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         try:
+            self._refuse_under_a_task()
             self._runner.call(self._do_reset)
             response.success, response.message = True, "the scene is as it was at the beginning"
         except PlanweaveError as error:
             response.message = str(error)
         return response
 
+    def _refuse_under_a_task(self) -> None:
+        """Raise SceneError where a task would find another world than it began in."""
+        problem = self._tasks.problem()
+        if problem:
+            raise SceneError(f"the scene stays: {problem}")
+
     def _do_reset(self, simulator: Simulator) -> None:
         simulator.reset()
+        self._images.look_anew()
         self._burst = _BURST
+        self._camera_on = True
         self._publish_state(simulator, True)
 
     def _load(self, request: LoadScene.Request, response: LoadScene.Response) -> LoadScene.Response:
         try:
+            self._refuse_under_a_task()
             simulator = self._make_simulator(request.scene)
             self._images.use(simulator.model)
             self._runner.replace(simulator)
             self._burst = _BURST
+            self._camera_on = True
             self._runner.call(lambda s: self._publish_state(s, True))
         except (PlanweaveError, ValueError) as error:
             response.message = str(error)
@@ -300,6 +375,31 @@ class SimulationNode(Node):
         self.get_logger().info(response.message)
         return response
 
+    def _intervene(self, request: Intervene.Request, response: Intervene.Response) -> Intervene.Response:
+        """A person's hands, for tests of faults."""
+        try:
+            scene = self._runner.call(lambda s: s.scene)
+            what = read_intervention(
+                scene,
+                request.when,
+                request.watch,
+                list(request.objects),
+                [(p.x, p.y, p.z) for p in request.places],
+                list(request.camera),
+            )
+            before = self._runner.call(lambda s: s.intervene(what, self._switch_camera))
+        except PlanweaveError as error:
+            response.message = str(error)
+            return response
+        response.success = True
+        response.message = "done" if what.when is Moment.NOW else f"waits for {what.when.value} of object {what.watch}"
+        if before is not None:
+            response.message += f"; {before.when.value} of object {before.watch} never came and is forgotten"
+        return response
+
+    def _switch_camera(self, on: bool) -> None:
+        self._camera_on = on
+
     def _record(self, request: RecordVideo.Request, response: RecordVideo.Response) -> RecordVideo.Response:
         try:
             if request.start:
@@ -308,7 +408,7 @@ class SimulationNode(Node):
                 response.message = "recording"
             else:
                 last = self._runner.call(lambda s: (s.model, s.snapshot()))
-                done = self._recorder.stop(request.path, last)
+                done = self._recorder.stop(request.path, last, self._tasks.newest_sentence())
                 response.frames = done.frames
                 response.message = (
                     f"{done.frames} frames of {done.seconds:.1f} s in {', '.join(str(f) for f in done.files)}"

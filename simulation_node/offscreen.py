@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes.util
 import importlib
 import os
+import threading
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -36,6 +37,25 @@ def choose_gl() -> None:
         )
 
 
+_MODEL = threading.Lock()  # a context takes the sizes of its buffers from the model, which views share
+
+
+def _context(model: mujoco.MjModel, width: int, height: int, shadows: bool) -> mujoco.MjrContext:
+    """A context with buffers of just the size of the images; shadows have one of their own."""
+    import mujoco
+
+    with _MODEL:
+        whole, quality = model.vis.global_, model.vis.quality
+        before = whole.offwidth, whole.offheight, quality.shadowsize
+        try:
+            whole.offwidth, whole.offheight = width, height
+            if not shadows:
+                quality.shadowsize = 0
+            return mujoco.MjrContext(model, mujoco.mjtFontScale.mjFONTSCALE_50.value)
+        finally:
+            whole.offwidth, whole.offheight, quality.shadowsize = before
+
+
 class View:
     """One camera of one model, rendered into memory."""
 
@@ -54,7 +74,7 @@ class View:
             )
             self._finish = importlib.import_module("OpenGL.GL").glFinish
             self._gl.make_current()
-            self._context = mujoco.MjrContext(model, mujoco.mjtFontScale.mjFONTSCALE_100.value)
+            self._context = _context(model, width, height, shadows)
         except Exception as error:  # each GL library fails in its own way
             raise ConfigError(
                 f"cannot render without a display (MUJOCO_GL={os.environ.get('MUJOCO_GL')}): {error}; "

@@ -13,6 +13,7 @@ import math
 import os
 import threading
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,9 +27,17 @@ from simulation_node.stage import SIDE_CAMERA
 
 if TYPE_CHECKING:
     import mujoco
+    from PIL import Image
 
 DEFAULT_RATE = 15.0  # states kept per second of simulated time
-SPEED_UP = 2.0  # of the video over simulated time, where all frames are used
+SPEED_UP = 1.5  # of the video over simulated time in motion
+_SHORTEST = 4.0  # s of video, so that there is time to look
+_HOLD = 2.0  # s that the last picture stays
+_LEAST_RATE = 8.0  # frames per second of a video that players show well
+_COLOURS = 256  # of a GIF
+_VIVID = 60  # difference between the largest and smallest channel above which a pixel is one of a coloured thing
+_VIVID_WEIGHT = 8  # how often such pixels count for the palette: things are small, table and floor are large
+_BAND = 34  # height of the caption, pixels
 _COARSEST = 16
 _STILL = 2e-4  # change of any position that counts as movement
 _KEEP_STILL = 0.4  # simulated time of stillness that stays in the video, s
@@ -56,6 +65,7 @@ class Recorder:
         enough.
         """
         self._size, self._max_frames, self._patience = (width, height), max_frames, patience
+        self._written: set[Path] = set()  # files of earlier recordings, which may be written again
         self._lock = threading.Condition()
         self._states: list[tuple[mujoco.MjModel, Snapshot]] = []
         self._images: dict[int, bytes] = {}
@@ -108,14 +118,21 @@ class Recorder:
         """Whether a state of simulated time ``now`` could be kept, so that nobody copies states in vain."""
         return self._recording and (not self._states or now - self._states[-1][1].time >= self._period - 1e-6)
 
-    def stop(self, path: str, last: tuple[mujoco.MjModel, Snapshot] | None = None) -> Recording:
+    def stop(
+        self, path: str, last: tuple[mujoco.MjModel, Snapshot] | None = None, caption: str = ""
+    ) -> Recording:
         """End the recording and write it to ``path`` (.mp4 or .gif), with pictures of its first and last
         state beside it.
 
-        last: the state now, so that the video ends with it. Raises RecordingError; the recording then goes
-        on.
+        last: the state now, so that the video ends with it. caption: written below every picture of the video. Raises
+        RecordingError; the recording then goes on.
         """
         target = _check_path(path)
+        files = (target, *_pictures(target))
+        for file in files:
+            if os.path.lexists(file) and file not in self._written:
+                raise RecordingError(
+                    f"{file} is there already, and not of a recording of this node; remove it, or choose another name")
         if not self._recording:
             raise RecordingError("nothing is being recorded; start a recording first (start: true)")
         with self._lock:
@@ -130,11 +147,13 @@ class Recorder:
         indices = self._wait_for_frames(len(states))
         frames = [_decode(images[i]) for i in indices]
         seconds = states[-1][1].time - states[0][1].time
-        rate = min(30.0, max(8.0, SPEED_UP * len(frames) * (1 / self._period) / len(states)))
-        before, after = (target.with_name(f"{target.stem}_{when}.png") for when in ("before", "after"))
+        rate = len(frames) / max(_SHORTEST, len(states) * self._period / SPEED_UP)
+        _, before, after = files
+        self._written.update(files)
         temporary = target.with_name(f".{target.stem}.part{target.suffix}")
+        told = [_captioned(frame, caption) for frame in frames] if caption else frames
         try:
-            (_write_gif if target.suffix == ".gif" else _write_mp4)(temporary, frames, rate)
+            (_write_gif if target.suffix == ".gif" else _write_mp4)(temporary, told, rate)
             os.replace(temporary, target)
             _write_png(before, frames[0])
             _write_png(after, frames[-1])
@@ -241,7 +260,14 @@ def _picked(count: int, stride: int) -> list[int]:
     return indices if not count or indices[-1:] == [count - 1] else [*indices, count - 1]
 
 
+def _pictures(target: Path) -> tuple[Path, Path]:
+    """The pictures of the first and last state, beside the video."""
+    return target.with_name(f"{target.stem}_before.png"), target.with_name(f"{target.stem}_after.png")
+
+
 def _check_path(path: str) -> Path:
+    if not 0 < len(path) <= 4000 or len(os.path.basename(path)) > 200 or "\0" in path:
+        raise RecordingError(f"cannot write {path[:100]!r}: no file can have this name")
     target = Path(path).expanduser()
     if target.suffix not in (".mp4", ".gif"):
         raise RecordingError(f"cannot write {path!r}: the file name must end in .mp4 or .gif")
@@ -267,15 +293,35 @@ def _decode(data: bytes) -> np.ndarray:
     return np.asarray(cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_COLOR))
 
 
+def _captioned(frame: np.ndarray, caption: str) -> np.ndarray:
+    """The picture with a line of text on a band below it; what does not fit is left out."""
+    from PIL import Image, ImageDraw, ImageFont
+
+    height, width = frame.shape[:2]
+    image = Image.new("RGB", (width, height + _BAND), "#1c2733")
+    image.paste(Image.fromarray(frame[:, :, ::-1]))
+    font = ImageFont.load_default(18)
+    text = " ".join(caption.split())
+    while text and font.getlength(f"“{text}”") > width - 24:
+        text = text[:-2].rstrip() + "…"
+    ImageDraw.Draw(image).text((width / 2, height + _BAND / 2), f"“{text}”", "white", font, anchor="mm")
+    return np.asarray(image)[:, :, ::-1].copy()
+
+
 def _write_mp4(path: Path, frames: list[np.ndarray], rate: float) -> None:
+    """rate: different frames per second; each is repeated so that there are enough for a player."""
     import cv2
 
     height, width = frames[0].shape[:2]
+    times = math.ceil(_LEAST_RATE / rate)
     for codec in _CODECS:
-        writer = cv2.VideoWriter(str(path), cv2.VideoWriter.fourcc(*codec), rate, (width, height))
+        writer = cv2.VideoWriter(str(path), cv2.VideoWriter.fourcc(*codec), rate * times, (width, height))
         if writer.isOpened():
             for frame in frames:
-                writer.write(frame)
+                for _ in range(times):
+                    writer.write(frame)
+            for _ in range(round(_HOLD * rate * times)):
+                writer.write(frames[-1])
             writer.release()
             return
         writer.release()
@@ -290,12 +336,26 @@ def _write_gif(path: Path, frames: list[np.ndarray], rate: float) -> None:
     pictures = [Image.fromarray(frame[:, :, ::-1]) for frame in frames]
     width, height = pictures[0].size
     if width > 640:
-        pictures = [p.resize((640, round(640 * height / width)), Image.Resampling.BILINEAR) for p in pictures]
-    palette = pictures[len(pictures) // 2].quantize(128)
+        pictures = [p.resize((640, round(640 * height / width)), Image.Resampling.LANCZOS) for p in pictures]
+    palette = _palette(pictures)
     pictures = [p.quantize(palette=palette, dither=Image.Dither.NONE) for p in pictures]
+    shown = [round(1000 / rate)] * len(pictures)
+    shown[-1] += round(1000 * _HOLD)
     pictures[0].save(
-        path, save_all=True, append_images=pictures[1:], duration=round(1000 / rate), loop=0, optimize=False
+        path, save_all=True, append_images=pictures[1:], duration=shown, loop=0, optimize=False
     )
+
+
+def _palette(pictures: Sequence[Image.Image]) -> Image.Image:
+    """Colours of all pictures; those of small coloured things count more, or a banana turns out grey."""
+    from PIL import Image
+
+    some = pictures[:: max(1, len(pictures) // 8)]
+    pixels = np.concatenate([np.asarray(p)[::2, ::2].reshape(-1, 3) for p in some])
+    vivid = pixels[pixels.max(1).astype(int) - pixels.min(1) > _VIVID]
+    weighted = np.concatenate([pixels, *[vivid] * _VIVID_WEIGHT])
+    weighted = weighted[: len(weighted) // 256 * 256]
+    return Image.fromarray(weighted.reshape(-1, 256, 3)).quantize(_COLOURS, method=Image.Quantize.MEDIANCUT)
 
 
 def _write_png(path: Path, frame: np.ndarray) -> None:

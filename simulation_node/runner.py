@@ -1,5 +1,5 @@
-"""The thread that owns a Simulator: runs it as fast as the machine allows while something moves, else at
-real time.
+"""The thread that owns a Simulator: runs it as fast as the machine allows while a motion is under way, else at
+real time. While all is at rest only time goes by: physics is not stepped, since nothing would come of it.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ import queue
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import CancelledError, Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from typing import Any, TypeVar
 
@@ -18,16 +18,16 @@ from simulation_node.simulator import Simulator
 T = TypeVar("T")
 
 _CHUNK = 0.01  # simulated time between two looks at commands and clock, s
+_REST = 0.3  # simulated time without movement after which physics is not stepped, s
 _MAX_BEHIND = 0.25  # simulated time that is made up for after a delay, s
 
 
 class Runner:
     """Steps a simulator in a thread of its own; whatever touches the simulator is run in that thread.
 
-    on_state(simulator, motion_ended): called in that thread every ``1 / state_rate`` seconds of wall time
-    and, with True, right
-    after a commanded motion has come to rest. on_chunk(simulator): called after every 10 ms of simulated
-    time; must be quick.
+    on_state(simulator, motion_ended): called in that thread every ``1 / state_rate`` seconds of wall time, every
+    ``1 / rest_rate`` while all is at rest, and, with True, right after a commanded motion has come to rest.
+    on_chunk(simulator): called after every 10 ms of simulated time that physics was stepped; must be quick.
     on_error(text): physics became unstable and was reset.
     """
 
@@ -37,12 +37,15 @@ class Runner:
         *,
         real_time_factor: float = 0.0,
         state_rate: float = 50.0,
+        rest_rate: float = 10.0,
         on_state: Callable[[Simulator, bool], None],
         on_chunk: Callable[[Simulator], None] = lambda _: None,
         on_error: Callable[[str], None] = lambda _: None,
     ):
         """real_time_factor 0: as fast as possible while a motion is under way, else 1."""
         self._simulator, self._factor, self._period = simulator, real_time_factor, 1.0 / state_rate
+        self._rest_period = max(1.0 / rest_rate, self._period)
+        self._resting = False
         self._on_state, self._on_chunk, self._on_error = on_state, on_chunk, on_error
         self._commands: queue.SimpleQueue[tuple[Callable[[], Any], Future[Any]]] = queue.SimpleQueue()
         self._ended = threading.Event()
@@ -69,6 +72,13 @@ class Runner:
             return future.result(timeout)
         except FutureTimeout:
             raise SystemDownError(f"the physics thread did not answer in {timeout:g} s") from None
+        except CancelledError:
+            raise SystemDownError("the simulation ends") from None
+
+    @property
+    def resting(self) -> bool:
+        """Whether physics is not stepped since all is at rest. It goes on as soon as anybody changes anything."""
+        return self._resting
 
     def replace(self, simulator: Simulator) -> None:
         """Go on with another simulator, at the time that the present one has come to meanwhile."""
@@ -82,12 +92,16 @@ class Runner:
     def _run(self) -> None:
         wall, simulated = time.monotonic(), self._simulator.time
         published, ended = 0.0, self._simulator.motions_ended
-        current = self._simulator
+        current, rested = self._simulator, 0.0
         while not self._ended.is_set():
             self._serve()
             simulator = self._simulator
+            if rested > _REST and simulator is current:
+                self._rest(simulator)
+                wall, simulated, published, rested = time.monotonic(), simulator.time, 0.0, 0.0
+                continue
             if simulator is not current:
-                current, ended, published = simulator, simulator.motions_ended, 0.0
+                current, ended, published, rested = simulator, simulator.motions_ended, 0.0, 0.0
                 wall, simulated = time.monotonic(), simulator.time
             factor = self._factor or (0.0 if simulator.busy else 1.0)
             now = time.monotonic()
@@ -102,6 +116,7 @@ class Runner:
                 continue
             elif factor * (now - wall) - (simulator.time - simulated) > _MAX_BEHIND:
                 wall, simulated = now, simulator.time
+            rested = rested + _CHUNK if simulator.at_rest else 0.0
             if self._advance(simulator) or simulator.motions_ended != ended:
                 ended, published = simulator.motions_ended, now
                 self._on_state(simulator, True)
@@ -110,6 +125,25 @@ class Runner:
                 self._on_state(simulator, False)
         while not self._commands.empty():
             self._commands.get()[1].cancel()
+
+    def _rest(self, simulator: Simulator) -> None:
+        """Let time go by until a command, or anything else, changes the state."""
+        state, factor, then = simulator.fingerprint(), self._factor or 1.0, time.monotonic()
+        due = then
+        self._resting = True
+        try:
+            while not self._ended.is_set():
+                now = time.monotonic()
+                simulator.pass_time(factor * (now - then))
+                then = now
+                if now >= due:
+                    due = now + self._rest_period
+                    self._on_state(simulator, False)
+                self._serve(due - now)
+                if self._simulator is not simulator or simulator.busy or simulator.fingerprint() != state:
+                    return
+        finally:
+            self._resting = False
 
     def _advance(self, simulator: Simulator) -> bool:
         """10 ms of physics, or less where a motion ends; whether one ended."""

@@ -30,9 +30,12 @@ from typing import Any
 
 import yaml
 
-from planweave.errors import SceneError
-from planweave.paths import find_config
+from planweave.errors import ConfigError, SceneError
+from planweave.paths import find_config, is_file
+from planweave.yaml_files import BoundedLoader, plain_value, read_text
 from simulation_node.shapes import COLOURS, KINDS
+
+_LARGEST = 1e12  # of any number in a scene
 
 
 @dataclass(frozen=True)
@@ -124,22 +127,22 @@ def load_scene(name: str) -> Scene:
 
     Raises SceneError for an error in the file, UnknownNameError for a name that is not there.
     """
-    if name.endswith((".yaml", ".yml")) and not Path(name).is_file():
+    if name.endswith((".yaml", ".yml")) and not is_file(name):
         raise SceneError(
-            f"no scene file {name}: give the path of a scene file, or the name of one in config/scenes"
+            f"no scene file {name[:200]}: give the path of a scene file, or the name of one in config/scenes"
         )
     path = Path(name) if name.endswith(".yml") else find_config("scenes", name)
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise SceneError(f"{path}: cannot be read as text: {error}") from error
+        text = read_text(path)
+    except ConfigError as error:
+        raise SceneError(str(error)) from None
     return parse_scene(text, path)
 
 
 def parse_scene(text: str, path: Path) -> Scene:
     """Scene of a YAML text; path is for messages and the scene's name. Raises SceneError."""
     try:
-        root = yaml.compose(text, Loader=yaml.SafeLoader)
+        root = yaml.compose(text, Loader=BoundedLoader)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = f":{mark.line + 1}" if mark else ""
@@ -317,7 +320,10 @@ class _Entry:
 
     def numbers(self, least: int, most: int, low: float, high: float, meaning: str = "") -> tuple[float, ...]:
         """Finite numbers within [low, high]; where one is asked for it may stand without brackets."""
-        value: Any = yaml.SafeLoader("").construct_object(self._node, deep=True)
+        try:
+            value: Any = plain_value(self._node)
+        except yaml.YAMLError as error:
+            raise self.error(str(getattr(error, "problem", None) or error)) from None
         values = value if isinstance(value, list) else [value]
         count = str(least) if least == most else f"{least} or {most}"
         asked = f"must be {count} number{'s' if most > 1 else ''}" + (f" ({meaning}, m)" if meaning else "")
@@ -326,8 +332,8 @@ class _Entry:
         ):
             raise self.error(f"{asked}, not {value!r}")
         for number in values:
-            if not math.isfinite(number) or not low <= number <= high:
-                raise self.error(f"{number:g} is not between {low:g} and {high:g}")
+            if not abs(number) < _LARGEST or not low <= number <= high:
+                raise self.error(f"{str(number)[:20]} is not between {low:g} and {high:g}")
         return tuple(float(v) for v in values)
 
     def integer(self, low: int, high: int, meaning: str = "") -> int:

@@ -5,13 +5,14 @@ ROS, no rendering.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from planweave.franka import ARM_JOINTS, FINGER_JOINTS, GRIPPER_MAX_WIDTH, HOME
+from simulation_node.intervention import Hands, Intervention
 from simulation_node.person import Person
 from simulation_node.scene import Scene
 from simulation_node.slips import Slips
@@ -29,6 +30,7 @@ SETTLE_TIME = 1.0  # objects come to rest for this long after a scene is loaded,
 _ARM_AT_REST = (0.005, 0.02)  # position error, rad, and velocity, rad/s
 _FINGERS_AT_REST = 0.002  # m/s
 _FINGERS_STILL_FOR = 0.05  # s
+_AT_REST = 1e-4  # m/s and rad/s: nothing moves; resting contacts keep up to 5e-6
 _MAX_SETTLING = 0.3  # a motion counts as ended this long after its reference, s
 
 
@@ -58,6 +60,7 @@ class Simulator:
         self._inertia_in, self._inertia_out = np.zeros(model.nv), np.zeros(model.nv)
         self._slips, self._vanishing = Slips(model, scene), Vanishing(model, scene)
         self._person = Person(model, scene)
+        self._hands = Hands(model, scene)
         self._data = home_state(model)
         self._fatal = [
             mujoco.mjtWarning.mjWARN_BADQPOS,
@@ -84,6 +87,7 @@ class Simulator:
         self._slips.reset()
         self._vanishing.reset()
         self._person.reset()
+        self._hands.reset()
         self.model.actuator_forcerange[self._gripper] = (-2 * GRIP_FORCE, 2 * GRIP_FORCE)
         self._idle()
         mujoco.mj_forward(self.model, self._data)
@@ -123,6 +127,28 @@ class Simulator:
     def busy(self) -> bool:
         """Whether any commanded motion is under way."""
         return self.arm_moving or self.gripper_moving
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether further steps would leave everything where it is: no motion is commanded, nothing moves, and the
+        hand is open, so that nothing creeps out of it and nobody pulls at it.
+        """
+        if self.busy or self._data.ctrl[self._gripper] < GRIPPER_MAX_WIDTH / 2:
+            return False
+        return bool(np.abs(self._data.qvel).max() < _AT_REST) and not self._data.xfrc_applied.any()
+
+    def fingerprint(self) -> bytes:
+        """The whole state but its time: equal as long as neither a step nor anybody changed anything."""
+        import mujoco
+
+        spec = mujoco.mjtState.mjSTATE_INTEGRATION.value & ~mujoco.mjtState.mjSTATE_TIME.value
+        state = np.empty(mujoco.mj_stateSize(self.model, spec))
+        mujoco.mj_getState(self.model, self._data, state, spec)
+        return state.tobytes()
+
+    def pass_time(self, seconds: float) -> None:
+        """Let time go by without physics; for a state at rest."""
+        self._data.time += seconds
 
     def joint_state(self) -> tuple[np.ndarray, np.ndarray]:
         """Positions and velocities (9,) of ARM_JOINTS, then FINGER_JOINTS; rad, m, rad/s, m/s."""
@@ -209,6 +235,12 @@ class Simulator:
         """Hold the fingers where their motor is now."""
         self._finger_target = float(self._data.ctrl[self._gripper])
 
+    def intervene(self, what: Intervention, on_camera: Callable[[bool], None]) -> Intervention | None:
+        """Let a person do this, at once or when its moment comes; on_camera is then told whether the camera gives
+        images. Returns what waited for a moment that did not come; that is forgotten.
+        """
+        return self._hands.begin(self._data, what, on_camera)
+
     def step(self, count: int = 1) -> None:
         """Advance physics by ``count`` time steps."""
         import mujoco
@@ -221,6 +253,8 @@ class Simulator:
                 if self._vanishing.active:
                     self._vanishing.update(self._data, closing=self._closing)
             mujoco.mj_step(self.model, self._data)
+            if self._hands.active:
+                self._hands.update(self._data, pressing=self._pressing)
             if self._data.ctrl[self._gripper] < GRIPPER_MAX_WIDTH / 2:
                 self._person.update(self._data)
                 if self._slips.active:
@@ -230,6 +264,11 @@ class Simulator:
     def _closing(self) -> bool:
         """Whether the fingers close, or press on what is between them."""
         return bool(self._finger_target < self._data.qpos[self._fingers].mean() + 1e-3)
+
+    @property
+    def _pressing(self) -> bool:
+        """Whether the fingers are on their way together, or are kept apart by what is between them."""
+        return bool(self._finger_target < self._data.qpos[self._fingers].mean() - 1e-3)
 
     def _idle(self) -> None:
         self._reference = None

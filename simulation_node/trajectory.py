@@ -81,7 +81,8 @@ def interpolate(
         return Reference(q.copy(), np.zeros((1, 7)))
     steps = max(1, int(np.ceil(times[-1] / timestep - 1e-6)))
     at = np.minimum(timestep * np.arange(1, steps + 1), times[-1])
-    reference = _hermite(times, q, v, a, at)
+    with np.errstate(over="ignore", invalid="ignore"):  # what comes of numbers far too large is refused below
+        reference = _hermite(times, q, v, a, at)
     _check_limits(reference)
     return reference
 
@@ -104,7 +105,7 @@ def _joint_order(joints: Sequence[str]) -> list[int]:
     if sorted(joints) != sorted(ARM_JOINTS):
         raise TrajectoryError(
             f"the trajectory must name each of {', '.join(ARM_JOINTS)} once, "
-            f"not {', '.join(joints) or 'none'}"
+            f"not {', '.join(joints[:20]) or 'none'}{', …' if len(joints) > 20 else ''}"
         )
     return [list(joints).index(name) for name in ARM_JOINTS]
 
@@ -173,6 +174,8 @@ def _hermite(
 
 
 def _check_limits(reference: Reference) -> None:
+    if not (np.isfinite(reference.positions).all() and np.isfinite(reference.velocities).all()):
+        raise TrajectoryError("the trajectory's numbers are too large to be followed")
     low, high = np.array(JOINT_LOWER) - _POSITION_SLACK, np.array(JOINT_UPPER) + _POSITION_SLACK
     outside = (reference.positions < low) | (reference.positions > high)
     if outside.any():

@@ -34,6 +34,18 @@ export LD_LIBRARY_PATH="{libraries}${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}"
 export ROS_AUTOMATIC_DISCOVERY_RANGE="${{ROS_AUTOMATIC_DISCOVERY_RANGE:-LOCALHOST}}"
 """
 
+# The same as in console/environment.py, which says why.
+PROFILES = """\
+if [ "$ROS_AUTOMATIC_DISCOVERY_RANGE" = LOCALHOST ] && [ -r "{profiles}" ] &&
+  [ -z "$FASTDDS_DEFAULT_PROFILES_FILE$FASTRTPS_DEFAULT_PROFILES_FILE$ROS_STATIC_PEERS" ]; then
+  case "$RMW_IMPLEMENTATION" in
+    "" | rmw_fastrtps*)
+      export FASTDDS_DEFAULT_PROFILES_FILE="{profiles}"
+      export ROS_AUTOMATIC_DISCOVERY_RANGE=SYSTEM_DEFAULT ;;
+  esac
+fi
+"""
+
 
 def main():
     """Check the machine, then do what is not done yet."""
@@ -245,6 +257,7 @@ def write_script(venv, sourced):
     if not sourced:
         # The bootstrapper of the wheels starts every Python twice unless this says that all is set.
         text += "export _ROS_WHEELS_BOOTSTRAP_COMPLETE=1\n"
+        text += PROFILES.format(profiles=ROOT / "config" / "fastdds.xml")
     path = venv / "planweave.sh"
     if not stamp_is(path, text):
         path.write_text(text)

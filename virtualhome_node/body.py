@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 
 from planweave.errors import UnknownNameError
@@ -15,18 +16,29 @@ from virtualhome_node.simulator import Step
 
 
 class Body:
-    """A home and what the person knows about it. Methods may be called from several threads."""
+    """A home and what the person knows about it. Methods may be called from several threads.
 
-    def __init__(self, home: Home, partial: bool = True, names: str = "all"):
-        self.home = home
+    clock gives the stamps of observations, s.
+    """
+
+    def __init__(
+        self, home: Home, partial: bool = True, names: str = "all", clock: Callable[[], float] = time.monotonic
+    ):
+        self.home, self._clock = home, clock
         self._observer = Observer(partial, names)
         self._lock = threading.Lock()
         self._observer.begin(home.simulator)
-        self._world = self._observer.look(home.simulator)
+        self._world = self._observer.look(home.simulator, clock())
 
     def observe(self) -> World:
         """What is known now."""
         with self._lock:
+            return self._world
+
+    def look(self) -> World:
+        """What is known after another look around."""
+        with self._lock, self.home.lock:
+            self._world = self._observer.look(self.home.simulator, self._clock())
             return self._world
 
     def execute(self, action: Action, timeout: float = 60.0, stopped: Callable[[], bool] = lambda: False) -> Step:
@@ -39,7 +51,7 @@ class Body:
         step = self.home.execute(action, timeout, stopped)
         with self._lock:
             self._observer.learn(self.home.simulator, action, step.unmet)
-            self._world = self._observer.look(self.home.simulator)
+            self._world = self._observer.look(self.home.simulator, self._clock())
         return step
 
     def picture(self) -> bytes:
@@ -60,4 +72,4 @@ class Body:
     def _begin(self) -> None:
         with self._lock:
             self._observer.begin(self.home.simulator)
-            self._world = self._observer.look(self.home.simulator)
+            self._world = self._observer.look(self.home.simulator, self._clock())

@@ -12,13 +12,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from operator import attrgetter
-from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
 import msgspec
 
 from planweave.errors import SceneError, UnknownNameError
-from planweave.paths import find_config
+from planweave.paths import find_config, is_file
 
 Relation = Literal["INSIDE", "ON", "CLOSE", "FACING", "BETWEEN", "HOLDS_RH", "HOLDS_LH", "SITTING"]
 RELATIONS: tuple[str, ...] = get_args(Relation)  # SITTING: a person ON something
@@ -150,8 +149,8 @@ class Graph:
 
 def load_graph(scene: str) -> Graph:
     """The scene ``config/scenes/<scene>.json`` or the JSON file at a path; raises SceneError or UnknownNameError."""
-    if scene.endswith(".json") and not Path(scene).is_file():
-        raise SceneError(f"{scene}: no such file; give the path of a VirtualHome graph, or a name like home_flat")
+    if scene.endswith(".json") and not is_file(scene):
+        raise SceneError(f"{scene[:200]}: no such file; give the path of a VirtualHome graph, or a name like home_flat")
     path = find_config("scenes", scene, ".json")
     try:
         text = path.read_text(encoding="utf-8")

@@ -19,7 +19,8 @@ Stopped = Callable[[], bool]
 #: States that Unity does not know; what actions made of them is carried over to each fresh graph.
 _ADDED = (
     "heated", "cooked", "toasted", "washed", "sliced", "filled", "used", "taken_from_top", "taken_from_inside",
-    "taken_in",
+    "taken_in", "was_read", "watched", "looked_at", "pointed_at", "touched", "typed_on", "pushed", "pulled", "squeezed",
+    "greeted", "eaten", "drunk", "wiped", "scrubbed", "poured_into", "slept",
 )
 
 

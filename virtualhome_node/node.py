@@ -6,16 +6,14 @@ import threading
 import time
 from array import array
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from planweave_interfaces.action import ExecuteAction
 from planweave_interfaces.msg import WorldState
-from planweave_interfaces.srv import LoadScene
+from planweave_interfaces.srv import LoadScene, Look
 from rclpy.action import ActionServer, CancelResponse, GoalResponse
 from rclpy.action.server import ServerGoalHandle
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup, ReentrantCallbackGroup
-from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from sensor_msgs.msg import CompressedImage
 from std_srvs.srv import Trigger
@@ -24,7 +22,10 @@ from planweave.errors import PlanweaveError
 from planweave.failure import Code
 from planweave.world import World
 from planweave_ros import conversions as convert
+from planweave_ros.guarded import GuardedNode
 from planweave_ros.parameters import Parameter, declare
+from planweave_ros.presence import BODY, COMMANDER, Presence, show_presence
+from planweave_ros.running_tasks import RunningTasks
 from planweave_ros.spin import run_node
 from virtualhome_node.body import Body
 from virtualhome_node.home import Home, SimulatedHome, UnityHome
@@ -46,10 +47,11 @@ PARAMETERS = [
     Parameter("unity.environment", 0, "number of Unity's environment", 0, 1000),
     Parameter("unity.animate", True, "show the movements; without, the graph changes at once"),
 ]
+_LAST_RESULT = 1.0  # s of wall time for a stopped action to report its end when the node is shut down
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 
-class VirtualHomeNode(Node):
+class VirtualHomeNode(GuardedNode):
     """One action at a time; the world after each, and whenever the home was changed otherwise."""
 
     def __init__(self, parameter_overrides: Sequence[Any] = ()) -> None:
@@ -62,11 +64,13 @@ class VirtualHomeNode(Node):
             home = UnityHome(client, values["unity.environment"], values["unity.animate"])
         else:
             home = SimulatedHome(values["scene"], values["action_seconds"])
-        self.body = Body(home, values["observe"] == "partial", values["names"])
+        self.body = Body(home, values["observe"] == "partial", values["names"], self._now)
         self._lock = threading.Lock()
         self._busy = ""
         self._pictured: tuple[int, int] | None = None  # revision and number of subscribers of the last picture
-        self._gone = False
+        self._gone = self._ending = False
+        show_presence(self, BODY)
+        self._commander = Presence(self, COMMANDER)
         self._worlds = self.create_publisher(WorldState, "/world_state", LATCHED)
         self._pictures = self.create_publisher(CompressedImage, "/virtualhome/picture", LATCHED)
         group = ReentrantCallbackGroup()
@@ -74,6 +78,8 @@ class VirtualHomeNode(Node):
             self, ExecuteAction, "/execute_action", self._execute, goal_callback=lambda _: GoalResponse.ACCEPT,
             cancel_callback=lambda _: CancelResponse.ACCEPT, callback_group=group,
         )
+        self._tasks = RunningTasks(self)
+        self.create_service(Look, "/look", self._look, callback_group=group)
         self.create_service(Trigger, "/virtualhome/reset", self._reset, callback_group=group)
         self.create_service(LoadScene, "/virtualhome/load_scene", self._load_scene, callback_group=group)
         self.create_timer(values["picture_period"], self._draw, callback_group=MutuallyExclusiveCallbackGroup())
@@ -82,14 +88,23 @@ class VirtualHomeNode(Node):
             f"ready: {values['backend']}, {len(world.objects)} things told, the person is in "
             f"{next((f.args[0] for f in world.facts if f.predicate == 'agent_in'), 'no room')}")
 
+    def stop_work(self) -> None:
+        """Let a running action end early; it reports its end while the node is still spun."""
+        self._ending = True
+        end = time.monotonic() + _LAST_RESULT
+        while self._busy and time.monotonic() < end:
+            time.sleep(0.01)
+
     def destroy_node(self) -> None:
         """Let a running action end early."""
-        self._gone = True
+        self._gone = self._ending = True
         super().destroy_node()
 
+    def _now(self) -> float:
+        return float(self.get_clock().now().nanoseconds * 1e-9)
+
     def _publish(self) -> World:
-        stamp = self.get_clock().now().nanoseconds * 1e-9
-        world = replace(self.body.observe(), stamp=stamp)
+        world = self.body.observe()
         if not self._gone:
             self._worlds.publish(convert.world_to_msg(world))
         return world
@@ -115,7 +130,12 @@ class VirtualHomeNode(Node):
         else:
             try:
                 goal.publish_feedback(ExecuteAction.Feedback(phase="acting", progress=0.0))
-                step = self.body.execute(action, seconds, lambda: goal.is_cancel_requested or self._gone)
+                commanded = self._commander.there
+
+                def stopped() -> bool:
+                    return goal.is_cancel_requested or self._ending or (commanded and self._commander.lost)
+
+                step = self.body.execute(action, seconds, stopped)
             except PlanweaveError as error:
                 step = Step(Code.CONTROL_FAILED, str(error))
             finally:
@@ -135,7 +155,10 @@ class VirtualHomeNode(Node):
         return result
 
     def _change(self, what: str, change: Any, response: Any) -> Any:
-        """Change the home while no action runs."""
+        """Change the home while no task and no action runs."""
+        if problem := self._tasks.problem():
+            response.success, response.message = False, f"the home stays: {problem}"
+            return response
         if busy := self._take(what):
             response.success, response.message = False, f"not now: busy with {busy}; cancel it first"
             return response
@@ -156,6 +179,11 @@ class VirtualHomeNode(Node):
     def _load_scene(self, request: LoadScene.Request, response: LoadScene.Response) -> LoadScene.Response:
         return self._change(f"load {request.scene}", lambda: self.body.load(request.scene), response)
 
+    def _look(self, _: Look.Request, response: Look.Response) -> Look.Response:
+        """Look around; at once, as the home changes at the end of an action only."""
+        response.fresh, response.world = True, convert.world_to_msg(self.body.look())
+        return response
+
     def _draw(self) -> None:
         """A picture where someone looks and something has changed, or where someone new looks."""
         watchers = self._pictures.get_subscription_count()
@@ -171,7 +199,7 @@ class VirtualHomeNode(Node):
 
 def main() -> int:
     """Console script."""
-    return run_node(VirtualHomeNode)
+    return run_node(VirtualHomeNode, stop=VirtualHomeNode.stop_work)
 
 
 if __name__ == "__main__":

@@ -4,11 +4,11 @@ what is held. What was seen before is remembered until it is seen to be otherwis
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from planweave.state import AtomKey, State
-from planweave.world import Action, Literal, World, WorldObject
+from planweave.world import Action, Known, Literal, World, WorldObject
 from virtualhome_node.graph import Point
 from virtualhome_node.simulator import Simulator
 from virtualhome_node.vocabulary import DOMAIN
@@ -48,7 +48,7 @@ class Observer:
     def __init__(self, partial: bool = True, names: str = "all"):
         self._partial, self._all_names = partial, names == "all"
         self._memory: set[AtomKey] = set()
-        self._seen: set[str] = set()
+        self._seen: dict[str, float] = {}  # when each thing was seen last
         self._objects: tuple[WorldObject, ...] = ()
         self._fixed: dict[str, list[Literal]] = {}
         self._parents: dict[str, AtomKey | None] = {}
@@ -57,7 +57,7 @@ class Observer:
     def begin(self, simulator: Simulator) -> None:
         """Forget everything, for a home that is new or reset."""
         scenery = simulator.vocabulary.scenery
-        self._memory, self._seen, self._literals = set(), set(), {}
+        self._memory, self._seen, self._literals = set(), {}, {}
         self._objects = tuple(o for o in simulator.objects if o.attributes["category"] not in scenery)
         self._parents = {o.name: _parent(simulator.state, o.name) for o in self._objects}
         self._fixed = {o.name: [] for o in self._objects}
@@ -66,21 +66,37 @@ class Observer:
                 if fact[1] in self._fixed:
                     self._fixed[fact[1]].append(Literal(predicate, fact[1:]))
 
-    def look(self, simulator: Simulator) -> World:
-        """Look around and tell all that is known."""
+    def look(self, simulator: Simulator, stamp: float = 0.0) -> World:
+        """Look around at a time (s) and tell all that is known."""
         told = self._parents.keys()
         rooms = {o.name for o in self._objects if o.type == "room"}
         seen_now = (visible(simulator) & told) if self._partial else {n for n in told if n not in rooms}
         self._remember(simulator, seen_now, rooms)
-        self._seen |= seen_now
-        known = told if self._all_names else self._seen | rooms
+        self._seen.update(dict.fromkeys(seen_now, stamp))
+        known = told if self._all_names else self._seen.keys() | rooms
         facts: set[Literal] = set()
         for name in known:
             facts.update(self._fixed[name])
         facts.update(self._literal(f) for f in self._memory)
-        facts.update(self._literal(("unseen", name)) for name in known - self._seen - rooms)
-        objects = tuple(self._object(simulator, o, o.name in seen_now) for o in self._objects if o.name in known)
-        return World(DOMAIN, objects, frozenset(facts), frame="home", revision=simulator.revision)
+        facts.update(self._literal(("unseen", name)) for name in known - self._seen.keys() - rooms)
+        hiders = self._hiders(seen_now | rooms)
+        objects = tuple(
+            self._object(simulator, o, o.name in seen_now, hiders) for o in self._objects if o.name in known)
+        return World(DOMAIN, objects, frozenset(facts), stamp, "home", simulator.revision)
+
+    def _hiders(self, in_view: Collection[str]) -> dict[str, str]:
+        """What hides things, as far as is remembered: a closed thing they are in, else the room they are in."""
+        shut = {f[1] for f in self._memory if f[0] == "closed"}
+        parents = {f[1]: f[2] for predicate in ("on", "inside") for f in self._memory if f[0] == predicate}
+        hiders = {f[1]: f[2] for f in self._memory if f[0] == "in_room" and f[1] not in in_view}
+        for name in parents.keys() - in_view:
+            place, above = parents.get(name, ""), {name}
+            while place and place not in shut and place not in above:
+                above.add(place)
+                place = parents.get(place, "")
+            if place in shut:
+                hiders[name] = place
+        return hiders
 
     def learn(self, simulator: Simulator, action: Action, unmet: Collection[Literal]) -> None:
         """Remember what a failure gives away: that the action's thing is inside the closed thing it complains about."""
@@ -123,16 +139,25 @@ class Observer:
             literal = self._literals[fact] = Literal(fact[0], fact[1:])
         return literal
 
-    def _object(self, simulator: Simulator, thing: WorldObject, seen_now: bool) -> WorldObject:
-        """The object with its place where that is known, and whether it was ever seen."""
+    def _object(
+        self, simulator: Simulator, thing: WorldObject, seen_now: bool, hiders: Mapping[str, str]
+    ) -> WorldObject:
+        """The object with its place where that is known, and how it is known."""
         if thing.type == "room":
-            return thing
+            return replace(thing, known=Known.FIXED)
+        hider = "" if seen_now else hiders.get(thing.name, "")
+        last_seen = self._seen.get(thing.name)
+        known = (
+            Known.SEEN if seen_now else Known.REMEMBERED if last_seen is not None
+            else Known.INFERRED if hider else Known.UNKNOWN
+        )
+        thing = replace(thing, known=known, last_seen=last_seen, hidden_by=hider)
         attributes = {**thing.attributes, "seen": "yes" if thing.name in self._seen else "no"}
         position = thing.position if thing.name in self._seen else None
         if seen_now:
             position = _place(simulator, thing, self._parents[thing.name])
         if position is None:
-            return WorldObject(thing.name, thing.type, thing.class_name, attributes)
+            return replace(thing, attributes=attributes, position=None, orientation=None, size=None)
         return replace(thing, attributes=attributes, position=position)
 
 

@@ -18,8 +18,10 @@ _PAPER, _INK, _FAINT, _ROOM, _EDGE, _NAME = "#f7f5f0", "#2b2b2b", "#9a968e", "#f
 _WOOD, _ON, _OPEN, _ITEM, _PERSON = "#e6dfd2", "#f2b632", "#7fb2d6", "#5a8f5a", "#c4473a"
 _LARGE = 0.3  # m; what is wider is drawn as a box, else as a dot
 _COLUMNS = 5  # in a row, where positions are not known
-_NUDGES = [(dx, dy) for r in range(6) for dx, dy in (
-    (0, 10 * r), (0, -10 * r), (12 * r, 5 * r), (-12 * r, 5 * r), (12 * r, -5 * r), (-12 * r, -5 * r))]
+_NUDGES = sorted(((dx, dy) for dx in range(-96, 97, 16) for dy in range(-42, 43, 7)),
+                 key=lambda nudge: abs(nudge[0]) / 2 + abs(nudge[1]))  # pixels; where text may go, the nearest first
+_ROOM_AROUND = 2  # pixels between two texts
+_FAR = 20  # pixels; a text moved further has a line to what it names
 _MARGIN, _PANEL = 30, 240  # pixels around the plan, and for the list beside it
 _TOLD = {
     "on": "switched_on", "open": "opened", "heated": "heated", "cooked": "cooked", "toasted": "toasted",
@@ -49,6 +51,8 @@ def floor_plan(simulator: Simulator, width: int = 1280) -> Image.Image:
     plan = _Plan(ImageDraw.Draw(image), simulator, low[0], high[1], scale, width - _PANEL)
     for room in rooms:
         plan.room(room, *boxes[room.id])
+    for room in rooms:
+        plan.keep_free(room, *boxes[room.id])
     plan.things(boxes)
     for room in rooms:
         plan.room_name(room, *boxes[room.id])
@@ -96,6 +100,7 @@ class _Plan:
         best, least = (0, 0), math.inf
         for dx, dy in _NUDGES if not anywhere else ((0, 0),):
             box = self._draw.textbbox((x + dx, y + dy), text, font=font, anchor="mm")
+            box = box[0] - _ROOM_AROUND, box[1] - _ROOM_AROUND, box[2] + _ROOM_AROUND, box[3] + _ROOM_AROUND
             covered = sum(
                 max(0.0, min(box[2], t[2]) - max(box[0], t[0])) * max(0.0, min(box[3], t[3]) - max(box[1], t[1]))
                 for t in self._taken
@@ -105,6 +110,8 @@ class _Plan:
             if covered == 0:
                 break
         where = x + best[0], y + best[1]
+        if math.hypot(*best) > _FAR:
+            self._draw.line([(x, y), where], fill=_FAINT)
         self._taken.append(self._draw.textbbox(where, text, font=font, anchor="mm"))
         self._draw.text(where, text, font=font, fill=colour, anchor="mm", stroke_width=1, stroke_fill=_ROOM)
 
@@ -112,6 +119,12 @@ class _Plan:
         """A room."""
         box = self._box(centre, size)
         self._draw.rectangle(box, fill=_ROOM, outline=_EDGE, width=3)
+
+    def keep_free(self, node: Node, centre: Point, size: Point) -> None:
+        """No other text where the name of a room comes, over the furniture."""
+        box = self._box(centre, size)
+        self._taken.append(self._draw.textbbox(
+            ((box[0] + box[2]) / 2, box[1] + 14), node.name, font=_font(15), anchor="mm"))
 
     def room_name(self, node: Node, centre: Point, size: Point) -> None:
         """The name of a room, over the furniture."""

@@ -53,6 +53,23 @@
     (sliced ?o - item)
     (filled ?o - item)
     (used ?o - item)
+    ; what was done with a thing, since the start
+    (was_read ?o - item)
+    (watched ?o - item)                   ; while it was on, where it can be
+    (looked_at ?o)
+    (pointed_at ?o)
+    (touched ?o - item)
+    (typed_on ?o - item)
+    (pushed ?o - item)
+    (pulled ?o - item)
+    (squeezed ?o - item)
+    (greeted ?o - item)
+    (eaten ?o - item)
+    (drunk ?o - item)
+    (wiped ?o - item)
+    (scrubbed ?o - item)
+    (poured_into ?o ?d - item)
+    (slept)
     (unseen ?o - item)                    ; its state is not known: it may be open or closed, on or off. Holds only in
                                           ; what a person knows of a home, never in the home itself
     ; properties, which never change
@@ -183,13 +200,13 @@
     :parameters (?o)
     :precondition (and
       (or (facing ?o) (exists (?f - item) (and (facing ?f) (faces ?f ?o)))))
-    :effect (and))
+    :effect (looked_at ?o))
 
   (:action pointat
     :parameters (?o)
     :precondition (and
       (or (facing ?o) (exists (?f - item) (and (facing ?f) (faces ?f ?o)))))
-    :effect (and))
+    :effect (pointed_at ?o))
 
   (:action watch
     :parameters (?o - item)
@@ -199,7 +216,7 @@
       (or (facing ?o) (exists (?f - item) (and (facing ?f) (faces ?f ?o))))
       (forall (?k - item) (not (and (closed ?k) (inside ?o ?k))))
       (forall (?k ?m - item) (not (and (closed ?k) (inside ?o ?m) (inside ?m ?k)))))
-    :effect (and))
+    :effect (when (or (switched_on ?o) (not (has_switch ?o))) (watched ?o)))
 
   (:action grab
     :parameters (?o - item)
@@ -530,7 +547,7 @@
     :parameters ()
     :precondition (and
       (or (lying) (sitting)))
-    :effect (and))
+    :effect (slept))
 
   (:action wakeup
     :parameters ()
@@ -566,6 +583,7 @@
       (or (close_to ?o) (exists (?c - item) (and (close_to ?c) (or (next_to ?c ?o) (on ?o ?c))))))
     :effect (and
       (clean ?o)
+      (scrubbed ?o)
       (not (dirty ?o))
       (forall (?b - basin ?f - tap) (when (and (close_to ?b) (next_to ?b ?f) (switched_on ?f))
         (washed ?o)))
@@ -580,6 +598,7 @@
       (or (not (right_hand_free)) (not (left_hand_free))))
     :effect (and
       (clean ?o)
+      (wiped ?o)
       (not (dirty ?o))
       (forall (?t - item) (when (holds_rh ?t) (used ?t)))
       (forall (?t - item) (when (holds_lh ?t) (used ?t)))))
@@ -595,6 +614,7 @@
     :effect (and
       (inside ?o ?d)
       (filled ?d)
+      (poured_into ?o ?d)
       (used ?o)
       (forall (?b - brush) (when (= ?b ?d) (used ?b)))
       (forall (?w - liquid) (when (and (= ?w ?o) (holds_rh ?w))
@@ -620,7 +640,8 @@
       (or (close_to ?o) (exists (?c - item) (and (close_to ?c) (or (next_to ?c ?o) (on ?o ?c)))))
       (or (eatable ?o) (exists (?x - item) (and (on ?x ?o) (eatable ?x)))))
     :effect (and
-      (used ?o)))
+      (used ?o)
+      (eaten ?o)))
 
   (:action drink
     :parameters (?o - item)
@@ -628,15 +649,15 @@
       (or (drinkable ?o) (recipient ?o))
       (or (holds_rh ?o) (holds_lh ?o)))
     :effect (and
-      (when (drinkable ?o) (used ?o))
-      (when (filled ?o) (used ?o))))
+      (when (drinkable ?o) (and (used ?o) (drunk ?o)))
+      (when (filled ?o) (and (used ?o) (drunk ?o)))))
 
   (:action read
     :parameters (?o - item)
     :precondition (and
       (readable ?o)
       (or (holds_rh ?o) (holds_lh ?o)))
-    :effect (and))
+    :effect (was_read ?o))
 
   (:action touch
     :parameters (?o - item)
@@ -644,14 +665,14 @@
       (or (close_to ?o) (exists (?c - item) (and (close_to ?c) (or (next_to ?c ?o) (on ?o ?c)))))
       (forall (?k - item) (not (and (closed ?k) (inside ?o ?k))))
       (forall (?k ?m - item) (not (and (closed ?k) (inside ?o ?m) (inside ?m ?k)))))
-    :effect (and))
+    :effect (touched ?o))
 
   (:action type
     :parameters (?o - item)
     :precondition (and
       (or (close_to ?o) (exists (?c - item) (and (close_to ?c) (or (next_to ?c ?o) (on ?o ?c)))))
       (or (has_switch ?o) (typeable ?o)))
-    :effect (and))
+    :effect (typed_on ?o))
 
   (:action push
     :parameters (?o - item)
@@ -660,7 +681,7 @@
       (forall (?k - item) (not (and (closed ?k) (inside ?o ?k))))
       (forall (?k ?m - item) (not (and (closed ?k) (inside ?o ?m) (inside ?m ?k))))
       (or (right_hand_free) (left_hand_free)))
-    :effect (and))
+    :effect (pushed ?o))
 
   (:action pull
     :parameters (?o - item)
@@ -670,7 +691,7 @@
       (forall (?k - item) (not (and (closed ?k) (inside ?o ?k))))
       (forall (?k ?m - item) (not (and (closed ?k) (inside ?o ?m) (inside ?m ?k))))
       (or (right_hand_free) (left_hand_free)))
-    :effect (and))
+    :effect (pulled ?o))
 
   (:action move
     :parameters (?o - item)
@@ -688,13 +709,13 @@
       (or (right_hand_free) (left_hand_free))
       (or (close_to ?o) (exists (?c - item) (and (close_to ?c) (or (next_to ?c ?o) (on ?o ?c)))))
       (squeezable ?o))
-    :effect (and))
+    :effect (squeezed ?o))
 
   (:action greet
     :parameters (?o - item)
     :precondition (and
       (person ?o))
-    :effect (and))
+    :effect (greeted ?o))
 
   (:action puton
     :parameters (?o - item)

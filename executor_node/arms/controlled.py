@@ -71,6 +71,12 @@ class ControlledArm:
                 self._aborted = SkillFailureError(code, message)
             self._changed.notify_all()
 
+    def wait_standing(self) -> None:
+        """Wait until the arm is measured to stand after `abort`, two seconds at most."""
+        with self._changed:
+            if self._state is not None:
+                self._wait_still()
+
     # ---- for the skill ------------------------------------------------------------------------------------------
 
     def check(self) -> None:

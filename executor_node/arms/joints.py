@@ -9,6 +9,7 @@ import numpy as np
 from executor_node.arms.base import ArmState
 from planweave import franka
 
+_JOINTS = frozenset((*franka.ARM_JOINTS, *franka.FINGER_JOINTS))
 _STALE = 2.0  # s by which the fingers' stamp may be behind the arm's
 
 
@@ -29,6 +30,8 @@ class JointStates:
         if len(positions) != len(names) or len(velocities) not in (0, len(names)):
             return None
         for index, name in enumerate(names):
+            if name not in _JOINTS:
+                continue
             speed = velocities[index] if len(velocities) else 0.0
             self._joints[name] = (stamp, float(positions[index]), float(speed))
         if franka.ARM_JOINTS[0] not in names:

@@ -71,6 +71,7 @@ class Skills:
         """Carry out one action, whose precondition holds. Raises SkillFailureError."""
         self.mover.begin(on_phase)
         self.body.tried.clear()
+        self.body.pushed.clear()
         if action.name not in SKILLS:
             raise SkillFailureError(Code.INVALID_ACTION, str(UnknownNameError("skill", action.name, SKILLS)))
         try:

@@ -31,7 +31,9 @@ _THERE = 0.01  # the arm is where it shall be when no joint is further away than
 
 
 class Body:
-    """The arm with all that it knows. tried: grasps that failed in the action under way."""
+    """The arm with all that it knows. tried: grasps that failed in the action under way; pushed: what it pushed aside
+    that the action does not name.
+    """
 
     def __init__(
         self,
@@ -47,6 +49,7 @@ class Body:
         self.mover = Mover(self.arm, scene, reaching.planner, world, settings)
         self.sight = Sight(self.arm, world, settings)
         self.tried: list[Grasp] = []
+        self.pushed: list[str] = []
 
     # ---- knowledge ----------------------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from planweave.failure import Code
 
 def grasp(body: Body, name: str) -> None:
     """Take an item and lift it. After a grasp that failed the hand is open and out of the camera's view."""
-    body.sight.require()
+    body.sight.require(since_motion=True)
     approach = _approach(body, name)
     try:
         _pick(body, body.thing(name), approach)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from executor_node import relations, spots
+from executor_node import spots
 from executor_node.failures import SkillFailureError
 from executor_node.grasps import REACH_DOWN, TIP
 from executor_node.kinematics import downwards
@@ -17,6 +17,7 @@ from executor_node.reaching import UP
 from executor_node.skills.body import Body
 from executor_node.things import Thing
 from executor_node.workspace import Location
+from planweave import spatial
 from planweave.failure import Code
 
 Array = NDArray[np.float64]
@@ -55,7 +56,7 @@ def push(body: Body, name: str, away_from: Collection[str] = ()) -> None:
 
     Raises SkillFailureError: PLANNING_FAILED (no free way to push it), GRASP_LOST (it did not go along).
     """
-    body.sight.require()
+    body.sight.require(since_motion=True)
     thing, mover = body.thing(name), body.mover
     with mover.thinking("planning", 0.0):
         mover.look_around()
@@ -64,6 +65,8 @@ def push(body: Body, name: str, away_from: Collection[str] = ()) -> None:
     mover.grip(0.0)
     mover.move(plan.path, "approaching", 0.2)
     mover.move(plan.down, "approaching", 0.4, slow=True)
+    if away_from and name not in body.pushed:
+        body.pushed.append(name)
     mover.move(plan.along, "pushing", 0.5, slow=True, touching=(name,))
     body.world.put(_moved(thing, *plan.direction, plan.length))
     _leave(body, name, plan)
@@ -105,7 +108,7 @@ def _verify(body: Body, before: Thing, plan: _Push, away_from: Collection[str]) 
 
 def _room_wanted(away_from: Collection[str]) -> float:
     """Room that a push must leave: for a finger beside what shall be free, else so that nothing counts as near."""
-    return spots.FINGERS if away_from else relations.NEAR
+    return spots.FINGERS if away_from else spatial.NEAR
 
 
 def _kept_away(others: Sequence[Thing], thing: Thing, away_from: Collection[str]) -> list[Thing]:
@@ -202,7 +205,7 @@ def _height(thing: Thing) -> float:
     """Height of the tool centre point: low, but the palm stays above the item. An item that stands on another, or would
     tip over, is not pushed.
     """
-    if not relations.on_table(thing):
+    if not spatial.on_table(thing):
         raise SkillFailureError(
             Code.PLANNING_FAILED, f"{thing.name} does not stand on the table, so it cannot be pushed", final=True
         )

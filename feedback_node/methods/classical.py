@@ -34,6 +34,7 @@ class Classical:
         disproved: set[Literal] = set()  # observed facts that acting showed to be false
         hopes = Hopes()
         failures: Counter[Action] = Counter()
+        self._surprise = ""  # why the last plan was given up, in words
         world = episode.observe()
         for attempt in range(self.max_replans + 1):
             if not world.unmet(episode.goal):
@@ -51,7 +52,8 @@ class Classical:
                 return
             if world.unmet(episode.goal) and attempt < self.max_replans:
                 episode.corrections += 1
-        episode.tell(message=f"gave up after {self.max_replans} replans")
+        episode.tell(message=f"gave up after {self.max_replans} replans"
+                             + (f", at last since {self._surprise}" if self._surprise else ""))
 
     def _follow(
         self, episode: Episode, plan: tuple[Action, ...], world: World, disproved: set[Literal],
@@ -65,6 +67,7 @@ class Classical:
             observed = outcome.world
             if not outcome.ok:
                 failures[action] += 1
+                self._surprise = f"it could not {episode.domain.phrase(action)}: {outcome.message}"
                 hopes.failed(action)
                 if outcome.final:
                     failures[action] += self.retries + 1
@@ -72,17 +75,27 @@ class Classical:
                     disproved.update(Literal("reachable", (name,)) for name in action.args)
                 return observed
             hopes.done(episode.domain, world, observed, action)
-            if not self._still_works(episode, hopes.believed(observed), rest):
+            missing = self._missing(episode, hopes.believed(observed), rest)
+            if missing:
+                self._surprise = f"after it did '{episode.domain.phrase(action)}', {missing}"
                 return observed
             world = observed
         return world
 
-    def _still_works(self, episode: Episode, world: World, rest: tuple[Action, ...]) -> bool:
-        """Whether the rest of the plan reaches the goal from the observed world (the surprise that matters)."""
+    def _missing(self, episode: Episode, world: World, rest: tuple[Action, ...]) -> str:
+        """Why the rest of the plan does not reach the goal from the observed world, which is the surprise that matters;
+        "" where it does.
+        """
+        phrases = episode.domain.phrases
         transition = Transition(episode.domain, world)
         state = transition.state()
         for action in rest:
-            if any(arg not in world.by_name for arg in action.args) or transition.unmet(state, action):
-                return False
+            gone = [arg for arg in action.args if arg not in world.by_name]
+            if gone:
+                return f"{gone[0]} is not there any more"
+            unmet = transition.unmet(state, action)
+            if unmet:
+                return phrases((u.negated() for u in unmet), 3)
             transition.apply(state, action)
-        return all(((g.predicate, *g.args) in state.facts) == g.positive for g in episode.goal)
+        lacking = [g for g in episode.goal if ((g.predicate, *g.args) in state.facts) != g.positive]
+        return phrases((g.negated() for g in lacking), 3)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from perception_node.cameras.frame import Frame
 from perception_node.cloud import FrameError, decode_colour, decode_depth
@@ -47,6 +47,9 @@ class RosTopicsCamera:
         self._heard = dict.fromkeys((COLOUR, DEPTH, INFO), started)
         self._ever = dict.fromkeys(self._heard, False)
         self._paired = started
+        self._last: Frame | None = None  # the newest frame taken
+        self._same: tuple[int, ...] = ()  # stamps at which the camera gave it, or would have: first, last ones
+        self._still: int | None = None  # the newest of these, where it is not taken yet
 
     @property
     def ended(self) -> bool:
@@ -67,19 +70,37 @@ class RosTopicsCamera:
                     del self._waiting[next(iter(self._waiting))]
                 return False
             del self._waiting[stamp]
+            if stamp in self._same:
+                return False  # came late, and was told of
             # Sets of older stamps cannot be wanted any more.
             for old in [s for s in self._waiting if s < stamp]:
                 del self._waiting[old]
             self._ready, self._paired = (stamp, parts), now
             return True
 
+    def add_still(self, stamp: int, of: int, now: float) -> bool:
+        """Take in that at `stamp` the camera would give the image stamped `of` again; True where that is known."""
+        with self._lock:
+            known = of in self._same and self._ready is None
+            if known:
+                self._still, self._paired, self._same = stamp, now, (self._same[0], of, stamp)
+                self._heard = dict.fromkeys(self._heard, now)
+            return known
+
     def take(self) -> Frame | None:
         """The newest complete set not taken yet; raises FrameError where its images cannot be read."""
         with self._lock:
             ready, self._ready = self._ready, None
+            still, self._still = self._still, None
+            last = self._last
         if ready is None:
-            return None
-        stamp, parts = ready
+            return None if still is None or last is None else replace(last, nanoseconds=still)
+        frame = self._frame(*ready)
+        with self._lock:
+            self._last, self._same = frame, (frame.nanoseconds,)
+        return frame
+
+    def _frame(self, stamp: int, parts: dict[str, RawImage | RawInfo]) -> Frame:
         colour, depth, info = parts[COLOUR], parts[DEPTH], parts[INFO]
         assert isinstance(colour, RawImage) and isinstance(depth, RawImage) and isinstance(info, RawInfo)
         if (colour.height, colour.width) != (depth.height, depth.width) or (info.height, info.width) != (

@@ -11,6 +11,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import cv2
 import numpy as np
 
 from perception_node.colours import BLACK, colour_word, family_image, patch_colour
@@ -106,6 +107,7 @@ def _hidden_cubes(region: Region, upper: Detection) -> list[Detection]:
     edge = upper.bottom / count
     if abs(edge / upper.size[0] - 1) > _OTHER_SIZE:
         return []
+    sides = sides.part(_inner(sides))
     z = sides.points[:, 2]
     own = z > upper.bottom + 0.2 * upper.size[2]
     # A side is in the shade; how much darker it is than a top the upper cube's own sides tell.
@@ -134,6 +136,16 @@ def _hidden_cubes(region: Region, upper: Detection) -> list[Detection]:
             )
         )
     return cubes
+
+
+def _inner(region: Region) -> np.ndarray:
+    """Which of a region's pixels (N,) have none but its own around them: those at its edge mix two colours."""
+    r, c = region.rows - region.rows.min() + 1, region.columns - region.columns.min() + 1
+    image = np.zeros((int(r.max()) + 2, int(c.max()) + 2), dtype=np.uint8)
+    image[r, c] = 1
+    around = np.ones((3, 3), np.uint8)
+    whole = cv2.morphologyEx(image, cv2.MORPH_CLOSE, around)  # depth has holes
+    return cv2.erode(whole, around)[r, c] > 0
 
 
 def detect(region: Region, pixel: float) -> Detection:

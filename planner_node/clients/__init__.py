@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from planner_node.clients.base import ChatClient
 from planner_node.clients.embedded import EmbeddedClient
 from planner_node.clients.none import NoClient
-from planner_node.clients.openai_client import DEFAULT_BASE_URL, OpenAIClient
 from planner_node.clients.recording import RecordingClient, ReplayClient
 from planweave.errors import ConfigError, UnknownNameError
 
 
 def _openai(environ: Mapping[str, str], settings: Mapping[str, str]) -> ChatClient:
+    from planner_node.clients.openai_client import DEFAULT_BASE_URL, OpenAIClient
+
     base_url = environ.get("OPENAI_BASE_URL", "")
     if not base_url and not environ.get("OPENAI_API_KEY"):
         raise ConfigError("client 'openai' needs OPENAI_API_KEY, or OPENAI_BASE_URL for a server that wants no key")

@@ -18,7 +18,9 @@ class ChatRequest:
 
     messages: ``{"role": ..., "content": ...}`` in order. n: replies wanted. json_schema: the form of the reply, a
     JSON schema, where the endpoint can constrain to it. logprobs: whether the summed log-probability of each reply
-    is wanted. deadline: on the clock of time.monotonic(), seconds; canceled: set by who no longer wants the answer.
+    is wanted. choices: texts one of which the reply is held to, for a client that can (see Capabilities); it continues
+    `beginning`, as if the model had written that itself. deadline: on the clock of time.monotonic(), seconds; canceled:
+    set by who no longer wants the answer.
     """
 
     messages: tuple[Mapping[str, str], ...]
@@ -28,15 +30,18 @@ class ChatRequest:
     max_tokens: int = 256
     json_schema: Mapping[str, Any] | None = None
     logprobs: bool = False
+    beginning: str = ""
+    choices: tuple[str, ...] = ()
     deadline: float = field(default=float("inf"), compare=False)
     canceled: threading.Event | None = field(default=None, compare=False)
 
     def as_dict(self) -> dict[str, Any]:
         """What defines the question, as plain JSON values: all but the deadline and the cancel flag."""
+        held = {"beginning": self.beginning, "choices": list(self.choices)} if self.choices else {}
         return {
             "messages": [dict(m) for m in self.messages], "n": self.n, "temperature": self.temperature,
             "top_p": self.top_p, "max_tokens": self.max_tokens, "json_schema": self.json_schema,
-            "logprobs": self.logprobs,
+            "logprobs": self.logprobs, **held,
         }
 
     @property
@@ -88,12 +93,16 @@ class ChatReplies:
 
 @dataclass(frozen=True)
 class Capabilities:
-    """What an endpoint can do; None where it is not known yet. context: tokens of prompt and reply together."""
+    """What an endpoint can do; None where it is not known yet. context: tokens of prompt and reply together.
+
+    choices: whether a reply can be begun for it and held to a list of texts, which no OpenAI endpoint offers.
+    """
 
     n: bool | None = None
     json_schema: bool | None = None
     logprobs: bool | None = None
     context: int | None = None
+    choices: bool = False
 
 
 class ChatClient(Protocol):

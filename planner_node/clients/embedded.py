@@ -14,11 +14,13 @@ import os
 import secrets
 import threading
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from planner_node.clients.base import Capabilities, ChatReplies, ChatRequest
-from planner_node.clients.openai_client import OpenAIClient
-from planweave.errors import ConfigError, MissingExtraError, ModelUnavailableError
+from planner_node.clients.base import Capabilities, ChatReplies, ChatReply, ChatRequest
+from planweave.errors import ConfigError, MissingExtraError, ModelRequestError, ModelUnavailableError
+
+if TYPE_CHECKING:  # it takes 30 MB and a second, which a node that is asked nothing can do without
+    from planner_node.clients.openai_client import OpenAIClient
 
 CONTEXT = 16384  # tokens for all replies of a request together; they share the prompt's part of it
 PARALLEL = 64  # replies written at the same time
@@ -70,7 +72,7 @@ class EmbeddedClient:
     @property
     def capabilities(self) -> Capabilities:
         """What llama.cpp's server can do."""
-        return Capabilities(n=True, json_schema=True, logprobs=True, context=self._context)
+        return Capabilities(n=True, json_schema=True, logprobs=True, context=self._context, choices=True)
 
     def complete(self, request: ChatRequest) -> ChatReplies:
         """Ask; raises ModelError or CanceledError."""
@@ -81,6 +83,8 @@ class EmbeddedClient:
             parts.append(client.complete(dataclasses.replace(request, n=min(left, PARALLEL))))
             left -= PARALLEL
         replies = tuple(reply for part in parts for reply in part.replies)
+        if request.choices:
+            replies = tuple(_held(reply, request) for reply in replies)
         return ChatReplies(replies, sum((part.usage for part in parts[1:]), parts[0].usage))
 
     def start(self) -> OpenAIClient:
@@ -90,6 +94,8 @@ class EmbeddedClient:
                 key = secrets.token_hex(16)
                 self._server = self._serve(key)
                 url = f"{self._server.listening_address}/v1"
+                from planner_node.clients.openai_client import OpenAIClient
+
                 self._client = OpenAIClient(url, key, self.model, name=self.endpoint)
                 self._client.options.update(n=True, json_schema=True, logprobs=True)
                 _log.info("embedded model %s serves on %s", self.model, url)
@@ -129,3 +135,13 @@ class EmbeddedClient:
             if self._client is not None:
                 self._client.close()
             self._client = self._server = None
+
+
+def _held(reply: ChatReply, request: ChatRequest) -> ChatReply:
+    """The reply without its given beginning, which the server repeats; raises ModelRequestError where it is none of
+    the choices, as when it was cut off."""
+    text = reply.text.removeprefix(request.beginning)
+    if text not in request.choices:
+        raise ModelRequestError(f"the embedded model answered {text[:80]!r}, which is none of {len(request.choices)} "
+                                "choices")
+    return dataclasses.replace(reply, text=text)

@@ -15,6 +15,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from email.utils import parsedate_to_datetime
 from functools import partial
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
@@ -22,7 +23,7 @@ from urllib.parse import urlsplit, urlunsplit
 import openai
 
 from planner_node.clients.base import Capabilities, ChatReplies, ChatReply, ChatRequest
-from planner_node.clients.transport import Connections, read_bounded, within_deadline
+from planner_node.clients.transport import Connections, answer_bytes, read_bounded, within_deadline
 from planweave.budget import Usage
 from planweave.errors import (
     ModelAuthError,
@@ -172,6 +173,9 @@ class OpenAIClient:
                 "name": "reply", "strict": True, "schema": request.json_schema}}
         if request.logprobs and usable("logprobs"):
             body["logprobs"] = True
+        if request.choices:  # llama.cpp's server: it continues a last message of the assistant, and reads a grammar
+            body["messages"] += [{"role": "assistant", "content": request.beginning}] if request.beginning else []
+            body["extra_body"] = {"grammar": "root ::= " + " | ".join(map(json.dumps, request.choices))}
         return body
 
     def _complained_about(self, error: ModelRequestError, body: Mapping[str, Any]) -> str | None:
@@ -189,7 +193,7 @@ class OpenAIClient:
 
     def _post(self, body: dict[str, Any], timeout: float) -> bytes:
         with self._sdk.chat.completions.with_streaming_response.create(**body, timeout=timeout) as answer:
-            return read_bounded(answer.iter_bytes(), self.endpoint)
+            return read_bounded(answer.iter_bytes(), self.endpoint, answer_bytes(body))
 
     def _retrying(self, request: ChatRequest, call: Callable[[float], bytes]) -> bytes:
         """Answer of one HTTP request, tried again with back-off and jitter until the deadline."""
@@ -213,8 +217,12 @@ class OpenAIClient:
                 pause = None
             if attempt == self._attempts:
                 break
+            asked_to_wait = pause is not None
             pause = pause if pause is not None else min(8.0, 0.25 * 2**attempt) * self._rng.uniform(0.5, 1.0)
             if pause >= request.remaining:
+                if asked_to_wait:
+                    failure = ModelUnavailableError(
+                        f"{failure}; it asks to wait {pause:.0f} s (Retry-After), longer than this question may take")
                 break
             waiter = request.canceled or threading.Event()
             waiter.wait(pause)
@@ -245,7 +253,8 @@ class OpenAIClient:
     def _read(self, answer: bytes, request: ChatRequest, seconds: float) -> ChatReplies:
         try:
             data = json.loads(answer)
-            replies = tuple(_reply(choice) for choice in data["choices"])
+            # A choice that cannot be read loses that one; the others count.
+            replies = tuple(reply for choice in data["choices"] if (reply := _reply(choice)) is not None)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             shown = self._clean(answer[:120].decode("utf-8", "replace"))
             raise ModelRequestError(f"{self.endpoint} answered with something that is not a chat completion: "
@@ -255,7 +264,7 @@ class OpenAIClient:
         usage = data.get("usage") if isinstance(data.get("usage"), dict) else {}
         details = usage.get("prompt_tokens_details")
         # Some servers count the tokens of one reply only where n > 1; log-probabilities count them all.
-        counted = sum(len(tokens) for choice in data["choices"] if (tokens := _tokens(choice)))
+        counted = sum(len(_tokens(choice)) for choice in data["choices"])
         return ChatReplies(replies, Usage(
             requests=1,
             prompt_tokens=_count(usage.get("prompt_tokens")),
@@ -270,18 +279,29 @@ class OpenAIClient:
         return " ".join(text.split())[:400]
 
 
-def _reply(choice: Mapping[str, Any]) -> ChatReply:
+def _reply(choice: Any) -> ChatReply | None:
+    """One choice of an answer; None where it is none. Its log-probability counts only where every token has one."""
+    if not isinstance(choice, dict) or not isinstance(choice.get("message"), dict):
+        return None
     text = choice["message"].get("content")
     if isinstance(text, list):  # typed parts
-        text = "".join(part.get("text", "") for part in text)
+        text = "".join(str(part.get("text", "")) for part in text if isinstance(part, dict))
     tokens = _tokens(choice)
-    values = [float(t["logprob"]) for t in tokens] if tokens else []
-    return ChatReply(text if isinstance(text, str) else "", str(choice.get("finish_reason") or ""),
-                     sum(values) if values and all(map(math.isfinite, values)) else None, len(values))
+    values = [_finite(t.get("logprob")) if isinstance(t, dict) else None for t in tokens]
+    known = [v for v in values if v is not None]
+    return ChatReply(text if isinstance(text, str) else "", str(choice.get("finish_reason") or "")[:40],
+                     sum(known) if known and len(known) == len(values) else None, len(values))
 
 
-def _tokens(choice: Mapping[str, Any]) -> list[Any]:
-    logprobs = choice.get("logprobs")
+def _finite(value: Any) -> float | None:
+    """A JSON number as a float; None where it is none, or not finite."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    return float(value) if abs(value) < 1e9 else None  # a NaN is not smaller, either
+
+
+def _tokens(choice: Any) -> list[Any]:
+    logprobs = choice.get("logprobs") if isinstance(choice, dict) else None
     content = logprobs.get("content") if isinstance(logprobs, dict) else None
     return content if isinstance(content, list) else []
 
@@ -307,10 +327,12 @@ def _error_param(error: openai.APIStatusError) -> str | None:
 
 
 def _retry_after(error: openai.APIStatusError) -> float | None:
-    with contextlib.suppress(Exception):
-        seconds = float(error.response.headers["retry-after"])
-        if 0 <= seconds <= 60:
-            return seconds
+    """Seconds that the endpoint asks to wait, given as seconds or as a date; None where it says nothing."""
+    text = error.response.headers.get("retry-after", "")
+    with contextlib.suppress(ValueError):
+        return max(0.0, seconds) if math.isfinite(seconds := float(text)) else None
+    with contextlib.suppress(ValueError, TypeError, OverflowError):
+        return max(0.0, parsedate_to_datetime(text).timestamp() - time.time())
     return None
 
 

@@ -65,7 +65,7 @@ class ReplayClient:
         self._replies: dict[str, list[ChatReplies]] = defaultdict(list)
         self._asked: dict[str, int] = defaultdict(int)
         self.model = ""
-        self._count = 0
+        self._count, self._choices = 0, False
         try:
             lines = self._path.read_text(encoding="utf-8").splitlines()
         except (OSError, UnicodeDecodeError) as error:
@@ -78,6 +78,7 @@ class ReplayClient:
                 entry = json.loads(line)
                 replies = ChatReplies.from_dict(entry["reply"])
                 self._replies[_key(entry["request"])].append(replies)
+                self._choices |= "choices" in entry["request"]
             except (ValueError, KeyError, TypeError, AttributeError) as error:
                 raise ConfigError(f"{self._path}, line {number}: not a recorded exchange ({error})") from error
             self.model = replies.usage.model or self.model
@@ -85,7 +86,7 @@ class ReplayClient:
     @property
     def capabilities(self) -> Capabilities:
         """A cassette can do whatever was recorded."""
-        return Capabilities(n=True, json_schema=True, logprobs=True)
+        return Capabilities(n=True, json_schema=True, logprobs=True, choices=self._choices)
 
     def complete(self, request: ChatRequest) -> ChatReplies:
         """The recorded replies; ModelUnavailableError names the first question that was never recorded."""

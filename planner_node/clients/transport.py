@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import socket
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from planner_node.clients.base import ChatRequest
@@ -83,12 +83,19 @@ def within_deadline(request: ChatRequest, call: Callable[[], bytes]) -> bytes:
     return result[0]
 
 
-def read_bounded(chunks: Any, endpoint: str) -> bytes:
-    """The chunks of an answer as one string of bytes; raises ModelRequestError beyond MAX_BYTES."""
+def answer_bytes(body: Mapping[str, Any]) -> int:
+    """How long the answer to a chat request may be: as many tokens as were asked for, with their log-probabilities, and
+    room for a model's thinking."""
+    tokens = body.get("max_tokens", body.get("max_completion_tokens", 0))
+    return min(MAX_BYTES, 1_000_000 + 1000 * int(tokens) * int(body.get("n", 1)))
+
+
+def read_bounded(chunks: Any, endpoint: str, limit: int = MAX_BYTES) -> bytes:
+    """The chunks of an answer as one string of bytes; raises ModelRequestError beyond a limit of bytes."""
     body = bytearray()
     for chunk in chunks:
         body += chunk
-        if len(body) > MAX_BYTES:
-            raise ModelRequestError(f"the answer of {endpoint} is longer than {MAX_BYTES // 1_000_000} MB; it is "
-                                    "not a chat completion, or max_tokens is ignored")
+        if len(body) > limit:
+            raise ModelRequestError(f"the answer of {endpoint} is longer than {limit / 1e6:.1f} MB; it is not a chat "
+                                    "completion, or max_tokens is ignored")
     return bytes(body)

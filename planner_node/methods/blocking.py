@@ -12,8 +12,8 @@ from planweave.errors import ParseError
 from planweave.ports import Choice
 from planweave.world import Action, Literal
 
-_MARKED = re.compile(r"\$\$\s*([^$\n]{1,300}?)\s*\$\$")
 _TOKENS = 300
+_MAX_ACTION = 300  # characters
 MAX_CHARACTERS = 50_000
 
 
@@ -48,7 +48,8 @@ def parse_selection(text: str, options: Sequence[Action], domain: Domain) -> int
     for index, option in enumerate(options):
         for writing in (domain.phrase(option), _shown(option)):
             known[_plain(writing)] = index
-    marked = [m for m in _MARKED.findall(text) if _plain(m)]
+    between = [part.strip() for part in text.split("$$")[1:-1:2]]
+    marked = [m for m in between if len(m) <= _MAX_ACTION and "\n" not in m and _plain(m)]
     if not marked:
         marked = [line for line in text.strip().splitlines() if _plain(line) in known][:1]
     if not marked:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from planner_node.clients.base import ChatReply
 from planner_node.methods.question import Question
 from planner_node.parsing import parse_plan
 from planner_node.prompting import (
@@ -21,6 +22,7 @@ from planner_node.prompting import (
     plan_examples,
     render,
 )
+from planner_node.replies import read_each
 from planner_node.schema import step_schema
 from planweave.errors import ParseError
 from planweave.ports import Candidate, Proposals
@@ -39,31 +41,26 @@ def propose(question: Question, samples: int) -> Proposals:
         "step", step_messages(question), n=max(1, samples), temperature=set_.step_temperature, max_tokens=_TOKENS,
         logprobs=samples > 1, json_schema=step_schema(question.domain, question.shown, END, set_.exclude_actions))
     mender = question.mender()
-    candidates, problem = [], ""
-    for reply in replies.replies:
-        try:
-            action = parse_step(reply.text)
-        except ParseError as error:
-            problem = str(error)
-            continue
-        if action is None:
-            candidates.append(Candidate(reply.text, None, logprob=reply.mean_logprob))
-            continue
-        mended = mender.plan([action])
+
+    def read(reply: ChatReply) -> Candidate:
+        action = parse_step(reply.text)
+        mended = mender.plan([action]) if action is not None else ()
         if mended is None:
-            problem = f"a name in {reply.text[:100]!r} is not known"
-            continue
-        candidates.append(Candidate(reply.text, mended[0].action, logprob=reply.mean_logprob))
+            raise ParseError(f"a name in {reply.text[:100]!r} is not known")
+        return Candidate(reply.text, mended[0].action if mended else None, logprob=reply.mean_logprob)
+
+    candidates, problem = read_each(replies, read)
     if not candidates:
         raise ParseError(f"none of {len(replies.replies)} replies is a next action; the last: {problem}")
-    return Proposals(tuple(candidates), replies.usage)
+    return Proposals(tuple(candidate for _, candidate in candidates), replies.usage)
 
 
 def parse_step(text: str) -> Action | None:
     """The one action of a reply as written, None for the end; raises ParseError."""
     text = text[:4000]
-    found = _JSON.match(text)
-    if _OVER.match(found.group(1) if found else text):
+    line = " ".join(text.split())
+    found = _JSON.match(line)
+    if _OVER.match(found.group(1) if found else line):
         return None
     bare = text.strip().strip("`").removeprefix("json").strip()
     if bare.startswith("{") and bare.endswith("}"):  # {"action": "grasp", "arguments": ["red_cube"]}

@@ -18,7 +18,7 @@ from planweave.ports import Written
 from planweave.program import MAX_CHARACTERS, read_program
 from planweave.world import World
 
-_HEAD = re.compile(r"(?m)^\s*(?:async\s+)?def\s")
+_HEAD = re.compile(r"\s*(?:async\s+)?def\s")
 _CALLED = re.compile(r"\b([A-Za-z_]\w{0,60})(?=\()")
 _CONTINUE = "Your reply was cut off. Go on exactly where it stopped; repeat nothing."
 _KEPT = 20  # lines at the end of a cut reply in which a repeated beginning is looked for
@@ -85,7 +85,7 @@ def completed(text: str, head: str, domain: Domain) -> str:
     """A reply as one function: where it goes on from the head, the head is put before it; aliases become names."""
     if len(text) > MAX_CHARACTERS:
         raise ParseError(f"the program has {len(text)} characters; at most {MAX_CHARACTERS} are read")
-    if not _HEAD.search(text):
+    if not any(_HEAD.match(line) for line in text.split("\n")):
         lines = [line.expandtabs(4) for line in text.split("\n") if not line.strip().startswith("```")]
         if not any(line.strip() for line in lines):
             raise ParseError("line 1: the reply is empty; expected the body of the function")

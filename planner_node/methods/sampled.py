@@ -6,9 +6,10 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from planner_node.clients.base import ChatReplies
+from planner_node.clients.base import ChatReplies, ChatReply
 from planner_node.methods.question import Question
 from planner_node.prompting import one_line, plan_examples
+from planner_node.replies import read_each
 from planner_node.translate import Translation, Translator
 from planweave.errors import ParseError
 from planweave.world import Action
@@ -40,17 +41,16 @@ def translated(question: Question, replies: ChatReplies) -> list[tuple[str, Tran
     Raises ParseError where no reply can be read.
     """
     translator = Translator(question.domain, question.world, question.embedder, question.settings.exclude_actions)
-    rows: list[tuple[str, Translation | None, float | None]] = []
-    problem = ""
     known: dict[str, Translation] = {}
-    for reply in replies.replies:
-        try:
-            step = step_of(reply.text)
-            if step and step not in known:
-                known[step] = translator.nearest(step, question.history)
-            rows.append((step or one_line(reply.text)[:60], known[step] if step else None, reply.mean_logprob))
-        except ParseError as error:
-            problem = str(error)
+
+    def read(reply: ChatReply) -> tuple[str, Translation | None, float | None]:
+        step = step_of(reply.text)
+        if step and step not in known:
+            known[step] = translator.nearest(step, question.history)
+        return step or one_line(reply.text)[:60], known[step] if step else None, reply.mean_logprob
+
+    found, problem = read_each(replies, read)
+    rows = [row for _, row in found]
     if not rows:
         raise ParseError(f"none of {len(replies.replies)} replies is a step; the last: {problem}")
     count = Counter(text.lower() for text, _, _ in rows)

@@ -14,13 +14,14 @@ from executor_node.reaching import Reaching
 from executor_node.safety import Safety
 from executor_node.settings import Settings
 from executor_node.skills import Skills
-from executor_node.things import Thing, yaw_of
+from executor_node.things import Thing
 from executor_node.timing import Limits
 from executor_node.workspace import Location, load_workspace
 from executor_node.world_model import WorldModel
 from planweave import franka
 from planweave.domain import Domain
 from planweave.failure import Code
+from planweave.upright import yaw_of
 from planweave.world import Action
 from simulation_node.camera import load_camera
 from simulation_node.scene import load_scene

@@ -160,6 +160,7 @@ class Node:
         self.arguments, self.condition, self.remappings = arguments or [], condition, remappings or []
         self.package, self.executable, self.name = package, executable, name
         self.parameters, self.on_exit, self.output = parameters or [], on_exit, output
+        self.respawn, self.respawn_delay = respawn, respawn_delay
 
 
 def named(*classes):

@@ -48,7 +48,7 @@ class HomeBody:
     def observe(self, revision=0):
         return self.body.observe()
 
-    def execute(self, action, *, task_id="", timeout=0.0, on_phase=None):
+    def execute(self, action, *, task_id="", timeout=0.0, on_phase=None, approval=""):
         step = self.body.execute(action)
         if step.ok:
             self.done.append(str(action))

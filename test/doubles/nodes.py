@@ -4,7 +4,7 @@ import threading
 
 from planweave_interfaces.action import ChooseAction, ExecuteAction, GeneratePlans
 from planweave_interfaces.msg import WorldState
-from planweave_interfaces.srv import InterpretGoal
+from planweave_interfaces.srv import InterpretGoal, Look
 from rclpy.action import ActionServer, CancelResponse
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.node import Node
@@ -12,6 +12,7 @@ from rclpy.node import Node
 from planweave.errors import PlanweaveError
 from planweave_ros import conversions as convert
 from planweave_ros.ports import LATCHED
+from planweave_ros.presence import BODY, PLANNER, show_presence
 
 
 class PlannerNodeDouble(Node):
@@ -20,6 +21,7 @@ class PlannerNodeDouble(Node):
     def __init__(self, planner):
         super().__init__("planner_node_double")
         self.planner = planner
+        show_presence(self, PLANNER)
         group = ReentrantCallbackGroup()
         ActionServer(self, GeneratePlans, "/generate_plans", self.generate, callback_group=group)
         ActionServer(self, ChooseAction, "/choose_action", self.choose, callback_group=group)
@@ -53,6 +55,7 @@ class PlannerNodeDouble(Node):
         read = self.planner.interpret_goal(request.sentence, convert.world_from_msg(request.world))
         response.success, response.source = True, read.source
         response.goal = convert.literals_to_msg(read.goal)
+        response.understood, response.answer = read.understood, read.answer
         return response
 
 
@@ -63,10 +66,21 @@ class BodyNodeDouble(Node):
         super().__init__("body_node_double")
         self.body = body
         self.cancelled = threading.Event()
+        show_presence(self, BODY)
         self._worlds = self.create_publisher(WorldState, "/world_state", LATCHED)
         self._server = ActionServer(self, ExecuteAction, "/execute_action", self.execute,
                                     cancel_callback=self.cancel, callback_group=ReentrantCallbackGroup())
+        self.create_service(Look, "/look", self.look, callback_group=ReentrantCallbackGroup())
         self._worlds.publish(convert.world_to_msg(body.world))
+
+    def look(self, request, response):
+        look = self.body.look(request.timeout)
+        response.fresh, response.message, response.world = look.fresh, look.message, convert.world_to_msg(look.world)
+        return response
+
+    def destroy_node(self):
+        self._server.destroy()  # else it stays in the graph, as one more body
+        super().destroy_node()
 
     def cancel(self, _):
         self.cancelled.set()

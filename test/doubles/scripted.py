@@ -17,6 +17,7 @@ from planweave.ports import (
     Choice,
     Grounding,
     Interpretation,
+    Look,
     Outcome,
     Proposals,
     SampledPlans,
@@ -63,9 +64,11 @@ class ScriptedPlanner:
     """A planner port that answers from a script and remembers what it was asked."""
 
     def __init__(self, plans: Sequence[Plan] = (), choices: Iterable[int] = (), goal: str = "",
-                 error: PlanweaveError | None = None, steps=(), texts=(), checks=None):
+                 error: PlanweaveError | None = None, steps=(), texts=(), checks=None, understood="",
+                 answer=""):
         self.plans, self.choices, self.goal, self.error = tuple(plans), deque(choices), literals(goal), error
         self.steps, self.texts, self.checks = deque(steps), deque(texts), dict(checks or {})
+        self.understood, self.answer = understood, answer
         self.asked: list[tuple] = []
 
     def generate_plans(self, sentence, world, **options) -> SampledPlans:
@@ -107,9 +110,9 @@ class ScriptedPlanner:
         index = [str(o) for o in options].index(answer) if isinstance(answer, str) else answer
         return Choice(index, tuple(int(i == index) for i in range(len(options))), usage=Usage(1, 100, 0, 5))
 
-    def interpret_goal(self, sentence, world) -> Interpretation:
+    def interpret_goal(self, sentence, world, task_id="") -> Interpretation:
         self.asked.append(("interpret", sentence))
-        return Interpretation(self.goal, "grammar")
+        return Interpretation(self.goal, "grammar", understood=self.understood, answer=self.answer)
 
 
 class SymbolicBody:
@@ -121,6 +124,7 @@ class SymbolicBody:
     def __init__(self, world: World, faults: dict[str, list[tuple]] | None = None):
         self.world, self.faults = world, faults or {}
         self.done: list[str] = []
+        self.approvals: list[str] = []  # the token of each action
         self.hold = threading.Event()
         self.hold.set()
         self.began = threading.Event()
@@ -128,9 +132,16 @@ class SymbolicBody:
     def observe(self, revision=0) -> World:
         return self.world
 
-    def execute(self, action, *, task_id="", timeout=0.0, on_phase: Callable | None = None) -> Outcome:
+    def look(self, seconds) -> Look:
+        """A look at everything; tests put another in its place."""
+        self.world = replace(self.world, stamp=self.world.stamp + 0.1).all_seen()
+        return Look(self.world)
+
+    def execute(self, action, *, task_id="", timeout=0.0, on_phase: Callable | None = None,
+                approval="") -> Outcome:
         self.began.set()
-        if not self.hold.wait(10):
+        self.approvals.append(approval)
+        if not self.hold.wait(60.0):
             raise CanceledError("held too long")
         domain = Domain.load(self.world.domain)
         transition = Transition(domain, self.world)

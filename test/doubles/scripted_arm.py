@@ -93,7 +93,7 @@ class Bench:
         kinematics = Kinematics(planning_scene.model)
         safety = Safety(kinematics, Limits().scaled(Settings.speed, Settings.acceleration))
         self.domain = Domain.load("tabletop")
-        self.world = ScriptedSight(self.domain, load_workspace("tabletop"), kinematics, safety)
+        self.world = ScriptedSight(self.domain, load_workspace("tabletop"), kinematics, safety, silence=0.05)
         self.world.clock = lambda: self.arm.stamp
         self.arm.on_joints = self.world.on_joints
         planner = MotionPlanner(planning_scene, kinematics)

@@ -1,12 +1,14 @@
 """A double of feedback_node and of the simulation's services, for tests of the console.
 
-What a task does is chosen by its sentence: "succeed", "fail", "wait" (until cancelled), "vanish" (the process dies).
+What a task does is chosen by its sentence: "succeed", "linger" (until the test lets it go on), "fail", "wait" (until
+cancelled), "blind" (not confirmed), "vanish" (the process dies), "ask" (a question). A dry run ends with a plan.
 As a program (python -m doubles.task_server) it runs until it is ended.
 """
 
 import contextlib
 import json
 import os
+import threading
 import time
 
 import rclpy
@@ -28,7 +30,7 @@ class TaskServer(Node):
         super().__init__("feedback_node")
         group = ReentrantCallbackGroup()
         self.asked, self.statuses = [], []
-        self.canceled = False
+        self.canceled, self.go_on = False, threading.Event()
         self._tree = self.create_publisher(
             ActionTree, "/action_tree", QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL))
         self._image = self.create_publisher(Image, "/camera/color/image_raw", 10)
@@ -52,7 +54,8 @@ class TaskServer(Node):
         status = TaskStatus(
             task_id=f"task-{len(self.asked)}", sentence=sentence, method="tree_planner", state=TaskStatus.RUNNING,
             phase="acting", goal=[Literal(predicate="in", arguments=["red_cube", "left_tray"])],
-            goal_source="grammar", action=Action(name="grasp", arguments=["red_cube"]), steps=1,
+            goal_source="grammar", understood="the red cube goes into the left tray",
+            action=Action(name="grasp", arguments=["red_cube"]), steps=1,
         )
         self.statuses.append(status)
         self._tree.publish(ActionTree(task_id=status.task_id, nodes=[
@@ -66,11 +69,21 @@ class TaskServer(Node):
         deadline = time.monotonic() + 30.0
         while sentence == "wait" and not goal.is_cancel_requested and time.monotonic() < deadline:
             time.sleep(0.01)
+        if sentence == "linger":
+            self.go_on.wait(30.0)
         status.executed, status.action = 1, Action()
-        status.state = {"succeed": TaskStatus.SUCCEEDED, "wait": TaskStatus.CANCELED}.get(sentence, TaskStatus.FAILED)
-        {"succeed": goal.succeed, "wait": goal.canceled}.get(sentence, goal.abort)()
+        status.state = {"succeed": TaskStatus.SUCCEEDED, "linger": TaskStatus.SUCCEEDED, "wait": TaskStatus.CANCELED,
+                        "ask": TaskStatus.ANSWERED, "blind": TaskStatus.NOT_CONFIRMED}.get(sentence, TaskStatus.FAILED)
+        if sentence == "ask":
+            status.goal, status.answer, status.understood = [], "I see the red cube.", ""
+        if goal.request.dry_run:
+            status.state, status.dry_run, status.executed, status.steps = TaskStatus.PLANNED, True, 0, 0
+            status.plan, status.plan_words = [Action(name="grasp", arguments=["red_cube"])], ["pick up the red cube"]
+            status.plan_check = "every step can be done and the goal holds"
+        {TaskStatus.FAILED: goal.abort, TaskStatus.NOT_CONFIRMED: goal.abort,
+         TaskStatus.CANCELED: goal.canceled}.get(status.state, goal.succeed)()
         self.canceled = sentence == "wait"
-        return RunTask.Result(success=sentence == "succeed", message=f"it did {sentence}", status=status,
+        return RunTask.Result(success=status.state == TaskStatus.SUCCEEDED, message=f"it did {sentence}", status=status,
                               record=json.dumps({"events": [{"event": "ended"}]}))
 
     def _cancel_goal(self, _):
@@ -88,8 +101,8 @@ class TaskServer(Node):
             response.status, response.record = self.statuses[-1], json.dumps({"events": []})
         return response
 
-    def _list(self, _, response):
-        response.tasks = self.statuses
+    def _list(self, request, response):
+        response.tasks, response.total = self.statuses[-request.limit:], len(self.statuses)
         return response
 
     def _load(self, request, response):

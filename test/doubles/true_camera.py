@@ -6,21 +6,24 @@ from planweave_interfaces.msg import DetectedObject, DetectedObjects
 from rclpy.node import Node
 
 from doubles.direct_arm import true_things
-from executor_node.things import quaternion_of
 from planweave import franka
 from planweave.domain import Domain
 from planweave.errors import PlanweaveError
+from planweave.upright import quaternion_of
 from planweave_ros import conversions as convert
 
 
 class TrueCamera(Node):
-    """`silent`: publishes nothing. `hidden`: names that it sees no more (last pose, not visible)."""
+    """`silent`: publishes nothing. `left`: images until it falls silent, None: no end. `hidden`: names that
+    it sees no more (last pose, not visible).
+    """
 
     def __init__(self, simulation):
         super().__init__("true_camera")
         self._simulation = simulation
         self._domain = Domain.load("tabletop")
         self.silent, self.hidden = False, set()
+        self.left = None
         self._publisher = self.create_publisher(DetectedObjects, "/perception/detected_objects", 10)
         self.create_timer(0.1, self._look)
 
@@ -50,3 +53,6 @@ class TrueCamera(Node):
                 )
             )
         self._publisher.publish(msg)
+        if self.left is not None:
+            self.left -= 1
+            self.silent = self.left == 0

@@ -6,6 +6,7 @@ import sys
 import time
 
 import pytest
+from ros_fixtures import PATIENCE
 
 from console.systems import load_system
 
@@ -41,7 +42,7 @@ def system(start_node, make_node, spin_until):
     for name in ("simulation_node", "perception_node", "executor_node"):
         start(name)
     start("planner_node", client="none")
-    start("feedback_node", action_timeout=20.0)
+    start("feedback_node", action_timeout=60.0)
     spin_until(client.run.server_is_ready, 30, "the system to be ready")
     time.sleep(2 * MUTUAL_DISCOVERY)  # nothing tells when the server, too, has discovered this client
     client.nodes, client.start = nodes, start
@@ -63,8 +64,8 @@ def run(client, spin_until, sentence=SENTENCE, method="classical", seconds=60):
 
 def succeeds_within(seconds, client, spin_until):
     """The task is repeated until it is done: dead servers stay in the graph, and the camera has to look anew."""
-    deadline = time.monotonic() + seconds
-    while not (result := run(client, spin_until, seconds=90)).success:
+    deadline = time.monotonic() + seconds * PATIENCE
+    while not (result := run(client, spin_until, seconds=60)).success:
         assert result.message, "a task that fails says why"
         assert time.monotonic() < deadline, result.message
 
@@ -77,7 +78,7 @@ def acting(client):
 def test_the_command_line_does_the_main_job():
     """One command, no system running: the embedded model is asked, the arm acts, the camera sees the goal hold."""
     done = subprocess.run([sys.executable, "-m", "console.cli", "run", "--system", "tabletop", "--json", SENTENCE],
-                          capture_output=True, text=True, timeout=110)
+                          capture_output=True, text=True, timeout=540)
     result = json.loads(done.stdout)
     assert done.returncode == 0 and result["success"] is True, result["message"]
     assert result["goal"] == ["in(red_cube, left_tray)"] and result["unmet"] == []

@@ -1,5 +1,7 @@
 """Messages to values and back, without loss."""
 
+from dataclasses import replace
+
 import pytest
 from doubles.scripted import literals, plan
 from hypothesis import given, settings
@@ -8,20 +10,26 @@ from hypothesis import strategies as st
 from planweave.action_tree import Status, build_tree
 from planweave.budget import Usage
 from planweave.plan import Plan, PlanStep
+from planweave.spatial import RELATIONS
 from planweave.task import TaskState, TaskStatus
-from planweave.world import Action, Literal, World, WorldObject
+from planweave.world import Action, Known, Literal, World, WorldObject
 
 NAMES = st.from_regex(r"[a-z][a-z0-9_]{0,8}", fullmatch=True)
 FLOATS = st.floats(-10, 10, allow_nan=False)
+LENGTHS = st.floats(0, 10, allow_nan=False)
+STAMPS = st.integers(1, 10**9).map(lambda ms: ms / 1000)
+KNOWLEDGE = {"known": st.sampled_from([k for k in Known if k is not Known.SEEN]), "last_seen": st.none() | STAMPS,
+             "hidden_by": NAMES | st.just("")}
 ACTIONS = st.builds(Action, NAMES, st.lists(NAMES, max_size=3).map(tuple))
 LITERALS = st.builds(Literal, NAMES, st.lists(NAMES, max_size=3).map(tuple), st.booleans())
 PLACED = st.builds(WorldObject, NAMES, NAMES, NAMES, st.dictionaries(NAMES, NAMES, max_size=3),
                    st.tuples(FLOATS, FLOATS, FLOATS), st.tuples(FLOATS, FLOATS, FLOATS, FLOATS),
-                   st.tuples(FLOATS, FLOATS, FLOATS))
-UNPLACED = st.builds(WorldObject, NAMES, NAMES, NAMES, st.dictionaries(NAMES, NAMES, max_size=3))
-WORLDS = st.builds(World, NAMES, st.lists(PLACED | UNPLACED, max_size=4).map(tuple),
+                   st.tuples(LENGTHS, LENGTHS, LENGTHS), **KNOWLEDGE)
+UNPLACED = st.builds(WorldObject, NAMES, NAMES, NAMES, st.dictionaries(NAMES, NAMES, max_size=3), **KNOWLEDGE)
+WORLDS = st.builds(World, NAMES, st.lists(PLACED | UNPLACED, max_size=4, unique_by=lambda o: o.name).map(tuple),
                    st.frozensets(LITERALS.map(lambda x: x.atom), max_size=6),
-                   st.integers(0, 10**9).map(lambda ms: ms / 1000), NAMES, st.integers(0, 2**63))
+                   STAMPS, NAMES, st.integers(0, 2**63), st.booleans(), STAMPS,
+                   st.frozensets(st.sampled_from(sorted(RELATIONS))))
 
 
 @settings(max_examples=60, deadline=None)
@@ -30,9 +38,37 @@ def test_world(world):
     from planweave_ros import conversions as convert
 
     back = convert.world_from_msg(convert.world_to_msg(world))
-    assert back.objects == world.objects and back.facts == world.facts
+    times = [pytest.approx(t, abs=1e-6) for t in (world.stamp, world.heard)]
+    assert [back.stamp, back.heard] == times and back.silent == world.silent
     assert (back.domain, back.frame, back.revision) == (world.domain, world.frame, world.revision)
-    assert back.stamp == pytest.approx(world.stamp, abs=1e-6)
+    assert back.facts == world.facts and back.derived == world.derived
+    for one, two in zip(back.objects, world.objects, strict=True):
+        assert one.last_seen == (two.last_seen and pytest.approx(two.last_seen, abs=1e-6))
+        assert replace(one, last_seen=two.last_seen) == two
+
+
+def test_what_nobody_can_compute_is_false_unless_it_is_listed():
+    from planweave_interfaces.msg import WorldState
+
+    from planweave_ros import conversions as convert
+
+    assert convert.world_from_msg(WorldState(derived=["left_of", "above"])).derived == {"left_of"}
+
+
+def test_what_is_seen_is_seen_in_the_newest_observation():
+    from planweave_ros import conversions as convert
+
+    world = World("tabletop", (WorldObject("a", "item", known=Known.SEEN, last_seen=1.0),), stamp=7.5)
+    assert convert.world_from_msg(convert.world_to_msg(world)).objects[0].last_seen == 7.5
+
+
+def test_a_body_that_does_not_say_how_it_knows_is_not_trusted():
+    from planweave_interfaces.msg import WorldObject as Message
+
+    from planweave_ros import conversions as convert
+
+    assert convert.object_from_msg(Message(name="a")).known is Known.UNKNOWN
+    assert convert.object_from_msg(Message(name="a", known=99)).known is Known.UNKNOWN
 
 
 @settings(max_examples=60, deadline=None)
@@ -65,9 +101,14 @@ def test_usage_and_status(usage):
     from planweave_ros import conversions as convert
 
     assert convert.usage_from_msg(convert.usage_to_msg(usage)) == usage
-    status = TaskStatus("t", "do it", "classical", TaskState.FAILED, "ended", literals("in(a, b); not on(a, c)"),
-                        "grammar", literals("in(a, b)"), (Action("grasp", ("a",)), Action("place_in", ("a", "b"))),
-                        "0123456789ab", ("- grasp(c)",), Action("grasp", ("a",)), 3, 2, 1, 4, True, "why", 1.25, usage)
+    plan = (Action("grasp", ("a",)), Action("place_in", ("a", "b")))
+    status = TaskStatus(
+        "t", "do it", "classical", TaskState.FAILED, "ended", literals("in(a, b); not on(a, c)"), "grammar",
+        understood="the a is in the b", answer="no", unmet=literals("in(a, b)"), plan=plan,
+        plan_words=("grasp the a", "put it in b"), plan_check="every step can be done", plan_hash="0123456789ab",
+        plan_changes=("- grasp(c)",), approved_by="anna",
+        action=Action("grasp", ("a",)), pushed=("c",), steps=3, executed=2,
+        corrections=1, questions=4, fallback=True, message="why", elapsed=1.25, usage=usage, dry_run=True)
     assert convert.status_from_msg(convert.status_to_msg(status)) == status
 
 

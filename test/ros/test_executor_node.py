@@ -1,12 +1,16 @@
 """executor_node over real DDS with the real simulation; the camera is a double that knows the truth."""
 
+import itertools
 import threading
+import time
 
 import numpy as np
 import pytest
+from doubles.listed import listed
 
 from planweave.failure import Code
-from planweave.world import Action
+from planweave.world import Action, Known
+from planweave_ros import conversions as convert
 
 pytestmark = pytest.mark.gl
 
@@ -47,7 +51,7 @@ def make_table(make_node, spin_until):
             client.create_subscription(JointState, "/joint_states", self._state, 100)
             client.create_subscription(JointTrajectory, "/fr3_arm_controller/joint_trajectory", self._command, 10)
             self.action = ActionClient(client, ExecuteAction, "/execute_action")
-            assert self.action.wait_for_server(timeout_sec=10)
+            assert self.action.wait_for_server(timeout_sec=60.0)
             spin_until(lambda: self.worlds, 10, "a first world")
 
         def _state(self, msg):
@@ -59,10 +63,17 @@ def make_table(make_node, spin_until):
         def send(self, text, timeout=30.0, on_phase=None):
             """Send an action; the goal handle."""
             action = convert.action_to_msg(Action.parse(text) if text else None)
-            goal = ExecuteAction.Goal(action=action, timeout=timeout)
+            return self.goal(ExecuteAction.Goal(action=action, timeout=timeout), on_phase)
+
+        def goal(self, goal, on_phase=None):
+            """Send a goal as it is; its handle."""
             return wait(
                 self.action.send_goal_async(goal, feedback_callback=lambda m: on_phase and on_phase(m.feedback.phase))
             )
+
+        def wait(self, future, seconds=40.0):
+            """The result of a future."""
+            return wait(future, seconds)
 
         def do(self, text, timeout=30.0):
             """Do an action; its result."""
@@ -73,12 +84,12 @@ def make_table(make_node, spin_until):
             return wait(handle.get_result_async()).result
 
         def facts(self, result):
-            return {str(f) for f in convert.world_from_msg(result.world).facts}
+            return listed(convert.world_from_msg(result.world))
 
         def moving(self):
             return bool(self.states) and np.abs(self.states[-1][1]).max() > 0.1
 
-    def wait(future, seconds=40.0):
+    def wait(future, seconds=90.0):
         done = threading.Event()
         future.add_done_callback(lambda _: done.set())
         assert done.wait(seconds), "no answer in time"
@@ -102,8 +113,8 @@ def test_objects_are_taken_and_put_down(make_table):
         result = table.do(text)
         assert result.code == Code.SUCCESS, result.message
         assert fact in table.facts(result)
-    revisions = [world.revision for world in table.worlds]
-    assert revisions == sorted(set(revisions)), "each change is published once"
+    told = [(world.revision, world.silent) for world in table.worlds]
+    assert all(a != b and a[0] <= b[0] for a, b in itertools.pairwise(told)), "each change is published once"
 
 
 def test_beside_aside_and_into_a_hand(make_table):
@@ -148,6 +159,53 @@ def test_what_cannot_be_done_is_said_and_the_node_lives_on(make_table):
     assert result.code == Code.CONTROL_FAILED and "are the camera and perception_node running?" in result.message
     table.camera.silent = False
     assert table.do("grasp(green_cube)").code == Code.SUCCESS
+
+
+def test_how_each_thing_is_known_and_a_camera_that_falls_silent(make_table, spin_until):
+    """The silence is told though nothing else happens, a look then is not fresh, and both end by themselves."""
+    from planweave_interfaces.srv import Look
+
+    table = make_table()
+    looking = table.client.create_client(Look, "/look")
+    assert looking.wait_for_service(timeout_sec=60.0)
+
+    def look(seconds=20.0):
+        answer = table.wait(looking.call_async(Look.Request(timeout=seconds)))
+        return answer, convert.world_from_msg(answer.world)
+
+    def known(world):
+        cube = world.by_name["red_cube"]
+        return cube.known, cube.last_seen == pytest.approx(world.stamp)
+
+    first = look()[1]
+    answer, world = look()
+    assert answer.fresh and world.stamp > first.stamp and world.revision == first.revision
+    assert known(world) == (Known.SEEN, True) and world.by_name["table"].known is Known.FIXED
+    table.camera.hidden = {"red_cube"}
+    spin_until(lambda: known(table.worlds[-1]) == (Known.REMEMBERED, False), 20, "the cube to be hidden")
+    hidden = table.worlds[-1].by_name["red_cube"].last_seen
+    assert look()[1].by_name["red_cube"].last_seen == hidden >= world.stamp
+    table.camera.hidden = set()
+    spin_until(lambda: known(table.worlds[-1])[0] is Known.SEEN, 20, "the cube to be seen again")
+
+    table.camera.silent = True
+    spin_until(lambda: table.worlds[-1].silent, 20, "the silence to be told")
+    silent, heard = table.worlds[-1], table.worlds[-1].heard
+    assert known(silent)[0] is Known.SEEN and silent.revision == table.worlds[-2].revision
+    assert 0 < time.time() - heard < 60
+    answer, world = look(3.0)
+    assert not answer.fresh and "perception_node running" in answer.message and world.silent
+    table.camera.left, table.camera.silent = 1, False
+    answer, _ = look(3.0)
+    assert not answer.fresh, "one image may have been taken before the request, whatever the executor knew of the time"
+    table.camera.left, table.camera.silent = None, False
+    assert look()[0].fresh
+    spin_until(lambda: not table.worlds[-1].silent, 20, "the camera to be heard again")
+    assert table.worlds[-1].heard > heard
+
+    table.simulation._publish = lambda *_: None
+    answer, _ = look(1.0)
+    assert not answer.fresh and "no joint states" in answer.message, "so no image is known to be newer than the request"
 
 
 def test_a_slip_is_reported_and_the_next_grasp_holds(make_table):
@@ -200,7 +258,9 @@ def test_a_controller_that_dies_and_comes_back(make_table, make_node, spin_until
     table.camera.silent = False
     count = len(table.worlds)
     spin_until(lambda: len(table.worlds) > count and table.worlds[-1].by_name.get("red_cube"), 10, "a new world")
-    assert table.do("grasp(red_cube)").code == Code.SUCCESS
+    spin_until(lambda: not table.executor._sources.problem, 10, "the first to be silent long enough")
+    result = table.do("grasp(red_cube)")
+    assert result.code == Code.SUCCESS, result.message
 
 
 def test_a_controller_that_does_not_listen_is_named(make_table, spin_until):
@@ -227,7 +287,7 @@ def test_a_controller_that_does_not_listen_is_named(make_table, spin_until):
 )
 def test_wrong_parameters_end_the_node_with_one_line(start_node, parameters, words):
     node = start_node("executor_node", **parameters)
-    assert node.wait(20) == 2, node.output()
+    assert node.wait(60.0) == 2, node.output()
     assert words in node.output() and "Traceback" not in node.output()
 
 
@@ -237,7 +297,7 @@ def test_other_named_places_are_taken_while_it_runs(make_table, spin_until):
 
     table = make_table()
     setter = table.client.create_client(SetParameters, "/executor_node/set_parameters")
-    assert setter.wait_for_service(timeout_sec=10)
+    assert setter.wait_for_service(timeout_sec=60.0)
 
     def use(name):
         row = Parameter("workspace", value=name).to_parameter_msg()
@@ -251,3 +311,54 @@ def test_other_named_places_are_taken_while_it_runs(make_table, spin_until):
     refused = use("leters")
     assert not refused.successful and "did you mean 'letters'" in refused.reason
     assert "location_i" in table.worlds[-1].by_name
+
+
+def test_where_approval_is_required_the_arm_moves_for_nothing_else(make_table, make_node, spin_until):
+    from planweave_interfaces.action import ExecuteAction, RunTask
+    from planweave_interfaces.msg import Action as ActionMsg
+    from planweave_interfaces.msg import Literal, TaskStatus
+    from planweave_interfaces.srv import ApprovePlan
+    from rclpy.action import ActionClient
+    from rclpy.parameter import Parameter
+
+    from feedback_node.node import FeedbackNode
+
+    table = make_table(require_approval=True)
+    assert table.executor._skills.body.settings.pushes == 0, "nobody approved that a neighbour is pushed"
+
+    def refused(**fields):
+        grasp = ActionMsg(name="grasp", arguments=["red_cube"])
+        result = table.end(table.goal(ExecuteAction.Goal(action=grasp, timeout=30.0, **fields)))
+        assert (result.code, result.motion_seconds) == (Code.SAFETY_STOP, 0.0) and "nothing was moved" in result.message
+        return result.message
+
+    assert "no part of an approved plan" in refused()
+    assert "no nodes answer /confirm_approval" in refused(approval="0" * 32)
+    make_node(FeedbackNode, [Parameter("require_approval", value=True), Parameter("approval_timeout", value=60.0)])
+    run = ActionClient(table.client, RunTask, "/run_task")
+    approve = table.client.create_client(ApprovePlan, "/approve_plan")
+    assert run.wait_for_server(timeout_sec=60.0) and approve.wait_for_service(timeout_sec=60.0)
+    statuses = []
+    task = table.wait(run.send_goal_async(
+        RunTask.Goal(goal=[Literal(predicate="in", arguments=["red_cube", "tray"], positive=True)], method="classical"),
+        feedback_callback=lambda m: statuses.append(m.feedback.status)))
+    spin_until(lambda: any(s.state == TaskStatus.AWAITING_APPROVAL for s in statuses), 30, "a plan to wait")
+    waiting = statuses[-1]
+    spin_until(lambda: table.executor.count_services("/confirm_approval") == 1, 20, "the service to be seen")
+    assert "not the step of an approved plan" in refused(approval=waiting.plan_hash, task_id=waiting.task_id)
+    assert "no task 'task-9'" in refused(approval=waiting.plan_hash, task_id="task-9")
+    table.wait(approve.call_async(ApprovePlan.Request(plan_hash=waiting.plan_hash, approve=True, approver="anna")))
+    result = table.wait(task.get_result_async(), 90.0).result
+    assert result.success and result.status.approved_by == "anna", result.message
+    assert "no task" in refused(approval=waiting.plan_hash, task_id=waiting.task_id)
+
+
+def test_what_was_pushed_aside_stands_in_the_result(make_table):
+    table = make_table()
+    skills = table.executor._skills
+    skills.run = lambda action, on_phase: skills.body.pushed.append("blue_cube")
+    result = table.do("grasp(red_cube)")
+    assert result.code == Code.SUCCESS and list(result.pushed) == ["blue_cube"]
+    assert result.message == "done: pick up the red cube; pushed aside to get there: blue_cube"
+    skills.run = lambda action, on_phase: None
+    assert list(table.do("grasp(red_cube)").pushed) == []

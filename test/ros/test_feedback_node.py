@@ -5,10 +5,15 @@ import os
 import subprocess
 import sys
 import threading
+import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from doubles.scripted import ScriptedPlanner, SymbolicBody, plan, tabletop
+
+from planweave.ports import Look
+from planweave.world import Action
 
 WORLD = tabletop("a b: item; tray: container; plate: surface; table: location", "at(a, table); at(b, table)")
 
@@ -55,9 +60,9 @@ def system(make_node, doubles):
         client.create_client(kind, name) for kind, name in
         ((SubmitTask, "/submit_task"), (CancelTask, "/cancel_task"), (GetTask, "/get_task"),
          (ListTasks, "/list_tasks")))
-    assert s.run.wait_for_server(timeout_sec=10)
+    assert s.run.wait_for_server(timeout_sec=60.0)
     for service in (s.submit, s.cancel, s.get, s.list):
-        assert service.wait_for_service(timeout_sec=10)
+        assert service.wait_for_service(timeout_sec=60.0)
     return s
 
 
@@ -85,6 +90,48 @@ def test_run_task_from_sentence_to_checked_goal(system, doubles):
     assert any(f.feedback.status.action.name == "grasp" for f in feedback)
     events = json.loads(result.record)["events"]
     assert [e["event"] for e in events][:2] == ["submitted", "goal"] and events[-1]["event"] == "ended"
+
+
+def test_what_no_look_shows_ends_not_confirmed(system, doubles):
+    from action_msgs.msg import GoalStatus
+    from planweave_interfaces.msg import TaskStatus
+
+    body = doubles[1]
+    body.look = lambda seconds: Look(body.world, False, "no image came")
+    handle, _ = run(system, sentence="put a in the tray")
+    end = result_of(handle.get_result_async())
+    assert (end.result.success, end.result.status.state) == (False, TaskStatus.NOT_CONFIRMED)
+    assert end.status == GoalStatus.STATUS_ABORTED
+    assert "a was never seen; tray was never seen; no image came" in end.result.message
+    assert body.done == ["grasp(a)", "place_in(a, tray)"] and not end.result.status.unmet
+
+
+def test_no_world_older_than_the_last_answer_is_handed_out(make_node, doubles):
+    """Messages of the topic may arrive after the answer of an action that was sent later."""
+    from doubles.nodes import BodyNodeDouble
+
+    from planweave.cancellation import Cancellation
+    from planweave_ros import conversions as convert
+    from planweave_ros.ports import RosBody
+
+    make_node(BodyNodeDouble, doubles[1])
+    node = make_node("asker")
+    body = RosBody(node, Cancellation, 20.0, 20.0)
+    before = time.time_ns()
+    world = body.execute(Action.parse("grasp(a)")).world
+    looked = body.look(5.0).world
+    assert looked.stamp > world.stamp and looked.revision == world.revision
+    older = replace(looked, revision=looked.revision - 1, stamp=looked.stamp + 9.0)
+    sent_before = {"source_timestamp": before, "publisher_gid": {"data": body._owner}}
+    for old in (older, replace(looked, stamp=world.stamp)):
+        body._heard(convert.world_to_msg(old), sent_before)
+        assert body.observe() == looked
+    newer = replace(looked, stamp=looked.stamp + 1.0)
+    body._heard(convert.world_to_msg(newer), sent_before)
+    assert body.observe().stamp == newer.stamp, "what is newer counts, whenever it was sent"
+    restarted = replace(looked, revision=1, stamp=0.5)
+    body._heard(convert.world_to_msg(restarted), {**sent_before, "source_timestamp": time.time_ns()})
+    assert body.observe().revision == 1, "a body that was started anew counts from the beginning"
 
 
 def test_submit_get_and_list(system, spin_until):
@@ -118,13 +165,75 @@ def test_what_is_not_accepted_says_why(system, request_fields, words):
     assert not result.success and words in result.message
 
 
+def test_a_request_sent_again_is_one_task_and_all_that_is_told_has_a_stamp(system):
+    from planweave_interfaces.srv import GetTask, ListTasks, SubmitTask
+
+    ids = {result_of(system.submit.call_async(SubmitTask.Request(sentence="put a in the tray", request_id="7"))).task_id
+           for _ in range(3)}
+    assert len(ids) == 1
+    for _ in range(2):
+        result_of(system.submit.call_async(SubmitTask.Request(sentence="put a in the tray")))
+    tasks = result_of(system.list.call_async(ListTasks.Request(limit=2))).tasks
+    assert len(tasks) == 2 and ids.isdisjoint(t.task_id for t in tasks)
+    assert all(t.stamp.sec > 0 for t in [*tasks, result_of(system.get.call_async(GetTask.Request())).status])
+
+
+def test_a_task_that_is_no_longer_kept_says_so(make_node, doubles, spin_until):
+    from doubles.nodes import BodyNodeDouble, PlannerNodeDouble
+    from planweave_interfaces.action import RunTask
+    from planweave_interfaces.srv import GetTask
+    from rclpy.parameter import Parameter
+
+    from feedback_node.node import FeedbackNode
+
+    make_node(PlannerNodeDouble, doubles[0])
+    make_node(BodyNodeDouble, doubles[1])
+    make_node(FeedbackNode, [Parameter("kept_tasks", value=1)])
+    client = make_node(client_node)
+    get = client.create_client(GetTask, "/get_task")
+    assert client.run.wait_for_server(timeout_sec=60.0) and get.wait_for_service(timeout_sec=60.0)
+    ids = []
+    for _ in range(2):
+        handle = result_of(client.run.send_goal_async(RunTask.Goal(sentence="put a in the tray")))
+        ids.append(result_of(handle.get_result_async()).result.status.task_id)
+    gone = result_of(get.call_async(GetTask.Request(task_id=ids[0])))
+    assert not gone.found and "no longer kept" in gone.message and "kept_tasks" in gone.message
+    assert result_of(get.call_async(GetTask.Request(task_id=ids[1]))).found
+
+
+def test_forged_exchanges_harm_nothing(system, make_node, spin_until):
+    """Whatever is published on /llm_exchanges: the node lives on, and only what names a task stands in its record."""
+    from planweave_interfaces.srv import GetTask, SubmitTask
+    from std_msgs.msg import String
+
+    task_id = result_of(system.submit.call_async(SubmitTask.Request(sentence="put a in the tray"))).task_id
+    forger = make_node("forger").create_publisher(String, "/llm_exchanges", 100)
+
+    def exchanges(probes=False):
+        record = json.loads(result_of(system.get.call_async(GetTask.Request(task_id=task_id))).record)
+        return [e for e in record["events"] if e["event"] == "exchange" and ("probe" in e) is probes]
+
+    def heard():
+        """Whether feedback_node has discovered the forger: what is published before is lost."""
+        forger.publish(String(data=json.dumps({"task_id": task_id, "probe": True})))
+        return exchanges(probes=True)
+
+    spin_until(heard, 10, "a first exchange in the record")
+    for text in ("[" * 100_000, '{"task_id": ' + "[" * 100_000, "[]", "null", "1e999", "{", '{"task_id": ["TASK"]}',
+                 '{"task_id": ""}', "x" * 5_000_000, '{"task_id": "TASK", "self": 1}',
+                 '{"task_id": "TASK", "event": "ended", "seconds": "x"}'):
+        forger.publish(String(data=text.replace("TASK", task_id)))
+    spin_until(lambda: len(exchanges()) == 2, 10, "the two exchanges that name the task")
+    assert exchanges()[0]["self"] == 1 and isinstance(exchanges()[1]["seconds"], float)
+
+
 def test_cancelling_the_goal_stops_the_body_and_the_next_task_is_served(system, doubles):
     body = doubles[1]
     body.hold.clear()
     handle, _ = run(system, sentence="put a in the tray")
-    assert body.began.wait(10)
+    assert body.began.wait(60.0)
     cancel = handle.cancel_goal_async()
-    assert system.body_node.cancelled.wait(10), "the body was not told to stop"
+    assert system.body_node.cancelled.wait(60.0), "the body was not told to stop"
     body.hold.set()
     result_of(cancel)
     result = result_of(handle.get_result_async())
@@ -145,13 +254,13 @@ def test_a_persons_words_reach_the_running_task(system, doubles):
     from planweave_interfaces.srv import SendFeedback
 
     client = system.client.create_client(SendFeedback, "/send_feedback")
-    assert client.wait_for_service(timeout_sec=10)
+    assert client.wait_for_service(timeout_sec=60.0)
     reply = result_of(client.call_async(SendFeedback.Request(text="hello")))
     assert not reply.success and "no task is running" in reply.message
     body = doubles[1]
     body.hold.clear()
     handle, _ = run(system, sentence="put a in the tray")
-    assert body.began.wait(10)
+    assert body.began.wait(60.0)
     reply = result_of(client.call_async(SendFeedback.Request(text="mind the glass")))
     assert reply.success and "has been told" in reply.message
     assert "empty" in result_of(client.call_async(SendFeedback.Request())).message
@@ -198,7 +307,7 @@ def test_no_body(make_node, doubles):
     make_node(PlannerNodeDouble, doubles[0])
     make_node(FeedbackNode, [Parameter("body_silence", value=0.3)])
     client = make_node(client_node).run
-    assert client.wait_for_server(timeout_sec=10)
+    assert client.wait_for_server(timeout_sec=60.0)
     for _ in range(2):
         handle = result_of(client.send_goal_async(RunTask.Goal(sentence="put a in the tray")))
         result = result_of(handle.get_result_async()).result
@@ -219,13 +328,13 @@ def test_a_body_that_is_killed_while_acting(make_node, doubles, spin_until):
         make_node(PlannerNodeDouble, doubles[0])
         make_node(FeedbackNode, [Parameter("action_timeout", value=2.0), Parameter("fallback", value="none")])
         client, feedback = make_node(client_node).run, []
-        assert client.wait_for_server(timeout_sec=10)
+        assert client.wait_for_server(timeout_sec=60.0)
         handle = result_of(client.send_goal_async(RunTask.Goal(sentence="put a in the tray"),
                                                   feedback_callback=feedback.append))
         spin_until(lambda: any("moving" in f.feedback.status.phase for f in feedback), 20, "the action to begin")
     finally:
         process.kill()
-        process.wait(10)
+        process.wait(60.0)
     result = result_of(handle.get_result_async(), 60).result
     assert not result.success and result.message
     make_node(BodyNodeDouble, doubles[1])
@@ -260,7 +369,7 @@ def test_a_world_that_never_comes_is_said(make_node, doubles):
     make_node(BodyNodeDouble, doubles[1])
     make_node(FeedbackNode, [Parameter("body_silence", value=0.3)])
     client = make_node(client_node).run
-    assert client.wait_for_server(timeout_sec=10)
+    assert client.wait_for_server(timeout_sec=60.0)
     handle = result_of(client.send_goal_async(RunTask.Goal(sentence="put a in the tray", world_revision=99)))
     result = result_of(handle.get_result_async()).result
     assert not result.success and "world revision 99" in result.message and "was the body restarted" in result.message
@@ -278,7 +387,7 @@ def careful(make_node, doubles):
     make_node(BodyNodeDouble, doubles[1])
     make_node(FeedbackNode, [Parameter("require_approval", value=True), Parameter("approval_timeout", value=30.0)])
     client = make_node(client_node)
-    assert client.run.wait_for_server(timeout_sec=10)
+    assert client.run.wait_for_server(timeout_sec=60.0)
     return client
 
 
@@ -301,9 +410,30 @@ def test_a_plan_waits_for_a_persons_word(careful, doubles, spin_until, capsys, w
     assert cli.main(["approve", "--json"]) == 1  # to read only
     assert json.loads(capsys.readouterr().out)["hash"] == waiting.plan_hash
     assert cli.main(["approve", word, "--hash", waiting.plan_hash, "--comment", "seen by me"]) == 0
-    assert "1. grasp(a)" in capsys.readouterr().out
+    assert "1. pick up the a  [grasp(a)]" in capsys.readouterr().out
     result = result_of(handle.get_result_async()).result
     assert result.success is success and doubles[1].done == (["grasp(a)", "place_in(a, tray)"] if success else [])
     assert success or (result.status.state == TaskStatus.CANCELED and "seen by me" in result.message)
     assert cli.main(["approve", "--yes"]) == 1
     assert "no plan waits for approval" in capsys.readouterr().err
+
+
+def test_dry_runs_and_questions_end_as_asked_and_are_no_success(system, doubles):
+    from action_msgs.msg import GoalStatus
+    from planweave_interfaces.msg import TaskStatus
+    from planweave_interfaces.srv import ListTasks
+
+    planner, body = doubles
+    handle, _ = run(system, sentence="put a in the tray", dry_run=True)
+    end = result_of(handle.get_result_async())
+    assert end.status == GoalStatus.STATUS_SUCCEEDED and not end.result.success and body.done == []
+    status = end.result.status
+    assert status.state == TaskStatus.PLANNED and [a.name for a in status.plan] == ["grasp", "place_in"]
+    assert list(status.plan_words) == ["pick up the a", "put the a in the tray"] and status.understood
+    planner.answer = "I see a and b."
+    handle, _ = run(system, sentence="what do you see?")
+    end = result_of(handle.get_result_async())
+    assert end.status == GoalStatus.STATUS_SUCCEEDED and not end.result.success and body.done == []
+    assert (end.result.status.state, end.result.status.answer) == (TaskStatus.ANSWERED, "I see a and b.")
+    listed = result_of(system.list.call_async(ListTasks.Request(limit=1)))
+    assert [t.state for t in listed.tasks] == [TaskStatus.ANSWERED] and listed.total == 2

@@ -52,7 +52,7 @@ def test_the_answer_comes_when_images_were_seen_with_the_names(start, spin_until
     camera, node, _ = start(detector="region_head", look_timeout=0.3)
     look(camera, spin_until)
     client = make_node("asker").create_client(LookFor, "/perception/look_for")
-    assert client.wait_for_service(timeout_sec=10.0)
+    assert client.wait_for_service(timeout_sec=60.0)
     answer = client.call_async(LookFor.Request(names=["crimson block"]))
     spin_until(answer.done, 10.0, "the answer without an image")
     assert answer.result().success and "too few images came in 0.3 s" in answer.result().message

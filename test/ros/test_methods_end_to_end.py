@@ -38,7 +38,7 @@ def test_a_task_by_each_method(make_node, spin_until, method):
     make_node(BodyNodeDouble, SymbolicBody(BLOCKS))
     make_node(FeedbackNode, parameters({"fallback": "none", "scene_aware.samples": 3, "zero_shot.samples": 3}))
     client = make_node(Client)
-    assert client.run.wait_for_server(timeout_sec=20.0)
+    assert client.run.wait_for_server(timeout_sec=60.0)
     sent = client.run.send_goal_async(RunTask.Goal(
         sentence=sentence, method=method, goal=[convert.literal_to_msg(Literal.parse(goal))]))
     spin_until(sent.done, 20.0, "acceptance")

@@ -120,7 +120,7 @@ def test_a_wrong_camera_parameter_ends_the_start_with_what_is_right(ros, monkeyp
 
 def test_a_refused_start_is_one_line_and_no_traceback(start_node):
     node = start_node("perception_node", source="bag", **{"bag.path": "nowhere.db3"})
-    assert node.wait(30.0) == 2
+    assert node.wait(60.0) == 2
     assert "error: source bag: there is no recording 'nowhere.db3'; set the parameter bag.path" in node.output()
     assert "Traceback" not in node.output()
 

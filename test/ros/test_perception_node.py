@@ -154,7 +154,7 @@ def test_forgetting_makes_it_look_anew_from_images_after_the_change(start, spin_
     camera, node = start()
     before = look(camera, spin_until, times=3)
     client = camera.node.create_client(Trigger, "/perception/forget")
-    assert client.wait_for_service(timeout_sec=10.0)
+    assert client.wait_for_service(timeout_sec=60.0)
     answer = client.call_async(Trigger.Request())
     spin_until(answer.done, 10.0, "the answer")
     assert answer.result().success

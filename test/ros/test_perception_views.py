@@ -73,7 +73,7 @@ def test_a_table_at_rest_a_covered_object_and_forgetting_are_no_changes(table):
     hidden = table.look(8, rgb=covered, depth=depth)
     assert {o.name: o.visible for o in hidden.objects} == {name: name != "red_cube" for name in EXPECTED}
     client = table.node.create_client(Trigger, "/perception/forget")
-    assert client.wait_for_service(timeout_sec=10.0)
+    assert client.wait_for_service(timeout_sec=60.0)
     answer = client.call_async(Trigger.Request())
     table.spin_until(answer.done, 10.0, "the answer")
     table.look(6)
@@ -135,7 +135,7 @@ def test_names_to_look_for_are_taken_or_refused_with_the_reason(make_node, spin_
     quick = [Parameter("detector", value="region_head"), Parameter("look_timeout", value=0.0)]
     perception = make_node(PerceptionNode, quick)
     client = node.create_client(LookFor, "/perception/look_for")
-    assert client.wait_for_service(timeout_sec=10.0)
+    assert client.wait_for_service(timeout_sec=60.0)
     answer = client.call_async(LookFor.Request(names=names))
     spin_until(answer.done, 10.0, "the answer")
     assert answer.result().success is success

@@ -39,7 +39,7 @@ def make_robot(make_node, spin_until, monkeypatch):
     monkeypatch.setattr(arm_ports, "ActionPort", topic_actions.TopicAction)
     monkeypatch.setattr(executor, "Recovery", Recovered)
 
-    def wait(future, seconds=40.0):
+    def wait(future, seconds=90.0):
         done = threading.Event()
         future.add_done_callback(lambda _: done.set())
         assert done.wait(seconds), "no answer in time"
@@ -58,7 +58,7 @@ def make_robot(make_node, spin_until, monkeypatch):
             client = make_node("client")
             self.action = ActionClient(client, ExecuteAction, "/execute_action")
             self.recovery = client.create_client(Trigger, "/executor/recover")
-            assert self.action.wait_for_server(timeout_sec=10)
+            assert self.action.wait_for_server(timeout_sec=60.0)
 
         def send(self, text):
             goal = ExecuteAction.Goal(action=convert.action_to_msg(Action.parse(text)), timeout=60.0)
@@ -83,7 +83,7 @@ def test_a_pick_a_cancel_recovery_and_a_second_body(make_robot):
     from planweave_interfaces.msg import WorldState
 
     robot = make_robot(arm="follow", gripper="franka", home_gripper=True)
-    assert robot.recovery.wait_for_service(timeout_sec=10)
+    assert robot.recovery.wait_for_service(timeout_sec=60.0)
     result = robot.do("grasp(red_cube)")
     assert result.code == Code.SUCCESS, result.message
     names = [name for name, _ in robot.sent]
@@ -127,4 +127,4 @@ def test_moveit_runs_beside_the_node_and_ends_with_it(make_robot, monkeypatch):
     assert child.poll() is None
     robot.executor.destroy_node()
     monkeypatch.setattr(robot.executor, "destroy_node", lambda: None)  # the fixture would do it again
-    assert child.wait(5.0) is not None
+    assert child.wait(60.0) is not None

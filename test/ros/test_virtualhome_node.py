@@ -12,12 +12,12 @@ from doubles.scripted import ScriptedPlanner, plan
 from planweave.errors import ConfigError
 from planweave.failure import Code
 from planweave.paths import config_dir
-from planweave.world import Action
+from planweave.world import Action, Known
 from planweave_ros import conversions as convert
 from planweave_ros.ports import LATCHED
 
 
-def wait(future, seconds=15.0):
+def wait(future, seconds=90.0):
     done = threading.Event()
     future.add_done_callback(lambda _: done.set())
     assert done.wait(seconds), "no answer in time"
@@ -46,10 +46,10 @@ def home(make_node):
             self.client.create_subscription(
                 WorldState, "/world_state", lambda m: self.worlds.append(convert.world_from_msg(m)), LATCHED)
             self.execute = ActionClient(self.client, ExecuteAction, "/execute_action")
-            assert self.execute.wait_for_server(timeout_sec=10)
+            assert self.execute.wait_for_server(timeout_sec=60.0)
             self.reset = self.client.create_client(Trigger, "/virtualhome/reset")
             self.load = self.client.create_client(LoadScene, "/virtualhome/load_scene")
-            assert self.reset.wait_for_service(10) and self.load.wait_for_service(10)
+            assert self.reset.wait_for_service(60.0) and self.load.wait_for_service(60.0)
 
         def send(self, text, timeout=0.0):
             goal = ExecuteAction.Goal(action=convert.action_to_msg(Action.parse(text)), timeout=timeout)
@@ -108,7 +108,7 @@ def test_deadline_and_cancel(home):
     assert "agent_in(living_room_2)" in facts(world)
     home.began.clear()
     handle = home.send("walk(fridge_10)")
-    assert home.began.wait(10)
+    assert home.began.wait(60.0)
     busy = home.do("walk(sofa_18)")
     assert busy[0] is Code.CONTROL_FAILED and "busy with walk(fridge_10)" in busy[1]
     assert "cancel it first" in wait(home.reset.call_async(home.reset.srv_type.Request())).message
@@ -216,8 +216,38 @@ def test_a_task_through_feedback_node(home, make_node):
     make_node(PlannerNodeDouble, planner)
     make_node(FeedbackNode)
     client = ActionClient(home.client, RunTask, "/run_task")
-    assert client.wait_for_server(timeout_sec=10)
+    assert client.wait_for_server(timeout_sec=60.0)
     handle = wait(client.send_goal_async(RunTask.Goal(sentence="put the salmon in the fridge", method="tree_planner")))
     result = wait(handle.get_result_async(), 40).result
     assert result.success, result.message
     assert "inside(salmon_49, fridge_10)" in facts(home.do("standup()")[2])
+
+
+def test_a_look_around_is_always_fresh(home):
+    from planweave_interfaces.srv import Look
+
+    home = home()
+    looking = home.client.create_client(Look, "/look")
+    assert looking.wait_for_service(60.0)
+    stamps = []
+    for _ in range(2):
+        answer = wait(looking.call_async(Look.Request(timeout=0.0)))
+        world = convert.world_from_msg(answer.world)
+        stamps.append(world.stamp)
+        assert answer.fresh and world.by_name["sofa_18"].known is Known.SEEN
+        assert world.by_name["sofa_18"].last_seen == pytest.approx(world.stamp)
+        assert world.by_name["salmon_49"].known is Known.UNKNOWN and world.by_name["kitchen_1"].known is Known.FIXED
+    assert stamps[0] < stamps[1]
+
+
+def test_the_home_is_not_swapped_under_a_task(tasks_going_on, home, spin_until):
+    from planweave_interfaces.msg import TaskStatus
+
+    house = home()
+    spin_until(lambda: house.node.count_services("/list_tasks"), 20, "the list of tasks")
+    tasks_going_on.append(TaskStatus(task_id="task-2", state=TaskStatus.RUNNING))
+    for client, fields in ((house.reset, {}), (house.load, {"scene": "home_flat"})):
+        reply = wait(client.call_async(client.srv_type.Request(**fields)))
+        assert not reply.success and "the home stays: task-2" in reply.message, reply.message
+    tasks_going_on.clear()
+    assert wait(house.reset.call_async(house.reset.srv_type.Request())).success

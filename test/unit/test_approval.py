@@ -73,7 +73,7 @@ def watch():
 
 
 def ended(task):
-    assert task.ended.wait(10)
+    assert task.ended.wait(60.0)
     return task.status
 
 
@@ -176,7 +176,91 @@ def test_answers_that_nobody_asked_for(watch):
     plain = watch(seconds=0.0)
     plain.body.hold.clear()
     plain.manager.submit("put a in the tray")
-    assert plain.body.began.wait(10)
+    assert plain.body.began.wait(60.0)
     with pytest.raises(GoalError, match="require_approval"):
         plain.manager.approve("", "abc", True)
+    plain.body.hold.set()
+
+
+class CheckingBody(SymbolicBody):
+    """A body with require_approval: it asks the manager before it does anything."""
+
+    def __init__(self, world):
+        super().__init__(world)
+        self.manager, self.confirmed = None, []
+
+    def execute(self, action, **options):
+        token, task_id = options["approval"], options["task_id"]
+        with pytest.raises(GoalError):  # the token of one action is not good for another one
+            self.manager.confirm(task_id, token, Action("grasp", ("b",)))
+        with pytest.raises(GoalError):  # and a wrong answer spends it
+            self.manager.confirm(task_id, token, action)
+        return super().execute(action, **options)
+
+
+def test_a_token_is_good_for_its_action_and_once(watch):
+    body = SymbolicBody(WORLD)
+    confirmed = []
+    execute = body.execute
+
+    def asking(action, **options):
+        token, task_id = options["approval"], options["task_id"]
+        confirmed.append(watcher.manager.confirm(task_id, token, action))
+        for wrong in (token, "", "0" * 32, watcher.asked(1).plan_hash, "é"):
+            with pytest.raises(GoalError):
+                watcher.manager.confirm(task_id, wrong, action)
+        return execute(action, **options)
+
+    body.execute = asking
+    watcher = watch(body=body)
+    task = watcher.manager.submit("put a in the tray")
+    waiting = watcher.asked(1)
+    with pytest.raises(GoalError):  # nothing is approved yet
+        watcher.manager.confirm(task.status.task_id, waiting.plan_hash, waiting.plan[0])
+    watcher.manager.approve("", waiting.plan_hash, True, approver="anna")
+    status = ended(task)
+    assert status.state is TaskState.SUCCEEDED and confirmed == ["anna", "anna"]
+    assert len(set(body.approvals)) == 2 and all(len(token) == 32 for token in body.approvals)
+    for token in body.approvals:
+        assert token not in task.journal.to_json() and token not in str(status)
+        with pytest.raises(GoalError, match="no task"):
+            watcher.manager.confirm(task.status.task_id, token, Action("grasp", ("a",)))
+
+
+def test_a_wrong_question_spends_the_token(watch):
+    body = CheckingBody(WORLD)
+    watcher = watch(body=body)
+    body.manager = watcher.manager
+    task = watcher.manager.submit("put a in the tray")
+    watcher.manager.approve("", watcher.asked(1).plan_hash, True)
+    assert ended(task).state is TaskState.SUCCEEDED  # this body asks only to see the answer
+
+
+def test_who_approved_and_what_was_pushed_aside_is_recorded(watch):
+    body = SymbolicBody(WORLD)
+    execute = body.execute
+    body.execute = lambda action, **more: replace(
+        execute(action, **more), pushed=("b",), message="done; pushed aside to get there: b")
+    watcher = watch(body=body)
+    task = watcher.manager.submit("put a in the tray")
+    waiting = watcher.asked(1)
+    assert waiting.approved_by == "" and waiting.plan_check == "every step can be done and the goal holds"
+    assert waiting.plan_words == ("pick up the a", "put the a in the tray")
+    with pytest.raises(GoalError, match="name of the approver has 201 characters"):
+        watcher.manager.approve("", waiting.plan_hash, True, approver="x" * 201)
+    watcher.manager.approve("", waiting.plan_hash, True, approver="anna")
+    status = ended(task)
+    assert status.approved_by == "anna" and status.pushed == ("b",)
+    assert task.journal.events("approval")[0]["approver"] == "anna"
+    assert [e["pushed"] for e in task.journal.events("action")] == [["b"], ["b"]]
+    assert "pushed aside to get there: b" in status.message
+
+
+def test_a_body_that_asks_without_approval_switched_on_is_told(watch):
+    plain = watch(seconds=0.0)
+    plain.body.hold.clear()
+    task = plain.manager.submit("put a in the tray")
+    assert plain.body.began.wait(60.0)
+    with pytest.raises(GoalError, match="require_approval is not set"):
+        plain.manager.confirm(task.status.task_id, "0" * 32, Action("grasp", ("a",)))
     plain.body.hold.set()

@@ -1,6 +1,7 @@
 """The rules of the house about who may import whom, held by walking the imports of every file."""
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -107,3 +108,18 @@ def test_no_file_is_longer_than_500_lines():
     long = {str(path): lines for path in python_files()
             if (lines := len((ROOT / path).read_text().splitlines())) > 500}
     assert not long
+
+
+def test_the_tables_that_the_page_on_extending_names_exist():
+    page = (ROOT / "docs" / "extending.md").read_text()
+    source = "".join((ROOT / f).read_text() for f in (
+        "feedback_node/methods/__init__.py", "feedback_node/node.py", "planner_node/methods/__init__.py",
+        "executor_node/skills/__init__.py", "executor_node/relations.py"))
+    named = set(re.findall(r"`(_?[A-Z][A-Z_]{4,})`", page)) - {"FAILED"}
+    assert {"METHODS", "SAMPLERS", "SKILLS", "FURTHER"} <= named
+    for table in named:
+        assert re.search(rf"^{table}\b.* = ", source, re.MULTILINE), table
+    for path in re.findall(r"`([a-z_]+/[\w/.]+\.(?:py|yaml|pddl))`", page):
+        assert "NAME" in path or (ROOT / path).exists(), path
+    tables = set(re.findall(r"^([A-Z]+) = ", (ROOT / "planner_node/methods/__init__.py").read_text(), re.MULTILINE))
+    assert tables <= named, "a kind of question that the page leaves out"

@@ -61,14 +61,14 @@ def in_thread(call, *args, **keywords):
 
 
 def until(condition):
-    end = time.monotonic() + 5.0
+    end = time.monotonic() + 60.0
     while not condition():
         assert time.monotonic() < end, "waited in vain"
         time.sleep(0.001)
 
 
 def ended(thread, box):
-    thread.join(3.0)
+    thread.join(60.0)
     assert not thread.is_alive()
     return box.get("error")
 

@@ -210,3 +210,19 @@ def bench_options(words):
     parser = argparse.ArgumentParser()
     bench.add_arguments(parser)
     return parser.parse_args(words)
+
+
+def test_a_drawn_tree_marks_the_way_that_was_taken_and_no_other():
+    import io
+
+    from rich.console import Console
+
+    from evaluation.drawing import _tree
+
+    plans = [{"actions": ["walk(a)", "grab(a)"], "samples": 3}, {"actions": ["walk(b)", "grab(a)"], "samples": 1}]
+    console = Console(file=io.StringIO(), width=80, force_terminal=True, color_system="standard")
+    console.print(_tree(plans, [("walk(a)", "SUCCESS"), ("grab(a)", "NO_GRASP")]))
+    lines = {line for line in console.file.getvalue().splitlines() if "(" in line and "×" in line}
+    assert {("walk(a)" in x, "32m" in x, "31m" in x) for x in lines if "×3" in x} == {
+        (True, True, False), (False, False, True)}
+    assert not any("32m" in x or "31m" in x for x in lines if "×1" in x), "a branch that was not taken"

@@ -15,7 +15,7 @@ from evaluation.episodes import Spec, play
 from evaluation.playback import Difference, replay
 from evaluation.records import EpisodeText, find_record, read_end, read_record, write_record
 from evaluation.report import write_report
-from evaluation.results import Results, as_json
+from evaluation.results import MEASURES, Results, as_json
 from evaluation.runner import Config, Limits, Run, ids_of, newest_of, prepare
 from evaluation.suites import SUITES
 from planweave.errors import ConfigError, ModelError, SystemDownError, UnknownNameError
@@ -364,6 +364,10 @@ def test_every_number_of_a_report_leads_to_its_episodes(whole):
     for link in re.findall(r"\]\((episodes\.html#[^)]+)\)", (whole / "report.md").read_text()):
         assert link.partition("#")[2] in episodes.ids
     text = (whole / "report.html").read_text()
+    for heading, _ in MEASURES.values():
+        assert f"<dt>{heading}</dt>" in text, "every column is explained"
+    pages = [link for link in episodes.links if link.endswith(".html") and link != "report.html"]
+    assert len(pages) > 10 and "what happened" in (whole / pages[0]).read_text(), "an episode is drawn, not raw"
     assert "planweave bench &lt;home&gt;" in text and "Simulated, no language model" in text
     assert json.loads((whole / "results.json").read_text())["rows"]
 

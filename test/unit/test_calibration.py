@@ -48,7 +48,7 @@ def test_rounded_numbers_still_make_a_true_rotation(tmp_path):
     ("content", "words"),
     [
         ("- 1\n", "must hold frame_id, position and quaternion"),
-        ("position: [0, 0\n", "cannot be read"),
+        ("position: [0, 0\n", "line 2: not valid YAML"),
         ({**GOOD, "position": [0, 0]}, "position must be a list of 3 numbers"),
         ({**GOOD, "position": [0, 0, "1 m"]}, "position must be a list of 3 numbers"),
         ({**GOOD, "position": [0, 0, float("nan")]}, "position must be finite"),

@@ -13,10 +13,11 @@ import pytest
 from planweave.errors import ConfigError
 from planweave.franka import HOME
 from simulation_node import offscreen
-from simulation_node.camera import DepthNoise, OverheadCamera, load_camera
+from simulation_node.camera import DepthNoise, OverheadCamera, RgbdFrame, load_camera
+from simulation_node.camera_thread import LOOKS, CameraThread
 from simulation_node.recorder import Recorder, RecordingError
 from simulation_node.scene import parse_scene
-from simulation_node.simulator import Simulator
+from simulation_node.simulator import Simulator, Snapshot
 from simulation_node.stage import build_model
 
 pytestmark = pytest.mark.gl
@@ -212,15 +213,26 @@ def test_a_video_shows_the_motion(tmp_path, recorder, simulator, suffix):
 
     last = record_a_motion(recorder, simulator)
     path = tmp_path / f"arm{suffix}"
-    done = recorder.stop(str(path), last)
+    done = recorder.stop(str(path), last, "put the red cube in the left tray " * 5)
     assert 14 <= done.frames <= 20 and done.seconds == pytest.approx(1.5, abs=0.3)
     if suffix == ".gif":
-        frames = [np.array(frame.convert("RGB")) for frame in ImageSequence.Iterator(Image.open(path))]
+        image, shown = Image.open(path), []
+        frames = [np.array(frame.convert("RGB")) for frame in ImageSequence.Iterator(image)]
+        for index in range(image.n_frames):
+            image.seek(index)
+            shown.append(image.info["duration"] / 1000)
+        assert sum(shown) == pytest.approx(6.0, abs=0.5) and shown[-1] > 2.0  # no blink: the end stays
+        assert done.frames - 2 <= len(frames) <= done.frames  # Pillow joins frames that are alike
     else:
         video, frames = cv2.VideoCapture(str(path)), []
         while (read := video.read())[0]:
             frames.append(read[1])
-    assert done.frames - 2 <= len(frames) <= done.frames  # Pillow joins frames that are alike
+        assert len(frames) / video.get(cv2.CAP_PROP_FPS) == pytest.approx(6.0, abs=0.5)
+        assert video.get(cv2.CAP_PROP_FPS) >= 8
+        assert np.abs(frames[-1].astype(int) - frames[-10]).mean() < 1.0
+    assert all(frame.shape == (180 + 34, 320, 3) for frame in frames)
+    band = frames[0][180:].astype(int)
+    assert band.max() > 200 and (band.max(axis=2) < 90).mean() > 0.5, "white words on a dark band"
     changes = [np.abs(a.astype(int) - b).mean() for a, b in itertools.pairwise(frames)]
     assert max(changes) > 0.5
     before, after = (np.array(Image.open(tmp_path / f"arm_{w}.png")) for w in ("before", "after"))
@@ -247,8 +259,86 @@ def test_a_wrong_path_is_refused_and_the_recording_goes_on(recorder, simulator, 
     assert recorder.recording
 
 
+def test_no_file_of_others_is_written_over(recorder, tmp_path):
+    recorder.start()
+    for name, there in (("a.mp4", "a.mp4"), ("b.gif", "b_before.png"), ("c.mp4", "c_after.png")):
+        (tmp_path / there).write_text("mine")
+        with pytest.raises(RecordingError, match=f"{there} is there already"):
+            recorder.stop(str(tmp_path / name))
+        assert (tmp_path / there).read_text() == "mine"
+    (tmp_path / "d.mp4").symlink_to(tmp_path / "nowhere")
+    for path in (tmp_path / "d.mp4", tmp_path / f"{'x' * 300}.mp4", tmp_path / "a\0.mp4"):
+        with pytest.raises(RecordingError, match=r"there already|no file can have"):
+            recorder.stop(str(path))
+    assert recorder.recording
+
+
 def test_stopping_without_starting_says_so(recorder, tmp_path):
     with pytest.raises(RecordingError, match="nothing is being recorded"):
         recorder.stop(str(tmp_path / "x.mp4"))
     with pytest.raises(RecordingError, match="1 to 60"):
         recorder.start(1000.0)
+
+
+class Rendering:
+    """A camera that counts; every image is another one."""
+
+    def __init__(self):
+        self.count = 0
+
+    def render(self, time, qpos):
+        self.count += 1
+        return RgbdFrame(time, np.full((2, 2, 3), self.count, np.uint8), np.full((2, 2), qpos[0], np.float32))
+
+    def close(self):
+        pass
+
+
+def test_a_state_that_was_seen_often_enough_is_not_rendered_again():
+    camera, frames, arrived = Rendering(), [], threading.Event()
+    thread = CameraThread(lambda model: camera, lambda f: (frames.append(f), arrived.set()), pytest.fail)
+    model = object()
+
+    def image(time, place):
+        arrived.clear()
+        thread.request(model, Snapshot(time, np.array([place])))
+        assert arrived.wait(60.0)
+        return frames[-1]
+
+    try:
+        thread.use(model)
+        for k in range(LOOKS):
+            image(0.1 * k, 1.0)
+        assert camera.count == LOOKS and thread.settled
+        again = image(5.0, 1.0)
+        assert camera.count == LOOKS and again.time == 5.0 and again.rgb is frames[-2].rgb
+        assert image(5.1, 1.0 + 1e-9).depth[0, 0] == np.float32(1.0 + 1e-9) and camera.count == LOOKS + 1
+        assert not thread.settled  # the least movement counts
+        image(5.2, 2.0)
+        thread.use(model)
+        image(5.3, 2.0)
+        assert camera.count == LOOKS + 3
+    finally:
+        thread.close()
+
+
+def test_a_gif_keeps_the_colours_of_small_things(tmp_path):
+    from PIL import Image
+
+    from simulation_node.recorder import _write_gif
+
+    y, x = np.mgrid[0:180, 0:320]
+    frames = []
+    for k in range(6):  # a large surface with many shades, and small things of strong colours
+        frame = np.stack([90 + x // 3, 100 + y // 2, 110 + (x + y) // 5], axis=2).astype(np.uint8)
+        for i, colour in enumerate(((30, 40, 200), (40, 210, 230), (60, 160, 50), (190, 60, 30))):  # blue first
+            frame[20 + 4 * k:28 + 4 * k, 40 + 50 * i:48 + 50 * i] = colour
+        frames.append(frame)
+    _write_gif(tmp_path / "x.gif", frames, 5.0)
+    image = Image.open(tmp_path / "x.gif")
+    for k in (0, image.n_frames - 1):
+        image.seek(k)
+        seen = np.array(image.convert("RGB"))[:, :, ::-1]
+        for i in range(4):
+            at = 24 + 4 * k, 44 + 50 * i
+            assert np.abs(seen[at].astype(int) - frames[k][at]).max() < 25, (k, i)

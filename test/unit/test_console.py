@@ -1,11 +1,14 @@
 """The console's parts that need no ROS: arguments, environment, goals, pictures, what people read."""
 
+import contextlib
 import io
 import json
+import runpy
 import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from PIL import Image
@@ -14,13 +17,15 @@ from rich.console import Console
 from console import cli, demo, doctor
 from console.environment import ros_environment
 from console.picture import draw_tree
-from console.progress import Progress, summary, tree_view, usage_text
+from console.progress import Progress, done_lines, summary, tree_view, usage_text
 from console.results import read_goal, status_json
+from console.status import _table
 from console.transcript import transcript
-from console.tree import Row, as_json, children_of
+from console.tree import Row, as_json, children_of, with_fallback
 from planweave.action_tree import Status
 from planweave.budget import Usage
 from planweave.errors import ConfigError, GoalError
+from planweave.paths import config_dir
 from planweave.task import TaskState, TaskStatus
 from planweave.world import Action, Literal
 
@@ -127,8 +132,65 @@ def test_the_environment_of_an_environment_with_ros_wheels(tmp_path):
     assert found["LD_LIBRARY_PATH"].split(":") == [str(tmp_path / "lib"), str(libs), "/mine"]
     assert found["AMENT_PREFIX_PATH"] == f"{tmp_path}:/ws"
     assert found["_ROS_WHEELS_BOOTSTRAP_COMPLETE"] == "1"
-    assert found["ROS_AUTOMATIC_DISCOVERY_RANGE"] == "LOCALHOST"
     assert ros_environment(found, tmp_path) == found
+
+
+@pytest.fixture
+def wheels(tmp_path):
+    """An environment with ROS 2 from PyPI."""
+    (tmp_path / "lib" / "python3.11" / "site-packages" / "ros_rcl.libs").mkdir(parents=True)
+    (tmp_path / "lib" / "libplanweave_interfaces__rosidl_generator_c.so").touch()
+    return tmp_path
+
+
+PROFILES = str(config_dir() / "fastdds.xml")
+
+
+def reach(environment):
+    return environment["ROS_AUTOMATIC_DISCOVERY_RANGE"], environment.get("FASTDDS_DEFAULT_PROFILES_FILE")
+
+
+@pytest.mark.parametrize("given", [
+    {}, {"ROS_AUTOMATIC_DISCOVERY_RANGE": ""}, {"ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"},
+    {"RMW_IMPLEMENTATION": "rmw_fastrtps_cpp"},
+    {"ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST", "FASTDDS_DEFAULT_PROFILES_FILE": PROFILES},
+    {"ROS_AUTOMATIC_DISCOVERY_RANGE": "SYSTEM_DEFAULT", "FASTDDS_DEFAULT_PROFILES_FILE": PROFILES},
+])
+def test_sockets_are_on_127_0_0_1_unless_the_person_wants_a_network(wheels, given):
+    # with LOCALHOST rmw_fastrtps would add a transport that listens on all addresses
+    assert reach(ros_environment(given, wheels)) == ("SYSTEM_DEFAULT", PROFILES)
+
+
+@pytest.mark.parametrize(("given", "found"), [
+    ({"ROS_AUTOMATIC_DISCOVERY_RANGE": "SUBNET"}, ("SUBNET", None)),
+    ({"ROS_AUTOMATIC_DISCOVERY_RANGE": "SUBNET", "FASTDDS_DEFAULT_PROFILES_FILE": PROFILES}, ("SUBNET", None)),
+    ({"ROS_STATIC_PEERS": "192.0.2.7"}, ("LOCALHOST", None)),
+    ({"FASTDDS_DEFAULT_PROFILES_FILE": "/mine.xml"}, ("LOCALHOST", "/mine.xml")),
+    ({"FASTRTPS_DEFAULT_PROFILES_FILE": "/mine.xml"}, ("LOCALHOST", None)),
+    ({"RMW_IMPLEMENTATION": "rmw_cyclonedds_cpp"}, ("LOCALHOST", None)),
+])
+def test_what_the_person_chose_for_a_network_stays(wheels, given, found):
+    assert reach(ros_environment(given, wheels)) == found
+
+
+@pytest.mark.parametrize("given", [
+    {}, {"ROS_AUTOMATIC_DISCOVERY_RANGE": "SUBNET"}, {"ROS_STATIC_PEERS": "192.0.2.7"},
+    {"FASTDDS_DEFAULT_PROFILES_FILE": "/mine.xml"}, {"FASTRTPS_DEFAULT_PROFILES_FILE": "/mine.xml"},
+    {"RMW_IMPLEMENTATION": "rmw_cyclonedds_cpp"},
+])
+def test_the_script_for_a_shell_chooses_the_same(wheels, given):
+    write_script = runpy.run_path(str(Path(__file__).parents[2] / "tools" / "prepare.py"))["write_script"]
+    write_script(wheels, sourced=False)
+    names = ["ROS_AUTOMATIC_DISCOVERY_RANGE", "FASTDDS_DEFAULT_PROFILES_FILE"]
+    shown = subprocess.run(["sh", "-c", f". {wheels}/planweave.sh; /usr/bin/env"], env=given, text=True,
+                           capture_output=True, check=True).stdout
+    set_to = dict(line.split("=", 1) for line in shown.splitlines() if "=" in line)
+    expected = ros_environment(given, wheels)
+    assert [set_to.get(name) for name in names] == [expected.get(name) for name in names]
+
+
+def test_a_sourced_workspace_without_a_choice_looks_on_this_machine(tmp_path):
+    assert reach(ros_environment({}, tmp_path)) == ("LOCALHOST", None)
 
 
 def test_a_sourced_workspace_is_left_alone_and_a_wider_discovery_is_the_persons_choice(tmp_path):
@@ -208,9 +270,9 @@ def test_usage_in_a_line(usage, text):
 
 def test_a_failure_names_the_unmet_goal():
     console = Console(file=io.StringIO(), width=200)
-    summary(console, replace(STATUS, unmet=STATUS.goal, state=TaskState.FAILED), False, "slipped")
+    summary(console, replace(STATUS, unmet=STATUS.goal, state=TaskState.FAILED), "slipped")
     assert "failed  slipped" in console.file.getvalue()
-    assert "does not hold: in(red_cube, left_tray)" in console.file.getvalue()
+    assert "does not hold, as last seen: in(red_cube, left_tray)" in console.file.getvalue()
 
 
 # Pictures
@@ -235,6 +297,16 @@ def test_a_huge_or_empty_tree_still_makes_a_sensible_picture(tmp_path):
 
 # The demo
 
+@pytest.mark.parametrize(("success", "executed", "requests", "fallback", "own"), [
+    (True, 2, 2, False, True), (True, 2, 2, True, False), (True, 2, 0, False, False), (True, 0, 2, False, False),
+    (False, 2, 2, False, False),
+])
+def test_only_what_the_model_planned_alone_is_put_down_to_it(success, executed, requests, fallback, own):
+    status = replace(STATUS, executed=executed, usage=Usage(requests), fallback=fallback)
+    assert demo.planned_by_model(SimpleNamespace(success=success, status=status)) is own
+
+
+
 def test_the_demos_scenes_and_sentences_are_there():
     system, tasks = demo.load_demo()
     scenes = Path(__file__).resolve().parents[2] / "config" / "scenes"
@@ -258,8 +330,8 @@ def test_the_transcript_has_question_and_answer():
     assert "**reply** ×2\n\n```\ngrasp\n```" in text
     assert "n 3" in text
     assert "odd" in text
-    assert "3 requests to smol (embedded), 900 tokens read, 80 written" in text
-    assert text.count("No model was asked.") == 1
+    assert "3 requests to smol (embedded): 900 tokens read (600 cached), 80 written" in text
+    assert text.count("No exchange is in the record.") == 1 and "No model was asked" not in text
 
 
 # The doctor
@@ -306,3 +378,76 @@ def test_the_model_finding(monkeypatch, reply, state, said):
     assert finding.state == state
     assert said in finding.text
     assert "methods" in finding.details
+
+
+def test_the_tree_of_a_task_shows_what_the_fallback_did(tmp_path):
+    record = {"events": [
+        {"event": "action", "action": "grasp(red_cube)", "code": "NO_GRASP", "why": "plan"},
+        {"event": "action", "action": "grab_and_putin(a, tray)", "code": "GRASP_LOST", "why": "fallback"},
+        {"event": "action", "action": "grasp(a)", "code": "SUCCESS", "why": "fallback"},
+        {"event": "action", "action": "place_in(a, tray)", "code": "SUCCESS", "why": "fallback"}]}
+    rows = with_fallback(ROWS[:4], record)
+    assert rows[:4] == ROWS[:4]
+    assert [(r.parent, r.time_step, r.status.name) for r in rows[4:]] == [
+        (0, 1, "FAILED"), (0, 1, "DONE"), (5, 2, "DONE")]
+    draw_tree(rows, tmp_path / "tree.png", "put it there")
+    assert with_fallback(ROWS, {}) == ROWS and with_fallback((), {}) == ()
+    assert [r.id for r in with_fallback((), record)] == [0, 1, 2, 3]
+
+
+def test_what_a_task_did_is_marked():
+    record = {"events": [
+        {"event": "goal"}, {"event": "action", "action": "grasp(a)", "code": "SUCCESS", "pushed": ["b"]},
+        {"event": "action", "action": "place_in(a, tray)", "code": "GRASP_LOST", "message": "it slipped"},
+        {"event": "action", "action": "grab_and_putin(a, tray)", "code": "SUCCESS", "why": "fallback"}]}
+    assert done_lines(record) == [
+        "✓ grasp(a); pushed aside: b", "✗ place_in(a, tray): it slipped",
+        "✓ grab_and_putin(a, tray)  (classical planner)"]
+
+
+def test_a_message_within_the_next_one_is_not_said_twice():
+    console = Console(file=io.StringIO(), width=200)
+    with Progress(console, "put it there") as progress:
+        for before in ("", "no branch is left after: "):
+            progress.status(replace(STATUS, message=f"{before}no path to the left tray was found"))
+    said = console.file.getvalue()
+    assert said.count("no path to the left tray was found") == 1 and "no branch is left after: as above" in said
+
+
+def test_a_model_that_was_asked_and_did_not_answer_is_no_model_not_asked():
+    assert usage_text(Usage(0, model="smol", endpoint="embedded", model_seconds=60.2)) == (
+        "smol (embedded) was asked and did not answer in 60 s")
+    usage = {"requests": 0, "prompt_tokens": 0, "cached_tokens": 0, "completion_tokens": 0, "model_seconds": 60.0,
+             "cost": None, "model": "smol", "endpoint": "embedded"}
+    exchange = {"event": "exchange", "kind": "plans", "request": {"messages": []}, "error": "ModelTimeoutError: late"}
+    text = transcript([{"name": "1", "sentence": "s", "goal": [], "goal_source": "", "usage": usage,
+                        "record": {"events": [exchange]}}])
+    assert "0 requests" not in text and "did not answer in 60 s" in text and "ModelTimeoutError: late" in text
+
+
+def test_ids_are_whole_in_a_table_of_80_columns_and_in_a_pipe():
+    long = replace(STATUS, task_id="task-1234-567890", sentence="put the red cube in the left tray and " * 4)
+    for width in (80, 2500):
+        text = text_of(_table([long, replace(long, state=TaskState.FAILED, sentence="[red]x")]), width)
+        assert text.count("task-1234-567890") == 2 and "[red]x" in text
+        assert max(map(len, text.splitlines())) <= width
+    assert "…" not in text_of(_table([long]), 80)
+
+
+def test_an_interrupt_leaves_the_panel_on_the_screen():
+    for error, left in ((None, False), (KeyboardInterrupt, True)):
+        console = Console(file=io.StringIO(), width=100, force_terminal=True)
+        with contextlib.suppress(KeyboardInterrupt), Progress(console, "put it there") as progress:
+            progress.status(STATUS)
+            if error:
+                raise error
+        end = console.file.getvalue().rpartition("phase")[2]
+        assert ("\x1b[1A\x1b[2K" in end) is not left  # the lines of the panel are erased, or not
+
+
+def test_python_m_planweave_is_the_command():
+    import subprocess
+    import sys
+
+    done = subprocess.run([sys.executable, "-m", "planweave", "--version"], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0 and done.stdout.startswith("planweave ")

@@ -1,6 +1,7 @@
 """The domain loader, the transition function, validation and classical planning, on the tabletop domain."""
 
 import re
+from dataclasses import replace
 from types import SimpleNamespace
 
 import kairos
@@ -151,6 +152,14 @@ def test_the_obstacle_comes_before_the_planner_s_own_words(domain):
     assert str(caught.value).index("the tray is out of reach") < str(caught.value).index("(in b tray)")
 
 
+def test_a_gripper_that_nobody_knows_to_be_empty_or_full_is_why_there_is_no_plan(domain, world):
+    unknown = replace(world, facts=world.facts - {Literal("hand_empty")})
+    with pytest.raises(NoPlanError, match=r"holds something .*, and .*/executor/let_go"):
+        solve(domain, unknown, literals("in(b, tray)"))
+    for known in (world, replace(unknown, facts=unknown.facts | {Literal("holding", ("a",))})):
+        assert not domain.unaccounted(known)
+
+
 def test_a_search_without_time_says_what_a_person_can_do_and_none_of_kairos_options(domain, world):
     with pytest.raises(NoPlanError, match=r"was found .*after 0\.0001 s \(\d+ states searched\)") as caught:
         solve(domain, world, literals("in(b, tray); on(a, plate)"), timeout=1e-4)
@@ -200,3 +209,13 @@ def test_domain_file_with_an_error(tmp_path, pddl, notes, words):
 def test_unknown_domain_lists_those_there_are():
     with pytest.raises(UnknownNameError, match=r"known: .*tabletop"):
         Domain.load("kitchen_sink")
+
+
+@pytest.mark.parametrize("name, known, meant", [
+    ("apple", ["table", "plate"], []), ("mgu", ["mug", "bowl"], ["mug"]), ("bananna", ["banana"], ["banana"]),
+    ("red_cub", ["red_cube", "blue_cube"], ["red_cube"])])
+def test_only_a_name_that_may_be_meant_is_suggested(name, known, meant):
+    from planweave.errors import close_names
+
+    assert close_names(name, known)[:1] == meant
+    assert ("did you mean" in str(UnknownNameError("object", name, known))) is bool(meant)

@@ -171,3 +171,19 @@ def test_cancellation_ends_a_loop():
     with pytest.raises(CanceledError, match="enough"):
         TreePlanner().run(e)
     assert body.done == ["grasp(a)"]
+
+
+def test_classical_says_why_it_gave_up():
+    body = SymbolicBody(tabletop(OBJECTS, FACTS))  # whatever is put down is back where it was
+    execute, before = body.execute, body.world
+
+    def undone(action, **more):
+        outcome = execute(action, **more)
+        body.world = before
+        return replace(outcome, world=before)
+
+    body.execute = undone
+    e = episode(ScriptedPlanner(), body, "in(a, left_tray)")
+    Classical(max_replans=2).run(e)
+    assert e.message == ("gave up after 2 replans, at last since after it did 'pick up the a and put it in the left "
+                         "tray', the a is not in the left tray")

@@ -7,6 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from doubles.direct_arm import Tabletop
+from doubles.listed import listed
 from doubles.scripted_arm import Bench
 
 from executor_node import preconditions, spots
@@ -47,7 +48,7 @@ def run(bench, *texts):
         action = Action.parse(text)
         preconditions.check(bench.domain, bench.world.world(), action)
         bench.skills.run(action)
-    return {str(f) for f in bench.world.world().facts}
+    return listed(bench.world.world())
 
 
 def fails(bench, text, code):
@@ -328,7 +329,7 @@ def simulated(planning_scene, scene, **settings):
 def acted(table, *texts):
     for text in texts:
         table.skills.run(Action.parse(text))
-    return {str(f) for f in table.world.world().facts}
+    return listed(table.world.world())
 
 
 def test_beside_between_and_aside_in_simulation(planning_scene):
@@ -351,7 +352,10 @@ def test_what_is_walled_in_is_freed_and_taken(planning_scene, tmp_path, gap):
     table = simulated(planning_scene, path)
     with pytest.raises(SkillFailureError, match="no free grasp of red_cube"):
         acted(simulated(planning_scene, path, pushes=0), "grasp(red_cube)")
+    assert table.skills.body.pushed == []
     assert "holding(red_cube)" in acted(table, "grasp(red_cube)")
+    assert table.skills.body.pushed and set(table.skills.body.pushed) <= {
+        "blue_cube", "green_cube", "yellow_cube", "purple_cube"}, "what was moved beside is told"
 
 
 def test_a_tower_of_five_in_simulation(planning_scene):

@@ -145,11 +145,11 @@ def test_a_stop_reaches_an_execution_that_has_only_just_begun(server, robot):
     answers = []
     thread = threading.Thread(target=lambda: answers.append(server.execute(request)))
     thread.start()
-    end = time.monotonic() + 5.0
+    end = time.monotonic() + 60.0
     while not robot.executed and time.monotonic() < end:
         time.sleep(0.001)
     server.stop(3)
-    thread.join(5.0)
+    thread.join(60.0)
     assert [answer["status"] for answer in answers] == ["PREEMPTED"]
 
 
@@ -287,7 +287,7 @@ def test_an_abort_stops_moveit_and_the_controller(start, scene, kinematics):
     follower.start(MOTION, lambda outcome: (outcomes.append(outcome), ended.set()))
     assert not ended.wait(0.1)
     follower.stop()
-    assert canceled and ended.wait(5.0)
+    assert canceled and ended.wait(60.0)
     assert outcomes[0].code is Code.CANCELED
 
 
@@ -317,7 +317,7 @@ def test_every_status_of_an_execution_is_mapped(start, scene, kinematics):
     assert outcomes[0].code is Code.CONTROL_FAILED and "still starting" in outcomes[0].message
     planner.plan(HOME, [GOAL])
     follower.start(MOTION, lambda outcome: (outcomes.append(outcome), ended.set()))
-    assert ended.wait(5.0) and outcomes[1].code is Code.CONTROL_FAILED and "is fr3_arm_controller active" in \
+    assert ended.wait(60.0) and outcomes[1].code is Code.CONTROL_FAILED and "is fr3_arm_controller active" in \
         outcomes[1].message
     assert set(STATUSES) == {"SUCCEEDED", "PREEMPTED", "TIMED_OUT", "ABORTED", "FAILED"}
 
@@ -329,5 +329,5 @@ def test_when_the_process_dies_during_a_motion_the_controller_is_cancelled(start
     MoveItFollower(process, lambda: canceled.append(1)).start(
         MOTION, lambda outcome: (outcomes.append(outcome), ended.set()))
     process._child.kill()
-    assert ended.wait(5.0) and canceled
+    assert ended.wait(60.0) and canceled
     assert outcomes[0].code is Code.CONTROL_FAILED and "has ended" in outcomes[0].message

@@ -1,5 +1,7 @@
 """One system for each ROS domain: the lock that says so before discovery does."""
 
+import os
+import stat
 import subprocess
 import sys
 
@@ -33,3 +35,16 @@ def test_a_killed_holder_leaves_the_domain_free():
     code = "import os\nfrom console.one_system import only_system\nwith only_system('t'):\n    os.kill(os.getpid(), 9)"
     assert subprocess.run([sys.executable, "-c", code], timeout=30).returncode == -9
     assert not runs_here()
+
+
+def test_a_lock_file_that_is_not_ours_is_neither_followed_nor_emptied(tmp_path):
+    precious, lock = tmp_path / "precious", tmp_path / f"planweave-{os.getuid()}-domain-55.lock"
+    precious.write_text("kept")
+    for make in (lock.symlink_to, lock.hardlink_to):
+        make(precious)
+        with pytest.raises(PlanweaveError, match="lock file"), only_system("tabletop"):
+            pass
+        assert precious.read_text() == "kept"
+        lock.unlink()
+    with only_system("tabletop"):
+        assert stat.S_IMODE(lock.stat().st_mode) == 0o600

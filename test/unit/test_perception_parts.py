@@ -369,6 +369,25 @@ def test_only_the_newest_set_counts_and_stamps_are_not_mixed():
     assert camera.take() is None
 
 
+def test_an_image_that_the_camera_would_give_again_counts_anew():
+    camera = RosTopicsCamera(TOPICS, 1.0, 0.0)
+    assert not camera.add_still(5, 4, 0.1)  # nothing was seen yet
+    feed(camera, 4, 0.1, a_set((16, 16)))
+    assert not camera.add_still(5, 4, 0.2)  # the image itself comes first
+    first = camera.take()
+    assert camera.add_still(9, 4, 5.0) and not camera.complaint(5.9)
+    again = camera.take()
+    assert again.nanoseconds == 9 and again.rgb is first.rgb and camera.take() is None
+    assert camera.add_still(12, 4, 6.0) and not camera.add_still(13, 3, 6.1)  # of another image, which got lost
+    assert camera.take().nanoseconds == 12
+    assert camera.add_still(13, 12, 6.2) and camera.add_still(14, 13, 6.2) and camera.take().nanoseconds == 14
+    assert not any(feed(camera, 13, 6.2, a_set((16, 16)))) and camera.take() is None  # told of, and now old
+    feed(camera, 15, 6.3, a_set((16, 16)))
+    assert camera.take().nanoseconds == 15 and camera.take() is None
+    assert not camera.add_still(16, 13, 6.4)
+    assert "silent" in camera.complaint(8.0)
+
+
 def test_sizes_that_differ_are_named():
     camera = RosTopicsCamera(TOPICS, 1.0, 0.0)
     feed(camera, 1, 0.1, a_set((16, 16), (8, 16)))

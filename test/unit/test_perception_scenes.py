@@ -1,6 +1,7 @@
 """Perception on rendered images with depth noise: whole scenes, the arm in the way, things carried."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -396,3 +397,36 @@ def test_a_tower_built_cube_by_cube_keeps_all_names():
         for below in range(level + 1):
             thing = seen[f"{colours[below]}_cube"].thing
             assert thing.position == pytest.approx((0.50, 0.30, 0.05 * below + 0.025), abs=0.012)
+
+
+# ---- equal frames ---------------------------------------------------------------------------------------------------
+
+
+def test_equal_frames_are_looked_at_until_nothing_more_is_learnt(view, monkeypatch):
+    perceiver, runs = Perceiver(EXTRINSICS), []
+    run = perceiver.pipeline.run
+    monkeypatch.setattr(perceiver.pipeline, "run", lambda *args: runs.append(args) or run(*args))
+
+    def look(stamp, rgb=view.rgb, robot=view.robot):
+        return perceiver.process(stamp, rgb.copy(), view.depth.copy(), intrinsics_of(CAMERA), robot)
+
+    seen = [look(0.1 * k) for k in range(12)]
+    looked = len(runs)
+    assert 3 < looked < 12 and seen[-1].objects and seen[-1].objects == seen[looked - 1].objects
+    assert seen[-1].stamp == 0.1 * 11  # and what is seen is of now
+    other = view.rgb.copy()
+    other[200, 300] ^= 255
+    look(2.0, rgb=other)
+    look(2.1)
+    moved = replace(view.robot, joints=(view.robot.joints[0] + 0.01, *view.robot.joints[1:]))
+    look(2.2, robot=moved)
+    assert len(runs) == looked + 3
+    for k in range(8):
+        look(3.0 + k)
+    settled = len(runs)
+    perceiver.vocabulary.look_for(["a red cube"])
+    look(20.0)
+    assert len(runs) == settled + 1
+    perceiver.forget()
+    assert not look(21.0).objects and look(22.0).objects
+    assert len(runs) == settled + 3

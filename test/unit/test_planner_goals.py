@@ -41,7 +41,6 @@ def goals(pattern, names):
     ("place the green cube on the left side", "at(green_cube, left_side)"),
     ("set the green cube down on the right spot", "at(green_cube, right_spot)"),
     ("put the cube on the left side in the left tray", "in(red_cube, left_tray)"),
-    ("put the cube in the left tray on the left side", None),
     ("put the cube that is on the left side in the left tray", "in(red_cube, left_tray)"),
     ("put the red cube on the left tray", "in(red_cube, left_tray)"),
     ("put the banana on top of the plate", "on(banana, plate)"),
@@ -60,7 +59,7 @@ def goals(pattern, names):
     ("put the red cube in the left tray and the other cubes in the right tray",
      "in(red_cube, left_tray) & in(blue_cube, right_tray) & in(green_cube, right_tray)"),
     ("put the red cube in the left tray and the rest in the right tray",
-     "in(red_cube, left_tray) & in(blue_cube, right_tray) & in(green_cube, right_tray) & in(banana, right_tray)"),
+     "in(red_cube, left_tray) & in(blue_cube, right_tray) & in(green_cube, right_tray)"),
     ("put the red cube in the left tray, the blue one in the right tray, and the green one on the plate",
      "in(red_cube, left_tray) & in(blue_cube, right_tray) & on(green_cube, plate)"),
     ("put the red cube in the left tray and move the blue cube to the right side",
@@ -80,7 +79,7 @@ def goals(pattern, names):
     ("pick up the banana from the blue cube", "holding(banana)"),
     ("pick up the banana on the blue cube", "holding(banana)"),
     ("take the banana off the blue cube", "not on(banana, blue_cube)"),
-    ("remove the banana from the blue cube", "not on(banana, blue_cube)"),
+    ("remove the banana from the blue cube", "not on(banana, blue_cube) & hand_empty()"),
     ("put the red cube in the left tray and then put it on the plate", "on(red_cube, plate)"),
     ("the red cube should be in the left tray", "in(red_cube, left_tray)"),
     ("make sure that the banana is on the plate", "on(banana, plate)"),
@@ -88,14 +87,10 @@ def goals(pattern, names):
     ("both trays", None),
     ("in(red_cube, left_tray)", "in(red_cube, left_tray)"),
     ("in(red_cube, left_tray) and not holding(banana)", "in(red_cube, left_tray) & not holding(banana)"),
-    ("tidy up the table", None),
-    ("swap the red cube and the blue cube", None),
-    ("don't put the red cube in the left tray", None),
     ("if the banana is on the plate, put it in the left tray", None),
     ("put the healthy snacks in the left tray", None),
     ("put the toys in the left tray", None),
     ("put the red cube in the left tray or the right tray", None),
-    ("put it in the left tray", None),
     ("…", None),
     ("42", None),
     ("put", None),
@@ -118,8 +113,7 @@ def test_blocks(sentence, wanted):
     ("put the orange in the bowl", "in(orange, bowl)"),
     ("put the orange cube in the bowl", "in(orange_cube, bowl)"),
     ("put the red cylinder on the plate", "on(red_cylinder, plate)"),
-    ("put the red can on the plate", "on(red_cylinder, plate)"),
-    ("put the red cube in the bowl", "in(red_cube, bowl)"),
+    ("put red_cube in the bowl", "in(red_cube, bowl)"),
     ("put the red cubes in the bowl", goals("in({}, bowl)", "red_cube red_cube_2")),
     ("put red cube 2 in the bowl", "in(red_cube_2, bowl)"),
     ("put everything from the bowl in the box", "in(pear, box)"),
@@ -135,28 +129,33 @@ def test_fruit_and_bottles(sentence, wanted):
 
 
 @pytest.mark.parametrize(("world", "sentence", "message"), [
-    (BLOCKS, "put the mug in the left tray", r"unknown object 'mug'; seen: banana, blue_cube"),
-    (FRUIT, "put the mgu in the bowl", r"unknown object 'mgu'; did you mean 'mug'\? seen: "),
-    (BLOCKS, "put the bananna on the plate", r"'bananna'; did you mean 'banana'"),
+    (BLOCKS, "put the mug in the left tray", r"unknown object 'mug'.* seen: banana, blue_cube"),
+    (FRUIT, "put the red can on the plate", r"unknown object 'red can'"),
+    (FRUIT, "put the red cube in the bowl", r"red_cube or red_cube_2; say which"),
+    (BLOCKS, "put it in the left tray", r"'it' refers to nothing"),
+    (BLOCKS, "put the cube in the left tray on the left side", r"no such thing is known to be there"),
+    (BLOCKS, "tidy up the table", r"say what goes where, such as 'put the red cube in the left tray'"),
+    (BLOCKS, "swap the red cube and the blue cube", r"places that have no names"),
+    (BLOCKS, "don't put the red cube in the left tray", r"nothing is to be done"),
     (BLOCKS, "put the purple cube in the left tray", r"unknown object 'purple cube'"),
     (BLOCKS, "put the cube in the left tray", r"'the cube' could mean red_cube or blue_cube or green_cube; say which"),
     (BLOCKS, "put the red cube in the tray", r"left_tray or right_tray; say which"),
-    (BLOCKS, "put the cubes in the trays", r"several places .*left_tray, right_tray"),
+    (BLOCKS, "put the cubes in the trays", r"several .*left_tray, right_tray"),
     (BLOCKS, "put both cubes in the left tray", r"3, not 2"),
     (BLOCKS, "put the two cubes in the left tray", r"3, not 2"),
-    (BLOCKS, "put the red cube behind the blue cube", r"no goal can say 'behind'; .*'at', 'in', 'near', 'on'"),
-    (BLOCKS, "put the red cube left of the left side", r"'left of' left side: left_side is a location"),
-    (BLOCKS, "put the red cube to the left of the red cube", r"cannot be put beside itself"),
+    (BLOCKS, "put the red cube behind the blue cube", r"no goal can say 'behind'; .*at, between, in, "),
+    (BLOCKS, "put the red cube left of the left side", r"'left of' left side: left side is a location"),
+    (BLOCKS, "put the red cube to the left of the red cube", r"cannot be put beside, on or in itself"),
     (BLOCKS, "put the banana between the cubes", r"'between' needs two different things, got red_cube, blue_cube"),
-    (BLOCKS, "clear the plate", r"nothing is in, on or at plate"),
-    (BLOCKS, "put the red cube in the blue cube", r"cannot be put 'in' blue cube; possible is: on"),
-    (BLOCKS, "put the left tray in the right tray", r"cannot be put"),
+    (BLOCKS, "clear the plate", r"nothing is known to be in, on or at plate"),
+    (BLOCKS, "put the red cube in the blue cube", r"cannot be put 'in' blue cube.*possible is: on"),
+    (BLOCKS, "put the left tray in the right tray", r"cannot be carried"),
     (BLOCKS, "put the red cube on the red cube", r"itself"),
-    (BLOCKS, "take the red cube out of the left tray", r"red_cube is not in, on or at left_tray"),
+    (BLOCKS, "take the red cube out of the left tray", r"red cube is not known to be in, on or at left tray"),
     (BLOCKS, "put the cubes in the left tray and put it on the plate", r"'it' could mean"),
-    (BLOCKS, "pick up the left tray", r"'pick up' needs one of: item; left_tray is a container"),
-    (FRUIT, "move the banana from the box to the bowl", r"banana is not in, on or at box"),
-    (FRUIT, "put the red cubes on the plate and the orange ones from the box in the bowl", r"fits no object"),
+    (BLOCKS, "pick up the left tray", r"left tray is a container"),
+    (FRUIT, "move the banana from the box to the bowl", r"banana is not known to be in, on or at box"),
+    (FRUIT, "put the red cubes on the plate and the orange ones from the box in the bowl", r"no such thing is known"),
 ])
 def test_what_is_understood_but_impossible_is_said(world, sentence, message):
     with pytest.raises(GoalError, match=message):
@@ -329,8 +328,8 @@ def test_sentences_that_are_no_sentences_are_refused_before_any_question(sentenc
 def test_a_model_that_is_down_is_said_together_with_what_was_not_understood():
     def ask(messages, schema):
         raise ModelUnavailableError("nobody at home")
-    with pytest.raises(GoalError, match=r"does not cover.*nobody at home"):
-        interpret(DOMAIN, BLOCKS, "tidy up", ask)
+    with pytest.raises(GoalError, match=r"not understood: the word 'frobnicate'.*for example: .*nobody at home"):
+        interpret(DOMAIN, BLOCKS, "frobnicate the red cube", ask)
 
 
 def test_nothing_seen_is_said():
@@ -354,8 +353,9 @@ def flat():
     ("throw away the apple", "inside(apple_50, garbage_can_13)"),
     ("throw the apple and the lime away", "inside(apple_50, garbage_can_13) inside(lime_54, garbage_can_13)"),
     ("please throw the apple away and close the fridge", "inside(apple_50, garbage_can_13) closed(fridge_10)"),
-    ("microwave the salmon", "heated(salmon_49)"),
-    ("open the fridge, then microwave the salmon", "opened(fridge_10) heated(salmon_49)"),
+    ("microwave the salmon", "inside(salmon_49, microwave_41) heated(salmon_49)"),
+    ("open the fridge, then microwave the salmon",
+     "opened(fridge_10) inside(salmon_49, microwave_41) heated(salmon_49)"),
     ("put the salmon in the microwave", "inside(salmon_49, microwave_41)"),
 ])
 def test_sentences_about_a_home(flat, sentence, goal):

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from planner_node import prompting
 from planner_node.accounting import Ledger, Prices
-from planner_node.clients.base import ChatReplies, ChatReply
+from planner_node.clients.base import Capabilities, ChatReplies, ChatReply
 from planner_node.clients.openai_client import OpenAIClient
 from planner_node.names import Mender, SpellingSimilarity
 from planner_node.parsing import parse_plan
@@ -42,7 +42,7 @@ GOOD = '{"plan": ["grasp(red_cube)", "place_in(red_cube, left_tray)"]}'
 class ScriptedClient:
     """Gives these replies to every question, and keeps the questions. A reply is a text, or (text, log-probability)."""
 
-    endpoint, model = "scripted", "m"
+    endpoint, model, capabilities = "scripted", "m", Capabilities()
 
     def __init__(self, *replies, usage=Usage(1, 100, 0, 10, 0.5, None, "m", "scripted")):  # noqa: B008 (frozen)
         self.replies, self.usage, self.questions = replies, usage, []
@@ -337,3 +337,15 @@ def test_a_model_that_stalls_ends_with_the_time_allowed():
         with pytest.raises(ModelTimeoutError):
             asked.generate_plans(SENTENCE, BLOCKS)
         assert time.monotonic() - started >= 0.3
+
+
+def test_what_did_not_answer_is_told_as_asked():
+    class Silent(ScriptedClient):
+        def complete(self, request):
+            raise ModelTimeoutError("too late")
+
+    asked = LanguagePlanner(Silent())
+    with pytest.raises(ModelTimeoutError) as caught:
+        asked.generate_plans(SENTENCE, BLOCKS)
+    used = caught.value.usage
+    assert (used.requests, used.model, used.endpoint) == (0, "m", "scripted") and used.model_seconds >= 0

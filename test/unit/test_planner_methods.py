@@ -5,7 +5,7 @@ from doubles.planner_worlds import BLOCKS, table
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from planner_node.clients.base import ChatReplies, ChatReply
+from planner_node.clients.base import Capabilities, ChatReplies, ChatReply
 from planner_node.conditions import holds_by_rule, parse_condition
 from planner_node.embeddings.hashed import HashedEmbedder
 from planner_node.methods import PROPOSERS, WRITERS
@@ -43,7 +43,7 @@ HOME = World("household", tuple(WorldObject(n, t, c) for n, t, c in (
 class Scripted:
     """Gives its replies question by question; a row of several is one answer with n replies."""
 
-    endpoint, model = "scripted", "m"
+    endpoint, model, capabilities = "scripted", "m", Capabilities()
 
     def __init__(self, *rows):
         self.rows, self.questions = list(rows), []

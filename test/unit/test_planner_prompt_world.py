@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planner_node.clients.base import ChatReplies, ChatReply
+from planner_node.clients.base import Capabilities, ChatReplies, ChatReply
 from planner_node.clients.embedded import bundled_weights
 from planner_node.embeddings import EMBEDDERS, HashedEmbedder, choose_embedder, cosine
 from planner_node.names import EmbeddingSimilarity, Mender
@@ -41,7 +41,7 @@ def home(count, facts=()):
 
 
 class Silent:
-    endpoint, model = "scripted", "m"
+    endpoint, model, capabilities = "scripted", "m", Capabilities()
 
     def __init__(self):
         self.questions = []

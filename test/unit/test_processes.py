@@ -72,7 +72,7 @@ def test_a_node_gets_parameters_and_environment_and_its_output_is_kept(program, 
     node = start_node("telling_node", tmp_path / "log", parameter_files=[tmp_path / "p.yaml"],
                       parameters={"scene": "blocks", "fast": True, "rate": 2.5, "names": ["a", "b"], "empty": ""},
                       environment={"ROS_DOMAIN_ID": "77"})
-    assert node.wait(10.0) == 0
+    assert node.wait(60.0) == 0
     told = json.loads(node.output())
     assert told["domain"] == "77"
     assert told["argv"] == [
@@ -113,7 +113,7 @@ def test_nodes_end_with_a_console_that_is_killed(program, tmp_path):
     pid = int(console.stdout.readline())
     until(lambda: (tmp_path / "log").read_text())
     console.kill()
-    console.wait(5)
+    console.wait(60.0)
     until(lambda: not alive(pid))
     console.stdout.close()
 
@@ -152,7 +152,7 @@ def test_a_node_that_ends_is_reported_with_its_last_error_and_takes_the_others_a
 def test_a_killed_node_is_reported_as_killed(program, tmp_path):
     with RunningSystem(System("small", "", (program("a_node", PATIENT),)), tmp_path) as running:
         os.kill(running._processes[0].pid, signal.SIGKILL)
-        running._processes[0].wait(5.0)
+        running._processes[0].wait(60.0)
         with pytest.raises(SystemDownError, match="killed by signal 9"):
             running.check()
 
@@ -162,3 +162,56 @@ def test_logs_have_a_folder_of_their_own(tmp_path, monkeypatch):
     folder = log_folder("tabletop")
     assert folder.is_dir()
     assert folder.parent == tmp_path / "planweave" / "logs"
+
+
+def dies(times):
+    """A node that dies with the exit code 3 at its first starts, and counts them."""
+    return textwrap.dedent(f"""
+        import pathlib, sys, time
+        count = pathlib.Path(__file__).with_name("starts")
+        starts = int(count.read_text()) + 1 if count.exists() else 1
+        count.write_text(str(starts))
+        print("start", starts, flush=True)
+        if starts <= {times}:
+            print("error: the cable is loose", flush=True)
+            sys.exit(3)
+        time.sleep(60)
+    """)
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """Nodes are started again soon."""
+    monkeypatch.setattr("console.launcher.FIRST_PAUSE", 0.02)
+    monkeypatch.setattr("console.launcher.LONGEST_PAUSE", 0.05)
+
+
+def test_a_node_that_dies_is_started_again_and_the_rest_goes_on(program, tmp_path, quick):
+    system = System("small", "", (program("a_node", PATIENT), program("b_node", dies(2))))
+    said = []
+    with RunningSystem(system, tmp_path) as running:
+        until(lambda: (tmp_path / "a_node.log").read_text())
+        other = running._processes[0].pid
+
+        def settled():
+            running.revive(said.append)
+            return "start 3" in (tmp_path / "b_node.log").read_text()
+
+        until(settled, 20)
+        running.revive(said.append)
+        assert running._processes[0].pid == other and running._processes[0].returncode is None
+        second = running._processes[1].pid
+        assert alive(second)
+    assert not alive(second) and not alive(other)
+    assert said == ["b_node ended (exit code 3): error: the cable is loose; it is started again in 0.02 s",
+                    "b_node ended (exit code 3): error: the cable is loose; it is started again in 0.04 s"]
+    log = (tmp_path / "b_node.log").read_text()
+    assert log.startswith("start 1\nerror: the cable is loose\nstart 2\n"), "the log of the lives before is kept"
+
+
+def test_a_node_that_keeps_dying_is_given_up_aloud(program, tmp_path, quick):
+    said = []
+    with RunningSystem(System("small", "", (program("b_node", dies(99)),)), tmp_path) as running, \
+            pytest.raises(SystemDownError, match="ended 6 times soon after its start and is given up"):
+        until(lambda: running.revive(said.append), 30)
+    assert len(said) == 5

@@ -2,12 +2,16 @@
 
 import numpy as np
 import pytest
+from doubles.listed import listed
 
 from executor_node import relations, spots
 from executor_node.grasps import candidates, grasp_height
-from executor_node.things import Thing, quaternion_of, yaw_of
+from executor_node.things import Thing
 from executor_node.workspace import Location, load_workspace
+from planweave import spatial
 from planweave.errors import ConfigError
+from planweave.upright import quaternion_of, yaw_of
+from planweave.world import Literal, World, WorldObject
 
 TABLE = Location("table", (0.5, 0.0), (0.8, 1.2))
 SPOT = Location("spot", (0.4, 0.4), (0.1, 0.1), narrow=True)
@@ -21,8 +25,19 @@ def cube(name, x, y, bottom=0.0, size=0.05, yaw=0.0):
 
 
 def facts(*things, held="", at_base=False):
-    found = relations.facts(things, (TABLE, SPOT), held, at_base, lambda what: "far" not in what.name)
-    return {str(f) for f in found}
+    return listed(world(*things, held=held, at_base=at_base))
+
+
+def world(*things, held="", at_base=False, handed_over=()):
+    """The world of things."""
+    known = relations.facts(
+        things, (TABLE, SPOT), held, at_base, lambda what: "far" not in what.name, handed_over)
+    objects = tuple(
+        WorldObject(t.name, t.type, t.class_name, {"shape": t.shape}, t.position, quaternion_of(t.yaw), t.size)
+        for t in things)
+    places = tuple(WorldObject(p.name, "location", "location", {}, (*p.centre, 0.0), None, (*p.size, 0.0))
+                   for p in (TABLE, SPOT))
+    return World("tabletop", (*objects, *places), known, derived=frozenset(spatial.RELATIONS))
 
 
 @pytest.mark.parametrize(
@@ -195,11 +210,10 @@ def test_spots_at_a_place_avoid_objects_and_smaller_places():
 
 
 def test_what_is_held_or_handed_over_stands_beside_nothing():
-    found = relations.facts(
-        [cube("a", 0.5, 0.1), cube("b", 0.5, 0.0)], (TABLE,), "a", False, lambda _: True, handed_over=["c"]
-    )
-    assert {"holding(a)", "handed_over(c)"} <= {str(f) for f in found}
-    assert not {f.predicate for f in found} & {"left_of", "right_of", "near", "between"}
+    found = world(cube("a", 0.5, 0.1), cube("b", 0.5, 0.0), cube("c", 0.5, 0.2), held="a", handed_over=["c"])
+    assert {"holding(a)", "handed_over(c)"} <= {str(f) for f in found.facts}
+    derived = {Literal(*f) for f in spatial.all_facts(found, spatial.RELATIONS)}
+    assert derived == {Literal("apart", ("b",))} and not found.facts & derived
 
 
 @pytest.mark.parametrize("side", [1.0, -1.0])
@@ -210,8 +224,8 @@ def test_spots_beside_are_beside_and_near(side):
         assert found
         for spot in found:
             there = cube("a", spot.x, spot.y, yaw=spot.yaws[0])
-            assert (relations.left_of(there, target) if side > 0 else relations.left_of(target, there))
-            assert there.gap(target) <= relations.NEAR and all(there.gap(o) > 0.005 for o in others)
+            assert (spatial.left_of(there, target) if side > 0 else spatial.left_of(target, there))
+            assert there.gap(target) <= spatial.NEAR and all(there.gap(o) > 0.005 for o in others)
     edge = cube("b", 0.5, side * 0.58)
     assert not list(spots.beside(item, edge, side, [edge], (TABLE,)))  # over the edge of the table
 
@@ -219,7 +233,7 @@ def test_spots_beside_are_beside_and_near(side):
 def test_spots_between_are_between():
     item, one, two = cube("a", 0.0, 0.0), cube("b", 0.4, -0.1), TRAY
     found = list(spots.between(item, one, two, [one, two], (TABLE,)))
-    assert found and all(relations.between(cube("a", s.x, s.y, yaw=s.yaws[0]), one, two) for s in found)
+    assert found and all(spatial.between(cube("a", s.x, s.y, yaw=s.yaws[0]), one, two) for s in found)
     assert not list(spots.between(item, one, cube("d", 0.4, -0.02), [], (TABLE,)))  # no room
 
 
@@ -229,3 +243,16 @@ def test_grasps_between_neighbours_come_first_where_there_is_room():
     across = candidates(item, beside)[0]
     assert abs(np.cos(across.yaw)) < 0.1  # closes along x, where nothing stands
     assert abs(np.cos(candidates(item, [cube("d", 0.562, 0.0)])[0].yaw)) > 0.9
+
+
+def test_a_predicate_of_ones_own_is_observed(monkeypatch):
+    bottle = Thing("bottle", "item", "bottle", (0.5, 0.0, 0.1), (0.05, 0.05, 0.2))
+    cube = Thing("cube", "item", "cube", (0.4, 0.2, 0.025), (0.05, 0.05, 0.05))
+    tall = {"tall": lambda things, places: [(t.name,) for t in things if t.size[2] > 0.12]}
+    monkeypatch.setattr(relations, "FURTHER", tall)
+
+    def found(held):
+        return {str(f) for f in relations.facts([bottle, cube], [], held, True, lambda thing: True)}
+
+    assert "tall(bottle)" in found("") and "tall(cube)" not in found("")
+    assert "tall(bottle)" not in found("bottle")  # what is held lies nowhere

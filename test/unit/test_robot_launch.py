@@ -75,7 +75,8 @@ def test_the_real_robot(launch):
     assert started.included["realsense2_camera/rs_launch.py"]["align_depth.enable"] == "true"
     assert spawned(started)[0] == "fr3_arm_controller"
     assert ours(started, "executor_node")["gripper"] == "franka"
-    assert ours(started, "feedback_node")["require_approval"] == "true"
+    for name in ("feedback_node", "executor_node"):
+        assert ours(started, name)["require_approval"] == "true"
 
 
 def test_fake_hardware_and_own_camera(launch):
@@ -149,7 +150,10 @@ def test_a_real_robot_is_slow_small_and_asks():
     assert all(r >= s for r, s in zip(real["workspace_low"], simulated["workspace_low"]))
     assert all(r <= s for r, s in zip(real["workspace_high"], simulated["workspace_high"]))
     assert "/joint_states" not in real["joint_state_topics"], "joint_state_publisher repeats old states as new ones"
-    assert parameters_of(next(n for n in load_system("franka").nodes if n.name == "feedback_node"))["require_approval"]
+    for name in ("feedback_node", "executor_node"):  # the arm itself refuses, whoever sends an action
+        assert parameters_of(next(n for n in load_system("franka").nodes if n.name == name))["require_approval"]
+    assert load_system("franka").overrides({"require_approval": "false"}) == {
+        "feedback_node": {"require_approval": False}, "executor_node": {"require_approval": False}}
 
 
 def flattened(table, prefix=""):

@@ -150,7 +150,7 @@ def test_unknown_names_list_what_there_is(tmp_path):
         load_scene(str(tmp_path / "none.yaml"))
     binary = tmp_path / "binary.yaml"
     binary.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(SceneError, match="cannot be read"):
+    with pytest.raises(SceneError, match="no text in UTF-8"):
         load_scene(str(binary))
 
 

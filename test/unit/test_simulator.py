@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import itertools
+import threading
 from pathlib import Path
 
 import mujoco
 import numpy as np
 import pytest
 
+from planweave.errors import SceneError
 from planweave.franka import ACCELERATION_LIMITS, ARM_JOINTS, HOME, JOINT_LOWER, JOINT_UPPER, VELOCITY_LIMITS
 from simulation_node.camera import load_camera
+from simulation_node.intervention import read_intervention
+from simulation_node.runner import Runner
 from simulation_node.scene import parse_scene
 from simulation_node.simulator import Simulator
-from simulation_node.stage import build_model
+from simulation_node.stage import build_model, object_body
 from simulation_node.trajectory import STOP_TIME, Point, TrajectoryError, interpolate, stop
 
 STILL = np.zeros(7)
@@ -281,3 +286,146 @@ def test_the_same_commands_give_the_same_states():
         grasp_and_lift(simulator)
         ends.append(simulator.snapshot())
     assert ends[0].time == ends[1].time and np.array_equal(ends[0].qpos, ends[1].qpos)
+
+
+# ---- at rest --------------------------------------------------------------------------------------------------------
+
+
+class Running:
+    """A runner whose joint states are kept; `wait` until a condition holds for them."""
+
+    def __init__(self, simulator, **options):
+        self.states, self._heard = [], threading.Condition()
+        self.runner = Runner(simulator, on_state=self._state, **options)
+        self.runner.start()
+
+    def _state(self, simulator, motion_ended):
+        with self._heard:
+            self.states.append((simulator.time, motion_ended, simulator.joint_state()[0]))
+            self._heard.notify_all()
+
+    def wait(self, condition):
+        with self._heard:
+            assert self._heard.wait_for(condition, 60.0)
+
+
+@pytest.fixture
+def running():
+    running = Running(make(), real_time_factor=4.0, rest_rate=50.0)
+    yield running
+    running.runner.close()
+
+
+def test_at_rest_time_goes_by_without_physics(running):
+    running.wait(lambda: running.runner.resting)
+    steps = running.runner.call(lambda s: s.fingerprint())
+    count, time = len(running.states), running.states[-1][0]
+    running.wait(lambda: len(running.states) > count + 5)
+    assert running.runner.resting and running.runner.call(lambda s: s.fingerprint()) == steps
+    times = [state[0] for state in running.states]
+    assert times[-1] > time and all(a < b for a, b in itertools.pairwise(times))
+    assert not any(ended for _, ended, _ in running.states)
+
+
+def test_a_command_wakes_physics_at_once_and_it_rests_again(running):
+    running.wait(lambda: running.runner.resting)
+    target = np.array(HOME) + 0.05
+    running.runner.call(lambda s: s.follow(ARM_JOINTS, [Point(0.3, target, STILL, STILL)]))
+    running.wait(lambda: any(ended for _, ended, _ in running.states))
+    assert np.abs(running.states[-1][2][:7] - target).max() < 0.01
+    running.wait(lambda: running.runner.resting)
+
+
+def test_whoever_lifts_an_object_wakes_physics(running):
+    running.wait(lambda: running.runner.resting)
+
+    def lift(simulator):
+        simulator._data.qpos[simulator.model.joint(object_body(0)).qposadr[0] + 2] += 0.1
+
+    running.runner.call(lift)
+    running.wait(lambda: not running.runner.resting)
+    running.wait(lambda: running.runner.resting)
+    assert running.runner.call(lambda s: s.object_pose(0)[0][2]) == pytest.approx(0.0, abs=1e-3)  # it fell
+
+
+def test_with_closed_fingers_physics_goes_on(simulator):
+    simulator.step(200)
+    assert simulator.at_rest
+    simulator.move_gripper(0.0)
+    finish(simulator)
+    simulator.step(200)
+    assert not simulator.at_rest
+
+
+# ---- a person's hands -----------------------------------------------------------------------------------------------
+
+TWO = CUBE + "  - {kind: cube, colour: yellow, position: [0.5, 0.3], yaw: 0.5}\n"
+NOWHERE = (float("nan"), 0.0, 0.0)
+
+
+def ask(simulator, when, objects=(0,), places=(NOWHERE,), watch=0, camera=()):
+    said = []
+    what = read_intervention(simulator.scene, when, watch, objects, places, camera)
+    return said, simulator.intervene(what, said.append)
+
+
+def places(simulator):
+    mujoco.mj_forward(simulator.model, simulator._data)
+    return [simulator.object_pose(i)[0].round(3).tolist() for i in range(len(simulator.scene.objects))]
+
+
+def test_a_person_moves_exchanges_and_takes_away_at_once_and_covers_the_camera():
+    simulator = make(TWO)
+    ask(simulator, "", places=[(0.4, -0.2, 0.1)])
+    assert places(simulator)[0] == [0.4, -0.2, 0.1]
+    simulator.step(500)
+    assert places(simulator)[0] == pytest.approx([0.4, -0.2, 0.0], abs=2e-3), "it falls"
+    one, two = places(simulator)
+    ask(simulator, "", objects=(0, 1), places=())
+    assert places(simulator) == [two, one]
+    said, _ = ask(simulator, "", camera=(False,))
+    assert places(simulator)[0][2] < -0.7 and said == [False]
+
+
+@pytest.mark.parametrize(("moment", "step"), [("approach", 0), ("grasp", 2), ("lift", 3)])
+def test_a_person_acts_at_moments_of_a_grasp(moment, step):
+    simulator = make(TWO)
+    told, _ = ask(simulator, moment, objects=(1,), camera=(True,))
+    at = simulator.object_pose(0)[0]
+    above, down = (reach(simulator, at + [0, 0, z]) for z in (0.13, 0.025))
+
+    def close():
+        simulator.move_gripper(0.0, 30.0)
+        finish(simulator)
+
+    steps = [lambda: go(simulator, above, 1.5), lambda: go(simulator, down, 1.0), close,
+             lambda: go(simulator, above, 1.0)]
+    for number, do in enumerate(steps):
+        assert bool(told) == (number > step), number
+        do()
+    assert told == [True] and places(simulator)[1][2] < -0.7
+
+
+def test_a_moment_that_never_came_is_told_with_the_next_request_and_reset_forgets_it(simulator):
+    _, before = ask(simulator, "carry")
+    assert before is None
+    _, before = ask(simulator, "lift")
+    assert before.when.value == "carry"
+    simulator.reset()
+    assert ask(simulator, "lift")[1] is None
+
+
+@pytest.mark.parametrize(("fields", "said"), [
+    ({"when": "soon"}, "approach, grasp, lift"),
+    ({"objects": (7,)}, "there is no object 7"),
+    ({"watch": 7}, "there is no object 7"),
+    ({"objects": (0, 0), "places": ()}, "twice"),
+    ({"places": [NOWHERE, NOWHERE]}, "1 objects, but 2 places"),
+    ({"places": ()}, "nothing to be exchanged with"),
+    ({"objects": (), "places": ()}, "or one value for the camera"),
+    ({"places": [(9.0, 0.0, 0.0)]}, "more than 3 m away"),
+    ({"places": [(float("inf"), 0.0, 0.0)]}, "more than 3 m away"),
+])
+def test_what_no_person_can_do_is_refused(simulator, fields, said):
+    with pytest.raises(SceneError, match=said):
+        ask(simulator, **{"when": "", **fields})

@@ -2,6 +2,7 @@
 
 import runpy
 import shutil
+import types
 from pathlib import Path
 
 import pytest
@@ -121,10 +122,14 @@ def test_the_launch_file_starts_the_same_nodes_from_the_same_files(name, monkeyp
         # A bool must be written as launch and YAML read it.
         written = str(option.default).lower() if isinstance(option.default, bool) else str(option.default)
         assert default == written or isinstance(default, launch_api.Substitution)
-        given = nodes[[spec.name for spec in system.nodes].index(option.node)].parameters[-1][option.parameter]
-        assert given.value.variable_name == option.name
-        assert given.value_type is type(option.default)
-    assert all(isinstance(node.on_exit, launch_api.Shutdown) for node in nodes)
+        for name in option.nodes:
+            given = nodes[[spec.name for spec in system.nodes].index(name)].parameters[-1][option.parameter]
+            assert given.value.variable_name == option.name
+            assert given.value_type is type(option.default)
+    assert all(node.respawn is True and node.respawn_delay > 0 for node in nodes)
+    for code, ends_all in ((-9, False), (0, False), (1, False), (2, True)):  # 2: its configuration is wrong
+        ended = types.SimpleNamespace(process_name="node-1", returncode=code)
+        assert [isinstance(a, launch_api.Shutdown) for a in nodes[0].on_exit(ended, None)] == [True] * ends_all
 
 
 @pytest.mark.skipif(not launch_api.is_installed(), reason="launch_ros is not installed")

@@ -1,5 +1,9 @@
 """The life of a task: queue, cancellation, fallback, goal check, and that nothing takes the manager down."""
 
+import re
+import time
+from dataclasses import replace
+
 import pytest
 from doubles.scripted import ScriptedPlanner, SymbolicBody, literals, plan, tabletop
 
@@ -8,9 +12,9 @@ from feedback_node.task_manager import TaskManager
 from planweave.budget import Usage
 from planweave.errors import GoalError, ModelUnavailableError, ParseError, SystemDownError, UnknownNameError
 from planweave.failure import Code
-from planweave.ports import Candidate
+from planweave.ports import Candidate, Look
 from planweave.task import TaskState
-from planweave.world import Action
+from planweave.world import Action, Known
 
 WORLD = tabletop("a b: item; tray: container; plate: surface; table: location", "at(a, table); at(b, table)")
 GOOD = plan("grasp(a); place_in(a, tray)", 3)
@@ -32,7 +36,7 @@ def start():
 
 
 def ended(task):
-    assert task.ended.wait(10)
+    assert task.ended.wait(60.0)
     return task.status
 
 
@@ -91,7 +95,7 @@ def test_what_a_person_says_reaches_the_method_and_the_record(start):
     manager, _, body = start(planner)
     body.hold.clear()
     task = manager.submit("put a in the tray", "iterative")
-    assert body.began.wait(10)
+    assert body.began.wait(60.0)
     assert manager.say("", "  mind the glass ") is task  # the running one
     with pytest.raises(GoalError, match="empty"):
         manager.say(task.status.task_id, " ")
@@ -152,11 +156,145 @@ def test_a_goal_that_holds_already_moves_nothing(start):
     assert body.done == []
 
 
+class Watched(SymbolicBody):
+    """A body whose looks are scripted: each a function of the world, the last one for good; None: a silent camera."""
+
+    def __init__(self, world, *looks, **faults):
+        super().__init__(world, faults)
+        self.looks, self.asked = list(looks), 0
+
+    def look(self, seconds):
+        self.asked += 1
+        change = self.looks.pop(0) if len(self.looks) > 1 else self.looks[0]
+        if change is None:
+            time.sleep(min(seconds, 0.05))
+            return Look(self.world, False, "no image came")
+        self.world = change(replace(self.world, stamp=self.world.stamp + 0.1))
+        return Look(self.world)
+
+
+def seen(world):
+    return world.all_seen()
+
+
+def without(fact):
+    """A look that shows that a fact does not hold any more."""
+    return lambda world: replace(world, facts=world.facts - set(literals(fact))).all_seen()
+
+
+def hidden(by="", known=Known.INFERRED, **more):
+    """A look that does not show the object a."""
+    def look(world):
+        objects = tuple(replace(o, known=known, hidden_by=by, last_seen=1.0) if o.name == "a" else o
+                        for o in world.all_seen().objects)
+        return replace(world, objects=objects, **more)
+
+    return look
+
+
+@pytest.mark.parametrize(("look", "words"), [
+    (None, "no image came"),
+    (hidden(), "a was last seen .* ago, not in view now"),
+    (hidden(known=Known.REMEMBERED), "a was last seen"),
+    (hidden(known=Known.UNKNOWN), "a was last seen"),
+    (hidden("ghost"), "hidden in ghost"),
+])
+@pytest.mark.parametrize("fallback", ["", "classical"])
+def test_what_no_look_shows_is_not_confirmed(start, look, words, fallback):
+    body = Watched(WORLD, look)
+    manager, _, _ = start(body=body, look_seconds=0.3, fallback=fallback)
+    task = manager.submit("put a in the tray")
+    status = ended(task)
+    assert status.state is TaskState.NOT_CONFIRMED and status.unmet == () and status.state.ended
+    assert re.search(words, status.message), status.message
+    assert body.done == ["grasp(a)", "place_in(a, tray)"], "and nothing is done again because of it"
+    checked = task.journal.events("checked")[-1]
+    assert checked["unconfirmed"] and list(checked["known"]) == ["in(a, tray)"]
+
+
+def test_a_last_look_that_does_not_come_leaves_what_was_seen_before(start):
+    manager, _, _ = start(body=Watched(WORLD, hidden(), None), look_seconds=0.5)
+    message = ended(manager.submit("put a in the tray")).message
+    assert "a was last seen" in message and "no image came" not in message
+    manager, _, _ = start(body=Watched(WORLD, without("in(a, tray)"), None), look_seconds=0.5, fallback="")
+    assert ended(manager.submit("put a in the tray")).state is TaskState.FAILED
+
+
+@pytest.mark.parametrize("first", [None, hidden()])
+def test_a_look_that_comes_in_time_confirms(start, first):
+    looks = [seen] if first is None else [first, first, seen]
+    manager, _, body = start(body=Watched(WORLD, *looks))
+    assert ended(manager.submit("put a in the tray")).state is TaskState.SUCCEEDED
+
+
+def test_what_is_hidden_under_what_is_seen_is_told_as_inferred(start):
+    manager, _, _ = start(body=Watched(WORLD, hidden("b")), look_seconds=0.3)
+    status = ended(manager.submit("put a in the tray"))
+    assert status.state is TaskState.SUCCEEDED and "; a is hidden in b: inferred" in status.message
+
+
+def test_nothing_held_already_that_nobody_sees(start):
+    """The camera is silent, or shows that somebody took it away."""
+    world = tabletop("a: item; tray: container", "in(a, tray)")
+    manager, _, body = start(body=Watched(world, None), look_seconds=0.3)
+    status = ended(manager.submit("put a in the tray"))
+    assert status.state is TaskState.NOT_CONFIRMED and status.message.endswith("(nothing was moved)") and not body.done
+    gone = without("in(a, tray)")
+    manager, _, body = start(body=Watched(world, gone, gone, seen))
+    status = ended(manager.submit("put a in the tray"))
+    assert status.state is TaskState.SUCCEEDED and body.done == ["grasp(a)", "place_in(a, tray)"]
+
+
+def test_what_is_taken_away_meanwhile_is_put_back_or_failed(start):
+    """The end is judged on a look after it; one image may be wrong, two are believed."""
+    gone = without("in(a, tray)")
+    manager, _, body = start(body=Watched(WORLD, gone, gone, seen))
+    status = ended(manager.submit("put a in the tray"))
+    assert status.state is TaskState.SUCCEEDED and status.fallback
+    assert body.done == ["grasp(a)", "place_in(a, tray)", "grab_and_putin(a, tray)"]
+    body = Watched(WORLD, gone)
+    manager, _, _ = start(body=body, fallback="")
+    status = ended(manager.submit("put a in the tray"))
+    assert status.state is TaskState.FAILED and "the a is not in the tray" in status.message and body.asked == 2
+
+
+def test_nothing_moves_in_a_silent_world(start):
+    body = Watched(replace(WORLD, silent=True), None)
+    manager, _, _ = start(body=body, look_seconds=0.3)
+    status = ended(manager.submit("put a in the tray"))
+    assert status.state is TaskState.NOT_CONFIRMED and "no image came" in status.message and not body.done
+    body.looks = [seen]
+    assert ended(manager.submit("put a in the tray")).state is TaskState.SUCCEEDED, "it can be done once it is heard"
+
+
+def test_a_failed_action_believes_nothing(start):
+    """Let go, but no image came to confirm it: what the body believes of it is no success."""
+    def believed(world):
+        facts = world.facts - set(literals("holding(a)")) | set(literals("in(a, tray); hand_empty()"))
+        return replace(world, facts=facts)
+
+    body = Watched(WORLD, hidden(), **{"place_in(a, tray)": [(Code.CONTROL_FAILED, "no camera image came", believed)]})
+    manager, _, _ = start(body=body, look_seconds=0.3)
+    status = ended(manager.submit("put a in the tray"))
+    assert status.state is TaskState.NOT_CONFIRMED and "no camera image came" in status.message
+
+
+def test_waiting_for_a_look_can_be_cancelled(start):
+    body = Watched(WORLD, hidden())
+    manager, _, _ = start(body=body, look_seconds=30.0)
+    task = manager.submit("put a in the tray")
+    deadline = time.monotonic() + 60.0
+    while body.asked < 2 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    manager.cancel()
+    assert ended(task).state is TaskState.CANCELED
+
+
 def test_one_task_at_a_time_in_order_and_cancel_of_running_and_queued(start):
     manager, _, body = start()
     body.hold.clear()
     first, second, third = (manager.submit(f"put a in the tray {i}") for i in range(3))
-    assert body.began.wait(10)
+    assert body.began.wait(60.0)
     assert [t.snapshot().state.name for t in (first, second, third)] == ["RUNNING", "QUEUED", "QUEUED"]
     manager.cancel(second.status.task_id)
     assert ended(second).state is TaskState.CANCELED
@@ -180,7 +318,7 @@ def test_a_queue_that_is_full(start):
     manager, _, body = start(max_queue=1)
     body.hold.clear()
     manager.submit("one")
-    assert body.began.wait(10)
+    assert body.began.wait(60.0)
     manager.submit("two")
     with pytest.raises(GoalError, match="wait already"):
         manager.submit("three")
@@ -209,3 +347,126 @@ def test_the_journal_is_also_a_file(start, tmp_path):
     ended(task)
     lines = (tmp_path / f"{task.status.task_id}.jsonl").read_text().splitlines()
     assert len(lines) == len(task.journal.events()) and '"event": "ended"' in lines[-1]
+
+
+def test_that_a_task_is_queued_is_told_before_it_runs(start):
+    told = []
+    manager, _, _ = start(on_change=lambda task: told.append((task.status.task_id, task.status.state)))
+    for _ in range(20):
+        ended(manager.submit("put a in the tray"))
+    first = {}
+    for task_id, state in told:
+        first.setdefault(task_id, state)
+    assert len(first) == 20 and set(first.values()) == {TaskState.QUEUED}
+
+
+def test_only_the_last_ended_tasks_are_kept(start):
+    manager, _, body = start(kept_tasks=3)
+    tasks = [manager.submit("put a in the tray") for _ in range(6)]
+    ended(tasks[-1])
+    body.hold.clear()
+    manager.submit("put b in the tray", goal=literals("in(b, tray)"))  # one that has not ended is kept in any case
+    manager.submit("put b in the tray")
+    ids = [t.status.task_id for t in tasks]
+    assert [t.status.task_id for t in manager.tasks()][:3] == ids[3:] and len(manager.tasks()) == 5
+    assert len(manager.tasks(2)) == 2 and manager.tasks(2) == manager.tasks()[-2:] and len(manager.tasks(99)) == 5
+    assert manager.get(ids[0]) is None and manager.dropped(ids[0]) and not manager.dropped(ids[3])
+    assert not manager.dropped("task-99")
+    body.hold.set()
+
+
+def test_a_repeated_request_is_one_task(start):
+    manager, _, body = start()
+    body.hold.clear()
+    first = manager.submit("put a in the tray", request_id="mine")
+    assert manager.submit("put a in the tray", request_id="mine") is first
+    assert manager.submit("put a in the tray") is not first
+    with pytest.raises(GoalError, match="another task"):
+        manager.submit("put b in the tray", request_id="mine")
+    with pytest.raises(GoalError, match="101 characters"):
+        manager.submit("put b in the tray", request_id="x" * 101)
+    assert len(manager.tasks()) == 2
+    body.hold.set()
+
+
+def test_the_goals_question_names_its_task(start):
+    manager, planner, _ = start()
+    asked = []
+    read = planner.interpret_goal
+    planner.interpret_goal = lambda sentence, world, task_id="": (asked.append(task_id), read(sentence, world))[1]
+    task = manager.submit("put a in the tray")
+    ended(task)
+    assert asked == [task.status.task_id]
+
+
+def test_what_was_understood_is_told_before_anything_moves(start):
+    body = SymbolicBody(WORLD)
+    seen = []
+    manager, _, _ = start(body=body, on_change=lambda task: seen.append((task.status.understood, len(body.done))))
+    assert ended(manager.submit("put a in the tray")).understood == "the a is in the tray"
+    assert next(moved for understood, moved in seen if understood) == 0
+    manager, _, _ = start(ScriptedPlanner([GOOD], goal="in(a, tray)", understood="a goes into the tray"))
+    assert ended(manager.submit("put a in the tray")).understood == "a goes into the tray"
+    assert ended(manager.submit("", goal=literals("at(b, table)"))).understood == "the b is at the table"
+
+
+def test_a_question_is_answered_without_motion_and_is_no_success(start):
+    manager, planner, body = start(ScriptedPlanner([GOOD], answer="I see a and b.", understood="what do I see?"))
+    task = manager.submit("what do you see?")
+    status = ended(task)
+    assert status.state is TaskState.ANSWERED and status.state.ended and status.answer == "I see a and b."
+    assert status.message == "answered: I see a and b." and status.goal == () and body.done == []
+    assert [asked[0] for asked in planner.asked] == ["interpret"]
+    assert task.journal.events("answer")[0]["answer"] == "I see a and b."
+
+
+@pytest.mark.parametrize("method", ["tree_planner", "classical"])
+def test_a_dry_run_ends_with_the_checked_plan_and_moves_nothing(start, method):
+    manager, _, body = start(approval_timeout=60.0)  # nobody needs to approve what moves nothing
+    task = manager.submit("put a in the tray", method, dry_run=True)
+    status = ended(task)
+    assert status.state is TaskState.PLANNED and status.dry_run and body.done == []
+    steps = {"tree_planner": ["grasp(a)", "place_in(a, tray)"], "classical": ["grab_and_putin(a, tray)"]}[method]
+    assert [str(a) for a in status.plan] == steps and len(status.plan_words) == len(steps)
+    assert status.plan_words[-1].endswith("in the tray")
+    assert status.plan_check == "every step can be done and the goal holds"
+    assert status.executed == 0 and not task.journal.events("action") and "nothing was moved" in status.message
+    assert ended(manager.submit("", goal=literals("at(b, table)"), dry_run=True)).message.startswith(
+        "the goal holds already")
+
+
+def test_a_dry_run_without_a_plan_fails_and_says_why(start):
+    manager, _, body = start(ScriptedPlanner([plan("grasp(b)")], goal="in(a, tray)"), fallback="")
+    status = ended(manager.submit("put a in the tray", dry_run=True))
+    assert status.state is TaskState.FAILED and body.done == [] and status.plan == ()
+    assert "none of the 1 sampled plans passes the check" in status.message and "nothing was moved" in status.message
+    manager, _, body = start(ScriptedPlanner([plan("grasp(b)")], goal="in(a, tray)"))
+    status = ended(manager.submit("put a in the tray", dry_run=True))
+    assert status.state is TaskState.PLANNED and status.fallback and status.plan and body.done == []
+
+
+def test_after_a_cancel_the_status_says_what_holds_then(start):
+    done = tabletop("a b: item; tray: container; plate: surface; table: location", "in(a, tray); at(b, table)")
+    body = SymbolicBody(WORLD, {"grasp(a)": [(Code.CONTROL_FAILED, "stopped", lambda world: done)]})
+    manager, _, _ = start(body=body)
+    body.hold.clear()
+    task = manager.submit("put a in the tray")
+    assert body.began.wait(60.0)
+    manager.cancel()
+    body.hold.set()
+    status = ended(task)
+    assert status.state is TaskState.CANCELED and status.goal and status.unmet == ()
+
+
+def test_a_fault_of_a_method_stays_visible_where_the_fallback_succeeds_and_is_said_once(start):
+    told = []
+    fault = ParseError("planner_node knows no method 'mine' (known: tree_planner)")
+    manager, _, _ = start(ScriptedPlanner(error=fault, goal="in(a, tray)"),
+                          on_change=lambda task: told.append(task.snapshot().message))
+    status = ended(manager.submit("put a in the tray"))
+    assert status.state is TaskState.SUCCEEDED and status.fallback
+    assert f"tree_planner failed: {fault}; the classical planner took over" in status.message
+    assert status.message.count(str(fault)) == 1
+    assert all(m.count(str(fault)) <= 1 for m in told)
+    manager, _, _ = start(ScriptedPlanner([plan("grasp(b)")], goal="in(a, tray)"))  # no fault
+    assert ended(manager.submit("put a in the tray")).message.endswith("the classical planner took over")

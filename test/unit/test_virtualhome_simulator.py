@@ -1,13 +1,14 @@
 """The built-in simulator: VirtualHome's words for what cannot be done, partial observation, pictures."""
 
 import io
+import itertools
 
 import pytest
 from PIL import Image
 
 from planweave.errors import SceneError, UnknownNameError
 from planweave.failure import Code
-from planweave.world import Action, Literal
+from planweave.world import Action, Known, Literal
 from virtualhome_node.body import Body
 from virtualhome_node.graph import graph_from, load_graph
 from virtualhome_node.home import SimulatedHome
@@ -172,6 +173,31 @@ def test_a_failure_gives_away_what_is_hidden():
     step = act(home, f"grab({salmon})")
     assert step.code is Code.PRECONDITION_UNMET and [str(u) for u in step.unmet] == [f"not closed({fridge})"]
     assert f"inside({salmon}, {fridge})" in facts(home.observe())
+    assert known(home, salmon) == (Known.INFERRED, None, fridge)
+
+
+def known(home, name):
+    thing = home.observe().by_name[name]
+    return thing.known, thing.last_seen, thing.hidden_by
+
+
+def test_it_says_how_each_thing_is_known():
+    stamps = itertools.count(1.0)
+    home = body(clock=lambda: next(stamps))
+    assert known(home, "kitchen_1") == (Known.FIXED, None, "")
+    assert known(home, "sofa_18") == (Known.SEEN, 1.0, "") and known(home, "salmon_49") == (Known.UNKNOWN, None, "")
+    for text in ("walk(salmon_49)", "grab(salmon_49)", "walk(fridge_10)", "open(fridge_10)",
+                 "putin(salmon_49, fridge_10)"):
+        assert act(home, text).ok
+    assert known(home, "salmon_49") == (Known.SEEN, 6.0, "")
+    assert known(home, "sofa_18") == (Known.REMEMBERED, 1.0, "living_room_2")
+    assert act(home, "close(fridge_10)").ok
+    assert known(home, "salmon_49") == (Known.REMEMBERED, 6.0, "fridge_10")
+    assert home.look().stamp == 8.0 and known(home, "fridge_10") == (Known.SEEN, 8.0, "")
+    act(home, "walk(sofa_18)")
+    assert known(home, "salmon_49") == (Known.REMEMBERED, 6.0, "fridge_10")
+    assert known(home, "fridge_10") == (Known.REMEMBERED, 8.0, "kitchen_1")
+    assert known(home, "sofa_18") == (Known.SEEN, 9.0, "")
 
 
 def test_names_of_unseen_things_can_be_withheld():
@@ -259,3 +285,23 @@ def test_a_home_without_positions_is_drawn_too():
     simulator = Simulator(graph_from(data))
     assert run(simulator, "[WALK] <apple>; [GRAB] <apple>; [WALK] <sofa>; [SIT] <sofa>").ok
     assert len(floor_plan(simulator).getcolors(1 << 20)) > 20
+
+
+@pytest.mark.parametrize("scene", ["home_flat", "home_studio", "home_house"])
+def test_names_on_the_plan_do_not_cover_each_other(scene, monkeypatch):
+    from virtualhome_node import picture
+
+    texts = []
+    write = picture._Plan._write
+
+    def kept(self, x, y, text, size, colour, anywhere=False):
+        write(self, x, y, text, size, colour, anywhere)
+        if text != "you" and not anywhere:
+            texts.append((text, self._taken[-1]))
+
+    monkeypatch.setattr(picture._Plan, "_write", kept)
+    floor_plan(Simulator(load_graph(scene)))
+    assert len(texts) > 10
+    covered = [(a, b) for (a, p), (b, q) in itertools.combinations(texts, 2)
+               if min(p[2], q[2]) - max(p[0], q[0]) > 1 and min(p[3], q[3]) - max(p[1], q[1]) > 1]
+    assert not covered

@@ -1,20 +1,26 @@
-"""What the body believes: noise is no news, an empty table is; limits that no arm gets around."""
+"""What the body believes, and how it knows: noise is no news, an empty table is; limits that no arm gets around."""
+
+import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from doubles.scripted_arm import ScriptedArm
 
+from executor_node.arms.base import ArmState
 from executor_node.failures import SkillFailureError
 from executor_node.kinematics import Kinematics, downwards
 from executor_node.planning_scene import PlanningScene
 from executor_node.safety import GuardedArm, Safety
 from executor_node.things import Thing
 from executor_node.timing import Limits, time_path
+from executor_node.unseen_grip import UnseenGrip
 from executor_node.workspace import load_workspace
 from executor_node.world_model import Held, WorldModel
 from planweave import franka
 from planweave.domain import Domain
 from planweave.failure import Code
+from planweave.world import Known, Literal
 
 HOME = np.array(franka.HOME)
 
@@ -80,6 +86,94 @@ def test_what_is_held_goes_along_when_an_action_ends(world, told):
     assert world.world().by_name["a"].position[2] > 0.2
 
 
+def known(world, name):
+    thing = world.world().by_name[name]
+    return thing.known, world.world().last_seen(name), thing.hidden_by
+
+
+def test_what_is_seen_was_seen_in_the_newest_image_and_what_is_hidden_before(world, told):
+    for stamp in (1.0, 2.0, 3.0):
+        world.on_detections([cube("a", 0.5, 0.0)], stamp)
+    assert known(world, "a") == (Known.SEEN, 3.0, "") and len(told) == 1
+    assert told[0].last_seen("a") == 1.0, "a world of then tells what was seen then"
+    world.on_detections([cube("a", 0.5, 0.0, visible=False)], 4.0)
+    assert known(world, "a") == (Known.REMEMBERED, 3.0, "") and len(told) == 2
+    assert world.world().by_name["table"].known is Known.FIXED
+    assert "visible" not in world.world().by_name["a"].attributes
+
+
+def test_what_an_action_did_is_inferred_until_it_is_seen(world):
+    world.on_detections([cube("a", 0.5, 0.0), cube("b", 0.4, 0.3)], 1.0)
+    world.grasped(Held(cube("a", 0.5, 0.0), np.eye(4), 0.05))
+    assert known(world, "a") == (Known.SENSED, 1.0, "")
+    world.on_detections([cube("b", 0.4, 0.3)], 2.0)
+    world.released(cube("a", 0.5, 0.2))
+    assert known(world, "a") == (Known.INFERRED, 1.0, "")
+    world.put(cube("b", 0.4, 0.35))
+    assert known(world, "b") == (Known.INFERRED, 2.0, "")
+    world.on_detections([cube("a", 0.5, 0.0, visible=False), cube("b", 0.4, 0.35)], 3.0)
+    assert known(world, "a") == (Known.INFERRED, 1.0, ""), "where the camera remembers it is no news"
+    assert known(world, "b") == (Known.SEEN, 3.0, "")
+    world.on_detections([cube("a", 0.5, 0.2), cube("b", 0.4, 0.35)], 4.0)
+    assert known(world, "a") == (Known.SEEN, 4.0, "")
+    world.handed_over(cube("a", 0.5, 0.2))
+    assert known(world, "a") == (Known.SENSED, 4.0, "")
+
+
+def lifted(name, layer, **more):
+    return Thing(name, "item", "cube", (0.5, 0.0, 0.025 + 0.05 * layer), (0.05,) * 3, **more)
+
+
+@pytest.mark.parametrize(("top", "by"), [(2, "red"), (1, ""), (3, "")])
+def test_what_stands_on_a_hidden_thing_explains_it_by_its_height(world, top, by):
+    """Where the blue cube was taken away, the red one stands lower; where another was put in, higher."""
+    world.on_detections([lifted("green", 0), lifted("blue", 1)], 1.0)
+    below = [lifted(name, layer, visible=False, inferred=True) for layer, name in enumerate(("green", "blue"))]
+    world.on_detections([*below, lifted("red", top)], 2.0)
+    assert known(world, "blue") == (Known.REMEMBERED, 1.0, by)
+    assert known(world, "green")[2] == ("red" if top == 1 else "blue")
+    world.on_detections([replace(t, inferred=False) for t in below] + [lifted("red", top)], 3.0)
+    assert known(world, "blue")[2] == known(world, "green")[2] == "", "the camera has doubts"
+
+
+@pytest.fixture
+def watched(kinematics, told):
+    """A world whose camera counts as silent after 50 ms."""
+    model = WorldModel(Domain.load("tabletop"), (), kinematics, Safety(kinematics, Limits()), told.append, silence=0.05)
+    model.check_silence()
+    assert not told, "nobody has been heard yet"
+    model.on_detections([cube("a", 0.5, 0.0)], 1.0)
+    return model
+
+
+def test_a_silent_camera_is_told_when_it_falls_silent_and_when_it_is_heard_again(watched, told):
+    watched.check_silence()
+    assert [w.silent for w in told] == [False] and not watched.silent
+    heard = told[0].heard
+    time.sleep(0.06)
+    watched.check_silence()
+    watched.check_silence()
+    assert [w.silent for w in told] == [False, True] and watched.silent and told[1].heard == heard
+    watched.on_detections([cube("a", 0.5, 0.0)], 2.0)
+    assert [w.silent for w in told] == [False, True, False] and told[2].heard > heard and told[2].stamp == 2.0
+    assert len({w.revision for w in told}) == 1, "nothing has changed on the table"
+
+
+def test_while_the_arm_moves_nothing_is_due(watched, told):
+    watched.motion_began()
+    time.sleep(0.06)
+    watched.check_silence()
+    assert len(told) == 1 and not watched.silent
+    watched.motion_ended(5.0)
+    watched.check_silence()
+    assert len(told) == 1, "images are due from now on only"
+    time.sleep(0.06)
+    watched.check_silence()
+    assert told[-1].silent
+    watched.on_detections([cube("a", 0.5, 0.0)], 4.0)
+    assert not told[-1].silent and told[-1].stamp == 1.0, "an image of the motion shows that the camera lives, no more"
+
+
 @pytest.fixture
 def guarded(kinematics):
     arm = ScriptedArm()
@@ -116,3 +210,83 @@ def test_no_arm_leaves_the_workspace(guarded, kinematics):
     with pytest.raises(SkillFailureError, match="leaves the workspace at") as failure:
         guard.follow(time_path(np.array([HOME, outside]), Limits().scaled(0.4, 0.8)))
     assert failure.value.code is Code.SAFETY_STOP and not arm.sent
+
+
+def test_fingers_that_took_something_unseen_are_not_empty_and_the_tracker_names_it(world, kinematics):
+    """An executor that was started again: half-open fingers, and a tracker that followed the thing with the hand."""
+    hand = kinematics.forward(HOME)[:3, 3]
+    world.on_joints(HOME, 0.05)
+    world.gripped_unseen(0.05)
+    world.on_detections([cube("blue", 0.5, 0.2)], 1.0)
+    facts = {str(f) for f in world.world().facts}
+    assert world.holds_unknown and "hand_empty()" not in facts and not any(f.startswith("holding") for f in facts)
+
+    followed = Thing("red", "item", "cube", tuple(hand + (0.004, 0.0, 0.01)), (0.05,) * 3, visible=False)
+    world.on_detections([cube("blue", 0.5, 0.2), followed], 2.0)
+    assert not world.holds_unknown and "holding(red)" in {str(f) for f in world.world().facts}
+    there = world.held.seen_from(kinematics.forward(HOME)).position
+    assert np.linalg.norm(np.array(there) - followed.position) < 0.011  # between the fingers, at its height
+    world.on_joints(HOME, 0.08)
+    assert "hand_empty()" in {str(f) for f in world.world().facts}
+
+
+@pytest.mark.parametrize("end", [
+    lambda world: world.gripped_unseen(None),  # the fingers met
+    lambda world: world.on_joints(HOME, 0.08),  # somebody opened them
+    lambda world: world.released(None),
+    lambda world: world.clock_restarted(),  # another simulator
+])
+def test_what_was_gripped_unseen_is_forgotten_when_the_hand_is_empty(world, end):
+    world.gripped_unseen(0.04)
+    assert "hand_empty()" not in {str(f) for f in world.world().facts}
+    end(world)
+    assert not world.holds_unknown and "hand_empty()" in {str(f) for f in world.world().facts}
+
+
+class Fingers:
+    """A ControlledArm that stands still, whose fingers stand round something 50 mm wide."""
+
+    def __init__(self, joints, stuck=False):
+        self.joints, self.width, self.stuck, self.asked = joints, 0.07, stuck, []
+
+    def begin(self, deadline):
+        pass
+
+    def state(self):
+        return ArmState(1.0, self.joints, np.zeros(7), self.width)
+
+    def grip(self, width, force):
+        self.asked.append(width)
+        self.width = self.width if self.stuck else max(width, 0.05)
+        return self.width
+
+
+@pytest.mark.parametrize("height, feel, stuck, asked, empty, said", [
+    (0.035, True, False, [0.08], True, "stands there"),  # as low as a grasp in a tray: there it stands
+    (0.035, True, True, [0.08], False, "did not open"),
+    (0.20, True, False, [0.0], False, "50 mm wide"),  # what is held must not fall
+    (0.035, False, False, [], False, None),  # a real arm: nothing moves at the start
+])
+def test_half_open_fingers_let_go_of_what_stands_and_hold_what_would_fall(
+    world, kinematics, height, feel, stuck, asked, empty, said
+):
+    joints = kinematics.ranked(downwards(0.5, 0.1, height, 0.0), HOME)[0]
+    arm, told = Fingers(joints, stuck), []
+    world.on_joints(joints, 0.07)
+    grip = UnseenGrip(arm, world, 20.0, feel, lambda: None, told.append)
+    grip.on_state(arm.state())
+    grip.wait()
+    assert arm.asked == asked and world.holds_unknown is not empty
+    assert (Literal("hand_empty") in world.world().facts) is empty
+    assert [said in text for text in told] == ([True] if said else [])
+
+
+def test_a_long_thing_lies_across_the_fingers_that_hold_it(world, kinematics):
+    """The side that fits the opening is the one between them."""
+    from executor_node.world_model import between_fingers
+
+    tcp = kinematics.forward(HOME)
+    thing = Thing("box", "item", "box", tuple(tcp[:3, 3]), (0.04, 0.12, 0.05))
+    held = between_fingers(thing, tcp, 0.04)
+    along = held.thing_to_tcp[:3, :3] @ np.array([1.0, 0.0, 0.0])  # its short axis, in the hand's frame
+    assert abs(along[1]) > 0.99  # the closing direction

@@ -1,0 +1,53 @@
+"""Names of objects: what is a symbol, and how a text becomes one. Checked once, where objects enter the system."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import unicodedata
+from collections.abc import Iterable
+from functools import lru_cache
+
+MAX_SYMBOL = 100
+"""Characters of a symbol."""
+_SYMBOL = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
+_SPECIAL = str.maketrans({"ß": "ss", "æ": "ae", "ø": "o", "ł": "l", "'": "", "\u2019": ""})
+
+
+@lru_cache(maxsize=8192)
+def is_symbol(name: str) -> bool:
+    """Whether a name may stand in a fact, a plan, a prompt and a PDDL problem: letters of ASCII, digits and _."""
+    return len(name) <= MAX_SYMBOL and _SYMBOL.match(name) is not None
+
+
+def symbols(names: Iterable[str]) -> dict[str, str]:
+    """A symbol for each of the names, all different, case aside (PDDL knows none): a name that is one keeps it,
+    ``Müsli`` becomes ``musli``, ``m&m's`` ``m_ms``; of two alike the second gets a number. Empty names are left out.
+    """
+    found: dict[str, str] = {}
+    taken: set[str] = set()
+    for name in sorted(set(names), key=lambda n: (not is_symbol(n), n)):
+        symbol = name if is_symbol(name) else _made(name)
+        if not symbol:
+            continue
+        unique = symbol
+        for number in itertools.count(2):
+            if unique.lower() not in taken:
+                break
+            unique = f"{symbol}_{number}"
+        found[name] = unique
+        taken.add(unique.lower())
+    return found
+
+
+def _made(name: str) -> str:
+    plain = unicodedata.normalize("NFKD", name.lower().translate(_SPECIAL)).encode("ascii", "ignore").decode()
+    words = re.sub(r"[^a-z0-9]+", "_", plain[: MAX_SYMBOL - 20]).strip("_")
+    if not words:
+        return "object" if name.strip() else ""
+    return words if words[0].isalpha() else f"object_{words}"
+
+
+def one_line(text: str, longest: int = MAX_SYMBOL) -> str:
+    """Text of others for people and prompts: printable, on one line, of bounded length."""
+    return " ".join("".join(c if c.isprintable() else " " for c in text[: 4 * longest]).split())[:longest]

@@ -1,0 +1,92 @@
+"""A node that no message ends."""
+
+from __future__ import annotations
+
+import functools
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from rclpy.node import Node
+
+from planweave.errors import PlanweaveError
+
+REPEAT = 10.0
+"""Seconds after which an error of the same kind is logged again."""
+
+
+class GuardedNode(Node):
+    """What a callback of a topic, service or timer raises becomes an error in the log, and of a service an answer that
+    says so, where the response has a message. rclpy itself would end the process.
+    """
+
+    def create_subscription(self, msg_type: Any, topic: str, callback: Callable[..., None], *args: Any,
+                            **kwargs: Any) -> Any:
+        """See rclpy."""
+        return super().create_subscription(
+            msg_type, topic, self._guarded(callback, f"a message on {topic}"), *args, **kwargs)
+
+    def create_timer(self, timer_period_sec: float, callback: Callable[..., None] | None, *args: Any,
+                     **kwargs: Any) -> Any:
+        """See rclpy."""
+        guarded = self._guarded(callback, "a timer") if callback is not None else None
+        return super().create_timer(timer_period_sec, guarded, *args, **kwargs)
+
+    def create_service(self, srv_type: Any, srv_name: str, callback: Callable[[Any, Any], Any], *args: Any,
+                       **kwargs: Any) -> Any:
+        """See rclpy."""
+        what = f"a request of {srv_name}"
+
+        @functools.wraps(callback)
+        def answer(request: Any, response: Any) -> Any:
+            try:
+                return callback(request, response)
+            except Exception as error:
+                log_fault(self, what, error)
+                failed = type(response)()  # the other may be half filled
+                if hasattr(failed, "message"):
+                    failed.message = (str(error) if isinstance(error, PlanweaveError) else
+                                      f"{self.get_name()} could not answer ({_shown(error)}); see its log")
+                return failed
+
+        return super().create_service(srv_type, srv_name, answer, *args, **kwargs)
+
+    def _guarded(self, callback: Callable[..., None], what: str) -> Callable[..., None]:
+        @functools.wraps(callback)  # by its signature rclpy knows whether it wants the message's info
+        def call(*args: Any) -> None:
+            try:
+                callback(*args)
+            except Exception as error:
+                log_fault(self, what, error)
+
+        return call
+
+
+_logged: dict[tuple[str, str, str], float] = {}
+_lock = threading.Lock()
+
+
+def log_fault(node: Node, what: str, error: Exception) -> None:
+    """Log what could not be handled, errors of one kind at most every REPEAT seconds."""
+    key, now = (node.get_name(), what, type(error).__name__), time.monotonic()
+    with _lock:
+        if now - _logged.get(key, float("-inf")) < REPEAT:
+            return
+        _logged[key] = now
+    if node.context.ok():
+        node.get_logger().error(f"{what} could not be handled ({_shown(error)} in {_place(error)}); it is left out")
+
+
+def _shown(error: Exception) -> str:
+    return f"{type(error).__name__}: {error!s:.200}"
+
+
+def _place(error: Exception) -> str:
+    """File and line of the innermost call."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is None:
+        return "unknown code"
+    return f"{trace.tb_frame.f_code.co_filename.rsplit('/', 1)[-1]}:{trace.tb_lineno}"

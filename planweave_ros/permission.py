@@ -1,0 +1,36 @@
+"""A body's question to feedback_node before it moves: did a person approve this action?"""
+
+from __future__ import annotations
+
+from planweave_interfaces.action import ExecuteAction
+from planweave_interfaces.srv import ConfirmApproval
+from rclpy.callback_groups import ReentrantCallbackGroup
+from rclpy.node import Node
+
+from planweave_ros.asking import ask
+
+_SECONDS = 5.0  # of wall time for feedback_node to answer
+
+
+class Permission:
+    """Asks /confirm_approval. Whoever sends an action itself has no token that feedback_node made for it, and one that
+    was used is worth nothing; a program that plays feedback_node in the same ROS domain is not kept out by this.
+    """
+
+    def __init__(self, node: Node):
+        self._node = node
+        self._client = node.create_client(
+            ConfirmApproval, "/confirm_approval", callback_group=ReentrantCallbackGroup())
+
+    def problem(self, goal: ExecuteAction.Goal) -> str:
+        """Why the action may not be carried out; "" where a person approved it."""
+        if not goal.approval:
+            return "it is no part of an approved plan: send a task to feedback_node, and answer: planweave approve"
+        servers = self._node.count_services("/confirm_approval")
+        if servers != 1:
+            return f"{servers or 'no'} nodes answer /confirm_approval, but feedback_node alone must"
+        request = ConfirmApproval.Request(task_id=goal.task_id, approval=goal.approval, action=goal.action)
+        reply = ask(self._client, request, _SECONDS)
+        if reply is None:
+            return f"feedback_node did not say in {_SECONDS:g} s whether a person approved it"
+        return "" if reply.approved else str(reply.message)

@@ -1,0 +1,45 @@
+"""Whether a task runs or waits, for nodes whose services would change the world under it."""
+
+from __future__ import annotations
+
+from planweave_interfaces.msg import TaskStatus
+from planweave_interfaces.srv import ListTasks
+from rclpy.callback_groups import ReentrantCallbackGroup
+from rclpy.node import Node
+
+from planweave.task import TaskState
+from planweave_ros.asking import ask
+from planweave_ros.presence import TASKS, Presence
+
+_SECONDS = 3.0  # of wall time for feedback_node to answer
+
+
+class RunningTasks:
+    """Asks feedback_node. Where none is there, no task runs."""
+
+    def __init__(self, node: Node):
+        self._tasks = Presence(node, TASKS)
+        self._client = node.create_client(ListTasks, "/list_tasks", callback_group=ReentrantCallbackGroup())
+
+    def newest_sentence(self) -> str:
+        """What the newest task was told; "" where there is none, or nobody says."""
+        if not self._client.service_is_ready():
+            return ""
+        reply = ask(self._client, ListTasks.Request(limit=1), _SECONDS)
+        return str(reply.tasks[-1].sentence) if reply is not None and reply.tasks else ""
+
+    def problem(self) -> str:
+        """Why the world may not be changed now; "" where it may."""
+        if self._tasks.lost or not self._client.service_is_ready():
+            return ""
+        reply = ask(self._client, ListTasks.Request(), _SECONDS)
+        if reply is None:
+            return f"feedback_node did not say in {_SECONDS:g} s whether a task runs; try again"
+        going_on: list[TaskStatus] = [t for t in reply.tasks if not TaskState(t.state).ended]
+        if not going_on:
+            return ""
+        task = going_on[0]
+        others = f" and {len(going_on) - 1} more" if len(going_on) > 1 else ""
+        said = f' ("{task.sentence[:80]}")' if task.sentence else ""
+        return (f"{task.task_id}{said}{others} would find another world than it began in; wait for its end, or: "
+                f"planweave cancel {task.task_id}")

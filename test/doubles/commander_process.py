@@ -1,0 +1,22 @@
+"""A process that has a body do one action, as feedback_node does: python -m doubles.commander_process ACTION."""
+
+import sys
+import threading
+
+import rclpy
+from rclpy.executors import SingleThreadedExecutor
+
+from planweave.cancellation import Cancellation
+from planweave.world import Action
+from planweave_ros.ports import RosBody
+
+if __name__ == "__main__":
+    rclpy.init()
+    node = rclpy.create_node("commander")
+    nobody = Cancellation()
+    body = RosBody(node, lambda: nobody, timeout=60.0, silence=30.0)
+    executor = SingleThreadedExecutor()
+    executor.add_node(node)
+    threading.Thread(target=executor.spin, daemon=True).start()
+    body.await_ready()
+    print(body.execute(Action.parse(sys.argv[1])).message, flush=True)

@@ -1,0 +1,10 @@
+"""All facts of a world of few objects, those that follow from poses with them."""
+
+from planweave import spatial
+from planweave.world import Literal, World
+
+
+def listed(world: World) -> set[str]:
+    """Every fact as text."""
+    derived = {str(Literal(*fact)) for fact in spatial.all_facts(world, world.derived)}
+    return {str(fact) for fact in world.facts} | derived

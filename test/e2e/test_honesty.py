@@ -1,0 +1,59 @@
+"""What tasks report against the simulator's truth, while people's hands and a silent camera interfere."""
+
+from dataclasses import replace
+
+import pytest
+
+from evaluation.bench_honesty import Outcome, holds, running_stage, verdict
+from evaluation.honesty_cases import CASES
+from evaluation.tabletop_checks import Body
+from planweave.world import Literal
+
+pytestmark = pytest.mark.gl
+CUBE = Body("red_cube", "cube", (0.5, 0.0, 0.031), (0.05, 0.05, 0.05))
+TRAY = Body("left_tray", "tray", (0.5, 0.0, 0.0175), (0.3, 0.2, 0.035))
+
+
+@pytest.fixture(scope="module")
+def stage(tmp_path_factory):
+    """One running system for all cases."""
+    with running_stage(tmp_path_factory.mktemp("honesty")) as stage:
+        yield stage
+
+
+@pytest.mark.parametrize(("position", "name", "said"), [
+    ((0.5, 0.0, 0.031), "red_cube", True),
+    ((0.5, 0.0, 0.031), "red_cube_2", True),  # of equal things any will do
+    ((0.5, 0.0, 0.031), "yellow_cube", False),
+    ((0.5, 0.3, 0.025), "red_cube", False),
+    ((0.5, 0.0, 0.2), "red_cube", False),
+    ((-1.2, 0.0, -0.69), "red_cube", False),
+])
+def test_the_truth_of_in(position, name, said):
+    elsewhere = replace(CUBE, position=(0.4, 0.4, 0.025))
+    bodies = {"left_tray": TRAY, "red_cube": elsewhere, name: replace(CUBE, position=position)}
+    assert holds(Literal.parse("in(red_cube, left_tray)"), bodies) == said
+
+
+def test_the_truth_of_on():
+    upper = replace(CUBE, name="yellow_cube", position=(0.5, 0.0, 0.081))
+    assert holds(Literal.parse("on(yellow_cube, red_cube)"), {"red_cube": CUBE, "yellow_cube": upper})
+    assert not holds(Literal.parse("on(yellow_cube, red_cube)"), {"red_cube": CUBE, "yellow_cube": CUBE})
+
+
+@pytest.mark.parametrize(("said", "true", "blind", "outcome"), [
+    (True, True, False, Outcome.RIGHT_SUCCESS), (True, False, False, Outcome.FALSE_SUCCESS),
+    (True, False, True, Outcome.FALSE_SUCCESS), (False, True, False, Outcome.FALSE_FAILURE),
+    (False, True, True, Outcome.RIGHT_NO), (False, False, False, Outcome.RIGHT_NO),
+])
+def test_verdicts(said, true, blind, outcome):
+    assert verdict(said, true, blind) is outcome
+
+
+@pytest.mark.parametrize("case", [c for c in CASES if not c.only_bench], ids=lambda case: case.id)
+def test_success_is_reported_only_where_the_goal_holds(stage, case):
+    played = stage.play(case)
+    said = f"{played.outcome.value}: {played.message}"
+    assert played.outcome not in (Outcome.FALSE_SUCCESS, Outcome.NOT_PLAYED), said
+    # On a busy machine the look at the end may come too late; saying so is honest, any other failure is not.
+    assert played.outcome is not Outcome.FALSE_FAILURE or "nobody saw" in played.message, said

@@ -1,0 +1,77 @@
+"""What a look confirms: what is seen, what the gripper holds, and what must be so by what is seen."""
+
+import time
+
+import pytest
+from doubles.scripted import literals
+
+from planweave.confirmation import confirm
+from planweave.ports import Look
+from planweave.world import Known, World, WorldObject
+
+SEEN, HIDDEN, PUT, FIXED = Known.SEEN, Known.REMEMBERED, Known.INFERRED, Known.FIXED
+
+
+def thing(name, known, last_seen=None, by=""):
+    return WorldObject(name, "item", known=known, last_seen=last_seen, hidden_by=by)
+
+
+def world(*things, facts="", **more):
+    return World("tabletop", things, frozenset(literals(facts)), **{"stamp": 100.0, **more})
+
+
+TOWER = world(thing("red", SEEN), thing("blue", HIDDEN, 90.0, "red"), thing("green", HIDDEN, 80.0, "blue"),
+              facts="on(red, blue); on(blue, green)")
+
+
+@pytest.mark.parametrize(("goal", "objects", "inferred"), [
+    ("on(red, blue); on(blue, green)", TOWER.objects,
+     ("blue is hidden under red: inferred", "green is hidden under blue: inferred")),
+    ("in(a, box)", (thing("a", SEEN), thing("box", SEEN)), ()),
+    ("holding(a)", (thing("a", Known.SENSED, 3.0),), ()),
+    ("hand_empty()", (), ()),
+    ("at(a, table)", (thing("a", SEEN), thing("table", FIXED)), ()),
+    ("in(a, box)", (thing("a", PUT, 90.0, "box"), thing("box", SEEN)), ("a is hidden in box: inferred",)),
+    ("in(a, box)", (thing("a", HIDDEN, 60.0, "box"), thing("box", HIDDEN, 60.0, "hall"), thing("hall", FIXED)),
+     ("a is hidden in box: inferred", "box is hidden in hall: inferred")),
+    ("not in(a, box)", (thing("a", SEEN), thing("box", SEEN)), ()),
+])
+def test_confirmed(goal, objects, inferred):
+    goal = literals(goal)
+    facts = {g for g in goal if g.positive} | TOWER.facts
+    finding = confirm(Look(World("tabletop", objects, frozenset(facts), stamp=100.0)), goal, began=50.0)
+    assert finding.confirmed and finding.inferred == inferred
+
+
+@pytest.mark.parametrize(("goal", "objects", "words"), [
+    ("in(a, box)", (thing("a", PUT, 90.0), thing("box", SEEN)), "a was last seen 10 s ago, not in view now"),
+    ("in(a, box)", (thing("a", HIDDEN, 88.0), thing("box", SEEN)), "a was last seen 12 s ago, not in view now"),
+    ("in(a, box)", (thing("a", PUT), thing("box", SEEN)), "a was never seen, not in view now"),
+    ("in(a, box)", (thing("a", Known.UNKNOWN), thing("box", SEEN)), "a was never seen"),
+    ("not in(a, box)", (thing("box", SEEN),), "a is not in view"),
+    # what hides it is itself not seen; is nowhere; each hides the other
+    ("in(a, box)", (thing("a", HIDDEN, 90.0, "b"), thing("b", HIDDEN, 95.0), thing("box", SEEN)), "hidden in b"),
+    ("in(a, box)", (thing("a", HIDDEN, 90.0, "b"), thing("box", SEEN)), "hidden in b"),
+    ("in(a, box)", (thing("a", HIDDEN, 90.0, "b"), thing("b", HIDDEN, 90.0, "a"), thing("box", SEEN)), "hidden in b"),
+    # in another room, and not seen since the task began
+    ("in(a, box)", (thing("a", HIDDEN, 40.0, "hall"), thing("box", SEEN), thing("hall", FIXED)), "hidden in hall"),
+])
+def test_not_confirmed(goal, objects, words):
+    goal = literals(goal)
+    facts = frozenset(g for g in goal if g.positive)
+    finding = confirm(Look(World("tabletop", objects, facts, stamp=100.0)), goal, 50.0)
+    assert not finding.confirmed and not finding.unmet
+    assert words in finding.unconfirmed[0]
+
+
+def test_a_world_in_which_everything_was_seen_confirms_nothing_once_the_camera_is_silent():
+    here = world(thing("a", SEEN), thing("box", SEEN), facts="in(a, box)", silent=True, heard=time.time() - 30.0)
+    finding = confirm(Look(here, False, "nothing comes"), literals("in(a, box)"), 50.0)
+    assert finding.unconfirmed == ("a was last seen 30 s ago", "box was last seen 30 s ago", "nothing comes")
+    held = world(thing("a", Known.SENSED), facts="holding(a)", silent=True)
+    assert confirm(Look(held, False, "nothing comes"), literals("holding(a)"), 50.0).confirmed, "the gripper feels it"
+
+
+def test_what_does_not_hold_is_not_confirmed():
+    finding = confirm(Look(world(thing("a", SEEN), thing("box", SEEN))), literals("in(a, box)"), 50.0)
+    assert not finding.confirmed and finding.unmet == literals("in(a, box)") and not finding.unconfirmed

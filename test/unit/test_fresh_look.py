@@ -1,0 +1,48 @@
+"""A look began after it was asked for: images from before are none, whenever they arrive."""
+
+import time
+from types import SimpleNamespace
+
+import pytest
+
+from executor_node.fresh_look import fresh_look
+
+
+class Camera:
+    """The world of a camera whose images have these stamps; the newest joint state is stamped `now`."""
+
+    def __init__(self, *stamps, now=5.0, silent=False):
+        self.stamps, self.now, self.silent, self.waited = stamps, now, silent, []
+
+    def world(self):
+        return SimpleNamespace(stamp=min(self.stamps, default=0.0))
+
+    def wait_for_detections(self, after, seconds):
+        self.waited.append(after)
+        return next((s for s in self.stamps if s > after), None)
+
+    def states(self):
+        return time.time_ns() + 1, self.now
+
+
+def test_the_second_image_stamped_after_a_state_that_was_measured_since_is_fresh():
+    camera = Camera(4.0, 5.0, 5.2, 5.4)
+    assert fresh_look(camera, camera.states, 0.1) == (True, "") and camera.waited == [5.0, 5.2]
+
+
+@pytest.mark.parametrize(("camera", "words"), [
+    (Camera(4.0, 5.0), "no image taken since then"), (Camera(4.0, 5.2), "no image taken since then"),
+    (Camera(4.0, silent=True), "nothing comes on /perception/detected_objects"),
+])
+def test_images_from_before_are_not(camera, words):
+    fresh, why = fresh_look(camera, camera.states, 0.1)
+    assert not fresh and words in why
+
+
+def test_without_joint_states_nobody_knows_which_images_are_new():
+    camera = Camera(6.0, 7.0, 8.0)
+    before = time.time_ns()
+    fresh, why = fresh_look(camera, lambda: (before, 5.0), 0.05)
+    assert not fresh and "no joint states came" in why and not camera.waited
+    for wrong in (float("nan"), -1.0):
+        assert not fresh_look(camera, lambda: (before, 5.0), wrong)[0]

@@ -1,0 +1,64 @@
+"""What colcon and rosdep read: package.xml against what is imported, and the build type that colcon finds."""
+
+import os
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from catkin_pkg.package import parse_package
+from unit.test_architecture import ROS, imported, python_files
+
+ROOT = Path(__file__).resolve().parents[2]
+RUN_ON_NEED = {"moveit", "moveit_msgs", "shape_msgs"}  # imported by the process of `arm: moveit` alone
+PACKAGE_OF = {"tf2_ros": "tf2_ros_py"}  # where a Python module is not called as its package
+
+
+@pytest.mark.parametrize("folder", [ROOT, ROOT / "interfaces"], ids=["planweave", "planweave_interfaces"])
+def test_package_xml_is_one_that_ros_reads(folder):
+    warnings = []
+    package = parse_package(str(folder), warnings=warnings)
+    package.validate(warnings=warnings)
+    assert not warnings
+
+
+def test_package_xml_names_the_ros_packages_that_are_imported():
+    package = parse_package(str(ROOT))
+    named = {dependency.name for dependency in (*package.build_depends, *package.exec_depends)}
+    used = set().union(*(imported((ROOT / path).read_text()) for path in python_files())) & (ROS | RUN_ON_NEED)
+    assert {PACKAGE_OF.get(name, name) for name in used - RUN_ON_NEED} <= named
+    messages = {name for name in named if name.endswith(("_msgs", "_srvs", "_interfaces"))}
+    assert messages <= used, "named, but imported nowhere"
+
+
+def test_version_and_name_stand_once():
+    import planweave
+
+    assert parse_package(str(ROOT)).version == planweave.__version__
+
+
+def colcon(*arguments):
+    """The output of colcon in the root; the test is skipped where colcon is not installed (make setup does it)."""
+    pytest.importorskip("colcon_core")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("COLCON")}
+    run = subprocess.run([sys.executable, "-m", "colcon", *arguments], cwd=ROOT, env=environment, text=True,
+                         capture_output=True, check=False)
+    assert run.returncode == 0, run.stderr
+    assert "WARN" not in run.stderr
+    return run.stdout
+
+
+def test_colcon_takes_the_root_for_a_ros_package():
+    rows = {row.split("\t")[0]: row.split("\t")[1:] for row in colcon("--log-base", os.devnull, "list").splitlines()}
+    assert rows["planweave"][1] == "(ros.ament_python)"
+    assert rows["planweave_interfaces"] == ["interfaces", "(ros.ament_cmake)"]
+
+
+def test_colcon_test_runs_pytest(monkeypatch):
+    """colcon looks for pytest in what setup() is given; without it, `colcon test` runs nothing and says OK."""
+    given = {}
+    monkeypatch.setattr("setuptools.setup", lambda **arguments: given.update(arguments))
+    monkeypatch.chdir(ROOT)
+    runpy.run_path(str(ROOT / "setup.py"))
+    assert any(requirement.startswith("pytest") for requirement in given["extras_require"]["test"])

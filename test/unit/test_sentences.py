@@ -1,0 +1,239 @@
+"""Sentences to readings: the set that the bench measures, words that play no role, slips, and any nonsense."""
+
+from __future__ import annotations
+
+import random
+import time
+
+import pytest
+from doubles.planner_worlds import BLOCKS, FRUIT
+
+from evaluation.bench_sentences import read
+from evaluation.sentence_set import judged, sentences, world_of
+from planner_node.goal_grammar import read_sentence
+from planner_node.lexicon import english
+from planner_node.noun_phrases import NotCoveredError
+from planweave.domain import Domain
+from planweave.errors import GoalError
+
+SET = sentences()
+DOMAIN = Domain.load("tabletop")
+#: Words that may be added without a change: they say nothing, or what was said already ("the nearest" of one).
+SILENT = (
+    {
+        w
+        for key in (
+            "nothing_said",
+            "at_first",
+            "the",
+            "all",
+            "both",
+            "things",
+            "one",
+            "particles",
+            "that",
+            "mass",
+            "then",
+            "wish",
+        )
+        for p in english()[key]
+        for w in p.split()
+    }
+    | set(english()["superlatives"])
+    | set(english()["move"])
+    | {",", ".", "a", "an", "and", "single", "any", "of", "is", "are", "put", "every", "back"}
+)
+UNKNOWN = [
+    "frobnicate",
+    "heavy",
+    "quickly",
+    "slowly",
+    "twice",
+    "tomorrow",
+    "or",
+    "if",
+    "when",
+    "without",
+    "zzz",
+    "shiny",
+    "%",
+    "17th",
+]
+
+
+@pytest.mark.parametrize("world", list(dict.fromkeys(s.world for s in SET)))
+def test_no_sentence_is_read_wrongly(world):
+    verdicts = [judged(s, read) for s in SET if s.world == world]
+    assert not [f"{v.sentence.text!r} -> {v.said}" for v in verdicts if v.verdict == "wrong"]
+    refused = [v.sentence.text for v in verdicts if v.verdict == "refused" and not v.sentence.may_refuse]
+    assert not refused
+
+
+def goal_of(domain, world, sentence):
+    try:
+        return frozenset(read_sentence(domain, world, sentence).goal)
+    except (GoalError, NotCoveredError):
+        return None
+
+
+def test_an_unknown_word_makes_a_sentence_unread():
+    chance = random.Random(3)
+    for said in chance.sample([s for s in SET if s.goals], 100):
+        domain, world = world_of(said.world)
+        words = said.text.split()
+        if goal_of(domain, world, said.text):
+            for strange in chance.sample(UNKNOWN, 3):
+                at = chance.randrange(len(words) + 1)
+                text = " ".join([*words[:at], strange, *words[at:]])
+                assert goal_of(domain, world, text) is None, text
+
+
+def test_a_known_word_that_is_added_is_used_or_makes_the_sentence_unread():
+    chance, same = random.Random(5), []
+    known = sorted({w for s in SET for w in s.text.lower().split() if w.isalpha()} - SILENT)
+    for said in chance.sample([s for s in SET if s.goals], 80):
+        domain, world = world_of(said.world)
+        words, goal = said.text.split(), goal_of(domain, world, said.text)
+        if not goal:
+            continue
+        for added in chance.sample(known, 6):
+            at = chance.randrange(len(words) + 1)
+            text = " ".join([*words[:at], added, *words[at:]])
+            if goal_of(domain, world, text) == goal and added not in words:
+                same.append(text)
+    assert not same
+
+
+WORDS = sorted({w for s in SET for w in s.text.lower().replace(",", " , ").split()} | set(UNKNOWN))
+
+
+def test_any_row_of_words_is_read_within_known_names_or_not_at_all():
+    chance = random.Random(7)
+    worlds = [world_of(w) for w in dict.fromkeys(s.world for s in SET)]
+    longest = 0.0
+    for _ in range(800):
+        domain, world = chance.choice(worlds)
+        text = " ".join(chance.choices(WORDS, k=chance.randrange(1, 16)))
+        start = time.process_time()
+        try:
+            got = read(domain, world, text)
+        except GoalError as error:
+            assert str(error)
+        else:
+            for literal in got.goal:
+                domain.check_literal(literal, world)
+            assert got.answer or got.understood
+        longest = max(longest, time.process_time() - start)
+    assert longest < 1.0
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "put the cube and " * 60,
+        "the " * 200,
+        "and " * 300,
+        "a, " * 300,
+        "not " * 200,
+        "put it in it " * 30,
+        "((((" * 100,
+        "🙂" * 500,
+        "\ud800 put the red cube in the left tray",
+        "\x00",
+        "put the red cube in the left tray" * 20,
+        "of of of of",
+        "'" * 400,
+        "put all cubes except the red one except the blue one except the green one in the left tray " * 5,
+    ],
+)
+def test_what_is_no_sentence_is_refused_in_time(text):
+    start = time.process_time()
+    try:
+        got = read(DOMAIN, BLOCKS, text)
+    except GoalError:
+        pass
+    else:
+        assert got.goal
+    assert time.process_time() - start < 1.0
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("put the red cube in the left tray", "in the end the red cube is in the left tray"),
+        ("put the blue and the green cube in the left tray", "the blue cube and the green cube are in the left tray"),
+        ("put the bananna on the plate", "'bananna' is read as 'banana'"),
+        (
+            "put a cube in the left tray",
+            "'a cube' is taken to be red cube; it could be blue cube or green cube as well",
+        ),
+        ("put the red cube to the left of the plate", "left and right are the robot's"),
+        ("stack all cubes", "the tower from below: red cube, blue cube, green cube"),
+    ],
+)
+def test_what_was_understood_is_said(text, said):
+    assert said in read(DOMAIN, BLOCKS, text).understood
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("put the appel in the bowl", "in(apple, bowl)"),
+        ("put the pera in the box", "in(pear, box)"),
+        ("put the soup in the bowl", None),
+        ("put the pan in the box", None),
+        ("put the plants in the box", None),
+        ("put the booowl in the box", None),
+    ],
+)
+def test_a_slip_of_one_letter_is_mended_and_other_words_are_not(text, said):
+    if said is None:
+        with pytest.raises(GoalError):
+            read(DOMAIN, FRUIT, text)
+    else:
+        assert " & ".join(map(str, read(DOMAIN, FRUIT, text).goal)) == said
+
+
+@pytest.mark.parametrize(
+    "text", ["frobnicate the red cube", "put the red cube sideways in the left tray", "do something nice"]
+)
+def test_what_is_not_read_gets_sentences_that_are(text):
+    with pytest.raises(GoalError) as error:
+        read(DOMAIN, BLOCKS, text)
+    examples = str(error.value).split("for example: ")[1].split('"')[1::2]
+    assert examples and all(read(DOMAIN, BLOCKS, e).goal for e in examples)
+    assert "terminal" not in str(error.value) and "literal" not in str(error.value)
+
+
+def test_what_says_not_is_given_to_no_model():
+    from planner_node.interpret import interpret
+
+    def ask(messages, schema):
+        raise AssertionError("asked")
+
+    for text in (
+        "frobnicate nothing",
+        "put the red cube in the left tray without touching anything",
+        "never frobnicate the cubes",
+    ):
+        with pytest.raises(GoalError):
+            interpret(DOMAIN, BLOCKS, text, ask)
+
+
+@pytest.mark.parametrize(
+    ("world", "text", "why"),
+    [
+        ("flat", "wash the mug 52 in the dishwasher and put it on the kitchen table", "in a task of its own"),
+        ("flat", "heat the salmon in the microwave, then take it out", "give two tasks"),
+        ("flat", "take the tv off", "cannot be worn"),
+        ("flat", "pour the cereal into the bowl and put it on the kitchen table", "'it' could mean"),
+        ("flat", "hold the newspaper and the book", "exclude each other"),
+        ("blocks", "put the blue cube next to the red cube and the green cube on it", "'it' could mean"),
+        ("blocks", "put all but one of the cubes in the left tray", "not understood"),
+        ("blocks", "take the red cube out of the left tray", "not known to be in, on or at left tray"),
+        ("kitchen", "put the red cube in the bowl and all between it and the pear next to the plate", "two different"),
+    ],
+)
+def test_what_cannot_be_told_is_refused(world, text, why):
+    with pytest.raises(GoalError, match=why):
+        read(*world_of(world), text)

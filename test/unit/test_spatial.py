@@ -1,0 +1,137 @@
+"""Facts that follow from poses are not listed, and hold all the same: for questions, goals, plans and their checks."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from doubles.scripted import literals
+
+from executor_node.kinematics import Kinematics
+from executor_node.planning_scene import PlanningScene
+from executor_node.safety import Safety
+from executor_node.things import Thing
+from executor_node.timing import Limits
+from executor_node.workspace import load_workspace
+from executor_node.world_model import WorldModel
+from feedback_node.dry_run import PredictedBody
+from planner_node.conditions import holds_by_rule, parse_condition
+from planweave import spatial
+from planweave.classical import solve
+from planweave.domain import Domain
+from planweave.transition import Transition, needed_predicates
+from planweave.validation import Validator
+from planweave.world import Action, World, WorldObject
+
+DOMAIN = Domain.load("tabletop")
+DERIVED = frozenset(spatial.RELATIONS)
+
+
+def cube(name, x, y):
+    return WorldObject(name, "item", "cube", {}, (x, y, 0.025), (0.0, 0.0, 0.0, 1.0), (0.05, 0.05, 0.05))
+
+
+def world(*cubes, more=""):
+    facts = "hand_empty(); " + "; ".join(f"clear({c.name}); reachable({c.name})" for c in cubes) + more
+    return World("tabletop", cubes, frozenset(literals(facts)), derived=DERIVED)
+
+
+ROW = world(cube("a", 0.5, 0.2), cube("b", 0.5, 0.1), cube("c", 0.5, 0.0), cube("d", 0.5, -0.3))
+
+
+def test_no_action_of_the_table_asks_for_what_is_not_listed():
+    assert not needed_predicates(DOMAIN) & DERIVED and DOMAIN.predicates.keys() >= DERIVED
+    assert {"clear", "in", "within"} <= needed_predicates(DOMAIN)  # of preconditions, conditions and inverses
+
+
+@pytest.mark.parametrize(("text", "holds"), [
+    ("left_of(a, b)", True), ("left_of(a, d)", True), ("left_of(b, a)", False), ("right_of(b, a)", True),
+    ("near(a, b)", True), ("near(a, c)", False), ("apart(d)", True), ("apart(a)", False), ("between(b, a, c)", True),
+    ("between(a, b, c)", False), ("not left_of(a, b)", False), ("not near(a, d)", True), ("near(a, ghost)", False),
+    ("near(a, a)", False), ("between(b, a, a)", False), ("near(a)", False), ("apart(a, b)", False), ("on(a, b)", False),
+])
+def test_what_holds(text, holds):
+    (literal,) = literals(text)
+    assert ROW.holds(literal) == holds and (literal in ROW.unmet([literal])) != holds
+    assert literal.atom not in ROW.facts
+
+
+def test_only_what_a_goal_asks_for_is_listed():
+    goal = literals("near(a, b); not near(a, c); not left_of(a, b); on(a, b)")
+    found = ROW.with_derived(goal)
+    assert found.facts - ROW.facts == set(literals("near(a, b); left_of(a, b)"))
+    assert ROW.with_derived(literals("on(a, b); near(a, c)")) is ROW
+
+
+def test_a_world_without_poses_knows_what_it_lists():
+    told = World("tabletop", (WorldObject("a", "item"), WorldObject("b", "item")), frozenset(literals("near(a, b)")))
+    for world in (told, replace(told, derived=DERIVED)):
+        assert world.holds(*literals("near(a, b)")) and not world.holds(*literals("left_of(a, b)"))
+
+
+def test_conditions_of_programs():
+    for text, holds in (("left_of(a, b)", True), ("near(a, d)", False), ("not near(a, d)", True)):
+        assert holds_by_rule(DOMAIN, ROW, parse_condition(text)) is holds
+
+
+def test_a_plan_that_takes_away_what_stood_right_is_refused():
+    validator = Validator(DOMAIN, ROW)
+    goal = literals("near(a, b); left_of(a, b)")
+    assert validator.check([], goal).ok
+    taken = validator.check([Action.parse("grasp(b)")], goal)
+    assert not taken.ok and set(taken.goal_unmet) == set(goal) and "grasp(b)" in taken.message
+    back = [Action.parse("grasp(b)"), Action.parse("place_right_of(b, a)")]
+    assert set(validator.check(back, goal).goal_unmet) == set(goal)  # right_of(b, a) is not said to be left_of(a, b)
+    other = [Action.parse("grasp(d)"), Action.parse("place_right_of(d, c)")]
+    assert validator.check(other, (*goal, *literals("right_of(d, c)"))).ok
+
+
+def test_predicted_worlds_hold_nothing_of_stale_poses():
+    grasped = Transition(DOMAIN, ROW).result(ROW, Action.parse("grasp(a)"))
+    assert not grasped.holds(*literals("near(a, b)"))
+    goal = literals("near(a, b); near(b, c)")
+    body = PredictedBody(DOMAIN, ROW.with_derived(goal))
+    assert body.execute(Action.parse("grasp(a)")).world.unmet(goal) == goal[:1]
+
+
+def test_the_classical_planner_starts_from_them():
+    goal = literals("near(a, b); left_of(c, d)")
+    assert solve(DOMAIN, ROW, goal) == ()
+    goal = literals("near(a, b); right_of(d, c); near(d, c)")
+    assert [str(a) for a in solve(DOMAIN, ROW, goal)] == ["grasp(d)", "place_right_of(d, c)"]
+
+
+# ---- many objects ---------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def model():
+    return PlanningScene().model
+
+
+def crowd(number):
+    """Cubes in rows 55 mm apart."""
+    return [Thing(f"cube_{k}", "item", "cube", (0.3 + 0.055 * (k // 20), -0.55 + 0.055 * (k % 20), 0.02), (0.04,) * 3)
+            for k in range(number)]
+
+
+def seen(model, number, domain=DOMAIN):
+    kinematics = Kinematics(model)
+    known = WorldModel(domain, load_workspace("tabletop"), kinematics, Safety(kinematics, Limits()))
+    known.on_detections(crowd(number), 1.0)
+    return known.world()
+
+
+def test_a_world_grows_as_its_objects_do(model):
+    few, many = seen(model, 25), seen(model, 100)
+    assert len(many.facts) <= 4.5 * len(few.facts) <= 4.5 * 8 * 25
+    assert many.derived == DERIVED
+    assert many.holds(*literals("between(cube_1, cube_0, cube_2)")) and not many.holds(*literals("apart(cube_50)"))
+
+
+def test_what_an_action_asks_for_is_listed(model, monkeypatch):
+    monkeypatch.setattr("executor_node.world_model.needed_predicates", lambda domain: frozenset({"near", "clear"}))
+    known = seen(model, 9)
+    assert known.derived == DERIVED - {"near"}
+    near = {f.args for f in known.facts if f.predicate == "near"}
+    xy = {t.name: np.array(t.position[:2]) for t in crowd(9)}
+    assert near == {(a, b) for a in xy for b in xy if a != b and np.linalg.norm(xy[a] - xy[b]) < 0.06}
