@@ -160,28 +160,30 @@ class Client:
             request, feedback_callback=lambda message: on_status(convert.status_from_msg(message.feedback.status)))
         try:
             handle = self._result(sent, 10.0, "feedback_node (/run_task)")
-        except BaseException:
-            self._cancel_when_accepted(sent)
+            if not handle.accepted:
+                raise SystemDownError("feedback_node rejected the task without a reason")
+            response = self._follow(handle.get_result_async(), timeout, watch, on_silence)
+        except _SilentError:
             raise
-        if not handle.accepted:
-            raise SystemDownError("feedback_node rejected the task without a reason")
-        future = handle.get_result_async()
+        except BaseException:
+            self._cancel_sent(sent)
+            raise
+        return self._task_result(response)
+
+    def _follow(
+        self, future: Future, timeout: float, watch: Callable[[], None], on_silence: Callable[[bool, float], None],
+    ) -> Any:
+        """The task's result once it has ended; raises SystemDownError where it does not end in time."""
         latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
         worlds = self._node.create_subscription(
             WorldState, "/world_state", lambda w: on_silence(w.silent, convert.time_from_msg(w.heard)), latched)
         try:
             response = self._wait_for_end(future, timeout, watch)
-        except _SilentError:
-            raise
-        except BaseException:
-            self._cancel_goal(handle, future)
-            raise
         finally:
             self._drop(worlds)
         if response is None:
-            self._cancel_goal(handle, future)
             raise SystemDownError(f"the task did not end in {timeout:g} s and was cancelled; --timeout gives it more")
-        return self._task_result(response)
+        return response
 
     def _task_result(self, response: Any) -> TaskResult:
         result = response.result
@@ -214,19 +216,22 @@ class Client:
                 return None
         return future.result()
 
-    def _cancel_goal(self, handle: Any, future: Future) -> None:
-        """Cancel and give the body up to five seconds to stop."""
-        ended = threading.Event()
-        future.add_done_callback(lambda _: ended.set())
-        handle.cancel_goal_async()
-        ended.wait(5.0)
+    def _cancel_sent(self, sent: Future) -> None:
+        """Cancel the task that ``sent`` asked for and give the body up to five seconds to stop.
 
-    def _cancel_when_accepted(self, sent: Future) -> None:
-        """Interrupted before the answer came: the task may run all the same, so it is cancelled as soon as it comes."""
-        answered = threading.Event()
+        Interrupted before its answer came, it may run all the same, so it is cancelled as soon as the answer comes. The
+        request is repeated, since a server that has not discovered this client loses it.
+        """
+        answered, ended = threading.Event(), threading.Event()
         sent.add_done_callback(lambda _: answered.set())
-        if answered.wait(5.0) and sent.result().accepted:
-            self._cancel_goal(sent.result(), sent.result().get_result_async())
+        if not answered.wait(5.0) or sent.exception() is not None or not sent.result().accepted:
+            return
+        handle = sent.result()
+        handle.get_result_async().add_done_callback(lambda _: ended.set())
+        deadline = time.monotonic() + 5.0
+        while not ended.is_set() and time.monotonic() < deadline:
+            handle.cancel_goal_async()
+            ended.wait(1.0)
 
     def _tree(self, message: ActionTree) -> None:
         rows = []
