@@ -5,6 +5,8 @@
 PYTHON ?= python3
 VENV ?= .venv
 EXTRAS ?=
+# Test files that run side by side, each worker in a ROS domain of its own: make test WORKERS=0 for one after the other
+WORKERS ?= 2
 PREPARE = $(PYTHON) tools/prepare.py --venv $(VENV) --extras "$(EXTRAS)"
 RUN = . $(VENV)/planweave.sh &&
 
@@ -30,7 +32,7 @@ demo: python
 
 test: python
 	@$(PREPARE) --dev
-	@$(RUN) python -m pytest $(ARGS)
+	@$(RUN) python -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder $(ARGS)
 
 bench: python
 	@$(PREPARE) --extras "bench $(EXTRAS)"
