@@ -174,6 +174,8 @@ class FeedbackNode(GuardedNode):
             with self._lock:
                 goal = self._runs.get(msg.task_id)
             if goal is not None:
+                if msg.state != TaskStatus.QUEUED:
+                    goal.begin()
                 goal.publish(RunTask.Feedback(status=msg))
 
     def _status_msg(self, task: Task) -> TaskStatus:

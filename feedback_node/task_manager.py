@@ -23,6 +23,7 @@ from planweave.cancellation import Cancellation
 from planweave.confirmation import Finding, confirm
 from planweave.domain import Domain
 from planweave.errors import CanceledError, GoalError, PlanweaveError, UnknownNameError
+from planweave.names import one_line
 from planweave.ports import Interpretation, LookingBody, Planner
 from planweave.task import TaskState, TaskStatus
 from planweave.world import Action, Literal, World
@@ -87,6 +88,12 @@ def _plain(text: str, what: str, longest: int = MAX_SENTENCE) -> str:
     if any(ord(c) < 32 and c not in "\t\n" for c in text):
         raise GoalError(f"the {what} has control characters; send plain text")
     return text
+
+
+def _line(text: object) -> str:
+    """For the log: one line, not too long."""
+    shown = " ".join(map(str, text)) if isinstance(text, tuple) else one_line(str(text))
+    return shown if len(shown) <= 500 else f"{shown[:500]} …"
 
 
 class TaskManager:
@@ -290,6 +297,8 @@ class TaskManager:
     def _run(self, task: Task) -> None:
         """One task from its sentence to its checked goal. Whatever happens, the task ends with a state."""
         task.started = time.monotonic()
+        log.info("%s begins (%s%s): %s", task.status.task_id, task.status.method,
+                 ", dry run" if task.status.dry_run else "", _line(task.status.sentence or task.given_goal))
         self._set(task, state=TaskState.RUNNING, phase="looking")
         try:
             task.canceled.check()
@@ -461,6 +470,8 @@ class TaskManager:
         task.status = final
         task.journal.add("ended", state=state.name, message=message, seconds_taken=round(final.elapsed, 3))
         task.journal.close()
+        log.info("%s ended as %s after %.1f s and %d steps: %s", final.task_id, state.name, final.elapsed, final.steps,
+                 _line(message))
         self._on_change(task)
         task.episode = None  # its worlds and its tree are no longer needed
         self._forget_old()

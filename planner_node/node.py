@@ -160,6 +160,7 @@ class PlannerNode(GuardedNode):
         """One action goal: ask in a thread, fill the result; every failure becomes a message in it."""
 
         def work() -> None:
+            goal.begin()
             try:
                 fill(ask(goal.cancel_asked))
                 result.success = True

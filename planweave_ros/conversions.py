@@ -33,15 +33,25 @@ from planweave.world import MAX_OBJECTS, Action, Known, Literal, World, WorldObj
 _KNOWN = {k.value: k for k in Known}
 
 
+class Stamp(float):
+    """Seconds that remember the whole nanoseconds of the message that they are from: the seconds since 1970 of a real
+    camera are too many for a float to tell nanoseconds, and what is published of an image has its very stamp.
+    """
+
+    nanoseconds: int
+
+
 def time_to_msg(seconds: float) -> Time:
-    """Seconds as a ROS time."""
-    nanoseconds = round(seconds * 1e9)
+    """Seconds as a ROS time, exactly that of the message where they are a Stamp."""
+    nanoseconds = seconds.nanoseconds if isinstance(seconds, Stamp) else round(seconds * 1e9)
     return Time(sec=nanoseconds // 1_000_000_000, nanosec=nanoseconds % 1_000_000_000)
 
 
-def time_from_msg(msg: Time) -> float:
+def time_from_msg(msg: Time) -> Stamp:
     """A ROS time in seconds."""
-    return float(msg.sec + msg.nanosec * 1e-9)
+    stamp = Stamp(msg.sec + msg.nanosec * 1e-9)
+    stamp.nanoseconds = msg.sec * 1_000_000_000 + msg.nanosec
+    return stamp
 
 
 def action_to_msg(action: Action | None) -> ActionMsg:

@@ -1,7 +1,8 @@
 """Action goals that take long, worked on outside the executor.
 
 A coroutine callback that awaits is polled by rclpy's executors, which costs a core and can be missed; a blocking one
-holds an executor thread. Here a goal is handed to the caller's own thread and finished from there.
+holds an executor thread. Here a goal is handed to the caller's own thread, which says when work on it begins (until
+then it is ACCEPTED, from then on EXECUTING) and ends it.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from action_msgs.msg import GoalStatus
 from rclpy.action import ActionServer, CancelResponse, GoalResponse
 from rclpy.action.server import ServerGoalHandle
 from rclpy.callback_groups import ReentrantCallbackGroup
@@ -17,10 +19,11 @@ from rclpy.node import Node
 
 
 class Goal:
-    """One accepted goal. `finish` is called once, from any thread."""
+    """One accepted goal. `begin` and then `finish` are called, each from any thread; `finish` once."""
 
     def __init__(self, handle: ServerGoalHandle, done: Callable[[Goal], None]):
         self._handle, self._done = handle, done
+        self._lock, self._begun = threading.Lock(), False
         self.request = handle.request
         self.cancel_asked = threading.Event()
         self.on_cancel: Callable[[], None] = lambda: None
@@ -32,14 +35,39 @@ class Goal:
         if self._handle.is_active:
             self._handle.publish_feedback(feedback)
 
+    def begin(self) -> None:
+        """Work on the goal begins: its status becomes EXECUTING, unless it is being cancelled. Once is enough."""
+        with self._lock:
+            if self._begun:
+                return
+            self._begun = True
+            try:
+                self._handle.execute()
+            except Exception:  # rclpy's RCLError, which has no public name
+                if self._handle.status == GoalStatus.STATUS_ACCEPTED:
+                    raise  # else a cancellation came between rclpy's look at the state and its change
+
     def finish(self, result: Any, success: bool) -> None:
         """End the goal: succeeded, canceled where that was asked for and it did not succeed, else aborted."""
+        self.begin()
         self.result, self.success = result, success
         self._done(self)
 
 
+class _Server(ActionServer):
+    """rclpy's, but `ServerGoalHandle.execute` only says that a goal is EXECUTING, and `conclude` runs the callback."""
+
+    def notify_execute(self, goal_handle: ServerGoalHandle, execute_callback: Any) -> None:
+        """Do nothing yet."""
+
+    def conclude(self, goal_handle: ServerGoalHandle) -> None:
+        """Have the executor run the callback, which ends the goal."""
+        super().notify_execute(goal_handle, None)
+
+
 class DeferredActionServer:
-    """An action server that calls start(goal) for every accepted goal; start returns at once.
+    """An action server that calls start(goal) for every accepted goal; start returns at once. Who works on the goal
+    calls goal.begin() when that begins, and goal.finish() at its end.
 
     accept(request) may refuse a goal. A cancellation calls goal.on_cancel once and is always accepted.
     """
@@ -51,7 +79,7 @@ class DeferredActionServer:
         self._start = start
         self._goals: dict[bytes, Goal] = {}
         self._lock = threading.Lock()
-        self._server = ActionServer(
+        self._server = _Server(
             node, action_type, name, self._conclude,
             goal_callback=lambda request: GoalResponse.ACCEPT if accept(request) else GoalResponse.REJECT,
             handle_accepted_callback=self._accepted, cancel_callback=self._cancel,
@@ -63,7 +91,7 @@ class DeferredActionServer:
         self._server.destroy()
 
     def _accepted(self, handle: ServerGoalHandle) -> None:
-        goal = Goal(handle, lambda goal: handle.execute())  # the executor then calls _conclude
+        goal = Goal(handle, lambda _: self._server.conclude(handle))  # the executor then calls _conclude
         with self._lock:
             self._goals[bytes(handle.goal_id.uuid)] = goal
         self._start(goal)

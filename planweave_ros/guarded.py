@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 
 from planweave.errors import PlanweaveError
@@ -29,8 +30,11 @@ class GuardedNode(Node):
 
     def create_timer(self, timer_period_sec: float, callback: Callable[..., None] | None, *args: Any,
                      **kwargs: Any) -> Any:
-        """See rclpy."""
+        """See rclpy; but a timer counts wall time, also with use_sim_time, unless a clock is given: watches go on while
+        /clock stands.
+        """
         guarded = self._guarded(callback, "a timer") if callback is not None else None
+        kwargs.setdefault("clock", Clock(clock_type=ClockType.STEADY_TIME))
         return super().create_timer(timer_period_sec, guarded, *args, **kwargs)
 
     def create_service(self, srv_type: Any, srv_name: str, callback: Callable[[Any, Any], Any], *args: Any,

@@ -19,6 +19,7 @@ from rclpy.task import Future
 from planweave.errors import PlanweaveError
 from planweave.memory import give_back_memory
 from planweave_ros.guarded import log_fault
+from planweave_ros.python_logging import logging_of
 
 NodeT = TypeVar("NodeT", bound=Node)
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
@@ -128,9 +129,10 @@ def run_node(
         node = make()
         give_back_memory()
         if not signals.came:
-            spinning = _Spinning(node, threads, signals.wake)
-            signals.wait()
-            stop(node)
+            with logging_of(node):
+                spinning = _Spinning(node, threads, signals.wake)
+                signals.wait()
+                stop(node)
     except PlanweaveError as error:
         print(f"error: {error}", file=sys.stderr, flush=True)
         return 2

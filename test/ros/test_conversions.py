@@ -136,3 +136,18 @@ def test_constants_of_messages_and_enums_agree():
     for enum, source in ((Code, ExecuteAction.Result), (Status, ActionNode), (TaskState, StatusMsg)):
         for member in enum:
             assert getattr(source, member.name) == member.value
+
+
+def test_a_stamp_of_today_comes_back_to_the_nanosecond():
+    """A float of seconds since 1970 has steps of 240 ns: a world would no longer have the stamp of its image."""
+    from builtin_interfaces.msg import Time
+
+    from planweave_ros import conversions as convert
+
+    stamp = Time(sec=1_763_800_000, nanosec=123_456_789)
+    seconds = convert.time_from_msg(stamp)
+    world = World("tabletop", (WorldObject("a", "item", "a", known=Known.INFERRED, last_seen=seconds),),
+                  stamp=max(seconds, 0.0), frame="base")
+    msg = convert.world_to_msg(world)
+    assert msg.header.stamp == msg.objects[0].last_seen == stamp
+    assert convert.world_to_msg(convert.world_from_msg(msg)).header.stamp == stamp

@@ -92,6 +92,28 @@ def test_run_task_from_sentence_to_checked_goal(system, doubles):
     assert [e["event"] for e in events][:2] == ["submitted", "goal"] and events[-1]["event"] == "ended"
 
 
+def test_the_log_tells_a_task_from_its_begin_to_its_end(system, make_node, spin_until):
+    """The library logs with Python's logging; a node's process brings that to /rosout."""
+    from rcl_interfaces.msg import Log
+
+    from planweave_ros.python_logging import logging_of
+
+    heard = []
+    make_node("listener").create_subscription(
+        Log, "/rosout", lambda m: heard.append((m.name, m.msg)), 50)
+    with logging_of(system.feedback):
+        def told():
+            """Tasks until the listener is discovered."""
+            handle, _ = run(system, sentence="put a in\nthe tray")
+            status = result_of(handle.get_result_async()).result.status
+            lines = [text for name, text in heard if name == "feedback_node" and f": {status.task_id} " in text]
+            return lines if len(lines) == 2 else []
+
+        begun, ended = spin_until(told, 10, "two lines about a task")
+    assert "begins (tree_planner): put a in the tray" in begun
+    assert "ended as SUCCEEDED after" in ended and "2 steps: the goal holds, as observed" in ended
+
+
 def test_what_no_look_shows_ends_not_confirmed(system, doubles):
     from action_msgs.msg import GoalStatus
     from planweave_interfaces.msg import TaskStatus
@@ -269,14 +291,18 @@ def test_a_persons_words_reach_the_running_task(system, doubles):
     assert [e["text"] for e in events if e["event"] == "said"] == ["mind the glass"]
 
 
-def test_many_waiting_runs_block_nothing(system, doubles):
-    """Ten RunTask goals wait behind a held body; services still answer, and all end."""
+def test_many_waiting_runs_block_nothing(system, doubles, spin_until):
+    """Ten RunTask goals wait behind a held body; the first alone is executing, services still answer, and all end."""
+    from action_msgs.msg import GoalStatus
     from planweave_interfaces.srv import ListTasks
 
     body = doubles[1]
     body.hold.clear()
     handles = [run(system, sentence="put a in the tray")[0] for _ in range(10)]
     assert len(result_of(system.list.call_async(ListTasks.Request())).tasks) == 10
+    assert body.began.wait(60.0)
+    spin_until(lambda: handles[0].status == GoalStatus.STATUS_EXECUTING, 10, "the first goal to be executing")
+    assert all(h.status in (GoalStatus.STATUS_UNKNOWN, GoalStatus.STATUS_ACCEPTED) for h in handles[1:])
     body.hold.set()
     assert all(result_of(h.get_result_async()).result.success for h in handles)
 
