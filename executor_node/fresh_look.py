@@ -22,6 +22,7 @@ def fresh_look(world: WorldModel, states: Callable[[], tuple[int, float]], secon
     # stamped later was taken later.
     while states()[0] < asked:
         if time.monotonic() >= end:
+            world.unfelt()
             return False, (
                 f"no joint states came in {seconds:.1f} s, so nobody knows which images are new: is the arm's "
                 "controller running?"

@@ -104,16 +104,13 @@ class Mover:
         """
         with self.thinking(phase, progress):
             trajectory = self._timed(path, slow, tuple(touching))
-        self._began()
-        start = self.arm.state().stamp
-        try:
-            self.arm.follow(trajectory, watch)
-        except SkillFailureError as error:
-            if error.code is Code.GRASP_LOST:
-                self.world.released(None)
-            raise
-        finally:
-            self._ended(start)
+        with self._motion():
+            try:
+                self.arm.follow(trajectory, watch)
+            except SkillFailureError as error:
+                if error.code is Code.GRASP_LOST:
+                    self.world.released(None)
+                raise
 
     def _timed(self, path: Array, slow: bool, touching: tuple[str, ...]) -> Trajectory:
         """Free motion whose timed form would touch something is planned once more, with other random numbers."""
@@ -152,32 +149,32 @@ class Mover:
         )
         if self.scene.path_contact(line, -0.002, names, 0.006) is None:
             trajectory = time_path(line, self._slow)
-            self._began()
             begun = time.perf_counter()
             try:
-                self.arm.follow(trajectory)
+                with self._motion():
+                    self.arm.follow(trajectory)
             finally:
                 self._waited += time.perf_counter() - begun
-                self._ended(state.stamp)
 
     def grip(self, width: float, force: float | None = None) -> ArmState:
         """Move the fingers to an opening (m) and wait; the state then. force: N, by default that of a grasp."""
-        self._began()
-        start = self.arm.state().stamp
-        try:
+        with self._motion():
             self.arm.grip(width, self.settings.grip_force if force is None else force)
-        finally:
-            self._ended(start)
         return self.arm.state()
 
-    def _began(self) -> None:
+    @contextmanager
+    def _motion(self) -> Iterator[None]:
+        """Images do not count meanwhile; add up motion time. Nothing has begun where the arm gives no state, as after
+        a cancel.
+        """
+        start = self.arm.state().stamp
         self.world.motion_began()
-
-    def _ended(self, start: float) -> None:
-        """Add up motion time; images count again from now on."""
         try:
-            state = self.arm.state()
-            self.motion_seconds += max(0.0, state.stamp - start)
-            self.world.motion_ended(state.stamp)
-        except SkillFailureError:
-            self.world.motion_ended(start)
+            yield
+        finally:
+            try:
+                end = self.arm.state().stamp
+                self.motion_seconds += max(0.0, end - start)
+            except SkillFailureError:
+                end = start
+            self.world.motion_ended(end)

@@ -128,7 +128,7 @@ class ExecutorNode(GuardedNode):
         self._last_msg = World(self._domain.name), WorldState()
         self._world = WorldModel(
             self._domain, load_workspace(values["workspace"]), kinematics, safety, self._publish_world,
-            values["silence_timeout"],
+            values["silence_timeout"], values["joint_state_timeout"],
         )
         self._moveit = (
             MoveItProcess(
@@ -159,7 +159,6 @@ class ExecutorNode(GuardedNode):
             self._arm, self._world, values["grip_force"], values["feel_grip"],
             lambda: _until(lambda: not ports.unheard(*self._topics), _DISCOVERY), self.get_logger().warning,
         )
-        show_presence(self, BODY)
         self._commander = Presence(self, COMMANDER, self._on_commander_lost)
         self._commanded = False  # whether who sent the running action shows its presence
         one_at_a_time = MutuallyExclusiveCallbackGroup()
@@ -192,6 +191,7 @@ class ExecutorNode(GuardedNode):
             self, ExecuteAction, "/execute_action", self._execute, goal_callback=lambda _: GoalResponse.ACCEPT,
             cancel_callback=self._on_cancel, callback_group=ReentrantCallbackGroup(),
         )
+        show_presence(self, BODY)
 
     def stop_work(self) -> None:
         """Stop the arm, wait until it is measured to stand, and let the running action end; takes no goals any more.
@@ -406,6 +406,7 @@ class ExecutorNode(GuardedNode):
             self._arm.check()
             if action is None:
                 raise SkillFailureError(Code.INVALID_ACTION, "the goal names no action")
+            self._arm.state()  # else whatever waits for the camera or a controller would wait first
             problem = second_body(self) or self._sources.problem
             if problem:
                 raise SkillFailureError(Code.SAFETY_STOP, f"{problem}; nothing was moved")

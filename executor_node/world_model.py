@@ -35,7 +35,7 @@ _IN_GRIP = 0.045  # what the fingers stand around is this near to the tool centr
 _IN_HAND = 0.09  # a new item seen this near to the tool centre point is the one held, m
 
 
-_Known = tuple[tuple[Thing, ...], tuple[Thing, ...], str, bool, bool, tuple[Location, ...], frozenset[str]]
+_Known = tuple[tuple[Thing, ...], tuple[Thing, ...], str, bool, bool, bool, tuple[Location, ...], frozenset[str]]
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,8 @@ class WorldModel:
 
     `on_change` is called with a new world after each change, from any thread, once the camera has been heard; and when
     the camera falls silent, or is heard again. silence: wall seconds without detections, while the arm rests, from
-    which on the camera counts as silent.
+    which on the camera counts as silent; numbness: wall seconds without joint states from which on what the fingers
+    hold is only remembered.
     """
 
     def __init__(
@@ -90,11 +91,14 @@ class WorldModel:
         safety: Safety,
         on_change: Callable[[World], None] | None = None,
         silence: float = 1.5,
+        numbness: float = 3.0,
     ):
         self.domain, self.places = domain, tuple(places)
         self._kinematics, self._safety = kinematics, safety
         self.on_change = on_change
-        self._silence = silence
+        self._silence, self._numbness = silence, numbness
+        self._felt_at = time.monotonic()  # when the newest joint state came
+        self._numb = False
         self._changed = threading.Condition(threading.RLock())
         self._things: dict[str, Thing] = {}
         self._placed: dict[str, Thing] = {}  # put down, and not seen since
@@ -148,11 +152,19 @@ class WorldModel:
             self._changed.notify_all()
 
     def check_silence(self) -> None:
-        """Say so where detections are overdue; to be called a few times a second."""
+        """Say so where detections or joint states are overdue; to be called a few times a second."""
         with self._changed:
+            if time.monotonic() - self._felt_at > self._numbness:
+                self.unfelt()
             if self._looks and not self._world.silent and self._is_overdue():
                 self._world = replace(self._world, silent=True)
                 self._tell()
+
+    def unfelt(self) -> None:
+        """Joint states do not come: from now on, until one does, what is held or handed over is only remembered."""
+        with self._changed:
+            self._numb = True
+            self._refresh()
 
     def _is_overdue(self) -> bool:
         return not self._moving and time.monotonic() - self._due_since > self._silence
@@ -204,7 +216,10 @@ class WorldModel:
         """
         at_base = bool((np.abs(positions - np.array(franka.HOME)) < relations.AT_BASE).all())
         with self._changed:
-            self._joints = positions
+            self._joints, self._felt_at = positions, time.monotonic()
+            if self._numb:
+                self._numb = False
+                self._refresh()
             if self._held is not None and width is not None and abs(width - self._held.width) > _LOOSE:
                 self.released(None)
             if self._gripped is not None and width is not None and abs(width - self._gripped) > _LOOSE:
@@ -362,7 +377,7 @@ class WorldModel:
         steady = tuple(_steady(t, before.get(t.name)) for t in sorted(things, key=_by_name))
         in_hand, inferred = held.thing.name if held is not None else "", frozenset(self._placed)
         known = (
-            steady, tuple(handed), in_hand, self._gripped is not None, self._at_base, self.places, inferred
+            steady, tuple(handed), in_hand, self._gripped is not None, self._at_base, self._numb, self.places, inferred
         )
         self._world = replace(self._world, stamp=max(self._seen_stamp, 0.0))
         if known != self._known:
@@ -379,14 +394,14 @@ class WorldModel:
             self.on_change(self._world)
 
     def _compute(self, known: _Known) -> None:
-        things, handed, held, gripped, at_base, places, inferred = known
+        things, handed, held, gripped, at_base, numb, places, inferred = known
         facts = relations.facts(things, places, held, at_base, self.reachable, [t.name for t in handed])
         if gripped:
             facts -= {Literal("hand_empty")}
         sensed = {held, *(t.name for t in handed)}
         lying = [t for t in things if t.name not in sensed]
         objects = tuple(
-            self._object(t, Known.SENSED)
+            self._object(t, Known.REMEMBERED if numb else Known.SENSED)
             if t.name in sensed
             else self._object(t, Known.SEEN)
             if t.visible

@@ -11,6 +11,8 @@ from collections.abc import Mapping, Sequence
 from perception_node.robot_filter import RobotState
 from planweave.franka import ARM_JOINTS, FINGER_JOINTS
 
+BETWEEN = 0.03
+"""Seconds between states that tell where the hand went from one image to the next."""
 _SAME_TIME = 0.005  # s
 _MOVING = 0.05  # rad: a robot that moved this far between two states is not known well enough in between
 
@@ -45,6 +47,15 @@ class JointHistory:
             self._states.append(state)
             self._arrived.notify_all()
         return []
+
+    def between(self, after: float, before: float) -> list[RobotState]:
+        """The states with stamps between two times, oldest first, no two nearer to each other than BETWEEN."""
+        found: list[RobotState] = []
+        with self._arrived:
+            for state in self._states:
+                if after < state.stamp < before and (not found or state.stamp - found[-1].stamp > BETWEEN):
+                    found.append(state)
+        return found
 
     def at(self, stamp: float, patience: float = 0.0) -> RobotState | None:
         """The state at a time, interpolated; None where it is not known.

@@ -323,7 +323,8 @@ class PerceptionNode(GuardedNode):
             pose = Pose(rotation_from_quaternion(*quaternion), np.array(position))
             self._perceiver.pipeline.extrinsics = Extrinsics(self._extrinsics.frame_id, pose)
         start = time.monotonic()
-        result = self._perceiver.process(frame.stamp, frame.rgb, frame.depth, frame.intrinsics, robot)
+        way = self._joints.between(self._perceiver.stamp, frame.stamp) if robot is not None else ()
+        result = self._perceiver.process(frame.stamp, frame.rgb, frame.depth, frame.intrinsics, robot, way)
         if not self._ended.is_set():
             self._publisher.publish(result_to_msg(result, frame.nanoseconds))
             self._publish_views(frame, result)

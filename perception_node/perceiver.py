@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -96,7 +97,8 @@ class Perceiver:
         self.tracker = Tracker(rules)
         self._open = detector is not detect_by_attributes  # whether names change what things are called
         self._looked_for = self.vocabulary.names
-        self._stamp = -np.inf
+        self.stamp = -np.inf
+        """Of the newest frame, seconds."""
         self._equal = 0  # frames in a row that equal the last one
         self._rests = False  # whether frames are not looked at
         self._last: tuple[_Input, Perceived] | None = None
@@ -107,12 +109,16 @@ class Perceiver:
         self._last = None
 
     def process(
-        self, stamp: float, rgb: np.ndarray, depth: np.ndarray, intrinsics: Intrinsics, robot: RobotState | None
+        self, stamp: float, rgb: np.ndarray, depth: np.ndarray, intrinsics: Intrinsics, robot: RobotState | None,
+        way: Sequence[RobotState] = (),
     ) -> Perceived:
-        """Take in one frame; arguments as in Pipeline.run. Raises FrameError where the frame cannot be used."""
-        if stamp < self._stamp:
+        """Take in one frame; arguments as in Pipeline.run. way: where the robot was since the last frame, oldest first.
+
+        Raises FrameError where the frame cannot be used.
+        """
+        if stamp < self.stamp:
             self.forget()
-        self._stamp = stamp
+        self.stamp = stamp
         names = self.vocabulary.names
         frame = _Input(rgb, depth, intrinsics, robot, names, self.pipeline.extrinsics)
         self._equal = self._equal + 1 if self._last is not None and frame.equals(self._last[0]) else 0
@@ -126,6 +132,8 @@ class Perceiver:
             if self._open:
                 self.tracker.judge_anew()
             self._looked_for = names
+        for state in way:
+            self.tracker.follow(hand_pose(state))
         scene = self.pipeline.run(rgb, depth, intrinsics, robot, self.tracker.remembered(), names)
         tracks = self.tracker.update(scene.detections, scene, hand_pose(robot) if robot else None)
         objects = tuple(NamedObject(t.id, t.name, t.current, t.visible, t.inferred) for t in tracks)

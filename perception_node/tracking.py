@@ -154,12 +154,18 @@ class Tracker:
         """Forget everything."""
         self._tracks, self._gone, self.deciding = [], [], False
 
+    def follow(self, hand: Hand) -> None:
+        """Take in where the hand was between two frames: what it took there, no frame need have shown."""
+        between = self._between_fingers(hand)
+        for track in self._tracks:
+            self._follow_hand(track, hand, track is between)
+
     def update(self, detections: Sequence[Detection], scene: Scene, hand: Hand | None = None) -> list[Track]:
         """Take in one frame; returns the named tracks."""
-        between = self._between_fingers(hand) if hand is not None else None
         for track in self._tracks:
             track.matched = track.inferred = track.whole = False
-            self._follow_hand(track, hand, track is between)
+        if hand is not None:
+            self.follow(hand)
         free = [d for d in detections if not self._in_hand(d, hand)]
         before = sum(t.missing for t in self._tracks)
         # What is half seen must not take the place of what is seen in full.
@@ -354,9 +360,9 @@ class Tracker:
         near = [t for t in self._tracks if not is_receptacle(t.last.class_name) and _gap(t, hand) < _GRASP_REACH]
         return min(near, key=lambda t: (t.grip is None, _gap(t, hand)), default=None)
 
-    def _follow_hand(self, track: Track, hand: Hand | None, between: bool) -> None:
+    def _follow_hand(self, track: Track, hand: Hand, between: bool) -> None:
         """Notice what the fingers close around, and move it with the hand until they open."""
-        if hand is None or is_receptacle(track.last.class_name):
+        if is_receptacle(track.last.class_name):
             return
         local = _in_hand_frame(track, hand)
         if track.grip is None:

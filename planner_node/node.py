@@ -116,10 +116,10 @@ class PlannerNode(GuardedNode):
         DeferredActionServer(self, ChooseAction, "/choose_action", self._choose_action)
         DeferredActionServer(self, ProposeSteps, "/propose_steps", self._propose)
         DeferredActionServer(self, WritePlan, "/write_plan", self._write)
-        show_presence(self, PLANNER)
         self.create_service(InterpretGoal, "/interpret_goal", self._interpret, callback_group=group)
         self.create_service(GroundStep, "/ground_step", self._ground, callback_group=group)
         self.create_service(CheckCondition, "/check_condition", self._check, callback_group=group)
+        show_presence(self, PLANNER)
         threading.Thread(target=self._prepare, name="prepare", daemon=True).start()
         self.get_logger().info(f"asking {self._client.model or 'the only model'} at {self._client.endpoint}")
 

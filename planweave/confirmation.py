@@ -2,12 +2,13 @@
 
 An object of the goal is confirmed where it is
 
-- SEEN in a fresh look, or SENSED by the gripper, or FIXED by the configuration;
+- SEEN in a fresh look, or SENSED by the gripper (as long as joint states come), or FIXED by the configuration;
 - hidden (`hidden_by`), and what hides it is seen as it must be if the object is there: the thing that stands on it at
   the height that the object explains, the container closed. That is an inference, and is told as one;
 - in another room, where it was seen since the task began. That is told, too.
 
-What an action is believed to have done confirms nothing.
+What names no object (hand_empty, at_base) is confirmed by a fresh look. What an action is believed to have done
+confirms nothing.
 """
 
 from __future__ import annotations
@@ -54,6 +55,8 @@ def confirm(look: Look, goal: Iterable[Literal], began: float) -> Finding:
             else:
                 where = f"hidden {_where(world, thing)} {thing.hidden_by}" if thing.hidden_by else "not in view now"
                 unconfirmed.append(f"{_last_seen(world, name)}, {where}")
+    if not look.fresh:
+        unconfirmed += [f"nobody knows whether {literal} holds now" for literal in goal if not literal.args]
     if not look.fresh and unconfirmed:
         unconfirmed.append(look.message)
     return Finding(look, world.unmet(goal), tuple(unconfirmed), tuple(inferred))

@@ -4,6 +4,7 @@ second publisher could tell of a world that is not there.
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -61,6 +62,48 @@ def two_publishers(names: Mapping[bytes, str], topic: str) -> str:
     if len(names) < 2:
         return ""
     return f"{len(names)} nodes publish {topic}: {' and '.join(sorted(names.values()))}; stop all but one"
+
+
+class LivingPublishers:
+    """The publishers of a topic without those that died: the graph shows a process that was killed for another 20 s.
+
+    noticed: seconds of wall time after which a death has been noticed. Thread-safe.
+    """
+
+    def __init__(self, node: Node, topic: str, noticed: float):
+        self._node, self._topic, self._noticed = node, topic, noticed
+        self._first_heard: dict[bytes, float] = {}
+        self._dead: frozenset[bytes] = frozenset()
+        self._lock = threading.Lock()
+
+    def heard(self, source: bytes) -> None:
+        """A message came from a publisher: it lives, also where it was taken for dead, as one that was stopped."""
+        with self._lock:
+            self._first_heard.setdefault(source, time.monotonic())
+            self._dead -= {source}
+
+    def one_died(self, known: bytes) -> frozenset[bytes]:
+        """One has died a moment ago, `known` where somebody knows: all are taken for dead until they are heard, but
+        those others that were heard for the first time since; these are returned.
+        """
+        with self._lock:
+            since = time.monotonic() - self._noticed
+            self._first_heard = {s: at for s, at in self._first_heard.items() if at > since and s != known}
+            left = frozenset(self._first_heard)
+            self._dead = frozenset(publishers(self._node, self._topic)) - left
+            return left
+
+    def names(self) -> dict[bytes, str]:
+        """Names of the nodes of those that live, as `publishers` gives them."""
+        names = publishers(self._node, self._topic)
+        with self._lock:
+            return {gid: name for gid, name in names.items() if gid not in self._dead}
+
+    def servers(self, service: str) -> int:
+        """How many serve a service, where each that died served it, too."""
+        names = publishers(self._node, self._topic)
+        with self._lock:
+            return self._node.count_services(service) - len(self._dead.intersection(names))
 
 
 class OneSource:

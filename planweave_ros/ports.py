@@ -24,8 +24,8 @@ from planweave.failure import Code
 from planweave.ports import Check, Choice, Grounding, Interpretation, Look, Outcome, Proposals, SampledPlans, Written
 from planweave.world import Action, Literal, World
 from planweave_ros import conversions as convert
-from planweave_ros.only_one import publisher_of, publishers, two_publishers
-from planweave_ros.presence import BODY, COMMANDER, PLANNER, Presence, show_presence
+from planweave_ros.only_one import LivingPublishers, publisher_of, two_publishers
+from planweave_ros.presence import BODY, COMMANDER, LEASE, PLANNER, Presence, show_presence
 
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 #: A server answers only a client that it has discovered, which may take it so many seconds longer than the other way.
@@ -152,8 +152,7 @@ class _Caller:
 
 
 def _failure(reply: Any, error: PlanweaveError | None = None) -> PlanweaveError:
-    """What a failed question raises, with what was asked: by default ParseError where the model did answer, else
-    ModelError."""
+    """What a failed question raises, with its usage: ParseError where the model answered, else ModelError."""
     used = convert.usage_from_msg(reply.usage)
     answered = used.requests or getattr(reply, "unreadable", 0)
     error = error or (ParseError if answered else ModelError)(reply.message)
@@ -312,6 +311,7 @@ class RosBody:
         self._look = caller.client(LookSrv, _LOOK)
         self._worlds: dict[bytes, World] = {}  # by their publisher
         self._refused = ""  # why the newest message could not be taken
+        self._living = LivingPublishers(node, _WORLD, LEASE + 1.0)
         self._owner = b""  # the publisher that is known to serve ExecuteAction
         self._answer_time = 0  # when the last result or look came, nanoseconds of system time
         self._arrived = threading.Condition()
@@ -321,6 +321,7 @@ class RosBody:
     def _heard(self, msg: WorldState, info: dict[str, Any]) -> None:
         """Keep a published world, unless it was sent before the last answer and is older than the world in that."""
         source = publisher_of(info)
+        self._living.heard(source)
         try:
             world = convert.world_from_msg(msg)
         except WorldError as error:
@@ -340,10 +341,8 @@ class RosBody:
             self._arrived.notify_all()
 
     def _believed(self) -> tuple[World | None, str]:
-        """The world as told by the body, or why there is none to be believed: there must be one publisher, and it must
-        be the node that carries out the actions."""
-        names = publishers(self._node, _WORLD)
-        problem = two_publishers(names, _WORLD)
+        """The world of the one publisher, the node that carries out actions; or why there is none to be believed."""
+        problem = two_publishers(names := self._living.names(), _WORLD)
         if problem or not names:
             return None, problem or self._refused
         (source, name), = names.items()
@@ -356,8 +355,8 @@ class RosBody:
 
     def _answered(self, msg: WorldState, what: str) -> World:
         """Keep the world of a result or of a look: nothing older is handed out from now on."""
-        if self._node.count_services(what) > 1:
-            raise SystemDownError(f"{self._node.count_services(what)} nodes serve {what}; stop all but the body")
+        if (servers := self._living.servers(what)) > 1:
+            raise SystemDownError(f"{servers} nodes serve {what}; stop all but the body")
         try:
             world = convert.world_from_msg(msg)
         except WorldError as error:
@@ -373,7 +372,9 @@ class RosBody:
     def _gone(self) -> None:
         """What a body knew goes with it."""
         with self._arrived:
-            self._worlds, self._owner, self._answer_time = {}, b"", 0
+            left = self._living.one_died(self._owner)
+            self._worlds = {source: world for source, world in self._worlds.items() if source in left}
+            self._owner, self._answer_time = b"", 0
 
     def await_ready(self, on_wait: Callable[[str], None] = lambda message: None) -> None:
         """Wait for a body that reports its world, `silence` seconds at most; on_wait hears that there is none yet.

@@ -30,7 +30,9 @@ def _qos() -> QoSProfile:
 
 
 def show_presence(node: Node, part: str) -> None:
-    """Let everyone who watches see that this part is there, from now on until the node's end."""
+    """Let everyone who watches see that this part is there, from now on until the node's end; to be called when all
+    that it serves is made, as the graph may still show the servers of one that died.
+    """
     node.create_publisher(
         Empty, f"/{part}/alive", _qos(), event_callbacks=PublisherEventCallbacks(use_default_callbacks=False)
     )

@@ -69,7 +69,6 @@ class VirtualHomeNode(GuardedNode):
         self._busy = ""
         self._pictured: tuple[int, int] | None = None  # revision and number of subscribers of the last picture
         self._gone = self._ending = False
-        show_presence(self, BODY)
         self._commander = Presence(self, COMMANDER)
         self._worlds = self.create_publisher(WorldState, "/world_state", LATCHED)
         self._pictures = self.create_publisher(CompressedImage, "/virtualhome/picture", LATCHED)
@@ -84,6 +83,7 @@ class VirtualHomeNode(GuardedNode):
         self.create_service(LoadScene, "/virtualhome/load_scene", self._load_scene, callback_group=group)
         self.create_timer(values["picture_period"], self._draw, callback_group=MutuallyExclusiveCallbackGroup())
         world = self._publish()
+        show_presence(self, BODY)
         self.get_logger().info(
             f"ready: {values['backend']}, {len(world.objects)} things told, the person is in "
             f"{next((f.args[0] for f in world.facts if f.predicate == 'agent_in'), 'no room')}")

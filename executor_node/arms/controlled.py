@@ -36,7 +36,8 @@ class _Report:
 class ControlledArm:
     """See `executor_node.arms.base.Arm`.
 
-    silence: wall seconds without a measured state after which the controller counts as gone.
+    silence: wall seconds without a measured state after which the controller counts as gone; once it does, nothing
+    waits for it again until it is heard.
     """
 
     def __init__(self, follower: Follower, gripper: Gripper, silence: float = 3.0):
@@ -44,6 +45,7 @@ class ControlledArm:
         self._changed = threading.Condition()
         self._state: ArmState | None = None
         self._arrived_at = time.monotonic()
+        self._silent = False  # a wait has ended because no states came, and none has come since
         self._aborted: SkillFailureError | None = None
         self._deadline = float("inf")
         self._gripping: _Report | None = None  # a movement of the fingers that nobody has waited for yet
@@ -55,7 +57,7 @@ class ControlledArm:
         """A measured state came in."""
         with self._changed:
             self._state = state
-            self._arrived_at = time.monotonic()
+            self._arrived_at, self._silent = time.monotonic(), False
             self._changed.notify_all()
 
     def begin(self, deadline: float) -> None:
@@ -214,7 +216,8 @@ class ControlledArm:
                 return
             now = time.monotonic()
             silent_at = max(self._arrived_at, begun) + self._silence
-            if now >= silent_at:
+            if now >= silent_at or self._silent:
+                self._silent = True
                 self._stop()
                 raise SkillFailureError(
                     Code.CONTROL_FAILED,

@@ -1,4 +1,7 @@
-"""A body in a process of its own that begins its first action and never ends it; to be killed."""
+"""A body in a process of its own, to be killed: with the argument `hold` it begins its first action and never ends it.
+"""
+
+import sys
 
 import rclpy
 from rclpy.executors import MultiThreadedExecutor
@@ -9,7 +12,8 @@ from doubles.scripted import SymbolicBody, tabletop
 if __name__ == "__main__":
     rclpy.init()
     body = SymbolicBody(tabletop("a: item; tray: container; table: location", "at(a, table)"))
-    body.hold.clear()
+    if "hold" in sys.argv:
+        body.hold.clear()
     executor = MultiThreadedExecutor(4)
     executor.add_node(BodyNodeDouble(body))
     executor.spin()

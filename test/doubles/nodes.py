@@ -21,11 +21,11 @@ class PlannerNodeDouble(Node):
     def __init__(self, planner):
         super().__init__("planner_node_double")
         self.planner = planner
-        show_presence(self, PLANNER)
         group = ReentrantCallbackGroup()
         ActionServer(self, GeneratePlans, "/generate_plans", self.generate, callback_group=group)
         ActionServer(self, ChooseAction, "/choose_action", self.choose, callback_group=group)
         self.create_service(InterpretGoal, "/interpret_goal", self.interpret, callback_group=group)
+        show_presence(self, PLANNER)
 
     def generate(self, goal):
         result = GeneratePlans.Result()
@@ -66,12 +66,12 @@ class BodyNodeDouble(Node):
         super().__init__("body_node_double")
         self.body = body
         self.cancelled = threading.Event()
-        show_presence(self, BODY)
         self._worlds = self.create_publisher(WorldState, "/world_state", LATCHED)
         self._server = ActionServer(self, ExecuteAction, "/execute_action", self.execute,
                                     cancel_callback=self.cancel, callback_group=ReentrantCallbackGroup())
         self.create_service(Look, "/look", self.look, callback_group=ReentrantCallbackGroup())
         self._worlds.publish(convert.world_to_msg(body.world))
+        show_presence(self, BODY)
 
     def look(self, request, response):
         look = self.body.look(request.timeout)

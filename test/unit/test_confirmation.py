@@ -72,6 +72,14 @@ def test_a_world_in_which_everything_was_seen_confirms_nothing_once_the_camera_i
     assert confirm(Look(held, False, "nothing comes"), literals("holding(a)"), 50.0).confirmed, "the gripper feels it"
 
 
+@pytest.mark.parametrize("goal", ["hand_empty()", "not hand_empty()"])
+def test_the_body_itself_is_looked_at_too(goal):
+    goal = literals(goal)
+    facts = frozenset(g for g in goal if g.positive)
+    finding = confirm(Look(World("tabletop", (), facts), False, "no joint states came in 5.0 s"), goal, 50.0)
+    assert finding.unconfirmed == (f"nobody knows whether {goal[0]} holds now", "no joint states came in 5.0 s")
+
+
 def test_what_does_not_hold_is_not_confirmed():
     finding = confirm(Look(world(thing("a", SEEN), thing("box", SEEN))), literals("in(a, box)"), 50.0)
     assert not finding.confirmed and finding.unmet == literals("in(a, box)") and not finding.unconfirmed

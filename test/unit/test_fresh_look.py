@@ -12,10 +12,13 @@ class Camera:
     """The world of a camera whose images have these stamps; the newest joint state is stamped `now`."""
 
     def __init__(self, *stamps, now=5.0, silent=False):
-        self.stamps, self.now, self.silent, self.waited = stamps, now, silent, []
+        self.stamps, self.now, self.silent, self.waited, self.felt = stamps, now, silent, [], True
 
     def world(self):
         return SimpleNamespace(stamp=min(self.stamps, default=0.0))
+
+    def unfelt(self):
+        self.felt = False
 
     def wait_for_detections(self, after, seconds):
         self.waited.append(after)
@@ -43,6 +46,6 @@ def test_without_joint_states_nobody_knows_which_images_are_new():
     camera = Camera(6.0, 7.0, 8.0)
     before = time.time_ns()
     fresh, why = fresh_look(camera, lambda: (before, 5.0), 0.05)
-    assert not fresh and "no joint states came" in why and not camera.waited
+    assert not fresh and "no joint states came" in why and not camera.waited and not camera.felt
     for wrong in (float("nan"), -1.0):
         assert not fresh_look(camera, lambda: (before, 5.0), wrong)[0]

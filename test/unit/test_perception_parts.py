@@ -459,6 +459,13 @@ def test_between_far_states_of_fast_motion_nothing_is_known():
     assert history.at(2.0).joints == pytest.approx((1.0,) * 7)
 
 
+def test_the_way_between_two_images_in_steps():
+    history = JointHistory()
+    for stamp in (1.0, 1.1, 1.11, 1.2, 1.3):
+        history.add(stamp, joints(stamp))
+    assert [state.stamp for state in history.between(1.0, 1.3)] == [1.1, 1.2]
+
+
 def test_missing_joints_are_named_and_time_that_goes_back_clears():
     history = JointHistory()
     assert history.add(1.0, {"fr3_joint1": 0.0})[0] == "fr3_joint2"

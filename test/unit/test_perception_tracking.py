@@ -292,6 +292,16 @@ def test_the_fingers_take_an_object_along_and_let_it_go():
     assert seen["red_cube"].visible and len(seen) == 1
 
 
+def test_what_the_fingers_took_while_no_image_came_is_in_the_hand():
+    """A busy machine takes few images on the way; the joint states tell what the hand did in between."""
+    table = Table(confirm=1)
+    table.see(cube(0.5, 0.0), hand=hand_at(0.3, 0.0, 0.5, 0.08))
+    for z, width in ((0.2, 0.08), (0.03, 0.08), (0.03, 0.05), (0.12, 0.05)):
+        table.tracker.follow(hand_at(0.5, 0.0, z, width))
+    seen = table.see(hand=hand_at(0.6, 0.2, 0.25, 0.05), covered=(0.6, 0.2, 0.1), times=10)
+    assert seen["red_cube"].held and seen["red_cube"].last.position == pytest.approx((0.6, 0.2, 0.245))
+
+
 @pytest.mark.parametrize(("width", "held"), [(0.08, False), (0.05, True), (0.012, False), (0.0, False)])
 def test_only_fingers_that_are_not_closed_or_wide_open_hold_it(width, held):
     table = Table(confirm=1)

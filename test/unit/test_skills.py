@@ -87,6 +87,24 @@ def test_times_are_accounted(bench):
     assert 0 < bench.skills.mover.planning_seconds < bench.skills.mover.motion_seconds
 
 
+@pytest.mark.parametrize("begin", ["move", "grip"])
+def test_a_cancel_just_before_a_motion_does_not_leave_the_camera_unheard(bench, begin):
+    """The arm gives no state once the action is cancelled; where nothing moved, images count on."""
+    def cancelled():
+        raise SkillFailureError(Code.CANCELED, "cancelled")
+
+    mover, state = bench.skills.mover, bench.arm.state
+    path = np.array([bench.arm.q, bench.arm.q + 0.05])
+    mover._timed = lambda *_: setattr(bench.arm, "state", cancelled)
+    if begin == "grip":
+        bench.arm.state = cancelled
+    with pytest.raises(SkillFailureError, match="cancelled"):
+        mover.move(path, "approaching", 0.2) if begin == "move" else mover.grip(0.0)
+    bench.arm.state = state
+    bench.world.look()
+    assert bench.world.looked_since_motion and not bench.arm.sent
+
+
 def test_nothing_between_the_fingers(bench):
     bench.arm.stops_at = 0.0
     message = fails(bench, "grasp(red_cube)", Code.NO_GRASP)
@@ -300,6 +318,17 @@ def test_silence_of_the_controller(arm):
     thread.join(60.0)
     assert box["error"].code is Code.CONTROL_FAILED and "no joint states for 0.3 s" in box["error"].message
     assert arm.sent[-1] is None
+
+
+def test_silence_is_waited_for_once_until_the_controller_is_heard_again(arm):
+    for silence in (0.05, 1e5):  # s: a second wait would be long
+        arm._silence, arm._arrived_at = silence, float("-inf")
+        arm.begin(float("inf"))
+        thread, box = in_thread(arm.state)
+        thread.join(60.0)
+        assert not thread.is_alive() and box["error"].code is Code.CONTROL_FAILED
+    arm.on_state(state(1.0))
+    assert arm.state().stamp == 1.0
 
 
 def test_cancel_stops_at_once_and_for_good(arm):

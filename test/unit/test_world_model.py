@@ -18,8 +18,10 @@ from executor_node.unseen_grip import UnseenGrip
 from executor_node.workspace import load_workspace
 from executor_node.world_model import Held, WorldModel
 from planweave import franka
+from planweave.confirmation import confirm
 from planweave.domain import Domain
 from planweave.failure import Code
+from planweave.ports import Look
 from planweave.world import Known, Literal
 
 HOME = np.array(franka.HOME)
@@ -134,6 +136,22 @@ def test_what_stands_on_a_hidden_thing_explains_it_by_its_height(world, top, by)
     assert known(world, "green")[2] == ("red" if top == 1 else "blue")
     world.on_detections([replace(t, inferred=False) for t in below] + [lifted("red", top)], 3.0)
     assert known(world, "blue")[2] == known(world, "green")[2] == "", "the camera has doubts"
+
+
+def test_what_the_fingers_hold_is_only_remembered_while_no_joint_states_come(kinematics, told):
+    world = WorldModel(Domain.load("tabletop"), load_workspace("tabletop"), kinematics, Safety(kinematics, Limits()),
+                       told.append, numbness=0.05)
+    world.on_detections([cube("a", 0.5, 0.0), cube("b", 0.4, 0.3)], 1.0)
+    world.on_joints(HOME, 0.05)
+    world.grasped(Held(cube("a", 0.5, 0.0), np.eye(4), 0.05))
+    assert known(world, "a")[0] is Known.SENSED
+    deadline = time.monotonic() + 60.0
+    while known(world, "a")[0] is Known.SENSED and time.monotonic() < deadline:
+        world.check_silence()
+    look = Look(told[-1], False, "no joint states")
+    assert confirm(look, [Literal("holding", ("a",))], 0.0).unconfirmed[0].startswith("a was last seen")
+    world.on_joints(HOME, 0.05)
+    assert told[-1].by_name["a"].known is Known.SENSED
 
 
 @pytest.fixture
