@@ -28,6 +28,7 @@ from planweave.errors import ConfigError, PlanweaveError, SceneError
 from planweave.franka import ARM_JOINTS, BASE_FRAME, FINGER_JOINTS
 from planweave.memory import no_mesh_cache
 from planweave_ros.conversions import time_from_msg, time_to_msg
+from planweave_ros.frames import FramePublisher
 from planweave_ros.guarded import GuardedNode
 from planweave_ros.parameters import Parameter, declare
 from planweave_ros.presence import BODY, Presence
@@ -38,6 +39,7 @@ from simulation_node.camera_thread import CameraThread
 from simulation_node.intervention import Moment, read_intervention
 from simulation_node.offscreen import choose_gl
 from simulation_node.recorder import Recorder
+from simulation_node.robot_description import links_of, urdf
 from simulation_node.runner import Runner
 from simulation_node.scene import load_scene
 from simulation_node.simulator import Simulator
@@ -115,6 +117,7 @@ class SimulationNode(GuardedNode):
         self._colour = self.create_publisher(Image, "/camera/color/image_raw", _IMAGE_QOS)
         self._depth = self.create_publisher(Image, "/camera/aligned_depth_to_color/image_raw", _IMAGE_QOS)
         self._info = self.create_publisher(CameraInfo, "/camera/color/camera_info", _IMAGE_QOS)
+        self._depth_info = self.create_publisher(CameraInfo, "/camera/aligned_depth_to_color/camera_info", _IMAGE_QOS)
         self._info_msg = _camera_info(self._camera)
         # Small, where an image of more than a megabyte would say no more and may get lost on a busy machine.
         self._still = self.create_publisher(TimeReference, "/camera/still", _IMAGE_QOS)
@@ -124,6 +127,11 @@ class SimulationNode(GuardedNode):
 
         with no_mesh_cache():
             simulator = self._make_simulator(values["scene"])
+        links = links_of(simulator.model)
+        self._moving_links = [link for link in links if link.kind != "fixed"]
+        camera = BASE_FRAME, self._camera.frame_id, self._camera.position, self._camera.quaternion
+        self._frames = FramePublisher(self, urdf(links), [
+            *((link.parent, link.name, *link.transform()) for link in links[1:] if link.kind == "fixed"), camera])
         self._recorder = Recorder(
             values["video.width"],
             values["video.height"],
@@ -220,6 +228,11 @@ class SimulationNode(GuardedNode):
         message.header.stamp, message.header.frame_id = stamp, BASE_FRAME
         self._publish(self._clock_out, Clock(clock=stamp))
         self._publish(self._joint_states, message)
+        if self._frames.wanted:
+            at = dict(zip(message.name, message.position))
+            self._frames.publish(
+                ((link.parent, link.name, *link.transform(at[link.joint])) for link in self._moving_links), stamp,
+                self._publish)
         if self._truth.get_subscription_count():
             truth = PoseArray(poses=[_pose(simulator, i) for i in range(len(simulator.scene.objects))])
             truth.header.stamp, truth.header.frame_id = stamp, BASE_FRAME
@@ -273,6 +286,7 @@ class SimulationNode(GuardedNode):
         colour = _image(frame.rgb, "rgb8", stamp, self._camera.frame_id)
         depth = _image(frame.depth, "32FC1", stamp, self._camera.frame_id)
         self._publish(self._info, self._info_msg)
+        self._publish(self._depth_info, self._info_msg)  # the same camera: depth is aligned to colour
         self._publish(self._depth, depth)
         self._publish(self._colour, colour)
         if self._burst:

@@ -63,7 +63,9 @@ def main():
         lock = one_at_a_time(venv)
         done += make_environment(venv, sourced)
         done += install_packages(venv, sourced, options.dev, options.extras)
-        done += build_interfaces(venv, sourced)
+        if not sourced:
+            done += build_messages(venv, sourced, "tf2_msgs", ROOT / "requirements" / "tf2_msgs")
+        done += build_messages(venv, sourced, "interfaces", ROOT / "interfaces")
         write_script(venv, sourced)
         lock.close()
         look_for_rendering()
@@ -203,34 +205,34 @@ def pip(venv, *arguments):
         "--no-input", *arguments[1:])
 
 
-def build_interfaces(venv, sourced):
-    """Build the package planweave_interfaces and install it into the environment itself.
+def build_messages(venv, sourced, name, folder):
+    """Build a package of messages, such as planweave_interfaces, and install it into the environment itself.
 
     There its Python modules, libraries and index entry are found with no sourcing of any file.
     """
-    stamp = venv / "planweave-interfaces"
-    key = f"{digest(ROOT / 'interfaces')} {sourced} {os.environ.get('ROS_DISTRO') if sourced else ''}\n"
+    stamp = venv / f"planweave-{name}"
+    key = f"{digest(folder)} {sourced} {os.environ.get('ROS_DISTRO') if sourced else ''}\n"
     if stamp_is(stamp, key):
         return []
-    print("building the interfaces", flush=True)
+    print(f"building {'the interfaces' if name == 'interfaces' else name}", flush=True)
     stamp.unlink(missing_ok=True)
     if not shutil.which("cmake"):
         pip(venv, "install", "cmake>=3.20,<5")
     environment = dict(os.environ)
     environment["PATH"] = f"{venv / 'bin'}:{environment['PATH']}"
-    for name in ("AMENT_PREFIX_PATH", "CMAKE_PREFIX_PATH"):
-        before = environment.get(name, "") if sourced else ""
-        environment[name] = f"{venv}:{before}" if before else str(venv)
+    for variable in ("AMENT_PREFIX_PATH", "CMAKE_PREFIX_PATH"):
+        before = environment.get(variable, "") if sourced else ""
+        environment[variable] = f"{venv}:{before}" if before else str(venv)
     environment["LD_LIBRARY_PATH"] = f"{venv / 'lib'}:{environment.get('LD_LIBRARY_PATH', '')}".rstrip(":")
     environment["_ROS_WHEELS_BOOTSTRAP_COMPLETE"] = "1"
-    build = ROOT / "build" / f"interfaces-{hashlib.sha256(str(venv).encode()).hexdigest()[:8]}"
+    build = ROOT / "build" / f"{name}-{hashlib.sha256(str(venv).encode()).hexdigest()[:8]}"
     shutil.rmtree(build, ignore_errors=True)
     build.mkdir(parents=True)
     log = build / "build.log"
     python = venv / "bin" / "python"
     generator = ["-G", "Ninja"] if shutil.which("ninja", path=environment["PATH"]) else []
     commands = [
-        ["cmake", "-S", ROOT / "interfaces", "-B", build, *generator, f"-DCMAKE_INSTALL_PREFIX={venv}",
+        ["cmake", "-S", folder, "-B", build, *generator, f"-DCMAKE_INSTALL_PREFIX={venv}",
          "-DBUILD_TESTING=OFF", f"-DPython3_EXECUTABLE={python}", f"-DPYTHON_EXECUTABLE={python}",
          "-DPython3_FIND_VIRTUALENV=ONLY", *([] if sourced else ["-DPYTHON_ONLY=ON"])],
         ["cmake", "--build", build, "--parallel", str(len(os.sched_getaffinity(0))), "--target", "install"],
@@ -242,10 +244,10 @@ def build_interfaces(venv, sourced):
             if result.returncode:
                 output.flush()
                 print("\n".join(log.read_text().splitlines()[-40:]), file=sys.stderr)
-                stop(f"the interfaces did not build; the whole output is in {log}")
+                stop(f"{name} did not build; the whole output is in {log}")
     shutil.rmtree(build)
     stamp.write_text(key)
-    return ["interfaces"]
+    return [name]
 
 
 def write_script(venv, sourced):

@@ -13,7 +13,7 @@ ROS = {
     "rclpy", "launch", "launch_ros", "ament_index_python", "builtin_interfaces", "planweave_interfaces", "tf2_ros",
     "action_msgs", "geometry_msgs", "rcl_interfaces", "rosgraph_msgs", "sensor_msgs", "std_msgs", "std_srvs",
     "trajectory_msgs", "control_msgs", "moveit", "rosidl_runtime_py", "unique_identifier_msgs",
-    "visualization_msgs",
+    "visualization_msgs", "tf2_msgs", "diagnostic_msgs", "lifecycle_msgs",
 }
 CONSOLE_ROS = {"client.py", "launch_files.py", "ros_probe.py"}
 # The doctor asks the very model that planner_node would ask.

@@ -15,7 +15,8 @@ RUN_ON_NEED = {"moveit", "moveit_msgs", "shape_msgs"}  # imported by the process
 PACKAGE_OF = {"tf2_ros": "tf2_ros_py"}  # where a Python module is not called as its package
 
 
-@pytest.mark.parametrize("folder", [ROOT, ROOT / "interfaces"], ids=["planweave", "planweave_interfaces"])
+@pytest.mark.parametrize("folder", [ROOT, ROOT / "interfaces", ROOT / "requirements" / "tf2_msgs"],
+                         ids=["planweave", "planweave_interfaces", "tf2_msgs"])
 def test_package_xml_is_one_that_ros_reads(folder):
     warnings = []
     package = parse_package(str(folder), warnings=warnings)

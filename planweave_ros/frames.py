@@ -1,0 +1,54 @@
+"""What a robot's driver tells of its frames: /robot_description, /tf_static and /tf."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, TypeAlias
+
+from builtin_interfaces.msg import Time
+from geometry_msgs.msg import Quaternion, Transform, TransformStamped, Vector3
+from rclpy.node import Node
+from rclpy.qos import DurabilityPolicy, QoSProfile
+from std_msgs.msg import Header, String
+
+Frame: TypeAlias = tuple[str, str, tuple[float, float, float], tuple[float, float, float, float]]
+"""Parent, child, and the child's position (m) and quaternion (x, y, z, w) in the parent."""
+_LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+
+
+class FramePublisher:
+    """Publishes the description and the fixed frames once, latched, and moving frames while someone listens.
+
+    Where tf2_msgs is missing, the log says so once, and only the description is published.
+    """
+
+    def __init__(self, node: Node, description: str, fixed: Iterable[Frame]):
+        self._description = node.create_publisher(String, "robot_description", _LATCHED)
+        self._description.publish(String(data=description))
+        self._moving: Any = None
+        try:
+            from tf2_msgs.msg import TFMessage
+        except ImportError:
+            node.get_logger().warning("tf2_msgs is not installed, so there is no /tf: make setup builds it, with ROS 2 "
+                                      "from packages it is ros-$ROS_DISTRO-tf2-msgs")
+            return
+        self._message = TFMessage
+        self._moving = node.create_publisher(TFMessage, "tf", QoSProfile(depth=100))
+        self._fixed = node.create_publisher(TFMessage, "tf_static", _LATCHED)
+        self._fixed.publish(TFMessage(transforms=[_transform(f, Time()) for f in fixed]))
+
+    @property
+    def wanted(self) -> bool:
+        """Whether someone listens for moving frames."""
+        return self._moving is not None and self._moving.get_subscription_count() > 0
+
+    def publish(self, frames: Iterable[Frame], stamp: Time, publish: Callable[[Any, Any], None]) -> None:
+        """Moving frames at a time, by publish(publisher, message)."""
+        publish(self._moving, self._message(transforms=[_transform(f, stamp) for f in frames]))
+
+
+def _transform(frame: Frame, stamp: Time) -> TransformStamped:
+    parent, child, (x, y, z), (qx, qy, qz, qw) = frame
+    return TransformStamped(
+        header=Header(stamp=stamp, frame_id=parent), child_frame_id=child,
+        transform=Transform(translation=Vector3(x=x, y=y, z=z), rotation=Quaternion(x=qx, y=qy, z=qz, w=qw)))

@@ -1,0 +1,82 @@
+"""The URDF of the simulated robot: an own reader of it finds the hand where the model and the DH parameters have it."""
+
+import math
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from perception_node.robot_filter import FRAMES, frame_in_base
+from planweave.franka import ARM_JOINTS, FINGER_JOINTS, HOME, JOINT_LOWER, JOINT_UPPER
+from simulation_node.robot_description import TCP_FRAME, links_of, urdf
+
+
+@pytest.fixture(scope="module")
+def links():
+    from planweave.franka import franka_spec
+
+    return links_of(franka_spec().compile())
+
+
+def rotation(axis, angle):
+    """About a unit axis (Rodrigues)."""
+    x, y, z = axis
+    cross = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
+    return np.eye(3) + math.sin(angle) * cross + (1 - math.cos(angle)) * cross @ cross
+
+
+def poses(text, values):
+    """Frames of all links (4, 4) in the base, as the URDF's specification says, and the frames' parents."""
+    robot = ElementTree.fromstring(text.encode())
+    joints = {j.find("child").get("link"): j for j in robot.findall("joint")}
+
+    def numbers(element, name):
+        return [float(v) for v in element.get(name).split()]
+
+    def pose(link):
+        if link not in joints:
+            return np.eye(4)
+        joint = joints[link]
+        roll, pitch, yaw = numbers(joint.find("origin"), "rpy")
+        step, move = np.eye(4), np.eye(4)
+        step[:3, :3] = rotation((0, 0, 1), yaw) @ rotation((0, 1, 0), pitch) @ rotation((1, 0, 0), roll)
+        step[:3, 3] = numbers(joint.find("origin"), "xyz")
+        if joint.get("type") == "revolute":
+            move[:3, :3] = rotation(numbers(joint.find("axis"), "xyz"), values[joint.get("name")])
+        elif joint.get("type") == "prismatic":
+            move[:3, 3] = np.array(numbers(joint.find("axis"), "xyz")) * values[joint.get("name")]
+        return pose(joint.find("parent").get("link")) @ step @ move
+
+    return {link.get("name"): pose(link.get("name")) for link in robot.findall("link")}
+
+
+@pytest.mark.parametrize("seed", [None, 1, 2, 3])
+def test_frames_of_the_urdf_are_those_of_the_dh_parameters(links, seed):
+    joints = HOME if seed is None else np.random.default_rng(seed).uniform(JOINT_LOWER, JOINT_UPPER)
+    found = poses(urdf(links), {**dict(zip(ARM_JOINTS, joints)), **dict.fromkeys(FINGER_JOINTS, 0.02)})
+    for name in FRAMES:
+        assert np.abs(found[name] - frame_in_base(name, joints)).max() < 1e-6, name
+    tcp, fingers = found[TCP_FRAME], [found["fr3_leftfinger"], found["fr3_rightfinger"]]
+    sides = sorted(float((tcp[:3, :3].T @ (finger[:3, 3] - tcp[:3, 3]))[1]) for finger in fingers)
+    assert sides == pytest.approx([-0.02, 0.02], abs=1e-6)
+
+
+def test_transforms_and_urdf_are_one(links):
+    values = {**dict(zip(ARM_JOINTS, HOME)), **dict.fromkeys(FINGER_JOINTS, 0.03)}
+    found = poses(urdf(links), values)
+    for link in links[1:]:
+        (x, y, z), (qx, qy, qz, qw) = link.transform(values.get(link.joint, 0.0))
+        step = np.linalg.inv(found[link.parent]) @ found[link.name]
+        assert step[:3, 3] == pytest.approx([x, y, z], abs=1e-6)
+        angle = 2 * math.atan2(math.hypot(qx, qy, qz), qw)
+        axis = np.array([qx, qy, qz]) / max(math.hypot(qx, qy, qz), 1e-12)
+        assert np.abs(step[:3, :3] - rotation(axis, angle)).max() < 1e-6, link.name
+
+
+def test_every_link_but_the_bare_flanges_can_be_seen_and_moving_joints_have_limits(links):
+    robot = ElementTree.fromstring(urdf(links).encode())
+    bare = {link.get("name") for link in robot.findall("link") if link.find("visual") is None}
+    assert bare == {"fr3_link8", TCP_FRAME}
+    limits = {j.get("name"): j.find("limit") for j in robot.findall("joint") if j.get("type") != "fixed"}
+    assert set(limits) == {*ARM_JOINTS, *FINGER_JOINTS}
+    assert all(float(limit.get("lower")) < float(limit.get("upper")) for limit in limits.values())
