@@ -53,7 +53,7 @@ setup(
     entry_points={
         "console_scripts": [
             "planweave = console.cli:main",
-            *(f"{node} = {node}.node:main" for node in nodes),
+            *(f"{node} = console.node_main:main" for node in nodes),
         ],
     },
 )

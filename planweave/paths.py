@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import contextlib
-import sys
 from pathlib import Path
 
 from planweave.errors import ConfigError, UnknownNameError
 
 
 def config_dir() -> Path:
-    """The folder that holds domains/, scenes/ and the nodes' parameter files."""
-    here = Path(__file__).resolve().parent.parent
-    for candidate in (here / "config", Path(sys.prefix) / "share" / "planweave" / "config"):
-        if (candidate / "domains").is_dir():
-            return candidate
-    try:
-        from ament_index_python.packages import get_package_share_directory
+    """The folder that holds domains/, scenes/ and the nodes' parameter files.
 
-        return Path(get_package_share_directory("planweave")) / "config"
-    except Exception as error:
-        raise ConfigError(f"cannot find Planweave's config folder (looked in {here / 'config'})") from error
+    It is of the same installation as this file: beside it in a source tree, else in the share folder of the prefix
+    that it lies in (PREFIX/lib/pythonX.Y/site-packages). No other is taken, so that an overlay never runs with an
+    older package's settings. Raises ConfigError where there is none.
+    """
+    here = Path(__file__).resolve().parent.parent
+    places = [here / "config", *(prefix / "share" / "planweave" / "config" for prefix in (here, *here.parents[:3]))]
+    for place in places:
+        if (place / "domains").is_dir():
+            return place
+    raise ConfigError(f"cannot find Planweave's config folder (looked in {', '.join(map(str, places))})")
 
 
 def is_file(path: str | Path) -> bool:

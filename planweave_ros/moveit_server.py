@@ -22,7 +22,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TextIO
 
-import numpy as np
 import yaml
 
 from planweave import franka
@@ -75,7 +74,8 @@ class MoveItServer:
         self.fill_scene(request)
         goal = RobotState(self._moveit.get_robot_model())
         goal.set_to_default_values()
-        goal.set_joint_group_positions(joint_model_group_name=GROUP, position_values=np.array(request["goal"]))
+        # By name: the setters that take arrays end the process where numpy is newer than the one MoveIt was built with.
+        goal.joint_positions = dict(zip(franka.ARM_JOINTS, map(float, request["goal"])))
         goal.update(force=True)
         self._arm.set_start_state_to_current_state()
         if not self._arm.set_goal_state(robot_state=goal):

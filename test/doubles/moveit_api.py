@@ -122,12 +122,14 @@ def modules(robot):
         return made(classes["ExecutionStatus"], status_text=status)
 
     def set_goal(me, arguments):
-        robot.goal = [float(q) for q in arguments["robot_state"].__dict__["positions"]]
+        positions = arguments["robot_state"].__dict__["joint_positions"]
+        assert type(positions) is dict, "pybind11 converts a dict only"
+        robot.goal = [positions.pop(f"fr3_joint{i}") for i in range(1, 8)]
+        assert not positions and all(type(q) is float for q in robot.goal)
         return True
 
-    def set_positions(me, arguments):
-        assert arguments["joint_model_group_name"] == "fr3_arm" and len(arguments["position_values"]) == 7
-        me.__dict__["positions"] = arguments["position_values"]
+    def crash(me, arguments):
+        raise AssertionError("Jazzy's pybind11 (2.11.1) ends the process here beside numpy 2: it converts to Eigen")
 
     def trajectory_message(me, arguments):
         from moveit_msgs.msg import RobotTrajectory
@@ -175,7 +177,9 @@ def modules(robot):
                get_property_allowed_collision_matrix=lambda me: made(classes["AllowedCollisionMatrix"]),
                **{name: note(name) for name in
                   ("apply_collision_object", "process_attached_collision_object", "remove_all_collision_objects")}),
-        define(f"{core}.robot_state", "RobotState", set_joint_group_positions=set_positions),
+        define(f"{core}.robot_state", "RobotState",
+               **{name: crash for name in TABLE[f"{core}.robot_state"]["RobotState"]["methods"]
+                  if name.startswith(("set_joint_group", "get_joint_group", "get_jacobian", "get_global_link"))}),
         define(f"{core}.robot_trajectory", "RobotTrajectory", get_robot_trajectory_msg=trajectory_message,
                set_robot_trajectory_msg=set_message),
     ]

@@ -18,8 +18,6 @@ ROS = {
 CONSOLE_ROS = {"client.py", "launch_files.py", "ros_probe.py"}
 # The doctor asks the very model that planner_node would ask.
 CONSOLE_NODES = {"model_probe.py": {"planner_node"}, "tasks.py": {"evaluation"}}
-# Where the installed share folder is found on a ROS machine; imported only when it is asked for.
-EXCEPTIONS = {("planweave/paths.py", "ament_index_python")}
 
 
 def python_files():
@@ -61,9 +59,7 @@ def violations(path, names):
         or (room == "console" and path.name in CONSOLE_ROS)
     )
     if not ros_allowed:
-        for name in names & ROS:
-            if (path.as_posix(), name) not in EXCEPTIONS:
-                yield f"{name} belongs in node.py"
+        yield from (f"{name} belongs in node.py" for name in names & ROS)
 
 
 @pytest.mark.parametrize("path", list(python_files()), ids=str)

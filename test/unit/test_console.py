@@ -364,6 +364,23 @@ def test_broken_rendering_names_the_packages(monkeypatch):
     assert "apt-get install libegl1" in finding.advice
 
 
+@pytest.mark.parametrize(("kernel", "priority", "driver", "state", "said"), [
+    ("1\n", 99, True, "ok", "PREEMPT_RT, real-time priority allowed"),
+    (None, 99, True, "warning", "no PREEMPT_RT"),
+    ("0\n", 99, True, "warning", "no PREEMPT_RT"),
+    ("1\n", 0, True, "warning", "real-time priority up to 0"),
+    (None, 0, False, "ok", "matters for a real arm only"),
+])
+def test_the_kernel_matters_where_an_arms_driver_is(tmp_path, monkeypatch, kernel, priority, driver, state, said):
+    if kernel is not None:
+        (tmp_path / "realtime").write_text(kernel)
+    monkeypatch.setattr(doctor.resource, "getrlimit", lambda _: (priority, priority))
+    monkeypatch.setattr(doctor.importlib.util, "find_spec", lambda name: object() if driver else None)
+    finding = doctor.check_real_time(tmp_path / "realtime")
+    assert finding.state == state and said in finding.text
+    assert bool(finding.advice) == (state == "warning")
+
+
 @pytest.mark.parametrize(("reply", "state", "said"), [
     ((1, "", "boom"), "warning", "boom"),
     ((0, '{"error": "wrong key"}', ""), "warning", "wrong key"),

@@ -1,6 +1,7 @@
 """What colcon and rosdep read: package.xml against what is imported, and the build type that colcon finds."""
 
 import os
+import re
 import runpy
 import subprocess
 import sys
@@ -33,27 +34,61 @@ def test_package_xml_names_the_ros_packages_that_are_imported():
     assert messages <= used, "named, but imported nowhere"
 
 
+# Keys that rosdep installs with apt on Ubuntu 24.04 (ros/rosdistro, rosdep/python.yaml)
+APT = {
+    "python3-hypothesis", "python3-jinja2", "python3-lark-parser", "python3-numpy", "python3-opencv", "python3-opengl",
+    "python3-pil", "python3-pytest", "python3-pytest-timeout", "python3-rich", "python3-yaml",
+}
+
+
+def test_rosdep_installs_everything_that_is_named_with_apt():
+    """A key of pip ends `rosdep install` with an error on Ubuntu 24.04, where pip may not install as root."""
+    package = parse_package(str(ROOT))
+    named = {dependency.name for kind in ("build_depends", "exec_depends", "test_depends")
+             for dependency in getattr(package, kind)}
+    assert {name for name in named if name.startswith("python")} == APT
+    assert not any(name.endswith("-pip") for name in named)
+
+
 def test_version_and_name_stand_once():
     import planweave
 
     assert parse_package(str(ROOT)).version == planweave.__version__
 
 
-def colcon(*arguments):
-    """The output of colcon in the root; the test is skipped where colcon is not installed (make setup does it)."""
+def colcon(*arguments, folder):
+    """The output of colcon in a folder; the test is skipped where colcon is not installed (make setup does it)."""
     pytest.importorskip("colcon_core")
     environment = {name: value for name, value in os.environ.items() if not name.startswith("COLCON")}
-    run = subprocess.run([sys.executable, "-m", "colcon", *arguments], cwd=ROOT, env=environment, text=True,
+    run = subprocess.run([sys.executable, "-m", "colcon", *arguments], cwd=folder, env=environment, text=True,
                          capture_output=True, check=False)
     assert run.returncode == 0, run.stderr
     assert "WARN" not in run.stderr
     return run.stdout
 
 
+def listed(folder):
+    """What colcon finds in a workspace: paths and types by package."""
+    rows = colcon("--log-base", os.devnull, "list", folder=folder).splitlines()
+    return {row.split("\t")[0]: row.split("\t")[1:] for row in rows}
+
+
 def test_colcon_takes_the_root_for_a_ros_package():
-    rows = {row.split("\t")[0]: row.split("\t")[1:] for row in colcon("--log-base", os.devnull, "list").splitlines()}
-    assert rows["planweave"][1] == "(ros.ament_python)"
-    assert rows["planweave_interfaces"] == ["interfaces", "(ros.ament_cmake)"]
+    found = listed(ROOT)
+    assert found["planweave"][1] == "(ros.ament_python)"
+    assert found["planweave_interfaces"] == ["interfaces", "(ros.ament_cmake)"]
+
+
+def test_colcon_finds_both_packages_in_a_workspace_as_the_readme_says(tmp_path):
+    """colcon never looks inside a package, so README.md links interfaces/ beside it."""
+    (link,) = re.findall(r"^ln -s (\S+) (src/\S+)$", (ROOT / "README.md").read_text(), re.MULTILINE)
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "planweave").symlink_to(ROOT)
+    (tmp_path / link[1]).symlink_to(link[0])
+    assert listed(tmp_path) == {
+        "planweave": ["src/planweave", "(ros.ament_python)"],
+        "planweave_interfaces": ["src/planweave_interfaces", "(ros.ament_cmake)"],
+    }
 
 
 def test_colcon_test_runs_pytest(monkeypatch):

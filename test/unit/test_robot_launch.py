@@ -172,7 +172,13 @@ def test_controllers_get_parameters_that_they_have(path):
     for table in tables:
         nodes.update({name: entry["ros__parameters"] for name, entry in (table or {}).items() if entry})
     manager = nodes.pop("controller_manager")
-    kinds = {name: entry["type"] for name, entry in manager.items() if isinstance(entry, dict)}
+    general = {name: entry for name, entry in manager.items() if not isinstance(entry, dict) or "type" not in entry}
+    assert {key for key, _ in flattened(general)} <= set(FACTS["controller_manager_parameters"])
+    kinds = {name: entry["type"] for name, entry in manager.items() if name not in general}
+    if path == "franka/controllers.yaml":
+        assert set(kinds.values()) <= set(FACTS["controller_types"])
+        for name, value in FACTS["franka_bringup_controllers_yaml"].items():
+            assert dict(flattened(general))[name] == value, f"{name} as in franka_bringup"
     assert {"fr3_arm_controller", "joint_state_broadcaster"} <= set(kinds)
     for name, parameters in nodes.items():
         if name not in kinds or kinds[name] not in FACTS["controller_parameters"]:

@@ -1,0 +1,41 @@
+"""The program that every node is installed as: `ros2 run planweave planner_node`, or a launch file, starts it.
+
+Under a Python without Planweave's packages it says so in one line and ends with 2, which launch files do not repeat.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from pathlib import Path
+
+MISTAKE = 2
+
+
+def main() -> None:
+    """Run the node that this program is called after."""
+    name = Path(sys.argv[0]).name
+    try:
+        node = importlib.import_module(f"{name}.node")
+    except ModuleNotFoundError as error:
+        missing = (error.name or "").partition(".")[0]
+        if missing != "planweave_interfaces" and (Path(__file__).resolve().parent.parent / missing).is_dir():
+            raise  # a fault of ours
+        print(f"{name}: {advice(missing)}", file=sys.stderr)
+        raise SystemExit(MISTAKE) from None
+    node.main()
+
+
+def advice(missing: str) -> str:
+    """What to do about a module that this Python does not have."""
+    if missing == "planweave_interfaces":
+        return (
+            "planweave_interfaces is not found. colcon does not look for packages inside a package: in the workspace "
+            "run  ln -s planweave/interfaces src/planweave_interfaces  and  colcon build,  then source "
+            "install/setup.bash (README.md, In a ROS 2 workspace)"
+        )
+    return (
+        f"{sys.executable} has no module {missing}. Run  make setup  in Planweave's folder, then  "
+        ". .venv/planweave.sh  in this shell, and build the workspace again: nodes run under the Python that builds "
+        "them (README.md, In a ROS 2 workspace)"
+    )

@@ -1,0 +1,164 @@
+"""tools/prepare.py beside a sourced ROS 2 that is pretended by small programs: nothing is installed or built."""
+
+import runpy
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def prepare():
+    """The functions of tools/prepare.py by name."""
+    return runpy.run_path(str(ROOT / "tools" / "prepare.py"))
+
+
+@pytest.fixture
+def venv(tmp_path):
+    """A folder with a space in its path and this Python as bin/python."""
+    folder = tmp_path / "my workspace" / ".venv"
+    (folder / "bin").mkdir(parents=True)
+    (folder / "bin" / "python").symlink_to(sys.executable)
+    return folder
+
+
+@pytest.fixture
+def ros_bin(tmp_path, monkeypatch):
+    """A folder on the path, before all others, with a ros2 and a colcon that say which Python runs them."""
+    folder = tmp_path / "ros bin"
+    folder.mkdir()
+    for name in ("ros2", "colcon"):
+        (folder / name).write_text(f"#!/bin/false\nimport sys\nprint({name!r}, sys.executable, sys.argv[1:])\n")
+        (folder / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
+    return folder
+
+
+def said(tool, *arguments):
+    return subprocess.run([tool, *arguments], text=True, capture_output=True, check=True).stdout.strip()
+
+
+def test_ros2_and_colcon_run_under_the_environments_python(prepare, venv, ros_bin, monkeypatch):
+    prepare["write_tools"](venv)
+    for name in ("ros2", "colcon"):
+        assert said(venv / "bin" / name, "a b", "c") == f"{name} {venv / 'bin' / 'python'} ['a b', 'c']"
+    monkeypatch.setenv("PATH", f"{venv / 'bin'}:{ros_bin}:/usr/bin:/bin")  # a second time, in a shell that has it
+    prepare["write_tools"](venv)
+    assert said(venv / "bin" / "ros2").startswith("ros2 ")
+
+
+def test_a_colcon_that_pip_installed_stays(prepare, venv, ros_bin):
+    (venv / "bin" / "colcon").write_text("#!/bin/sh\necho mine\n")
+    prepare["write_tools"](venv)
+    assert (venv / "bin" / "colcon").read_text() == "#!/bin/sh\necho mine\n"
+
+
+def test_a_tool_that_is_not_there_is_left_out(prepare, venv, monkeypatch):
+    monkeypatch.setenv("PATH", "/nowhere")
+    prepare["write_tools"](venv)
+    assert not (venv / "bin" / "ros2").exists()
+
+
+@pytest.mark.parametrize(("version", "kept"), [("1.26.4", True), ("2.3.1", False), (None, False)])
+def test_numpy_stays_below_2_where_the_sourced_ros_has_1(prepare, venv, tmp_path, monkeypatch, version, kept):
+    module = tmp_path / "dist-packages" / "numpy.py"
+    module.parent.mkdir()
+    module.write_text(f"__version__ = {version!r}\n" if version else "raise ImportError\n")
+    monkeypatch.setenv("PYTHONPATH", str(module.parent))
+    arguments = prepare["numpy_constraint"](venv)
+    assert bool(arguments) == kept
+    if kept:
+        assert arguments[0] == "-c" and Path(arguments[1]).read_text() == "numpy<2\n"
+
+
+@pytest.mark.parametrize("distro", ["humble", "galactic", "foxy"])
+def test_a_distribution_that_is_too_old_is_refused_with_the_reason(prepare, monkeypatch, distro):
+    monkeypatch.setenv("ROS_DISTRO", distro)
+    monkeypatch.delenv("PLANWEAVE_ROS", raising=False)
+    with pytest.raises(SystemExit, match=rf"{distro}.*too old.*DISCOVERY_RANGE.*brake.*Jazzy or Kilted"):
+        prepare["ros_is_sourced"]()
+    monkeypatch.setenv("PLANWEAVE_ROS", "pypi")
+    assert prepare["ros_is_sourced"]() is False
+
+
+def test_the_script_for_a_shell_works_where_the_path_has_a_space(prepare, venv):
+    prepare["write_script"](venv, sourced=True)
+    shown = said("sh", "-c", f'. "{venv}/planweave.sh"; echo "$PATH" "$AMENT_PREFIX_PATH"')
+    assert shown.startswith(f"{venv}/bin:") and str(venv) in shown.split("/bin", 2)[-1]
+
+
+# ---- what is installed --------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def installed(tmp_path):
+    """installed("name"): a prefix with the package planweave and its config, as colcon or pip lays it out."""
+    def make(name):
+        prefix = tmp_path / name
+        site = prefix / "lib" / "python3.12" / "site-packages"
+        shutil.copytree(ROOT / "planweave", site / "planweave", ignore=shutil.ignore_patterns("__pycache__"))
+        (prefix / "share" / "planweave" / "config" / "domains").mkdir(parents=True)
+        return prefix, site
+    return make
+
+
+def test_an_overlay_does_not_run_with_the_config_of_an_older_package(installed):
+    overlay, site = installed("overlay")
+    old, _ = installed("old")
+    code = f"import sys; sys.prefix = {str(old)!r}\nfrom planweave.paths import config_dir\nprint(config_dir())"
+    run = subprocess.run([sys.executable, "-c", code], cwd="/", text=True, capture_output=True, check=True,
+                         env={"PYTHONPATH": str(site), "AMENT_PREFIX_PATH": f"{old}:{overlay}"})
+    assert run.stdout.strip() == str(overlay / "share" / "planweave" / "config")
+
+
+def test_no_config_at_all_is_an_error_that_says_where_was_looked(installed):
+    prefix, site = installed("prefix")
+    shutil.rmtree(prefix / "share")
+    code = "from planweave.paths import config_dir\nconfig_dir()"
+    run = subprocess.run([sys.executable, "-c", code], cwd="/", text=True, capture_output=True, check=False,
+                         env={"PYTHONPATH": str(site), "PATH": "/usr/bin:/bin"})
+    assert f"looked in {site / 'config'}" in run.stderr and str(prefix / "share") in run.stderr
+
+
+def start(tmp_path, missing):
+    """The program odd_node, whose module imports one that this Python does not have."""
+    (tmp_path / "odd_node").mkdir()
+    (tmp_path / "odd_node" / "node.py").write_text(f"import {missing}\n")
+    code = "import sys; sys.argv[0] = '/ws/lib/planweave/odd_node'\nfrom console.node_main import main\nmain()"
+    return subprocess.run([sys.executable, "-c", code], cwd=ROOT, text=True, capture_output=True, check=False,
+                          env={"PYTHONPATH": f"{tmp_path}:{ROOT}", "PATH": "/usr/bin:/bin"})
+
+
+def test_a_node_under_a_python_without_its_packages_says_what_to_do(tmp_path):
+    run = start(tmp_path, "no_such_package.part")
+    assert run.returncode == 2, "launch files start it again after any other"
+    assert f"odd_node: {sys.executable} has no module no_such_package. Run  make setup" in run.stderr
+    assert "Traceback" not in run.stderr
+
+
+def test_a_node_without_the_interfaces_says_how_to_build_them(tmp_path):
+    if any((Path(folder) / "planweave_interfaces").is_dir() for folder in sys.path if folder):
+        (tmp_path / "planweave_interfaces").mkdir()  # hides the installed one
+        (tmp_path / "planweave_interfaces" / "__init__.py").write_text(
+            "raise ModuleNotFoundError('gone', name='planweave_interfaces')\n")
+    run = start(tmp_path, "planweave_interfaces.msg")
+    assert run.returncode == 2
+    assert "ln -s planweave/interfaces src/planweave_interfaces" in run.stderr
+
+
+def test_a_fault_of_ours_is_not_called_a_missing_package(tmp_path):
+    run = start(tmp_path, "planweave.no_such_module")
+    assert run.returncode == 1 and "Traceback" in run.stderr
+
+
+def test_a_node_is_run_by_the_name_of_its_program(tmp_path):
+    (tmp_path / "odd_node").mkdir()
+    (tmp_path / "odd_node" / "node.py").write_text("def main():\n    print('at work')\n")
+    code = "import sys; sys.argv[0] = '/ws/lib/planweave/odd_node'\nfrom console.node_main import main\nmain()"
+    run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, text=True, capture_output=True, check=False,
+                         env={"PYTHONPATH": f"{tmp_path}:{ROOT}", "PATH": "/usr/bin:/bin"})
+    assert run.stdout == "at work\n"
