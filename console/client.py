@@ -38,6 +38,7 @@ from planweave.world import Literal, World
 from planweave_ros import conversions as convert
 from planweave_ros.ports import MUTUAL_DISCOVERY
 from planweave_ros.presence import TASKS, Presence
+from planweave_ros.spin import spun
 
 VANISHED = 10.0  # seconds without an answer of feedback_node after which a running task counts as lost
 
@@ -89,15 +90,14 @@ class Client:
         # An action client made on a node that is spun already may be used by the executor before it is complete.
         self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(self._node)
-        self._thread = threading.Thread(target=self._executor.spin, name="console spin", daemon=True)
-        self._thread.start()
+        self._spun = spun(self._executor)
+        self._thread = self._spun.__enter__()
 
     def __enter__(self) -> Client:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._executor.shutdown(timeout_sec=2.0)
-        self._thread.join(2.0)
+        self._spun.__exit__(None, None, None)
         self._run_task.destroy()
         self._node.destroy_node()
         self._context.try_shutdown()

@@ -11,6 +11,8 @@ def main() -> None:
     from planweave_interfaces.srv import CancelTask
     from rclpy.executors import SingleThreadedExecutor
 
+    from planweave_ros.spin import spun
+
     rclpy.init()
     node = rclpy.create_node(f"planweave_doctor_{os.getpid()}")
     name = f"/planweave_doctor_{os.getpid()}/ask"
@@ -23,21 +25,18 @@ def main() -> None:
     client = node.create_client(CancelTask, name)
     executor = SingleThreadedExecutor()
     executor.add_node(node)
-    thread = threading.Thread(target=executor.spin, daemon=True)
-    thread.start()
     try:
-        if not client.wait_for_service(5.0):
-            raise SystemExit("two nodes of one process do not find each other")
-        begun = time.perf_counter()
-        done = threading.Event()
-        future = client.call_async(CancelTask.Request(task_id="ping"))
-        future.add_done_callback(lambda _: done.set())
-        if not done.wait(5.0) or future.result().message != "ping":
-            raise SystemExit("a service call was not answered in 5 s")
-        print(f"{1000 * (time.perf_counter() - begun):.1f}", flush=True)
+        with spun(executor):
+            if not client.wait_for_service(5.0):
+                raise SystemExit("two nodes of one process do not find each other")
+            begun = time.perf_counter()
+            done = threading.Event()
+            future = client.call_async(CancelTask.Request(task_id="ping"))
+            future.add_done_callback(lambda _: done.set())
+            if not done.wait(5.0) or future.result().message != "ping":
+                raise SystemExit("a service call was not answered in 5 s")
+            print(f"{1000 * (time.perf_counter() - begun):.1f}", flush=True)
     finally:
-        executor.shutdown(timeout_sec=1.0)
-        thread.join(1.0)
         node.destroy_node()
         rclpy.try_shutdown()
 

@@ -22,6 +22,7 @@ from planweave_interfaces.msg import TaskStatus, WorldState
 from rclpy.action import ActionClient
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
+from rclpy.signals import SignalHandlerOptions
 from rich.console import Console
 from sensor_msgs.msg import JointState
 
@@ -34,6 +35,7 @@ from planweave.world import Literal
 from planweave_ros import conversions as convert
 from planweave_ros.ports import LATCHED
 from planweave_ros.presence import TASKS, Presence
+from planweave_ros.spin import spun
 
 NODES = ("executor_node", "feedback_node", "planner_node", "perception_node", "simulation_node")
 MOMENTS = {
@@ -179,18 +181,15 @@ def _system(console: Console) -> Iterator[tuple[_Watch, Client, RunningSystem]]:
     with Client() as client, RunningSystem(system, logs, overrides) as running:
         console.print(f"starting {system.name}; logs: {logs}", markup=False)
         running.wait_ready(client)
-        rclpy.init(args=[])
+        rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
         node = rclpy.create_node("planweave_bench")
         watch = _Watch(node)
         executor = SingleThreadedExecutor()
         executor.add_node(node)
-        thread = threading.Thread(target=executor.spin, daemon=True)
-        thread.start()
         try:
-            yield watch, client, running
+            with spun(executor):
+                yield watch, client, running
         finally:
-            executor.shutdown(timeout_sec=2.0)
-            thread.join(2.0)
             node.destroy_node()
             rclpy.try_shutdown()
 

@@ -10,7 +10,6 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -24,6 +23,7 @@ from planweave_interfaces.action import ExecuteAction
 from rclpy.action import ActionClient
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
+from rclpy.signals import SignalHandlerOptions
 from rich.console import Console
 from rich.progress import track
 
@@ -37,6 +37,7 @@ from planweave.errors import PlanweaveError, SystemDownError
 from planweave.ports import Outcome
 from planweave.world import Action
 from planweave_ros.ports import RosBody
+from planweave_ros.spin import spun
 
 NODES = ("simulation_node", "perception_node", "executor_node")
 COLOURS = ("red", "blue", "green", "yellow")
@@ -95,19 +96,16 @@ def running_parts(console: Console, **executor: str) -> Iterator[tuple[Client, R
 @contextmanager
 def _body() -> Iterator[tuple[RosBody, Node]]:
     """The body as feedback_node sees it, on a node spun in a thread."""
-    rclpy.init(args=[])
+    rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
     node = rclpy.create_node("planweave_bench")
     nobody = Cancellation()
     body = RosBody(node, lambda: nobody, timeout=60.0, silence=20.0)
     executor = SingleThreadedExecutor()
     executor.add_node(node)
-    thread = threading.Thread(target=executor.spin, daemon=True)
-    thread.start()
     try:
-        yield body, node
+        with spun(executor):
+            yield body, node
     finally:
-        executor.shutdown(timeout_sec=2.0)
-        thread.join(2.0)
         node.destroy_node()
         rclpy.try_shutdown()
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import threading
 import time
 from collections.abc import Callable, Iterator
 
@@ -12,6 +11,7 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 
 from planweave.errors import SystemDownError
+from planweave_ros.spin import spun
 
 
 @contextlib.contextmanager
@@ -22,13 +22,10 @@ def spun_node(name: str) -> Iterator[Node]:
     node = rclpy.create_node(name, context=context)
     executor = SingleThreadedExecutor(context=context)
     executor.add_node(node)
-    thread = threading.Thread(target=executor.spin, daemon=True)
-    thread.start()
     try:
-        yield node
+        with spun(executor):
+            yield node
     finally:
-        executor.shutdown(timeout_sec=2.0)
-        thread.join(2.0)
         node.destroy_node()
         context.try_shutdown()
 

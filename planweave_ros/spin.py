@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
 import rclpy
@@ -70,6 +71,25 @@ class _Signals:
     def wake(self) -> None:
         """End the wait."""
         os.write(self._in, b"\0")
+
+
+@contextlib.contextmanager
+def spun(executor: Executor, seconds: float = _LEAVE) -> Iterator[threading.Thread]:
+    """An executor that spins in a thread of its own meanwhile.
+
+    It is shut down once the thread has ended, for which it has some seconds: shut down while it spins, it ends the
+    thread with InvalidHandle.
+    """
+    ended: Future = Future()
+    thread = threading.Thread(
+        target=executor.spin_until_future_complete, args=(ended,), name="spin", daemon=True)
+    thread.start()
+    try:
+        yield thread
+    finally:
+        ended.set_result(None)
+        thread.join(seconds)
+        executor.shutdown(timeout_sec=seconds)
 
 
 class _Spinning:

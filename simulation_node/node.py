@@ -91,7 +91,8 @@ PARAMETERS = [
 
 
 _STILL = 0.45  # s of wall time between words on a scene in which nothing has moved for a while
-_IMAGE_ANYWAY = 5.0  # s of wall time after which such a scene's image is published again
+_IMAGE_ANYWAY = 0.5, 5.0  # s of wall time after which such a scene's image is published again, as a busy machine may
+# have lost a part of it: at first, twice as long each time, and at most
 _BURST = 12  # images at full speed after a change of the scene, so that trackers settle soon
 
 
@@ -122,7 +123,7 @@ class SimulationNode(GuardedNode):
         # Small, where an image of more than a megabyte would say no more and may get lost on a busy machine.
         self._still = self.create_publisher(TimeReference, "/camera/still", _IMAGE_QOS)
         self._sent: np.ndarray | None = None  # the last image that was published, with its stamp and its wall time
-        self._sent_stamp, self._sent_at = Time(), 0.0
+        self._sent_stamp, self._sent_at, self._again = Time(), 0.0, _IMAGE_ANYWAY[0]
         self._listeners = 0, 0
 
         with no_mesh_cache():
@@ -278,8 +279,11 @@ class SimulationNode(GuardedNode):
         if frame.rgb is self._sent:
             self._publish(self._still, TimeReference(
                 header=Header(stamp=stamp, frame_id=self._camera.frame_id), time_ref=self._sent_stamp))
-            if listeners == self._listeners and self._imaged - self._sent_at < _IMAGE_ANYWAY:
+            if listeners == self._listeners and self._imaged - self._sent_at < self._again:
                 return
+            self._again = min(2 * self._again, _IMAGE_ANYWAY[1])
+        else:
+            self._again = _IMAGE_ANYWAY[0]
         self._sent, self._sent_stamp, self._sent_at = frame.rgb, stamp, self._imaged
         self._listeners = listeners
         self._info_msg.header.stamp = stamp

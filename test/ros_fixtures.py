@@ -7,12 +7,12 @@ Deadlines end what hangs; no test is judged by its time. Seconds given to `spin_
 are multiplied by PATIENCE.
 """
 
+import contextlib
 import fcntl
 import gc
 import os
 import random
 import tempfile
-import threading
 import time
 from pathlib import Path
 
@@ -64,14 +64,14 @@ def executor(ros):
     """An executor that spins in a thread of its own until the test has ended."""
     from rclpy.executors import MultiThreadedExecutor
 
-    executor = MultiThreadedExecutor(num_threads=4)
-    thread = threading.Thread(target=executor.spin, name="test executor", daemon=True)
-    thread.start()
+    from planweave_ros.spin import spun
+
+    executor, stack = MultiThreadedExecutor(num_threads=4), contextlib.ExitStack()
+    thread = stack.enter_context(spun(executor, 10.0 * PATIENCE))
 
     def end():
-        executor.shutdown(timeout_sec=5.0 * PATIENCE)
-        thread.join(60.0)
-        assert not thread.is_alive(), "the executor did not end: a callback of this test blocks"
+        stack.close()
+        assert not thread.is_alive(), "the executor did not end"
 
     executor.end = end
     yield executor
