@@ -31,7 +31,7 @@ from console.launcher import RunningSystem, log_folder
 from console.systems import load_system
 from planweave.errors import PlanweaveError
 from planweave.task import TaskState
-from planweave.world import Literal
+from planweave.world import Known, Literal
 from planweave_ros import conversions as convert
 from planweave_ros.ports import LATCHED
 from planweave_ros.presence import TASKS, Presence
@@ -126,6 +126,7 @@ class _Watch:
         self.way = [0.0] * 7
         self.truth: list[tuple[float, float, float]] = []
         self.facts: set[str] = set()
+        self.ready = False  # whether the world is told with all cubes and trays in view
         self.speed, self.truth_at = 0.0, 0.0
         self.changed = threading.Condition()
         node.create_subscription(JointState, "/joint_states", self._joints, 50)
@@ -148,7 +149,10 @@ class _Watch:
             self.changed.notify_all()
 
     def _world(self, msg: WorldState) -> None:
-        self.facts = {str(f) for f in convert.world_from_msg(msg).facts}
+        world = convert.world_from_msg(msg)
+        self.facts = {str(f) for f in world.facts}
+        known = {thing.name for thing in world.objects if thing.known is Known.SEEN}
+        self.ready = not world.silent and known >= {*_CUBES, *_TRAYS}
 
     def held(self) -> str:
         """The cube that is off the table, in truth."""
@@ -248,10 +252,10 @@ def _fresh(watch: _Watch, client: Client, revive: Callable[[], None]) -> bool:
             client.load_scene(_SCENE)
         except PlanweaveError:
             return False
-        return _until(lambda: "hand_empty()" in watch.facts and "at_base()" in watch.facts and not watch.held(), 5.0,
+        return _until(lambda: {"hand_empty()", "at_base()"} <= watch.facts and watch.ready and not watch.held(), 20.0,
                       revive)
 
-    return _until(fresh, 60.0, revive)
+    return _until(fresh, 90.0, revive)
 
 
 def _reaches(watch: _Watch, result: Any, moment: str) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from executor_node.world_model import WorldModel
 
 _LONGEST = 10.0  # s of wall time
+_LONG = 0.5  # s of wall time in which a joint state comes where any do, also of an arm at rest
 _POLL = 0.005  # s
 
 
@@ -21,11 +22,12 @@ def fresh_look(world: WorldModel, states: Callable[[], tuple[int, float]], secon
     # What is newest here may be old news. The second joint state that was sent since was measured since, and what is
     # stamped later was taken later.
     while states()[0] < asked:
-        if time.monotonic() >= end:
-            world.unfelt()
+        if world.numb or time.monotonic() >= end:  # it is not waited for again what did not come for long
+            if seconds >= _LONG:
+                world.unfelt()
             return False, (
-                f"no joint states came in {seconds:.1f} s, so nobody knows which images are new: is the arm's "
-                "controller running?"
+                "no joint states come, so nobody knows which images are new: is the arm's controller (or "
+                "simulation_node) running?"
             )
         time.sleep(_POLL)
     # The first image may have been exposed before its stamp; the next one was taken while we waited.

@@ -166,6 +166,12 @@ class WorldModel:
             self._numb = True
             self._refresh()
 
+    @property
+    def numb(self) -> bool:
+        """Whether joint states do not come."""
+        with self._changed:
+            return self._numb
+
     def _is_overdue(self) -> bool:
         return not self._moving and time.monotonic() - self._due_since > self._silence
 

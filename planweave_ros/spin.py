@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
 import rclpy
+from rclpy._rclpy_pybind11 import InvalidHandle
 from rclpy.executors import Executor, ExternalShutdownException, MultiThreadedExecutor
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
@@ -77,12 +78,18 @@ class _Signals:
 def spun(executor: Executor, seconds: float = _LEAVE) -> Iterator[threading.Thread]:
     """An executor that spins in a thread of its own meanwhile.
 
-    It is shut down once the thread has ended, for which it has some seconds: shut down while it spins, it ends the
-    thread with InvalidHandle.
+    It is shut down once the thread has ended, for which it has some seconds: shut down while it spins, it would end the
+    thread with InvalidHandle. What another thread destroys while it is waited for does not end it.
     """
     ended: Future = Future()
-    thread = threading.Thread(
-        target=executor.spin_until_future_complete, args=(ended,), name="spin", daemon=True)
+
+    def spin() -> None:
+        while True:
+            with contextlib.suppress(InvalidHandle):
+                executor.spin_until_future_complete(ended)
+                return
+
+    thread = threading.Thread(target=spin, name="spin", daemon=True)
     thread.start()
     try:
         yield thread

@@ -11,7 +11,7 @@ from planweave.errors import ConfigError
 
 
 @pytest.fixture
-def make_port(make_node, spin_until):
+def make_port(make_node, executor, spin_until):
     """make_port(do, accept) -> port to a server whose goals `do(handle)` works on."""
     from planweave_interfaces.action import ExecuteAction
     from rclpy.action import ActionServer, CancelResponse, GoalResponse
@@ -35,6 +35,7 @@ def make_port(make_node, spin_until):
         return port
 
     yield make
+    executor.end()  # it must not wait for what is destroyed
     for server in servers:
         server.destroy()
 

@@ -5,6 +5,7 @@ import random
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -136,3 +137,30 @@ def test_nodes_that_are_interrupted_while_they_start_end_cleanly(start_node):
         # Before our own code runs, Python ends at a SIGINT as it does: by that signal.
         assert code == 0 or (code == -signal.SIGINT and said.rstrip().endswith("KeyboardInterrupt")), (name, code, said)
         assert not any(word in said for word in ("terminate called", "RCLError", "Segmentation")), (name, said)
+
+
+def test_a_thread_that_spins_outlives_what_is_destroyed_and_ends_before_its_executor():
+    from rclpy._rclpy_pybind11 import InvalidHandle
+
+    from planweave_ros.spin import spun
+
+    class Executor:
+        """Meets a subscription that another thread has destroyed, then spins to the end."""
+
+        spins, thread, ended_first = 0, None, None
+
+        def spin_until_future_complete(self, future):
+            self.spins += 1
+            if self.spins == 1:
+                raise InvalidHandle("cannot use Destroyable because destruction was requested")
+            ended = threading.Event()
+            future.add_done_callback(lambda _: ended.set())
+            ended.wait(60.0)
+
+        def shutdown(self, timeout_sec):
+            self.ended_first = not self.thread.is_alive()
+
+    executor = Executor()
+    with spun(executor, 60.0) as executor.thread:
+        pass
+    assert executor.spins == 2 and executor.ended_first

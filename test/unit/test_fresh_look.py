@@ -1,5 +1,6 @@
 """A look began after it was asked for: images from before are none, whenever they arrive."""
 
+import threading
 import time
 from types import SimpleNamespace
 
@@ -16,6 +17,10 @@ class Camera:
 
     def world(self):
         return SimpleNamespace(stamp=min(self.stamps, default=0.0))
+
+    @property
+    def numb(self):
+        return not self.felt
 
     def unfelt(self):
         self.felt = False
@@ -42,10 +47,16 @@ def test_images_from_before_are_not(camera, words):
     assert not fresh and words in why
 
 
-def test_without_joint_states_nobody_knows_which_images_are_new():
+def test_without_joint_states_nobody_knows_which_images_are_new(monkeypatch):
     camera = Camera(6.0, 7.0, 8.0)
     before = time.time_ns()
     fresh, why = fresh_look(camera, lambda: (before, 5.0), 0.05)
-    assert not fresh and "no joint states came" in why and not camera.waited and not camera.felt
+    assert not fresh and "no joint states come" in why and not camera.waited and camera.felt
+    monkeypatch.setattr("executor_node.fresh_look._LONGEST", 1e9)
+    for seconds in (0.6, 1e9):  # what did not come for long is not waited for again
+        look = threading.Thread(target=fresh_look, args=(camera, lambda: (before, 5.0), seconds), daemon=True)
+        look.start()
+        look.join(60.0)
+        assert not look.is_alive() and not camera.felt
     for wrong in (float("nan"), -1.0):
         assert not fresh_look(camera, lambda: (before, 5.0), wrong)[0]
