@@ -5,6 +5,7 @@ elsewhere.
 from __future__ import annotations
 
 import contextlib
+import math
 import threading
 import time
 from collections.abc import Sequence
@@ -22,7 +23,6 @@ from rclpy.clock import Clock, ClockType
 from rclpy.parameter import Parameter as RosParameter
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Header
 from std_srvs.srv import Trigger
 
 from executor_node import preconditions
@@ -41,19 +41,22 @@ from executor_node.skills import Skills
 from executor_node.things import Thing
 from executor_node.timing import Limits
 from executor_node.unseen_grip import UnseenGrip
+from executor_node.waiting import until
 from executor_node.workspace import load_workspace
 from executor_node.world_model import WorldModel
 from planweave import franka
 from planweave.domain import Domain
 from planweave.errors import PlanweaveError
 from planweave.failure import Code
+from planweave.health import Level, Report, heard
 from planweave.names import one_line, symbols
 from planweave.paths import config_dir
 from planweave.upright import yaw_of
 from planweave.world import Action, World
 from planweave_ros import conversions as convert
 from planweave_ros.arm_ports import ArmPorts
-from planweave_ros.guarded import GuardedNode
+from planweave_ros.diagnostics import publish_diagnostics
+from planweave_ros.lifecycle import AUTOSTART, ManagedNode
 from planweave_ros.only_one import Sources, refuse_a_second_body, second_body
 from planweave_ros.parameters import Parameter, declare
 from planweave_ros.permission import Permission
@@ -101,6 +104,7 @@ PARAMETERS = [
     Parameter("hand_over_at", [0.60, 0.0, 0.40], "where things are held out to a person, m, fr3_link0"),
     Parameter("hand_over_force", 5.0, "force of the grip while a person pulls, N", 1.0, 70.0),
     Parameter("hand_over_timeout", 15.0, "wall seconds for a person to take what is held out", 0.1, 600.0),
+    AUTOSTART,
 ]
 _DISCOVERY = 3.0  # s of wall time for controllers to be discovered
 _HEARTBEAT = 0.25  # s of wall time between two checks whether the camera is heard
@@ -110,8 +114,8 @@ _SHUT_DOWN = "executor_node was shut down; the arm was stopped"
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 
-class ExecutorNode(GuardedNode):
-    """One action at a time; the world whenever it changes."""
+class ExecutorNode(ManagedNode):
+    """One action at a time; the world whenever it changes. While it is not active it looks and moves nothing."""
 
     def __init__(self, parameter_overrides: Sequence[Any] = ()) -> None:
         begun = time.monotonic()
@@ -125,7 +129,7 @@ class ExecutorNode(GuardedNode):
         limits = Limits().scaled(max(values["speed"], values["approach_speed"]), values["acceleration"])
         safety = Safety(kinematics, limits, low, high, values["largest_force"])
         self._world_publisher = self.create_publisher(WorldState, "/world_state", LATCHED)
-        self._last_msg = World(self._domain.name), WorldState()
+        self._world_msg = convert.WorldMessages()
         self._world = WorldModel(
             self._domain, load_workspace(values["workspace"]), kinematics, safety, self._publish_world,
             values["silence_timeout"], values["joint_state_timeout"],
@@ -151,13 +155,13 @@ class ExecutorNode(GuardedNode):
         self._current_text = ""
         self._ending = False
         self._canceled: set[bytes] = set()
-        self._stamp = 0.0
+        self._stamp, self._felt = 0.0, -math.inf  # of the newest joint state: its stamp, and when it came (monotonic)
         self._sent = (0, 0)  # when the two newest joint states were sent, ns of system time
         self._joints = JointStates()
         self._sources = Sources(self)
         self._unseen_grip = UnseenGrip(
             self._arm, self._world, values["grip_force"], values["feel_grip"],
-            lambda: _until(lambda: not ports.unheard(*self._topics), _DISCOVERY), self.get_logger().warning,
+            lambda: until(lambda: not ports.unheard(*self._topics), _DISCOVERY), self.get_logger().warning,
         )
         self._commander = Presence(self, COMMANDER, self._on_commander_lost)
         self._commanded = False  # whether who sent the running action shows its presence
@@ -192,19 +196,40 @@ class ExecutorNode(GuardedNode):
             cancel_callback=self._on_cancel, callback_group=ReentrantCallbackGroup(),
         )
         show_presence(self, BODY)
+        publish_diagnostics(self, {
+            "arm": self._arm_report, "camera": self._camera_report,
+            "joint states": lambda: heard("joint states", time.monotonic() - self._felt, values["joint_state_timeout"]),
+        }, hardware="fr3")
+        self.start(values["autostart"])
+
+    def pause_work(self) -> None:
+        """Stop the arm; what runs ends with SAFETY_STOP."""
+        self._stop("executor_node was deactivated; the arm was stopped")
+
+    def forget(self) -> None:
+        """Know the world as the next images show it."""
+        self._world.clock_restarted()
 
     def stop_work(self) -> None:
-        """Stop the arm, wait until it is measured to stand, and let the running action end; takes no goals any more.
-
-        The node must be spun meanwhile.
-        """
+        """Stop the arm and let the running action end; takes no goals any more. The node must be spun meanwhile."""
         with self._lock:
-            self._ending, busy = True, self._current is not None
-        self._arm.abort(Code.SAFETY_STOP, _SHUT_DOWN)
+            self._ending = True
+        if self._stop(_SHUT_DOWN):
+            time.sleep(_GOODBYE)
+
+    def _stop(self, why: str) -> bool:
+        """Stop the arm, wait until it is measured to stand, and let the running action end; whether there was one."""
+        busy = bool(self._busy_with)
+        self._arm.abort(Code.SAFETY_STOP, why)
         self._arm.wait_standing()
         if busy:
-            _until(lambda: self._current is None, _LAST_RESULT)
-            time.sleep(_GOODBYE)
+            until(lambda: self._current is None, _LAST_RESULT)
+        return busy
+
+    @property
+    def _busy_with(self) -> str:
+        with self._lock:
+            return self._current_text if self._current is not None else ""
 
     def destroy_node(self) -> None:
         """Take the node down; `stop_work` comes before."""
@@ -243,10 +268,11 @@ class ExecutorNode(GuardedNode):
             self._arm.abort(Code.CONTROL_FAILED, "the controller was restarted meanwhile")
             self._world.clock_restarted()
         self._stamp = state.stamp
-        self._sent = self._sent[1], info["source_timestamp"]
+        self._sent, self._felt = (self._sent[1], info["source_timestamp"]), time.monotonic()
         self._arm.on_state(state)
         self._world.on_joints(state.positions, state.width if self._current is None else None)
-        self._unseen_grip.on_state(state)
+        if self.active:  # it may move the fingers
+            self._unseen_grip.on_state(state)
 
     def _on_detections(self, msg: DetectedObjects, info: dict[str, Any]) -> None:
         if not self._believes("detections", "/perception/detected_objects", info):
@@ -300,20 +326,18 @@ class ExecutorNode(GuardedNode):
     def _publish_world(self, world: World) -> None:
         self._world_publisher.publish(self._world_msg(world))
 
-    def _world_msg(self, world: World) -> WorldState:
-        """The world as a message; made once for each change."""
-        known, msg = self._last_msg
-        if known.revision != world.revision or known.facts is not world.facts:
-            msg = convert.world_to_msg(world)
-            self._last_msg = world, msg
-        elif known != world:
-            msg = WorldState(
-                header=Header(stamp=convert.time_to_msg(world.stamp), frame_id=world.frame), domain=msg.domain,
-                revision=msg.revision, facts=msg.facts, derived=msg.derived, silent=world.silent,
-                heard=convert.time_to_msg(world.heard),
-                objects=[convert.object_to_msg(o, world.last_seen(o.name)) for o in world.objects],
-            )
-        return msg
+    def _arm_report(self) -> Report:
+        problem = second_body(self) or self._sources.problem
+        if problem:
+            return Report(Level.ERROR, problem)
+        if self.why_idle:
+            return Report(Level.WARN, self.why_idle)
+        return Report(Level.OK, f"busy with {self._busy_with}" if self._busy_with else "ready")
+
+    def _camera_report(self) -> Report:
+        world = self._world.world()
+        return heard("detections", time.time() - world.heard if world.heard else math.inf,
+                     0.0 if world.silent else math.inf)
 
     def _on_look(self, request: Look.Request, response: Look.Response) -> Look.Response:
         """The world with an image taken from now on."""
@@ -324,10 +348,8 @@ class ExecutorNode(GuardedNode):
 
     def _on_recover(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         """Clear the robot's error, when nothing runs."""
-        with self._lock:
-            busy = self._current_text if self._current is not None else ""
-        if busy:
-            response.message = f"the arm is busy with {busy}; cancel that first"
+        if self._busy_with:
+            response.message = f"the arm is busy with {self._busy_with}; cancel that first"
         else:
             response.success, response.message = self._recovery.run()
         return response
@@ -335,6 +357,9 @@ class ExecutorNode(GuardedNode):
     def _on_let_go(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         """Open the gripper, when nothing runs; what it holds falls."""
         with self._lock:
+            if self.why_idle:
+                response.message = f"nothing was moved: {self.why_idle}"
+                return response
             if self._current is not None:
                 response.message = f"the arm is busy with {self._current_text}; cancel that first"
                 return response
@@ -363,10 +388,11 @@ class ExecutorNode(GuardedNode):
     def _execute(self, handle: ServerGoalHandle) -> ExecuteAction.Result:
         goal = bytes(handle.goal_id.uuid)
         request = handle.request
-        self._unseen_grip.wait()
+        if self.active:
+            self._unseen_grip.wait()
         with self._lock:
-            busy = self._current_text if self._current is not None else ""
-            if not busy:
+            idle, busy = self.why_idle, self._current_text if self._current is not None else ""
+            if not busy and not idle:
                 self._current, self._current_text = handle, _text(request.action)
                 self._commanded = self._commander.there
                 timeout = min(request.timeout, LONGEST) if request.timeout > 0 else self._default_timeout
@@ -375,6 +401,8 @@ class ExecutorNode(GuardedNode):
                     self._arm.abort(Code.CANCELED, "the action was cancelled before it began")
                 if self._ending:
                     self._arm.abort(Code.SAFETY_STOP, _SHUT_DOWN)
+        if idle:
+            return self._result(handle, Code.SAFETY_STOP, f"nothing was moved: {idle}")
         if busy:
             return self._result(
                 handle, Code.CONTROL_FAILED, f"the arm is busy with {busy}; send the action again when that is done"
@@ -418,7 +446,7 @@ class ExecutorNode(GuardedNode):
             if action.name != "return_to_base":
                 self._unseen_grip.require_known()
             preconditions.check(self._domain, self._world.world(), action)
-            if not _until(lambda: not self._ports.unheard(*self._topics), _DISCOVERY):
+            if not until(lambda: not self._ports.unheard(*self._topics), _DISCOVERY):
                 unheard = self._ports.unheard(*self._topics)
                 raise SkillFailureError(Code.CONTROL_FAILED, f"nobody listens on {unheard}: is the controller (or "
                                         "simulation_node) running?")
@@ -443,7 +471,7 @@ class ExecutorNode(GuardedNode):
         goal = bytes(handle.goal_id.uuid)
         if code is Code.SUCCESS:
             handle.succeed()
-        elif goal in self._canceled and code is Code.CANCELED and _until(lambda: handle.is_cancel_requested, 1.0):
+        elif goal in self._canceled and code is Code.CANCELED and until(lambda: handle.is_cancel_requested, 1.0):
             handle.canceled()
         else:
             handle.abort()
@@ -457,16 +485,6 @@ class ExecutorNode(GuardedNode):
 
 def _text(msg: Any) -> str:
     return str(Action(msg.name, tuple(msg.arguments))) if msg.name else "an action without a name"
-
-
-def _until(condition: Any, seconds: float) -> bool:
-    """Poll a condition that another thread brings about within microseconds."""
-    end = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > end:
-            return False
-        time.sleep(0.001)
-    return True
 
 
 def main() -> int:

@@ -31,9 +31,11 @@ from feedback_node.naming import names_in
 from feedback_node.task_manager import Method, Task, TaskManager
 from planweave.cancellation import Cancellation
 from planweave.errors import ConfigError, PlanweaveError
+from planweave.health import Level, Report
 from planweave.task import TaskState
 from planweave_ros import conversions as convert
 from planweave_ros.deferred import DeferredActionServer, Goal
+from planweave_ros.diagnostics import publish_diagnostics
 from planweave_ros.guarded import GuardedNode
 from planweave_ros.parameters import Parameter, declare
 from planweave_ros.ports import LATCHED, RosBody, RosEyes, RosPlanner
@@ -132,6 +134,7 @@ class FeedbackNode(GuardedNode):
         self.create_service(ApprovePlan, "/approve_plan", self._approve, callback_group=group)
         self.create_service(ConfirmApproval, "/confirm_approval", self._confirm, callback_group=group)
         DeferredActionServer(self, RunTask, "/run_task", self._run)
+        publish_diagnostics(self, {"tasks": self._tasks_report})
         show_presence(self, TASKS)
         self.get_logger().info(f"ready for tasks; default method {values['method']}, fallback {values['fallback']}")
 
@@ -177,6 +180,21 @@ class FeedbackNode(GuardedNode):
                 if msg.state != TaskStatus.QUEUED:
                     goal.begin()
                 goal.publish(RunTask.Feedback(status=msg))
+
+    def _tasks_report(self) -> Report:
+        """The queue, the task that runs, and how the last one ended."""
+        tasks, running = self.manager.tasks(), self.manager.running
+        waiting = sum(task.status.state is TaskState.QUEUED for task in tasks)
+        going_on = running.snapshot() if running else None
+        last = next((task.status for task in reversed(tasks) if task.status.state.ended), None)
+        values = {"waiting": waiting, "kept": len(tasks), "running": going_on.task_id if going_on else "",
+                  "last_ended": f"{last.task_id} {last.state.name}" if last else ""}
+        if going_on is not None and going_on.state is TaskState.AWAITING_APPROVAL:
+            return Report(Level.WARN, f"the plan of {going_on.task_id} waits for a person: planweave approve", values)
+        if waiting >= self._settings["max_queue"]:
+            return Report(Level.WARN, f"the queue is full: {waiting} tasks wait", values)
+        what = f"{going_on.task_id} runs: {going_on.phase}" if going_on else "no task runs"
+        return Report(Level.OK, f"{what}; {waiting} wait", values)
 
     def _status_msg(self, task: Task) -> TaskStatus:
         msg = convert.status_to_msg(task.snapshot())

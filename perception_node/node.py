@@ -6,6 +6,7 @@ import math
 import threading
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -39,8 +40,10 @@ from perception_node.tracking import Rules
 from perception_node.vocabulary import Vocabulary
 from planweave.errors import ConfigError, PlanweaveError
 from planweave.franka import BASE_FRAME
+from planweave.health import Level, Report, heard
 from planweave_ros import conversions as convert
-from planweave_ros.guarded import GuardedNode
+from planweave_ros.diagnostics import Check, publish_diagnostics
+from planweave_ros.lifecycle import AUTOSTART, ManagedNode
 from planweave_ros.parameters import Parameter, declare
 from planweave_ros.pictures import camera_info_to_msg, image_to_msg, marker_to_msg, stamp_to_msg
 from planweave_ros.spin import run_node
@@ -93,6 +96,7 @@ PARAMETERS = [
     Parameter("tracking.confirm", 2, "frames in a row that make an object real", 1, 100),
     Parameter("tracking.clear_views", 4, "views of its empty place after which an object is gone", 1, 1000),
     Parameter("changes.distance", 0.02, "metres beyond which an object has moved", 0.002, 1.0),
+    AUTOSTART,
 ]
 _REPEAT = 10.0  # s of wall time before one complaint is logged again
 _JOINT_PATIENCE = 0.3  # s of wall time to wait for the joint state, or the transform, that belongs to an image
@@ -101,8 +105,10 @@ _TF2 = "tf2:"
 _LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 
-class PerceptionNode(GuardedNode):
-    """Sees with a camera and the joint states, publishes /perception/detected_objects after every frame."""
+class PerceptionNode(ManagedNode):
+    """Sees with a camera and the joint states, and publishes /perception/detected_objects after every frame. While it
+    is not active it publishes nothing.
+    """
 
     def __init__(self, parameter_overrides: Sequence[Any] = ()) -> None:
         super().__init__("perception_node", parameter_overrides=list(parameter_overrides))
@@ -137,6 +143,7 @@ class PerceptionNode(GuardedNode):
         self._said: dict[str, float] = {}
         self._complained = self._table_told = False
         self._shapes: tuple[Shape, ...] | None = None
+        self._frame_at = self._joints_at = -math.inf  # time.monotonic() when the last one came
         self._forget_asked = threading.Event()
         self._forget_before = -math.inf  # images up to this stamp show the table as it was
         cv2.setNumThreads(1)  # one core is enough, and the other nodes need theirs
@@ -156,6 +163,17 @@ class PerceptionNode(GuardedNode):
         self._camera = self._open_camera(values, topics)
         self._watch = self.create_timer(min(1.0, values["silent_after"] / 4), self._check_camera)
         self._worker.start()
+        checks: dict[str, Check] = {"camera": partial(self._camera_report, values["silent_after"])}
+        if self._filter_robot:
+            checks["joint states"] = lambda: heard(
+                "joint states", time.monotonic() - self._joints_at, values["silent_after"])
+        publish_diagnostics(self, checks)
+        self.start(values["autostart"])
+
+    def forget(self) -> None:
+        """Look for objects anew from the next image on."""
+        self._forget_before = self._joints.newest
+        self._forget_asked.set()
 
     def destroy_node(self) -> None:
         """Stop the worker, then the node."""
@@ -226,6 +244,7 @@ class PerceptionNode(GuardedNode):
             self._work.set()
 
     def _joint_state(self, msg: JointState) -> None:
+        self._joints_at = time.monotonic()
         missing = self._joints.add(
             convert.time_from_msg(msg.header.stamp),
             dict(zip(msg.name, msg.position)),
@@ -235,13 +254,15 @@ class PerceptionNode(GuardedNode):
 
     def _forget(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         """Somebody rearranged the table: what is remembered but not in view is no longer to be trusted."""
-        self._forget_before = self._joints.newest
-        self._forget_asked.set()
+        self.forget()
         response.success, response.message = True, "objects are looked for anew from the next image on"
         return response
 
     def _look_for(self, request: LookFor.Request, response: LookFor.Response) -> LookFor.Response:
         """Names for open-vocabulary detectors, answered once images were seen with them; or what is wrong with them."""
+        if self.why_idle:
+            response.message = self.why_idle
+            return response
         vocabulary = self._perceiver.vocabulary
         before, enough = vocabulary.names, self._frames_seen + self._frames_to_tell
         try:
@@ -270,6 +291,13 @@ class PerceptionNode(GuardedNode):
             self._complained = False
             self.get_logger().info("the camera gives images again")
 
+    def _camera_report(self, longest: float) -> Report:
+        report = heard("images", time.monotonic() - self._frame_at, longest,
+                       "the recording is over" if self._camera.ended else "")
+        if report.level is not Level.OK:
+            return replace(report, message=self._camera.complaint(time.monotonic()) or report.message)
+        return replace(report, level=Level.WARN, message=self.why_idle) if self.why_idle else report
+
     def _run(self) -> None:
         """The worker: the newest frame, one after the other, until the node ends."""
         while not self._ended.is_set():
@@ -280,6 +308,8 @@ class PerceptionNode(GuardedNode):
             try:
                 frame = self._camera.take()
                 if frame is not None:
+                    self._frame_at = time.monotonic()
+                if frame is not None and self.active:
                     self._see(frame)
             except (FrameError, PlanweaveError) as error:
                 self._say(f"frame left out: {error}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import threading
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields
@@ -27,10 +28,12 @@ from planner_node.replies import sendable
 from planner_node.settings import SAMPLING
 from planweave.budget import Budget
 from planweave.errors import CanceledError, ConfigError, MissingExtraError, ParseError, PlanweaveError, UnknownNameError
+from planweave.health import Level, Report
 from planweave.paths import config_dir
 from planweave.world import Action
 from planweave_ros import conversions as convert
 from planweave_ros.deferred import DeferredActionServer, Goal
+from planweave_ros.diagnostics import publish_diagnostics
 from planweave_ros.guarded import GuardedNode
 from planweave_ros.parameters import Parameter, declare
 from planweave_ros.presence import PLANNER, show_presence
@@ -106,6 +109,8 @@ class PlannerNode(GuardedNode):
             prices=Prices(values["price_table"] or PRICES), embedder=embedder,
             similarity=None if embedder.name == "hashed" else EmbeddingSimilarity(embedder),
             on_exchange=self._publish_exchange)
+        self._exchange_counts = [0, 0]  # answered, failed
+        self._last_exchange: tuple[float, str] | None = None  # when (time.monotonic()), and what failed
         self._pool = ThreadPoolExecutor(values["workers"], thread_name_prefix="question")
         self._asked: set[threading.Event] = set()  # set to give a question up
         self._closing = threading.Event()  # the same for the services' questions
@@ -120,6 +125,7 @@ class PlannerNode(GuardedNode):
         self.create_service(GroundStep, "/ground_step", self._ground, callback_group=group)
         self.create_service(CheckCondition, "/check_condition", self._check, callback_group=group)
         show_presence(self, PLANNER)
+        publish_diagnostics(self, {"model": self._model_report})
         threading.Thread(target=self._prepare, name="prepare", daemon=True).start()
         self.get_logger().info(f"asking {self._client.model or 'the only model'} at {self._client.endpoint}")
 
@@ -151,7 +157,24 @@ class PlannerNode(GuardedNode):
                                       "controlled English are read, and the classical method plans")
             return NoClient(str(error))
 
+    def _model_report(self) -> Report:
+        """Whether the model answered when it was asked last; it is asked for nothing but tasks."""
+        values = {"model": self._client.model, "endpoint": self._client.endpoint,
+                  "answered": self._exchange_counts[0], "failed": self._exchange_counts[1]}
+        if isinstance(self._client, NoClient):
+            return Report(Level.WARN, "there is no model; only sentences in controlled English are read", values)
+        if self._last_exchange is None:
+            return Report(Level.OK, "not asked yet", values)
+        at, error = self._last_exchange
+        values["age_s"] = time.monotonic() - at
+        return Report(Level.ERROR if error else Level.OK, error or "answered when it was asked last", values)
+
     def _publish_exchange(self, exchange: dict[str, Any]) -> None:
+        error = str(exchange.get("error", ""))
+        if not error.startswith("CanceledError"):
+            with self._lock:
+                self._exchange_counts[bool(error)] += 1
+                self._last_exchange = time.monotonic(), error
         if not self._gone:
             self._exchanges.publish(String(data=sendable(json.dumps(exchange, ensure_ascii=False))))
 

@@ -19,6 +19,7 @@ from planweave_interfaces.msg import TaskStatus as TaskStatusMsg
 from planweave_interfaces.msg import TokenUsage as UsageMsg
 from planweave_interfaces.msg import WorldObject as WorldObjectMsg
 from planweave_interfaces.msg import WorldState as WorldMsg
+from std_msgs.msg import Header
 
 from planweave import spatial
 from planweave.action_tree import Node as TreeNode
@@ -152,6 +153,28 @@ def world_to_msg(world: World) -> WorldMsg:
     msg.header.frame_id = world.frame
     msg.header.stamp = time_to_msg(world.stamp)
     return msg
+
+
+class WorldMessages:
+    """Worlds as messages; facts are made into messages once for each change of theirs."""
+
+    def __init__(self) -> None:
+        self._last: tuple[World | None, WorldMsg] = None, WorldMsg()
+
+    def __call__(self, world: World) -> WorldMsg:
+        """The message of a world."""
+        known, msg = self._last
+        if known is None or known.revision != world.revision or known.facts is not world.facts:
+            msg = world_to_msg(world)
+            self._last = world, msg
+        elif known != world:
+            msg = WorldMsg(
+                header=Header(stamp=time_to_msg(world.stamp), frame_id=world.frame), domain=msg.domain,
+                revision=msg.revision, facts=msg.facts, derived=msg.derived, silent=world.silent,
+                heard=time_to_msg(world.heard),
+                objects=[object_to_msg(o, world.last_seen(o.name)) for o in world.objects],
+            )
+        return msg
 
 
 def world_from_msg(msg: WorldMsg) -> World:

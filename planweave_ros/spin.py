@@ -21,6 +21,7 @@ from rclpy.task import Future
 from planweave.errors import PlanweaveError
 from planweave.memory import give_back_memory
 from planweave_ros.guarded import log_fault
+from planweave_ros.lifecycle import ManagedNode
 from planweave_ros.python_logging import logging_of
 
 NodeT = TypeVar("NodeT", bound=Node)
@@ -141,7 +142,8 @@ def run_node(
     make: Callable[[], NodeT], args: Sequence[str] | None = None, threads: int = 4,
     stop: Callable[[NodeT], None] = lambda node: None,
 ) -> int:
-    """Initialise ROS, make the node, spin it until SIGINT or SIGTERM, and clean up; returns the exit code.
+    """Initialise ROS, make the node, spin it until SIGINT, SIGTERM or its lifecycle's shutdown, and clean up; returns
+    the exit code.
 
     stop(node) is called first, while the node is still spun and can publish and cancel: it stops what moves and must
     return within seconds. A PlanweaveError while the node is made is a user's mistake: one line on stderr and exit
@@ -155,6 +157,8 @@ def run_node(
     try:
         node = make()
         give_back_memory()
+        if isinstance(node, ManagedNode):
+            node.finalized = signals.wake
         if not signals.came:
             with logging_of(node):
                 spinning = _Spinning(node, threads, signals.wake)

@@ -362,3 +362,44 @@ def test_what_was_pushed_aside_stands_in_the_result(make_table):
     assert result.message == "done: pick up the red cube; pushed aside to get there: blue_cube"
     skills.run = lambda action, on_phase: None
     assert list(table.do("grasp(red_cube)").pushed) == []
+
+
+def test_an_arm_that_is_not_active_moves_nothing_and_says_what_to_call(make_table, spin_until):
+    """Over the services that `ros2 lifecycle set` calls."""
+    from lifecycle_msgs.msg import Transition
+    from lifecycle_msgs.srv import ChangeState
+    from std_srvs.srv import Trigger
+
+    table = make_table(factor=1.0, autostart=False, speed=0.1)
+    change = table.client.create_client(ChangeState, "/executor_node/change_state")
+    let_go = table.client.create_client(Trigger, "/executor/let_go")
+    assert change.wait_for_service(timeout_sec=60.0) and let_go.wait_for_service(timeout_sec=60.0)
+
+    def go(transition):
+        request = ChangeState.Request(transition=Transition(id=transition))
+        assert table.wait(change.call_async(request)).success
+
+    def refused(state, *ways):
+        before = len(table.arm_commands)
+        result = table.do("return_to_base()")
+        assert (result.code, len(table.arm_commands)) == (Code.SAFETY_STOP, before)
+        assert f"executor_node is {state}" in result.message
+        assert all(f"ros2 lifecycle set /executor_node {way}" in result.message for way in ways)
+        return result.message
+
+    assert table.wait(let_go.call_async(Trigger.Request())).message == refused("inactive", "activate")
+    spin_until(lambda: "red_cube" in table.worlds[-1].by_name, 10, "the world, which is told all the same")
+    go(Transition.TRANSITION_ACTIVATE)
+    handle = table.send("grasp(red_cube)")
+    spin_until(table.moving, 20, "the arm to move")
+    go(Transition.TRANSITION_DEACTIVATE)
+    result = table.end(handle)
+    assert (result.code, result.message) == (
+        Code.SAFETY_STOP, "executor_node was deactivated; the arm was stopped")
+    spin_until(lambda: not table.moving(), 10, "the arm to stand")
+    go(Transition.TRANSITION_CLEANUP)
+    refused("unconfigured", "configure", "activate")
+    go(Transition.TRANSITION_CONFIGURE)
+    refused("inactive", "activate")
+    go(Transition.TRANSITION_ACTIVATE)
+    assert table.do("return_to_base()").code == Code.SUCCESS

@@ -11,6 +11,7 @@ from std_srvs.srv import Trigger
 from perception_node.node import PerceptionNode
 from planweave.errors import PlanweaveError
 from planweave.franka import BASE_FRAME
+from planweave.health import Level
 
 pytestmark = pytest.mark.gl
 
@@ -51,18 +52,49 @@ def test_images_in_named_objects_out(start, spin_until, millimetres):
     assert message.occluded_pixels > 1000
 
 
+def test_while_it_is_not_active_no_image_is_looked_at(start, spin_until, make_node):
+    from lifecycle_msgs.msg import Transition
+    from lifecycle_msgs.srv import ChangeState
+
+    camera, node = start(autostart=False)
+    change = make_node("person").create_client(ChangeState, "/perception_node/change_state")
+    assert change.wait_for_service(60.0)
+    assert node.why_idle == "perception_node is inactive: ros2 lifecycle set /perception_node activate"
+    camera.frame()
+    spin_until(lambda: node._camera._last is not None, 10.0, "the image to be taken")
+    camera.frame()
+    answer = change.call_async(ChangeState.Request(transition=Transition(id=Transition.TRANSITION_ACTIVATE)))
+    spin_until(answer.done, 10.0, "the transition")
+    assert answer.result().success and not camera.heard
+    look(camera, spin_until, times=2)
+
+
 def test_a_camera_driver_that_publishes_best_effort_is_served_when_told(start, spin_until):
     camera, _ = start(reliable_images=False)
     spin_until(lambda: camera.frame() and camera.heard, 20.0, "objects in one of many frames")
 
 
-def test_a_silent_camera_is_named_in_the_log_and_its_return_too(start, spin_until):
+def test_a_silent_camera_is_named_in_the_log_and_in_diagnostics_and_its_return_too(start, spin_until, make_node):
+    diagnostic_msgs = pytest.importorskip("diagnostic_msgs.msg")
     camera, _ = start(silent_after=0.5)
+    told = []
+    make_node("monitor").create_subscription(diagnostic_msgs.DiagnosticArray, "/diagnostics", told.append, 10)
+
+    def report(level, part="perception_node: camera"):
+        newest = [s for array in told[-1:] for s in array.status if s.name == part]
+        return newest and newest[0].level == bytes([level]) and newest[0]
+
+    spin_until(lambda: (r := report(Level.ERROR)) and "the camera is silent" in r.message, 10.0, "the camera's error")
+    assert report(Level.ERROR, "perception_node: joint states").message == "no joint states yet"
     spin_until(
         lambda: camera.said("the camera is silent: nothing for 0.5 s on /camera/color/image_raw"), 10.0, "the warning"
     )
     look(camera, spin_until)
     spin_until(lambda: camera.said("gives images again"), 10.0, "the good news")
+    spin_until(lambda: look(camera, spin_until, times=1) and report(Level.OK), 10.0, "a camera that is well")
+    stale = spin_until(lambda: report(Level.STALE), 10.0, "a camera that fell silent")
+    assert "the camera is silent: nothing for 0.5 s on /camera/color/image_raw" in stale.message
+    assert {value.key for value in stale.values} == {"age_s", "longest_age_s"}
 
 
 def test_a_camera_without_depth_is_named(start, spin_until):
