@@ -10,7 +10,7 @@ from itertools import pairwise
 from planner_node.clause_things import ClauseThings
 from planner_node.goal_checks import misfit
 from planner_node.noun_phrases import NotCoveredError
-from planner_node.sentence_tree import Clause, Kind, Place, Quantity
+from planner_node.sentence_tree import Clause, Kind, NounPhrase, Place, Quantity
 from planweave.domain import spoken
 from planweave.errors import GoalError
 from planweave.world import Literal
@@ -45,12 +45,31 @@ class ClauseGoals(ClauseThings):
             raise GoalError(
                 f"where to {clause.verb} it is not said: name a place, or say {clause.verb + ' it aside'!r}"
             )
+        word = tuple(clause.places[0].word.split())
+        if word in self._lexicon.away and self._lexicon.away[word] not in self._beside:
+            raise GoalError(f"where to {clause.verb} it is not said, only from where; name a place")
         targets = self._without_traces(lambda: self._place_names(clause.places[0]))
         if any(self._carried(t) for t in targets):
             raise GoalError(f'to {clause.verb} one thing against another is no goal; say "next to" or "on"')
         yield from self._move(clause)
 
+    def _put_in_each(self, clause: Clause, place: Place) -> Iterator[Literal]:
+        """ "one cube in each tray": things of their own for each."""
+        for name in self._without_traces(
+            lambda: self.names.resolve(place.things[0], self._no_place(tuple(place.word.split())), self.is_at)
+        ):
+            here = Place(place.word, (NounPhrase(spoken(name), Quantity.THE, words=(name,)),))
+            yield from self._put(clause, here)
+
     def _put(self, clause: Clause, place: Place) -> Iterator[Literal]:
+        if place.things[0].each and len(place.things) == 1:
+            if any(t.quantity is not Quantity.A or t.pronoun or t.places for t in clause.things) or clause.source:
+                raise GoalError(
+                    f"the same thing cannot be put {place.word} each of several places; say what is to be "
+                    f"{place.word} which"
+                )
+            yield from self._put_in_each(clause, place)
+            return
         spread = place.things[0].quantity is Quantity.A and any(
             t.quantity in (Quantity.ALL, Quantity.EXACTLY) or t.plural for t in clause.things
         )
@@ -65,7 +84,7 @@ class ClauseGoals(ClauseThings):
             if not any(self._has_room_for_one(n) for n in found):
                 others = self._place_names(place)
             else:
-                things = self._things(clause, self._not_carried, without=found)
+                things = self._things(clause, self.not_carried, without=found)
                 if len(things) > len(found):
                     raise GoalError(f"{len(things)} things do not fit on {len(found)} ({', '.join(found)}), one each")
                 yield from (self._placed(t, place.word, [n]) for t, n in zip(things, found))
@@ -98,8 +117,8 @@ class ClauseGoals(ClauseThings):
     def _why_not_there(self, name: str, word: str, others: Sequence[str]) -> str:
         if name in others:
             return f"{spoken(name)} cannot be put beside, on or in itself"
-        if self._not_carried(name):
-            return self._not_carried(name)
+        if self.not_carried(name):
+            return self.not_carried(name)
         try:
             self._placed(name, word, others)
         except GoalError as error:
@@ -115,7 +134,7 @@ class ClauseGoals(ClauseThings):
 
         def why(name: str) -> str:
             if name in inside:
-                return self._not_carried(name)
+                return self.not_carried(name)
             return f"{spoken(name)} is not known to be in, on or at {spoken(place)}, so it cannot be taken from there"
 
         if generic:
@@ -133,7 +152,7 @@ class ClauseGoals(ClauseThings):
         self.names.place = [place]
 
     def _take_out(self, clause: Clause) -> Iterator[Literal]:
-        things = self._things(clause, self._not_carried)
+        things = self._things(clause, self.not_carried)
         for thing in things:
             if any(g.positive and g.args[:1] == (thing,) and len(g.args) == 2 for g in self._goal):
                 raise GoalError(
@@ -160,15 +179,17 @@ class ClauseGoals(ClauseThings):
         place = self._source(clause.things[0])
         left = self.names.named(clause.exceptions, "", self.is_at)
         inside = [t for t in self._world.by_name if self._facts(t, place)]
+        if not left <= set(inside):
+            raise GoalError(f"{spoken(min(left - set(inside)))} is not known to be in, on or at {spoken(place)}")
         facts = [f for t in inside if t not in left for f in self._facts(t, place)]
         if not facts:
             raise GoalError(
                 f"nothing {'else ' if inside else ''}is known to be in, on or at {spoken(place)}, so there is "
                 "nothing to clear away"
             )
-        stuck = [f.args[0] for f in facts if self._not_carried(f.args[0])]
+        stuck = [f.args[0] for f in facts if self.not_carried(f.args[0])]
         if stuck:
-            raise GoalError(self._not_carried(stuck[0]))
+            raise GoalError(self.not_carried(stuck[0]))
         self.names.last = [f.args[0] for f in facts]
         self.names.mentioned.update(dict.fromkeys(self.names.last))
         yield from (fact.negated() for fact in facts)
@@ -177,11 +198,11 @@ class ClauseGoals(ClauseThings):
     def _set_aside(self, clause: Clause) -> Iterator[Literal]:
         if not self._notes.get("aside"):
             raise NotCoveredError("nothing can be set aside here")
-        for thing in self._things(clause, self._not_carried):
+        for thing in self._things(clause, self.not_carried):
             yield Literal(str(self._notes["aside"]), (thing,))
 
     def _put_back(self, clause: Clause) -> Iterator[Literal]:
-        for thing in self._things(clause, self._not_carried):
+        for thing in self._things(clause, self.not_carried):
             moved = [g for g in self._goal if g.args[:1] == (thing,)]
             here = [
                 f
@@ -192,12 +213,13 @@ class ClauseGoals(ClauseThings):
             ]
             if not moved or not here:
                 raise GoalError(f"where {spoken(thing)} was before is not known; name the place")
-            for literal in moved:
+            places = set().union(*(g for g in self._replaced if self._at & g))
+            for literal in [g for g in moved if g.predicate in places]:
                 del self._goal[literal]
             yield from sorted(here)
 
     def _swap(self, clause: Clause) -> Iterator[Literal]:
-        things = self._things(clause, self._not_carried)
+        things = self._things(clause, self.not_carried)
         if len(things) != 2:
             raise GoalError(f"two things can be swapped, not {len(things)}: {', '.join(things)}")
         one, two = things
@@ -236,7 +258,7 @@ class ClauseGoals(ClauseThings):
             raise GoalError(
                 f"on what to stack is not clear: {', '.join(map(spoken, others))} is a place; say what stands on what"
             )
-        things = self._things(clause, self._not_carried, without=others)
+        things = self._things(clause, self.not_carried, without=others)
         if len(others) > 1 and len(things) > 1:
             raise NotCoveredError("several things and several places to stack")
         if not others and len(things) < 2:
@@ -246,7 +268,7 @@ class ClauseGoals(ClauseThings):
             self.names.notes.append("the tower from below: " + ", ".join(map(spoken, tower)))
         for upper, lower in zip(tower[1:], tower):
             literal = Literal("on", (upper, lower))
-            if why := self._not_fitting(literal) or self._not_carried(upper):
+            if why := self._not_fitting(literal) or self.not_carried(upper):
                 raise GoalError(f"{spoken(upper)} cannot be stacked on {spoken(lower)}: {why}")
             yield literal
 
@@ -264,7 +286,7 @@ class ClauseGoals(ClauseThings):
         side, near = "left_of", str(self._notes.get("put_beside", ""))
         if side not in self._beside or not near:
             raise NotCoveredError("nothing can be put in a row here")
-        things = self._things(clause, self._not_carried)
+        things = self._things(clause, self.not_carried)
         if len(things) < 2:
             raise GoalError("one thing alone makes no row")
         if len(clause.things) == 1:  # as they stand; named one by one they come in that order
@@ -324,7 +346,13 @@ class ClauseGoals(ClauseThings):
         for thing in things:
             if reason(thing):
                 raise GoalError(f"{clause.verb!r}: {reason(thing)}")
-            yield from self._filled(next(w for w in ways if not why[w](thing)), thing, others)
+            filled = self._filled(next(w for w in ways if not why[w](thing)), thing, others)
+            machines = self._notes.get("machines", {})
+            at = [g.args[1] for g in filled if g.args[:1] == (thing,) and g.predicate in self._at]
+            for literal in filled:
+                if literal.positive and at and literal.predicate in machines:  # "microwave it"
+                    self._made_there(literal.predicate, thing, at[0])
+            yield from filled
         for place in clause.places:
             yield from self._where(clause, place, things)
         if clause.second:
@@ -371,6 +399,14 @@ class ClauseGoals(ClauseThings):
             found.append(Literal(match.group(2), names, not match.group(1)))
         return found
 
+    def _made_there(self, state: str, thing: str, where: str) -> None:
+        """Say, or refuse, what a goal cannot: that a state came about in a machine, and nowhere else."""
+        said = self._domain.phrase(Literal(state, (thing,)))
+        if self._world.holds(Literal(state, (thing,))):
+            raise GoalError(f"{said} already, and no goal can say that it is so again by the {spoken(where)}")
+        self.names.notes.append(f"no goal can say in what {said.removeprefix('the ')}, only that it is in the "
+                                f"{spoken(where)} in the end")
+
     def _where(self, clause: Clause, place: Place, things: Sequence[str]) -> Iterator[Literal]:
         """ "heat it in the microwave": the machine it is done with; "read on the sofa": the seat."""
         made = re.findall(r"(\w+)\(\{x\}", clause.template)
@@ -380,6 +416,7 @@ class ClauseGoals(ClauseThings):
             if not self._domain.is_a(self._world.by_name[where].type, machines):
                 raise GoalError(f"nothing is {made[0]} in or on {spoken(where)}")
             for thing in things:
+                self._made_there(made[0], thing, where)
                 yield self._placed(thing, place.word, [where])
             self.names.place = [where]
         elif made and made[0] in self._notes.get("activities", ()):

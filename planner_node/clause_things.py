@@ -35,6 +35,7 @@ class ClauseThings:
         self._replaced = [self._exclusive, *map(set, notes.get("later_wins", ()))]
         self._take_out_verbs = phrases(self._lexicon.english["take_out"])
         self._goal: dict[Literal, None] = {}
+        self._forbidden: set[Literal] = set()  # what must not be, as literals that say so
         self._at = {p.name for p in self._relations}
         self._worked_on: set[str] = (
             set()
@@ -85,10 +86,34 @@ class ClauseThings:
                 raise NotCoveredError(f"{phrase.text!r} is left out and named as well")
             if phrase.exceptions and index + 1 < len(clause.things):
                 bases |= self._base(phrase)
+            if self.names.head:
+                self.names.kinds_said.add(self.names.head)
             found += names
+        self._check_left_out(clause)
         found = list(dict.fromkeys(found))
         self.names.last = found
         return found
+
+    def _check_left_out(self, clause: Clause) -> None:
+        """Who leaves out what was not meant anyway meant something else."""
+        phrases_ = [*clause.exceptions, *(e for t in clause.things for e in t.exceptions)]
+        if not phrases_:
+            return
+        every = {Quantity.A: Quantity.ALL, Quantity.EXACTLY: Quantity.ALL}
+        bases = {
+            n
+            for t in clause.things
+            for n in self._base(replace(t, places=(), quantity=every.get(t.quantity, t.quantity), number=0))
+        }
+        for thing in clause.things:
+            head = thing.words[-1] if thing.words else ""
+            left = self._without_traces(
+                lambda head=head: sorted(self.names.named(phrases_, self.names.singular(head), self.is_at))  # type: ignore[misc]
+            )
+            if bases and not set(left) <= bases:
+                raise GoalError(
+                    f"{', '.join(sorted(set(left) - bases))} cannot be left out of {thing.text!r}: it is not among them"
+                )
 
     def _base(self, phrase: NounPhrase) -> set[str]:
         """What a noun phrase means before its exceptions: "all cubes except the red and the blue one" adds none."""
@@ -130,11 +155,37 @@ class ClauseThings:
         word = tuple(place.word.split())
         if word in self._lexicon.unknown:
             raise GoalError(f"{place.word!r} is no relation that is known here")
+        between = word in self._lexicon.between
+        any_of = not between and place.things[0].quantity is Quantity.A and not place.things[0].other
         others = [
             n
             for thing in place.things
-            for n in names.resolve(thing, _fits_all, lambda *_: True, several=word in self._lexicon.between)
+            for n in names.resolve(
+                replace(thing, quantity=Quantity.ALL, number=0) if any_of else thing,
+                _fits_all,
+                self.is_at,
+                several=between or any_of,
+            )
         ]
+        if any_of and len(others) > 1:
+            if place.things[0].number > 1:
+                raise GoalError(f"{place.things[0].text!r}: at which is not clear; name them")
+            return any(self._is_there(name, word, [other]) for other in others)
+        return self._is_there(name, word, others)
+
+    def can_be_at(self, name: str, place: Place) -> bool:
+        """Whether a fact could say that an object is at a place: trays have no facts, they are where they are."""
+        word = tuple(place.word.split())
+        named = self._lexicon.relations.get(word, "") or self._lexicon.away.get(word, "")
+        if word in self._lexicon.between or word in self._lexicon.inverse or not named:
+            return True
+        beside = named in self._beside
+        return any(
+            self._fits(p.parameters[0].types, name)
+            for p in (self._beside.values() if beside else self._relations)
+        )
+
+    def _is_there(self, name: str, word: Words, others: Sequence[str]) -> bool:
         if name in others:
             return False
         named = self._lexicon.relations.get(word, "")
@@ -158,7 +209,7 @@ class ClauseThings:
             Literal(p, (name,)) in self._world.facts for p in needs
         )
 
-    def _not_carried(self, name: str) -> str:
+    def not_carried(self, name: str) -> str:
         """Why a thing cannot be brought anywhere, "" where it can."""
         if self._carried(name):
             return ""
@@ -240,9 +291,9 @@ class ClauseThings:
         if said in of.inverse:
             literal = Literal(of.inverse[said], (others[0], thing))
             why = self._not_fitting(literal)
-            if why or self._not_carried(others[0]):
+            if why or self.not_carried(others[0]):
                 raise GoalError(
-                    f"{spoken(thing)} cannot be {word!r} {spoken(others[0])}: {why or self._not_carried(others[0])}"
+                    f"{spoken(thing)} cannot be {word!r} {spoken(others[0])}: {why or self.not_carried(others[0])}"
                 )
             return literal
         away = of.away.get(said, "")

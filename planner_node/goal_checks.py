@@ -6,7 +6,7 @@ What excludes what stands in the domain's YAML file under ``goals``.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import combinations
+from itertools import combinations, product
 
 from planner_node.lexicon import needed_properties
 from planweave.domain import Domain
@@ -33,12 +33,13 @@ def checked_goal(domain: Domain, world: World, literals: Iterable[Literal]) -> t
             raise _contradiction(domain, one, two)
         if one.predicate == two.predicate and one.predicate in notes.get("once", ()):
             raise _contradiction(domain, one, two)
-        same = one.args == two.args or not one.args or not two.args
-        if same and any(names == set(pair) for pair in notes.get("never_together", ())):
-            raise _contradiction(domain, one, two)
         if len(one.args) == len(two.args) == 2 and one.args[1] == two.args[1] and names <= exclusive and Literal(
                 str(notes.get("room_for_one", "")), one.args[1:]) in world.facts:
             raise _contradiction(domain, one, two, f"{one.args[1]} has room for one")
+    for group in notes.get("never_together", ()):
+        for found in product(*([g for g in goal if str(g).split("(")[0] == name] for name in group)):
+            if len({g.args[:1] for g in found if g.args}) == 1 or not any(g.args for g in found):
+                raise _contradiction(domain, *found[:2])
     for names in [{p.name for p in domain.predicates.values()} - set(notes.get("beside", ())),
                   *({name} for name in notes.get("one_way", ()))]:
         _check_cycles([g for g in goal if g.predicate in names])

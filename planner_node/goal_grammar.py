@@ -132,9 +132,13 @@ class Reader(ClauseGoals):
     def read(self, tree: Tree) -> tuple[Literal, ...]:
         """Literals of all clauses."""
         self.names.claimed = self._claims(tree)
-        for clause in tree:
+        for index, clause in enumerate(tree):
+            if index and clause.joined in ("and", ",") and tree[index - 1].forbidden and not clause.forbidden:
+                raise GoalError("whether all of it is forbidden, or the first part only, is not clear; say what is to "
+                                "be done first, or in a sentence of its own")
             for literal in [g for g in self._goal if g.predicate in self._notes.get("passing", ())]:
                 del self._goal[literal]  # "go home, then …": it will not stay there
+                self.names.notes.append(f"that {self._domain.phrase(literal)} is only on the way")
             if clause.negated:
                 self._negated(clause, len(tree) == 1)
             else:
@@ -146,8 +150,9 @@ class Reader(ClauseGoals):
                         f"a goal speaks of the end only: after {spoken(min(worked_on))} was in a machine, say in a "
                         "task of its own what is to be done with it"
                     )
+                before = set(self._goal)
                 for literal in literals:
-                    self._add(literal)
+                    self._add(literal, clause.joined in ("then", "."), before)
                 if clause.kind is Kind.VERB:
                     places = {
                         g.args[0] for g in literals if g.positive and len(g.args) == 2 and g.predicate in self._at
@@ -183,19 +188,39 @@ class Reader(ClauseGoals):
                         continue
         return claimed
 
-    def _add(self, literal: Literal) -> None:
+    def _add(self, literal: Literal, later: bool, before: set[Literal]) -> None:
+        """Add a literal in the place of those that it ends.
+
+        later: whether what came before is told to be over; before: what earlier clauses ask for.
+        """
         for other in list(self._goal):
             about_same = literal.args[:1] == other.args[:1] and bool(literal.args)
             both = {literal.predicate, other.predicate}
             replaced = literal.positive and about_same and any(both <= group for group in self._replaced)
-            one = (
-                literal.positive
-                and other.positive
-                and any(both <= set(g) for g in self._notes.get("one_at_a_time", ()))
-            )
-            if replaced or one or other == literal.negated():
-                del self._goal[other]
+            one = literal.positive and other.positive and self._moves_on(literal, other)
+            if not (replaced or one or other == literal.negated()):
+                continue
+            if other in before and other in self._forbidden:
+                raise GoalError(f"{self._domain.phrase(other)} is asked for, and the contrary as well")
+            elsewhere = one and not replaced and (not later or (len({literal.predicate, other.predicate}) > 1
+                                                                and literal.predicate == self._notes.get("leaves")))
+            if literal != other and (other not in before or elsewhere):
+                raise GoalError(
+                    f"in the end {self._domain.phrase(other)} or {self._domain.phrase(literal)}, not both; say which"
+                )
+            del self._goal[other]
         self._goal[literal] = None
+
+    def _moves_on(self, literal: Literal, other: Literal) -> bool:
+        """Whether the person, who is in one place at a time, is elsewhere then."""
+        both = {literal.predicate, other.predicate}
+        if not any(both <= set(g) for g in self._notes.get("one_at_a_time", ())):
+            return False
+        if len(both) == 1:
+            return True
+        pair = {*literal.args, *other.args}
+        rooms = [f.args for f in self._world.by_predicate.get("in_room", ()) if f.args[0] in pair]
+        return any(room not in pair for _, room in rooms)  # who sits on the sofa is in the living room as well
 
     def _negated(self, clause: Clause, alone: bool) -> None:
         every = tuple(replace(t, quantity=Quantity.ALL) if t.quantity is Quantity.A else t for t in clause.things)
@@ -214,7 +239,8 @@ class Reader(ClauseGoals):
                 )
             self.names.notes.append("what must not be is looked at in the end, not on the way")
         for literal in literals:
-            self._add(literal.negated())
+            self._add(literal.negated(), True, set(self._goal))
+            self._forbidden.add(literal.negated())
 
     def _literals(self, clause: Clause) -> list[Literal]:
         made = {

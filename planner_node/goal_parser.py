@@ -23,22 +23,30 @@ class Parser(PhraseParser):
     def trees(self) -> list[Tree]:
         """All ways to take the sentence apart."""
         found: list[Tree] = []
-        for tree in self._sentence(0, (), False):
+        for tree in self._sentence(0, (), ""):
             if tree not in found:
                 found.append(tree)
             if len(found) >= MOST_WAYS:
                 break
         return found
 
-    def _sentence(self, at: int, before: Tree, wished: bool) -> Iterator[Tree]:
+    def _sentence(self, at: int, before: Tree, joined: str) -> Iterator[Tree]:
         self._step()
-        for clause, end in self._clause(at, before):
+        for found, end in self._clause(at, before):
+            clause = replace(found, joined=joined)
             if end == len(self._words):
                 yield (*before, clause)
             else:
                 after = self._separator(end)
                 if after > end and after < len(self._words):
-                    yield from self._sentence(after, (*before, clause), wished)
+                    yield from self._sentence(after, (*before, clause), self._joint(end, after))
+
+    def _joint(self, start: int, end: int) -> str:
+        """What two clauses are joined by: "then" and "." where one comes after the other."""
+        if any(self._is("then", at) for at in range(start, end)):
+            return "then"
+        said = self._words[start:end]
+        return next((w for w in (".", "but", "and") if w in said), ",")
 
     def _separator(self, at: int) -> int:
         while at < len(self._words):

@@ -22,9 +22,10 @@ from planner_node.prompting import Messages, goal_messages
 from planner_node.questions import answer, is_question
 from planner_node.replies import read_each
 from planner_node.schema import goal_schema
-from planner_node.sentence_words import Words, without_politeness, words_of
+from planner_node.sentence_vocabulary import Vocabulary
+from planner_node.sentence_words import Words, longest, without_politeness, words_of
 from planner_node.understood import nearest, understood
-from planweave.domain import Domain
+from planweave.domain import Domain, spoken
 from planweave.errors import GoalError, ModelError
 from planweave.ports import Interpretation
 from planweave.world import Literal, World
@@ -73,7 +74,10 @@ def interpret(domain: Domain, world: World, sentence: str, ask: Ask, agreement: 
     en = english()
     if sum(w in en["foreign"] for w in plain) > 1:
         raise GoalError("only English is read here" + _instead(domain, world, plain))
-    negated = [w for w in plain if w in en["negations"]]
+    mended, _, _ = Vocabulary(domain, world).mended(words)  # "exept" is a slip of a word that must not be lost
+    for said, why in unsaid(mended):
+        raise GoalError(f"the sentence is not understood: it says {said!r}; {why}" + _instead(domain, world, plain))
+    negated = [w for w in mended if w in en["negations"]]
     if negated:
         raise GoalError(f"the sentence is not understood: {reason}; it says {negated[0]!r}, so no model is asked"
                         + _instead(domain, world, plain))
@@ -84,7 +88,24 @@ def interpret(domain: Domain, world: World, sentence: str, ask: Ask, agreement: 
         raise GoalError(f"the sentence is not understood: {reason}{_instead(domain, world, plain)} (the model that "
                         f"could help did not answer: {error})") from error
     goal = _agreed(domain, world, replies, agreement, _instead(domain, world, plain))
-    return Interpretation(goal, "model", replies.usage, understood(domain, goal))
+    return Interpretation(goal, "model", replies.usage, understood(domain, goal, _guessed(domain, world, mended, goal)))
+
+
+def _guessed(domain: Domain, world: World, words: Words, goal: tuple[Literal, ...]) -> list[str]:
+    """Remarks on what a model put into a goal though no word of the sentence names it."""
+    names = Vocabulary(domain, world).names()
+    said = {names.singular(w) for w in words}
+    named = {n for n in world.by_name if n in said or said & names.heads[n]}
+    guessed = sorted({a for g in goal for a in g.args} - named)
+    return [f"a model read this; no word of the sentence names {', '.join(map(spoken, guessed))}"] if guessed else [
+        "a model read this"]
+
+
+def unsaid(words: Words) -> list[tuple[str, str]]:
+    """Words of a sentence that no goal can say, with why; a model would leave them out."""
+    told = {tuple(p.split()): why for key, why in english()["unsaid"].items() for p in key.split(", ")}
+    return [(" ".join(said), told[said]) for at in range(len(words)) if (n := longest(words, at, told))
+            for said in (words[at:at + n],)]
 
 
 def _instead(domain: Domain, world: World, words: Words) -> str:

@@ -135,7 +135,7 @@ def _keyed(table: Mapping[str, str]) -> Mapping[Words, str]:
 
 def _english_words(value: Any) -> set[str]:
     """All words in the keys and values of english.yaml that a sentence can be made of."""
-    skipped = {"foreign", "colours", "same", "irregular", "undefined"}
+    skipped = {"foreign", "colours", "same", "irregular", "undefined", "unsaid"}
     found: set[str] = set()
     for key, of in value.items():
         if key in skipped:
@@ -144,7 +144,7 @@ def _english_words(value: Any) -> set[str]:
             of
             if isinstance(of, list)
             else [*of]
-            if key in ("numbers", "superlatives", "negated")
+            if key in ("numbers", "superlatives", "negated", "ordinals", "counted_from")
             else [p for v in of.values() for p in (v if isinstance(v, list) else str(v).split())]
         ):
             found.update(str(phrase).split())

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 
 from planner_node.lexicon import Lexicon, english
 from planner_node.sentence_tree import NounPhrase, Place, Quantity
@@ -35,6 +36,7 @@ class NounPhrases:
     place: list[str] = field(default_factory=list)  # what "it" means where the last thing does not do
     mentioned: dict[str, None] = field(default_factory=dict)
     head: str = ""  # noun of the last thing, for "the blue one"
+    kinds_said: set[str] = field(default_factory=set)  # nouns of the things so far, for "the others"
     claimed: set[str] = field(default_factory=set)  # named elsewhere in the sentence: "a cube" means another one
     notes: list[str] = field(default_factory=list)  # what was chosen
     carrying: bool = False  # whether things are to be brought somewhere: "everything" leaves out furniture then
@@ -129,7 +131,8 @@ class NounPhrases:
         """
         if phrase.pronoun:
             return self._pronoun(phrase, several, prefer)
-        if phrase.quantity is Quantity.SOME and (phrase.plural or phrase.generic or self._mass(phrase)):
+        vague = not phrase.text.startswith("some")  # "some milk" is the milk, "half the milk" is not
+        if phrase.quantity is Quantity.SOME and (vague or phrase.plural or phrase.generic or self._mass(phrase)):
             raise GoalError(f'{phrase.text!r} leaves open how many are meant; say a number, or "all"')
         if phrase.quantity is Quantity.NONE:
             raise GoalError(f"nothing is to be done with {phrase.text!r}; say what should be where")
@@ -160,6 +163,9 @@ class NounPhrases:
             return list(self.place)  # "put the salmon in the fridge and close it"
         if len(self.last) > 1 and (word in ("it", "this", "that") or not several):
             raise GoalError(f"{word!r} could mean {' or '.join(self.last)}; say which")
+        one = len(self.last) == 1 and not self.world.by_name[self.last[0]].class_name.endswith("s")  # but "the pants"
+        if one and word in ("them", "they", "these", "those"):
+            raise GoalError(f"{word!r} means several things, but only {self.last[0]} was named last; say which")
         if phrase.number and len(self.last) != phrase.number:
             raise GoalError(f"{phrase.text!r} could mean {', '.join(self.last)}: {len(self.last)}, not {phrase.number}")
         return list(self.last)
@@ -253,8 +259,13 @@ class NounPhrases:
         if phrase.rest:
             left = [n for n in found if n not in self.mentioned]
             same = [n for n in left if self.head and self.head in self.heads[n]]
+            said = [n for n in left if self.kinds_said & self.heads[n]]
+            if (same and set(said) > set(same)) or (not same and len(self.kinds_said) > 1 and said):
+                raise GoalError(f"{phrase.text!r} could mean {', '.join(same or said)}, or others as well; name them")
             if same:
                 return same
+            if phrase.text.endswith((" it", " them")):
+                raise GoalError(f"{phrase.text!r}: nothing of that kind is left; name what is meant")
             kinds = [w for n in self.mentioned for w in self.heads[n] if w in self.domain.categories]
             alike = [n for n in left if any(w in self.heads[n] for w in kinds)]
             if alike and self.head not in self.domain.categories:
@@ -287,8 +298,11 @@ class NounPhrases:
         axis, end, *of_two = english()["superlatives"][phrase.superlative]
         if of_two and len(found) != 2:
             raise GoalError(f"{phrase.text!r} compares two things, but there are {len(found)}: {', '.join(found)}")
-        if phrase.plural or phrase.quantity not in (Quantity.THE, Quantity.BARE):
+        number = phrase.number if phrase.quantity is Quantity.EXACTLY else 1  # "the two leftmost cubes"
+        if number == 1 and (phrase.plural or phrase.quantity not in (Quantity.THE, Quantity.BARE)):
             raise GoalError(f"{phrase.text!r}: only one thing can be the {phrase.superlative}")
+        if len(found) < max(number, phrase.rank):
+            raise GoalError(f"{phrase.text!r}: there are only {len(found)} ({', '.join(found)})")
         start = (0.0, 0.0)
         if phrase.nearest_to is not None:
             if axis != "reach":
@@ -306,14 +320,16 @@ class NounPhrases:
         if unknown:
             raise GoalError(f"{phrase.text!r}: of {', '.join(unknown)} that is not known; name the thing")
         order = sorted(found, key=lambda n: values[n] or 0.0, reverse=end == "most")
-        if len(order) > 1:
-            first, second = (values[n] or 0.0 for n in order[:2])
+        for one, two in pairwise(order[max(0, phrase.rank - 2) : phrase.rank + number]):
+            if number > 1 and two in order[:number]:
+                continue  # among those that are meant the order does not matter
+            first, second = values[one] or 0.0, values[two] or 0.0
             alike = abs(first - second) < APART if axis != "size" else max(first, second) < BIGGER * min(first, second)
             if alike:
-                raise GoalError(f"{phrase.text!r} could mean {order[0]} or {order[1]}: they hardly differ; say which")
+                raise GoalError(f"{phrase.text!r} could mean {one} or {two}: they hardly differ; say which")
         if order and axis == "left":
             self.notes.append("left and right are the robot's")
-        return order[:1]
+        return order[phrase.rank - 1 : phrase.rank - 1 + number]
 
     def _measure(self, name: str, axis: str, start: tuple[float, float]) -> float | None:
         thing = self.world.by_name[name]
@@ -334,7 +350,9 @@ class NounPhrases:
         prefer: Callable[[str], bool] | None,
     ) -> list[str]:
         """As many as the phrase says, of those that can be meant here."""
-        broad = bool(phrase.generic in ("everything", "things", "objects", "items", "stuff") or phrase.rest)
+        broad = phrase.quantity is not Quantity.A and bool(
+            phrase.generic in ("everything", "things", "objects", "items", "stuff") or phrase.rest
+        )
         all_ = (
             phrase.quantity is Quantity.ALL
             or broad

@@ -27,6 +27,8 @@ class PhraseParser:
         self._en = {key: phrases(value) for key, value in lexicon.english.items() if isinstance(value, list)}
         self._numbers = {tuple(k.split()): v for k, v in lexicon.english["numbers"].items()}
         self._undefined = {tuple(p.split()) for key in lexicon.english["undefined"] for p in key.split(", ")}
+        self._ordinals: dict[str, int] = lexicon.english["ordinals"]
+        self._counted = {tuple(k.split()): v for k, v in lexicon.english["counted_from"].items()}
         self._sides = {tuple(k.split()): v for k, v in lexicon.english["sides"].items()}
         # "left" and "right" stand after a noun: "the left tray" is a name.
         self._superlatives = {*lexicon.english["superlatives"]} - {"left", "right"}
@@ -112,7 +114,7 @@ class PhraseParser:
             if thing.pronoun:
                 continue
             if thing.superlative:
-                found += self._compared(thing, end)
+                found += self._compared(thing, end) if thing.rank == 1 else []
             elif not thing.superlative and not thing.other:
                 found += self._chosen(thing, end)
             relative = self._is("that", end)
@@ -165,7 +167,9 @@ class PhraseParser:
         if not described and (pointing or self._word(at) in ("it", "them", "they")):
             found.append((NounPhrase("", pronoun=words[at]), at + 1))
         for key in ("all", "both"):
-            if (length := self._is(key, at)) and self._word(at + length) in ("it", "them", "these", "those", "this"):
+            if (length := self._is(key, at)) and self._word(at + length) in (
+                ("them", "these", "those", *(("it", "this") if key == "all" else ()))
+            ):
                 found.append(
                     (NounPhrase("", Quantity.ALL, 2 * (key == "both"), pronoun=words[at + length]), at + length + 1)
                 )
@@ -193,6 +197,7 @@ class PhraseParser:
                 (NounPhrase("", Quantity.ALL, generic="everything", plural=True, other=bool(rest)), at + length + rest)
             )
         found += self._rest(at)
+        found += self._ranked(at)
         for quantity, number, middle in self._quantities(at):
             other = self._is("other", middle)
             if self._is("rest", middle):
@@ -215,7 +220,8 @@ class PhraseParser:
                     )
             thing, end = self._described(after)
             if thing is not None:
-                found.append((replace(thing, quantity=quantity, number=number, other=bool(other)), end))
+                each = quantity is Quantity.ALL and words[at] in ("each", "every")
+                found.append((replace(thing, quantity=quantity, number=number, other=bool(other), each=each), end))
             elif other and self._ends(after) and after == middle and quantity is not Quantity.BARE:
                 found.append((NounPhrase("", quantity, number, generic="one", other=True), after))
             elif quantity is Quantity.A and number and not other and self._ends(after) and after > at:
@@ -225,6 +231,20 @@ class PhraseParser:
     def _ends(self, at: int) -> bool:
         """Whether a noun phrase without a noun may end here: what follows describes nothing."""
         return not self._description(at)[0]
+
+    def _ranked(self, at: int) -> Found:
+        """ "the second cube from the left", "the second leftmost cube\""""
+        start = at + self._is("the", at)
+        rank = self._ordinals.get(self._word(start), 0)
+        thing, end = self._described(start + 1) if rank and start > at else (None, at)
+        if thing is None or thing.plural:
+            return []
+        thing = replace(thing, quantity=Quantity.THE, rank=rank)
+        if thing.superlative:
+            return [(thing, end)]
+        length = longest(self._words, end, self._counted)
+        chosen = self._counted[self._words[end : end + length]] if length else ""
+        return [(replace(thing, superlative=chosen), end + length)] if length else []
 
     def _rest(self, at: int) -> Found:
         found: Found = []
@@ -255,7 +275,8 @@ class PhraseParser:
                 after = at + length
                 if self._word(after) == "of" and not self._is("the", after):
                     after += 1
-                after += self._is("the", after) if key != "a" or self._word(after - 1) == "of" else 0
+                if self._is("each", at) != length:
+                    after += self._is("the", after) if key != "a" or self._word(after - 1) == "of" else 0
                 if quantity is Quantity.ALL and (count := self._number(after)):
                     yield Quantity.EXACTLY, count[0], after + count[1]
                 else:
@@ -291,6 +312,8 @@ class PhraseParser:
         if len(set(words)) < len(words) or (superlatives and (len(superlatives) > 1 or words[0] != superlatives[0])):
             return None, at
         generic = words[-1] if words[-1] in {w for k in ("one", "things") for p in self._en[k] for w in p} else ""
+        if generic and words[-2:-1] and words[-2] in self._heads and words[-2] not in self._lexicon.english["colours"]:
+            return None, at  # "the bowl one"
         described = tuple(w for w in words if w not in superlatives and w != generic)
         plural = generic.endswith("s") or generic == "stuff" or (not generic and self._nouns.get(words[-1], False))
         return NounPhrase(

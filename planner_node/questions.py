@@ -192,6 +192,10 @@ class _Asker:
                 places = [n for p in phrase.places for n in self._place_names(p)]
                 if not found and any(map(self._unseen, places)):
                     return f"I do not know: {self._listed(places)} has not been seen yet"
+                if phrase.number > 1 or phrase.quantity is Quantity.EXACTLY:
+                    over = len(found) > phrase.number
+                    told = "there are" if over else "yes" if len(found) == phrase.number else "no"
+                    return f"{told}, {len(found)}: {self._listed(found)}" if found else "no, I see none"
                 return f"yes: {self._listed(found)}" if found else "no, I see none"
         return ""
 
@@ -216,8 +220,11 @@ class _Asker:
                     return self._verdict(literals)
             for place, last in self._parser.places_at(end):
                 if last == len(self._words):
+                    if phrase.quantity is Quantity.A and not phrase.other:  # "is a cube in the tray?": is any?
+                        return self._any_of(1)
                     names = self._named(phrase)
                     self._place_names(place)
+                    self._check_told(names, place)
                     there = [n for n in names if self._reader.is_at(n, place)]
                     unknown = [n for n in names if self._unseen(n) and n not in there]
                     if unknown:
@@ -226,6 +233,14 @@ class _Asker:
                         return f"yes{self._known(there)}"
                     return "no; " + "; ".join(self._whereabouts(n) for n in names if n not in there)
         return ""
+
+    def _check_told(self, names: Iterable[str], place: Place) -> None:
+        """Raise GoalError where facts cannot say of such things that they are at such a place."""
+        for name in names:
+            if not self._reader.can_be_at(name, place):
+                raise GoalError(
+                    f"of {spoken(name)} it is not known whether it is {place.word!r} something; ask where it is"
+                )
 
     def how_many(self) -> str:
         """ "how many cubes are in the tray?\""""
@@ -267,6 +282,7 @@ class _Asker:
                 for place, last in self._parser.places_at(end + 1):
                     if last == len(self._words):
                         self._place_names(place)
+                        self._check_told(self._all_of(phrase), place)
                         return say([n for n in self._all_of(phrase) if self._reader.is_at(n, place)])
                 for template, last in self._parser.states_at(end + 1):
                     if last == len(self._words):
@@ -290,10 +306,16 @@ class _Asker:
         raise NotCoveredError("no noun phrase")
 
     def _named(self, phrase: NounPhrase, several: bool = True) -> list[str]:
-        return self._vocabulary.names().resolve(phrase, lambda _: "", self._reader.is_at, several=several)
+        why = self._reader.not_carried if phrase.generic == "everything" else lambda _: ""
+        return self._vocabulary.names().resolve(phrase, why, self._reader.is_at, several=several)
 
     def _place_names(self, place: Place) -> list[str]:
-        return [n for p in place.things for n in self._named(p)]
+        every = Quantity.ALL  # "in a tray": in any
+        return [
+            n
+            for p in place.things
+            for n in self._named(replace(p, quantity=every) if p.quantity is Quantity.A and not p.other else p)
+        ]
 
     def _at(self, place: str) -> list[str]:
         return [

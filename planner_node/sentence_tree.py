@@ -44,7 +44,9 @@ class NounPhrase:
     plural: bool = False
     other: bool = False
     rest: bool = False
+    each: bool = False  # "each tray": one after the other
     superlative: str = ""
+    rank: int = 1  # the second leftmost one: 2
     nearest_to: NounPhrase | None = None
     pronoun: str = ""
     places: tuple[Place, ...] = ()
@@ -84,6 +86,7 @@ class Clause:
     negated: bool = False
     forbidden: bool = False  # "never", "do not": not only unwished
     elliptic: bool = False
+    joined: str = ""  # what stands before it: "and", ",", "then", "but"; "." where a sentence begins
 
 
 Tree = tuple[Clause, ...]

@@ -65,8 +65,13 @@ def without_politeness(words: Words) -> Words:
     index = 0
     while index < len(words):
         length = longest(words, index, _phrases("nothing_said"))
-        if length:
-            index += length
+        ending = longest(words, index, _phrases("at_ends"))
+        if ending and not _begins(kept) and not _ends(words, index + ending):
+            ending = 0
+        if ending and words[index] in ("would", "will", "could", "can") and not _ends(words, index + ending):
+            ending = 0  # "could you" ends a request here; as its beginning it stands under at_first
+        if length or ending:
+            index += max(length, ending)
             continue
         at_start = not kept or kept[-1] in (".",)
         length = longest(words, index, _phrases("at_first")) if at_start else 0
@@ -81,6 +86,20 @@ def without_politeness(words: Words) -> Words:
     while kept and kept[-1] in (",", "."):
         kept.pop()
     return tuple(w for i, w in enumerate(kept) if not (w == "," and i + 1 < len(kept) and kept[i + 1] in (",", ".")))
+
+
+def _begins(before: Sequence[str]) -> bool:
+    return not before or before[-1] in (".", ",", "and", "then", "but")
+
+
+def _ends(words: Words, index: int) -> bool:
+    """Whether a clause ends before a word, or only words follow that say nothing."""
+    while index < len(words):
+        length = longest(words, index, _phrases("nothing_said") | _phrases("at_ends"))
+        if not length:
+            return words[index] in (".", ",", "and", "then", "but")
+        index += length
+    return True
 
 
 def _asks_ability(words: Words, index: int, length: int) -> bool:
@@ -114,6 +133,11 @@ def real_words() -> frozenset[str]:
     return frozenset(_REAL_WORDS.read_text(encoding="utf-8").split())
 
 
+def is_real(word: str) -> bool:
+    """Whether a word, or what it is the plural of, is an English one."""
+    return any(w in real_words() for w in (word, word.removesuffix("s"), word.removesuffix("es")))
+
+
 def mended(
     words: Words, known: Collection[str], nouns: Mapping[str, bool]
 ) -> tuple[Words, tuple[Mended, ...], dict[str, tuple[str, ...]]]:
@@ -128,7 +152,7 @@ def mended(
     for word in dict.fromkeys(words):
         if word in known or word in (",", ".") or word.isdigit():
             continue
-        close = _likeliest(word, _close(word, known), nouns) if word not in real_words() else ()
+        close = _likeliest(word, _close(word, known), nouns) if not is_real(word) else ()
         if len(close) == 1:
             slips[word] = Mended(word, close[0])
         else:

@@ -291,7 +291,9 @@ def test_what_it_does_not_read_asks_the_model_within_the_known_objects():
     ask, questions = asking(*[goal_reply("on(banana, plate)")] * 3, goal_reply(), "no idea")
     read = interpret(DOMAIN, BLOCKS, "serve me something sweet", ask)
     assert (read.goal, read.source, read.usage.requests) == ((Literal.parse("on(banana, plate)"),), "model", 1)
-    (messages, schema), = questions
+    assert "no word of the sentence names banana, plate" in read.understood
+    assert "no word" not in interpret(DOMAIN, BLOCKS, "serve the banana on a plate", ask).understood
+    messages, schema = questions[0]
     assert messages[-1]["content"] == "Request: serve me something sweet"
     allowed = schema["properties"]["goal"]["items"]["enum"]
     assert "on(banana, plate)" in allowed and "on(plate, banana)" not in allowed and "on(banana, banana)" not in allowed

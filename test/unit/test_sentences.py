@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import time
+from dataclasses import replace
 
 import pytest
 from doubles.planner_worlds import BLOCKS, FRUIT
@@ -15,15 +16,20 @@ from planner_node.lexicon import english
 from planner_node.noun_phrases import NotCoveredError
 from planweave.domain import Domain
 from planweave.errors import GoalError
+from planweave.world import Literal
 
 SET = sentences()
 DOMAIN = Domain.load("tabletop")
 #: Words that may be added without a change: they say nothing, or what was said already ("the nearest" of one).
 SILENT = (
     {
+        "for",  # "except for"
+    }
+    | {
         w
         for key in (
             "nothing_said",
+            "at_ends",
             "at_first",
             "the",
             "all",
@@ -203,6 +209,59 @@ def test_what_is_not_read_gets_sentences_that_are(text):
     examples = str(error.value).split("for example: ")[1].split('"')[1::2]
     assert examples and all(read(DOMAIN, BLOCKS, e).goal for e in examples)
     assert "terminal" not in str(error.value) and "literal" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ("serve only the red cube", "only"),
+        ("serve the red or the blue cube", "or"),
+        ("serve the second cube", "second"),
+        ("serve a cube in each tray", "each"),
+        ("serve the cubes exept the red one", "except"),
+        ("if you see a cube, serve it", "if"),
+    ],
+)
+def test_a_word_that_no_goal_can_say_is_named_and_kept_from_the_model(text, word):
+    from planner_node.interpret import interpret
+
+    def ask(messages, schema):
+        raise AssertionError("asked")
+
+    with pytest.raises(GoalError, match=f"says '{word}'"):
+        interpret(DOMAIN, BLOCKS, text, ask)
+
+
+@pytest.mark.parametrize(
+    ("world", "text", "why"),
+    [
+        ("blocks", "put half the red cube in the left tray", "how many"),
+        ("blocks", "put three things in the left tray", None),
+        ("blocks", "Put the red cube on the blue cube. Put them in the left tray.", "'them' means several"),
+        ("blocks", "never take the red cube and put it in the left tray", "forbidden"),
+        ("blocks", "never take the red cube but put it in the left tray", "the contrary"),
+        ("blocks", "put the red cube except the blue cube in the left tray", "not among them"),
+        ("flat", "sit on all chairs", "not both"),
+        ("flat", "go to the kitchen and the bedroom", "not both"),
+        ("flat", "go to bed and then get up", "exclude each other"),
+        ("flat", "sit on the sofa, then go to the kitchen", "not both"),
+    ],
+)
+def test_nothing_that_was_said_is_lost(world, text, why):
+    if why is None:
+        assert len(read(*world_of(world), text).goal) == 3
+        return
+    with pytest.raises(GoalError, match=why):
+        read(*world_of(world), text)
+
+
+def test_what_is_so_already_cannot_be_asked_of_a_machine():
+    domain, world = world_of("flat")
+    assert "no goal can say in what" in read(domain, world, "heat the salmon in the microwave").understood
+    heated = replace(world, facts=world.facts | {Literal("heated", ("salmon_49",))})
+    for text in ("heat the salmon in the microwave", "microwave the salmon"):
+        with pytest.raises(GoalError, match="already"):
+            read(domain, heated, text)
 
 
 def test_what_says_not_is_given_to_no_model():
