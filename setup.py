@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from setuptools import find_packages, setup
+from setuptools import find_namespace_packages, setup
 
 HERE = Path(__file__).resolve().parent
 ROOMS = [
@@ -22,7 +22,8 @@ def share_files(folder: str) -> list[tuple[str, list[str]]]:
     return list(groups.items())
 
 
-packages = find_packages(include=ROOMS + [f"{room}.*" for room in ROOMS])
+# Folders of data alone count as packages, too: else setuptools warns of each for a screen
+packages = find_namespace_packages(include=ROOMS + [f"{room}.*" for room in ROOMS])
 nodes = [room for room in ROOMS if room.endswith("_node") and (HERE / room / "node.py").is_file()]
 version = re.search(r'__version__ = "(.+?)"', (HERE / "planweave" / "__init__.py").read_text())
 
@@ -32,12 +33,7 @@ setup(
     version=version.group(1) if version else "0",
     packages=packages,
     package_dir={"": "."},
-    package_data={
-        "": ["py.typed"],
-        "planner_node": ["*.yaml", "*.txt", "prompts/*", "prompts/*/*"],
-        "perception_node": ["*.npz"],
-        "evaluation": ["*.yaml", "tasks/*", "tasks/*/*", "templates/*"],
-    },
+    package_data={"": ["py.typed", "*.html", "*.npz", "*.txt", "*.yaml"]},
     data_files=[
         ("share/ament_index/resource_index/packages", ["resource/planweave"]),
         ("share/planweave", ["package.xml"]),
@@ -48,8 +44,6 @@ setup(
     # cannot read.
     extras_require={"test": ["hypothesis>=6.100,<7", "pytest>=8,<10", "pytest-timeout>=2.3,<3"]},
     zip_safe=False,
-    maintainer="Planweave maintainers",
-    maintainer_email="maintainers@planweave.example",
     entry_points={
         "console_scripts": [
             "planweave = console.cli:main",

@@ -292,6 +292,9 @@ def write_script(venv, sourced):
     path = venv / "planweave.sh"
     if not stamp_is(path, text):
         path.write_text(text)
+    for shell in ("sh", "bash", "zsh") if sourced else ():
+        # What colcon sources of a folder that was on AMENT_PREFIX_PATH: so a workspace's setup.bash alone will do.
+        (venv / f"local_setup.{shell}").write_text(f'. "{path}"\n')
 
 
 def write_tools(venv):

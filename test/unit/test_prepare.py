@@ -85,6 +85,14 @@ def test_a_distribution_that_is_too_old_is_refused_with_the_reason(prepare, monk
     assert prepare["ros_is_sourced"]() is False
 
 
+def test_a_workspace_built_on_the_environment_sources_it(prepare, venv):
+    """colcon sources local_setup.* of each folder that was on AMENT_PREFIX_PATH when it built."""
+    prepare["write_script"](venv, sourced=True)
+    for shell in ("sh", "bash"):
+        assert said(shell, "-c", f'. "{venv}/local_setup.{shell}"; echo "$PATH"').startswith(f"{venv}/bin:")
+    assert (venv / "local_setup.zsh").read_text() == (venv / "local_setup.sh").read_text()
+
+
 def test_the_script_for_a_shell_works_where_the_path_has_a_space(prepare, venv):
     prepare["write_script"](venv, sourced=True)
     shown = said("sh", "-c", f'. "{venv}/planweave.sh"; echo "$PATH" "$AMENT_PREFIX_PATH"')
