@@ -39,7 +39,7 @@ def checked_goal(domain: Domain, world: World, literals: Iterable[Literal]) -> t
     for group in notes.get("never_together", ()):
         for found in product(*([g for g in goal if str(g).split("(")[0] == name] for name in group)):
             if len({g.args[:1] for g in found if g.args}) == 1 or not any(g.args for g in found):
-                raise _contradiction(domain, *found[:2])
+                raise _contradiction(domain, found[0], found[1])
     for names in [{p.name for p in domain.predicates.values()} - set(notes.get("beside", ())),
                   *({name} for name in notes.get("one_way", ()))]:
         _check_cycles([g for g in goal if g.predicate in names])
