@@ -235,8 +235,12 @@ class WorldModel:
                 self._refresh()
 
     def clock_restarted(self) -> None:
-        """Stamps begin anew (another simulator): what was seen and held is forgotten."""
+        """Stamps begin anew (another simulator): what was seen and held is forgotten; until the camera shows what is
+        there, the world that was told last is told as a silent one, in which nothing new begins.
+        """
         with self._changed:
+            self._world = replace(self._world, silent=True)
+            self._tell()
             self._things, self._placed, self._handed, self._held = {}, {}, {}, None
             self._gripped = None
             self._moving, self._still_since, self._seen_stamp, self._looks = False, 0.0, -1.0, 0

@@ -75,6 +75,17 @@ class _Signals:
         os.write(self._in, b"\0")
 
 
+def _await_callbacks(executor: Executor, seconds: float) -> None:
+    """Wait for the callbacks that a pool of threads has begun or shall begin, once nobody spins the executor.
+
+    Its `shutdown` does not, and destroys what they tell their end by: then each prints that an exception "was never
+    retrieved".
+    """
+    end = time.monotonic() + seconds
+    while not all(task.done() for task in getattr(executor, "_futures", ())) and time.monotonic() < end:
+        time.sleep(0.001)
+
+
 @contextlib.contextmanager
 def spun(executor: Executor, seconds: float = _LEAVE) -> Iterator[threading.Thread]:
     """An executor that spins in a thread of its own meanwhile.
@@ -97,6 +108,7 @@ def spun(executor: Executor, seconds: float = _LEAVE) -> Iterator[threading.Thre
     finally:
         ended.set_result(None)
         thread.join(seconds)
+        _await_callbacks(executor, seconds)
         executor.shutdown(timeout_sec=seconds)
 
 
@@ -135,6 +147,7 @@ class _Spinning:
         """Run no more callbacks."""
         self._ended.set_result(None)
         self._thread.join(_LEAVE)
+        _await_callbacks(self._executor, _LEAVE)
         Executor.shutdown(self._executor, timeout_sec=_LEAVE)  # MultiThreadedExecutor's own waits without a deadline
 
 

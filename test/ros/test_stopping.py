@@ -141,6 +141,7 @@ def test_nodes_that_are_interrupted_while_they_start_end_cleanly(start_node):
 
 def test_a_thread_that_spins_outlives_what_is_destroyed_and_ends_before_its_executor():
     from rclpy._rclpy_pybind11 import InvalidHandle
+    from rclpy.task import Future
 
     from planweave_ros.spin import spun
 
@@ -156,9 +157,11 @@ def test_a_thread_that_spins_outlives_what_is_destroyed_and_ends_before_its_exec
             ended = threading.Event()
             future.add_done_callback(lambda _: ended.set())
             ended.wait(60.0)
+            self._futures = [Future()]  # a callback that the pool has not begun
+            threading.Timer(0.1, self._futures[0].set_result, [None]).start()
 
         def shutdown(self, timeout_sec):
-            self.ended_first = not self.thread.is_alive()
+            self.ended_first = not self.thread.is_alive() and all(task.done() for task in self._futures)
 
     executor = Executor()
     with spun(executor, 60.0) as executor.thread:

@@ -154,6 +154,15 @@ def test_what_the_fingers_hold_is_only_remembered_while_no_joint_states_come(kin
     assert told[-1].by_name["a"].known is Known.SENSED
 
 
+def test_of_another_simulator_nothing_is_known_until_the_camera_shows_it(world, told):
+    world.on_detections([cube("a", 0.5, 0.0), cube("b", 0.4, 0.3)], 9.0)
+    world.grasped(Held(cube("a", 0.5, 0.0), np.eye(4), 0.05))
+    world.clock_restarted()
+    assert told[-1].silent and not world.world().holds(Literal("holding", ("a",)))
+    world.on_detections([cube("a", 0.5, 0.0)], 1.0)
+    assert not told[-1].silent and told[-1].by_name["a"].known is Known.SEEN and told[-1].stamp == 1.0
+
+
 @pytest.fixture
 def watched(kinematics, told):
     """A world whose camera counts as silent after 50 ms."""
