@@ -198,12 +198,15 @@ class Stage:
         request.places = [Point(x=x, y=y, z=z) for x, y, z in act.move.values()]
         return self._answer(self._intervene, request)
 
-    @staticmethod
-    def _answer(service: Any, request: Any, repeat: bool = False) -> str:
-        """What a service says; raises PlanweaveError where it refuses. repeat: it does no harm to ask it again."""
+    def _answer(self, service: Any, request: Any, repeat: bool = False) -> str:
+        """What a service says; raises PlanweaveError where it refuses. repeat: it does no harm to ask it again, and a
+        node that was stopped for long, which ends by itself, is started again for it.
+        """
         asked: list[tuple[float, Any]] = []
 
         def is_answered() -> bool:
+            if repeat:
+                self._revive()
             if not asked or (repeat and time.monotonic() - asked[-1][0] > 2.0):  # a new node may not know us yet
                 asked.append((time.monotonic(), service.call_async(request)))
             return any(future.done() for _, future in asked)
@@ -221,10 +224,18 @@ class Stage:
         elif act.what == "continue":
             self._send(act.node, signal.SIGCONT)
         else:
-            self._restarts += 1
             process.kill()
             process.wait(PATIENCE / 3)
-            self._nodes[act.node] = _start(act.node, self._logs / f"{act.node}-{self._restarts}.log")
+            self._start(act.node)
+
+    def _start(self, name: str) -> None:
+        self._restarts += 1
+        self._nodes[name] = _start(name, self._logs / f"{name}-{self._restarts}.log")
+
+    def _revive(self) -> None:
+        """What ended by itself is started again, as `planweave up` does: a node that was stopped for long ends."""
+        for name in [n for n, process in self._nodes.items() if process.returncode is not None]:
+            self._start(name)
 
     def _send(self, node: str, number: signal.Signals) -> None:
         """A signal to a node, of which the system hears nothing."""

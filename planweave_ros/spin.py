@@ -23,6 +23,7 @@ from planweave.memory import give_back_memory
 from planweave_ros.guarded import log_fault
 from planweave_ros.lifecycle import ManagedNode
 from planweave_ros.python_logging import logging_of
+from planweave_ros.standstill import Standstill
 
 NodeT = TypeVar("NodeT", bound=Node)
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
@@ -160,13 +161,19 @@ def run_node(
 
     stop(node) is called first, while the node is still spun and can publish and cancel: it stops what moves and must
     return within seconds. A PlanweaveError while the node is made is a user's mistake: one line on stderr and exit
-    code 2.
+    code 2. A process that stood still for so long that the others have given it up ends with exit code 1.
     """
     signals = _Signals()
     share_python_fairly()
     rclpy.init(args=list(args) if args is not None else None, signal_handler_options=SignalHandlerOptions.NO)
     node: NodeT | None = None
     spinning: _Spinning | None = None
+    stood: list[float] = []
+
+    def end_after_standstill(seconds: float) -> None:
+        stood.append(seconds)
+        signals.wake()
+
     try:
         node = make()
         give_back_memory()
@@ -175,7 +182,12 @@ def run_node(
         if not signals.came:
             with logging_of(node):
                 spinning = _Spinning(node, threads, signals.wake)
+                Standstill(end_after_standstill)
                 signals.wait()
+                if stood:
+                    node.get_logger().error(
+                        f"this process stood still for {stood[0]:.0f} s (stopped, or its machine frozen), so the other "
+                        "nodes have given it up; it ends, to be started again")
                 stop(node)
     except PlanweaveError as error:
         print(f"error: {error}", file=sys.stderr, flush=True)
@@ -188,8 +200,9 @@ def run_node(
         rclpy.try_shutdown()
     if spinning is not None and spinning.error is not None:
         raise spinning.error
-    _leave_in_time(0)
-    return 0
+    code = 1 if stood else 0
+    _leave_in_time(code)
+    return code
 
 
 def _leave_in_time(code: int) -> None:

@@ -1,0 +1,41 @@
+"""Noticing that the whole process stood still for long: SIGSTOP, a debugger, a frozen container.
+
+The others give up a DDS participant that is silent for its lease of 20 s. One that goes on after that is not always
+matched with them again: its timers run, but no message and no request reaches it any more. So it had better end and be
+started again, which is what `planweave up` and the launch files do.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+LONG = 15.0
+"""Seconds; below the lease, with room for clocks that were read a little late."""
+_TICK = 0.5
+
+
+def stood_still(passed: float, used: float) -> bool:
+    """Whether a process that used so many seconds of processor time in so many that passed did not run meanwhile. One
+    whose interpreter is busy in C for long uses them.
+    """
+    return passed > LONG and used < 0.1 * passed
+
+
+class Standstill:
+    """Watches in a thread of its own, until it has seen one. on_standstill(seconds) is called once."""
+
+    def __init__(self, on_standstill: Callable[[float], None]):
+        self._on_standstill = on_standstill
+        threading.Thread(target=self._watch, name="standstill", daemon=True).start()
+
+    def _watch(self) -> None:
+        time_before, used_before = time.monotonic(), time.process_time()
+        while True:
+            time.sleep(_TICK)
+            now, used = time.monotonic(), time.process_time()
+            if stood_still(now - time_before, used - used_before):
+                self._on_standstill(now - time_before)
+                return
+            time_before, used_before = now, used

@@ -1,0 +1,46 @@
+"""A node's process that stood still for long ends, to be started again; one that is only busy does not."""
+
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from planweave_ros.standstill import stood_still
+
+PROGRAM = """
+import sys
+from rclpy.node import Node
+from planweave_ros import spin, standstill
+standstill.LONG = 1.0
+stopped = lambda node: print("stopped what moves", flush=True)
+def make():
+    node = Node("standing")
+    node.create_timer(0.1, lambda: print("runs", flush=True))
+    return node
+sys.exit(spin.run_node(make, stop=stopped))
+"""
+
+
+@pytest.mark.parametrize(("passed", "used", "said"), [
+    (60.0, 0.01, True), (60.0, 30.0, False), (0.6, 0.0, False), (14.0, 0.0, False),
+])
+def test_only_a_process_that_did_not_run_stood_still(passed, used, said):
+    assert stood_still(passed, used) is said
+
+
+def test_a_process_that_was_stopped_for_long_stops_what_moves_and_ends_with_code_1(ros):
+    process = subprocess.Popen(
+        [sys.executable, "-c", PROGRAM], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        while "runs" not in process.stdout.readline():
+            assert process.poll() is None
+        process.send_signal(signal.SIGSTOP)
+        time.sleep(3.0)
+        process.send_signal(signal.SIGCONT)
+        out, err = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert process.returncode == 1
+    assert "stopped what moves" in out and "stood still for" in err and "Traceback" not in err
