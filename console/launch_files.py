@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from console.systems import Option, load_system
+from planweave.errors import ConfigError
 
+TOO_OLD = {"foxy", "galactic", "humble"}
+"""Distributions of ROS 2 that are refused, as tools/prepare.py does, which may not import this."""
 RESPAWN_DELAY = 2.0
 """Seconds before a node that ended is started again."""
 
@@ -19,7 +23,14 @@ def launch_description(name: str, around: Sequence[Any] = (), defaults: Mapping[
     around: arguments and actions that come first: the drivers of a real robot, or a simulator; with these there is an
     argument `nodes`, and false leaves our nodes to `planweave up`. defaults: of options, in place of the values in the
     parameter files; substitutions may stand here. Needs launch and launch_ros, which come with a ROS 2 installation.
+    Raises ConfigError under a distribution of ROS 2 that is too old.
     """
+    if os.environ.get("ROS_DISTRO") in TOO_OLD:
+        raise ConfigError(
+            f"ROS 2 {os.environ['ROS_DISTRO']} is too old for Planweave: it ignores ROS_AUTOMATIC_DISCOVERY_RANGE, so "
+            "that the nodes would join the network, and its controller of the arm does not brake when it is cancelled "
+            "(decelerate_on_cancel). Use Jazzy or Kilted."
+        )
     from launch.actions import DeclareLaunchArgument
     from launch.conditions import IfCondition
     from launch.substitutions import LaunchConfiguration

@@ -230,8 +230,11 @@ def numpy_constraint(venv):
 
 def pip(venv, *arguments):
     """Run the environment's pip; only its warnings and errors are shown."""
+    elsewhere = any(os.environ.get(name) for name in ("PIP_CACHE_DIR", "XDG_CACHE_HOME"))
+    # As root pip believes that it can write to a home folder that is read-only, and fails.
+    cache = [] if elsewhere or os.access(os.path.expanduser("~"), os.W_OK) else ["--no-cache-dir"]
     run(venv / "bin" / "python", "-m", "pip", *arguments[:1], "--quiet", "--disable-pip-version-check",
-        "--no-input", *arguments[1:])
+        "--no-input", *cache, *arguments[1:])
 
 
 def build_messages(venv, sourced, name, folder):

@@ -75,6 +75,18 @@ def test_numpy_stays_below_2_where_the_sourced_ros_has_1(prepare, venv, tmp_path
         assert arguments[0] == "-c" and Path(arguments[1]).read_text() == "numpy<2\n"
 
 
+@pytest.mark.parametrize(("home", "cached"), [("there", True), ("missing", False)])
+def test_pip_keeps_no_cache_where_the_home_folder_cannot_be_written(prepare, venv, tmp_path, monkeypatch, home, cached):
+    (tmp_path / "there").mkdir()
+    monkeypatch.setenv("HOME", str(tmp_path / home))
+    for name in ("PIP_CACHE_DIR", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    given = []
+    monkeypatch.setitem(prepare["pip"].__globals__, "run", lambda *command: given.extend(command))
+    prepare["pip"](venv, "install", "something")
+    assert given[-1] == "something" and ("--no-cache-dir" not in given) == cached
+
+
 @pytest.mark.parametrize("distro", ["humble", "galactic", "foxy"])
 def test_a_distribution_that_is_too_old_is_refused_with_the_reason(prepare, monkeypatch, distro):
     monkeypatch.setenv("ROS_DISTRO", distro)

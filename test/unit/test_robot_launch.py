@@ -11,8 +11,10 @@ import pytest
 import yaml
 from doubles import launch_api
 
+from console import launch_files
 from console.systems import load_system, parameters_of
 from planweave import franka
+from planweave.errors import ConfigError
 from planweave.paths import config_dir
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -87,6 +89,14 @@ def test_fake_hardware_and_own_camera(launch):
     assert list(started.included) == ["franka_bringup/franka.launch.py"]
     executor = ours(started, "executor_node")
     assert (executor["gripper"], executor["arm"]) == ("none", "moveit")
+
+
+@pytest.mark.parametrize("distro", sorted(launch_files.TOO_OLD))
+def test_a_distribution_that_is_too_old_starts_nothing(launch, monkeypatch, distro):
+    monkeypatch.setenv("ROS_DISTRO", distro)
+    with pytest.raises(ConfigError, match=rf"{distro} is too old.*DISCOVERY_RANGE.*brake.*Jazzy or Kilted"):
+        launch("franka", robot_ip="172.16.0.2")
+    assert runpy.run_path(str(ROOT / "tools" / "prepare.py"))["TOO_OLD"] == launch_files.TOO_OLD
 
 
 def test_the_robots_address_must_be_given(launch):
