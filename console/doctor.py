@@ -23,6 +23,8 @@ from pathlib import Path
 from typing import Any
 
 from console.environment import is_closed_to_the_network, ros_environment
+from planweave.errors import PlanweaveError
+from planweave.ros_distro import refuse_old_ros
 
 NEEDS_ROS = False  # whether ROS works is one of the questions
 _PRIORITY = 98  # of ros2_control's thread in config/franka/controllers.yaml
@@ -95,6 +97,10 @@ def check_extras() -> Finding:
 
 def check_ros() -> Finding:
     """Two nodes, one service call, through our own interfaces."""
+    try:
+        refuse_old_ros(os.environ)
+    except PlanweaveError as error:
+        return Finding("ROS 2", "failed", str(error), "source /opt/ros/jazzy/setup.bash")
     code, out, err = run_probe("console.ros_probe", 30.0)
     if code:
         return Finding("ROS 2", "failed", _last(err), "in a clone: make setup; in a workspace: colcon build, then "
@@ -216,7 +222,6 @@ def run_probe(module: str, seconds: float, environment: dict[str, str] | None = 
 def _planner_settings() -> tuple[dict[str, Any], str]:
     """The parameters of planner_node's file, or what is wrong with it."""
     from console.systems import load_system, parameters_of
-    from planweave.errors import PlanweaveError
 
     try:
         node = next(node for node in load_system("tabletop").nodes if node.name == "planner_node")

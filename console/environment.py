@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from planweave.paths import config_dir
+from planweave.ros_distro import refuse_old_ros
 
 _RANGE = "ROS_AUTOMATIC_DISCOVERY_RANGE"
 _PROFILES = "FASTDDS_DEFAULT_PROFILES_FILE"
@@ -37,6 +38,12 @@ def ros_environment(base: Mapping[str, str], prefix: Path) -> dict[str, str]:
     return environment
 
 
+def network_settings(base: Mapping[str, str], prefix: Path) -> dict[str, str]:
+    """What a launch file sets so that nodes talk on this machine only: nothing where the person has said otherwise."""
+    made = ros_environment(base, prefix)
+    return {name: made[name] for name in (_RANGE, _PROFILES) if made.get(name, "") != base.get(name, "")}
+
+
 def is_closed_to_the_network(environment: Mapping[str, str]) -> bool:
     """Whether config/fastdds.xml is in force in this environment."""
     profiles = str(config_dir() / "fastdds.xml")
@@ -44,7 +51,11 @@ def is_closed_to_the_network(environment: Mapping[str, str]) -> bool:
 
 
 def ensure() -> None:
-    """Make this process's environment fit for ROS; starts the program anew where that is the only way."""
+    """Make this process's environment fit for ROS; starts the program anew where that is the only way.
+
+    Raises ConfigError where a ROS is sourced that is too old.
+    """
+    refuse_old_ros(os.environ)
     environment = ros_environment(os.environ, Path(sys.prefix))
     changed = environment.get("LD_LIBRARY_PATH") != os.environ.get("LD_LIBRARY_PATH")
     if changed and os.environ.get(_GUARD) != str(os.getpid()):

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
+from console.environment import network_settings
 from console.systems import Option, load_system
-from planweave.errors import ConfigError
+from planweave.ros_distro import refuse_old_ros
 
-TOO_OLD = {"foxy", "galactic", "humble"}
-"""Distributions of ROS 2 that are refused, as tools/prepare.py does, which may not import this."""
 RESPAWN_DELAY = 2.0
 """Seconds before a node that ended is started again."""
 
@@ -18,20 +19,16 @@ RESPAWN_DELAY = 2.0
 def launch_description(name: str, around: Sequence[Any] = (), defaults: Mapping[str, Any] | None = None) -> Any:
     """Every node with its parameter files, an argument for every option; a node that dies is started again.
 
+    Nodes, and what is around, talk on this machine only, unless ROS_AUTOMATIC_DISCOVERY_RANGE, static peers or a
+    profile of Fast DDS say otherwise where ros2 launch is started. A ROS 2 that is too old is refused.
+
     Exit code 2 is a mistake in the configuration, which a new start would only repeat: it ends all.
 
     around: arguments and actions that come first: the drivers of a real robot, or a simulator; with these there is an
     argument `nodes`, and false leaves our nodes to `planweave up`. defaults: of options, in place of the values in the
     parameter files; substitutions may stand here. Needs launch and launch_ros, which come with a ROS 2 installation.
-    Raises ConfigError under a distribution of ROS 2 that is too old.
     """
-    if os.environ.get("ROS_DISTRO") in TOO_OLD:
-        raise ConfigError(
-            f"ROS 2 {os.environ['ROS_DISTRO']} is too old for Planweave: it ignores ROS_AUTOMATIC_DISCOVERY_RANGE, so "
-            "that the nodes would join the network, and its controller of the arm does not brake when it is cancelled "
-            "(decelerate_on_cancel). Use Jazzy or Kilted."
-        )
-    from launch.actions import DeclareLaunchArgument
+    from launch.actions import DeclareLaunchArgument, SetEnvironmentVariable
     from launch.conditions import IfCondition
     from launch.substitutions import LaunchConfiguration
     from launch_ros.actions import Node
@@ -39,6 +36,9 @@ def launch_description(name: str, around: Sequence[Any] = (), defaults: Mapping[
 
     from launch import LaunchDescription
 
+    refuse_old_ros(os.environ)
+    closed = [SetEnvironmentVariable(key, value)
+              for key, value in network_settings(os.environ, Path(sys.prefix)).items()]
     system = load_system(name)
     given = defaults or {}
     arguments = [
@@ -65,7 +65,7 @@ def launch_description(name: str, around: Sequence[Any] = (), defaults: Mapping[
             parameters=[*map(str, spec.parameter_files), *([options] if options else [])],
             respawn=True, respawn_delay=RESPAWN_DELAY, on_exit=_end_all_after_a_mistake, condition=condition,
         ))
-    return LaunchDescription([*around, *arguments, *nodes])
+    return LaunchDescription([*closed, *around, *arguments, *nodes])
 
 
 def _end_all_after_a_mistake(event: Any, _: Any) -> list[Any]:
@@ -112,8 +112,10 @@ def chosen(name: str, value: str, then: str, otherwise: str) -> Any:
     )
 
 
-def spawner(*controllers: str, parameters: str = "") -> Any:
-    """Loads and activates controllers of ros2_control, which may come up to a minute later."""
+def spawner(*controllers: str, parameters: str = "", condition: Any = None) -> Any:
+    """Loads and activates controllers of ros2_control, which may come up to a minute later; with "--inactive" among
+    them they are only loaded.
+    """
     from launch_ros.actions import Node
 
     return Node(
@@ -121,4 +123,5 @@ def spawner(*controllers: str, parameters: str = "") -> Any:
         arguments=[
             *controllers, "--controller-manager-timeout", "60", *(["--param-file", parameters] if parameters else []),
         ],
+        condition=condition,
     )

@@ -151,13 +151,16 @@ def _check_system(client: Client, name: str, patience: float = 5.0) -> None:
 @contextlib.contextmanager
 def started(
     name: str, values: dict[str, str], client: Client, console: Console, timeout: float = 60.0,
+    params: str | None = None,
 ) -> Iterator[RunningSystem]:
-    """A system that is ready, ended afterwards."""
+    """A system that is ready, ended afterwards. params: path of one more parameter file."""
     from console.launcher import RunningSystem, log_folder
     from console.one_system import only_system
     from console.systems import load_system
 
     system = load_system(name)
+    if params:
+        system = system.with_file(params)
     overrides = system.overrides(values)
     logs = log_folder(name)
     with only_system(name), RunningSystem(system, logs, overrides) as running:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from planweave import parameter_files
 from planweave.errors import ConfigError, UnknownNameError
 from planweave.paths import config_dir
 from planweave.yaml_files import read_yaml
@@ -44,6 +45,18 @@ class System:
     description: str
     nodes: tuple[NodeSpec, ...]
     options: tuple[Option, ...] = ()
+
+    def with_file(self, path: str) -> System:
+        """The same with one more parameter file for every node, which counts over those before; ConfigError where it
+        cannot be read or is for none of the nodes.
+        """
+        file = Path(path).absolute()
+        names = [name for name, _ in parameter_files.read(file)]
+        if not any(parameter_files.is_for(name, f"/{node.name}") for name in names for node in self.nodes):
+            raise ConfigError(f"{file} is for no node of the system {self.name}: it names "
+                              f"{', '.join(names) or 'none'}; expected e.g. /**/{self.nodes[0].name}")
+        nodes = tuple(replace(node, parameter_files=(*node.parameter_files, file)) for node in self.nodes)
+        return replace(self, nodes=nodes)
 
     def overrides(self, values: dict[str, str]) -> dict[str, dict[str, Any]]:
         """Parameters by node for option values, of the type of the default; raises UnknownNameError or ConfigError.
@@ -125,21 +138,10 @@ def _typed(option: Option, text: str) -> Any:
 
 def parameters_of(node: NodeSpec) -> dict[str, Any]:
     """The parameters in a node's files; raises ConfigError where the first has no entry for the node."""
-    try:
-        found = dict(_read(node.parameter_files[0])[node.name]["ros__parameters"])
-    except (KeyError, TypeError):
-        raise ConfigError(f"{node.parameter_files[0]}: expected {node.name}: ros__parameters: …") from None
-    for path in node.parameter_files[1:]:
-        _merge(found, (_read(path).get(node.name) or {}).get("ros__parameters") or {})
-    return found
-
-
-def _merge(under: dict[str, Any], over: dict[str, Any]) -> None:
-    for key, value in over.items():
-        if isinstance(value, dict) and isinstance(under.get(key), dict):
-            _merge(under[key], value)
-        else:
-            under[key] = value
+    name = f"/{node.name}"
+    if not any(parameter_files.is_for(entry, name) for entry, _ in parameter_files.read(node.parameter_files[0])):
+        raise ConfigError(f"{node.parameter_files[0]}: expected /**{name}: ros__parameters: …")
+    return parameter_files.merged(node.parameter_files, name)
 
 
 def _listed(names: str | list[str]) -> list[str]:
@@ -148,15 +150,13 @@ def _listed(names: str | list[str]) -> list[str]:
 
 def _value(paths: tuple[Path, ...], node: str, parameter: str) -> Any:
     """The value of a node's parameter in its parameter files; dots in its name stand for nested tables."""
-    for path in reversed(paths):
-        value = _read(path)
-        try:
-            for key in (node, "ros__parameters", *parameter.split(".")):
-                value = value[key]
-            return value
-        except (KeyError, TypeError):
-            continue
-    raise ConfigError(f"{paths[0]}: {node}: ros__parameters: has no {parameter!r}")
+    value: Any = parameter_files.merged(paths, f"/{node}")
+    try:
+        for key in parameter.split("."):
+            value = value[key]
+    except (KeyError, TypeError):
+        raise ConfigError(f"{paths[0]}: {node}: ros__parameters: has no {parameter!r}") from None
+    return value
 
 
 def _read(path: Path) -> dict[str, Any]:

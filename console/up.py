@@ -6,9 +6,10 @@ examples:
   planweave up tabletop --set scene=/home/me/kitchen.yaml
   planweave up household --set feedback_node.fallback=none --set planner_node.samples=10
   planweave up tabletop --set feedback_node.require_approval=true
+  planweave up franka --params my_arm.yaml
 
 --set takes an option of the system (config/systems.yaml) or, as NODE.PARAMETER=VALUE, any parameter that stands in the
-node's file under config/.
+node's file under config/. --params takes a file of your own, whose entries are keyed /**/NODE.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE",
                         help="an option of the system, or NODE.PARAMETER, e.g. "
                              "feedback_node.require_approval=true; repeatable")
+    parser.add_argument("--params", metavar="FILE",
+                        help="a parameter file of your own; what it names counts over the files of the system")
     parser.add_argument("--timeout", type=float, default=60.0, metavar="SECONDS",
                         help="how long the nodes may take to be ready (default: 60)")
 
@@ -47,7 +50,7 @@ def main(options: argparse.Namespace) -> int:
             raise PlanweaveError(
                 f"a system runs already in this ROS domain ({', '.join(client.nodes())}); end it first, or choose "
                 "another domain: ROS_DOMAIN_ID=7 planweave up …")
-        with started(options.system, values, client, console, options.timeout) as running:
+        with started(options.system, values, client, console, options.timeout, options.params) as running:
             example = "put the salmon in the fridge" if options.system == "household" else (
                 "put the red cube in the left tray")
             console.print(f'ready. Give it a task: planweave run "{example}"   (Ctrl-C ends)',

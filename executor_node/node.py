@@ -26,17 +26,20 @@ from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
 from executor_node import preconditions
-from executor_node.arms.choose import ARMS, GRIPPERS, PIPELINES, make_arm, make_gripper, make_planner
+from executor_node.arms.choose import make_arm, make_gripper, make_planner
+from executor_node.arms.follow import RECOVER
 from executor_node.arms.joints import JointStates
 from executor_node.arms.moveit_process import MoveItProcess
 from executor_node.failures import SkillFailureError
 from executor_node.fresh_look import fresh_look
 from executor_node.input_checks import LONGEST, can_be, detections_fault, joint_state_fault
 from executor_node.kinematics import Kinematics
+from executor_node.parameters import PARAMETERS
 from executor_node.planning_scene import PlanningScene
 from executor_node.reaching import Reaching
+from executor_node.robots import check_robot
 from executor_node.safety import Safety
-from executor_node.settings import OBSERVE, point, settings_from
+from executor_node.settings import numbers, point, settings_from
 from executor_node.skills import Skills
 from executor_node.things import Thing
 from executor_node.timing import Limits
@@ -54,58 +57,16 @@ from planweave.paths import config_dir
 from planweave.upright import yaw_of
 from planweave.world import Action, World
 from planweave_ros import conversions as convert
-from planweave_ros.arm_ports import ArmPorts
+from planweave_ros.arm_ports import ArmPorts, Names
 from planweave_ros.diagnostics import publish_diagnostics
 from planweave_ros.lifecycle import AUTOSTART, ManagedNode
 from planweave_ros.only_one import Sources, refuse_a_second_body, second_body
-from planweave_ros.parameters import Parameter, declare
+from planweave_ros.parameters import declare
 from planweave_ros.permission import Permission
 from planweave_ros.presence import BODY, COMMANDER, Presence, show_presence
 from planweave_ros.recovery import Recovery
 from planweave_ros.spin import run_node
 
-PARAMETERS = [
-    Parameter("domain", "tabletop", "planning domain under config/domains"),
-    Parameter("workspace", "tabletop", "named places: a file under config/workspaces, or its path", changeable=True),
-    Parameter("arm", "trajectory", "who moves the joints: a topic (simulation), an action, or MoveIt", choices=ARMS),
-    Parameter("gripper", "trajectory", "who moves the fingers: a topic, actions, or nobody", choices=GRIPPERS),
-    Parameter("home_gripper", False, "let Franka's hand find its limits before its first movement"),
-    Parameter("joint_state_topics", ["/joint_states"], "where measured states of arm and fingers come from"),
-    Parameter("moveit_config", "", "folder of MoveIt's parameters; empty: config/moveit"),
-    Parameter("moveit_pipeline", "ompl_rrtc", "how MoveIt plans", choices=PIPELINES),
-    Parameter("robot_model", "", "MJCF of arm and hand for collision checks and kinematics; empty: Planweave's own"),
-    Parameter("speed", 0.4, "share of the joint velocity limits in free motion", 0.02, 1.0),
-    Parameter("approach_speed", 0.25, "share of the joint velocity limits near objects", 0.02, 1.0),
-    Parameter("acceleration", 0.8, "share of the joint acceleration limits", 0.05, 1.0),
-    Parameter("grip_force", 20.0, "force of a grasp, N", 1.0, 70.0),
-    Parameter(
-        "feel_grip", True,
-        "where the fingers stand half open at the start, close them to feel whether they hold something",
-    ),
-    Parameter("largest_force", 70.0, "no grip presses harder than this, N", 1.0, 70.0),
-    Parameter(
-        "workspace_low", [-0.30, -0.85, 0.005], "lower corner of the box for the tool centre point, m, fr3_link0"
-    ),
-    Parameter("workspace_high", [0.85, 0.85, 1.10], "upper corner of the box for the tool centre point, m, fr3_link0"),
-    Parameter("observe_pose", list(OBSERVE), "joint positions that leave the camera a free view of the table, rad"),
-    Parameter("action_timeout", 60.0, "wall seconds for one action where its goal gives no time", 1.0, 3600.0),
-    Parameter("joint_state_timeout", 3.0, "wall seconds of silence of /joint_states before a motion fails", 0.1, 60.0),
-    Parameter("look_timeout", 5.0, "wall seconds a grasp waits for a silent camera before it fails", 0.1, 60.0),
-    Parameter(
-        "silence_timeout", 1.5,
-        "wall seconds without /perception/detected_objects, while the arm rests, that count as the camera's silence",
-        1.05, 60.0,
-    ),
-    Parameter("verify_timeout", 4.0, "wall seconds to see an object where it was put", 0.1, 60.0),
-    Parameter("planning_timeout", 2.0, "wall seconds to plan one motion", 0.05, 60.0),
-    Parameter("retries", [""], "what is tried again before the planner hears of a failure: rows  CODE times remedy"),
-    Parameter("pushes", 3, "neighbours to push aside where they leave no grasp free; not with require_approval", 0, 10),
-    Parameter("require_approval", False, "carry out only actions of plans that a person approved (feedback_node asks)"),
-    Parameter("hand_over_at", [0.60, 0.0, 0.40], "where things are held out to a person, m, fr3_link0"),
-    Parameter("hand_over_force", 5.0, "force of the grip while a person pulls, N", 1.0, 70.0),
-    Parameter("hand_over_timeout", 15.0, "wall seconds for a person to take what is held out", 0.1, 600.0),
-    AUTOSTART,
-]
 _DISCOVERY = 3.0  # s of wall time for controllers to be discovered
 _HEARTBEAT = 0.25  # s of wall time between two checks whether the camera is heard
 _LAST_RESULT = 1.0  # s of wall time for a stopped action to report its end when the node is shut down
@@ -120,7 +81,8 @@ class ExecutorNode(ManagedNode):
     def __init__(self, parameter_overrides: Sequence[Any] = ()) -> None:
         begun = time.monotonic()
         super().__init__("executor_node", parameter_overrides=list(parameter_overrides))
-        values = declare(self, PARAMETERS)
+        values = declare(self, [*PARAMETERS, AUTOSTART])
+        check_robot(self.get_fully_qualified_name(), values["robot"], values["arm"], values["gripper"])
         self._default_timeout: float = values["action_timeout"]
         low, high = (point(values, name) for name in ("workspace_low", "workspace_high"))
         self._domain = Domain.load(values["domain"])
@@ -141,7 +103,8 @@ class ExecutorNode(ManagedNode):
             if values["arm"] == "moveit"
             else None
         )
-        ports = self._ports = ArmPorts(self)
+        ports = self._ports = ArmPorts(
+            self, Names(values["arm_controller"], values["gripper_controller"], values["hand"]))
         self._topics = values["arm"] == "trajectory", values["gripper"] == "trajectory"
         gripper = make_gripper(values["gripper"], ports, values["home_gripper"])
         self._arm = make_arm(values["arm"], gripper, ports, values["joint_state_timeout"], self._moveit)
@@ -179,8 +142,11 @@ class ExecutorNode(ManagedNode):
         )
         self.create_service(Look, "/look", self._on_look, callback_group=MutuallyExclusiveCallbackGroup())
         self.add_on_set_parameters_callback(self._on_set)
-        if values["gripper"] == "franka":
-            self._recovery = Recovery(self)
+        self._recovery: Recovery | None = None
+        if values["robot"] == "fr3":
+            self._recovery = Recovery(
+                self, values["arm_controller"], numbers(values, "collision_torques", 7),
+                numbers(values, "collision_forces", 6))
             self.create_service(
                 Trigger, "/executor/recover", self._on_recover, callback_group=MutuallyExclusiveCallbackGroup()
             )
@@ -221,7 +187,9 @@ class ExecutorNode(ManagedNode):
         """Stop the arm, wait until it is measured to stand, and let the running action end; whether there was one."""
         busy = bool(self._busy_with)
         self._arm.abort(Code.SAFETY_STOP, why)
-        self._arm.wait_standing()
+        problem = self._arm.wait_standing()
+        if problem:
+            self.get_logger().error(f"{why}. But {problem}")
         if busy:
             until(lambda: self._current is None, _LAST_RESULT)
         return busy
@@ -350,7 +318,7 @@ class ExecutorNode(ManagedNode):
         """Clear the robot's error, when nothing runs."""
         if self._busy_with:
             response.message = f"the arm is busy with {self._busy_with}; cancel that first"
-        else:
+        elif self._recovery is not None:
             response.success, response.message = self._recovery.run()
         return response
 
@@ -446,10 +414,7 @@ class ExecutorNode(ManagedNode):
             if action.name != "return_to_base":
                 self._unseen_grip.require_known()
             preconditions.check(self._domain, self._world.world(), action)
-            if not until(lambda: not self._ports.unheard(*self._topics), _DISCOVERY):
-                unheard = self._ports.unheard(*self._topics)
-                raise SkillFailureError(Code.CONTROL_FAILED, f"nobody listens on {unheard}: is the controller (or "
-                                        "simulation_node) running?")
+            self._require_controllers()
             self._skills.run(action, on_phase)
         except SkillFailureError as error:
             self.get_logger().info(f"{action}: {error.code.name}: {error.message}")
@@ -463,6 +428,21 @@ class ExecutorNode(ManagedNode):
                 (),
             )
         return Code.SUCCESS, f"done: {self._domain.phrase(action)}", ()
+
+    def _require_controllers(self) -> None:
+        """Raise where what shall move the arm is not there, is not what it should be, or cannot be made ready."""
+        if not until(lambda: not self._ports.unheard(*self._topics), _DISCOVERY):
+            unheard = self._ports.unheard(*self._topics)
+            raise SkillFailureError(
+                Code.CONTROL_FAILED, f"nobody listens on {unheard}: is the controller (or simulation_node) running?")
+        real = self._ports.real_controller() if self._topics[0] else ""
+        if real:
+            raise SkillFailureError(
+                Code.SAFETY_STOP, f"{real} is a controller of ros2_control, which arm: trajectory cannot stop; start "
+                "executor_node with config/franka.yaml or config/gazebo.yaml; nothing was moved")
+        problem = self._recovery.prepare() if self._recovery is not None else ""
+        if problem:
+            raise SkillFailureError(Code.CONTROL_FAILED, f"the arm is not ready: {problem}; {RECOVER}")
 
     def _result(
         self, handle: ServerGoalHandle, code: Code, message: str, motion: float = 0.0, planning: float = 0.0

@@ -36,6 +36,8 @@ class Settings:
     hand_over_at: tuple[float, float, float] = (0.60, 0.0, 0.40)  # where a person is given things
     hand_over_force: float = 5.0  # of the grip while a person pulls
     hand_over_seconds: float = 15.0  # until a person has taken what is held out
+    hand_over_wait: float = 0.0  # that the arm then stays where it is, for the person's hand to go
+    off: frozenset[str] = frozenset()  # actions that are not carried out
 
 
 def settings_from(values: Mapping[str, Any]) -> Settings:
@@ -50,21 +52,24 @@ def settings_from(values: Mapping[str, Any]) -> Settings:
         hand_over_at=point(values, "hand_over_at"),
         hand_over_force=values["hand_over_force"],
         hand_over_seconds=values["hand_over_timeout"],
+        hand_over_wait=values["hand_over_wait"],
+        off=frozenset(values["actions_off"]) - {""},
         look_seconds=values["look_timeout"],
         verify_seconds=values["verify_timeout"],
         planning_seconds=values["planning_timeout"],
-        observe=_numbers(values, "observe_pose", 7),
+        observe=numbers(values, "observe_pose", 7),
     )
 
 
 def point(values: Mapping[str, Any], name: str) -> tuple[float, float, float]:
     """Three numbers of a parameter; raises ConfigError."""
-    x, y, z = _numbers(values, name, 3)
+    x, y, z = numbers(values, name, 3)
     return x, y, z
 
 
-def _numbers(values: Mapping[str, Any], name: str, count: int) -> tuple[float, ...]:
-    numbers = tuple(float(x) for x in values[name])
-    if len(numbers) != count or not all(map(math.isfinite, numbers)):
-        raise ConfigError(f"executor_node: parameter {name} must be {count} numbers, got {list(numbers)}")
-    return numbers
+def numbers(values: Mapping[str, Any], name: str, count: int) -> tuple[float, ...]:
+    """So many finite numbers of a parameter; raises ConfigError."""
+    found = tuple(float(x) for x in values[name])
+    if len(found) != count or not all(map(math.isfinite, found)):
+        raise ConfigError(f"executor_node: parameter {name} must be {count} numbers, got {list(found)}")
+    return found

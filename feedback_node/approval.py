@@ -3,7 +3,8 @@
 A method announces what it means to do (`announce`); every action passes the gate (`pass_through`). An action that is
 the next step of an approved plan passes at once. Any other one makes a new plan, which waits for `answer`: the one
 announced where that begins with the action, else the action alone. So a method that decides step by step asks at every
-step, and a plan that changed is asked again with what is different.
+step, and a plan that changed is asked again with what is different. Actions that are near people (approved alone) are
+asked for by themselves when their turn has come, also where they stand in an approved plan.
 
 What passes gets a token: a secret that is good for this one action, once. A body whose parameter require_approval is
 set asks for it (`confirm`), so that an action that came from elsewhere moves nothing.
@@ -16,7 +17,7 @@ import hashlib
 import hmac
 import secrets
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from planweave.cancellation import Cancellation
@@ -51,8 +52,9 @@ class Word:
 class Approval:
     """The gate of one task. seconds: how long a person may take; after that the task is cancelled."""
 
-    def __init__(self, task_id: str, seconds: float):
-        self._task_id, self._seconds = task_id, seconds
+    def __init__(self, task_id: str, seconds: float, alone: Collection[str] = ()):
+        """alone: names of actions that are approved each by itself."""
+        self._task_id, self._seconds, self._alone = task_id, seconds, frozenset(alone)
         self._answered = threading.Condition()
         self._announced: tuple[Action, ...] = ()
         self._left: tuple[Action, ...] = ()  # what of the plan approved last was not done yet
@@ -75,21 +77,24 @@ class Approval:
 
         Raises CanceledError where the plan is refused, nobody answers in time, or the task is cancelled meanwhile.
         """
-        if self._left and self._left[0] == action:
+        planned = self._left[:1] == (action,)
+        alone = action.name in self._alone
+        if planned and not alone:
             self._left = self._left[1:]
             self._announced = self._left
             return self._token(action)
-        whole = self._announced[:1] == (action,)
+        whole = self._announced[:1] == (action,) and not alone
         plan = self._announced if whole else (action,)
         check = validate(domain, world, plan, goal if whole else ())
         self._asked += 1
         name = plan_hash(self._task_id, self._asked, plan)
         words = tuple(map(domain.phrase, plan))
-        request = Request(plan, words, name, _changes(self._left, plan), check.message)
+        changes = () if planned else _changes(self._left, plan)
+        request = Request(plan, words, name, changes, check.message)
         word = self._ask(request, canceled, on_change)
         if not word.approve:
             raise CanceledError("the plan was not approved" + (f": {word.comment}" if word.comment else ""))
-        self._left = self._announced = plan[1:]
+        self._left = self._announced = self._left[1:] if planned else plan[1:]
         self.approver = word.approver
         return self._token(action)
 

@@ -8,7 +8,7 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
@@ -111,7 +111,8 @@ class TaskManager:
         self, planner: Planner, body: LookingBody, make: Callable[[str], Method], *,
         default_method: str = "tree_planner", fallback: str = "classical", action_timeout: float = 60.0,
         max_queue: int = 50, kept_tasks: int = 200,
-        journal_folder: Path | None = None, approval_timeout: float = 0.0, look_seconds: float = 5.0,
+        journal_folder: Path | None = None, approval_timeout: float = 0.0,
+        approved_alone: Collection[str] = (), look_seconds: float = 5.0,
         await_body: Callable[[Callable[[str], None]], None] = lambda on_wait: None,
         look_for: Callable[[str], str] = lambda sentence: "",
         on_change: Callable[[Task], None] = lambda task: None, on_end: Callable[[Task], None] = lambda task: None,
@@ -121,6 +122,7 @@ class TaskManager:
         self._action_timeout, self._max_queue = action_timeout, max_queue
         self._journal_folder, self._on_change, self._on_end = journal_folder, on_change, on_end
         self._approval_timeout, self._look_for, self._look_seconds = approval_timeout, look_for, look_seconds
+        self._approved_alone = approved_alone
         self._await_body = await_body
         self._kept_tasks = kept_tasks
         self._tasks: dict[str, Task] = {}
@@ -168,7 +170,7 @@ class TaskManager:
             journal.add("submitted", sentence=sentence, method=method, goal=[str(g) for g in goal],
                         **({"dry_run": True} if dry_run else {}))
             asks = self._approval_timeout > 0 and not dry_run
-            approval = Approval(task_id, self._approval_timeout) if asks else None
+            approval = Approval(task_id, self._approval_timeout, self._approved_alone) if asks else None
             status = TaskStatus(task_id, sentence, method, dry_run=dry_run)
             task = Task(status, tuple(goal), journal, world_revision, approval)
             self._tasks[task_id] = task

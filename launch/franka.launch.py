@@ -17,10 +17,10 @@ ARGUMENTS = {
 
 def generate_launch_description():
     """What ros2 launch asks for."""
-    from launch.conditions import IfCondition
+    from launch.conditions import IfCondition, UnlessCondition
     from launch.substitutions import LaunchConfiguration
 
-    controllers = config_dir() / "franka"
+    controllers, fake = config_dir() / "franka", LaunchConfiguration("use_fake_hardware")
     return launch_description(
         "franka",
         [
@@ -36,7 +36,9 @@ def generate_launch_description():
                     str(controllers / "controllers.yaml"),
                 ),
             }),
-            spawner("fr3_arm_controller"),
+            # executor_node activates it, once the robot knows at which contact it stops itself
+            spawner("fr3_arm_controller", condition=IfCondition(fake)),
+            spawner("fr3_arm_controller", "--inactive", condition=UnlessCondition(fake)),
             include("realsense2_camera", "rs_launch.py", {
                 "camera_namespace": "",
                 "camera_name": "camera",
@@ -47,5 +49,8 @@ def generate_launch_description():
                 "depth_module.depth_profile": "640,480,15",
             }, condition=IfCondition(chosen("realsense", "driver", "true", "false"))),
         ],
-        defaults={"gripper": chosen("use_fake_hardware", "true", "none", "franka")},
+        defaults={
+            "gripper": chosen("use_fake_hardware", "true", "none", "franka"),
+            "robot": chosen("use_fake_hardware", "true", "fake", "fr3"),
+        },
     )

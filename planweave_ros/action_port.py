@@ -20,18 +20,22 @@ _ENDS = {GoalStatus.STATUS_SUCCEEDED: End.SUCCEEDED, GoalStatus.STATUS_CANCELED:
 class CancelPort:
     """Cancels every goal of an action server, whoever sent it; needs no type of the action.
 
-    A request with neither goal id nor stamp means all goals (action_msgs/srv/CancelGoal).
+    A request with neither goal id nor stamp means all goals (action_msgs/srv/CancelGoal). The service is that of the
+    action after remapping, as for an action client: a rule names the action, not its services.
     """
 
     def __init__(self, node: Node, name: str):
+        self._name = node.resolve_service_name(name)
         self._client = node.create_client(
-            CancelGoal, f"{name}/_action/cancel_goal", callback_group=ReentrantCallbackGroup()
+            CancelGoal, f"{self._name}/_action/cancel_goal", callback_group=ReentrantCallbackGroup()
         )
 
-    def cancel(self) -> None:
-        """Send the request; without a server there is nothing to cancel."""
-        if self._client.service_is_ready():
-            self._client.call_async(CancelGoal.Request())
+    def cancel(self) -> str:
+        """Send the request. Why it reached nobody, else empty."""
+        if not self._client.service_is_ready():
+            return f"nobody offers {self._name}, so the stop reached nobody"
+        self._client.call_async(CancelGoal.Request())
+        return ""
 
 
 class ActionPort:
@@ -43,6 +47,7 @@ class ActionPort:
         self._canceler = CancelPort(node, name)
         self._lock = threading.Lock()
         self._sent = self._canceled = 0  # numbers of goals
+        self._running: dict[int, Any] = {}  # handles of goals that were accepted and have not ended
 
     def send(self, goal: Any, done: Callable[[ActionEnd], None]) -> None:
         """Send a goal; `done` is called once, from a thread of the executor, or from this one without a server."""
@@ -54,11 +59,14 @@ class ActionPort:
             number = self._sent
         self._client.send_goal_async(goal).add_done_callback(lambda future: self._answered(number, future, done))
 
-    def cancel(self) -> None:
-        """Cancel all that runs, and what has been sent but not yet accepted as soon as it is."""
+    def cancel(self) -> str:
+        """Cancel all that runs, whoever sent it, and what has been sent but not yet accepted as soon as it is."""
         with self._lock:
-            self._canceled = self._sent
-        self._canceler.cancel()
+            self._canceled, running = self._sent, list(self._running.values())
+        unreached = self._canceler.cancel()
+        for handle in running:
+            handle.cancel_goal_async()
+        return unreached
 
     def _answered(self, number: int, future: Any, done: Callable[[ActionEnd], None]) -> None:
         handle = future.result()
@@ -67,10 +75,13 @@ class ActionPort:
             return
         with self._lock:
             too_late = number <= self._canceled
+            self._running[number] = handle
         if too_late:
             handle.cancel_goal_async()
-        handle.get_result_async().add_done_callback(lambda result: self._ended(result.result(), done))
+        handle.get_result_async().add_done_callback(lambda result: self._ended(number, result.result(), done))
 
-    def _ended(self, answer: Any, done: Callable[[ActionEnd], None]) -> None:
+    def _ended(self, number: int, answer: Any, done: Callable[[ActionEnd], None]) -> None:
+        with self._lock:
+            self._running.pop(number, None)
         end = _ENDS.get(answer.status, End.ABORTED) if answer is not None else End.ABORTED
         done(ActionEnd(end, self._name, answer.result if answer is not None else None))

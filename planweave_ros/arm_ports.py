@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
+from rclpy._rclpy_pybind11 import NodeNameNonExistentError, RCLError
 from rclpy.node import Node
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
@@ -13,13 +15,22 @@ from planweave_ros import controllers
 from planweave_ros.action_port import ActionPort, CancelPort
 
 
+@dataclass(frozen=True)
+class Names:
+    """Of the arm's controller, the fingers' controller, and the node of Franka's hand."""
+
+    arm: str
+    gripper: str
+    hand: str
+
+
 class ArmPorts:
     """Publishers and action clients of one node. A trajectory has times (n,) s, positions and velocities (n, 7)."""
 
-    def __init__(self, node: Node):
-        self._node = node
-        self._arm = node.create_publisher(JointTrajectory, "/fr3_arm_controller/joint_trajectory", 10)
-        self._gripper = node.create_publisher(JointTrajectory, "/fr3_gripper_controller/joint_trajectory", 10)
+    def __init__(self, node: Node, names: Names):
+        self._node, self._names = node, names
+        self._arm = node.create_publisher(JointTrajectory, f"{names.arm}/joint_trajectory", 10)
+        self._gripper = node.create_publisher(JointTrajectory, f"{names.gripper}/joint_trajectory", 10)
 
     def unheard(self, arm: bool, gripper: bool) -> str:
         """The first of the topics used (that of the arm, that of the gripper) nobody listens to; empty for none.
@@ -28,6 +39,20 @@ class ArmPorts:
         """
         used = [p for p, wanted in ((self._arm, arm), (self._gripper, gripper)) if wanted]
         return next((str(p.topic_name) for p in used if not p.get_subscription_count()), "")
+
+    def real_controller(self) -> str:
+        """A controller of ros2_control that listens to the arm's topic; empty for none.
+
+        It serves an action beside its topic, and refuses the empty trajectory that stops simulation_node.
+        """
+        for info in self._node.get_subscriptions_info_by_topic(self._arm.topic_name):
+            try:
+                served = self._node.get_service_names_and_types_by_node(info.node_name, info.node_namespace)
+            except (NodeNameNonExistentError, RCLError):  # it is gone, or has not said its name yet
+                continue
+            if any(name.endswith("/follow_joint_trajectory/_action/send_goal") for name, _ in served):
+                return f"{info.node_namespace.rstrip('/')}/{info.node_name}"
+        return ""
 
     def publish_arm(self, trajectory: Any) -> None:
         """Publish a trajectory, or with None an empty one, which stops simulation_node's arm."""
@@ -45,12 +70,12 @@ class ArmPorts:
     def follow(self) -> tuple[ActionPort, Callable[[Any], Any]]:
         """The action of ros2_control's joint_trajectory_controller."""
         action = controllers.interface("control_msgs", "action", "FollowJointTrajectory")
-        return ActionPort(self._node, action, controllers.FOLLOW), lambda t: controllers.follow_goal(_message(t))
+        return ActionPort(self._node, action, self._follow), lambda t: controllers.follow_goal(_message(t))
 
     def gripper_command(self) -> tuple[ActionPort, Callable[[float, float], Any]]:
         """The action of a GripperActionController."""
         action = controllers.interface("control_msgs", "action", "GripperCommand")
-        return ActionPort(self._node, action, controllers.GRIPPER_COMMAND), controllers.gripper_command_goal
+        return ActionPort(self._node, action, f"{self._names.gripper}/gripper_cmd"), controllers.gripper_command_goal
 
     def franka_gripper(self) -> tuple[tuple[ActionPort, ActionPort, ActionPort], Any]:
         """The actions of franka_gripper, homing, move and grasp, and what makes their goals."""
@@ -58,15 +83,19 @@ class ArmPorts:
             ActionPort(
                 self._node,
                 controllers.interface("franka_msgs", "action", name),
-                f"{controllers.FRANKA_GRIPPER}/{name.lower()}",
+                f"{self._names.hand}/{name.lower()}",
             )
             for name in ("Homing", "Move", "Grasp")
         )
         return (homing, move, grasp), (controllers.homing_goal, controllers.move_goal, controllers.grasp_goal)
 
-    def cancel_arm(self) -> Callable[[], None]:
-        """Cancels every goal of the arm's controller."""
-        return CancelPort(self._node, controllers.FOLLOW).cancel
+    def cancel_arm(self) -> Callable[[], str]:
+        """Cancels every goal of the arm's controller; see CancelPort.cancel."""
+        return CancelPort(self._node, self._follow).cancel
+
+    @property
+    def _follow(self) -> str:
+        return f"{self._names.arm}/follow_joint_trajectory"
 
 
 def _message(trajectory: Any) -> JointTrajectory:

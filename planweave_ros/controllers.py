@@ -15,9 +15,6 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from planweave.errors import ConfigError
 
-FOLLOW = "/fr3_arm_controller/follow_joint_trajectory"
-GRIPPER_COMMAND = "/fr3_gripper_controller/gripper_cmd"
-FRANKA_GRIPPER = "/franka_gripper"
 ERROR_RECOVERY = "/action_server/error_recovery"
 _DEBIAN = {"control_msgs": "ros-jazzy-control-msgs", "controller_manager_msgs": "ros-jazzy-controller-manager-msgs"}
 _STROKE = 0.08  # m

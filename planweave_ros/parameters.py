@@ -2,38 +2,31 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor
 from rclpy.exceptions import InvalidParameterTypeException, InvalidParameterValueException
 from rclpy.node import Node
 
+from planweave import parameter_files
 from planweave.errors import ConfigError, UnknownNameError
+from planweave.parameter import Parameter
 
-
-@dataclass(frozen=True, slots=True)
-class Parameter:
-    """One parameter: its default gives the type; low and high bound numbers, choices bound texts.
-
-    changeable: may be set while the node runs, which the node hears of by add_on_set_parameters_callback.
-    """
-
-    name: str
-    default: bool | int | float | str | list[str] | list[float]
-    description: str
-    low: float | None = None
-    high: float | None = None
-    choices: tuple[str, ...] = ()
-    changeable: bool = False
+__all__ = ["Parameter", "declare"]
 
 
 def declare(node: Node, table: Sequence[Parameter]) -> dict[str, Any]:
     """Declare the parameters (read only, unless changeable) and return their values.
 
-    Raises ConfigError that says what is right.
+    Raises ConfigError that says what is right, also where the process was given a parameter file that is not for this
+    node: ROS would leave it out without a word.
     """
+    files = {str(path): [name for name, _ in parameter_files.read(path)] for path in parameter_files.given(sys.argv)}
+    problem = parameter_files.stray(files, node.get_fully_qualified_name())
+    if problem:
+        raise ConfigError(problem)
     values: dict[str, Any] = {}
     for row in table:
         descriptor = ParameterDescriptor(description=row.description, read_only=not row.changeable)

@@ -1,10 +1,15 @@
-"""Bringing a Franka arm back after an error, in the order that franka_ros2 asks for (v3.3.0 and later): clear the
-robot's error, activate the hardware component, activate the controller. Nothing moves by it.
+"""Making a Franka arm ready to move, at the start and after an error, in the order that franka_ros2 asks for (v3.3.0
+and later): clear the robot's error, activate the hardware component, say at which contact the arm stops itself,
+activate the controller. Nothing moves by it.
+
+The robot takes the thresholds in idle mode only, so the arm's controller is deactivated before; it
+forgets them when it is switched off.
 """
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from typing import Any
 
 from rclpy.callback_groups import ReentrantCallbackGroup
@@ -15,29 +20,56 @@ from planweave_ros.action_port import ActionPort
 from planweave_ros.controllers import ERROR_RECOVERY, duration, interface
 
 HARDWARE = "FrankaHardwareInterface"
-CONTROLLERS = ["joint_state_broadcaster", "fr3_arm_controller"]
+STATES = "joint_state_broadcaster"
+CONTACT = 0.7
+"""Share of a threshold from which on the robot reports a contact, without stopping."""
 _PATIENCE = 10.0  # s for one step
 
 
 class Recovery:
-    """The three steps. `run` blocks, so the node must be spun with several threads."""
+    """The steps. `run` and `prepare` block, so the node must be spun with several threads.
 
-    def __init__(self, node: Node):
+    controller: name of the arm's. torques (7,) Nm at the joints and forces (6,) N and Nm at the hand: external ones
+    beyond which the robot stops itself.
+    """
+
+    def __init__(self, node: Node, controller: str, torques: Sequence[float], forces: Sequence[float]):
         self._error = ActionPort(node, interface("franka_msgs", "action", "ErrorRecovery"), ERROR_RECOVERY)
         self._error_goal = interface("franka_msgs", "action", "ErrorRecovery").Goal
         state = interface("controller_manager_msgs", "srv", "SetHardwareComponentState")
         switch = interface("controller_manager_msgs", "srv", "SwitchController")
+        contact = interface("franka_msgs", "srv", "SetFullCollisionBehavior")
         group = ReentrantCallbackGroup()
         self._state_request, self._switch_request = state.Request, switch.Request
+        self._contact_request = contact.Request
+        self._controller = controller.rpartition("/")[2]
+        self._torques, self._forces = [float(x) for x in torques], [float(x) for x in forces]
         self._state = node.create_client(
             state, "/controller_manager/set_hardware_component_state", callback_group=group
         )
         self._switch = node.create_client(switch, "/controller_manager/switch_controller", callback_group=group)
+        self._contact = node.create_client(
+            contact, "/service_server/set_full_collision_behavior", callback_group=group)
+        self._lock = threading.Lock()
+        self._prepared = False
 
     def run(self) -> tuple[bool, str]:
         """Whether the arm can move again, and what was done or what failed."""
-        problem = self._clear() or self._activate_hardware() or self._activate_controllers()
+        with self._lock:
+            self._prepared = False
+            problem = self._clear() or self._activate_hardware() or self._thresholds_and_controller()
         return not problem, problem or "the error is cleared and the arm's controller is active again"
+
+    def prepare(self) -> str:
+        """Before the first motion: set the thresholds and activate the controller; empty, or what failed."""
+        with self._lock:
+            return "" if self._prepared else self._thresholds_and_controller()
+
+    def _thresholds_and_controller(self) -> str:
+        problem = self._switch_controllers(off=[self._controller]) or self._set_thresholds()
+        problem = problem or self._switch_controllers(on=[STATES, self._controller])
+        self._prepared = not problem
+        return problem
 
     def _clear(self) -> str:
         ended = threading.Event()
@@ -51,7 +83,7 @@ class Recovery:
         if not ended.wait(_PATIENCE):
             return f"{ERROR_RECOVERY} did not answer within {_PATIENCE:g} s"
         if answer[0].end is End.ABSENT:
-            return f"nobody offers {ERROR_RECOVERY}: is franka_ros2 running? (fake hardware has no errors to clear)"
+            return f"nobody offers {ERROR_RECOVERY}: is franka_ros2 running? (fake hardware: set robot: fake)"
         if answer[0].end is not End.SUCCEEDED:
             return (
                 "the robot's error could not be cleared: look at Desk, release the user stop, move the arm free by "
@@ -68,21 +100,36 @@ class Recovery:
             return answer
         return "" if answer.ok else f"the hardware component {HARDWARE} did not become active: see ros2_control's log"
 
-    def _activate_controllers(self) -> str:
+    def _set_thresholds(self) -> str:
+        request = self._contact_request()
+        for kind, values in (("torque", self._torques), ("force", self._forces)):
+            for phase in ("acceleration", "nominal"):
+                setattr(request, f"upper_{kind}_thresholds_{phase}", values)
+                setattr(request, f"lower_{kind}_thresholds_{phase}", [CONTACT * value for value in values])
+        answer = self._call(self._contact, request)
+        if isinstance(answer, str):
+            return answer
+        if answer.success:
+            return ""
+        return f"the robot refused collision_torques and collision_forces: {answer.error or 'see its log'}"
+
+    def _switch_controllers(self, on: Sequence[str] = (), off: Sequence[str] = ()) -> str:
         request = self._switch_request()
-        request.activate_controllers = list(CONTROLLERS)
-        request.strictness = self._switch_request.BEST_EFFORT
+        request.activate_controllers, request.deactivate_controllers = list(on), list(off)
+        request.strictness = self._switch_request.BEST_EFFORT  # what is so already is no error
         request.timeout = duration(5.0)
         answer = self._call(self._switch, request)
         if isinstance(answer, str):
             return answer
         said = str(getattr(answer, "message", "") or "see ros2 control list_controllers")
-        return "" if answer.ok else f"the controllers {', '.join(CONTROLLERS)} did not become active: {said}"
+        wanted = f"{', '.join(on or off)} did not become {'active' if on else 'inactive'}"
+        return "" if answer.ok else f"the controllers {wanted}: {said}"
 
     def _call(self, client: Any, request: Any) -> Any:
         """The response, or a text that says why there is none."""
         if not client.service_is_ready():
-            return f"nobody offers {client.srv_name}: is ros2_control's controller_manager running?"
+            who = "franka_ros2" if client is self._contact else "ros2_control's controller_manager"
+            return f"nobody offers {client.srv_name}: is {who} running?"
         ended = threading.Event()
         future = client.call_async(request)
         future.add_done_callback(lambda _: ended.set())

@@ -20,6 +20,7 @@ from rclpy.task import Future
 
 from planweave.errors import PlanweaveError
 from planweave.memory import give_back_memory
+from planweave.ros_distro import refuse_old_ros
 from planweave_ros.guarded import log_fault
 from planweave_ros.lifecycle import ManagedNode
 from planweave_ros.python_logging import logging_of
@@ -163,6 +164,11 @@ def run_node(
     return within seconds. A PlanweaveError while the node is made is a user's mistake: one line on stderr and exit
     code 2. A process that stood still for so long that the others have given it up ends with exit code 1.
     """
+    try:
+        refuse_old_ros(os.environ)
+    except PlanweaveError as error:
+        print(f"error: {error}", file=sys.stderr, flush=True)
+        return 2
     signals = _Signals()
     share_python_fairly()
     rclpy.init(args=list(args) if args is not None else None, signal_handler_options=SignalHandlerOptions.NO)

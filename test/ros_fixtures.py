@@ -18,6 +18,10 @@ from pathlib import Path
 
 import pytest
 
+from planweave import parameter_files
+from planweave.paths import config_dir
+
+SIMULATION = config_dir() / "simulation.yaml"
 PATIENCE = 6.0  # how much slower than quiet a machine may be on which other programs run
 
 
@@ -36,6 +40,15 @@ def own_domain():
             continue
         return domain, lock
     raise RuntimeError("all 101 ROS domains are taken by other test runs")
+
+
+def simulated(node, **values):
+    """What config/simulation.yaml says for executor_node or feedback_node, and other values over it, as rclpy's
+    parameters: without it a node is as safe as on a real arm."""
+    from rclpy.parameter import Parameter
+
+    own = parameter_files.merged([SIMULATION], f"/{node}")
+    return [Parameter(name, value=value) for name, value in {**own, **values}.items()]
 
 
 _domain, _lock = own_domain()

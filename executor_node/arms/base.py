@@ -84,8 +84,8 @@ class Follower(Protocol):
     def start(self, trajectory: Trajectory, done: Done) -> None:
         """Begin to follow a trajectory."""
 
-    def stop(self) -> None:
-        """Stop and hold, whatever was sent before."""
+    def stop(self) -> str:
+        """Stop and hold, whatever was sent before; why nobody can have heard of it, else empty."""
 
 
 class Gripper(Protocol):
@@ -110,5 +110,5 @@ class GoalPort(Protocol):
     def send(self, goal: Any, done: Callable[[ActionEnd], None]) -> None:
         """Send a goal message; `done` is called once, from any thread, unless the server dies."""
 
-    def cancel(self) -> None:
-        """Cancel whatever the server works on, also what another client sent."""
+    def cancel(self) -> str:
+        """Cancel whatever the server works on, also what another client sent; why nobody was reached, else empty."""

@@ -41,8 +41,8 @@ class Ports(Protocol):
     def franka_gripper(self) -> tuple[tuple[GoalPort, GoalPort, GoalPort], FrankaMakers]:
         """The hand's actions homing, move and grasp, and what makes their goals (see FrankaGoals)."""
 
-    def cancel_arm(self) -> Callable[[], None]:
-        """Cancels whatever the arm's controller works on."""
+    def cancel_arm(self) -> Callable[[], str]:
+        """Cancels whatever the arm's controller works on; see GoalPort.cancel."""
 
 
 def make_arm(kind: str, gripper: Gripper, ports: Ports, silence: float, process: MoveItProcess | None) -> ControlledArm:

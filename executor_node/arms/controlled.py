@@ -23,6 +23,12 @@ _GRIP_START = 0.25  # s of the controller's time before a still finger that has 
 _GRIP_DEAF = 1.0  # the same for one that has not moved: the command may be late
 _GRIP_REACHED = 0.001  # m
 _STOPPING = 0.1  # s of the controller's time within which a stop is at work
+_STANDING = 2.0  # s of wall time within which a stopped arm must be seen standing
+AWAY = 0.03
+"""rad by which a trajectory may begin elsewhere than the arm stands: a controller would jump there, with all its gain.
+MoveIt's own bound (trajectory_execution.allowed_start_tolerance) is 0.02.
+"""
+_JUMP, _JUMP_PACE = 0.1, 2.0  # rad, and multiples of the FR3's speed limits, that two states in a row may be apart
 
 
 class _Report:
@@ -50,12 +56,18 @@ class ControlledArm:
         self._deadline = float("inf")
         self._gripping: _Report | None = None  # a movement of the fingers that nobody has waited for yet
         self._stopped = 0.0  # stamp of the newest state when the arm was told to stop
+        self._unreached = ""  # why the last stop reached nobody
+        self._following = False
 
     # ---- from other threads -------------------------------------------------------------------------------------
 
     def on_state(self, state: ArmState) -> None:
-        """A measured state came in."""
+        """A measured state came in. One that cannot follow the one before stops a motion."""
         with self._changed:
+            jump = _jump(self._state, state) if self._following else ""
+            if jump and self._aborted is None:
+                self._stop()
+                self._aborted = SkillFailureError(Code.SAFETY_STOP, f"{jump}; the arm was stopped")
             self._state = state
             self._arrived_at, self._silent = time.monotonic(), False
             self._changed.notify_all()
@@ -73,11 +85,10 @@ class ControlledArm:
                 self._aborted = SkillFailureError(code, message)
             self._changed.notify_all()
 
-    def wait_standing(self) -> None:
-        """Wait until the arm is measured to stand after `abort`, two seconds at most."""
+    def wait_standing(self) -> str:
+        """Wait until the arm is measured to stand after `abort`, two seconds at most; what is wrong where it is not."""
         with self._changed:
-            if self._state is not None:
-                self._wait_still()
+            return self._wait_still() if self._state is not None else ""
 
     # ---- for the skill ------------------------------------------------------------------------------------------
 
@@ -96,6 +107,13 @@ class ControlledArm:
     def follow(self, trajectory: Trajectory, watch: Watch | None = None) -> None:
         """Start a trajectory and wait for its end."""
         start = self.state()
+        away = np.abs(trajectory.positions[0] - start.positions)
+        if away.max() > AWAY:
+            joint = int(away.argmax())
+            raise SkillFailureError(
+                Code.CONTROL_FAILED,
+                f"the motion begins {away[joint]:.3f} rad from where {franka.ARM_JOINTS[joint]} is (at most {AWAY:g}): "
+                "something moved the arm since it was planned, or its joint states are old; nothing was moved")
         goal, report, follower = trajectory.end, _Report(), self._follower
         lost = ""
 
@@ -113,8 +131,12 @@ class ControlledArm:
 
         with self._changed:
             self._raise_if_over()
-            follower.start(trajectory, self._listener(report))
-            self._wait(finished)
+            self._following = True
+            try:
+                follower.start(trajectory, self._listener(report))
+                self._wait(finished)
+            finally:
+                self._following = False
             if lost:
                 self._fail(Code.GRASP_LOST, lost)
             if report.outcome is not None and report.outcome.code is not Code.SUCCESS:
@@ -197,12 +219,11 @@ class ControlledArm:
 
     def _fail(self, code: Code, message: str) -> None:
         self._stop()
-        self._wait_still()
-        raise SkillFailureError(code, message)
+        raise SkillFailureError(code, _with(message, self._wait_still()))
 
     def _stop(self) -> None:
         self._stopped = self._state.stamp if self._state is not None else 0.0
-        self._follower.stop()
+        self._unreached = self._follower.stop()
         self._gripper.stop()
 
     def _wait(self, ready: Callable[[], bool]) -> None:
@@ -219,27 +240,51 @@ class ControlledArm:
             if now >= silent_at or self._silent:
                 self._silent = True
                 self._stop()
-                raise SkillFailureError(
-                    Code.CONTROL_FAILED,
+                raise SkillFailureError(Code.CONTROL_FAILED, _with(
                     f"no joint states for {self._silence:g} s: is the arm's controller (or simulation_node) running?",
-                )
+                    self._unreached))
             self._changed.wait(max(0.0, min(silent_at, self._deadline) - now))
 
-    def _wait_still(self) -> None:
-        """Wait until the arm stands, as measured a moment after the stop: it may have been told to move just before."""
+    def _wait_still(self) -> str:
+        """Wait until the arm stands, as measured a moment after the stop: it may have been told to move just before.
+
+        Empty, or why the stop cannot be told to have worked.
+        """
         begun = time.monotonic()
-        while time.monotonic() < begun + 2.0:
+        while time.monotonic() < begun + _STANDING:
             state = self._state
             if state is not None and state.still:
                 later = state.stamp >= self._stopped + _STOPPING
                 if later or time.monotonic() >= begun + 2 * _STOPPING:
-                    return
+                    return ""
             self._changed.wait(_STOPPING / 2)
+        silent = time.monotonic() - self._arrived_at
+        seen = (f"no joint states for {silent:.1f} s, so nobody knows whether the arm stands" if silent > 1.0 else
+                f"the arm still moves {_STANDING:g} s after it was told to stop")
+        return "; ".join(text for text in (self._unreached, f"{seen}: use the stop at the robot") if text)
 
     def _raise_if_over(self) -> None:
         if self._aborted is None and time.monotonic() >= self._deadline:
             self._stop()
             self._aborted = SkillFailureError(Code.TIMEOUT, "the action's time ran out; the arm was stopped")
         if self._aborted is not None:
-            self._wait_still()
+            self._aborted.message = _with(self._aborted.message, self._wait_still())
             raise self._aborted
+
+
+def _with(message: str, problem: str) -> str:
+    """A message about a stop, and what is wrong with the stop, once."""
+    return message if not problem or problem in message else f"{message}. But {problem}"
+
+
+def _jump(before: ArmState | None, after: ArmState) -> str:
+    """What is wrong where a joint cannot have got from one state to the next; else empty."""
+    if before is None:
+        return ""
+    moved = np.abs(after.positions - before.positions)
+    allowed = _JUMP + _JUMP_PACE * np.array(franka.VELOCITY_LIMITS) * max(0.0, after.stamp - before.stamp)
+    joint = int((moved - allowed).argmax())
+    if moved[joint] <= allowed[joint]:
+        return ""
+    return (f"the joint states jump: {franka.ARM_JOINTS[joint]} by {moved[joint]:.3f} rad in "
+            f"{after.stamp - before.stamp:.3f} s; they cannot be those of one moving arm")

@@ -41,9 +41,9 @@ class ActionFollower:
         """Send the goal."""
         self._port.send(self._to_goal(trajectory), lambda ended: done(outcome_of(ended)))
 
-    def stop(self) -> None:
+    def stop(self) -> str:
         """Cancel: the controller then brakes and holds."""
-        self._port.cancel()
+        return self._port.cancel()
 
 
 def outcome_of(ended: ActionEnd) -> Outcome:

@@ -123,7 +123,7 @@ class MoveItFollower:
     reports = True
     grace = 5.0
 
-    def __init__(self, process: MoveItProcess, cancel: Callable[[], None]):
+    def __init__(self, process: MoveItProcess, cancel: Callable[[], str]):
         self._process, self._cancel = process, cancel
 
     def start(self, trajectory: Trajectory, done: Done) -> None:
@@ -149,10 +149,11 @@ class MoveItFollower:
             take,
         )
 
-    def stop(self) -> None:
+    def stop(self) -> str:
         """Stop at the controller and in MoveIt."""
-        self._cancel()
+        unreached = self._cancel()
         self._process.stop()
+        return unreached
 
 
 def planning_failure(number: int, said: str, gone: bool = False) -> SkillFailureError:

@@ -27,9 +27,10 @@ class TopicFollower:
         """Publish it."""
         self._send(trajectory)
 
-    def stop(self) -> None:
+    def stop(self) -> str:
         """Publish an empty one."""
         self._send(None)
+        return ""
 
 
 class TopicGripper:

@@ -74,6 +74,10 @@ class Skills:
         self.body.pushed.clear()
         if action.name not in SKILLS:
             raise SkillFailureError(Code.INVALID_ACTION, str(UnknownNameError("skill", action.name, SKILLS)))
+        if action.name in self.body.settings.off:
+            raise SkillFailureError(
+                Code.INVALID_ACTION,
+                f"{action.name} is switched off for this arm (parameter actions_off of executor_node); nothing moved")
         try:
             self._try(action)
         finally:

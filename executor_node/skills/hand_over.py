@@ -47,6 +47,7 @@ def hand_over(body: Body, name: str) -> None:
         )
     body.world.handed_over(held.thing)
     mover.grip(franka.GRIPPER_MAX_WIDTH)
+    _stay(body)
     body.go_observe()
 
 
@@ -59,6 +60,14 @@ def _taken(body: Body, gone: Watch) -> bool:
             return True
         time.sleep(_PATIENCE)
     return False
+
+
+def _stay(body: Body) -> None:
+    """Stand until the person's hand has had time to go."""
+    end = time.monotonic() + body.settings.hand_over_wait
+    while time.monotonic() < end:
+        body.arm.check()
+        time.sleep(_PATIENCE)
 
 
 def _path(body: Body) -> NDArray[np.float64]:

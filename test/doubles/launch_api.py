@@ -113,6 +113,11 @@ class IfCondition:
         return value in ("true", "1")
 
 
+class UnlessCondition(IfCondition):
+    def holds(self, given):
+        return not super().holds(given)
+
+
 class PythonLaunchDescriptionSource:
     def __init__(self, launch_file_path):
         self.path = launch_file_path
@@ -127,6 +132,11 @@ class IncludeLaunchDescription:
 
 class AppendEnvironmentVariable:
     def __init__(self, name, value, prepend=False, separator=":", *, condition=None):
+        self.name, self.value = name, value
+
+
+class SetEnvironmentVariable:
+    def __init__(self, name, value, *, condition=None):
         self.name, self.value = name, value
 
 
@@ -173,8 +183,8 @@ def modules():
     content = {
         "launch": {"LaunchDescription": LaunchDescription},
         "launch.actions": named(DeclareLaunchArgument, Shutdown, IncludeLaunchDescription, AppendEnvironmentVariable,
-                                RegisterEventHandler),
-        "launch.conditions": named(IfCondition),
+                                SetEnvironmentVariable, RegisterEventHandler),
+        "launch.conditions": named(IfCondition, UnlessCondition),
         "launch.event_handlers": named(OnProcessExit),
         "launch.launch_description_sources": named(PythonLaunchDescriptionSource),
         "launch.substitutions": named(LaunchConfiguration, PathJoinSubstitution, PythonExpression, Command,

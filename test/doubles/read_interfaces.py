@@ -11,7 +11,8 @@ import sys
 
 SOURCES = {
     "franka_ros2": ("29cb85a677b8f08888a0eb6f553ba89666ef64f7", "franka_msgs/", "franka_msgs", [
-        "action/ErrorRecovery", "action/Grasp", "action/Homing", "action/Move", "msg/GraspEpsilon"]),
+        "action/ErrorRecovery", "action/Grasp", "action/Homing", "action/Move", "msg/GraspEpsilon",
+        "srv/SetFullCollisionBehavior"]),
     "control_msgs": ("f901df2662f22a39a06aa04a85a34602c47e3cc0", "control_msgs/", "control_msgs", [
         "action/FollowJointTrajectory", "action/GripperCommand", "msg/GripperCommand"]),
     "ros2_control": ("9ffbf97fd6798085db22797fed44da59089dc10a", "controller_manager_msgs/",

@@ -12,6 +12,7 @@ class ScriptedPort:
         self.action = action
         self.goals, self.canceled = [], 0
         self._done = None
+        self.unreached = ""
 
     def send(self, goal, done):
         self.goals.append(goal)
@@ -19,6 +20,7 @@ class ScriptedPort:
 
     def cancel(self):
         self.canceled += 1
+        return self.unreached
 
     def end(self, end=End.SUCCEEDED, **result):
         """Let the goal end."""

@@ -45,6 +45,7 @@ class TopicAction:
         if "arm" in self._name:
             self._out.publish(JointTrajectory(joint_names=list(self._joints)))
         self._end(End.CANCELED)
+        return ""
 
     def _on_state(self, msg):
         self._stamp = msg.header.stamp.sec + msg.header.stamp.nanosec * 1e-9

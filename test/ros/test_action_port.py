@@ -136,5 +136,5 @@ def test_an_arm_whose_messages_are_not_installed_says_what_to_install(ros):
         pytest.skip("control_msgs is installed")
     node = ExecutorNode.__new__(ExecutorNode)
     with pytest.raises(ConfigError, match=r"control_msgs is not installed.*apt install ros-jazzy-control-msgs"):
-        node.__init__([Parameter("arm", value="follow")])
+        node.__init__([Parameter("robot", value="fr3"), Parameter("gripper", value="none")])
     node.destroy_node()

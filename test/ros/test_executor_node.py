@@ -7,6 +7,7 @@ import time
 import numpy as np
 import pytest
 from doubles.listed import listed
+from ros_fixtures import SIMULATION, simulated
 
 from planweave.failure import Code
 from planweave.world import Action, Known
@@ -40,9 +41,7 @@ def make_table(make_node, spin_until):
                 ],
             )
             self.camera = make_node(TrueCamera, self.simulation)
-            self.executor = make_node(
-                ExecutorNode, [Parameter(name, value=value) for name, value in parameters.items()]
-            )
+            self.executor = make_node(ExecutorNode, simulated("executor_node", **parameters))
             self.client = client = make_node("client")
             self.worlds, self.states, self.arm_commands = [], [], []
             client.create_subscription(
@@ -286,7 +285,7 @@ def test_a_controller_that_does_not_listen_is_named(make_table, spin_until):
     ],
 )
 def test_wrong_parameters_end_the_node_with_one_line(start_node, parameters, words):
-    node = start_node("executor_node", **parameters)
+    node = start_node("executor_node", parameter_files=[SIMULATION], **parameters)
     assert node.wait(60.0) == 2, node.output()
     assert words in node.output() and "Traceback" not in node.output()
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from doubles.scripted import ScriptedPlanner, SymbolicBody, plan, tabletop
+from ros_fixtures import simulated
 
 from planweave.ports import Look
 from planweave.world import Action
@@ -47,7 +48,7 @@ def system(make_node, doubles):
     planner, body = doubles
     make_node(PlannerNodeDouble, planner)
     body_node = make_node(BodyNodeDouble, body)
-    feedback = make_node(FeedbackNode)
+    feedback = make_node(FeedbackNode, simulated("feedback_node"))
     client = make_node(client_node)
 
     class System:
@@ -204,13 +205,12 @@ def test_a_task_that_is_no_longer_kept_says_so(make_node, doubles, spin_until):
     from doubles.nodes import BodyNodeDouble, PlannerNodeDouble
     from planweave_interfaces.action import RunTask
     from planweave_interfaces.srv import GetTask
-    from rclpy.parameter import Parameter
 
     from feedback_node.node import FeedbackNode
 
     make_node(PlannerNodeDouble, doubles[0])
     make_node(BodyNodeDouble, doubles[1])
-    make_node(FeedbackNode, [Parameter("kept_tasks", value=1)])
+    make_node(FeedbackNode, simulated("feedback_node", kept_tasks=1))
     client = make_node(client_node)
     get = client.create_client(GetTask, "/get_task")
     assert client.run.wait_for_server(timeout_sec=60.0) and get.wait_for_service(timeout_sec=60.0)
@@ -326,12 +326,11 @@ def test_no_body(make_node, doubles):
     """Nobody publishes a world: the task fails with what to do, the node lives on."""
     from doubles.nodes import PlannerNodeDouble
     from planweave_interfaces.action import RunTask
-    from rclpy.parameter import Parameter
 
     from feedback_node.node import FeedbackNode
 
     make_node(PlannerNodeDouble, doubles[0])
-    make_node(FeedbackNode, [Parameter("body_silence", value=0.3)])
+    make_node(FeedbackNode, simulated("feedback_node", body_silence=0.3))
     client = make_node(client_node).run
     assert client.wait_for_server(timeout_sec=60.0)
     for _ in range(2):
@@ -346,7 +345,6 @@ def test_a_body_that_is_killed_while_acting(make_node, doubles, spin_until):
     """
     from doubles.nodes import PlannerNodeDouble
     from planweave_interfaces.action import RunTask
-    from rclpy.parameter import Parameter
 
     from feedback_node.node import FeedbackNode
     from planweave_ros.only_one import publishers
@@ -358,8 +356,8 @@ def test_a_body_that_is_killed_while_acting(make_node, doubles, spin_until):
     bodies = [start("hold")]
     try:
         make_node(PlannerNodeDouble, doubles[0])
-        feedback_node = make_node(FeedbackNode, [Parameter(name, value=value) for name, value in (
-            ("action_timeout", 2.0), ("fallback", "none"), ("body_silence", 10.0))])
+        feedback_node = make_node(
+            FeedbackNode, simulated("feedback_node", action_timeout=2.0, fallback="none", body_silence=10.0))
         client, feedback = make_node(client_node).run, []
         assert client.wait_for_server(timeout_sec=60.0)
         handle = result_of(client.send_goal_async(RunTask.Goal(sentence="put a in the tray"),
@@ -399,13 +397,12 @@ def test_a_task_begins_in_no_older_world_than_its_sender_has_seen(system, double
 def test_a_world_that_never_comes_is_said(make_node, doubles):
     from doubles.nodes import BodyNodeDouble, PlannerNodeDouble
     from planweave_interfaces.action import RunTask
-    from rclpy.parameter import Parameter
 
     from feedback_node.node import FeedbackNode
 
     make_node(PlannerNodeDouble, doubles[0])
     make_node(BodyNodeDouble, doubles[1])
-    make_node(FeedbackNode, [Parameter("body_silence", value=0.3)])
+    make_node(FeedbackNode, simulated("feedback_node", body_silence=0.3))
     client = make_node(client_node).run
     assert client.wait_for_server(timeout_sec=60.0)
     handle = result_of(client.send_goal_async(RunTask.Goal(sentence="put a in the tray", world_revision=99)))

@@ -4,6 +4,7 @@ import math
 import threading
 
 from doubles.scripted import ScriptedPlanner, SymbolicBody, plan, tabletop
+from ros_fixtures import simulated
 
 WORLD = tabletop("a b: item; tray: container; plate: surface; table: location", "at(a, table); at(b, table)")
 SUCCESS = tabletop("a b: item; tray: container; plate: surface; table: location", "in(a, tray); at(b, table)")
@@ -72,7 +73,6 @@ def test_a_second_publisher_of_the_world_gives_no_success(ros, make_node, spin_u
 
     from doubles.nodes import BodyNodeDouble, PlannerNodeDouble
     from planweave_interfaces.msg import WorldState
-    from rclpy.parameter import Parameter
 
     from feedback_node.node import FeedbackNode
     from planweave_ros import conversions as convert
@@ -81,7 +81,7 @@ def test_a_second_publisher_of_the_world_gives_no_success(ros, make_node, spin_u
     body = SymbolicBody(WORLD)
     make_node(PlannerNodeDouble, ScriptedPlanner([plan("grasp(a); place_in(a, tray)", 3)], goal="in(a, tray)"))
     make_node(BodyNodeDouble, body)
-    make_node(FeedbackNode, [Parameter("body_silence", value=1.0)])
+    make_node(FeedbackNode, simulated("feedback_node", body_silence=1.0))
     client, forger = Client(make_node), ros.create_node("forger")  # not spun, so it may go at any time
     publisher = forger.create_publisher(WorldState, "/world_state", LATCHED)
     forged = convert.world_to_msg(replace(SUCCESS, revision=10**6, stamp=1e9))
@@ -101,14 +101,13 @@ def test_a_second_publisher_of_the_world_gives_no_success(ros, make_node, spin_u
 def test_a_world_of_who_does_not_act_is_not_believed(make_node):
     from doubles.nodes import PlannerNodeDouble
     from planweave_interfaces.msg import WorldState
-    from rclpy.parameter import Parameter
 
     from feedback_node.node import FeedbackNode
     from planweave_ros import conversions as convert
     from planweave_ros.ports import LATCHED
 
     make_node(PlannerNodeDouble, ScriptedPlanner(goal="in(a, tray)"))
-    make_node(FeedbackNode, [Parameter("body_silence", value=1.0)])
+    make_node(FeedbackNode, simulated("feedback_node", body_silence=1.0))
     client = Client(make_node)
     forger = make_node("forger")
     publisher = forger.create_publisher(WorldState, "/world_state", LATCHED)
@@ -120,7 +119,6 @@ def test_a_world_of_who_does_not_act_is_not_believed(make_node):
 def test_a_world_that_cannot_be_is_refused_and_the_next_is_taken(make_node, spin_until):
     from doubles.nodes import BodyNodeDouble, PlannerNodeDouble
     from planweave_interfaces.srv import SubmitTask
-    from rclpy.parameter import Parameter
 
     from feedback_node.node import FeedbackNode
     from planweave_ros import conversions as convert
@@ -128,7 +126,7 @@ def test_a_world_that_cannot_be_is_refused_and_the_next_is_taken(make_node, spin
     planner = ScriptedPlanner([plan("grasp(a); place_in(a, tray)", 3)], goal="in(a, tray)")
     make_node(PlannerNodeDouble, planner)
     body = make_node(BodyNodeDouble, SymbolicBody(WORLD))
-    make_node(FeedbackNode, [Parameter("body_silence", value=1.0)])
+    make_node(FeedbackNode, simulated("feedback_node", body_silence=1.0))
     client = Client(make_node)
     assert client.run(sentence="put a on the table", method="classical").message  # the true world is known
     edits = [named(n) for n in ("", "a\nb", "a b", "m&m's", "Müsli", "x" * 101, "b", "(a)", "1a")]

@@ -5,6 +5,7 @@ import threading
 import time
 
 import pytest
+from ros_fixtures import simulated
 
 ODD = [math.nan, math.inf, 1e308, -1e308]
 
@@ -153,7 +154,7 @@ def test_the_executor_goes_on_and_believes_no_second_source(make_node, publish, 
     from executor_node.node import ExecutorNode
     from planweave import franka
 
-    node = make_node(ExecutorNode)
+    node = make_node(ExecutorNode, simulated("executor_node"))
     worlds = []
     publish.node.create_subscription(WorldState, "/world_state", worlds.append,
                                      QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL))

@@ -9,6 +9,7 @@ from planweave_interfaces.action import RunTask
 from rclpy.action import ActionClient
 from rclpy.node import Node
 from rclpy.parameter import Parameter
+from ros_fixtures import simulated
 
 from feedback_node.node import FeedbackNode
 from planner_node.clients.recording import ReplayClient
@@ -36,7 +37,8 @@ def test_a_task_by_each_method(make_node, spin_until, method):
     make_node(PlannerNode, ReplayClient(FOLDER / f"tabletop_{method}.jsonl"),
               parameter_overrides=parameters(LIKE_RECORDED))
     make_node(BodyNodeDouble, SymbolicBody(BLOCKS))
-    make_node(FeedbackNode, parameters({"fallback": "none", "scene_aware.samples": 3, "zero_shot.samples": 3}))
+    options = {"fallback": "none", "scene_aware.samples": 3, "zero_shot.samples": 3}
+    make_node(FeedbackNode, simulated("feedback_node", **options))
     client = make_node(Client)
     assert client.run.wait_for_server(timeout_sec=60.0)
     sent = client.run.send_goal_async(RunTask.Goal(

@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import pytest
+from ros_fixtures import simulated
 
 from planweave.errors import ConfigError
 
@@ -25,7 +26,7 @@ def test_a_wrong_value_says_what_is_right(ros, name, value, words):
 def test_parameters_are_described(make_node):
     from feedback_node.node import PARAMETERS, FeedbackNode
 
-    node = make_node(FeedbackNode)
+    node = make_node(FeedbackNode, simulated("feedback_node"))
     for row in PARAMETERS:
         assert node.describe_parameter(row.name).description == row.description
 

@@ -5,6 +5,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from ros_fixtures import simulated
 
 from planweave.failure import Code
 from planweave.world import Action
@@ -28,8 +29,12 @@ def make_robot(make_node, spin_until, monkeypatch):
     from simulation_node.node import SimulationNode
 
     class Recovered:
-        def __init__(self, node):
-            pass
+        def __init__(self, node, controller, torques, forces):
+            self.prepared = 0
+
+        def prepare(self):
+            self.prepared += 1
+            return ""
 
         def run(self):
             return True, "active again"
@@ -53,8 +58,7 @@ def make_robot(make_node, spin_until, monkeypatch):
         def __init__(self, **parameters):
             self.simulation = make_node(SimulationNode, [Parameter("scene", value="blocks")])
             make_node(TrueCamera, self.simulation)
-            self.executor = make_node(
-                executor.ExecutorNode, [Parameter(name, value=value) for name, value in parameters.items()])
+            self.executor = make_node(executor.ExecutorNode, simulated("executor_node", robot="fr3", **parameters))
             client = make_node("client")
             self.action = ActionClient(client, ExecuteAction, "/execute_action")
             self.recovery = client.create_client(Trigger, "/executor/recover")

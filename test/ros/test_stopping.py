@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from ros_fixtures import own_domain
+from ros_fixtures import SIMULATION, own_domain
 
 from console.systems import load_system
 
@@ -49,7 +49,7 @@ def table(make_node, start_node, spin_until):
 
         def start(self):
             self.facts = set()
-            self.executor = start_node("executor_node")
+            self.executor = start_node("executor_node", parameter_files=[SIMULATION])
             spin_until(lambda: self.body.there and self.facts and self.action.server_is_ready(), 60, "the executor")
             time.sleep(1.0)  # nothing tells when it has discovered the client
 

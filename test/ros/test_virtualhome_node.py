@@ -8,6 +8,7 @@ import time
 import pytest
 from doubles.fake_unity import FakeUnity
 from doubles.scripted import ScriptedPlanner, plan
+from ros_fixtures import simulated
 
 from planweave.errors import ConfigError
 from planweave.failure import Code
@@ -214,7 +215,7 @@ def test_a_task_through_feedback_node(home, make_node):
                plan(steps + "open(fridge_10); putin(salmon_49, fridge_10)", 1)]
     planner = ScriptedPlanner(sampled, choices=[0, 1, 1, 1], goal="inside(salmon_49, fridge_10)")
     make_node(PlannerNodeDouble, planner)
-    make_node(FeedbackNode)
+    make_node(FeedbackNode, simulated("feedback_node"))
     client = ActionClient(home.client, RunTask, "/run_task")
     assert client.wait_for_server(timeout_sec=60.0)
     handle = wait(client.send_goal_async(RunTask.Goal(sentence="put the salmon in the fridge", method="tree_planner")))

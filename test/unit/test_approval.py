@@ -264,3 +264,21 @@ def test_a_body_that_asks_without_approval_switched_on_is_told(watch):
     with pytest.raises(GoalError, match="require_approval is not set"):
         plain.manager.confirm(task.status.task_id, "0" * 32, Action("grasp", ("a",)))
     plain.body.hold.set()
+
+
+def test_actions_near_people_are_asked_for_by_themselves_at_their_turn(watch):
+    world = tabletop("a b: item; tray: container; plate: surface; table: location", "at(a, table); at(b, table)")
+    steps = plan("grasp(a); hand_over(a); grasp(b); place_in(b, tray)", 3)
+    planner = ScriptedPlanner([steps], goal="handed_over(a); in(b, tray)")
+    watcher = watch(planner, SymbolicBody(world), approved_alone=["hand_over"])
+    task = watcher.manager.submit("hand me a and put b in the tray", "tree_planner")
+    for number, (shown, done) in enumerate([
+        (["grasp(a)", "hand_over(a)", "grasp(b)", "place_in(b, tray)"], []), (["hand_over(a)"], ["grasp(a)"]),
+    ], 1):
+        waiting = watcher.asked(number)
+        assert [str(a) for a in waiting.plan] == shown and watcher.body.done == done
+        assert waiting.plan_changes == ()
+        watcher.manager.approve(task.status.task_id, waiting.plan_hash, True)
+    assert ended(task).state is TaskState.SUCCEEDED
+    assert watcher.body.done == ["grasp(a)", "hand_over(a)", "grasp(b)", "place_in(b, tray)"]
+    assert len(task.journal.events("approval_asked")) == 2

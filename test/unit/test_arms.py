@@ -183,6 +183,52 @@ def test_a_late_report_of_an_old_motion_does_not_end_a_new_one(bench):
     assert ended(second, box) is None
 
 
+@pytest.mark.parametrize("way", [0.031, -0.6])
+def test_a_motion_that_begins_elsewhere_is_refused(bench, way):
+    elsewhere = HOME.copy()
+    elsewhere[3] += way
+    with pytest.raises(SkillFailureError, match=rf"begins {abs(way):.3f} rad from where fr3_joint4 is.*nothing"):
+        bench.arm.follow(time_path(np.array([elsewhere, HOME]), Limits()))
+    assert not bench.port.goals
+    bench.arm.on_state(state(0.1, HOME + 0.029))
+    following(bench)
+
+
+def test_joint_states_that_jump_stop_a_motion(bench):
+    thread, box = following(bench)
+    bench.arm.on_state(state(0.02, HOME + 0.05, v=1.0))
+    bench.arm.on_state(state(0.04, HOME + 0.5, v=1.0))
+    bench.arm.on_state(state(0.3, HOME + 0.5))
+    error = ended(thread, box)
+    assert error.code is Code.SAFETY_STOP and bench.port.canceled
+    assert "the joint states jump: fr3_joint1 by 0.450 rad in 0.020 s" in error.message
+
+
+def test_a_stop_that_does_not_work_is_said(bench):
+    thread, box = following(bench)
+    bench.port.unreached = "nobody offers /fr3_arm_controller/follow_joint_trajectory, so the stop reached nobody"
+    bench.arm.abort(Code.CANCELED, "enough; the arm was stopped")
+
+    def moving():
+        stamp = 0.0
+        while thread.is_alive():
+            stamp += 0.02
+            bench.arm.on_state(state(stamp, HOME + 0.01, v=0.5))
+            time.sleep(0.02)
+
+    threading.Thread(target=moving, daemon=True).start()
+    message = ended(thread, box).message
+    assert message.startswith("enough; the arm was stopped. But nobody offers /fr3_arm_controller")
+    assert "the arm still moves 2 s after it was told to stop: use the stop at the robot" in message
+
+
+def test_a_stop_without_joint_states_is_no_stop_that_was_seen(bench):
+    thread, box = following(bench)
+    bench.arm.on_state(state(0.02, HOME + 0.01, v=0.5))
+    bench.arm.abort(Code.CANCELED, "enough")
+    assert "so nobody knows whether the arm stands" in ended(thread, box).message
+
+
 # ---- grippers -----------------------------------------------------------------------------------------------------
 
 

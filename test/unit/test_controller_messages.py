@@ -81,7 +81,8 @@ class FakeNode:
         def call_async(request):
             self.calls.append((name, request))
             response = service.Response()
-            for key, value in self.answers.get(name, {"ok": True}).items():
+            good = {"success": True} if "collision" in name else {"ok": True}
+            for key, value in self.answers.get(name, good).items():
                 setattr(response, key, value)
             future = types.SimpleNamespace(result=lambda: response)
             future.add_done_callback = lambda done: done(future)
@@ -106,18 +107,46 @@ def recovery(messages, monkeypatch):
 
     monkeypatch.setattr(recovery, "ActionPort", Port)
     node = FakeNode()
-    made = recovery.Recovery(node)
-    return types.SimpleNamespace(run=made.run, node=node, ends=ends)
+    made = recovery.Recovery(node, "/fr3_arm_controller", [30.0] * 7, [20.0] * 6)
+    return types.SimpleNamespace(run=made.run, prepare=made.prepare, node=node, ends=ends)
 
 
 def test_recovery_goes_in_the_order_that_the_driver_needs(recovery):
     good, words = recovery.run()
     assert good and "active again" in words
-    (first, state), (second, switch) = recovery.node.calls
+    (first, state), *rest = recovery.node.calls
     assert first == "/controller_manager/set_hardware_component_state"
     assert (state.name, state.target_state.label) == ("FrankaHardwareInterface", "active")
-    assert second == "/controller_manager/switch_controller"
-    assert "fr3_arm_controller" in switch.activate_controllers and switch.strictness == 1
+    made_ready(rest)
+
+
+def made_ready(calls):
+    """The thresholds of contacts are set while the arm's controller is inactive."""
+    (first, off), (second, contact), (third, on) = calls
+    assert first == third == "/controller_manager/switch_controller"
+    assert off.deactivate_controllers == ["fr3_arm_controller"] and not off.activate_controllers
+    assert "fr3_arm_controller" in on.activate_controllers and not on.deactivate_controllers and on.strictness == 1
+    assert second == "/service_server/set_full_collision_behavior"
+    for phase in ("acceleration", "nominal"):
+        assert getattr(contact, f"upper_torque_thresholds_{phase}") == [30.0] * 7
+        assert getattr(contact, f"upper_force_thresholds_{phase}") == [20.0] * 6
+        assert max(getattr(contact, f"lower_force_thresholds_{phase}")) < 20.0
+
+
+def test_before_its_first_motion_the_arm_is_made_ready_once(recovery):
+    assert recovery.prepare() == recovery.prepare() == ""
+    made_ready(recovery.node.calls)
+
+
+def test_an_arm_whose_thresholds_cannot_be_set_stays_inactive(recovery):
+    service = "/service_server/set_full_collision_behavior"
+    for answer, words in (
+            ({"success": False, "error": "out of range"}, "out of range"), (None, "is franka_ros2 running")):
+        recovery.node.answers[service] = answer
+        assert words in recovery.prepare()
+        assert not any(getattr(request, "activate_controllers", []) for _, request in recovery.node.calls)
+    del recovery.node.answers[service]
+    assert recovery.prepare() == ""
 
 
 @pytest.mark.parametrize(("end", "words"), [

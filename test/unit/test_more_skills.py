@@ -296,6 +296,39 @@ def test_nobody_takes_it(make_bench):
     assert "holding(red_cube)" in {str(f) for f in bench.world.world().facts}
 
 
+def test_the_arm_stays_for_the_hand_that_took_it_to_go(make_bench):
+    bench = make_bench(hand_over_seconds=5.0, hand_over_wait=60.0)
+    run(bench, "grasp(red_cube)")
+    grip, moves = bench.arm.grip, []
+
+    def pulled(width, force, wait=True):
+        if force == 5.0:
+            bench.arm.check = lambda: setattr(bench.arm, "width", 0.0)
+        elif width > 0.07:  # taken: now it would move away, were it not told to wait until the person cancels
+
+            def canceled():
+                moves.append(len(bench.arm.sent))
+                if len(moves) > 5:
+                    raise SkillFailureError(Code.CANCELED, "enough")
+
+            bench.arm.check = canceled
+        return grip(width, force, wait)
+
+    bench.arm.grip = pulled
+    assert fails(bench, "hand_over(red_cube)", Code.CANCELED) == "enough"
+    assert len(set(moves)) == 1, "it moved while it had to wait"
+
+
+@pytest.mark.parametrize("action", ["hand_over(red_cube)", "push_aside(red_cube)"])
+def test_what_is_switched_off_is_refused(make_bench, action):
+    bench = make_bench(off=frozenset(("hand_over", "push_aside")))
+    if action.startswith("hand"):
+        run(bench, "grasp(red_cube)")
+    before = len(bench.arm.sent)
+    assert "is switched off for this arm" in fails(bench, action, Code.INVALID_ACTION)
+    assert len(bench.arm.sent) == before
+
+
 def test_a_place_for_handing_over_that_cannot_be_reached(make_bench):
     bench = make_bench(hand_over_at=(1.2, 0.0, 0.4))
     run(bench, "grasp(red_cube)")

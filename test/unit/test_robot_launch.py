@@ -45,7 +45,7 @@ def launch(monkeypatch):
                     package, file = path.removeprefix("/share/").split("/launch/")
                     included[f"{package}/{file}"] = {
                         key: launch_api.text(value, values) for key, value in entity.arguments.items()}
-            elif isinstance(entity, launch_api.AppendEnvironmentVariable):
+            elif isinstance(entity, (launch_api.AppendEnvironmentVariable, launch_api.SetEnvironmentVariable)):
                 environment[entity.name] = launch_api.text(entity.value, values)
             elif isinstance(entity, launch_api.RegisterEventHandler):
                 nodes.extend(entity.event_handler.on_exit)
@@ -75,8 +75,9 @@ def test_the_real_robot(launch):
     assert bringup["robot_ip"] == "172.16.0.2" and bringup["robot_type"] == "fr3" and bringup["load_gripper"] == "true"
     assert Path(bringup["controllers_yaml"]) == CONFIG / "franka" / "controllers.yaml"
     assert started.included["realsense2_camera/rs_launch.py"]["align_depth.enable"] == "true"
-    assert spawned(started)[0] == "fr3_arm_controller"
-    assert ours(started, "executor_node")["gripper"] == "franka"
+    assert spawned(started)[:2] == ["fr3_arm_controller", "--inactive"], "no motion before the thresholds are set"
+    assert {key: ours(started, "executor_node")[key] for key in ("gripper", "robot")} == {
+        "gripper": "franka", "robot": "fr3"}
     for name in ("feedback_node", "executor_node"):
         assert ours(started, name)["require_approval"] == "true"
 
@@ -88,7 +89,8 @@ def test_fake_hardware_and_own_camera(launch):
     assert Path(bringup["controllers_yaml"]) == CONFIG / "franka" / "controllers_fake.yaml"
     assert list(started.included) == ["franka_bringup/franka.launch.py"]
     executor = ours(started, "executor_node")
-    assert (executor["gripper"], executor["arm"]) == ("none", "moveit")
+    assert (executor["gripper"], executor["arm"], executor["robot"]) == ("none", "moveit", "fake")
+    assert spawned(started)[:2] == ["fr3_arm_controller", "--controller-manager-timeout"]
 
 
 @pytest.mark.parametrize("distro", sorted(launch_files.TOO_OLD))
@@ -109,7 +111,7 @@ def test_gazebo(launch):
     gazebo = started.included["ros_gz_sim/gz_sim.launch.py"]
     assert gazebo["gz_args"] == f"-r -s {CONFIG / 'gazebo' / 'table.sdf'}"
     assert launch("gazebo").included["ros_gz_sim/gz_sim.launch.py"]["gz_args"].startswith("-r /")
-    assert started.environment == {"GZ_SIM_RESOURCE_PATH": "/share/franka_description/.."}
+    assert started.environment["GZ_SIM_RESOURCE_PATH"] == "/share/franka_description/.."
     controllers = [word for word in spawned(started) if word.endswith(("controller", "broadcaster"))]
     assert controllers == ["joint_state_broadcaster", "fr3_arm_controller", "fr3_gripper_controller"]
     state = next(n for n in started.nodes if n.executable == "robot_state_publisher").parameters[0]
@@ -117,6 +119,36 @@ def test_gazebo(launch):
     assert xacro.startswith("xacro ") and state["use_sim_time"] is True
     for word in xacro.split()[1:]:
         assert Path(word.removeprefix("controllers:=")).is_file()
+
+
+@pytest.mark.parametrize(("given", "closed"), [
+    ({}, True), ({"ROS_AUTOMATIC_DISCOVERY_RANGE": "SUBNET"}, False), ({"ROS_STATIC_PEERS": "10.0.0.2"}, True)])
+def test_launched_nodes_talk_on_this_machine_only_unless_told_otherwise(launch, monkeypatch, given, closed):
+    for name in ("ROS_AUTOMATIC_DISCOVERY_RANGE", "ROS_STATIC_PEERS", "FASTDDS_DEFAULT_PROFILES_FILE"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+    environment = launch("tabletop").environment
+    profile = environment.get("FASTDDS_DEFAULT_PROFILES_FILE", "")
+    scope = environment.get("ROS_AUTOMATIC_DISCOVERY_RANGE")
+    assert (scope == "LOCALHOST" or (scope == "SYSTEM_DEFAULT" and profile.endswith("fastdds.xml"))) is closed
+
+
+def test_an_old_ros_is_refused_with_the_reasons(launch, monkeypatch):
+    import os
+
+    from console import doctor, environment
+    from planweave_ros.spin import run_node
+
+    monkeypatch.setenv("ROS_DISTRO", "humble")
+    for start in (lambda: launch("tabletop"), environment.ensure):
+        with pytest.raises(ConfigError, match=r"Humble.*DISCOVERY_RANGE.*decelerate_on_cancel.*moveit_py"):
+            start()
+    assert run_node(lambda: pytest.fail("a node was made")) == 2
+    assert doctor.check_ros().state == "failed"
+    assert os.environ["ROS_DISTRO"] == "humble"
+    monkeypatch.setenv("ROS_DISTRO", "jazzy")
+    launch("tabletop")
 
 
 @pytest.mark.parametrize("name", ["franka", "gazebo"])
@@ -141,11 +173,11 @@ def test_other_packages_know_the_arguments_that_they_get(launch, name):
 def test_what_goes_over_the_nodes_files_is_in_them(name):
     over = yaml.safe_load((CONFIG / f"{name}.yaml").read_text())
     system = load_system(name)
-    assert set(over) <= {node.name for node in system.nodes}
+    assert set(over) <= {f"/**/{node.name}" for node in system.nodes}
     for node in system.nodes:
-        base = parameters_of(type(node)(node.name, node.parameter_files[:1]))
-        for key, value in (over.get(node.name) or {"ros__parameters": {}})["ros__parameters"].items():
-            if key == "use_sim_time":  # every node of ROS has it
+        base = parameters_of(type(node)(node.name, node.parameter_files[:-1] or node.parameter_files))
+        for key, value in (over.get(f"/**/{node.name}") or {"ros__parameters": {}})["ros__parameters"].items():
+            if key in ("use_sim_time", "robot"):  # every node of ROS has it; said by no other file
                 continue
             assert key in base, f"{node.name} has no parameter {key}"
             assert type(value) is type(base[key]), f"{node.name}.{key}: {value!r}"
@@ -201,6 +233,8 @@ def test_controllers_get_parameters_that_they_have(path):
     assert arm["joints"] == list(franka.ARM_JOINTS)
     if "gains" in arm:
         assert set(arm["gains"]) == set(franka.ARM_JOINTS) and arm["command_interfaces"] == ["effort"]
+        for joint, gains in arm["gains"].items():  # what a contact may build up before the controller gives up, Nm
+            assert arm["constraints"][joint]["trajectory"] * gains["p"] <= 25.0
 
 
 # ---- models -------------------------------------------------------------------------------------------------------

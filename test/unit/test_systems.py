@@ -56,6 +56,17 @@ def test_a_later_parameter_file_counts_over_those_before(config):
     assert load_system("small", config).options[0].default == 0.5
 
 
+def test_a_file_of_ones_own_counts_over_those_of_the_system(config, tmp_path):
+    own = tmp_path / "own.yaml"
+    own.write_text("/**/a_node:\n  ros__parameters:\n    pace: 0.25\n")
+    system = load_system("small", config).with_file(str(own))
+    assert parameters_of(system.nodes[0]) == {"pace": 0.25}
+    assert all(node.parameter_files[-1] == own for node in system.nodes)
+    own.write_text("/arm1/a_node:\n  ros__parameters:\n    pace: 0.25\n")
+    with pytest.raises(ConfigError, match=r"own.yaml is for no node.*names /arm1/a_node; expected e.g. /\*\*/a_node"):
+        load_system("small", config).with_file(str(own))
+
+
 def test_unknown_system_and_option_name_the_known_ones(config):
     with pytest.raises(UnknownNameError, match=r"smal'.*did you mean 'small'"):
         load_system("smal", config)
@@ -99,7 +110,8 @@ def test_every_shipped_system_is_complete(name):
     """Parameter files exist, hold the node's own key, and the rooms are there."""
     system = load_system(name)
     for node in system.nodes:
-        assert node.name in yaml.safe_load(node.parameter_files[0].read_text()), node.parameter_files
+        for path in node.parameter_files:  # whatever the namespace
+            assert f"/**/{node.name}" in yaml.safe_load(path.read_text()), path
         assert all(path.is_file() for path in node.parameter_files)
         assert (ROOT / node.name / "node.py").is_file()
         assert node.services or node.actions or node.topics, f"nothing says when {node.name} is ready"

@@ -1,0 +1,171 @@
+"""Nothing dangerous by accident: which robot this is, parameters that reach nobody, and stops that do."""
+
+import subprocess
+import sys
+import threading
+
+import pytest
+from ros_fixtures import simulated
+
+from planweave import franka, parameter_files
+from planweave.action_end import End
+from planweave.failure import Code
+from planweave.paths import config_dir
+from planweave.world import Action
+
+FILES = [config_dir() / "executor.yaml", config_dir() / "franka.yaml"]
+
+
+@pytest.mark.parametrize(("files", "rules", "words"), [
+    ([], [], "nothing says which robot this is"),
+    (FILES, ["-r", "__node:=left"], "/left was given parameters that are not for it"),
+])
+def test_a_robot_that_is_not_told_clearly_does_not_start(files, rules, words):
+    given = [word for path in files for word in ("--params-file", str(path))]
+    done = subprocess.run([sys.executable, "-m", "executor_node.node", "--ros-args", *given, *rules],
+                          capture_output=True, text=True, timeout=300)
+    assert done.returncode == 2 and "Traceback" not in done.stderr, done.stderr
+    assert words in done.stderr and all(str(path) in done.stderr for path in files), done.stderr
+
+
+@pytest.mark.parametrize("namespace", ["", "/arm1", "/lab/arm1"])
+def test_ros_reads_entries_as_we_do(ros, tmp_path, namespace):
+    """rcl's own reading of the names in parameter files, against planweave.parameter_files."""
+    entries = ["executor_node", "/**/executor_node", "/**", "/*/executor_node", "/arm1/executor_node", "/**/left"]
+    context = ros.Context()
+    for number, entry in enumerate(entries):
+        path = tmp_path / f"{number}.yaml"
+        path.write_text(f"{entry}:\n  ros__parameters: {{mark: 1}}\n")
+        ros.init(args=["--ros-args", "--params-file", str(path)], context=context)
+        node = ros.create_node("executor_node", namespace=namespace or None, context=context,
+                               automatically_declare_parameters_from_overrides=True)
+        fits = node.has_parameter("mark")
+        node.destroy_node()
+        ros.shutdown(context=context)
+        context = ros.Context()
+        assert fits is parameter_files.is_for(entry, f"{namespace}/executor_node"), (entry, namespace)
+
+
+def test_a_real_controller_is_not_moved_by_the_simulations_topic(make_node, spin_until):
+    """arm: trajectory beside a node that serves an action next to its topic, as ros2_control does."""
+    from planweave_interfaces.action import ExecuteAction
+    from rclpy.action import ActionServer
+    from trajectory_msgs.msg import JointTrajectory
+
+    from planweave_ros.arm_ports import ArmPorts, Names
+
+    ports = ArmPorts(make_node("a_body"), Names("/fr3_arm_controller", "/fr3_gripper_controller", "/franka_gripper"))
+    watcher = make_node("echo")
+    watcher.create_subscription(JointTrajectory, "/fr3_arm_controller/joint_trajectory", lambda _: None, 10)
+    spin_until(lambda: not ports.unheard(True, False), 10, "a listener")
+    assert not ports.real_controller(), "who only listens is no controller"
+    controller = make_node("fr3_arm_controller")
+    controller.create_subscription(JointTrajectory, "/fr3_arm_controller/joint_trajectory", lambda _: None, 10)
+    ActionServer(controller, ExecuteAction, "/fr3_arm_controller/follow_joint_trajectory", lambda handle: None)
+    spin_until(lambda: ports.real_controller() == "/fr3_arm_controller", 10, "the controller to be recognised")
+
+
+def test_a_stop_follows_a_remapped_controller(ros, spin_until):
+    """The rule names the action only, as people write it; both goal and cancel go to the other name."""
+    from planweave_interfaces.action import ExecuteAction
+    from rclpy.action import ActionServer, CancelResponse
+    from rclpy.callback_groups import ReentrantCallbackGroup
+    from rclpy.executors import MultiThreadedExecutor
+
+    from planweave_ros.action_port import ActionPort
+
+    context = ros.Context()
+    ros.init(args=["--ros-args", "-r", "/arm_controller/follow:=/my_controller/follow"], context=context)
+    node = ros.create_node("remapped", context=context)
+    running = threading.Event()
+
+    def work(handle):
+        running.set()
+        spin_until(lambda: handle.is_cancel_requested, 10, "the cancel request")
+        handle.canceled()
+        return ExecuteAction.Result()
+
+    server = ActionServer(node, ExecuteAction, "/my_controller/follow", work, callback_group=ReentrantCallbackGroup(),
+                          cancel_callback=lambda _: CancelResponse.ACCEPT)
+    port = ActionPort(node, ExecuteAction, "/arm_controller/follow")
+    executor = MultiThreadedExecutor(num_threads=4, context=context)
+    executor.add_node(node)
+    thread = threading.Thread(target=executor.spin, daemon=True)
+    thread.start()
+    try:
+        spin_until(lambda: port._client.server_is_ready() and port._canceler._client.service_is_ready(), 10,
+                   "the server")
+        ends = []
+        port.send(ExecuteAction.Goal(), ends.append)
+        assert running.wait(60.0)
+        assert port.cancel() == ""
+        spin_until(lambda: ends, 10, "the goal to end")
+        assert ends[0].end is End.CANCELED
+        server.destroy()
+        spin_until(lambda: not port._canceler._client.service_is_ready(), 30, "the controller to be gone")
+        assert port.cancel() == "nobody offers /my_controller/follow, so the stop reached nobody"
+    finally:
+        executor.shutdown(timeout_sec=30.0)
+        thread.join(60.0)
+        node.destroy_node()
+        ros.shutdown(context=context)
+
+
+def test_joint_states_that_jump_or_stop_end_an_action_with_the_reason(make_node, spin_until):
+    """A scripted arm on real topics: its states leave where the body's trajectory has not told it to go, then end."""
+    from planweave_interfaces.action import ExecuteAction
+    from planweave_interfaces.msg import DetectedObjects
+    from rclpy.action import ActionClient
+    from sensor_msgs.msg import JointState
+    from trajectory_msgs.msg import JointTrajectory
+
+    from executor_node.node import ExecutorNode
+    from planweave_ros import conversions as convert
+
+    make_node(ExecutorNode, simulated("executor_node", joint_state_timeout=1.0))
+    client = make_node("an_arm")
+    joints = client.create_publisher(JointState, "/joint_states", 10)
+    eyes = client.create_publisher(DetectedObjects, "/perception/detected_objects", 10)
+    commands, going = [], threading.Event()
+    client.create_subscription(JointTrajectory, "/fr3_arm_controller/joint_trajectory", commands.append, 10)
+    client.create_subscription(JointTrajectory, "/fr3_gripper_controller/joint_trajectory", lambda _: None, 10)
+    at, stamp = [*franka.HOME], [1.0]
+    at[1] += 0.3
+    going.set()
+
+    def tick():
+        if not going.is_set():
+            return
+        stamp[0] += 0.02
+        state = JointState(name=[*franka.ARM_JOINTS, *franka.FINGER_JOINTS], position=[*at, 0.04, 0.04],
+                           velocity=[0.0] * 9)
+        state.header.stamp = convert.time_to_msg(stamp[0])
+        joints.publish(state)
+        seen = DetectedObjects()
+        seen.header.frame_id, seen.header.stamp = franka.BASE_FRAME, state.header.stamp
+        eyes.publish(seen)
+
+    client.create_timer(0.02, tick)
+    action = ActionClient(client, ExecuteAction, "/execute_action")
+    assert action.wait_for_server(timeout_sec=60.0)
+
+    def fails(fault):
+        commands.clear()
+        sent = action.send_goal_async(ExecuteAction.Goal(
+            action=convert.action_to_msg(Action.parse("return_to_base()")), timeout=60.0))
+        spin_until(sent.done, 20, "the goal to be accepted")
+        result = sent.result().get_result_async()
+        spin_until(lambda: commands or result.done(), 30, "a trajectory")
+        assert commands, result.result().result.message
+        fault()
+        spin_until(result.done, 30, "the end")
+        return result.result().result
+
+    def jump():
+        at[1] += 0.6
+
+    found = fails(jump)
+    assert found.code == Code.SAFETY_STOP and "the joint states jump: fr3_joint2 by 0.600 rad" in found.message
+    assert not commands[-1].points, "the last command is the one that stops"
+    found = fails(going.clear)
+    assert found.code == Code.CONTROL_FAILED and "no joint states for 1 s" in found.message
