@@ -66,6 +66,7 @@ from planweave_ros.permission import Permission
 from planweave_ros.presence import BODY, COMMANDER, Presence, show_presence
 from planweave_ros.recovery import Recovery
 from planweave_ros.spin import run_node
+from planweave_ros.stop_watch import StopWatch
 
 _DISCOVERY = 3.0  # s of wall time for controllers to be discovered
 _HEARTBEAT = 0.25  # s of wall time between two checks whether the camera is heard
@@ -143,6 +144,7 @@ class ExecutorNode(ManagedNode):
         self.create_service(Look, "/look", self._on_look, callback_group=MutuallyExclusiveCallbackGroup())
         self.add_on_set_parameters_callback(self._on_set)
         self._recovery: Recovery | None = None
+        self._watch = StopWatch([self._ports.follow_name]) if values["arm"] != "trajectory" else None
         if values["robot"] == "fr3":
             self._recovery = Recovery(
                 self, values["arm_controller"], numbers(values, "collision_torques", 7),
@@ -205,6 +207,8 @@ class ExecutorNode(ManagedNode):
             with contextlib.suppress(Exception):  # the context may be gone already
                 self._arm.abort(Code.SAFETY_STOP, _SHUT_DOWN)
             self._server.destroy()
+            if self._watch is not None:
+                self._watch.close()
             if self._moveit is not None:
                 self._moveit.close()
         super().destroy_node()
@@ -440,7 +444,8 @@ class ExecutorNode(ManagedNode):
             raise SkillFailureError(
                 Code.SAFETY_STOP, f"{real} is a controller of ros2_control, which arm: trajectory cannot stop; start "
                 "executor_node with config/franka.yaml or config/gazebo.yaml; nothing was moved")
-        problem = self._recovery.prepare() if self._recovery is not None else ""
+        problem = self._watch.problem if self._watch is not None else ""
+        problem = problem or (self._recovery.prepare() if self._recovery is not None else "")
         if problem:
             raise SkillFailureError(Code.CONTROL_FAILED, f"the arm is not ready: {problem}; {RECOVER}")
 

@@ -94,6 +94,11 @@ class ArmPorts:
         return CancelPort(self._node, self._follow).cancel
 
     @property
+    def follow_name(self) -> str:
+        """The arm controller's action, fully qualified and after remapping."""
+        return self._node.resolve_service_name(self._follow)
+
+    @property
     def _follow(self) -> str:
         return f"{self._names.arm}/follow_joint_trajectory"
 

@@ -3,6 +3,7 @@
 import sys
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from ros_fixtures import simulated
@@ -43,6 +44,7 @@ def make_robot(make_node, spin_until, monkeypatch):
     ros_messages.install(lambda name, module: monkeypatch.setitem(sys.modules, name, module))
     monkeypatch.setattr(arm_ports, "ActionPort", topic_actions.TopicAction)
     monkeypatch.setattr(executor, "Recovery", Recovered)
+    monkeypatch.setattr(executor, "StopWatch", lambda actions: SimpleNamespace(problem="", close=lambda: None))
 
     def wait(future, seconds=90.0):
         done = threading.Event()

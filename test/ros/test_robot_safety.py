@@ -1,8 +1,11 @@
 """Nothing dangerous by accident: which robot this is, parameters that reach nobody, and stops that do."""
 
+import os
+import signal
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import pytest
 from ros_fixtures import simulated
@@ -109,6 +112,54 @@ def test_a_stop_follows_a_remapped_controller(ros, spin_until):
         thread.join(60.0)
         node.destroy_node()
         ros.shutdown(context=context)
+
+
+def test_a_sender_that_is_killed_or_stands_still_leaves_no_arm_moving(make_node, spin_until):
+    """A process that sent a goal is stopped (SIGSTOP), another killed: the goal of each is cancelled by its watch."""
+    from planweave_interfaces.action import ExecuteAction
+    from rclpy.action import ActionServer, CancelResponse
+    from rclpy.callback_groups import ReentrantCallbackGroup
+
+    canceled, node = [], make_node("controllers")
+
+    def serve(action):
+        def work(handle):
+            spin_until(lambda: handle.is_cancel_requested, 60, "the cancel request")
+            handle.canceled()
+            canceled.append(action)
+            return ExecuteAction.Result()
+
+        return ActionServer(node, ExecuteAction, action, work, callback_group=ReentrantCallbackGroup(),
+                            cancel_callback=lambda _: CancelResponse.ACCEPT)
+
+    actions = ["/one/follow", "/two/follow"]
+    servers = [serve(action) for action in actions]
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent)}
+    senders = [subprocess.Popen([sys.executable, "-m", "doubles.watched_process", action], env=environment,
+                                stdout=subprocess.PIPE, text=True, start_new_session=True) for action in actions]
+    try:
+        watches = [int(sender.stdout.readline().split()[1]) for sender in senders]
+        senders[0].send_signal(signal.SIGSTOP)
+        spin_until(lambda: canceled == ["/one/follow"], 20, "the goal of the one that stands still to be cancelled")
+        senders[1].kill()
+        spin_until(lambda: canceled == actions, 20, "the goal of the one that was killed to be cancelled")
+        spin_until(lambda: ended(watches[1]), 20, "the watch to end")
+        senders[0].send_signal(signal.SIGCONT)
+        os.kill(watches[0], signal.SIGKILL)
+        assert "the process that stops the arm should executor_node die has ended" in senders[0].stdout.readline()
+    finally:
+        for sender in senders:
+            sender.kill()
+            sender.wait(30)
+            sender.stdout.close()
+        for server in servers:
+            server.destroy()
+
+
+def ended(pid):
+    """Whether a process has ended, though nobody may have waited for it."""
+    path = Path(f"/proc/{pid}/stat")
+    return not path.exists() or path.read_text().rpartition(")")[2].split()[0] == "Z"
 
 
 def test_joint_states_that_jump_or_stop_end_an_action_with_the_reason(make_node, spin_until):

@@ -1,0 +1,112 @@
+"""Stops the arm where executor_node can no longer: a process of its own that cancels the controller's goals.
+
+A FollowJointTrajectory goal runs to its end whoever sent it, and ros2_control watches no sender. So executor_node
+starts `python -m planweave_ros.stop_watch ACTION…` and writes to its standard input several times a second. Where that
+ends (killed, crashed) or falls silent (stopped, hung), all goals of the actions are cancelled. It ends with
+executor_node, but not by the signals that end it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Sequence
+
+import rclpy
+from action_msgs.srv import CancelGoal
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.signals import SignalHandlerOptions
+
+BEAT = 0.1
+"""Seconds between two signs of life."""
+SILENCE = 1.0
+"""Seconds without one after which the sender counts as gone."""
+_ANSWER, _TIMES = 1.0, 3  # s for the controller to answer a cancel request, and how often it is sent
+_FAREWELL = b"q"
+
+
+class StopWatch:
+    """Starts the process and shows it that this one lives. actions: names, fully qualified, after remapping."""
+
+    def __init__(self, actions: Sequence[str]):
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "planweave_ros.stop_watch", *actions], stdin=subprocess.PIPE,
+            start_new_session=True)  # what ends this process group must not end it
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._beat, name="stop watch", daemon=True)
+        self._thread.start()
+
+    @property
+    def problem(self) -> str:
+        """Why nobody would stop the arm should this process die; else empty."""
+        if self._process.poll() is None:
+            return ""
+        return (f"the process that stops the arm should executor_node die has ended (exit code "
+                f"{self._process.returncode}); start executor_node again")
+
+    def close(self) -> None:
+        """End it; the arm stands already."""
+        self._ended.set()
+        self._thread.join(2 * BEAT + 1.0)
+        self._write(_FAREWELL)
+        if self._process.stdin is not None:
+            with contextlib.suppress(OSError):
+                self._process.stdin.close()
+
+    def _beat(self) -> None:
+        while not self._ended.wait(BEAT) and self._process.poll() is None:
+            self._write(b".")
+
+    def _write(self, data: bytes) -> None:
+        if self._process.stdin is not None:
+            with contextlib.suppress(OSError, ValueError):
+                os.write(self._process.stdin.fileno(), data)
+
+
+def main(actions: Sequence[str]) -> int:
+    """The process: watch standard input until it ends."""
+    rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
+    node = rclpy.create_node(f"stop_watch_{os.getpid()}", start_parameter_services=False)
+    clients = [node.create_client(CancelGoal, f"{action}/_action/cancel_goal") for action in actions]
+    executor = SingleThreadedExecutor()
+    executor.add_node(node)
+    threading.Thread(target=executor.spin, daemon=True).start()
+
+    names = ", ".join(actions)
+
+    def stop(why: str) -> None:
+        for _ in range(_TIMES):
+            sent = [client.call_async(CancelGoal.Request()) for client in clients if client.service_is_ready()]
+            end = time.monotonic() + _ANSWER
+            while time.monotonic() < end and not all(future.done() for future in sent):
+                time.sleep(0.01)
+            if sent and all(future.done() for future in sent):
+                stopped = sum(len(future.result().goals_canceling) for future in sent)
+                node.get_logger().error(f"executor_node {why}: {stopped} goals of {names} were cancelled")
+                return
+        node.get_logger().error(f"executor_node {why}, and nobody answered on {names}: nothing was stopped")
+
+    patience: float | None = None  # until the first sign of life
+    while True:
+        if not select.select([sys.stdin], [], [], patience)[0]:
+            stop(f"has not been heard for {SILENCE:g} s")
+            patience = None
+            continue
+        data = os.read(sys.stdin.fileno(), 4096)
+        if not data:
+            stop("has died")
+        if not data or _FAREWELL in data:
+            return 0
+        patience = SILENCE
+
+
+if __name__ == "__main__":
+    code = main(sys.argv[1:])
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)  # nothing is left to do, and the middleware's own end may wait
