@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from planweave.errors import ConfigError
 
-TOO_OLD = ("dashing", "eloquent", "foxy", "galactic", "humble")
-"""Distributions that are refused. Iron is as old as Jazzy in what matters here, and nobody maintains it."""
+TOO_OLD = {"foxy", "galactic", "humble"}
+"""Distributions that are refused, as by tools/prepare.py, which may not import this."""
 
 
 def refuse_old_ros(environment: Mapping[str, str]) -> None:
