@@ -15,6 +15,7 @@ examples:
   planweave bench idle --seconds 20
   planweave bench world
   planweave bench sentences
+  planweave bench honesty --task taken_at_lift --repeat 5
   planweave bench kills --task executor_node/holding feedback_node/kill
   planweave bench tabletop --seeds 2 --task plus_sign
 """
@@ -45,7 +46,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("suite", metavar="SUITE", help=f"{', '.join(BAKEOFFS)} or {', '.join(FIGURES)}")
     parser.add_argument("--seed", type=int, default=0, help="of everything random (default: 0)")
     parser.add_argument("--task", "--tasks", dest="tasks", nargs="+", action="extend", default=[], metavar="ID",
-                        help="only these tasks, of a bake-off or of the tabletop's figures, or deaths; repeatable")
+                        help="only these tasks, of a bake-off or of the tabletop's figures; or deaths, or cases of "
+                             "honesty; repeatable")
     parser.add_argument("--json", action="store_true", help="nothing but one JSON object on standard output")
     _bakeoff_arguments(parser)
     group = parser.add_argument_group("figures")
@@ -65,7 +67,8 @@ def _bakeoff_arguments(parser: argparse.ArgumentParser) -> None:
                        help="auto (default: what `planweave run` asks), openai:NAME, embedded, cassette:PATH, "
                             "simulated:RATE (no model: knows a right plan and errs at the rate)")
     group.add_argument("--limit", type=int, default=0, metavar="N", help="only the first N tasks")
-    group.add_argument("--repeat", type=int, default=1, metavar="R", help="repetitions (default: 1)")
+    group.add_argument("--repeat", type=int, default=1, metavar="R",
+                       help="repetitions, also of the cases of honesty (default: 1)")
     group.add_argument("--jobs", type=int, default=0, metavar="J", help="episodes side by side (default: all cores)")
     group.add_argument("--cluster", default="", metavar="ADDRESS", help="play on a Dask cluster, e.g. tcp://host:8786")
     group.add_argument("--out", default="", metavar="DIR", help="folder of the run (default: a new one in out/bench)")
@@ -85,9 +88,9 @@ def main(options: argparse.Namespace) -> int:
         console = Console(stderr=options.json, width=110)
     if options.suite not in {*FIGURES, *BAKEOFFS}:
         raise UnknownNameError("suite", options.suite, {*FIGURES, *BAKEOFFS})
-    if options.tasks and options.suite not in (*BAKEOFFS, "kills"):
+    if options.tasks and options.suite not in (*BAKEOFFS, "kills", "honesty"):
         raise ConfigError(f"--task has no meaning for the figures of {options.suite}; it chooses tasks of "
-                          f"{', '.join(BAKEOFFS)}, and cases of kills")
+                          f"{', '.join(BAKEOFFS)}, and cases of kills and honesty")
     if options.suite == "tabletop" or options.suite in FIGURES:
         importlib.import_module("console.cli").prepare_ros()
     if options.suite not in FIGURES or (options.suite in BAKEOFFS and options.method):

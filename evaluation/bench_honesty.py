@@ -41,7 +41,7 @@ from evaluation.spun_node import spun_node, wait_until
 from evaluation.tabletop_checks import RESTS, Body
 from evaluation.tabletop_runs import Truth
 from evaluation.tabletop_tasks import scene_names
-from planweave.errors import PlanweaveError
+from planweave.errors import PlanweaveError, UnknownNameError
 from planweave.world import Literal, World
 from planweave_ros import conversions as convert
 from planweave_ros.ports import MUTUAL_DISCOVERY
@@ -312,12 +312,17 @@ def _start(name: str, log: Path) -> NodeProcess:
 
 
 def run(options: argparse.Namespace, console: Console) -> list[dict[str, Any]]:
-    """The table of all cases, and how many had each outcome, as rows of figure, value, goal and whether it is met."""
+    """The table of the cases, and how many had each outcome, as rows of figure, value, goal and whether it is met."""
     logs = log_folder("honesty")
-    console.print(f"{len(CASES)} cases on a running tabletop system; logs: {logs}")
+    ids = [case.id for case in CASES]
+    for name in options.tasks:
+        if name not in ids:
+            raise UnknownNameError("honesty case", name, ids)
+    cases = [c for c in CASES if not options.tasks or c.id in options.tasks] * options.repeat
+    console.print(f"{len(cases)} cases on a running tabletop system; logs: {logs}")
     played = []
     with running_stage(logs) as stage:
-        for case in CASES:
+        for case in cases:
             played.append(stage.play(case))
             console.print(f"{case.id}: {played[-1].outcome.value} ({played[-1].seconds:.1f} s)", highlight=False)
     console.print(_table(played))

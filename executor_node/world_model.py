@@ -30,7 +30,7 @@ from planweave.world import Known, Literal, World, WorldObject
 Array = NDArray[np.float64]
 _MOVED, _TURNED = 0.003, 0.12  # a pose that changes by less is not published as a change, m and rad
 _LOOSE = 0.01  # a grip whose width changes by this much while the arm rests holds nothing any more, m
-_LOOKS = 5  # images without any object after which an empty table is believed
+_LOOKS = 5  # images without any object in a row after which an empty table is believed
 _IN_GRIP = 0.045  # what the fingers stand around is this near to the tool centre point, beside half its height, m
 _IN_HAND = 0.09  # a new item seen this near to the tool centre point is the one held, m
 
@@ -120,6 +120,7 @@ class WorldModel:
         self._known: _Known | None = None  # what the world was computed from
         self._told = 0  # the newest revision that `on_change` was called with
         self._looks = 0  # images since the start
+        self._empty = 0  # images in a row without any object
         self._refresh()
 
     # ---- what comes in ------------------------------------------------------------------------------------------
@@ -130,11 +131,14 @@ class WorldModel:
             self._due_since = time.monotonic()
             was_silent = self._world.silent
             self._world = replace(self._world, silent=False, heard=time.time())
-            if self._moving or stamp < self._still_since:
+            found = {t.name: t for t in things}
+            self._empty = 0 if found else self._empty + 1
+            # A tracker that was reset, or started again, names nothing in its first images.
+            unsure = self._things and 0 < self._empty < _LOOKS
+            if self._moving or stamp < self._still_since or unsure:
                 if was_silent:
                     self._tell()
                 return
-            found = {t.name: t for t in things}
             self._recognise_grip(found)
             if self._held is not None:
                 found = {n: t for n, t in found.items() if n != self._held.thing.name and not self._in_hand(t)}
@@ -398,7 +402,8 @@ class WorldModel:
 
     def _tell(self) -> None:
         """Tell the world, unless it only seems empty: a task must not begin then, as at first nothing is sure."""
-        sure = self._seen_stamp >= 0 and (bool(self._known and self._known[0]) or self._looks >= _LOOKS)
+        there = bool(self._known and self._known[0])
+        sure = self._seen_stamp >= 0 and (there or max(self._looks, self._empty) >= _LOOKS)
         if sure and self.on_change is not None:
             self._told = self._world.revision
             self.on_change(self._world)

@@ -308,8 +308,7 @@ class TaskManager:
             looked = self._look_for(task.status.sentence)
             if looked:
                 task.journal.add("looked_for", answer=looked)
-            world = self._body.observe(task.world_revision)
-            read = self._read(task, world)
+            world, read = self._understand(task, self._body.observe(task.world_revision))
             if read.answer:
                 self._set(task, goal_source=read.source, understood=read.understood, answer=read.answer)
                 task.journal.add("answer", answer=read.answer, understood=read.understood, source=read.source)
@@ -333,6 +332,20 @@ class TaskManager:
         except Exception as error:
             log.exception("task %s", task.status.task_id)
             self._end(task, TaskState.FAILED, f"internal error ({type(error).__name__}: {error}); see the node's log")
+
+    def _understand(self, task: Task, world: World) -> tuple[World, Interpretation]:
+        """The goal, and the world that it is meant for. Before a task is refused for what is not there, the body looks
+        anew: perception may have been reset, or started again, a moment ago.
+        """
+        try:
+            return world, self._read(task, world)
+        except (GoalError, UnknownNameError):
+            if world.silent:
+                raise
+            look = self._body.look(self._look_seconds)
+            if not look.fresh or look.world.by_name.keys() == world.by_name.keys():
+                raise
+        return look.world, self._read(task, look.world)
 
     def _read(self, task: Task, world: World) -> Interpretation:
         """The goal, given or read, in literals and in words; or the answer to a question."""

@@ -100,6 +100,7 @@ PARAMETERS = [
 ]
 _REPEAT = 10.0  # s of wall time before one complaint is logged again
 _JOINT_PATIENCE = 0.3  # s of wall time to wait for the joint state, or the transform, that belongs to an image
+_FORGET_PATIENCE = 3.0  # s of wall time for images to show, after forgetting, what is there
 _JOINTS_SILENT = 1.0  # s without joint states from which on the log says so
 _TF2 = "tf2:"
 _LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
@@ -146,6 +147,7 @@ class PerceptionNode(ManagedNode):
         self._frame_at = self._joints_at = -math.inf  # time.monotonic() when the last one came
         self._forget_asked = threading.Event()
         self._forget_before = -math.inf  # images up to this stamp show the table as it was
+        self._newest = self._settled = -math.inf  # stamps of images: the newest seen, the newest that left no doubts
         cv2.setNumThreads(1)  # one core is enough, and the other nodes need theirs
         self._publisher = self.create_publisher(DetectedObjects, "/perception/detected_objects", 10)
         self._change_publisher = self.create_publisher(SceneChanges, "/perception/changes", 10)
@@ -153,7 +155,8 @@ class PerceptionNode(ManagedNode):
         self._markers = self.create_publisher(MarkerArray, "/perception/markers", _LATCHED)
         self._images: dict[str, Any] = {}  # publishers of the camera's topics, where no driver publishes them
         self.create_subscription(JointState, "/joint_states", self._joint_state, 10)
-        self.create_service(Trigger, "/perception/forget", self._forget)
+        waiting = MutuallyExclusiveCallbackGroup()  # its answer waits for images
+        self.create_service(Trigger, "/perception/forget", self._forget, callback_group=waiting)
         self._frames_seen = 0
         self._look_timeout: float = values["look_timeout"]
         self._frames_to_tell = values["tracking.confirm"] + 1  # one may have been in progress
@@ -172,7 +175,7 @@ class PerceptionNode(ManagedNode):
 
     def forget(self) -> None:
         """Look for objects anew from the next image on."""
-        self._forget_before = self._joints.newest
+        self._forget_before = max(self._joints.newest, self._newest)
         self._forget_asked.set()
 
     def destroy_node(self) -> None:
@@ -253,9 +256,18 @@ class PerceptionNode(ManagedNode):
             self._say(f"/joint_states lacks {', '.join(missing)}; the robot cannot be told from objects without them")
 
     def _forget(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        """Somebody rearranged the table: what is remembered but not in view is no longer to be trusted."""
+        """Reset the tracker, since somebody rearranged the table; answered once new images have shown what is there."""
         self.forget()
-        response.success, response.message = True, "objects are looked for anew from the next image on"
+        before = self._forget_before
+        with self._frames:
+            known = self._frames.wait_for(
+                lambda: self._settled > before or self._ended.is_set(), _FORGET_PATIENCE)
+        response.success, response.message = True, "objects were looked for anew"
+        if not known:
+            response.message = (
+                f"objects are looked for anew from the next image on; none came in {_FORGET_PATIENCE:g} s, or they did "
+                "not agree on what is there"
+            )
         return response
 
     def _look_for(self, request: LookFor.Request, response: LookFor.Response) -> LookFor.Response:
@@ -360,6 +372,9 @@ class PerceptionNode(ManagedNode):
             self._publish_views(frame, result)
             with self._frames:
                 self._frames_seen += 1
+                self._newest = frame.stamp
+                if not self._perceiver.tracker.deciding and not self._forget_asked.is_set():
+                    self._settled = frame.stamp
                 self._frames.notify_all()
             self.get_logger().debug(f"{len(result.objects)} objects in {(time.monotonic() - start) * 1e3:.0f} ms")
 

@@ -38,6 +38,7 @@ from perception_node.robot_filter import Hand
 _LOOKS = 0.03  # m: how far away a detection of other looks may be to weigh as much as one of the same looks
 _OPENING = 0.006  # m: a gripper that opens by this much has let go
 _BRIEF = 12  # frames
+_FADED = 8  # views of what stands on a hidden thing after which a glimpse of another colour beneath it was an error
 _DOUBLE = 0.06  # m between the halves of one thing
 _GRASP_REACH = 0.045  # m: an object this near to the tool centre point can be between the fingers
 _HABIT = 0.2  # share of an object's views; a look as frequent as that is its own, wavering one
@@ -63,7 +64,9 @@ class Track:
 
     last: its newest full detection, smoothed; rgb: its colour in full views, smoothed; matched: the newest frame has a
     detection of it; inferred: not seen itself, but it must be there, below what stands on it; whole: seen in full.
-    missing: clear views without it since the last with it. doubtful: its looks in views that may not be of it.
+    missing: clear views without it since the last with it. glimpsed: of these, how much is but another colour on the
+    side of a hidden thing; unrepeated: views since the last such glimpse. doubtful: its looks in views that may not be
+    of it.
     """
 
     id: int
@@ -74,6 +77,8 @@ class Track:
     whole: bool = False
     seen: int = 1
     missing: float = 0.0
+    glimpsed: float = 0.0
+    unrepeated: int = 0
     looks: Counter[tuple[str, str]] = field(default_factory=Counter)
     doubtful: Counter[tuple[str, str]] = field(default_factory=Counter)
     rgb: tuple[float, float, float] = (0.0, 0.0, 0.0)
@@ -193,7 +198,7 @@ class Tracker:
                 self._next_id += 1
                 self._tracks.append(track)
         self._name_new()
-        self.deciding = doubts != before or any(not t.name for t in self._tracks)
+        self.deciding = doubts != before or any(not t.name or t.glimpsed for t in self._tracks)
         return self.tracks
 
     def _assign(self, free: Sequence[Detection]) -> tuple[list[tuple[Track, Detection]], list[Detection]]:
@@ -255,7 +260,8 @@ class Tracker:
         return free
 
     def _see(self, track: Track, detection: Detection, moved: bool = False) -> None:
-        track.matched, track.inferred, track.missing = True, detection.inferred, 0.0
+        track.matched, track.inferred = True, detection.inferred
+        track.missing = track.glimpsed = 0.0
         track.looks += track.doubtful  # it was itself, ill seen
         track.doubtful.clear()
         # The side of a hidden cube tells less about it than what was seen before.
@@ -292,7 +298,8 @@ class Tracker:
         if old not in self._tracks:
             self._gone.remove(old)
             self._tracks.append(old)
-        old.last, old.rgb, old.missing, old.grip = new.last, new.rgb, 0.0, None
+        old.last, old.rgb, old.grip = new.last, new.rgb, None
+        old.missing = old.glimpsed = 0.0
         old.matched, old.inferred, old.whole = new.matched, new.inferred, new.whole
         old.doubtful.clear()
 
@@ -302,36 +309,49 @@ class Tracker:
             return
         empty = place_is_empty(track.last, scene)
         if track.grip is not None and not empty:
-            track.missing = 0.0
+            track.missing = track.glimpsed = 0.0
         elif not track.held:
             track.missing += 1.0 if empty else self._is_taken(track, free)
 
     def _infer(self) -> None:
-        """What carries a thing that is seen at its height must be there, all the way down."""
+        """What carries a thing that is seen at its height must be there, all the way down; unless its place was seen
+        empty or taken meanwhile, or another colour on its side only lately.
+        """
         for track in sorted(self._tracks, key=lambda t: -t.last.top):
-            if track.matched or track.missing or track.held or is_receptacle(track.last.class_name):
+            if track.matched or track.held or is_receptacle(track.last.class_name):
                 continue
-            track.inferred = any(
+            carries = track.missing <= track.glimpsed and any(
                 (t.whole or t.inferred)
                 and t is not track
                 and abs(t.last.bottom - track.last.floor) < LEVEL
                 and track.last.covers(*t.last.position[:2])
                 for t in self._tracks
             )
+            if carries and track.glimpsed:
+                track.unrepeated += 1
+                if track.unrepeated > _FADED:
+                    track.missing = track.glimpsed = 0.0
+            track.inferred = carries and not track.missing
 
     def _is_taken(self, track: Track, free: Sequence[Detection]) -> float:
         """How surely something else is seen where an object should be, 0 to 1; two cannot be at one place."""
         if any(t.whole and collide(t.last, track.last) for t in self._tracks):
             return 1.0
-        sure = 0.0
+        sure, glimpse = 0.0, False
         for detection in free:
             if detection.cut or not collide(detection, track.last):
                 continue
             if track.clashes(detection):
-                sure = max(sure, _UNSURE if detection.inferred else 1.0)
+                if detection.inferred:
+                    glimpse = True
+                else:
+                    sure = 1.0
             elif not detection.inferred:
                 track.doubtful[detection.look] += 1
                 sure = max(sure, _UNSURE)
+        if glimpse and not sure:
+            track.glimpsed, track.unrepeated = track.glimpsed + _UNSURE, 0
+            return _UNSURE
         return sure
 
     def _drop(self) -> None:

@@ -181,15 +181,20 @@ def test_a_wrong_parameter_ends_the_start_with_what_is_right(ros, parameters, wo
     refuse(PerceptionNode, parameters, PlanweaveError, words)
 
 
-def test_forgetting_makes_it_look_anew_from_images_after_the_change(start, spin_until):
-    """What an image from before the change shows counts for nothing; ids start again with what is there now."""
+def test_forgetting_makes_it_look_anew_from_images_after_the_change(start, spin_until, monkeypatch):
+    """What an image from before the change shows counts for nothing; ids start again with what is there now, and the
+    answer comes when that is known.
+    """
+    monkeypatch.setattr("perception_node.node._FORGET_PATIENCE", 60.0)
     camera, node = start()
     before = look(camera, spin_until, times=3)
     client = camera.node.create_client(Trigger, "/perception/forget")
     assert client.wait_for_service(timeout_sec=60.0)
     answer = client.call_async(Trigger.Request())
-    spin_until(answer.done, 10.0, "the answer")
-    assert answer.result().success
-    after = look(camera, spin_until, times=3)
+    after = before
+    spin_until(lambda: node._forget_asked.is_set(), 10.0, "the request")
+    while not answer.done():
+        after = look(camera, spin_until, times=1)
+    assert answer.result().success and answer.result().message == "objects were looked for anew"
     assert sorted(o.name for o in after.objects) == EXPECTED
     assert {o.id for o in after.objects}.isdisjoint(o.id for o in before.objects)

@@ -212,6 +212,26 @@ def test_what_the_side_of_a_hidden_cube_shows_to_be_another_is_gone():
     assert sorted(seen) == ["green_cube", "yellow_cube"] and not seen["green_cube"].visible
 
 
+def test_a_glimpse_of_another_colour_beneath_a_thing_that_is_not_repeated_was_an_error():
+    table = Table()
+    table.see(cube(0.5, 0.0), times=3)
+    top = cube(0.5, 0.0, z=0.075, **YELLOW)
+    assert table.see(top, times=3)["red_cube"].inferred
+    seen = table.see(cube(0.5, 0.0, inferred=True, **GREEN), top)
+    assert not seen["red_cube"].inferred, "it may have been exchanged"
+    assert table.tracker.deciding
+    assert table.see(top, times=20)["red_cube"].inferred and not table.tracker.deciding
+    assert not table.see(cube(0.5, 0.0, inferred=True, **GREEN), top)["red_cube"].inferred
+
+
+def test_what_was_seen_to_be_gone_is_not_inferred_again_from_what_stands_there_later():
+    table = Table(clear_views=8)
+    table.see(cube(0.5, 0.0), times=3)
+    top = cube(0.5, 0.0, z=0.075, **YELLOW)
+    table.see(cube(0.4, 0.3, **YELLOW), times=3)
+    assert not table.see(top, times=30)["red_cube"].inferred
+
+
 def test_a_lost_object_that_was_mistaken_for_another_at_first_has_its_plain_name():
     table = Table()
     first = table.see(cube(0.5, 0.0), times=5)["red_cube"].id

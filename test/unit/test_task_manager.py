@@ -227,6 +227,30 @@ def test_a_look_that_comes_in_time_confirms(start, first):
     assert ended(manager.submit("put a in the tray")).state is TaskState.SUCCEEDED
 
 
+class Particular(ScriptedPlanner):
+    """A planner that refuses sentences about what is not in the world."""
+
+    def interpret_goal(self, sentence, world, task_id=""):
+        if "a" not in world.by_name:
+            raise GoalError("there is no a here")
+        return super().interpret_goal(sentence, world, task_id)
+
+
+@pytest.mark.parametrize("given", [(), literals("in(a, tray)")])
+def test_a_task_is_refused_for_what_is_not_there_only_after_a_look(start, given):
+    """Perception may have been reset a moment ago, and have named only some of what is there."""
+    partial = tabletop("b: item; tray: container; table: location", "at(b, table)")
+    body = Watched(partial, lambda _: replace(WORLD, stamp=1.0).all_seen(), seen)
+    manager, _, _ = start(Particular([GOOD], goal="in(a, tray)"), body)
+    task = manager.submit("put a in the tray", goal=given) if given else manager.submit("put a in the tray")
+    assert ended(task).state is TaskState.SUCCEEDED and body.done == ["grasp(a)", "place_in(a, tray)"]
+    for look in (seen, None):
+        body = Watched(partial, look)
+        manager, _, _ = start(Particular([GOOD], goal="in(a, tray)"), body, look_seconds=0.2)
+        status = ended(manager.submit("put a in the tray"))
+        assert status.state is TaskState.FAILED and "there is no a here" in status.message and body.asked == 1
+
+
 def test_what_is_hidden_under_what_is_seen_is_told_as_inferred(start):
     manager, _, _ = start(body=Watched(WORLD, hidden("b")), look_seconds=0.3)
     status = ended(manager.submit("put a in the tray"))

@@ -56,6 +56,21 @@ def test_an_empty_table_is_told_once(world, told):
     assert len(told) == 1 and world.world().stamp == 6.0
 
 
+def test_a_tracker_that_was_reset_does_not_empty_the_table(world, told):
+    """It names nothing in its first images; what is gone in five of them is gone."""
+    world.on_detections([cube("a", 0.5, 0.0), cube("b", 0.4, 0.2)], 1.0)
+    for stamp in (2.0, 3.0):
+        world.on_detections([], stamp)
+    assert sorted(world.world().by_name.keys() & {"a", "b"}) == ["a", "b"] and world.world().stamp == 1.0
+    assert world.wait_for_detections(1.0, 0.0) is None, "no look is made of them"
+    world.on_detections([cube("c", 0.5, 0.0)], 4.0)
+    for stamp in (5.0, 6.0, 7.0, 8.0):
+        world.on_detections([], stamp)
+    assert "c" in world.world().by_name and "a" not in world.world().by_name
+    world.on_detections([], 9.0)
+    assert "c" not in world.world().by_name and "c" not in told[-1].by_name and world.world().stamp == 9.0
+
+
 def test_noise_is_no_news_and_drift_is(world, told):
     rng = np.random.default_rng(0)
     for k in range(20):
