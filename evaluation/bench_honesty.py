@@ -1,9 +1,10 @@
 """Honesty: whether success means that the goal holds, while people's hands and a failing camera interfere.
 
-The tabletop system runs as its processes, without a language model. Each case sets the table, lets a person do
-something to it (simulation_node's /simulation/intervene) or stops perception_node, and gives a goal. What the task
-reports is held against the simulator's true poses at its end. A false success must never be; a false failure is a task
-that did not succeed though its goal held and nothing kept the camera from showing it.
+First some cases in a home (`honesty_home`). Then the tabletop system runs as its processes, without a language model.
+Each case sets the table, lets a person do something to it (simulation_node's /simulation/intervene) or stops
+perception_node, and gives a goal. What the task reports is held against the simulator's true poses at its end. A false
+success must never be; a false failure is a task that did not succeed though its goal held and nothing kept the camera
+from showing it.
 """
 
 from __future__ import annotations
@@ -36,12 +37,14 @@ from console.client import SETTLED_FRAMES, Client
 from console.launcher import log_folder
 from console.processes import NodeProcess, start_node, stop_nodes
 from console.systems import load_system
+from evaluation import honesty_home
 from evaluation.honesty_cases import CASES, Act, Case, Hand, Reload, Signal, Spot
 from evaluation.spun_node import spun_node, wait_until
 from evaluation.tabletop_checks import RESTS, Body
 from evaluation.tabletop_runs import Truth
 from evaluation.tabletop_tasks import scene_names
 from planweave.errors import PlanweaveError, UnknownNameError
+from planweave.task import TaskState
 from planweave.world import Literal, World
 from planweave_ros import conversions as convert
 from planweave_ros.ports import MUTUAL_DISCOVERY
@@ -65,7 +68,7 @@ class Outcome(str, Enum):
 class Played:
     """How a case went. reported: whether the task said success; true: whether its goal held in the simulator then."""
 
-    case: Case
+    case: str
     outcome: Outcome
     reported: bool
     true: bool
@@ -108,13 +111,13 @@ class Stage:
                 self._act(act)
             said, true, came = self._run(case)
         except PlanweaveError as error:
-            return Played(case, Outcome.NOT_PLAYED, False, False, str(error), time.monotonic() - begun)
+            return Played(case.id, Outcome.NOT_PLAYED, False, False, str(error), time.monotonic() - begun)
         finally:
             self._send("perception_node", signal.SIGCONT)
         outcome = verdict(said.success, true, case.blind)
         if not came and outcome is not Outcome.FALSE_SUCCESS:
             outcome = Outcome.NOT_PLAYED
-        return Played(case, outcome, said.success, true, said.message, time.monotonic() - begun)
+        return Played(case.id, outcome, said.success, true, said.message, time.monotonic() - begun)
 
     def _run(self, case: Case) -> tuple[Any, bool, bool]:
         """The task's result, whether its goal holds in the simulator, and whether all that was to be done was done."""
@@ -173,9 +176,9 @@ class Stage:
     def _is_set(self) -> bool:
         bodies = self._bodies()
         views = [*list(self._frames)[-SETTLED_FRAMES:], _places(self._world)]
+        there = [name for name in self._names if bodies[name].bottom > -0.1]  # the others are not on the table yet
         return len(views) > SETTLED_FRAMES and all(
-            name in view and math.dist(view[name], bodies[name].position) < 0.03
-            for view in views for name in self._names
+            name in view and math.dist(view[name], bodies[name].position) < 0.03 for view in views for name in there
         )
 
     def _act(self, act: Act) -> None:
@@ -313,20 +316,38 @@ def _start(name: str, log: Path) -> NodeProcess:
 
 def run(options: argparse.Namespace, console: Console) -> list[dict[str, Any]]:
     """The table of the cases, and how many had each outcome, as rows of figure, value, goal and whether it is met."""
-    logs = log_folder("honesty")
-    ids = [case.id for case in CASES]
+    ids = [case.id for case in CASES] + [home.id for home in honesty_home.CASES]
     for name in options.tasks:
         if name not in ids:
             raise UnknownNameError("honesty case", name, ids)
-    cases = [c for c in CASES if not options.tasks or c.id in options.tasks] * options.repeat
-    console.print(f"{len(cases)} cases on a running tabletop system; logs: {logs}")
     played = []
-    with running_stage(logs) as stage:
-        for case in cases:
-            played.append(stage.play(case))
-            console.print(f"{case.id}: {played[-1].outcome.value} ({played[-1].seconds:.1f} s)", highlight=False)
+    for home in _chosen(honesty_home.CASES, options):
+        played.append(play_home(home))
+        console.print(f"{home.id}: {played[-1].outcome.value} ({played[-1].seconds:.1f} s)", highlight=False)
+    if cases := _chosen(CASES, options):
+        logs = log_folder("honesty")
+        console.print(f"{len(cases)} cases on a running tabletop system; logs: {logs}")
+        with running_stage(logs) as stage:
+            for case in cases:
+                played.append(stage.play(case))
+                console.print(f"{case.id}: {played[-1].outcome.value} ({played[-1].seconds:.1f} s)", highlight=False)
     console.print(_table(played))
     return _rows(played)
+
+
+def _chosen(cases: Sequence[Any], options: argparse.Namespace) -> list[Any]:
+    return [c for c in cases if not options.tasks or c.id in options.tasks] * options.repeat
+
+
+def play_home(case: honesty_home.HomeCase) -> Played:
+    """One case in a home, in this process."""
+    begun = time.monotonic()
+    try:
+        status, true = honesty_home.play(case)
+    except PlanweaveError as error:
+        return Played(case.id, Outcome.NOT_PLAYED, False, False, str(error), time.monotonic() - begun)
+    said = status.state is TaskState.SUCCEEDED
+    return Played(case.id, verdict(said, true, False), said, true, status.message, time.monotonic() - begun)
 
 
 def _rows(played: Sequence[Played]) -> list[dict[str, Any]]:
@@ -334,7 +355,7 @@ def _rows(played: Sequence[Played]) -> list[dict[str, Any]]:
     seconds = sum(p.seconds for p in played)
 
     def row(outcome: Outcome, goal: str = "", met: bool | None = None) -> dict[str, Any]:
-        ids = [p.case.id for p in played if p.outcome is outcome]
+        ids = [p.case for p in played if p.outcome is outcome]
         return {"figure": f"honesty: {outcome.value}", "value": f"{counts[outcome]} of {len(played)}", "goal": goal,
                 "met": met, "cases": ids}
 
@@ -353,6 +374,6 @@ def _table(played: Sequence[Played]) -> Table:
     for heading in ("case", "reported", "true", "outcome", "s", "message"):
         table.add_column(heading, overflow="fold")
     for p in played:
-        table.add_row(p.case.id, "success" if p.reported else "no", "yes" if p.true else "no", p.outcome.value,
+        table.add_row(p.case, "success" if p.reported else "no", "yes" if p.true else "no", p.outcome.value,
                       f"{p.seconds:.1f}", p.message[:160])
     return table

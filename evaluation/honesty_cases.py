@@ -89,6 +89,8 @@ _TOWER = {
     "green_cube": _cube("green", *_SPOT), **_TRAYS,
 }
 _TWINS = {"red_cube": _cube("red", *_LEFT, _FLOOR), "red_cube_2": _cube("red", *_SPOT), **_TRAYS}
+_MORE = {**_APART, "blue_cube": _cube("blue", 0.40, 0.25)}
+_MORE_LATER = Hand(move={"blue_cube": AWAY})
 _IN = "in(red_cube, left_tray)"
 _BOTH = "in(red_cube, left_tray) & in(yellow_cube, right_tray)"
 _TAKEN = {"red_cube": AWAY}
@@ -139,6 +141,20 @@ CASES = (
     Case("first_taken_while_second_is_carried", _APART, _BOTH, (Hand("carry", "yellow_cube", _TAKEN),)),
     Case("first_taken_while_second_is_verified", _APART, _BOTH, (Hand("retreat", "yellow_cube", _TAKEN),)),
     Case("tray_taken_from_under_it", _DONE, _IN, (Hand(move={"left_tray": (0.40, 0.45, 0.0)}),), only_bench=True),
+    # Taken out of the hand that carries the second thing, or exchanged in it.
+    Case("second_taken_from_the_hand", _APART, _BOTH, (Hand("carry", "yellow_cube", {"yellow_cube": AWAY}),)),
+    Case("second_taken_and_laid_down", _APART, _BOTH, (Hand("carry", "yellow_cube", {"yellow_cube": (*_SPOT, 0.0)}),),
+         only_bench=True),
+    Case("second_exchanged_in_the_hand", _APART, _BOTH, (Hand("carry", "yellow_cube", exchange=_SWAP),)),
+    # A thing is added while the robot works.
+    Case("added_beside", _MORE, _IN, (_MORE_LATER, Wait(3.0), Hand("carry", move={"blue_cube": (0.40, 0.25, 0.0)})),
+         only_bench=True),
+    Case("added_where_it_goes", _MORE, _IN,
+         (_MORE_LATER, Wait(3.0), Hand("lift", move={"blue_cube": (*_LEFT, _FLOOR)}))),
+    Case("added_where_it_was", _MORE, _IN,
+         (_MORE_LATER, Wait(3.0), Hand("carry", move={"blue_cube": (*_SPOT, 0.0)})), only_bench=True),
+    Case("added_on_top", _MORE, _IN,
+         (_MORE_LATER, Wait(3.0), Hand("retreat", move={"blue_cube": (*_LEFT, _FLOOR + 0.05)})), only_bench=True),
     # Equal things, and another scene.
     Case("one_of_two_equal_taken", _TWINS, _IN, (Hand(move=_TAKEN),)),
     Case("scene_reloaded_while_lifting", _APART, _IN, (), (Reload(),)),

@@ -203,22 +203,16 @@ class Tracker:
 
     def _assign(self, free: Sequence[Detection]) -> tuple[list[tuple[Track, Detection]], list[Detection]]:
         """Pairs of what is where it was, or where the hand has brought it."""
+        tracks = [t for t in self._tracks if not t.matched]
         costs = []
-        for i, track in enumerate(self._tracks):
-            if track.matched:
+        for i, j in _near(tracks, free, self.rules.near):
+            track, detection = tracks[i], free[j]
+            if (track.held and (detection.cut or detection.inferred)) or track.clashes(detection):
                 continue
-            for j, detection in enumerate(free):
-                if track.held and (detection.cut or detection.inferred):
-                    continue
-                same = track.looks_like(detection)
-                if track.clashes(detection):
-                    continue
-                if not same and not detection.cut and (track.misshapen(detection) or not alike(track.last, detection)):
-                    continue
-                away = math.dist(detection.position, track.last.position)
-                reach = self.rules.near * (2.0 if track.held else 1.0)
-                if apart(track.last, detection) <= reach and away <= 2 * reach:
-                    costs.append((away + (0.0 if same else _LOOKS), i, j))
+            same = track.looks_like(detection)
+            if not same and not detection.cut and (track.misshapen(detection) or not alike(track.last, detection)):
+                continue
+            costs.append((math.dist(detection.position, track.last.position) + (0.0 if same else _LOOKS), i, j))
         taken_tracks: set[int] = set()
         taken: set[int] = set()
         pairs = []
@@ -226,7 +220,7 @@ class Tracker:
             if i not in taken_tracks and j not in taken:
                 taken_tracks.add(i)
                 taken.add(j)
-                pairs.append((self._tracks[i], free[j]))
+                pairs.append((tracks[i], free[j]))
         return pairs, [d for j, d in enumerate(free) if j not in taken]
 
     def _moved(self, free: list[Detection], scene: Scene) -> list[Detection]:
@@ -286,9 +280,10 @@ class Tracker:
 
     def _merge(self) -> None:
         """Two tracks of one thing, as may begin at the hand: the older one is it."""
-        for new in [t for t in self._tracks if t.matched and not t.carried]:
-            for old in [t for t in self._tracks if t.id < new.id and t.name and not t.matched and not t.held]:
-                if old.looks_like(new.last) and same_place(old.last, new.last):
+        unseen = [t for t in self._tracks if t.name and not t.matched and not t.held]
+        for new in [t for t in self._tracks if t.matched and not t.carried] if unseen else []:
+            for old in unseen:
+                if old.id < new.id and not old.matched and old.looks_like(new.last) and same_place(old.last, new.last):
                     self._is(old, new)
                     break
 
@@ -466,6 +461,18 @@ class Tracker:
         names = name_all([_nameless(t) for t in new], [_nameless(t) for t in self._tracks if t.name], taken)
         for track, name in zip(new, names):
             track.name, track.named = name, track.look
+
+
+def _near(tracks: Sequence[Track], free: Sequence[Detection], near: float) -> list[tuple[int, int]]:
+    """Indices of tracks and of detections that are within their reach: `near` metres along the table, twice that in
+    space, and for what is held twice as far.
+    """
+    if not tracks or not free:
+        return []
+    away = np.array([t.last.position for t in tracks])[:, None] - np.array([d.position for d in free])
+    reach = near * np.array([2.0 if t.held else 1.0 for t in tracks])[:, None]
+    close = (np.hypot(away[..., 0], away[..., 1]) <= reach) & (np.sqrt((away**2).sum(axis=2)) <= 2 * reach)
+    return [(int(i), int(j)) for i, j in np.argwhere(close)]
 
 
 def _in_hand_frame(track: Track, hand: Hand) -> np.ndarray:

@@ -19,7 +19,7 @@ from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
 
 from planweave.errors import PlanweaveError
-from planweave.memory import give_back_memory
+from planweave.memory import give_back_memory, use_one_heap
 from planweave.ros_distro import refuse_old_ros
 from planweave_ros.guarded import log_fault
 from planweave_ros.lifecycle import ManagedNode
@@ -169,6 +169,7 @@ def run_node(
     except PlanweaveError as error:
         print(f"error: {error}", file=sys.stderr, flush=True)
         return 2
+    use_one_heap()
     signals = _Signals()
     share_python_fairly()
     rclpy.init(args=list(args) if args is not None else None, signal_handler_options=SignalHandlerOptions.NO)

@@ -126,8 +126,7 @@ class SimulationNode(GuardedNode):
         self._sent_stamp, self._sent_at, self._again = Time(), 0.0, _IMAGE_ANYWAY[0]
         self._listeners = 0, 0
 
-        with no_mesh_cache():
-            simulator = self._make_simulator(values["scene"])
+        simulator = self._make_simulator(values["scene"])
         links = links_of(simulator.model)
         self._moving_links = [link for link in links if link.kind != "fixed"]
         camera = BASE_FRAME, self._camera.frame_id, self._camera.position, self._camera.quaternion
@@ -188,7 +187,8 @@ class SimulationNode(GuardedNode):
 
     def _make_simulator(self, scene_name: str) -> Simulator:
         scene = load_scene(scene_name)
-        model = build_model(scene, self._camera, self._values["robot_model"] or None)
+        with no_mesh_cache():
+            model = build_model(scene, self._camera, self._values["robot_model"] or None)
         return Simulator(model, scene)
 
     def _make_camera(self, model: Any) -> OverheadCamera:

@@ -11,7 +11,7 @@ from perception_node.detection import Detection
 from perception_node.geometry import Intrinsics
 from perception_node.pipeline import Scene
 from perception_node.robot_filter import Hand
-from perception_node.tracking import Rules, Tracker
+from perception_node.tracking import Rules, Track, Tracker
 from planweave.paths import find_config
 
 EXTRINSICS = load_extrinsics(find_config("cameras", "overhead"))
@@ -260,6 +260,16 @@ def test_nearest_pairs_first():
     ids = {t.last.position[0]: t.id for t in before.values()}
     after = table.see(cube(0.575, 0.0), cube(0.515, 0.0))
     assert {round(t.last.position[0], 3): t.id for t in after.values()} == {0.515: ids[0.50], 0.575: ids[0.56]}
+
+
+def test_many_objects_are_compared_only_with_what_is_near(monkeypatch):
+    many = [cube(0.3 + 0.06 * (k % 10), -0.5 + 0.07 * (k // 10)) for k in range(100)]
+    table = Table()
+    table.see(*many, times=3)
+    compared = []
+    monkeypatch.setattr(Track, "clashes", lambda *pair: compared.append(pair))
+    assert len(table.see(*many)) == 100
+    assert len(compared) == 100
 
 
 def test_a_moved_object_of_unique_looks_stays_itself():
