@@ -145,7 +145,8 @@ CASES = (
     Case("second_taken_from_the_hand", _APART, _BOTH, (Hand("carry", "yellow_cube", {"yellow_cube": AWAY}),)),
     Case("second_taken_and_laid_down", _APART, _BOTH, (Hand("carry", "yellow_cube", {"yellow_cube": (*_SPOT, 0.0)}),),
          only_bench=True),
-    Case("second_exchanged_in_the_hand", _APART, _BOTH, (Hand("carry", "yellow_cube", exchange=_SWAP),)),
+    Case("second_exchanged_in_the_hand", _APART, _BOTH, (Hand("carry", "yellow_cube", exchange=_SWAP),),
+         only_bench=True),
     # A thing is added while the robot works.
     Case("added_beside", _MORE, _IN, (_MORE_LATER, Wait(3.0), Hand("carry", move={"blue_cube": (0.40, 0.25, 0.0)})),
          only_bench=True),
