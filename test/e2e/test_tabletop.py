@@ -63,7 +63,9 @@ def run(client, spin_until, sentence=SENTENCE, method="classical", seconds=60):
 
 
 def succeeds_within(seconds, client, spin_until):
-    """The task is repeated until it is done: dead servers stay in the graph, and the camera has to look anew."""
+    """The task is repeated until it is done: a node may be on its way, and on a busy machine too few images come in the
+    time of one look, which ends a task as not confirmed.
+    """
     deadline = time.monotonic() + seconds * PATIENCE
     while not (result := run(client, spin_until, seconds=60)).success:
         assert result.message, "a task that fails says why"
@@ -121,5 +123,4 @@ def test_cancel_stops_the_arm_and_the_next_task_is_served(system, spin_until):
     system.create_subscription(JointState, "/joint_states", states.append, 10)
     spin_until(lambda: len(states) > 2, 10, "joint states")
     assert max(abs(v) for v in states[-1].velocity[:7]) < 0.02
-    again = run(system, spin_until)
-    assert again.success, again.message
+    succeeds_within(60, system, spin_until)
