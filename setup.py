@@ -23,7 +23,7 @@ def share_files(folder: str) -> list[tuple[str, list[str]]]:
 
 
 # Folders of data alone count as packages, too: else setuptools warns of each for a screen
-packages = find_namespace_packages(include=ROOMS + [f"{room}.*" for room in ROOMS])
+packages = find_namespace_packages(include=ROOMS + [f"{room}.*" for room in ROOMS], exclude=["*.__pycache__"])
 nodes = [room for room in ROOMS if room.endswith("_node") and (HERE / room / "node.py").is_file()]
 version = re.search(r'__version__ = "(.+?)"', (HERE / "planweave" / "__init__.py").read_text())
 

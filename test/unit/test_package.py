@@ -5,6 +5,7 @@ import re
 import runpy
 import subprocess
 import sys
+from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
@@ -91,10 +92,27 @@ def test_colcon_finds_both_packages_in_a_workspace_as_the_readme_says(tmp_path):
     }
 
 
-def test_colcon_test_runs_pytest(monkeypatch):
-    """colcon looks for pytest in what setup() is given; without it, `colcon test` runs nothing and says OK."""
+@pytest.fixture
+def given(monkeypatch):
+    """What setup.py gives to setuptools."""
     given = {}
     monkeypatch.setattr("setuptools.setup", lambda **arguments: given.update(arguments))
     monkeypatch.chdir(ROOT)
     runpy.run_path(str(ROOT / "setup.py"))
+    return given
+
+
+def test_every_file_beside_the_code_is_installed(given):
+    patterns = given["package_data"][""]
+    for room in (name for name in given["packages"] if "." not in name):
+        for path in (ROOT / room).rglob("*"):
+            folder = ".".join(path.relative_to(ROOT).parent.parts)
+            if path.is_file() and "__pycache__" not in path.parts:
+                assert folder in given["packages"], path
+                assert path.suffix == ".py" or any(fnmatch(path.name, pattern) for pattern in patterns), path
+    assert not any("__pycache__" in name for name in given["packages"])
+
+
+def test_colcon_test_runs_pytest(given):
+    """colcon looks for pytest in what setup() is given; without it, `colcon test` runs nothing and says OK."""
     assert any(requirement.startswith("pytest") for requirement in given["extras_require"]["test"])
