@@ -38,11 +38,10 @@ from executor_node.parameters import PARAMETERS
 from executor_node.planning_scene import PlanningScene
 from executor_node.reaching import Reaching
 from executor_node.robots import check_robot
-from executor_node.safety import Safety
-from executor_node.settings import numbers, point, settings_from
+from executor_node.safety import safety_from
+from executor_node.settings import numbers, settings_from
 from executor_node.skills import Skills
 from executor_node.things import Thing
-from executor_node.timing import Limits
 from executor_node.unseen_grip import UnseenGrip
 from executor_node.waiting import until
 from executor_node.workspace import load_workspace
@@ -68,6 +67,7 @@ from planweave_ros.recovery import Recovery
 from planweave_ros.spin import run_node
 from planweave_ros.stop_watch import StopWatch
 
+_CHANGEABLE = {parameter.name for parameter in PARAMETERS if parameter.changeable}
 _DISCOVERY = 3.0  # s of wall time for controllers to be discovered
 _HEARTBEAT = 0.25  # s of wall time between two checks whether the camera is heard
 _LAST_RESULT = 1.0  # s of wall time for a stopped action to report its end when the node is shut down
@@ -82,15 +82,13 @@ class ExecutorNode(ManagedNode):
     def __init__(self, parameter_overrides: Sequence[Any] = ()) -> None:
         begun = time.monotonic()
         super().__init__("executor_node", parameter_overrides=list(parameter_overrides))
-        values = declare(self, [*PARAMETERS, AUTOSTART])
+        self._values = values = declare(self, [*PARAMETERS, AUTOSTART])
         check_robot(self.get_fully_qualified_name(), values["robot"], values["arm"], values["gripper"])
         self._default_timeout: float = values["action_timeout"]
-        low, high = (point(values, name) for name in ("workspace_low", "workspace_high"))
         self._domain = Domain.load(values["domain"])
         scene = PlanningScene(values["robot_model"] or None)
-        kinematics = Kinematics(scene.model)
-        limits = Limits().scaled(max(values["speed"], values["approach_speed"]), values["acceleration"])
-        safety = Safety(kinematics, limits, low, high, values["largest_force"])
+        self._kinematics = kinematics = Kinematics(scene.model)
+        safety = safety_from(values, kinematics)
         self._world_publisher = self.create_publisher(WorldState, "/world_state", LATCHED)
         self._world_msg = convert.WorldMessages()
         self._world = WorldModel(
@@ -110,10 +108,9 @@ class ExecutorNode(ManagedNode):
         gripper = make_gripper(values["gripper"], ports, values["home_gripper"])
         self._arm = make_arm(values["arm"], gripper, ports, values["joint_state_timeout"], self._moveit)
         planner = make_planner(scene, kinematics, self._arm, self._moveit, values["moveit_pipeline"])
-        self._skills = Skills(
-            self._arm, scene, Reaching(scene, kinematics, planner, values["planning_timeout"]), safety, self._world,
-            settings_from(values),
-        )
+        reaching = Reaching(scene, kinematics, planner, values["planning_timeout"])
+        self._make_skills = partial(Skills, self._arm, scene, reaching)
+        self._skills = self._make_skills(safety, self._world, settings_from(values))
         self._lock = threading.Lock()
         self._current: ServerGoalHandle | None = None
         self._current_text = ""
@@ -280,17 +277,20 @@ class ExecutorNode(ManagedNode):
         )
 
     def _on_set(self, parameters: Sequence[RosParameter]) -> SetParametersResult:
-        """Other named places, while no action runs; nothing else may change."""
-        for parameter in parameters:
-            if parameter.name != "workspace":
-                continue
-            with self._lock:
-                if self._current is not None:
-                    return SetParametersResult(reason=f"the arm is busy with {self._current_text}; set it after that")
-                try:
-                    self._world.use_places(load_workspace(str(parameter.value)))
-                except PlanweaveError as error:
-                    return SetParametersResult(reason=str(error))
+        """Other named places, speeds, forces and workspace, while no action runs; nothing else may change."""
+        new = {p.name: p.value for p in parameters if p.name in _CHANGEABLE}
+        with self._lock:
+            if new and self._current is not None:
+                return SetParametersResult(reason=f"the arm is busy with {self._current_text}; set it after that")
+            try:
+                values = {**self._values, **new}
+                safety, settings = safety_from(values, self._kinematics), settings_from(values)
+                if new:
+                    self._world.use_places(load_workspace(values["workspace"]))
+                    self._world.use_limits(safety)
+                    self._skills, self._values = self._make_skills(safety, self._world, settings), values
+            except PlanweaveError as error:
+                return SetParametersResult(reason=str(error))
         return SetParametersResult(successful=True)
 
     # ---- out ----------------------------------------------------------------------------------------------------

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from executor_node.arms.base import Arm, ArmState, Watch
 from executor_node.failures import SkillFailureError
 from executor_node.kinematics import Kinematics
+from executor_node.settings import point
 from executor_node.timing import Limits, Trajectory
 from planweave import franka
+from planweave.errors import ConfigError
 from planweave.failure import Code
 
 _SLACK = 1e-3
@@ -72,6 +76,16 @@ class Safety:
                 f"the planned motion leaves the workspace at ({point[0]:.2f}, {point[1]:.2f}, {point[2]:.2f}) m "
                 f"(allowed: {low.tolist()} to {high.tolist()}); nothing was moved",
             )
+
+
+def safety_from(values: Mapping[str, Any], kinematics: Kinematics) -> Safety:
+    """The limits out of executor_node's parameters by name; raises ConfigError."""
+    low, high = (point(values, name) for name in ("workspace_low", "workspace_high"))
+    if not all(lo < hi for lo, hi in zip(low, high)):
+        raise ConfigError(f"executor_node: workspace_low {list(low)} must be below workspace_high {list(high)} in x, y "
+                          "and z")
+    limits = Limits().scaled(max(values["speed"], values["approach_speed"]), values["acceleration"])
+    return Safety(kinematics, limits, low, high, values["largest_force"])
 
 
 class GuardedArm:

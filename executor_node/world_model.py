@@ -251,6 +251,12 @@ class WorldModel:
             self._last_seen = {}
             self._refresh()
 
+    def use_limits(self, safety: Safety) -> None:
+        """Know another workspace from now on."""
+        with self._changed:
+            self._safety = safety
+            self._refresh()
+
     def use_places(self, places: Sequence[Location]) -> None:
         """Know other named places from now on."""
         with self._changed:

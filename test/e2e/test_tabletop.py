@@ -6,10 +6,13 @@ import sys
 import time
 
 import pytest
+import yaml
 from ros_fixtures import PATIENCE
 
 from console.systems import load_system
+from planweave.paths import config_dir
 
+CONFIG = config_dir()
 SENTENCE = "put the red cube in the left tray"
 
 
@@ -111,7 +114,32 @@ def test_a_killed_executor_ends_the_task_and_the_next_is_served(system, spin_unt
     succeeds_within(60, system, spin_until)
 
 
+def check_graph(client, spin_until):
+    """The recording profile and the SROS 2 policies against the graph of the running system."""
+    from rclpy.qos import DurabilityPolicy
+
+    from planweave_ros.graph import missing, permissions_of, read_policies
+
+    latched = yaml.safe_load((CONFIG / "rosbag2" / "qos.yaml").read_text())
+    topics = (CONFIG / "rosbag2" / "topics").read_text().split()
+    assert set(latched) <= set(topics)
+    for topic in topics:
+        offered = spin_until(
+            lambda t=topic: client.get_publishers_info_by_topic(t), 20, f"a publisher of {topic}")
+        if topic == "/rosout":
+            continue
+        durable = {info.qos_profile.durability == DurabilityPolicy.TRANSIENT_LOCAL for info in offered}
+        assert durable == {topic in latched}, topic
+        assert topic not in latched or latched[topic]["durability"] == "transient_local"
+    allowed = read_policies((CONFIG / "sros2" / "policies.xml").read_text())
+    for name in client.nodes:
+        used = permissions_of(client, name)
+        assert used[("topics", "publish")] >= {"rosout", "parameter_events"}, "the node is seen"
+        assert not missing(used, allowed[name]), f"{name}: run tools/policies.py"
+
+
 def test_cancel_stops_the_arm_and_the_next_task_is_served(system, spin_until):
+    check_graph(system, spin_until)
     from sensor_msgs.msg import JointState
 
     goal, result = run(system, spin_until, seconds=0)

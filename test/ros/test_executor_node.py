@@ -9,6 +9,7 @@ import pytest
 from doubles.listed import listed
 from ros_fixtures import SIMULATION, simulated
 
+from planweave import franka
 from planweave.failure import Code
 from planweave.world import Action, Known
 from planweave_ros import conversions as convert
@@ -290,7 +291,7 @@ def test_wrong_parameters_end_the_node_with_one_line(start_node, parameters, wor
     assert words in node.output() and "Traceback" not in node.output()
 
 
-def test_other_named_places_are_taken_while_it_runs(make_table, spin_until):
+def test_other_named_places_and_limits_are_taken_while_the_arm_rests(make_table, spin_until):
     from rcl_interfaces.srv import SetParameters
     from rclpy.parameter import Parameter
 
@@ -298,12 +299,32 @@ def test_other_named_places_are_taken_while_it_runs(make_table, spin_until):
     setter = table.client.create_client(SetParameters, "/executor_node/set_parameters")
     assert setter.wait_for_service(timeout_sec=60.0)
 
-    def use(name):
-        row = Parameter("workspace", value=name).to_parameter_msg()
+    def use(value, name="workspace"):
+        row = Parameter(name, value=value).to_parameter_msg()
         answer = setter.call_async(SetParameters.Request(parameters=[row]))
         spin_until(answer.done, 5, "an answer")
         return answer.result().results[0]
 
+    refused = use([0.85, 0.85, 0.0], "workspace_high")
+    assert not refused.successful and "must be below workspace_high [0.85, 0.85, 0.0]" in refused.reason
+    assert use([0.40, 0.85, 1.10], "workspace_high").successful
+    assert table.do("grasp(red_cube)").code in (Code.UNREACHABLE, Code.SAFETY_STOP)  # by where it is, or its way there
+    assert use([0.85, 0.85, 1.10], "workspace_high").successful
+    assert use(0.1, "speed").successful and use(0.1, "approach_speed").successful
+    begun, refusals = len(table.states), []
+
+    def on_phase(_):
+        if not refusals:
+            row = Parameter("speed", value=1.0).to_parameter_msg()
+            refusals.append(setter.call_async(SetParameters.Request(parameters=[row])))
+
+    result = table.end(table.send("grasp(red_cube)", on_phase=on_phase))
+    assert result.code == Code.SUCCESS, result.message
+    spin_until(refusals[0].done, 5, "an answer")
+    refused = refusals[0].result().results[0]
+    assert not refused.successful and "the arm is busy with grasp(red_cube)" in refused.reason
+    fastest = max(np.abs(velocity[:4]).max() for _, velocity in table.states[begun:])
+    assert fastest < 0.15 * franka.VELOCITY_LIMITS[0]
     assert use("letters").successful
     spin_until(lambda: "location_i" in table.worlds[-1].by_name, 5, "the places of another workspace")
     assert "left_side" not in table.worlds[-1].by_name

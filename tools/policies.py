@@ -1,0 +1,90 @@
+"""Write config/sros2/policies.xml: what each node of the systems tabletop and household uses of the ROS graph, and what
+executor_node and perception_node use beside a real arm, which is listed here, since no arm is.
+
+Usage: . .venv/planweave.sh && ROS_DOMAIN_ID=… python tools/policies.py
+
+Starts each system in turn, in a ROS domain in which nothing else runs, and takes what its nodes use at rest.
+"""
+
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+import rclpy
+from rclpy.executors import SingleThreadedExecutor
+
+from console.launcher import RunningSystem
+from console.systems import load_system
+from planweave_ros.graph import permissions_of, policies, together
+
+TARGET = Path(__file__).resolve().parent.parent / "config" / "sros2" / "policies.xml"
+REAL_ARM = {
+    "executor_node": {
+        ("topics", "subscribe"): {"franka/joint_states", "franka_gripper/joint_states"},
+        ("services", "reply"): {"executor/recover"},
+        ("services", "request"): {
+            "confirm_approval", "controller_manager/set_hardware_component_state",
+            "controller_manager/switch_controller"},
+        ("actions", "call"): {
+            "action_server/error_recovery", "fr3_arm_controller/follow_joint_trajectory",
+            "fr3_gripper_controller/gripper_cmd", "franka_gripper/grasp", "franka_gripper/homing",
+            "franka_gripper/move"},
+    },
+    "perception_node": {
+        ("topics", "subscribe"): {"tf", "tf_static"},  # camera: tf2:FRAME
+        ("topics", "publish"): {  # source: realsense, bag
+            "camera/aligned_depth_to_color/image_raw", "camera/color/camera_info", "camera/color/image_raw"},
+        ("services", "reply"): {"perception/look_for"},  # detectors with an open vocabulary
+    },
+}
+PATIENCE = 120.0  # s
+
+
+def observe(observer, name):
+    """Permissions by node of a system that runs until none has changed for three seconds."""
+    system = load_system(name)
+    with tempfile.TemporaryDirectory() as logs, RunningSystem(system, Path(logs)) as running:
+        found, since, end = {}, time.monotonic(), time.monotonic() + PATIENCE
+        while time.monotonic() < end:
+            running.check()
+            there = set(observer.get_node_names())
+            now = {n.name: permissions_of(observer, n.name) for n in system.nodes if n.name in there}
+            if now != found:
+                found, since = now, time.monotonic()
+            complete = all(
+                topic.lstrip("/") in now.get(n.name, {}).get(way, ())
+                for n in system.nodes for way, topics in (
+                    (("topics", "publish"), n.topics), (("services", "reply"), n.services),
+                    (("actions", "execute"), n.actions)) for topic in topics)
+            if complete and time.monotonic() - since > 3.0:
+                return found
+            time.sleep(0.2)
+    sys.exit(f"the system {name} was not complete after {PATIENCE:g} s")
+
+
+def main():
+    """Start the systems and write the file."""
+    rclpy.init()
+    observer = rclpy.create_node("observer")
+    executor = SingleThreadedExecutor()
+    executor.add_node(observer)
+    spinning = threading.Thread(target=executor.spin)
+    spinning.start()
+    found = dict(REAL_ARM)
+    try:
+        for name in ("tabletop", "household"):
+            for node, permissions in observe(observer, name).items():
+                found[node] = together([found.get(node, {}), permissions])
+    finally:
+        executor.shutdown()
+        spinning.join()
+        rclpy.try_shutdown()
+    TARGET.parent.mkdir(exist_ok=True)
+    TARGET.write_text(policies(found))
+    print(f"{TARGET}: {len(found)} nodes")
+
+
+if __name__ == "__main__":
+    main()
