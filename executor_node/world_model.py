@@ -254,7 +254,7 @@ class WorldModel:
     def use_limits(self, safety: Safety) -> None:
         """Know another workspace from now on."""
         with self._changed:
-            self._safety = safety
+            self._safety, self._known = safety, None  # what can be reached is computed anew
             self._refresh()
 
     def use_places(self, places: Sequence[Location]) -> None:

@@ -30,8 +30,10 @@ from feedback_node.methods.tree_planner import GUIDES
 from feedback_node.naming import names_in
 from feedback_node.task_manager import Method, Task, TaskManager
 from planweave.cancellation import Cancellation
+from planweave.domain import Domain
 from planweave.errors import ConfigError, PlanweaveError
 from planweave.health import Level, Report
+from planweave.paths import config_dir
 from planweave.task import TaskState
 from planweave_ros import conversions as convert
 from planweave_ros.deferred import DeferredActionServer, Goal
@@ -138,6 +140,7 @@ class FeedbackNode(GuardedNode):
         DeferredActionServer(self, RunTask, "/run_task", self._run)
         publish_diagnostics(self, {"tasks": self._tasks_report})
         show_presence(self, TASKS)
+        threading.Thread(target=_read_domains, name="prepare", daemon=True).start()
         self.get_logger().info(f"ready for tasks; default method {values['method']}, fallback {values['fallback']}")
 
     def stop_work(self) -> None:
@@ -328,6 +331,13 @@ class FeedbackNode(GuardedNode):
     def _cancel_quietly(self, task_id: str) -> None:
         with contextlib.suppress(PlanweaveError):  # it may end in this moment
             self.manager.cancel(task_id)
+
+
+def _read_domains() -> None:
+    """Read all domains (0.3 s of processor time for the table's) before the first task comes."""
+    for path in sorted((config_dir() / "domains").glob("*.pddl"), reverse=True):  # the table's first
+        with contextlib.suppress(PlanweaveError):  # a task in that domain will say so
+            Domain.load(path.stem)
 
 
 def main() -> int:

@@ -27,6 +27,13 @@ def permissions_of(observer: Node, name: str, namespace: str = "/") -> Permissio
     return {way: {n.lstrip("/") for n, _ in names if _OF_ACTIONS not in n} for way, names in found.items()}
 
 
+def offers(permissions: Permissions, topics: Iterable[str], services: Iterable[str], actions: Iterable[str]) -> bool:
+    """Whether a node publishes and serves all of these already."""
+    return all(name.lstrip("/") in permissions[way] for way, names in (
+        (("topics", "publish"), topics), (("services", "reply"), services), (("actions", "execute"), actions),
+    ) for name in names)
+
+
 def policies(nodes: Mapping[str, Permissions]) -> str:
     """A policy file of SROS 2 with an enclave for each node."""
     policy = ElementTree.Element("policy", version="0.2.0")

@@ -17,7 +17,7 @@ from rclpy.executors import SingleThreadedExecutor
 
 from console.launcher import RunningSystem
 from console.systems import load_system
-from planweave_ros.graph import permissions_of, policies, together
+from planweave_ros.graph import offers, permissions_of, policies, together
 
 TARGET = Path(__file__).resolve().parent.parent / "config" / "sros2" / "policies.xml"
 REAL_ARM = {
@@ -39,6 +39,7 @@ REAL_ARM = {
         ("services", "reply"): {"perception/look_for"},  # detectors with an open vocabulary
     },
 }
+CLOCK = {("topics", "subscribe"): {"clock"}}  # use_sim_time
 PATIENCE = 120.0  # s
 
 
@@ -53,11 +54,7 @@ def observe(observer, name):
             now = {n.name: permissions_of(observer, n.name) for n in system.nodes if n.name in there}
             if now != found:
                 found, since = now, time.monotonic()
-            complete = all(
-                topic.lstrip("/") in now.get(n.name, {}).get(way, ())
-                for n in system.nodes for way, topics in (
-                    (("topics", "publish"), n.topics), (("services", "reply"), n.services),
-                    (("actions", "execute"), n.actions)) for topic in topics)
+            complete = all(n.name in now and offers(now[n.name], n.topics, n.services, n.actions) for n in system.nodes)
             if complete and time.monotonic() - since > 3.0:
                 return found
             time.sleep(0.2)
@@ -76,7 +73,7 @@ def main():
     try:
         for name in ("tabletop", "household"):
             for node, permissions in observe(observer, name).items():
-                found[node] = together([found.get(node, {}), permissions])
+                found[node] = together([CLOCK, found.get(node, {}), permissions])
     finally:
         executor.shutdown()
         spinning.join()

@@ -118,7 +118,7 @@ def check_graph(client, spin_until):
     """The recording profile and the SROS 2 policies against the graph of the running system."""
     from rclpy.qos import DurabilityPolicy
 
-    from planweave_ros.graph import missing, permissions_of, read_policies
+    from planweave_ros.graph import missing, offers, permissions_of, read_policies
 
     latched = yaml.safe_load((CONFIG / "rosbag2" / "qos.yaml").read_text())
     topics = (CONFIG / "rosbag2" / "topics").read_text().split()
@@ -132,10 +132,11 @@ def check_graph(client, spin_until):
         assert durable == {topic in latched}, topic
         assert topic not in latched or latched[topic]["durability"] == "transient_local"
     allowed = read_policies((CONFIG / "sros2" / "policies.xml").read_text())
-    for name in client.nodes:
-        used = permissions_of(client, name)
-        assert used[("topics", "publish")] >= {"rosout", "parameter_events"}, "the node is seen"
-        assert not missing(used, allowed[name]), f"{name}: run tools/policies.py"
+    for spec in load_system("tabletop").nodes:
+        used = spin_until(
+            lambda n=spec: (p := permissions_of(client, n.name)) and offers(p, n.topics, n.services, n.actions) and p,
+            20, f"all of {spec.name}")
+        assert not missing(used, allowed[spec.name]), f"{spec.name}: run tools/policies.py"
 
 
 def test_cancel_stops_the_arm_and_the_next_task_is_served(system, spin_until):
@@ -151,4 +152,6 @@ def test_cancel_stops_the_arm_and_the_next_task_is_served(system, spin_until):
     system.create_subscription(JointState, "/joint_states", states.append, 10)
     spin_until(lambda: len(states) > 2, 10, "joint states")
     assert max(abs(v) for v in states[-1].velocity[:7]) < 0.02
+    stamps = result.result().result.status.stamp.sec, states[-1].header.stamp.sec
+    assert stamps[0] > 0 and abs(stamps[0] - stamps[1]) < 1000, "a task's stamps are of the simulated clock, too"
     succeeds_within(60, system, spin_until)

@@ -310,7 +310,7 @@ def test_other_named_places_and_limits_are_taken_while_the_arm_rests(make_table,
     assert use([0.40, 0.85, 1.10], "workspace_high").successful
     assert table.do("grasp(red_cube)").code in (Code.UNREACHABLE, Code.SAFETY_STOP)  # by where it is, or its way there
     assert use([0.85, 0.85, 1.10], "workspace_high").successful
-    assert use(0.1, "speed").successful and use(0.1, "approach_speed").successful
+    assert use(0.2, "speed").successful and use(0.2, "approach_speed").successful
     begun, refusals = len(table.states), []
 
     def on_phase(_):
@@ -318,13 +318,13 @@ def test_other_named_places_and_limits_are_taken_while_the_arm_rests(make_table,
             row = Parameter("speed", value=1.0).to_parameter_msg()
             refusals.append(setter.call_async(SetParameters.Request(parameters=[row])))
 
-    result = table.end(table.send("grasp(red_cube)", on_phase=on_phase))
+    result = table.end(table.send("grasp(red_cube)", timeout=80.0, on_phase=on_phase))
     assert result.code == Code.SUCCESS, result.message
     spin_until(refusals[0].done, 5, "an answer")
     refused = refusals[0].result().results[0]
     assert not refused.successful and "the arm is busy with grasp(red_cube)" in refused.reason
     fastest = max(np.abs(velocity[:4]).max() for _, velocity in table.states[begun:])
-    assert fastest < 0.15 * franka.VELOCITY_LIMITS[0]
+    assert fastest < 0.25 * franka.VELOCITY_LIMITS[0]
     assert use("letters").successful
     spin_until(lambda: "location_i" in table.worlds[-1].by_name, 5, "the places of another workspace")
     assert "left_side" not in table.worlds[-1].by_name

@@ -115,6 +115,16 @@ def test_the_log_tells_a_task_from_its_begin_to_its_end(system, make_node, spin_
     assert "ended as SUCCEEDED after" in ended and "2 steps: the goal holds, as observed" in ended
 
 
+def test_domains_are_read_before_the_first_task(make_node, spin_until, monkeypatch):
+    from feedback_node.node import FeedbackNode
+    from planweave.domain import Domain
+
+    read = []
+    monkeypatch.setattr(Domain, "load", read.append)
+    make_node(FeedbackNode)
+    spin_until(lambda: read == ["tabletop", "household"], 10, "the domains")
+
+
 def test_what_no_look_shows_ends_not_confirmed(system, doubles):
     from action_msgs.msg import GoalStatus
     from planweave_interfaces.msg import TaskStatus
