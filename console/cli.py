@@ -10,6 +10,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
+from console.namespace import use as use_namespace
 from planweave import __version__
 from planweave.errors import ConfigError, PlanweaveError, UnknownNameError
 
@@ -55,6 +56,9 @@ def parser(verb: str | None = None) -> argparse.ArgumentParser:
         sub = verbs.add_parser(name, help=line, **details)
         if loaded is not None:
             loaded.add_arguments(sub)
+            if getattr(loaded, "NEEDS_ROS", True):
+                sub.add_argument("--namespace", metavar="NAME",
+                                 help="ROS namespace of the system, e.g. arm1 (default: PLANWEAVE_NAMESPACE, or none)")
     return top
 
 
@@ -67,6 +71,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     signal.signal(signal.SIGTERM, _terminated)
     try:
         if getattr(module, "NEEDS_ROS", True):
+            use_namespace(getattr(options, "namespace", None))
             prepare_ros()
         return int(module.main(options))
     except KeyboardInterrupt:

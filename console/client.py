@@ -29,6 +29,7 @@ from rclpy.task import Future
 from sensor_msgs.msg import Image
 from std_srvs.srv import Trigger
 
+from console.namespace import namespace
 from console.systems import NodeSpec
 from console.tree import Row
 from planweave.action_tree import Status
@@ -55,13 +56,13 @@ class TaskResult:
 
 
 SERVICES = {
-    "/list_tasks": ListTasks, "/get_task": GetTask, "/cancel_task": CancelTask,
-    "/approve_plan": ApprovePlan,
-    "/simulation/load_scene": LoadScene, "/virtualhome/load_scene": LoadScene,
-    "/simulation/record": RecordVideo, "/perception/forget": Trigger,
+    "list_tasks": ListTasks, "get_task": GetTask, "cancel_task": CancelTask,
+    "approve_plan": ApprovePlan,
+    "simulation/load_scene": LoadScene, "virtualhome/load_scene": LoadScene,
+    "simulation/record": RecordVideo, "perception/forget": Trigger,
 }
 #: Calls that do no harm when they are made twice; they are repeated where no answer comes.
-REPEATABLE = {"/list_tasks", "/get_task", "/cancel_task", "/perception/forget"}
+REPEATABLE = {"list_tasks", "get_task", "cancel_task", "perception/forget"}
 SETTLED_FRAMES = 5  # camera frames that must agree after a scene was loaded
 
 
@@ -77,13 +78,14 @@ class Client:
         self._context = rclpy.Context()
         rclpy.init(args=[], context=self._context, signal_handler_options=SignalHandlerOptions.NO)
         self._node = rclpy.create_node(
-            f"planweave_console_{os.getpid()}", context=self._context, start_parameter_services=False)
+            f"planweave_console_{os.getpid()}", namespace=namespace() or None, context=self._context,
+            start_parameter_services=False)
         self._rows: dict[str, tuple[Row, ...]] = {}
         self._revision = 0  # of the world that followed the last change of scene
         self._on_tree: Callable[[str, tuple[Row, ...]], None] = lambda task_id, rows: None
         latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-        self._node.create_subscription(ActionTree, "/action_tree", self._tree, latched)
-        self._run_task = ActionClient(self._node, RunTask, "/run_task")
+        self._node.create_subscription(ActionTree, "action_tree", self._tree, latched)
+        self._run_task = ActionClient(self._node, RunTask, "run_task")
         # Made now and kept: a server does not answer a client that it has not discovered yet.
         self._services = {name: self._node.create_client(kind, name) for name, kind in SERVICES.items()}
         self._server = Presence(self._node, TASKS)
@@ -101,6 +103,9 @@ class Client:
         self._run_task.destroy()
         self._node.destroy_node()
         self._context.try_shutdown()
+
+    def _name(self, service: str) -> str:
+        return self._node.resolve_service_name(service)
 
     def _drop(self, subscription: Any) -> None:
         """End a subscription in the thread that spins. Destroyed by another while that one waits for it, it would end
@@ -126,9 +131,11 @@ class Client:
         return result
 
     def nodes(self, patience: float = 0.5) -> list[str]:
-        """Names of the nodes that run, without this one; discovery is given ``patience`` seconds."""
+        """Names of the nodes in our namespace, without this one; discovery is given ``patience`` seconds."""
         time.sleep(patience)  # nothing tells when everyone has been heard
-        return sorted(name for name in self._node.get_node_names() if name != self._node.get_name())
+        own = self._node.get_name(), self._node.get_namespace()
+        return sorted(name for name, there in self._node.get_node_names_and_namespaces()
+                      if there == own[1] and name != own[0])
 
     # Tasks
 
@@ -148,18 +155,18 @@ class Client:
         """
         if not self.is_up(5.0):
             raise SystemDownError(
-                "no system takes tasks here (/run_task is not there); start one: planweave up tabletop")
+                f"no system takes tasks here ({self._name('run_task')} is not there); start one: planweave up tabletop")
         self._on_tree = on_tree
         # An answer to this, which can be asked again, says that feedback_node has discovered this node's clients in the
         # order in which they were made, and so that of /run_task, too, whose answer would be lost else.
-        self._call("/list_tasks", ListTasks.Request(limit=1), "feedback_node")
+        self._call("list_tasks", ListTasks.Request(limit=1), "feedback_node")
         request = RunTask.Goal(
             sentence=sentence, method=method, goal=convert.literals_to_msg(goal), world_revision=self._revision,
             dry_run=dry_run)
         sent = self._run_task.send_goal_async(
             request, feedback_callback=lambda message: on_status(convert.status_from_msg(message.feedback.status)))
         try:
-            handle = self._result(sent, 10.0, "feedback_node (/run_task)")
+            handle = self._result(sent, 10.0, f"feedback_node ({self._name('run_task')})")
             if not handle.accepted:
                 raise SystemDownError("feedback_node rejected the task without a reason")
             response = self._follow(handle.get_result_async(), timeout, watch, on_silence)
@@ -176,7 +183,7 @@ class Client:
         """The task's result once it has ended; raises SystemDownError where it does not end in time."""
         latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
         worlds = self._node.create_subscription(
-            WorldState, "/world_state", lambda w: on_silence(w.silent, convert.time_from_msg(w.heard)), latched)
+            WorldState, "world_state", lambda w: on_silence(w.silent, convert.time_from_msg(w.heard)), latched)
         try:
             response = self._wait_for_end(future, timeout, watch)
         finally:
@@ -198,7 +205,7 @@ class Client:
         future.add_done_callback(lambda _: done.set())
         deadline = time.monotonic() + timeout
         # A process that was killed stays in the graph for a while, so it is asked whether it lives.
-        asker = self._services["/list_tasks"]
+        asker = self._services["list_tasks"]
         answer: Future | None = None
         seen, departures = time.monotonic(), self._server.departures
         while not done.wait(0.1):
@@ -248,19 +255,19 @@ class Client:
 
     def tasks_and_total(self, limit: int = 0) -> tuple[list[TaskStatus], int]:
         """The same, and how many are kept."""
-        response = self._call("/list_tasks", ListTasks.Request(limit=limit), "feedback_node")
+        response = self._call("list_tasks", ListTasks.Request(limit=limit), "feedback_node")
         return [convert.status_from_msg(status) for status in response.tasks], int(response.total)
 
     def task(self, task_id: str = "") -> tuple[TaskStatus, dict[str, Any]]:
         """One task with its record; the newest where no id is given."""
-        response = self._call("/get_task", GetTask.Request(task_id=task_id), "feedback_node")
+        response = self._call("get_task", GetTask.Request(task_id=task_id), "feedback_node")
         if not response.found:
             raise PlanweaveError(response.message)
         return convert.status_from_msg(response.status), _load(response.record)
 
     def cancel(self, task_id: str = "") -> str:
         """Cancel a task (the running one without an id); returns what the node says, raises where it refuses."""
-        response = self._call("/cancel_task", CancelTask.Request(task_id=task_id), "feedback_node")
+        response = self._call("cancel_task", CancelTask.Request(task_id=task_id), "feedback_node")
         if not response.success:
             raise PlanweaveError(response.message)
         return str(response.message)
@@ -272,7 +279,7 @@ class Client:
         """
         request = ApprovePlan.Request(
             task_id=task_id, plan_hash=plan_hash, approve=approve, comment=comment, approver=_user())
-        response = self._call("/approve_plan", request, "feedback_node")
+        response = self._call("approve_plan", request, "feedback_node")
         if not response.success:
             raise PlanweaveError(response.message)
         return str(response.message)
@@ -283,31 +290,31 @@ class Client:
         """Load another scene, or home where a household runs; raises PlanweaveError with the simulation's reason."""
         request = LoadScene.Request(scene=scene)
         deadline = time.monotonic() + 5.0  # for discovery
-        homes, tables = self._services["/virtualhome/load_scene"], self._services["/simulation/load_scene"]
+        homes, tables = self._services["virtualhome/load_scene"], self._services["simulation/load_scene"]
         while not (homes.service_is_ready() or tables.service_is_ready()) and time.monotonic() < deadline:
             time.sleep(0.02)
         at_home = homes.service_is_ready()
-        service, node = (("/virtualhome/load_scene", "virtualhome_node") if at_home
-                         else ("/simulation/load_scene", "simulation_node"))
+        service, node = (("virtualhome/load_scene", "virtualhome_node") if at_home
+                         else ("simulation/load_scene", "simulation_node"))
         response = self._call(service, request, node, 60.0)
         if not response.success:
             raise PlanweaveError(response.message)
         if at_home:
             self._await_world(2.0)
-        if self._node.count_services("/perception/forget"):
-            self._call("/perception/forget", Trigger.Request(), "perception_node")
+        if self._node.count_services("perception/forget"):
+            self._call("perception/forget", Trigger.Request(), "perception_node")
         self._wait_until_seen(8.0)
 
     def parameter(self, node: str, name: str) -> str:
         """The value of a node's text parameter."""
-        service = f"/{node}/get_parameters"
+        service = f"{node}/get_parameters"
         if service not in self._services:
             self._services[service] = self._node.create_client(GetParameters, service)
         return str(self._call(service, GetParameters.Request(names=[name]), node).values[0].string_value)
 
     def set_parameter(self, node: str, name: str, value: str) -> None:
         """Set a changeable text parameter of a node; raises PlanweaveError with the node's reason."""
-        service = f"/{node}/set_parameters"
+        service = f"{node}/set_parameters"
         if service not in self._services:
             self._services[service] = self._node.create_client(SetParameters, service)
         request = SetParameters.Request(parameters=[Parameter(name, value=value).to_parameter_msg()])
@@ -325,7 +332,7 @@ class Client:
             there.set()
 
         latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-        subscription = self._node.create_subscription(WorldState, "/world_state", keep, latched)
+        subscription = self._node.create_subscription(WorldState, "world_state", keep, latched)
         there.wait(patience)
         self._drop(subscription)
         return convert.world_from_msg(heard[-1]) if heard else None
@@ -339,7 +346,7 @@ class Client:
             heard.set()
 
         latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-        subscription = self._node.create_subscription(WorldState, "/world_state", world, latched)
+        subscription = self._node.create_subscription(WorldState, "world_state", world, latched)
         heard.wait(patience)
         self._drop(subscription)
 
@@ -349,7 +356,7 @@ class Client:
         That is: the same names in five camera frames, and in the world. This gives up, without an error, after
         ``patience`` seconds.
         """
-        if not self._node.count_publishers("/perception/detected_objects"):
+        if not self._node.count_publishers("perception/detected_objects"):
             return
         settled = threading.Event()
         frames: list[frozenset[str]] = []
@@ -375,8 +382,8 @@ class Client:
 
         latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
         subscriptions = [
-            self._node.create_subscription(DetectedObjects, "/perception/detected_objects", detected, 10),
-            self._node.create_subscription(WorldState, "/world_state", world, latched),
+            self._node.create_subscription(DetectedObjects, "perception/detected_objects", detected, 10),
+            self._node.create_subscription(WorldState, "world_state", world, latched),
         ]
         settled.wait(patience)
         for subscription in subscriptions:
@@ -396,12 +403,12 @@ class Client:
         return self._record(RecordVideo.Request(start=False, path=path), timeout)
 
     def _record(self, request: Any, timeout: float = 10.0) -> int:
-        response = self._call("/simulation/record", request, "simulation_node", timeout)
+        response = self._call("simulation/record", request, "simulation_node", timeout)
         if not response.success:
             raise PlanweaveError(response.message)
         return int(response.frames)
 
-    def picture(self, topic: str = "/camera/color/image_raw", timeout: float = 10.0) -> NDArray[np.uint8]:
+    def picture(self, topic: str = "camera/color/image_raw", timeout: float = 10.0) -> NDArray[np.uint8]:
         """The next colour image, (height, width, 3) uint8 RGB."""
         got: list[Image] = []
         there = threading.Event()

@@ -12,6 +12,13 @@ from console.environment import network_settings
 from console.systems import Option, load_system
 from planweave.ros_distro import refuse_old_ros
 
+COMMON: dict[str, tuple[str | None, str, Sequence[str]]] = {
+    "namespace": ("", "ROS namespace of all nodes, e.g. arm1", ()),
+    "use_sim_time": ("false", "true: time comes from /clock", ("true", "false")),
+    "params_file": ("", "a parameter file of your own, which counts over those of the system", ()),
+    "log_level": ("info", "least important messages that the log shows", ("debug", "info", "warn", "error")),
+}
+"""Arguments of every launch file: default, description, choices."""
 RESPAWN_DELAY = 2.0
 """Seconds before a node that ended is started again."""
 
@@ -26,7 +33,8 @@ def launch_description(name: str, around: Sequence[Any] = (), defaults: Mapping[
 
     around: arguments and actions that come first: the drivers of a real robot, or a simulator; with these there is an
     argument `nodes`, and false leaves our nodes to `planweave up`. defaults: of options, in place of the values in the
-    parameter files; substitutions may stand here. Needs launch and launch_ros, which come with a ROS 2 installation.
+    parameter files, and of use_sim_time; substitutions may stand here. Needs launch and launch_ros, which come with a
+    ROS 2 installation.
     """
     from launch.actions import DeclareLaunchArgument, SetEnvironmentVariable
     from launch.conditions import IfCondition
@@ -41,7 +49,8 @@ def launch_description(name: str, around: Sequence[Any] = (), defaults: Mapping[
               for key, value in network_settings(os.environ, Path(sys.prefix)).items()]
     system = load_system(name)
     given = defaults or {}
-    arguments = [
+    common = arguments({**COMMON, "use_sim_time": (given.get("use_sim_time", "false"), *COMMON["use_sim_time"][1:])})
+    own = [
         DeclareLaunchArgument(
             option.name, default_value=given.get(option.name, _text(option)), description=option.description
         )
@@ -49,23 +58,26 @@ def launch_description(name: str, around: Sequence[Any] = (), defaults: Mapping[
     ]
     condition = None
     if around:
-        arguments.append(DeclareLaunchArgument(
+        own.append(DeclareLaunchArgument(
             "nodes", default_value="true", choices=["true", "false"],
             description=f"false: only what is around; start the rest with planweave up {name}",
         ))
         condition = IfCondition(LaunchConfiguration("nodes"))
     nodes = []
     for spec in system.nodes:
-        options = {
+        options: dict[str, Any] = {
             option.parameter: ParameterValue(LaunchConfiguration(option.name), value_type=type(option.default))
             for option in system.options if spec.name in option.nodes
         }
+        options["use_sim_time"] = ParameterValue(LaunchConfiguration("use_sim_time"), value_type=bool)
+        files = list(map(str, spec.parameter_files))
         nodes.append(Node(
-            package="planweave", executable=spec.name, output="screen",
-            parameters=[*map(str, spec.parameter_files), *([options] if options else [])],
+            package="planweave", executable=spec.name, output="screen", namespace=LaunchConfiguration("namespace"),
+            parameters=[*files, _given_or("params_file", files[-1]), options],
+            ros_arguments=["--log-level", LaunchConfiguration("log_level")],
             respawn=True, respawn_delay=RESPAWN_DELAY, on_exit=_end_all_after_a_mistake, condition=condition,
         ))
-    return LaunchDescription([*closed, *around, *arguments, *nodes])
+    return LaunchDescription([*closed, *common, *around, *own, *nodes])
 
 
 def _end_all_after_a_mistake(event: Any, _: Any) -> list[Any]:
@@ -112,14 +124,23 @@ def chosen(name: str, value: str, then: str, otherwise: str) -> Any:
     )
 
 
+def _given_or(name: str, otherwise: str) -> Any:
+    """The text of a launch argument, or another one where that is empty. Neither may have a quote in it."""
+    from launch.substitutions import LaunchConfiguration, PythonExpression
+
+    given = LaunchConfiguration(name)
+    return PythonExpression([f"{otherwise!r} if '", given, "' == '' else '", given, "'"])
+
+
 def spawner(*controllers: str, parameters: str = "", condition: Any = None) -> Any:
     """Loads and activates controllers of ros2_control, which may come up to a minute later; with "--inactive" among
     them they are only loaded.
     """
+    from launch.substitutions import LaunchConfiguration
     from launch_ros.actions import Node
 
     return Node(
-        package="controller_manager", executable="spawner", output="screen",
+        package="controller_manager", executable="spawner", output="screen", namespace=LaunchConfiguration("namespace"),
         arguments=[
             *controllers, "--controller-manager-timeout", "60", *(["--param-file", parameters] if parameters else []),
         ],

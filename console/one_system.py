@@ -1,4 +1,4 @@
-"""One system for each ROS domain of this machine: two would drive the same topics.
+"""One system for each namespace of a ROS domain on this machine: two would drive the same topics.
 
 A lock file says that a system runs here even while discovery has not heard of it yet.
 """
@@ -14,13 +14,18 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TextIO
 
+from console.namespace import namespace
 from planweave.errors import PlanweaveError
 
 
 def _path() -> Path:
     domain = os.environ.get("ROS_DOMAIN_ID") or "0"
     folder = Path(os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir())
-    return folder / f"planweave-{os.getuid()}-domain-{domain}.lock"
+    return folder / f"planweave-{os.getuid()}-domain-{domain}{namespace().replace('/', '.')}.lock"
+
+
+def _in_namespace() -> str:
+    return f" and the namespace {namespace()}" if namespace() else ""
 
 
 def _opened() -> TextIO:
@@ -48,8 +53,9 @@ def only_system(name: str) -> Iterator[None]:
         except OSError:
             lock.seek(0)
             raise PlanweaveError(
-                f"a system runs already in this ROS domain ({lock.read().strip() or 'unknown'}); end it first, or "
-                "choose another domain: ROS_DOMAIN_ID=7 planweave …") from None
+                f"a system runs already in this ROS domain{_in_namespace()} ({lock.read().strip() or 'unknown'}); end "
+                "it first, or choose another namespace (--namespace arm2) or domain: ROS_DOMAIN_ID=7 planweave …"
+            ) from None
         lock.seek(0)
         lock.truncate()
         lock.write(f"{name}, process {os.getpid()}\n")

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from console.environment import ros_environment
+from console.namespace import namespace
 
 _LIBC = ctypes.CDLL(None)
 _PR_SET_PDEATHSIG = 1
@@ -72,8 +73,9 @@ def start_node(
 ) -> NodeProcess:
     """Start the node of the room ``name``; ``parameters`` go over those of the files. Returns at once.
 
-    ``module`` runs another module in its place; ``environment`` is put over this process's own. The kernel ends the
-    node with the thread that started it, so call this from a thread that stays. The log is written on where it exists.
+    The node is in the namespace of this process (`console.namespace`). ``module`` runs another module in its place;
+    ``environment`` is put over this process's own. The kernel ends the node with the thread that started it, so call
+    this from a thread that stays. The log is written on where it exists.
     """
     command = [sys.executable, "-m", module or f"{name}.node"]
     ros_arguments: list[str] = []
@@ -81,6 +83,8 @@ def start_node(
         ros_arguments += ["--params-file", str(path)]
     for key, value in (parameters or {}).items():
         ros_arguments += ["-p", f"{key}:={json.dumps(value)}"]  # rcl reads YAML, of which JSON is a part
+    if namespace():
+        ros_arguments += ["-r", f"__ns:={namespace()}"]
     if ros_arguments:
         command += ["--ros-args", *ros_arguments]
     environment = {

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from console.namespace import namespace
 from planweave import parameter_files
 from planweave.errors import ConfigError, UnknownNameError
 from planweave.paths import config_dir
@@ -52,7 +53,7 @@ class System:
         """
         file = Path(path).absolute()
         names = [name for name, _ in parameter_files.read(file)]
-        if not any(parameter_files.is_for(name, f"/{node.name}") for name in names for node in self.nodes):
+        if not any(parameter_files.is_for(name, f"{namespace()}/{node.name}") for name in names for node in self.nodes):
             raise ConfigError(f"{file} is for no node of the system {self.name}: it names "
                               f"{', '.join(names) or 'none'}; expected e.g. /**/{self.nodes[0].name}")
         nodes = tuple(replace(node, parameter_files=(*node.parameter_files, file)) for node in self.nodes)

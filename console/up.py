@@ -7,6 +7,7 @@ examples:
   planweave up household --set feedback_node.fallback=none --set planner_node.samples=10
   planweave up tabletop --set feedback_node.require_approval=true
   planweave up franka --params my_arm.yaml
+  planweave up tabletop --namespace arm1      # then: planweave run --namespace arm1 "…"
 
 --set takes an option of the system (config/systems.yaml) or, as NODE.PARAMETER=VALUE, any parameter that stands in the
 node's file under config/. --params takes a file of your own, whose entries are keyed /**/NODE.
@@ -49,7 +50,7 @@ def main(options: argparse.Namespace) -> int:
         if client.is_up(DISCOVERY):
             raise PlanweaveError(
                 f"a system runs already in this ROS domain ({', '.join(client.nodes())}); end it first, or choose "
-                "another domain: ROS_DOMAIN_ID=7 planweave up …")
+                "another namespace (--namespace arm2) or domain: ROS_DOMAIN_ID=7 planweave up …")
         with started(options.system, values, client, console, options.timeout, options.params) as running:
             example = "put the salmon in the fridge" if options.system == "household" else (
                 "put the red cube in the left tray")

@@ -82,16 +82,16 @@ class Stage:
     def __init__(self, client: Client, node: Any, folder: Path, nodes: dict[str, NodeProcess], logs: Path):
         self.client, self._folder, self._nodes, self._logs = client, folder, nodes, logs
         self._truth = Truth(node)
-        self._intervene = node.create_client(Intervene, "/simulation/intervene")
-        self._load = node.create_client(LoadScene, "/simulation/load_scene")
-        self._reset = node.create_client(Trigger, "/simulation/reset")
-        self._forget = node.create_client(Trigger, "/perception/forget")
+        self._intervene = node.create_client(Intervene, "simulation/intervene")
+        self._load = node.create_client(LoadScene, "simulation/load_scene")
+        self._reset = node.create_client(Trigger, "simulation/reset")
+        self._forget = node.create_client(Trigger, "perception/forget")
         self._world = World("")
         self._frames: deque[dict[str, Spot]] = deque(maxlen=SETTLED_FRAMES)  # what the camera saw last, and where
         self._kinds: list[tuple[str, str]] = []  # of the objects that are loaded
         latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-        node.create_subscription(WorldState, "/world_state", self._heard, latched)
-        node.create_subscription(DetectedObjects, "/perception/detected_objects", self._saw, 10)
+        node.create_subscription(WorldState, "world_state", self._heard, latched)
+        node.create_subscription(DetectedObjects, "perception/detected_objects", self._saw, 10)
         self._scene: Scene | None = None
         self._names: list[str] = []
         self._restarts = 0

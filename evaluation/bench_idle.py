@@ -101,7 +101,7 @@ def _trajectories() -> Iterator[list[float]]:
     heard: list[float] = []
     with spun_node("planweave_bench_idle") as node:
         node.create_subscription(
-            JointTrajectory, "/fr3_arm_controller/joint_trajectory", lambda _: heard.append(time.monotonic()), 10)
+            JointTrajectory, "fr3_arm_controller/joint_trajectory", lambda _: heard.append(time.monotonic()), 10)
         yield heard
 
 

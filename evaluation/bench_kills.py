@@ -120,7 +120,7 @@ class _Watch:
     """Hears joints, truth, tasks and worlds, and sends tasks."""
 
     def __init__(self, node: Node):
-        self.run = ActionClient(node, RunTask, "/run_task")
+        self.run = ActionClient(node, RunTask, "run_task")
         self.tasks = Presence(node, TASKS)
         self.phase, self.positions = "", [0.0] * 7
         self.way = [0.0] * 7
@@ -129,10 +129,10 @@ class _Watch:
         self.ready = False  # whether the world is told with all cubes and trays in view
         self.speed, self.truth_at = 0.0, 0.0
         self.changed = threading.Condition()
-        node.create_subscription(JointState, "/joint_states", self._joints, 50)
-        node.create_subscription(PoseArray, "/simulation/object_poses", self._truth, 10)
-        node.create_subscription(TaskStatus, "/task_status", self._status, 50)
-        node.create_subscription(WorldState, "/world_state", self._world, LATCHED)
+        node.create_subscription(JointState, "joint_states", self._joints, 50)
+        node.create_subscription(PoseArray, "simulation/object_poses", self._truth, 10)
+        node.create_subscription(TaskStatus, "task_status", self._status, 50)
+        node.create_subscription(WorldState, "world_state", self._world, LATCHED)
 
     def _joints(self, msg: JointState) -> None:
         new = list(msg.position[:7])

@@ -184,7 +184,7 @@ def _plain_client() -> Iterator[Callable[[], float]]:
     node = rclpy.create_node("planweave_bench_plain", context=context)
     executor = SingleThreadedExecutor(context=context)
     executor.add_node(node)
-    client = ActionClient(node, ExecuteAction, "/plain_action")
+    client = ActionClient(node, ExecuteAction, "plain_action")
     if not client.wait_for_server(timeout_sec=20.0):
         raise SystemDownError("the plain action server of the benchmark did not start")
 

@@ -17,7 +17,7 @@ class PlainServer(Node):
 
     def __init__(self) -> None:
         super().__init__("plain_server")
-        ActionServer(self, ExecuteAction, "/plain_action", self._execute, callback_group=ReentrantCallbackGroup())
+        ActionServer(self, ExecuteAction, "plain_action", self._execute, callback_group=ReentrantCallbackGroup())
 
     def _execute(self, goal: Any) -> ExecuteAction.Result:
         goal.publish_feedback(ExecuteAction.Feedback())

@@ -37,7 +37,7 @@ class Truth:
     def __init__(self, node: Any):
         self._condition = threading.Condition()
         self._newest: PoseArray | None = None
-        node.create_subscription(PoseArray, "/simulation/object_poses", self._heard, 10)
+        node.create_subscription(PoseArray, "simulation/object_poses", self._heard, 10)
 
     def _heard(self, message: PoseArray) -> None:
         with self._condition:

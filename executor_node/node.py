@@ -85,19 +85,20 @@ class ExecutorNode(ManagedNode):
         self._values = values = declare(self, [*PARAMETERS, AUTOSTART])
         check_robot(self.get_fully_qualified_name(), values["robot"], values["arm"], values["gripper"])
         self._default_timeout: float = values["action_timeout"]
-        self._domain = Domain.load(values["domain"])
+        self._domain, self._base_frame = Domain.load(values["domain"]), str(values["base_frame"])
         scene = PlanningScene(values["robot_model"] or None)
         self._kinematics = kinematics = Kinematics(scene.model)
         safety = safety_from(values, kinematics)
-        self._world_publisher = self.create_publisher(WorldState, "/world_state", LATCHED)
+        self._world_publisher = self.create_publisher(WorldState, "world_state", LATCHED)
         self._world_msg = convert.WorldMessages()
         self._world = WorldModel(
             self._domain, load_workspace(values["workspace"]), kinematics, safety, self._publish_world,
-            values["silence_timeout"], values["joint_state_timeout"],
+            values["silence_timeout"], values["joint_state_timeout"], self._base_frame,
         )
         self._moveit = (
             MoveItProcess(
-                values["moveit_config"] or str(config_dir() / "moveit"), self.get_parameter("use_sim_time").value
+                values["moveit_config"] or str(config_dir() / "moveit"), self.get_parameter("use_sim_time").value,
+                namespace=self.get_namespace(),
             )
             if values["arm"] == "moveit"
             else None
@@ -131,14 +132,14 @@ class ExecutorNode(ManagedNode):
             self.create_subscription(
                 JointState, topic, partial(self._on_joint_states, topic), 10, callback_group=one_at_a_time)
         self.create_subscription(
-            DetectedObjects, "/perception/detected_objects", self._on_detections, 10,
+            DetectedObjects, "perception/detected_objects", self._on_detections, 10,
             callback_group=MutuallyExclusiveCallbackGroup(),
         )
         self.create_timer(
             _HEARTBEAT, self._world.check_silence, callback_group=MutuallyExclusiveCallbackGroup(),
             clock=Clock(clock_type=ClockType.STEADY_TIME),
         )
-        self.create_service(Look, "/look", self._on_look, callback_group=MutuallyExclusiveCallbackGroup())
+        self.create_service(Look, "look", self._on_look, callback_group=MutuallyExclusiveCallbackGroup())
         self.add_on_set_parameters_callback(self._on_set)
         self._recovery: Recovery | None = None
         self._watch = StopWatch([self._ports.follow_name]) if values["arm"] != "trajectory" else None
@@ -147,17 +148,17 @@ class ExecutorNode(ManagedNode):
                 self, values["arm_controller"], numbers(values, "collision_torques", 7),
                 numbers(values, "collision_forces", 6))
             self.create_service(
-                Trigger, "/executor/recover", self._on_recover, callback_group=MutuallyExclusiveCallbackGroup()
+                Trigger, "executor/recover", self._on_recover, callback_group=MutuallyExclusiveCallbackGroup()
             )
         self._permission = Permission(self) if values["require_approval"] else None
         self.create_service(
-            Trigger, "/executor/let_go", self._on_let_go, callback_group=MutuallyExclusiveCallbackGroup()
+            Trigger, "executor/let_go", self._on_let_go, callback_group=MutuallyExclusiveCallbackGroup()
         )
         refuse_a_second_body(self, begun)
         if self._moveit is not None:
             self._moveit.start()
         self._server = ActionServer(
-            self, ExecuteAction, "/execute_action", self._execute, goal_callback=lambda _: GoalResponse.ACCEPT,
+            self, ExecuteAction, "execute_action", self._execute, goal_callback=lambda _: GoalResponse.ACCEPT,
             cancel_callback=self._on_cancel, callback_group=ReentrantCallbackGroup(),
         )
         show_presence(self, BODY)
@@ -244,10 +245,10 @@ class ExecutorNode(ManagedNode):
             self._unseen_grip.on_state(state)
 
     def _on_detections(self, msg: DetectedObjects, info: dict[str, Any]) -> None:
-        if not self._believes("detections", "/perception/detected_objects", info):
+        if not self._believes("detections", "perception/detected_objects", info):
             return
-        if msg.header.frame_id != franka.BASE_FRAME:
-            self._left_out("detections", f"in frame {msg.header.frame_id!r}, but must be in {franka.BASE_FRAME!r}")
+        if msg.header.frame_id != self._base_frame:
+            self._left_out("detections", f"in frame {msg.header.frame_id!r}, but must be in {self._base_frame!r}")
             return
         stamp = convert.time_from_msg(msg.header.stamp)
         fault = detections_fault(len(msg.objects), stamp, self._stamp)

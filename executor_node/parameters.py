@@ -5,6 +5,7 @@ from __future__ import annotations
 from executor_node.arms.choose import ARMS, GRIPPERS, PIPELINES
 from executor_node.robots import ROBOTS
 from executor_node.settings import OBSERVE
+from planweave.franka import BASE_FRAME
 from planweave.parameter import Parameter
 
 PARAMETERS = [
@@ -13,11 +14,12 @@ PARAMETERS = [
     Parameter("robot", "", "which robot this is; the file of each robot says it", choices=("", *ROBOTS)),
     Parameter("arm", "follow", "who moves the joints: a topic (simulation), an action, or MoveIt", choices=ARMS),
     Parameter("gripper", "franka", "who moves the fingers: a topic, actions, or nobody", choices=GRIPPERS),
-    Parameter("arm_controller", "/fr3_arm_controller", "name of the arm's controller"),
-    Parameter("gripper_controller", "/fr3_gripper_controller", "name of the fingers' controller"),
-    Parameter("hand", "/franka_gripper", "name of the node of Franka's hand"),
+    Parameter("arm_controller", "fr3_arm_controller", "name of the arm's controller"),
+    Parameter("gripper_controller", "fr3_gripper_controller", "name of the fingers' controller"),
+    Parameter("hand", "franka_gripper", "name of the node of Franka's hand"),
+    Parameter("base_frame", BASE_FRAME, "name of the robot's base frame, in which detections must be"),
     Parameter("home_gripper", True, "let Franka's hand find its limits before its first movement"),
-    Parameter("joint_state_topics", ["/franka/joint_states", "/franka_gripper/joint_states"],
+    Parameter("joint_state_topics", ["franka/joint_states", "franka_gripper/joint_states"],
               "where measured states of arm and fingers come from"),
     Parameter("moveit_config", "", "folder of MoveIt's parameters; empty: config/moveit"),
     Parameter("moveit_pipeline", "ompl_rrtc", "how MoveIt plans", choices=PIPELINES),

@@ -112,10 +112,10 @@ class FeedbackNode(GuardedNode):
         self._telling = threading.Lock()  # one status after the other, so that none is older than the one before
         group = ReentrantCallbackGroup()
         self._status = self.create_publisher(
-            TaskStatus, "/task_status", QoSProfile(depth=20, durability=DurabilityPolicy.TRANSIENT_LOCAL))
-        self._tree = self.create_publisher(ActionTree, "/action_tree", LATCHED)
+            TaskStatus, "task_status", QoSProfile(depth=20, durability=DurabilityPolicy.TRANSIENT_LOCAL))
+        self._tree = self.create_publisher(ActionTree, "action_tree", LATCHED)
         in_order = MutuallyExclusiveCallbackGroup()  # else a record could have two exchanges the wrong way round
-        self.create_subscription(String, "/llm_exchanges", self._exchange, 100, callback_group=in_order)
+        self.create_subscription(String, "llm_exchanges", self._exchange, 100, callback_group=in_order)
         planner = RosPlanner(self, self._cancellation, values["planner_timeout"])
         body = RosBody(self, self._cancellation, values["action_timeout"], values["body_silence"])
         eyes = RosEyes(self, self._cancellation, values["look_timeout"])
@@ -130,14 +130,14 @@ class FeedbackNode(GuardedNode):
             look_for=lambda sentence: eyes.look_for(names_in(sentence)),
             on_change=self._changed, on_end=self._finish_run,
         )
-        self.create_service(SubmitTask, "/submit_task", self._submit, callback_group=group)
-        self.create_service(CancelTask, "/cancel_task", self._cancel, callback_group=group)
-        self.create_service(GetTask, "/get_task", self._get, callback_group=group)
-        self.create_service(ListTasks, "/list_tasks", self._list, callback_group=group)
-        self.create_service(SendFeedback, "/send_feedback", self._feedback, callback_group=group)
-        self.create_service(ApprovePlan, "/approve_plan", self._approve, callback_group=group)
-        self.create_service(ConfirmApproval, "/confirm_approval", self._confirm, callback_group=group)
-        DeferredActionServer(self, RunTask, "/run_task", self._run)
+        self.create_service(SubmitTask, "submit_task", self._submit, callback_group=group)
+        self.create_service(CancelTask, "cancel_task", self._cancel, callback_group=group)
+        self.create_service(GetTask, "get_task", self._get, callback_group=group)
+        self.create_service(ListTasks, "list_tasks", self._list, callback_group=group)
+        self.create_service(SendFeedback, "send_feedback", self._feedback, callback_group=group)
+        self.create_service(ApprovePlan, "approve_plan", self._approve, callback_group=group)
+        self.create_service(ConfirmApproval, "confirm_approval", self._confirm, callback_group=group)
+        DeferredActionServer(self, RunTask, "run_task", self._run)
         publish_diagnostics(self, {"tasks": self._tasks_report})
         show_presence(self, TASKS)
         threading.Thread(target=_read_domains, name="prepare", daemon=True).start()

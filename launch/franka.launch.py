@@ -27,6 +27,7 @@ def generate_launch_description():
             *arguments(ARGUMENTS),
             include("franka_bringup", "franka.launch.py", {
                 "robot_type": "fr3",
+                "namespace": LaunchConfiguration("namespace"),
                 "robot_ip": LaunchConfiguration("robot_ip"),
                 "load_gripper": "true",
                 "use_fake_hardware": LaunchConfiguration("use_fake_hardware"),
@@ -40,7 +41,7 @@ def generate_launch_description():
             spawner("fr3_arm_controller", condition=IfCondition(fake)),
             spawner("fr3_arm_controller", "--inactive", condition=UnlessCondition(fake)),
             include("realsense2_camera", "rs_launch.py", {
-                "camera_namespace": "",
+                "camera_namespace": LaunchConfiguration("namespace"),
                 "camera_name": "camera",
                 "serial_no": LaunchConfiguration("serial"),
                 "align_depth.enable": "true",

@@ -24,9 +24,11 @@ def generate_launch_description():
 
     folder = config_dir() / "gazebo"
     controllers = str(folder / "controllers.yaml")
-    robot = Command([FindExecutable(name="xacro"), f" {folder / 'fr3.urdf.xacro'} controllers:={controllers}"])
+    namespace = LaunchConfiguration("namespace")
+    model = f" {folder / 'fr3.urdf.xacro'} controllers:={controllers} namespace:="
+    robot = Command([FindExecutable(name="xacro"), model, namespace])
     spawn = Node(
-        package="ros_gz_sim", executable="create", output="screen",
+        package="ros_gz_sim", executable="create", output="screen", namespace=namespace,
         arguments=["-topic", "robot_description", "-name", "fr3"],
     )
     return launch_description("gazebo", [
@@ -40,11 +42,11 @@ def generate_launch_description():
             "on_exit_shutdown": "true",
         }),
         Node(
-            package="robot_state_publisher", executable="robot_state_publisher", output="screen",
+            package="robot_state_publisher", executable="robot_state_publisher", output="screen", namespace=namespace,
             parameters=[{"robot_description": ParameterValue(robot, value_type=str), "use_sim_time": True}],
         ),
         Node(
-            package="ros_gz_bridge", executable="parameter_bridge", output="screen",
+            package="ros_gz_bridge", executable="parameter_bridge", output="screen", namespace=namespace,
             parameters=[{"config_file": str(folder / "bridge.yaml"), "use_sim_time": True}],
         ),
         spawn,
@@ -53,4 +55,4 @@ def generate_launch_description():
             on_exit=[spawner("joint_state_broadcaster", "fr3_arm_controller", "fr3_gripper_controller",
                              parameters=controllers)],
         )),
-    ])
+    ], defaults={"use_sim_time": "true"})

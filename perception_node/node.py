@@ -70,17 +70,19 @@ PARAMETERS = [
         for name, model in MODELS.items()
     ),
     Parameter("min_score", 0.15, "least confidence of an open-vocabulary detector in a name", 0.0, 1.0),
-    Parameter("topics.colour", "/camera/color/image_raw", "colour images"),
+    Parameter("topics.colour", "camera/color/image_raw", "colour images"),
     Parameter(
-        "topics.depth", "/camera/aligned_depth_to_color/image_raw", "depth images aligned to colour, with equal stamps"
+        "topics.depth", "camera/aligned_depth_to_color/image_raw", "depth images aligned to colour, with equal stamps"
     ),
-    Parameter("topics.info", "/camera/color/camera_info", "camera info of the colour images, with equal stamps"),
+    Parameter("topics.info", "camera/color/camera_info", "camera info of the colour images, with equal stamps"),
     Parameter(
         "reliable_images",
         True,
         "take images reliably (best effort loses many, as each is larger than a packet); false for "
         "a camera driver that publishes best effort only",
     ),
+    Parameter("base_frame", BASE_FRAME, "name of the robot's base frame, in which objects are told"),
+    Parameter("camera_frame", "", "name of the camera's optical frame; empty: what the camera file says"),
     Parameter("silent_after", 5.0, "seconds of wall time without images before the log says so", 0.1, 3600.0),
     Parameter("robot_filter", True, "leave out what /joint_states says is the robot; false where none is in view"),
     Parameter(
@@ -123,12 +125,14 @@ class PerceptionNode(ManagedNode):
                 f"perception_node: table must be [x_min, x_max, y_min, y_max] in metres, not {list(table)}"
             )
         topics = {
-            what: values[f"topics.{name}"] for what, name in ((COLOUR, "colour"), (DEPTH, "depth"), (INFO, "info"))
+            what: self.resolve_topic_name(values[f"topics.{name}"])
+            for what, name in ((COLOUR, "colour"), (DEPTH, "depth"), (INFO, "info"))
         }
         self._filter_robot = bool(values["robot_filter"])
         self._camera_name = values["camera"]
+        self._base_frame = str(values["base_frame"])
         self._transforms: Transforms | None = None
-        self._extrinsics = self._find_extrinsics(values["camera"])
+        self._extrinsics = self._find_extrinsics(values["camera"], values["camera_frame"])
         settings = Settings(table, values["min_height"], values["plane_offset"], math.radians(values["plane_tilt"]))
         rules = Rules(confirm=values["tracking.confirm"], clear_views=values["tracking.clear_views"])
         detector = make_detector(
@@ -149,20 +153,20 @@ class PerceptionNode(ManagedNode):
         self._forget_before = -math.inf  # images up to this stamp show the table as it was
         self._newest = self._settled = -math.inf  # stamps of images: the newest seen, the newest that left no doubts
         cv2.setNumThreads(1)  # one core is enough, and the other nodes need theirs
-        self._publisher = self.create_publisher(DetectedObjects, "/perception/detected_objects", 10)
-        self._change_publisher = self.create_publisher(SceneChanges, "/perception/changes", 10)
-        self._annotated = self.create_publisher(Image, "/perception/image_annotated", 2)
-        self._markers = self.create_publisher(MarkerArray, "/perception/markers", _LATCHED)
+        self._publisher = self.create_publisher(DetectedObjects, "perception/detected_objects", 10)
+        self._change_publisher = self.create_publisher(SceneChanges, "perception/changes", 10)
+        self._annotated = self.create_publisher(Image, "perception/image_annotated", 2)
+        self._markers = self.create_publisher(MarkerArray, "perception/markers", _LATCHED)
         self._images: dict[str, Any] = {}  # publishers of the camera's topics, where no driver publishes them
-        self.create_subscription(JointState, "/joint_states", self._joint_state, 10)
+        self.create_subscription(JointState, "joint_states", self._joint_state, 10)
         waiting = MutuallyExclusiveCallbackGroup()  # its answer waits for images
-        self.create_service(Trigger, "/perception/forget", self._forget, callback_group=waiting)
+        self.create_service(Trigger, "perception/forget", self._forget, callback_group=waiting)
         self._frames_seen = 0
         self._look_timeout: float = values["look_timeout"]
         self._frames_to_tell = values["tracking.confirm"] + 1  # one may have been in progress
         if values["detector"] in OPEN_VOCABULARY:  # the others have nothing to be told
             alone = MutuallyExclusiveCallbackGroup()  # its answer waits for images
-            self.create_service(LookFor, "/perception/look_for", self._look_for, callback_group=alone)
+            self.create_service(LookFor, "perception/look_for", self._look_for, callback_group=alone)
         self._camera = self._open_camera(values, topics)
         self._watch = self.create_timer(min(1.0, values["silent_after"] / 4), self._check_camera)
         self._worker.start()
@@ -189,11 +193,11 @@ class PerceptionNode(ManagedNode):
             self._camera.close()
         super().destroy_node()
 
-    def _find_extrinsics(self, name: str) -> Extrinsics:
+    def _find_extrinsics(self, name: str, camera_frame: str) -> Extrinsics:
         """Where the camera is; from tf2 it is asked for again with every frame."""
         if name.startswith(_TF2):
             frame = name.removeprefix(_TF2)
-            self._transforms = Transforms(self, BASE_FRAME, frame)
+            self._transforms = Transforms(self, self._base_frame, frame)
             return Extrinsics(frame, Pose(np.eye(3), np.zeros(3)))
         extrinsics = load_extrinsics(find_camera(name))
         if not extrinsics.fixed and not self._filter_robot:
@@ -201,7 +205,7 @@ class PerceptionNode(ManagedNode):
                 f"perception_node: the camera {name} is on {extrinsics.parent}, so its place needs the joint states; "
                 "set robot_filter to true"
             )
-        return extrinsics
+        return replace(extrinsics, frame_id=camera_frame) if camera_frame else extrinsics
 
     def _open_camera(self, values: dict[str, Any], topics: dict[str, str]) -> Camera:
         """The camera that the parameters choose, giving frames from now on."""
@@ -213,7 +217,7 @@ class PerceptionNode(ManagedNode):
             for what in (COLOUR, DEPTH):
                 self.create_subscription(Image, topics[what], partial(self._image, camera, what), images)
             self.create_subscription(CameraInfo, topics[INFO], partial(self._info, camera), images)
-            self.create_subscription(TimeReference, "/camera/still", partial(self._still, camera), images)
+            self.create_subscription(TimeReference, "camera/still", partial(self._still, camera), images)
             return camera
         for what, kind in ((COLOUR, Image), (DEPTH, Image), (INFO, CameraInfo)):
             self._images[what] = self.create_publisher(kind, topics[what], images)
@@ -368,7 +372,7 @@ class PerceptionNode(ManagedNode):
         way = self._joints.between(self._perceiver.stamp, frame.stamp) if robot is not None else ()
         result = self._perceiver.process(frame.stamp, frame.rgb, frame.depth, frame.intrinsics, robot, way)
         if not self._ended.is_set():
-            self._publisher.publish(result_to_msg(result, frame.nanoseconds))
+            self._publisher.publish(result_to_msg(result, frame.nanoseconds, self._base_frame))
             self._publish_views(frame, result)
             with self._frames:
                 self._frames_seen += 1
@@ -380,7 +384,7 @@ class PerceptionNode(ManagedNode):
 
     def _publish_views(self, frame: Frame, result: Perceived) -> None:
         """What is not for the executor: changes, and the views for people, drawn only where they differ or are seen."""
-        header = Header(stamp=stamp_to_msg(frame.nanoseconds), frame_id=BASE_FRAME)
+        header = Header(stamp=stamp_to_msg(frame.nanoseconds), frame_id=self._base_frame)
         changes = self._changes.update(result.objects)
         if changes:
             self._change_publisher.publish(changes_to_msg(changes, header))
@@ -388,8 +392,9 @@ class PerceptionNode(ManagedNode):
         if drawn != self._shapes:
             self._shapes = drawn
             # All anew, so that viewers that missed a message, or knew an earlier node, keep nothing that is gone.
-            clear = Marker(header=Header(frame_id=BASE_FRAME), action=Marker.DELETEALL)
-            self._markers.publish(MarkerArray(markers=[clear, *map(shape_to_msg, drawn)]))
+            clear = Marker(header=Header(frame_id=self._base_frame), action=Marker.DELETEALL)
+            markers = [shape_to_msg(shape, self._base_frame) for shape in drawn]
+            self._markers.publish(MarkerArray(markers=[clear, *markers]))
         if self._annotated.get_subscription_count():
             picture = annotate(frame.rgb, result.objects, result.projector)
             header = Header(stamp=header.stamp, frame_id=frame.frame_id)
@@ -428,10 +433,10 @@ def _nanoseconds(stamp: Time) -> int:
     return int(stamp.sec) * 1_000_000_000 + int(stamp.nanosec)
 
 
-def result_to_msg(result: Perceived, nanoseconds: int) -> DetectedObjects:
+def result_to_msg(result: Perceived, nanoseconds: int, base_frame: str = BASE_FRAME) -> DetectedObjects:
     """All tracked objects as a message, with the exact stamp of the image."""
     return DetectedObjects(
-        header=Header(stamp=stamp_to_msg(nanoseconds), frame_id=BASE_FRAME),
+        header=Header(stamp=stamp_to_msg(nanoseconds), frame_id=base_frame),
         objects=[_object_to_msg(o) for o in result.objects],
         occluded_pixels=result.occluded_pixels,
     )
@@ -443,10 +448,10 @@ def changes_to_msg(changes: Changes, header: Header) -> SceneChanges:
     return SceneChanges(header=header, **names)
 
 
-def shape_to_msg(shape: Shape) -> Marker:
+def shape_to_msg(shape: Shape, base_frame: str = BASE_FRAME) -> Marker:
     """One shape as a marker in the robot's base frame."""
     return marker_to_msg(
-        shape.kind, shape.id, shape.position, shape.yaw, shape.size, shape.colour, shape.text, BASE_FRAME
+        shape.kind, shape.id, shape.position, shape.yaw, shape.size, shape.colour, shape.text, base_frame
     )
 
 

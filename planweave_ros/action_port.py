@@ -42,7 +42,7 @@ class ActionPort:
     """See `executor_node.arms.base.GoalPort`. The node must be spun by others."""
 
     def __init__(self, node: Node, action_type: Any, name: str):
-        self._name = name
+        self._name = node.resolve_service_name(name)
         self._client = ActionClient(node, action_type, name, callback_group=ReentrantCallbackGroup())
         self._canceler = CancelPort(node, name)
         self._lock = threading.Lock()

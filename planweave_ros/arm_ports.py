@@ -6,13 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from rclpy._rclpy_pybind11 import NodeNameNonExistentError, RCLError
 from rclpy.node import Node
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from planweave import franka
 from planweave_ros import controllers
 from planweave_ros.action_port import ActionPort, CancelPort
+from planweave_ros.only_one import services_of
 
 
 @dataclass(frozen=True)
@@ -46,12 +46,10 @@ class ArmPorts:
         It serves an action beside its topic, and refuses the empty trajectory that stops simulation_node.
         """
         for info in self._node.get_subscriptions_info_by_topic(self._arm.topic_name):
-            try:
-                served = self._node.get_service_names_and_types_by_node(info.node_name, info.node_namespace)
-            except (NodeNameNonExistentError, RCLError):  # it is gone, or has not said its name yet
-                continue
-            if any(name.endswith("/follow_joint_trajectory/_action/send_goal") for name, _ in served):
-                return f"{info.node_namespace.rstrip('/')}/{info.node_name}"
+            name = f"{info.node_namespace.rstrip('/')}/{info.node_name}"
+            served = services_of(self._node, name)
+            if any(service.endswith("/follow_joint_trajectory/_action/send_goal") for service in served):
+                return name
         return ""
 
     def publish_arm(self, trajectory: Any) -> None:

@@ -15,7 +15,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from planweave.errors import ConfigError
 
-ERROR_RECOVERY = "/action_server/error_recovery"
+ERROR_RECOVERY = "action_server/error_recovery"
 _DEBIAN = {"control_msgs": "ros-jazzy-control-msgs", "controller_manager_msgs": "ros-jazzy-controller-manager-msgs"}
 _STROKE = 0.08  # m
 

@@ -37,7 +37,7 @@ def publish_diagnostics(node: Node, checks: Mapping[str, Check], hardware: str =
         except Exception as error:
             report = Report(Level.ERROR, f"cannot be checked: {type(error).__name__}: {error}")
         return DiagnosticStatus(
-            level=bytes([report.level]), name=f"{node.get_name()}: {name}", message=report.message,
+            level=bytes([report.level]), name=f"{node.get_fully_qualified_name()[1:]}: {name}", message=report.message,
             hardware_id=hardware or node.get_namespace().strip("/") or "planweave",
             values=[KeyValue(key=key, value=_shown(value)) for key, value in report.values.items()])
 

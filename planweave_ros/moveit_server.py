@@ -207,6 +207,7 @@ def main() -> int:
     parser.add_argument("config", type=Path)
     parser.add_argument("--replies", type=int, required=True)
     parser.add_argument("--use-sim-time", action="store_true")
+    parser.add_argument("--namespace", default="")
     options = parser.parse_args()
     replies = os.fdopen(options.replies, "w", buffering=1)
     lock = threading.Lock()
@@ -222,7 +223,8 @@ def main() -> int:
                         "ros-jazzy-moveit, and source /opt/ros/jazzy/setup.bash"})
         return 2
     try:
-        moveit = MoveItPy(node_name=NODE, config_dict=parameters(options.config, options.use_sim_time))
+        moveit = MoveItPy(node_name=NODE, name_space=options.namespace,
+                          config_dict=parameters(options.config, options.use_sim_time))
     except Exception as error:
         reply({"error": f"MoveIt could not start ({type(error).__name__}: {error}); its messages are in the log"})
         return 2

@@ -9,6 +9,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
+from rclpy._rclpy_pybind11 import NodeNameNonExistentError, RCLError
 from rclpy.node import Node
 
 from planweave.errors import ConfigError
@@ -18,21 +19,22 @@ DISCOVERY = 0.5
 _NAMELESS = ("_NODE_NAME_UNKNOWN_", "_CREATED_BY_BARE_DDS_APP_")
 
 
-def second_body(node: Node, topic: str = "/world_state") -> str:
+def second_body(node: Node, topic: str = "world_state") -> str:
     """What is wrong where another node than this one publishes the world; empty where none does. The node's own
     publisher must be there already.
     """
-    others = [info.node_name for info in node.get_publishers_info_by_topic(topic) if info.node_name not in _NAMELESS]
+    topic = node.resolve_topic_name(topic)
+    others = [_full_name(info) for info in node.get_publishers_info_by_topic(topic) if info.node_name not in _NAMELESS]
     if len(others) < 2:
         return ""
-    others.remove(node.get_name())
+    others.remove(node.get_fully_qualified_name().removeprefix("/"))
     return (
         f"{others[0]} already publishes {topic} in this ROS domain, and two bodies must not move one arm: end one, or "
-        "choose another domain (ROS_DOMAIN_ID); if it was killed a moment ago, wait 20 s"
+        "choose another namespace (--namespace) or domain (ROS_DOMAIN_ID); if it was killed a moment ago, wait 20 s"
     )
 
 
-def refuse_a_second_body(node: Node, since: float, topic: str = "/world_state") -> None:
+def refuse_a_second_body(node: Node, since: float, topic: str = "world_state") -> None:
     """Raise ConfigError where there is a second body. since: time.monotonic() when the node was made."""
     while True:
         problem = second_body(node, topic)
@@ -52,9 +54,22 @@ def publisher_of(info: Mapping[str, Any]) -> bytes:
 
 def publishers(node: Node, topic: str) -> dict[bytes, str]:
     """Names of the nodes that publish a topic, by what `publisher_of` gives of their messages."""
-    return {bytes(i.endpoint_gid): f"{i.node_namespace.rstrip('/')}/{i.node_name}".removeprefix("/")
-            if i.node_name not in _NAMELESS else "a node without a name"
+    return {bytes(i.endpoint_gid): _full_name(i) if i.node_name not in _NAMELESS else "a node without a name"
             for i in node.get_publishers_info_by_topic(topic)}
+
+
+def services_of(node: Node, name: str) -> list[str]:
+    """Fully qualified names of the services of another node, by its own with its namespace; none where it is gone."""
+    namespace, _, bare = f"/{name.strip('/')}".rpartition("/")
+    try:
+        return [found for found, _ in node.get_service_names_and_types_by_node(bare, namespace or "/")]
+    except (NodeNameNonExistentError, RCLError):  # or it has not said its name yet
+        return []
+
+
+def _full_name(info: Any) -> str:
+    """Namespace and name of an endpoint's node, without the first /."""
+    return f"{info.node_namespace.rstrip('/')}/{info.node_name}".removeprefix("/")
 
 
 def two_publishers(names: Mapping[bytes, str], topic: str) -> str:
@@ -116,7 +131,7 @@ class OneSource:
     """Seconds of wall time."""
 
     def __init__(self, node: Node, topic: str):
-        self._node, self._topic = node, topic
+        self._node, self._topic = node, node.resolve_topic_name(topic)
         self._source, self._heard, self._other, self._other_heard = b"", float("-inf"), b"", float("-inf")
 
     def takes(self, info: Mapping[str, Any]) -> bool:

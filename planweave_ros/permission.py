@@ -18,17 +18,16 @@ class Permission:
     """
 
     def __init__(self, node: Node):
-        self._node = node
-        self._client = node.create_client(
-            ConfirmApproval, "/confirm_approval", callback_group=ReentrantCallbackGroup())
+        self._node, self._name = node, node.resolve_service_name("confirm_approval")
+        self._client = node.create_client(ConfirmApproval, self._name, callback_group=ReentrantCallbackGroup())
 
     def problem(self, goal: ExecuteAction.Goal) -> str:
         """Why the action may not be carried out; "" where a person approved it."""
         if not goal.approval:
             return "it is no part of an approved plan: send a task to feedback_node, and answer: planweave approve"
-        servers = self._node.count_services("/confirm_approval")
+        servers = self._node.count_services(self._name)
         if servers != 1:
-            return f"{servers or 'no'} nodes answer /confirm_approval, but feedback_node alone must"
+            return f"{servers or 'no'} nodes answer {self._name}, but feedback_node alone must"
         request = ConfirmApproval.Request(task_id=goal.task_id, approval=goal.approval, action=goal.action)
         reply = ask(self._client, request, _SECONDS)
         if reply is None:

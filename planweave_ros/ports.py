@@ -11,7 +11,6 @@ from planweave_interfaces.action import ChooseAction, ExecuteAction, GeneratePla
 from planweave_interfaces.msg import WorldState
 from planweave_interfaces.srv import CheckCondition, GroundStep, InterpretGoal, LookFor
 from planweave_interfaces.srv import Look as LookSrv
-from rclpy._rclpy_pybind11 import NodeNameNonExistentError, RCLError
 from rclpy.action import ActionClient
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup, ReentrantCallbackGroup
 from rclpy.node import Node
@@ -24,15 +23,15 @@ from planweave.failure import Code
 from planweave.ports import Check, Choice, Grounding, Interpretation, Look, Outcome, Proposals, SampledPlans, Written
 from planweave.world import Action, Literal, World
 from planweave_ros import conversions as convert
-from planweave_ros.only_one import LivingPublishers, publisher_of, two_publishers
+from planweave_ros.only_one import LivingPublishers, publisher_of, services_of, two_publishers
 from planweave_ros.presence import BODY, COMMANDER, LEASE, PLANNER, Presence, show_presence
 
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 #: A server answers only a client that it has discovered, which may take it so many seconds longer than the other way.
 MUTUAL_DISCOVERY = 0.8
 _STOP_SECONDS = 5.0  # how long a server may take to confirm a cancellation
-_WORLD, _ACTION, _LOOK = "/world_state", "/execute_action", "/look"
-_GOALS = f"{_ACTION}/_action/send_goal"  # the service by which an action server takes goals
+_WORLD, _ACTION, _LOOK = "world_state", "execute_action", "look"
+_GOALS = "/_action/send_goal"  # after an action's name: the service by which its server takes goals
 _PUBLISHERS_KEPT = 4  # publishers of worlds whose newest world is kept
 _GRAPH_SECONDS = 0.1  # how often is looked who publishes the world, while it is waited for
 _LOOK_SECONDS = 0.5  # how often is looked whether the servers are there
@@ -172,13 +171,13 @@ class RosPlanner:
     def __init__(self, node: Node, canceled: Callable[[], Cancellation], timeout: float):
         caller = _Caller(node, canceled, Presence(node, PLANNER))
         self._caller, self._timeout = caller, timeout
-        self._generate = caller.action_client(GeneratePlans, "/generate_plans")
-        self._choose = caller.action_client(ChooseAction, "/choose_action")
-        self._propose = caller.action_client(ProposeSteps, "/propose_steps")
-        self._write = caller.action_client(WritePlan, "/write_plan")
-        self._interpret = caller.client(InterpretGoal, "/interpret_goal")
-        self._ground = caller.client(GroundStep, "/ground_step")
-        self._check = caller.client(CheckCondition, "/check_condition")
+        self._generate = caller.action_client(GeneratePlans, "generate_plans")
+        self._choose = caller.action_client(ChooseAction, "choose_action")
+        self._propose = caller.action_client(ProposeSteps, "propose_steps")
+        self._write = caller.action_client(WritePlan, "write_plan")
+        self._interpret = caller.client(InterpretGoal, "interpret_goal")
+        self._ground = caller.client(GroundStep, "ground_step")
+        self._check = caller.client(CheckCondition, "check_condition")
 
     def _goal(self, client: ActionClient, goal: Any, name: str) -> Any:
         """The result of an action of the planner node; raises ParseError or ModelError where it failed."""
@@ -196,7 +195,7 @@ class RosPlanner:
             method=method, task_id=task_id, sentence=sentence, world=convert.world_to_msg(world), samples=samples,
             temperature=float(temperature), top_p=float(top_p),
         )
-        result = self._goal(self._generate, goal, "/generate_plans")
+        result = self._goal(self._generate, goal, "generate_plans")
         return SampledPlans(
             tuple(convert.plan_from_msg(p) for p in result.plans), int(result.received), int(result.dropped),
             int(result.mended), convert.usage_from_msg(result.usage),
@@ -212,7 +211,7 @@ class RosPlanner:
             history=[convert.action_to_msg(a) for a in history], errors=list(errors),
             options=[convert.action_to_msg(o) for o in options], samples=samples, temperature=float(temperature),
         )
-        return convert.choice_from_result(self._goal(self._choose, goal, "/choose_action"))
+        return convert.choice_from_result(self._goal(self._choose, goal, "choose_action"))
 
     def select_action(
         self, method: str, sentence: str, world: World, history: Sequence[Action], options: Sequence[Action], *,
@@ -224,7 +223,7 @@ class RosPlanner:
             history=[convert.action_to_msg(a) for a in history], errors=list(errors),
             options=[convert.action_to_msg(o) for o in options], goal=convert.literals_to_msg(goal), temperature=-1.0,
         )
-        return convert.choice_from_result(self._goal(self._choose, request, "/choose_action"))
+        return convert.choice_from_result(self._goal(self._choose, request, "choose_action"))
 
     def propose_steps(
         self, method: str, sentence: str, world: World, history: Sequence[Action], *, errors: Sequence[str] = (),
@@ -235,7 +234,7 @@ class RosPlanner:
             method=method, task_id=task_id, sentence=sentence, world=convert.world_to_msg(world),
             history=[convert.action_to_msg(a) for a in history], errors=list(errors), samples=samples,
         )
-        result = self._goal(self._propose, goal, "/propose_steps")
+        result = self._goal(self._propose, goal, "propose_steps")
         candidates = tuple(convert.candidate_from_msg(c) for c in result.candidates)
         return Proposals(candidates, convert.usage_from_msg(result.usage))
 
@@ -249,7 +248,7 @@ class RosPlanner:
             history=list(history), errors=list(errors), start=start,
             options=[f"{k}={'true' if v else 'false'}" for k, v in (options or {}).items()],
         )
-        result = self._goal(self._write, goal, "/write_plan")
+        result = self._goal(self._write, goal, "write_plan")
         return Written(tuple(result.lines), result.explanation, convert.usage_from_msg(result.usage))
 
     def ground_step(
@@ -260,7 +259,7 @@ class RosPlanner:
             method=method, task_id=task_id, sentence=sentence, step=step, world=convert.world_to_msg(world),
             errors=list(errors),
         )
-        reply = self._call(self._ground, request, "/ground_step")
+        reply = self._call(self._ground, request, "ground_step")
         if not reply.success:
             raise _failure(reply)
         return Grounding(convert.action_from_msg(reply.action), reply.message, convert.usage_from_msg(reply.usage))
@@ -268,7 +267,7 @@ class RosPlanner:
     def check_condition(self, condition: str, world: World, *, task_id: str = "") -> Check:
         """See planweave.ports.Planner."""
         request = CheckCondition.Request(task_id=task_id, condition=condition, world=convert.world_to_msg(world))
-        reply = self._call(self._check, request, "/check_condition")
+        reply = self._call(self._check, request, "check_condition")
         if not reply.success:
             raise _failure(reply)
         return Check(bool(reply.holds), reply.source, convert.usage_from_msg(reply.usage))
@@ -276,7 +275,7 @@ class RosPlanner:
     def interpret_goal(self, sentence: str, world: World, *, task_id: str = "") -> Interpretation:
         """See planweave.ports.Planner."""
         request = InterpretGoal.Request(task_id=task_id, sentence=sentence, world=convert.world_to_msg(world))
-        reply = self._call(self._interpret, request, "/interpret_goal")
+        reply = self._call(self._interpret, request, "interpret_goal")
         if not reply.success:
             raise _failure(reply, GoalError(reply.message))
         return Interpretation(
@@ -307,11 +306,13 @@ class RosBody:
         caller = _Caller(node, canceled, self._presence)
         self._caller, self._timeout, self._silence = caller, timeout, silence
         self._node, self._canceled = node, canceled
+        self._topic = node.resolve_topic_name(_WORLD)  # names as they are after namespace and remapping
+        self._action, self._look_name = node.resolve_service_name(_ACTION), node.resolve_service_name(_LOOK)
         self._execute = caller.action_client(ExecuteAction, _ACTION)
         self._look = caller.client(LookSrv, _LOOK)
         self._worlds: dict[bytes, World] = {}  # by their publisher
         self._refused = ""  # why the newest message could not be taken
-        self._living = LivingPublishers(node, _WORLD, LEASE + 1.0)
+        self._living = LivingPublishers(node, self._topic, LEASE + 1.0)
         self._owner = b""  # the publisher that is known to serve ExecuteAction
         self._answer_time = 0  # when the last result or look came, nanoseconds of system time
         self._arrived = threading.Condition()
@@ -328,7 +329,7 @@ class RosBody:
             with self._arrived:
                 self._worlds.pop(source, None)  # it is no longer as it was, and how it is nobody said
                 self._refused = str(error)
-            self._node.get_logger().warning(f"{_WORLD}: {error}", throttle_duration_sec=10.0)
+            self._node.get_logger().warning(f"{self._topic}: {error}", throttle_duration_sec=10.0)
             return
         with self._arrived:
             known = self._worlds.get(source) or self._worlds.get(b"")
@@ -342,13 +343,14 @@ class RosBody:
 
     def _believed(self) -> tuple[World | None, str]:
         """The world of the one publisher, the node that carries out actions; or why there is none to be believed."""
-        problem = two_publishers(names := self._living.names(), _WORLD)
+        problem = two_publishers(names := self._living.names(), self._topic)
         if problem or not names:
             return None, problem or self._refused
         (source, name), = names.items()
         if source != self._owner:
-            if not _serves_actions(self._node, name):
-                return None, f"{name} publishes {_WORLD}, but does not serve {_ACTION}; stop it, or start the body"
+            if self._action + _GOALS not in services_of(self._node, name):
+                return None, (f"{name} publishes {self._topic}, but does not serve {self._action}; stop it, or start "
+                              "the body")
             self._owner = source
         # Without publishers in the messages' info (rclpy before 9) all worlds are from the one publisher there is.
         return self._worlds.get(source) or self._worlds.get(b""), self._refused
@@ -399,8 +401,8 @@ class RosBody:
     def _unbelieved(self, problem: str) -> str:
         """Why there is no world to be believed."""
         return f"the world cannot be believed: {problem}" if problem else (
-            f"no body reports the world (nothing on {_WORLD} in {self._silence:g} s): is executor_node running, and "
-            "does perception see camera images? try: planweave doctor")
+            f"no body reports the world (nothing on {self._topic} in {self._silence:g} s): is executor_node running, "
+            "and does perception see camera images? try: planweave doctor")
 
     def _require(self) -> None:
         """Raise SystemDownError where the body is known to have gone: nothing is worth waiting for then."""
@@ -417,7 +419,7 @@ class RosBody:
                 world, problem = self._believed()
                 if world is not None and world.revision >= revision:
                     return world
-                gone = bool(self._worlds) and not self._node.count_publishers(_WORLD)
+                gone = bool(self._worlds) and not self._node.count_publishers(self._topic)
                 left = deadline - time.monotonic()
                 if left <= 0 or gone:
                     break
@@ -426,7 +428,7 @@ class RosBody:
             raise SystemDownError(self._unbelieved(problem))
         raise SystemDownError(
             f"the task is to begin in world revision {revision}, but the body's newest is {world.revision} after "
-            f"{self._silence:g} s; was the body restarted? look at {_WORLD} anew and send the task again")
+            f"{self._silence:g} s; was the body restarted? look at {self._topic} anew and send the task again")
 
     def execute(
         self, action: Action, *, task_id: str = "", timeout: float = 0.0,
@@ -439,22 +441,22 @@ class RosBody:
         listener = (lambda f: on_phase(f.phase, f.progress)) if on_phase else None
         try:
             result = self._caller.run_goal(
-                self._execute, goal, seconds + 5.0, "the body (/execute_action)", listener,
-                lambda stopped: self._answered(stopped.world, _GOALS))
+                self._execute, goal, seconds + 5.0, f"the body ({self._action})", listener,
+                lambda stopped: self._answered(stopped.world, self._action + _GOALS))
         except SystemDownError as error:
             if self._presence.lost:
                 raise
             with self._arrived:
                 return Outcome(Code.CONTROL_FAILED, str(error), self._worlds.get(self._owner) or World(""))
         return Outcome(
-            Code(result.code), result.message, self._answered(result.world, _GOALS),
+            Code(result.code), result.message, self._answered(result.world, self._action + _GOALS),
             convert.literals_from_msg(result.unmet), float(result.motion_seconds), float(result.planning_seconds),
             tuple(result.pushed),
         )
 
     def look(self, seconds: float) -> Look:
         """See planweave.ports.LookingBody."""
-        what = f"the body ({_LOOK})"
+        what = f"the body ({self._look_name})"
         self._require()
         if not self._caller.there(self._look, 5.0):
             raise SystemDownError(f"{what} is not running; start it, e.g. with: planweave up tabletop")
@@ -463,21 +465,11 @@ class RosBody:
         reply = self._caller.wait(self._look.call_async(request), seconds + _STOP_SECONDS, what, alive)
         if reply is None:
             self._caller.check_canceled()
-        return Look(self._answered(reply.world, _LOOK), bool(reply.fresh), reply.message)
+        return Look(self._answered(reply.world, self._look_name), bool(reply.fresh), reply.message)
 
 
 def _age(world: World) -> tuple[int, float]:
     return world.revision, world.stamp
-
-
-def _serves_actions(node: Node, name: str) -> bool:
-    """Whether a node, named with its namespace, is an action server of ExecuteAction."""
-    namespace, _, bare = f"/{name}".rpartition("/")
-    try:
-        served = node.get_service_names_and_types_by_node(bare, namespace or "/")
-    except (NodeNameNonExistentError, RCLError):  # it is gone, or has not said its name yet
-        return False
-    return any(service == _GOALS for service, _ in served)
 
 
 class RosEyes:
@@ -485,7 +477,7 @@ class RosEyes:
 
     def __init__(self, node: Node, canceled: Callable[[], Cancellation], timeout: float):
         self._caller, self._timeout = _Caller(node, canceled), timeout
-        self._look = self._caller.client(LookFor, "/perception/look_for")
+        self._look = self._caller.client(LookFor, "perception/look_for")
 
     def look_for(self, names: Sequence[str]) -> str:
         """Answers once the names were looked for; "" where nobody needs to be told, at once."""

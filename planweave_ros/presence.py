@@ -34,7 +34,7 @@ def show_presence(node: Node, part: str) -> None:
     that it serves is made, as the graph may still show the servers of one that died.
     """
     node.create_publisher(
-        Empty, f"/{part}/alive", _qos(), event_callbacks=PublisherEventCallbacks(use_default_callbacks=False)
+        Empty, f"{part}/alive", _qos(), event_callbacks=PublisherEventCallbacks(use_default_callbacks=False)
     )
 
 
@@ -49,7 +49,7 @@ class Presence:
         """Grows when one has gone, also where another has taken its place already."""
         self._lock = threading.Lock()
         node.create_subscription(
-            Empty, f"/{part}/alive", lambda _: None, _qos(), callback_group=ReentrantCallbackGroup(),
+            Empty, f"{part}/alive", lambda _: None, _qos(), callback_group=ReentrantCallbackGroup(),
             event_callbacks=SubscriptionEventCallbacks(liveliness=self._change, use_default_callbacks=False),
         )
 

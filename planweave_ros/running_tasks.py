@@ -19,7 +19,7 @@ class RunningTasks:
 
     def __init__(self, node: Node):
         self._tasks = Presence(node, TASKS)
-        self._client = node.create_client(ListTasks, "/list_tasks", callback_group=ReentrantCallbackGroup())
+        self._client = node.create_client(ListTasks, "list_tasks", callback_group=ReentrantCallbackGroup())
 
     def newest_sentence(self) -> str:
         """What the newest task was told; "" where there is none, or nobody says."""

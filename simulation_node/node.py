@@ -9,6 +9,7 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -50,6 +51,7 @@ _IMAGE_QOS = QoSProfile(depth=2)
 
 PARAMETERS = [
     Parameter("scene", "blocks", "scene under config/scenes, or the path of a scene file"),
+    Parameter("frame_prefix", "", "before the name of every frame, e.g. arm1/, as robot_state_publisher has it"),
     Parameter("camera", "overhead", "camera under config/cameras, or the path of a camera file"),
     Parameter(
         "robot_model", "", "MJCF file of arm and hand; empty: the meshes of the wheel dm-robotics-panda"
@@ -105,23 +107,25 @@ class SimulationNode(GuardedNode):
         self._values = values = declare(self, PARAMETERS)
         if values["real_time_factor"] and values["real_time_factor"] < 0.01:
             raise ConfigError("simulation_node: real_time_factor must be 0 or at least 0.01")
+        self._prefix = str(values["frame_prefix"])
         self._camera = load_camera(values["camera"])
+        self._camera = replace(self._camera, frame_id=self._prefix + self._camera.frame_id)
         self._gone = threading.Event()
         self._owed_image = False
         self._camera_on = True
         self._stated = -1.0  # simulated time of the last joint state
-        self._joint_states = self.create_publisher(JointState, "/joint_states", 10)
-        self._clock_out = self.create_publisher(Clock, "/clock", QoSProfile(depth=10))
+        self._joint_states = self.create_publisher(JointState, "joint_states", 10)
+        self._clock_out = self.create_publisher(Clock, "clock", QoSProfile(depth=10))
         # The truth, for measuring and for tests; nothing that acts listens to it.
-        self._truth = self.create_publisher(PoseArray, "/simulation/object_poses", 10)
+        self._truth = self.create_publisher(PoseArray, "simulation/object_poses", 10)
         # Reliable: who subscribes as reliable loses no image; best-effort subscribers are served as well.
-        self._colour = self.create_publisher(Image, "/camera/color/image_raw", _IMAGE_QOS)
-        self._depth = self.create_publisher(Image, "/camera/aligned_depth_to_color/image_raw", _IMAGE_QOS)
-        self._info = self.create_publisher(CameraInfo, "/camera/color/camera_info", _IMAGE_QOS)
-        self._depth_info = self.create_publisher(CameraInfo, "/camera/aligned_depth_to_color/camera_info", _IMAGE_QOS)
+        self._colour = self.create_publisher(Image, "camera/color/image_raw", _IMAGE_QOS)
+        self._depth = self.create_publisher(Image, "camera/aligned_depth_to_color/image_raw", _IMAGE_QOS)
+        self._info = self.create_publisher(CameraInfo, "camera/color/camera_info", _IMAGE_QOS)
+        self._depth_info = self.create_publisher(CameraInfo, "camera/aligned_depth_to_color/camera_info", _IMAGE_QOS)
         self._info_msg = _camera_info(self._camera)
         # Small, where an image of more than a megabyte would say no more and may get lost on a busy machine.
-        self._still = self.create_publisher(TimeReference, "/camera/still", _IMAGE_QOS)
+        self._still = self.create_publisher(TimeReference, "camera/still", _IMAGE_QOS)
         self._sent: np.ndarray | None = None  # the last image that was published, with its stamp and its wall time
         self._sent_stamp, self._sent_at, self._again = Time(), 0.0, _IMAGE_ANYWAY[0]
         self._listeners = 0, 0
@@ -129,9 +133,10 @@ class SimulationNode(GuardedNode):
         simulator = self._make_simulator(values["scene"])
         links = links_of(simulator.model)
         self._moving_links = [link for link in links if link.kind != "fixed"]
-        camera = BASE_FRAME, self._camera.frame_id, self._camera.position, self._camera.quaternion
+        camera = self._prefix + BASE_FRAME, self._camera.frame_id, self._camera.position, self._camera.quaternion
         self._frames = FramePublisher(self, urdf(links), [
-            *((link.parent, link.name, *link.transform()) for link in links[1:] if link.kind == "fixed"), camera])
+            *((self._prefix + link.parent, self._prefix + link.name, *link.transform())
+              for link in links[1:] if link.kind == "fixed"), camera])
         self._recorder = Recorder(
             values["video.width"],
             values["video.height"],
@@ -160,20 +165,20 @@ class SimulationNode(GuardedNode):
         self._tasks = RunningTasks(self)
         commands, scenes, video = (MutuallyExclusiveCallbackGroup() for _ in range(3))
         self.create_subscription(
-            JointTrajectory, "/fr3_arm_controller/joint_trajectory", self._follow, 10, callback_group=commands
+            JointTrajectory, "fr3_arm_controller/joint_trajectory", self._follow, 10, callback_group=commands
         )
         self.create_subscription(
             JointTrajectory,
-            "/fr3_gripper_controller/joint_trajectory",
+            "fr3_gripper_controller/joint_trajectory",
             self._grip,
             10,
             callback_group=commands,
         )
         self._body = Presence(self, BODY, self._on_body_gone)
-        self.create_service(Trigger, "/simulation/reset", self._reset, callback_group=scenes)
-        self.create_service(LoadScene, "/simulation/load_scene", self._load, callback_group=scenes)
-        self.create_service(Intervene, "/simulation/intervene", self._intervene, callback_group=scenes)
-        self.create_service(RecordVideo, "/simulation/record", self._record, callback_group=video)
+        self.create_service(Trigger, "simulation/reset", self._reset, callback_group=scenes)
+        self.create_service(LoadScene, "simulation/load_scene", self._load, callback_group=scenes)
+        self.create_service(Intervene, "simulation/intervene", self._intervene, callback_group=scenes)
+        self.create_service(RecordVideo, "simulation/record", self._record, callback_group=video)
         self.create_timer(1.0 / values["image_rate"], self._tick)
         self.get_logger().info(f"scene {simulator.scene.name}: {simulator.scene.description}")
 
@@ -226,17 +231,17 @@ class SimulationNode(GuardedNode):
         message = JointState(
             name=[*ARM_JOINTS, *FINGER_JOINTS], position=positions.tolist(), velocity=velocities.tolist()
         )
-        message.header.stamp, message.header.frame_id = stamp, BASE_FRAME
+        message.header.stamp, message.header.frame_id = stamp, self._prefix + BASE_FRAME
         self._publish(self._clock_out, Clock(clock=stamp))
         self._publish(self._joint_states, message)
         if self._frames.wanted:
             at = dict(zip(message.name, message.position))
             self._frames.publish(
-                ((link.parent, link.name, *link.transform(at[link.joint])) for link in self._moving_links), stamp,
-                self._publish)
+                ((self._prefix + link.parent, self._prefix + link.name, *link.transform(at[link.joint]))
+                 for link in self._moving_links), stamp, self._publish)
         if self._truth.get_subscription_count():
             truth = PoseArray(poses=[_pose(simulator, i) for i in range(len(simulator.scene.objects))])
-            truth.header.stamp, truth.header.frame_id = stamp, BASE_FRAME
+            truth.header.stamp, truth.header.frame_id = stamp, self._prefix + BASE_FRAME
             self._publish(self._truth, truth)
         self._owed_image |= motion_ended
 

@@ -70,17 +70,17 @@ class VirtualHomeNode(GuardedNode):
         self._pictured: tuple[int, int] | None = None  # revision and number of subscribers of the last picture
         self._gone = self._ending = False
         self._commander = Presence(self, COMMANDER)
-        self._worlds = self.create_publisher(WorldState, "/world_state", LATCHED)
-        self._pictures = self.create_publisher(CompressedImage, "/virtualhome/picture", LATCHED)
+        self._worlds = self.create_publisher(WorldState, "world_state", LATCHED)
+        self._pictures = self.create_publisher(CompressedImage, "virtualhome/picture", LATCHED)
         group = ReentrantCallbackGroup()
         self._server = ActionServer(
-            self, ExecuteAction, "/execute_action", self._execute, goal_callback=lambda _: GoalResponse.ACCEPT,
+            self, ExecuteAction, "execute_action", self._execute, goal_callback=lambda _: GoalResponse.ACCEPT,
             cancel_callback=lambda _: CancelResponse.ACCEPT, callback_group=group,
         )
         self._tasks = RunningTasks(self)
-        self.create_service(Look, "/look", self._look, callback_group=group)
-        self.create_service(Trigger, "/virtualhome/reset", self._reset, callback_group=group)
-        self.create_service(LoadScene, "/virtualhome/load_scene", self._load_scene, callback_group=group)
+        self.create_service(Look, "look", self._look, callback_group=group)
+        self.create_service(Trigger, "virtualhome/reset", self._reset, callback_group=group)
+        self.create_service(LoadScene, "virtualhome/load_scene", self._load_scene, callback_group=group)
         self.create_timer(values["picture_period"], self._draw, callback_group=MutuallyExclusiveCallbackGroup())
         world = self._publish()
         show_presence(self, BODY)

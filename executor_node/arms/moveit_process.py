@@ -31,12 +31,14 @@ _TICK = 0.05  # s between two looks whether the skill was cancelled
 class MoveItProcess:
     """Starts the child when it is first needed, and again after it ended.
 
-    config: a folder like config/moveit. patience: wall seconds until the child has loaded the robot's model.
+    config: a folder like config/moveit. namespace: of MoveIt's node. patience: wall seconds until the child has loaded
+    the robot's model.
     """
 
     def __init__(self, config: str, use_sim_time: bool = False, patience: float = 60.0,
-                 command: Sequence[str] = SERVER):
-        self._command = [*command, config, *(["--use-sim-time"] if use_sim_time else [])]
+                 command: Sequence[str] = SERVER, namespace: str = ""):
+        self._command = [*command, config, *(["--use-sim-time"] if use_sim_time else []),
+                         *(["--namespace", namespace] if namespace.strip("/") else [])]
         self._patience = patience
         self._lock = threading.RLock()
         self._child: subprocess.Popen[bytes] | None = None

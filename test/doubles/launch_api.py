@@ -171,6 +171,7 @@ class Node:
         self.package, self.executable, self.name = package, executable, name
         self.parameters, self.on_exit, self.output = parameters or [], on_exit, output
         self.respawn, self.respawn_delay = respawn, respawn_delay
+        self.namespace, self.ros_arguments = namespace or "", ros_arguments or []
 
 
 def named(*classes):

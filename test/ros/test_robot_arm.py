@@ -93,9 +93,9 @@ def test_a_pick_a_cancel_recovery_and_a_second_body(make_robot):
     result = robot.do("grasp(red_cube)")
     assert result.code == Code.SUCCESS, result.message
     names = [name for name, _ in robot.sent]
-    assert names[0] == "/franka_gripper/homing" and names.count("/franka_gripper/homing") == 1
-    assert names.index("/franka_gripper/move") < names.index("/franka_gripper/grasp")
-    goals = [goal for name, goal in robot.sent if name == "/fr3_arm_controller/follow_joint_trajectory"]
+    assert names[0] == "franka_gripper/homing" and names.count("franka_gripper/homing") == 1
+    assert names.index("franka_gripper/move") < names.index("franka_gripper/grasp")
+    goals = [goal for name, goal in robot.sent if name == "fr3_arm_controller/follow_joint_trajectory"]
     assert len(goals) >= 3 and all(goal.trajectory.joint_names[0] == "fr3_joint1" for goal in goals)
     assert robot.recover().success
     before = len(robot.sent)
@@ -122,8 +122,8 @@ def test_moveit_runs_beside_the_node_and_ends_with_it(make_robot, monkeypatch):
     monkeypatch.setattr(MoveItFollower, "grace", 0.5)
     test = Path(__file__).parents[1]
     monkeypatch.setenv("PYTHONPATH", f"{test}:{test.parent}")
-    monkeypatch.setattr(executor, "MoveItProcess", lambda config, use_sim_time: MoveItProcess(
-        config, use_sim_time, command=[sys.executable, "-m", "doubles.moveit_child"]))
+    monkeypatch.setattr(executor, "MoveItProcess", lambda config, use_sim_time, namespace: MoveItProcess(
+        config, use_sim_time, namespace=namespace, command=[sys.executable, "-m", "doubles.moveit_child"]))
     robot = make_robot(arm="moveit", gripper="none")
     child = robot.executor._moveit._child
     result = robot.do("return_to_base()")  # where the arm is already: the double of MoveIt moves nothing

@@ -100,10 +100,10 @@ def recovery(messages, monkeypatch):
 
     class Port:
         def __init__(self, node, action, name):
-            assert name == "/action_server/error_recovery"
+            assert name == "action_server/error_recovery"
 
         def send(self, goal, done):
-            done(ActionEnd(ends[-1], "/action_server/error_recovery"))
+            done(ActionEnd(ends[-1], "action_server/error_recovery"))
 
     monkeypatch.setattr(recovery, "ActionPort", Port)
     node = FakeNode()
@@ -115,7 +115,7 @@ def test_recovery_goes_in_the_order_that_the_driver_needs(recovery):
     good, words = recovery.run()
     assert good and "active again" in words
     (first, state), *rest = recovery.node.calls
-    assert first == "/controller_manager/set_hardware_component_state"
+    assert first == "controller_manager/set_hardware_component_state"
     assert (state.name, state.target_state.label) == ("FrankaHardwareInterface", "active")
     made_ready(rest)
 
@@ -123,10 +123,10 @@ def test_recovery_goes_in_the_order_that_the_driver_needs(recovery):
 def made_ready(calls):
     """The thresholds of contacts are set while the arm's controller is inactive."""
     (first, off), (second, contact), (third, on) = calls
-    assert first == third == "/controller_manager/switch_controller"
+    assert first == third == "controller_manager/switch_controller"
     assert off.deactivate_controllers == ["fr3_arm_controller"] and not off.activate_controllers
     assert "fr3_arm_controller" in on.activate_controllers and not on.deactivate_controllers and on.strictness == 1
-    assert second == "/service_server/set_full_collision_behavior"
+    assert second == "service_server/set_full_collision_behavior"
     for phase in ("acceleration", "nominal"):
         assert getattr(contact, f"upper_torque_thresholds_{phase}") == [30.0] * 7
         assert getattr(contact, f"upper_force_thresholds_{phase}") == [20.0] * 6
@@ -139,7 +139,7 @@ def test_before_its_first_motion_the_arm_is_made_ready_once(recovery):
 
 
 def test_an_arm_whose_thresholds_cannot_be_set_stays_inactive(recovery):
-    service = "/service_server/set_full_collision_behavior"
+    service = "service_server/set_full_collision_behavior"
     for answer, words in (
             ({"success": False, "error": "out of range"}, "out of range"), (None, "is franka_ros2 running")):
         recovery.node.answers[service] = answer
@@ -163,6 +163,6 @@ def test_an_error_that_cannot_be_cleared_goes_no_further(recovery, end, words):
     ("switch_controller", {"ok": False, "message": "no such controller"}, "no such controller"),
 ])
 def test_steps_that_fail_are_named(recovery, service, answer, words):
-    recovery.node.answers[f"/controller_manager/{service}"] = answer
+    recovery.node.answers[f"controller_manager/{service}"] = answer
     good, text = recovery.run()
     assert not good and words in text

@@ -7,8 +7,9 @@ import sys
 
 import pytest
 
+from console.namespace import namespace
 from console.one_system import only_system, runs_here
-from planweave.errors import PlanweaveError
+from planweave.errors import ConfigError, PlanweaveError
 
 
 @pytest.fixture(autouse=True)
@@ -29,6 +30,26 @@ def test_a_second_system_in_the_domain_is_refused_by_name_and_another_domain_is_
             assert runs_here()
     monkeypatch.setenv("ROS_DOMAIN_ID", "55")
     assert not runs_here()
+
+
+def test_each_namespace_has_a_system_of_its_own(monkeypatch):
+    monkeypatch.setenv("PLANWEAVE_NAMESPACE", "arm1")
+    with only_system("tabletop"):
+        with pytest.raises(PlanweaveError, match=r"and the namespace /arm1 \(tabletop.*--namespace arm2"):
+            only_system("tabletop").__enter__()
+        monkeypatch.setenv("PLANWEAVE_NAMESPACE", "/lab/arm2/")
+        assert not runs_here()
+        with only_system("tabletop"):
+            assert runs_here()
+        monkeypatch.delenv("PLANWEAVE_NAMESPACE")
+        assert not runs_here()
+
+
+@pytest.mark.parametrize("name", ["arm-1", "1arm", "a//b", "arm 1", "a__b", "~arm"])
+def test_what_cannot_be_a_namespace_is_refused(monkeypatch, name):
+    monkeypatch.setenv("PLANWEAVE_NAMESPACE", name)
+    with pytest.raises(ConfigError, match=r"expected letters, digits and _"):
+        namespace()
 
 
 def test_a_killed_holder_leaves_the_domain_free():

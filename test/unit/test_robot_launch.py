@@ -109,8 +109,9 @@ def test_gazebo(launch):
     state = next(n for n in started.nodes if n.executable == "robot_state_publisher").parameters[0]
     xacro = launch_api.text(state["robot_description"].value, started.values)
     assert xacro.startswith("xacro ") and state["use_sim_time"] is True
-    for word in xacro.split()[1:]:
-        assert Path(word.removeprefix("controllers:=")).is_file()
+    _, model, controllers, namespace = xacro.split()
+    assert Path(model).is_file() and Path(controllers.removeprefix("controllers:=")).is_file()
+    assert namespace == "namespace:="
 
 
 @pytest.mark.parametrize(("given", "closed"), [
@@ -124,6 +125,27 @@ def test_launched_nodes_talk_on_this_machine_only_unless_told_otherwise(launch, 
     profile = environment.get("FASTDDS_DEFAULT_PROFILES_FILE", "")
     scope = environment.get("ROS_AUTOMATIC_DISCOVERY_RANGE")
     assert (scope == "LOCALHOST" or (scope == "SYSTEM_DEFAULT" and profile.endswith("fastdds.xml"))) is closed
+
+
+@pytest.mark.parametrize("name", ["franka", "gazebo", "tabletop", "household"])
+def test_every_launch_file_has_the_arguments_that_ros_people_expect(launch, tmp_path, name):
+    own = tmp_path / "own.yaml"
+    robot = {"robot_ip": "a"} if name == "franka" else {}
+    plain, told = launch(name, **robot), launch(
+        name, **robot, namespace="arm1", use_sim_time="true", params_file=str(own), log_level="debug")
+    for node in (n for n in told.nodes if n.package == "planweave"):
+        assert launch_api.text(node.namespace, told.values) == "arm1"
+        assert [launch_api.text(word, told.values) for word in node.ros_arguments] == ["--log-level", "debug"]
+        *files, last, options = node.parameters
+        assert launch_api.text(last, told.values) == str(own)
+        assert launch_api.text(last, plain.values) == files[-1], "nothing else where none is given"
+        assert launch_api.text(options["use_sim_time"].value, told.values) == "true"
+        assert launch_api.text(options["use_sim_time"].value, plain.values) == ("true" if name == "gazebo" else "false")
+    for node in told.nodes:
+        assert launch_api.text(node.namespace, told.values) == "arm1", "nothing is left in the root"
+    if name == "franka":
+        assert told.included["franka_bringup/franka.launch.py"]["namespace"] == "arm1"
+        assert told.included["realsense2_camera/rs_launch.py"]["camera_namespace"] == "arm1"
 
 
 def test_an_old_ros_is_refused_with_the_reasons(launch, monkeypatch):
@@ -202,7 +224,8 @@ def test_controllers_get_parameters_that_they_have(path):
     tables = [yaml.safe_load(part) for part in f"\n{(CONFIG / path).read_text()}".split("\n/**:") if part.strip()]
     nodes = {}
     for table in tables:
-        nodes.update({name: entry["ros__parameters"] for name, entry in (table or {}).items() if entry})
+        nodes.update({name.removeprefix("/**/"): entry["ros__parameters"]
+                      for name, entry in (table or {}).items() if entry})
     manager = nodes.pop("controller_manager")
     general = {name: entry for name, entry in manager.items() if not isinstance(entry, dict) or "type" not in entry}
     assert {key for key, _ in flattened(general)} <= set(FACTS["controller_manager_parameters"])
@@ -335,7 +358,7 @@ def test_the_bridge_brings_what_perception_listens_to():
     rows = yaml.safe_load((CONFIG / "gazebo" / "bridge.yaml").read_text())
     topics = {row["ros_topic_name"]: row for row in rows}
     wanted = parameters_of(next(n for n in load_system("gazebo").nodes if n.name == "perception_node"))["topics"]
-    assert set(wanted.values()) | {"/clock"} == set(topics)
+    assert set(wanted.values()) | {"/clock"} == set(topics), "relative to the namespace, but for the time"
     keys = {"ros_topic_name", "gz_topic_name", "ros_type_name", "gz_type_name", "direction"}
     assert all(set(row) == keys and row["direction"] == "GZ_TO_ROS" for row in rows)
     assert topics[wanted["depth"]]["gz_topic_name"] == "/rgbd_camera/depth_image"
