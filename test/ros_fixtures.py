@@ -44,10 +44,12 @@ def own_domain():
 
 def simulated(node, **values):
     """What config/simulation.yaml says for executor_node or feedback_node, and other values over it, as rclpy's
-    parameters: without it a node is as safe as on a real arm."""
+    parameters: without it a node is as safe as on a real arm. feedback_node has no simulator beside it, so no clock."""
     from rclpy.parameter import Parameter
 
     own = parameter_files.merged([SIMULATION], f"/{node}")
+    if node == "feedback_node":
+        own["use_sim_time"] = False
     return [Parameter(name, value=value) for name, value in {**own, **values}.items()]
 
 

@@ -256,9 +256,8 @@ def test_a_controller_that_dies_and_comes_back(make_table, make_node, spin_until
     assert result.code == Code.CONTROL_FAILED and "no joint states for 0.5 s" in result.message
     table.camera._simulation = make_node(SimulationNode, [Parameter("scene", value="blocks")])
     table.camera.silent = False
-    count = len(table.worlds)
-    spin_until(lambda: len(table.worlds) > count and table.worlds[-1].by_name.get("red_cube"), 10, "a new world")
     spin_until(lambda: not table.executor._sources.problem, 10, "the first to be silent long enough")
+    spin_until(lambda: table.worlds[-1].by_name.get("red_cube") and not table.worlds[-1].silent, 10, "a seen world")
     result = table.do("grasp(red_cube)")
     assert result.code == Code.SUCCESS, result.message
 
