@@ -132,7 +132,8 @@ CASES = (
     Case("lower_cube_vanished", _TOWER, _IN, (Hand(move=_TAKEN),)),
     Case("lower_cube_vanished_a_while_ago", _TOWER, _IN, (Hand(move=_TAKEN), Wait(3.0)), only_bench=True),
     Case("lower_cube_vanished_from_a_tower", _TOWER, "on(yellow_cube, red_cube)", (Hand(move=_TAKEN),)),
-    Case("lower_cube_exchanged", _TOWER, "on(yellow_cube, red_cube)", (Hand(exchange=("red_cube", "green_cube")),)),
+    Case("lower_cube_exchanged", _TOWER, "on(yellow_cube, red_cube)", (Hand(exchange=("red_cube", "green_cube")),),
+         only_bench=True),
     # Taken away, the camera working.
     *(Case(f"taken_at_{m}", _APART, _IN, (Hand(m, move=_TAKEN),), only_bench=m in ("grasp", "lift", "place", "release"))
       for m in ("approach", "grasp", "lift", "carry", "place", "release", "retreat")),

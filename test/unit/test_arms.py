@@ -196,9 +196,10 @@ def test_a_motion_that_begins_elsewhere_is_refused(bench, way):
 
 def test_joint_states_that_jump_stop_a_motion(bench):
     thread, box = following(bench)
+    jumped = HOME + 0.05 + 0.45 * np.eye(7)[0]
     bench.arm.on_state(state(0.02, HOME + 0.05, v=1.0))
-    bench.arm.on_state(state(0.04, HOME + 0.5, v=1.0))
-    bench.arm.on_state(state(0.3, HOME + 0.5))
+    bench.arm.on_state(state(0.04, jumped, v=1.0))
+    bench.arm.on_state(state(0.3, jumped))
     error = ended(thread, box)
     assert error.code is Code.SAFETY_STOP and bench.port.canceled
     assert "the joint states jump: fr3_joint1 by 0.450 rad in 0.020 s" in error.message
