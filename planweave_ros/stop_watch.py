@@ -16,6 +16,7 @@ import sys
 import threading
 import time
 from collections.abc import Sequence
+from itertools import pairwise
 
 import rclpy
 from action_msgs.srv import CancelGoal
@@ -36,6 +37,7 @@ class StopWatch:
     def __init__(self, actions: Sequence[str]):
         self._process = subprocess.Popen(
             [sys.executable, "-m", "planweave_ros.stop_watch", *actions], stdin=subprocess.PIPE,
+            env={**os.environ, **enclave_of(sys.argv)},
             start_new_session=True)  # what ends this process group must not end it
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._beat, name="stop watch", daemon=True)
@@ -66,6 +68,12 @@ class StopWatch:
         if self._process.stdin is not None:
             with contextlib.suppress(OSError, ValueError):
                 os.write(self._process.stdin.fileno(), data)
+
+
+def enclave_of(arguments: Sequence[str]) -> dict[str, str]:
+    """The environment that gives another process the SROS 2 enclave named among a node's arguments; empty without."""
+    after = [value for option, value in pairwise(arguments) if option in ("-e", "--enclave")]
+    return {"ROS_SECURITY_ENCLAVE_OVERRIDE": after[-1]} if after else {}
 
 
 def main(actions: Sequence[str]) -> int:

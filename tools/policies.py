@@ -26,7 +26,7 @@ REAL_ARM = {
         ("services", "reply"): {"executor/recover"},
         ("services", "request"): {
             "confirm_approval", "controller_manager/set_hardware_component_state",
-            "controller_manager/switch_controller"},
+            "controller_manager/switch_controller", "service_server/set_full_collision_behavior"},
         ("actions", "call"): {
             "action_server/error_recovery", "fr3_arm_controller/follow_joint_trajectory",
             "fr3_gripper_controller/gripper_cmd", "franka_gripper/grasp", "franka_gripper/homing",

@@ -220,3 +220,13 @@ def test_joint_states_that_jump_or_stop_end_an_action_with_the_reason(make_node,
     assert not commands[-1].points, "the last command is the one that stops"
     found = fails(going.clear)
     assert found.code == Code.CONTROL_FAILED and "no joint states for 1 s" in found.message
+
+
+@pytest.mark.parametrize(("arguments", "enclave"), [
+    (["node", "--ros-args", "--enclave", "/planweave/executor_node", "-r", "__ns:=/arm1"], "/planweave/executor_node"),
+    (["node", "--ros-args", "-r", "__ns:=/arm1"], None),
+])
+def test_the_process_that_stops_the_arm_has_the_nodes_enclave(arguments, enclave):
+    from planweave_ros.stop_watch import enclave_of
+
+    assert enclave_of(arguments).get("ROS_SECURITY_ENCLAVE_OVERRIDE") == enclave
