@@ -27,7 +27,8 @@ BEAT = 0.1
 """Seconds between two signs of life."""
 SILENCE = 1.0
 """Seconds without one after which the sender counts as gone."""
-_ANSWER, _TIMES = 1.0, 3  # s for the controller to answer a cancel request, and how often it is sent
+_ANSWER, _TIMES = 1.0, 30  # s for the controller to answer a cancel request, and how often it is sent at most: one
+# that has not discovered this process yet, or is busy, does not hear the first
 _FAREWELL = b"q"
 
 
