@@ -31,8 +31,8 @@ def test_two_arms_do_two_tasks_at_once(ros, tmp_path, monkeypatch, start_node, s
             clients[name] = Client()
         for name, client in clients.items():
             running[name].wait_ready(client, 60.0 * PATIENCE)
-            ours = sorted(node.name for node in system.nodes)
-            spin_until(lambda: client.nodes() == ours, 20.0, "our nodes, and none of the other's, to be seen")
+            spin_until(lambda c=client: c.nodes() == sorted(node.name for node in system.nodes), 20.0,
+                       "our nodes, and none of the other's, to be seen")
 
         def work(name):
             def told(status):
