@@ -43,7 +43,7 @@ from evaluation.spun_node import spun_node, wait_until
 from evaluation.tabletop_checks import RESTS, Body
 from evaluation.tabletop_runs import Truth
 from evaluation.tabletop_tasks import scene_names
-from planweave.errors import PlanweaveError, UnknownNameError
+from planweave.errors import PlanweaveError, SystemDownError, UnknownNameError
 from planweave.task import TaskState
 from planweave.world import Literal, World
 from planweave_ros import conversions as convert
@@ -169,7 +169,11 @@ class Stage:
             self._answer(self._reset, Trigger.Request())
             places = {name: (*o["position"], 0.0)[:3] for name, o in case.table.items()}
             self._hand(Hand(move=places, camera=True))
-        self._answer(self._forget, Trigger.Request(), repeat=True)
+        try:
+            self._answer(self._forget, Trigger.Request(), repeat=True, seconds=10.0)
+        except SystemDownError:  # stopped and continued, its messages are at times lost for good (Fast DDS)
+            self._signal(Signal("perception_node", "restart"))
+            self._answer(self._forget, Trigger.Request(), repeat=True)
         self._frames.clear()
         wait_until(self._is_set, PATIENCE / 3, f"the camera to see the table of {case.id}")
 
@@ -201,7 +205,7 @@ class Stage:
         request.places = [Point(x=x, y=y, z=z) for x, y, z in act.move.values()]
         return self._answer(self._intervene, request)
 
-    def _answer(self, service: Any, request: Any, repeat: bool = False) -> str:
+    def _answer(self, service: Any, request: Any, repeat: bool = False, seconds: float = PATIENCE / 3) -> str:
         """What a service says; raises PlanweaveError where it refuses. repeat: it does no harm to ask it again, and a
         node that was stopped for long, which ends by itself, is started again for it.
         """
@@ -214,7 +218,7 @@ class Stage:
                 asked.append((time.monotonic(), service.call_async(request)))
             return any(future.done() for _, future in asked)
 
-        wait_until(is_answered, PATIENCE / 3, service.srv_name)
+        wait_until(is_answered, seconds, service.srv_name)
         response = next(future for _, future in asked if future.done()).result()
         if not response.success:
             raise PlanweaveError(f"{service.srv_name}: {response.message}")
