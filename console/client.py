@@ -395,9 +395,9 @@ class Client:
         self._record(RecordVideo.Request(start=True))
 
     def stop_recording(self, path: str, timeout: float = 600.0) -> int:
-        """Write the recording to ``path`` (.mp4 or .gif), also over an earlier one; returns the number of frames."""
+        """Write the recording to ``path`` (.webm, .mp4 or .gif), also over an earlier one; returns how many frames."""
         video = Path(path)  # the node writes over no file that is not its own: anybody can ask it to
-        if video.suffix in (".mp4", ".gif"):
+        if video.suffix in (".webm", ".mp4", ".gif"):
             for file in (video, *(video.with_name(f"{video.stem}_{when}.png") for when in ("before", "after"))):
                 file.unlink(missing_ok=True)
         return self._record(RecordVideo.Request(start=False, path=path), timeout)

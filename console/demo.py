@@ -124,8 +124,8 @@ def _one(client: Client, console: Console, task: DemoTask, out: Path, method: st
         console.print(f"  this one had to fail first and recover: {did}")
     files = []
     with _told(console, "video"):
-        client.stop_recording(str(out / f"{task.name}.mp4"))
-        files.append(f"{task.name}.mp4")
+        client.stop_recording(str(out / f"{task.name}.webm"))
+        files.append(f"{task.name}.webm")
     with _told(console, "picture before and after"):
         files.append(_side_by_side(out, task.name))
     rows = with_fallback(result.rows, result.record)

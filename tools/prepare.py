@@ -19,6 +19,7 @@ import subprocess
 import sys
 import sysconfig
 import time
+from concurrent.futures import ThreadPoolExecutor
 from ctypes.util import find_library
 from pathlib import Path
 
@@ -66,10 +67,11 @@ def main():
         check_machine(sourced)
         lock = one_at_a_time(venv)
         done += make_environment(venv, sourced)
-        done += install_packages(venv, sourced, options.dev, options.extras)
-        if not sourced:
-            done += build_messages(venv, sourced, "tf2_msgs", ROOT / "requirements" / "tf2_msgs")
-        done += build_messages(venv, sourced, "interfaces", ROOT / "interfaces")
+        done += install_generators(venv, sourced)
+        with ThreadPoolExecutor(1) as beside:  # pip unpacks on one core, the compiler uses what is left
+            built = beside.submit(build_all_messages, venv, sourced)
+            done += install_packages(venv, sourced, options.dev, options.extras)
+            done += built.result()
         write_script(venv, sourced)
         if sourced:
             write_tools(venv)
@@ -186,6 +188,24 @@ def make_environment(venv, sourced):
     return ["environment"]
 
 
+def install_generators(venv, sourced):
+    """Install what messages are built with: ROS 2 itself where none is sourced, and NumPy for its headers."""
+    requirements = ROOT / "requirements"
+    constraints = ["-c", requirements / "pins.txt", *(numpy_constraint(venv) if sourced else [])]
+    stamp = venv / "planweave-packages-ros"
+    tools = [] if shutil.which("cmake") else ["cmake>=3.20,<5"]
+    key = f"{digest(requirements)} {sourced} {' '.join(map(str, [*tools, *constraints]))}\n"
+    if stamp_is(stamp, key):
+        return []
+    print(f"installing {'NumPy' if sourced else 'ROS 2'}", flush=True)
+    stamp.unlink(missing_ok=True)
+    pip(venv, "install", "numpy", *tools, *([] if sourced else ["-r", requirements / "ros.txt"]), *constraints)
+    if not sourced:
+        pip(venv, "install", "--no-deps", "--force-reinstall", "-r", requirements / "last.txt")
+    stamp.write_text(key)
+    return ["NumPy" if sourced else "ROS 2"]
+
+
 def install_packages(venv, sourced, dev, extras):
     """Install what pyproject.toml and requirements/ name."""
     files = digest(ROOT / "pyproject.toml", ROOT / "setup.py", ROOT / "requirements")
@@ -201,14 +221,10 @@ def install_packages(venv, sourced, dev, extras):
         what = {"run": "to run", "dev": "for tests and checks"}.get(part, f"extra {part}")
         print(f"installing packages ({what})", flush=True)
         stamp.unlink(missing_ok=True)
-        requirements = [] if sourced else ["-r", ROOT / "requirements" / "ros.txt"]
         target = str(ROOT) if part == "run" else f"{ROOT}[{part}]"
-        pip(venv, "install", *requirements, "-c", ROOT / "requirements" / "pins.txt", *constraints, "-e",
-            target)
+        pip(venv, "install", "-c", ROOT / "requirements" / "pins.txt", *constraints, "-e", target)
         if part == "run":
             pip(venv, "install", "--no-deps", "-r", ROOT / "requirements" / "data.txt")
-        if not sourced:
-            pip(venv, "install", "--no-deps", "--force-reinstall", "-r", ROOT / "requirements" / "last.txt")
         stamp.write_text(key)
         done.append(f"packages ({part})")
     return done
@@ -229,12 +245,21 @@ def numpy_constraint(venv):
 
 
 def pip(venv, *arguments):
-    """Run the environment's pip; only its warnings and errors are shown."""
+    """Run the environment's pip; only its warnings and errors are shown.
+
+    Modules are compiled when they are first imported: most of what is unpacked never is.
+    """
     elsewhere = any(os.environ.get(name) for name in ("PIP_CACHE_DIR", "XDG_CACHE_HOME"))
     # As root pip believes that it can write to a home folder that is read-only, and fails.
     cache = [] if elsewhere or os.access(os.path.expanduser("~"), os.W_OK) else ["--no-cache-dir"]
     run(venv / "bin" / "python", "-m", "pip", *arguments[:1], "--quiet", "--disable-pip-version-check",
-        "--no-input", *cache, *arguments[1:])
+        "--no-input", *(["--no-compile"] if arguments[0] == "install" else []), *cache, *arguments[1:])
+
+
+def build_all_messages(venv, sourced):
+    """Build the packages of messages that are not there; the wheels lack tf2_msgs."""
+    done = [] if sourced else build_messages(venv, sourced, "tf2_msgs", ROOT / "requirements" / "tf2_msgs")
+    return done + build_messages(venv, sourced, "interfaces", ROOT / "interfaces")
 
 
 def build_messages(venv, sourced, name, folder):
@@ -248,8 +273,6 @@ def build_messages(venv, sourced, name, folder):
         return []
     print(f"building {'the interfaces' if name == 'interfaces' else name}", flush=True)
     stamp.unlink(missing_ok=True)
-    if not shutil.which("cmake"):
-        pip(venv, "install", "cmake>=3.20,<5")
     environment = dict(os.environ)
     environment["PATH"] = f"{venv / 'bin'}:{environment['PATH']}"
     for variable in ("AMENT_PREFIX_PATH", "CMAKE_PREFIX_PATH"):

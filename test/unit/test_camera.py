@@ -206,7 +206,7 @@ def record_a_motion(recorder, simulator):
     return simulator.model, simulator.snapshot()
 
 
-@pytest.mark.parametrize("suffix", [".mp4", ".gif"])
+@pytest.mark.parametrize("suffix", [".webm", ".mp4", ".gif"])
 def test_a_video_shows_the_motion(tmp_path, recorder, simulator, suffix):
     import cv2
     from PIL import Image, ImageSequence
@@ -250,7 +250,7 @@ def test_stillness_takes_no_frames(recorder, simulator):
 
 
 @pytest.mark.parametrize(
-    ("path", "said"), [("x.avi", "must end in .mp4 or .gif"), ("/no/such/folder/x.mp4", "no folder /no/such")]
+    ("path", "said"), [("x.avi", "must end in .webm, .mp4 or .gif"), ("/no/such/folder/x.mp4", "no folder /no/such")]
 )
 def test_a_wrong_path_is_refused_and_the_recording_goes_on(recorder, simulator, path, said):
     recorder.start()
