@@ -12,6 +12,7 @@ from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 
 from planweave.errors import PlanweaveError
+from planweave_ros.answering import answer_surely
 
 REPEAT = 10.0
 """Seconds after which an error of the same kind is logged again."""
@@ -54,7 +55,9 @@ class GuardedNode(Node):
                                       f"{self.get_name()} could not answer ({_shown(error)}); see its log")
                 return failed
 
-        return super().create_service(srv_type, srv_name, answer, *args, **kwargs)
+        service = super().create_service(srv_type, srv_name, answer, *args, **kwargs)
+        answer_surely(service)
+        return service
 
     def _guarded(self, callback: Callable[..., None], what: str) -> Callable[..., None]:
         @functools.wraps(callback)  # by its signature rclpy knows whether it wants the message's info

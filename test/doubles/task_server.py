@@ -18,12 +18,13 @@ from planweave_interfaces.srv import CancelTask, GetTask, ListTasks, LoadScene, 
 from rclpy.action import ActionServer, CancelResponse
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.executors import ExternalShutdownException, MultiThreadedExecutor
-from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from sensor_msgs.msg import Image
 
+from planweave_ros.guarded import GuardedNode
 
-class TaskServer(Node):
+
+class TaskServer(GuardedNode):
     """Takes tasks and remembers what was asked of it."""
 
     def __init__(self):
