@@ -188,7 +188,7 @@ def test_wrong_camera_files_are_refused_by_name(tmp_path, change, said):
 
 @pytest.fixture
 def recorder():
-    recorder = Recorder(width=320, height=180, max_frames=40, patience=20.0)
+    recorder = Recorder(width=320, height=180, max_frames=40, patience=300.0)
     yield recorder
     recorder.close()
 
