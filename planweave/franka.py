@@ -118,8 +118,10 @@ def _spec_from_wheel() -> mujoco.MjSpec:
         joint.damping = 0.1
     _split_mesh_geoms(arm)
     _split_mesh_geoms(hand)
-    for side in ("left", "right"):
-        _shape_finger(hand, hand.body(f"{side}finger"), side)
+    for side, turned in (("left", (1.0, 0.0, 0.0, 0.0)), ("right", (0.0, 0.0, 0.0, 1.0))):
+        finger = hand.body(f"{side}finger")
+        finger.quat = turned  # left is the hand's +y, as in franka_description; the wheel has it the other way round
+        _shape_finger(hand, finger, side)
     mount = arm.body("fr3_link8").add_frame(quat=_HAND_TO_FLANGE)
     mount.attach_body(hand.body("hand"), "fr3_", "")
     arm.body("fr3_hand").add_site(name=TCP_SITE, pos=_TCP_IN_HAND, group=4)

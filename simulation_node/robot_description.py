@@ -1,7 +1,8 @@
 """The simulated robot as a URDF and as a tree of frames, read off its MuJoCo model, and so always its own.
 
-Link and joint names are those of franka_description. Shapes are a box or a cylinder around each visible mesh: meshes
-would have to be files that a viewer on another machine does not have.
+Link and joint names are those of franka_description (robots/common/franka_arm.xacro, end_effectors/common/
+franka_hand.xacro), whose `base` above fr3_link0 is left out. Shapes are a box or a cylinder around each visible mesh:
+meshes would have to be files that a viewer on another machine does not have.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 TCP_FRAME = "fr3_hand_tcp"
+_FLANGE_JOINTS = {"fr3_link8": "fr3_joint8"}  # the one fixed joint that is not called after its link
 _COLLISION_GROUP = 3
 _FINGER_SPEED = 0.1  # m/s
 _LIMITS = dict(zip(ARM_JOINTS, zip(TORQUE_LIMITS, VELOCITY_LIMITS)))
@@ -89,7 +91,8 @@ def links_of(model: mujoco.MjModel) -> tuple[Link, ...]:
         placed = _vector(model.body_pos[body]), _quaternion(model.body_quat[body])
         shapes = _shapes(model, body)
         if not model.body_jntnum[body]:
-            links.append(Link(name, names[parent], f"{name}_joint", "fixed", *placed, shapes=shapes))
+            joint_name = _FLANGE_JOINTS.get(name, f"{name}_joint")
+            links.append(Link(name, names[parent], joint_name, "fixed", *placed, shapes=shapes))
             continue
         joint = int(model.body_jntadr[body])
         lower, upper = (float(v) for v in model.jnt_range[joint])
