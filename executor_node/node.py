@@ -142,7 +142,7 @@ class ExecutorNode(ManagedNode):
         self.create_service(Look, "look", self._on_look, callback_group=MutuallyExclusiveCallbackGroup())
         self.add_on_set_parameters_callback(self._on_set)
         self._recovery: Recovery | None = None
-        self._watch = StopWatch([self._ports.follow_name]) if values["arm"] != "trajectory" else None
+        self._watch: StopWatch | None = None
         if values["robot"] == "fr3":
             self._recovery = Recovery(
                 self, values["arm_controller"], numbers(values, "collision_torques", 7),
@@ -157,6 +157,8 @@ class ExecutorNode(ManagedNode):
         refuse_a_second_body(self, begun)
         if self._moveit is not None:
             self._moveit.start()
+        if values["arm"] != "trajectory":  # nothing is refused from here on: its watch of a node that went would stop
+            self._watch = StopWatch([ports.cancel_name])  # the arm, which may be another's
         self._server = ActionServer(
             self, ExecuteAction, "execute_action", self._execute, goal_callback=lambda _: GoalResponse.ACCEPT,
             cancel_callback=self._on_cancel, callback_group=ReentrantCallbackGroup(),

@@ -14,20 +14,29 @@ from rclpy.node import Node
 
 from planweave.action_end import ActionEnd, End
 
+CANCEL = "/_action/cancel_goal"
+"""After an action's name: the service that cancels its goals."""
 _ENDS = {GoalStatus.STATUS_SUCCEEDED: End.SUCCEEDED, GoalStatus.STATUS_CANCELED: End.CANCELED}
+
+
+def cancel_service(node: Node, action: str) -> str:
+    """The service that cancels an action's goals, fully qualified, as an action client of the node asks it.
+
+    Rules that remap name the action, or, as one had to before rcl 9.2.8 (Jazzy, 2025), each of its services.
+    """
+    return str(node.resolve_service_name(node.resolve_service_name(action) + CANCEL))
 
 
 class CancelPort:
     """Cancels every goal of an action server, whoever sent it; needs no type of the action.
 
-    A request with neither goal id nor stamp means all goals (action_msgs/srv/CancelGoal). The service is that of the
-    action after remapping, as for an action client: a rule names the action, not its services.
+    A request with neither goal id nor stamp means all goals (action_msgs/srv/CancelGoal).
     """
 
     def __init__(self, node: Node, name: str):
         self._name = node.resolve_service_name(name)
         self._client = node.create_client(
-            CancelGoal, f"{self._name}/_action/cancel_goal", callback_group=ReentrantCallbackGroup()
+            CancelGoal, f"{self._name}{CANCEL}", callback_group=ReentrantCallbackGroup()  # remapped there once more
         )
 
     def cancel(self) -> str:

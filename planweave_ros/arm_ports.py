@@ -11,7 +11,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from planweave import franka
 from planweave_ros import controllers
-from planweave_ros.action_port import ActionPort, CancelPort
+from planweave_ros.action_port import ActionPort, CancelPort, cancel_service
 from planweave_ros.only_one import services_of
 
 
@@ -92,9 +92,9 @@ class ArmPorts:
         return CancelPort(self._node, self._follow).cancel
 
     @property
-    def follow_name(self) -> str:
-        """The arm controller's action, fully qualified and after remapping."""
-        return self._node.resolve_service_name(self._follow)
+    def cancel_name(self) -> str:
+        """The service that cancels the arm controller's goals, fully qualified and after remapping."""
+        return cancel_service(self._node, self._follow)
 
     @property
     def _follow(self) -> str:

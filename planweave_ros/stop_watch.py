@@ -1,9 +1,9 @@
 """Stops the arm where executor_node can no longer: a process of its own that cancels the controller's goals.
 
 A FollowJointTrajectory goal runs to its end whoever sent it, and ros2_control watches no sender. So executor_node
-starts `python -m planweave_ros.stop_watch ACTION…` and writes to its standard input several times a second. Where that
-ends (killed, crashed) or falls silent (stopped, hung), all goals of the actions are cancelled. It ends with
-executor_node, but not by the signals that end it.
+starts `python -m planweave_ros.stop_watch SERVICE…` and writes to its standard input several times a second. Where that
+ends (killed, crashed) or falls silent (stopped, hung), all goals are cancelled by these services (CancelGoal). It ends
+with executor_node, but not by the signals that end it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,10 @@ from itertools import pairwise
 import rclpy
 from action_msgs.srv import CancelGoal
 from rclpy.executors import SingleThreadedExecutor
+from rclpy.parameter import Parameter
 from rclpy.signals import SignalHandlerOptions
+
+from planweave_ros.action_port import CANCEL
 
 BEAT = 0.1
 """Seconds between two signs of life."""
@@ -33,11 +36,13 @@ _FAREWELL = b"q"
 
 
 class StopWatch:
-    """Starts the process and shows it that this one lives. actions: names, fully qualified, after remapping."""
+    """Starts the process and shows it that this one lives. services: what cancels the goals, fully qualified and after
+    remapping (`planweave_ros.action_port.cancel_service`): the process knows neither namespace nor rules.
+    """
 
-    def __init__(self, actions: Sequence[str]):
+    def __init__(self, services: Sequence[str]):
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "planweave_ros.stop_watch", *actions], stdin=subprocess.PIPE,
+            [sys.executable, "-m", "planweave_ros.stop_watch", *services], stdin=subprocess.PIPE,
             env={**os.environ, **enclave_of(sys.argv)},
             start_new_session=True)  # what ends this process group must not end it
         self._ended = threading.Event()
@@ -77,16 +82,18 @@ def enclave_of(arguments: Sequence[str]) -> dict[str, str]:
     return {"ROS_SECURITY_ENCLAVE_OVERRIDE": after[-1]} if after else {}
 
 
-def main(actions: Sequence[str]) -> int:
+def main(services: Sequence[str]) -> int:
     """The process: watch standard input until it ends."""
     rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
-    node = rclpy.create_node(f"stop_watch_{os.getpid()}", start_parameter_services=False)
-    clients = [node.create_client(CancelGoal, f"{action}/_action/cancel_goal") for action in actions]
+    quiet = Parameter("start_type_description_service", value=False)  # no enclave could name that service
+    node = rclpy.create_node(
+        f"stop_watch_{os.getpid()}", start_parameter_services=False, parameter_overrides=[quiet])
+    clients = [node.create_client(CancelGoal, service) for service in services]
     executor = SingleThreadedExecutor()
     executor.add_node(node)
     threading.Thread(target=executor.spin, daemon=True).start()
 
-    names = ", ".join(actions)
+    names = ", ".join(service.removesuffix(CANCEL) for service in services)
 
     def stop(why: str) -> None:
         for _ in range(_TIMES):

@@ -1,6 +1,6 @@
 """A process as executor_node is on a real arm: sends one goal that never ends, and has a StopWatch.
 
-`python -m doubles.watched_process ACTION`; prints "running" once the goal is accepted.
+`python -m doubles.watched_process ACTION [ROS arguments]`; prints "running" once the goal is accepted.
 """
 
 import sys
@@ -10,14 +10,15 @@ import rclpy
 from planweave_interfaces.action import ExecuteAction
 from rclpy.action import ActionClient
 
+from planweave_ros.action_port import cancel_service
 from planweave_ros.stop_watch import StopWatch
 
 
 def main(action):
     """Send, watch, wait."""
-    watch = StopWatch([action])
-    rclpy.init()
+    rclpy.init(args=sys.argv)
     node = rclpy.create_node("watched")
+    watch = StopWatch([cancel_service(node, action)])
     client = ActionClient(node, ExecuteAction, action)
     assert client.wait_for_server(timeout_sec=60.0)
     time.sleep(1.0)  # nothing tells when the server has discovered this client, too

@@ -6,12 +6,14 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from ros_fixtures import simulated
 
 from planweave import franka, parameter_files
 from planweave.action_end import End
+from planweave.errors import ConfigError
 from planweave.failure import Code
 from planweave.paths import config_dir
 from planweave.world import Action
@@ -115,7 +117,10 @@ def test_a_stop_follows_a_remapped_controller(ros, spin_until):
 
 
 def test_a_sender_that_is_killed_or_stands_still_leaves_no_arm_moving(make_node, spin_until):
-    """A process that sent a goal is stopped (SIGSTOP), another killed: the goal of each is cancelled by its watch."""
+    """A process that sent a goal is stopped (SIGSTOP), another killed: the goal of each is cancelled by its watch.
+
+    The second is in a namespace, and rules send each service of its action elsewhere.
+    """
     from planweave_interfaces.action import ExecuteAction
     from rclpy.action import ActionServer, CancelResponse
     from rclpy.callback_groups import ReentrantCallbackGroup
@@ -135,8 +140,12 @@ def test_a_sender_that_is_killed_or_stands_still_leaves_no_arm_moving(make_node,
     actions = ["/one/follow", "/two/follow"]
     servers = [serve(action) for action in actions]
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent)}
-    senders = [subprocess.Popen([sys.executable, "-m", "doubles.watched_process", action], env=environment,
-                                stdout=subprocess.PIPE, text=True, start_new_session=True) for action in actions]
+    rules = [f"arm/follow/_action/{name}:=follow/_action/{name}"
+             for name in ("send_goal", "get_result", "cancel_goal", "feedback", "status")]
+    elsewhere = ["arm/follow", "--ros-args", "-r", "__ns:=/two", *(word for rule in rules for word in ("-r", rule))]
+    senders = [subprocess.Popen([sys.executable, "-m", "doubles.watched_process", *words], env=environment,
+                                stdout=subprocess.PIPE, text=True, start_new_session=True)
+               for words in ([actions[0]], elsewhere)]
     try:
         watches = [int(sender.stdout.readline().split()[1]) for sender in senders]
         senders[0].send_signal(signal.SIGSTOP)
@@ -154,6 +163,27 @@ def test_a_sender_that_is_killed_or_stands_still_leaves_no_arm_moving(make_node,
             sender.stdout.close()
         for server in servers:
             server.destroy()
+
+
+def test_a_body_that_is_refused_starts_no_watch_that_would_stop_the_arm_of_the_other(make_node, monkeypatch):
+    """Its watch would take it for dead and cancel what the other one's controller works on."""
+    from planweave_interfaces.msg import WorldState
+
+    from executor_node import node as executor
+
+    started = []
+    monkeypatch.setattr(executor, "ArmPorts", lambda *_: SimpleNamespace(cancel_name="/cancel", unheard=lambda *_: ""))
+    monkeypatch.setattr(executor, "make_gripper", lambda *_: None)
+    monkeypatch.setattr(executor, "make_arm", lambda *_: SimpleNamespace(check=None))
+    monkeypatch.setattr(executor, "StopWatch", started.append)
+    monkeypatch.setattr(executor, "Recovery", lambda *_: None)
+    real = {"robot": "fr3", "arm": "follow", "gripper": "franka"}
+    with pytest.raises(ConfigError, match="collision_torques must be 7 numbers"):
+        executor.ExecutorNode(simulated("executor_node", **real, collision_torques=[1.0]))
+    make_node("another").create_publisher(WorldState, "world_state", 1)
+    with pytest.raises(ConfigError, match="already publishes"):
+        executor.ExecutorNode(simulated("executor_node", **real))
+    assert not started
 
 
 def ended(pid):
