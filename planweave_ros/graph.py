@@ -12,6 +12,8 @@ from rclpy.node import Node
 Permissions: TypeAlias = dict[tuple[str, str], set[str]]
 """Names by kind (topics, services, actions) and by what is done with them (publish, request, …)."""
 _OF_ACTIONS = "/_action/"
+_ABSOLUTE = frozenset({"diagnostics", "rosout", "parameter_events"})  # topics that are outside of any namespace
+_BOTH = frozenset({"clock"})  # simulation_node tells it in its namespace, Gazebo and recordings outside of any
 
 
 def permissions_of(observer: Node, name: str, namespace: str = "/") -> Permissions:
@@ -34,20 +36,32 @@ def offers(permissions: Permissions, topics: Iterable[str], services: Iterable[s
     ) for name in names)
 
 
-def policies(nodes: Mapping[str, Permissions]) -> str:
-    """A policy file of SROS 2 with an enclave for each node."""
+def policies(nodes: Mapping[str, Permissions], namespace: str = "/") -> str:
+    """A policy file of SROS 2 with an enclave for each node, /planweave/NODE, or /planweave/NAMESPACE/NODE.
+
+    Names are relative, as SROS 2 takes them: the profile's `ns` comes before those without a slash.
+    """
+    inside = namespace.strip("/")
     policy = ElementTree.Element("policy", version="0.2.0")
     enclaves = ElementTree.SubElement(policy, "enclaves")
     for node, permissions in sorted(nodes.items()):
-        enclave = ElementTree.SubElement(enclaves, "enclave", path=f"/planweave/{node}")
-        profile = ElementTree.SubElement(ElementTree.SubElement(enclave, "profiles"), "profile", ns="/", node=node)
+        path = "/".join(filter(None, ("/planweave", inside, node)))
+        enclave = ElementTree.SubElement(enclaves, "enclave", path=path)
+        profile = ElementTree.SubElement(
+            ElementTree.SubElement(enclave, "profiles"), "profile", ns=f"/{inside}", node=node)
         for (kind, way), names in permissions.items():
             if names:
                 group = ElementTree.SubElement(profile, kind, {way: "ALLOW"})
-                for name in sorted(names):
+                for name in sorted(_with_slashes(names) if inside and kind == "topics" else names):
                     ElementTree.SubElement(group, kind[:-1]).text = name
     ElementTree.indent(policy)
     return ElementTree.tostring(policy, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _with_slashes(topics: Iterable[str]) -> set[str]:
+    """Topics for a profile in a namespace: with a slash what is outside of it."""
+    names = set(topics)
+    return {f"/{name}" if name in _ABSOLUTE else name for name in names} | {f"/{name}" for name in names & _BOTH}
 
 
 def read_policies(text: str) -> dict[str, Permissions]:

@@ -2,10 +2,14 @@
 executor_node and perception_node use beside a real arm, which is listed here, since no arm is.
 
 Usage: . .venv/planweave.sh && ROS_DOMAIN_ID=… python tools/policies.py
+       . .venv/planweave.sh && python tools/policies.py --namespace /left > left.xml
 
-Starts each system in turn, in a ROS domain in which nothing else runs, and takes what its nodes use at rest.
+The first starts each system in turn, in a ROS domain in which nothing else runs, and takes what its nodes use at rest.
+The second starts nothing: it prints the same policies for a system in a namespace.
 """
 
+import argparse
+import os
 import sys
 import tempfile
 import threading
@@ -16,8 +20,10 @@ import rclpy
 from rclpy.executors import SingleThreadedExecutor
 
 from console.launcher import RunningSystem
+from console.namespace import VARIABLE, namespace
 from console.systems import load_system
-from planweave_ros.graph import offers, permissions_of, policies, together
+from planweave.errors import PlanweaveError
+from planweave_ros.graph import offers, permissions_of, policies, read_policies, together
 
 TARGET = Path(__file__).resolve().parent.parent / "config" / "sros2" / "policies.xml"
 REAL_ARM = {
@@ -61,7 +67,22 @@ def observe(observer, name):
     sys.exit(f"the system {name} was not complete after {PATIENCE:g} s")
 
 
-def main():
+def main(given=None):
+    """Write the file from running systems, or print what it is in a namespace."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--namespace", default="", help="print the policies of a system in this namespace, e.g. /left")
+    os.environ[VARIABLE] = parser.parse_args(given).namespace
+    try:
+        inside = namespace()
+    except PlanweaveError as error:
+        parser.error(str(error))
+    if inside:
+        print(policies(read_policies(TARGET.read_text()), inside), end="")
+    else:
+        observe_all()
+
+
+def observe_all():
     """Start the systems and write the file."""
     rclpy.init()
     observer = rclpy.create_node("observer")
