@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+from executor_node.ros_names import RosNames
 from executor_node.world_model import WorldModel
 
 _LONGEST = 10.0  # s of wall time
@@ -12,10 +13,13 @@ _LONG = 0.5  # s of wall time in which a joint state comes where any do, also of
 _POLL = 0.005  # s
 
 
-def fresh_look(world: WorldModel, states: Callable[[], tuple[int, float]], seconds: float) -> tuple[bool, str]:
+def fresh_look(
+    world: WorldModel, states: Callable[[], tuple[int, float]], seconds: float, topic: str = RosNames().detections
+) -> tuple[bool, str]:
     """Wait some seconds, at most ten, until the world has an image taken from now on; whether it has, and why not.
 
     states gives when the second newest joint state was sent (ns of system time) and the stamp of the newest one (s).
+    topic: of the detections.
     """
     seconds = min(seconds, _LONGEST) if seconds > 0 else 0.0
     asked, end = time.time_ns(), time.monotonic() + seconds
@@ -35,5 +39,5 @@ def fresh_look(world: WorldModel, states: Callable[[], tuple[int, float]], secon
     if first is not None and world.wait_for_detections(first, end - time.monotonic()) is not None:
         return True, ""
     if world.silent:
-        return False, "nothing comes on /perception/detected_objects: are the camera and perception_node running?"
+        return False, f"nothing comes on {topic}: are the camera and perception_node running?"
     return False, f"no image taken since then, with the arm at rest, came in {seconds:.1f} s"

@@ -27,7 +27,6 @@ from std_srvs.srv import Trigger
 
 from executor_node import preconditions
 from executor_node.arms.choose import make_arm, make_gripper, make_planner
-from executor_node.arms.follow import RECOVER
 from executor_node.arms.joints import JointStates
 from executor_node.arms.moveit_process import MoveItProcess
 from executor_node.failures import SkillFailureError
@@ -38,6 +37,7 @@ from executor_node.parameters import PARAMETERS
 from executor_node.planning_scene import PlanningScene
 from executor_node.reaching import Reaching
 from executor_node.robots import check_robot
+from executor_node.ros_names import RosNames
 from executor_node.safety import safety_from
 from executor_node.settings import numbers, settings_from
 from executor_node.skills import Skills
@@ -107,11 +107,14 @@ class ExecutorNode(ManagedNode):
             self, Names(values["arm_controller"], values["gripper_controller"], values["hand"]))
         self._topics = values["arm"] == "trajectory", values["gripper"] == "trajectory"
         gripper = make_gripper(values["gripper"], ports, values["home_gripper"])
-        self._arm = make_arm(values["arm"], gripper, ports, values["joint_state_timeout"], self._moveit)
+        self._names = names = RosNames(
+            self.resolve_topic_name("perception/detected_objects"), self.resolve_service_name("executor/recover"),
+            self.resolve_service_name("executor/let_go"))
+        self._arm = make_arm(values["arm"], gripper, ports, values["joint_state_timeout"], self._moveit, names)
         planner = make_planner(scene, kinematics, self._arm, self._moveit, values["moveit_pipeline"])
         reaching = Reaching(scene, kinematics, planner, values["planning_timeout"])
         self._make_skills = partial(Skills, self._arm, scene, reaching)
-        self._skills = self._make_skills(safety, self._world, settings_from(values))
+        self._skills = self._make_skills(safety, self._world, settings_from(values, names))
         self._lock = threading.Lock()
         self._current: ServerGoalHandle | None = None
         self._current_text = ""
@@ -124,6 +127,7 @@ class ExecutorNode(ManagedNode):
         self._unseen_grip = UnseenGrip(
             self._arm, self._world, values["grip_force"], values["feel_grip"],
             lambda: until(lambda: not ports.unheard(*self._topics), _DISCOVERY), self.get_logger().warning,
+            names.let_go,
         )
         self._commander = Presence(self, COMMANDER, self._on_commander_lost)
         self._commanded = False  # whether who sent the running action shows its presence
@@ -236,7 +240,8 @@ class ExecutorNode(ManagedNode):
         if state is None:
             return
         if state.stamp < self._stamp - 1.0:
-            self.get_logger().warning("the clock of /joint_states went back: the simulation was restarted")
+            self.get_logger().warning(
+                f"the clock of {self.resolve_topic_name(topic)} went back: the simulation was restarted")
             self._arm.abort(Code.CONTROL_FAILED, "the controller was restarted meanwhile")
             self._world.clock_restarted()
         self._stamp = state.stamp
@@ -287,7 +292,7 @@ class ExecutorNode(ManagedNode):
                 return SetParametersResult(reason=f"the arm is busy with {self._current_text}; set it after that")
             try:
                 values = {**self._values, **new}
-                safety, settings = safety_from(values, self._kinematics), settings_from(values)
+                safety, settings = safety_from(values, self._kinematics), settings_from(values, self._names)
                 if new:
                     self._world.use_places(load_workspace(values["workspace"]))
                     self._world.use_limits(safety)
@@ -317,7 +322,7 @@ class ExecutorNode(ManagedNode):
     def _on_look(self, request: Look.Request, response: Look.Response) -> Look.Response:
         """The world with an image taken from now on."""
         response.fresh, response.message = fresh_look(
-            self._world, lambda: (self._sent[0], self._stamp), request.timeout)
+            self._world, lambda: (self._sent[0], self._stamp), request.timeout, self._names.detections)
         response.world = self._world_msg(self._world.world())
         return response
 
@@ -450,7 +455,8 @@ class ExecutorNode(ManagedNode):
         problem = self._watch.problem if self._watch is not None else ""
         problem = problem or (self._recovery.prepare() if self._recovery is not None else "")
         if problem:
-            raise SkillFailureError(Code.CONTROL_FAILED, f"the arm is not ready: {problem}; {RECOVER}")
+            advice = self._names.how_to_recover
+            raise SkillFailureError(Code.CONTROL_FAILED, f"the arm is not ready: {problem}; {advice}")
 
     def _result(
         self, handle: ServerGoalHandle, code: Code, message: str, motion: float = 0.0, planning: float = 0.0

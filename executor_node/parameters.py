@@ -48,7 +48,7 @@ PARAMETERS = [
     Parameter("look_timeout", 10.0, "wall seconds a grasp waits for a silent camera before it fails", 0.1, 60.0),
     Parameter(
         "silence_timeout", 1.5,
-        "wall seconds without /perception/detected_objects, while the arm rests, that count as the camera's silence",
+        "wall seconds without perception/detected_objects, while the arm rests, that count as the camera's silence",
         1.05, 60.0,
     ),
     Parameter("verify_timeout", 8.0, "wall seconds to see an object where it was put", 0.1, 60.0),

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from executor_node.retries import Policy, read_policies
+from executor_node.ros_names import RosNames
 from planweave.errors import ConfigError
 from planweave.failure import Code
 
@@ -38,9 +39,10 @@ class Settings:
     hand_over_seconds: float = 15.0  # until a person has taken what is held out
     hand_over_wait: float = 0.0  # that the arm then stays where it is, for the person's hand to go
     off: frozenset[str] = frozenset()  # actions that are not carried out
+    names: RosNames = field(default_factory=RosNames)  # of services and topics, for messages
 
 
-def settings_from(values: Mapping[str, Any]) -> Settings:
+def settings_from(values: Mapping[str, Any], names: RosNames) -> Settings:
     """Settings out of executor_node's parameters by name; raises ConfigError."""
     return Settings(
         speed=values["speed"],
@@ -54,6 +56,7 @@ def settings_from(values: Mapping[str, Any]) -> Settings:
         hand_over_seconds=values["hand_over_timeout"],
         hand_over_wait=values["hand_over_wait"],
         off=frozenset(values["actions_off"]) - {""},
+        names=names,
         look_seconds=values["look_timeout"],
         verify_seconds=values["verify_timeout"],
         planning_seconds=values["planning_timeout"],

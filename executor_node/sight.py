@@ -39,8 +39,8 @@ class Sight:
         if self.next_image(self.arm.state().stamp, self.settings.look_seconds) is None:
             raise SkillFailureError(
                 Code.CONTROL_FAILED,
-                f"nothing came on /perception/detected_objects for {self.settings.look_seconds:g} s: are the camera "
-                "and perception_node running?",
+                f"nothing came on {self.settings.names.detections} for {self.settings.look_seconds:g} s: are the "
+                "camera and perception_node running?",
             )
 
     def verify(self, name: str, where: str, expected: Literal) -> None:

@@ -10,6 +10,7 @@ from executor_node.arms.base import ArmState
 from executor_node.arms.controlled import ControlledArm
 from executor_node.failures import SkillFailureError
 from executor_node.grasps import LOW
+from executor_node.ros_names import RosNames
 from executor_node.world_model import WorldModel
 from planweave import franka
 from planweave.failure import Code
@@ -25,15 +26,15 @@ class UnseenGrip:
     """Looks at the first measured state. Half-open fingers, where they may move, let go of what stands between them, or
     close to feel what they hold where they are too high for that.
 
-    ready(): waits until the gripper's controller listens. warn(text): for people.
+    ready(): waits until the gripper's controller listens. warn(text): for people. let_go: name of the service.
     """
 
     def __init__(
         self, arm: ControlledArm, world: WorldModel, force: float, feel: bool,
-        ready: Callable[[], object], warn: Callable[[str], object],
+        ready: Callable[[], object], warn: Callable[[str], object], let_go: str = RosNames().let_go,
     ):
         self._arm, self._world, self._force, self._may_feel = arm, world, force, feel
-        self._ready, self._warn = ready, warn
+        self._ready, self._warn, self._let_go = ready, warn, let_go
         self._begun = False
         self._known = threading.Event()
 
@@ -61,7 +62,7 @@ class UnseenGrip:
             raise SkillFailureError(
                 Code.PRECONDITION_UNMET,
                 "the gripper holds something that it was not seen to take, and the camera does not say what it is; "
-                "hold your hand under it and open the gripper: ros2 service call /executor/let_go std_srvs/srv/Trigger",
+                f"hold your hand under it and open the gripper: ros2 service call {self._let_go} std_srvs/srv/Trigger",
                 (Literal("hand_empty"),),
             )
 

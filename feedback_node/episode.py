@@ -35,6 +35,7 @@ class Episode:
     action_timeout: float = 0.0
     approval: Approval | None = None
     dry_run: bool = False
+    namespace: str = ""  # of the body, for messages
 
     phase: str = ""
     message: str = ""

@@ -115,6 +115,7 @@ class FeedbackNode(GuardedNode):
             TaskStatus, "task_status", QoSProfile(depth=20, durability=DurabilityPolicy.TRANSIENT_LOCAL))
         self._tree = self.create_publisher(ActionTree, "action_tree", LATCHED)
         in_order = MutuallyExclusiveCallbackGroup()  # else a record could have two exchanges the wrong way round
+        self._exchanges = self.resolve_topic_name("llm_exchanges")
         self.create_subscription(String, "llm_exchanges", self._exchange, 100, callback_group=in_order)
         planner = RosPlanner(self, self._cancellation, values["planner_timeout"])
         body = RosBody(self, self._cancellation, values["action_timeout"], values["body_silence"])
@@ -128,7 +129,7 @@ class FeedbackNode(GuardedNode):
             approved_alone=values["approved_alone"],
             look_seconds=values["confirm_timeout"], await_body=body.await_ready,
             look_for=lambda sentence: eyes.look_for(names_in(sentence)),
-            on_change=self._changed, on_end=self._finish_run,
+            on_change=self._changed, on_end=self._finish_run, namespace=self.get_namespace().rstrip("/"),
         )
         self.create_service(SubmitTask, "submit_task", self._submit, callback_group=group)
         self.create_service(CancelTask, "cancel_task", self._cancel, callback_group=group)
@@ -210,7 +211,7 @@ class FeedbackNode(GuardedNode):
         """Keep an exchange with the model in the record of its task; anybody may publish one, so it is bounded."""
         if len(msg.data) > MAX_EXCHANGE_MESSAGE:
             self.get_logger().warning(
-                f"an exchange of {len(msg.data)} characters on /llm_exchanges is in no record; the longest kept has "
+                f"an exchange of {len(msg.data)} characters on {self._exchanges} is in no record; the longest kept has "
                 f"{MAX_EXCHANGE_MESSAGE}", once=True)
             return
         try:
@@ -221,7 +222,7 @@ class FeedbackNode(GuardedNode):
                 task.journal.add("exchange", **exchange)
         except (ValueError, AttributeError, RecursionError) as error:
             self.get_logger().warning(
-                f"what was published on /llm_exchanges is no exchange ({type(error).__name__}); it is in no record",
+                f"what was published on {self._exchanges} is no exchange ({type(error).__name__}); it is in no record",
                 once=True)
 
     def _submit(self, request: SubmitTask.Request, response: SubmitTask.Response) -> SubmitTask.Response:

@@ -104,7 +104,7 @@ class TaskManager:
     anything, 0 where nobody needs to. look_seconds: how long the body may take to see whether the goal holds.
     await_body(on_wait): returns once the body reports its world. look_for(sentence): tells open-vocabulary eyes what to
     look for. on_change(task) hears every change, on_end(task) the end. kept_tasks: tasks that have ended and can still
-    be asked for.
+    be asked for. namespace: of the body, for names of services in messages.
     """
 
     def __init__(
@@ -116,6 +116,7 @@ class TaskManager:
         await_body: Callable[[Callable[[str], None]], None] = lambda on_wait: None,
         look_for: Callable[[str], str] = lambda sentence: "",
         on_change: Callable[[Task], None] = lambda task: None, on_end: Callable[[Task], None] = lambda task: None,
+        namespace: str = "",
     ):
         self._planner, self._body, self._make = planner, body, make
         self._default_method, self._fallback = default_method, fallback
@@ -123,7 +124,7 @@ class TaskManager:
         self._journal_folder, self._on_change, self._on_end = journal_folder, on_change, on_end
         self._approval_timeout, self._look_for, self._look_seconds = approval_timeout, look_for, look_seconds
         self._approved_alone = approved_alone
-        self._await_body = await_body
+        self._await_body, self._namespace = await_body, namespace
         self._kept_tasks = kept_tasks
         self._tasks: dict[str, Task] = {}
         self._requests: dict[str, Task] = {}  # by the id that their sender gave
@@ -391,7 +392,7 @@ class TaskManager:
         episode = task.episode = Episode(
             task.status.task_id, task.status.sentence, goal, Domain.load(world.domain), self._planner, body,
             task.journal, task.canceled, lambda: self._on_change(task), self._action_timeout, task.approval,
-            dry_run=task.status.dry_run, said=task.said,
+            dry_run=task.status.dry_run, said=task.said, namespace=self._namespace,
         )
         name, failed = task.status.method, ""
         try:

@@ -64,7 +64,7 @@ PARAMETERS = [
     Parameter("bag.loop", False, "whether the recording begins anew when it is over"),
     Parameter("detector", "attributes", "how objects get their names", choices=tuple(DETECTORS)),
     Parameter("look_for", [""], "noun phrases that open-vocabulary detectors always look for"),
-    Parameter("look_timeout", 15.0, "seconds /perception/look_for waits for images seen with new names", 0.0, 600.0),
+    Parameter("look_timeout", 15.0, "seconds perception/look_for waits for images seen with new names", 0.0, 600.0),
     *(
         Parameter(f"models.{name}", model, "name on the Hugging Face hub (name@revision), or a folder with the weights")
         for name, model in MODELS.items()
@@ -84,7 +84,7 @@ PARAMETERS = [
     Parameter("base_frame", BASE_FRAME, "name of the robot's base frame, in which objects are told"),
     Parameter("camera_frame", "", "name of the camera's optical frame; empty: what the camera file says"),
     Parameter("silent_after", 5.0, "seconds of wall time without images before the log says so", 0.1, 3600.0),
-    Parameter("robot_filter", True, "leave out what /joint_states says is the robot; false where none is in view"),
+    Parameter("robot_filter", True, "leave out what joint_states says is the robot; false where none is in view"),
     Parameter(
         "table",
         [0.12, 1.0, -0.72, 0.72],
@@ -158,6 +158,7 @@ class PerceptionNode(ManagedNode):
         self._annotated = self.create_publisher(Image, "perception/image_annotated", 2)
         self._markers = self.create_publisher(MarkerArray, "perception/markers", _LATCHED)
         self._images: dict[str, Any] = {}  # publishers of the camera's topics, where no driver publishes them
+        self._joint_topic = self.resolve_topic_name("joint_states")
         self.create_subscription(JointState, "joint_states", self._joint_state, 10)
         waiting = MutuallyExclusiveCallbackGroup()  # its answer waits for images
         self.create_service(Trigger, "perception/forget", self._forget, callback_group=waiting)
@@ -257,7 +258,8 @@ class PerceptionNode(ManagedNode):
             dict(zip(msg.name, msg.position)),
         )
         if missing and not self._joints:
-            self._say(f"/joint_states lacks {', '.join(missing)}; the robot cannot be told from objects without them")
+            self._say(f"{self._joint_topic} lacks {', '.join(missing)}; the robot cannot be told from objects without "
+                      "them")
 
     def _forget(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         """Reset the tracker, since somebody rearranged the table; answered once new images have shown what is there."""
@@ -345,15 +347,16 @@ class PerceptionNode(ManagedNode):
             robot = self._joints.at(frame.stamp, _JOINT_PATIENCE)
             if robot is None and not self._joints:
                 raise FrameError(
-                    "no /joint_states yet, so the robot cannot be told from objects; start the robot's driver or the "
-                    "simulation, or set robot_filter to false where no robot is in view"
+                    f"nothing on {self._joint_topic} yet, so the robot cannot be told from objects; start the robot's "
+                    "driver or the simulation, or set robot_filter to false where no robot is in view"
                 )
             if robot is None:
                 behind = frame.stamp - self._joints.newest
                 if behind > _JOINTS_SILENT:
                     raise FrameError(
-                        f"the newest /joint_states are {behind:.1f} s older than the image, so nobody knows where the "
-                        "robot was: is its driver or the simulation still running, with the same clock as the camera?"
+                        f"the newest on {self._joint_topic} is {behind:.1f} s older than the image, so nobody knows "
+                        "where the robot was: is its driver or the simulation still running, with the same clock as "
+                        "the camera?"
                     )
                 return  # in fast motion; the next image of a slower robot will do
         if self._forget_asked.is_set():

@@ -86,17 +86,19 @@ def _compiled(pddl_text: str) -> kairos.Domain:
 
 
 def solve(
-    domain: Domain, world: World, goal: Sequence[Literal], timeout: float = 5.0, all_outcomes: bool = False
+    domain: Domain, world: World, goal: Sequence[Literal], timeout: float = 5.0, all_outcomes: bool = False,
+    namespace: str = "",
 ) -> tuple[Action, ...]:
     """The shortest-effort plan of the ``ff`` search; empty where the goal holds already. timeout in seconds.
 
-    In a large world only the part that matters to the goal is planned in (planweave.relevance).
+    In a large world only the part that matters to the goal is planned in (planweave.relevance). namespace: see
+    Domain.unaccounted.
 
     Raises NoPlanError that says what is missing.
     """
     if not world.unmet(goal):
         return ()
-    unaccounted = domain.unaccounted(world)
+    unaccounted = domain.unaccounted(world, namespace)
     world = relevant_world(domain, world.with_derived(goal), goal)
     for literal in goal:
         try:

@@ -159,12 +159,14 @@ class Domain:
                 wanted = " or ".join(sorted(parameter.types))
                 raise error(f"{text}: {arg} is a {found.type}, but {parameter.name[1:]} of {name} must be: {wanted}")
 
-    def unaccounted(self, world: World) -> list[str]:
-        """What to tell people where a fact does not hold, and neither does what it is never together with."""
+    def unaccounted(self, world: World, namespace: str = "") -> list[str]:
+        """What to tell people where a fact does not hold, and neither does what it is never together with. namespace:
+        of the body, for names of services in it, e.g. /left.
+        """
         pairs = [set(pair) for pair in (self.extra.get("goals") or {}).get("never_together", ())]
         held = {fact.predicate for fact in world.facts}
         return [
-            p.unknown for p in self.predicates.values()
+            p.unknown.replace("{namespace}", namespace) for p in self.predicates.values()
             if p.unknown and p.name not in held and not any(p.name in pair and pair & held for pair in pairs)
         ]
 

@@ -478,14 +478,15 @@ class RosEyes:
     def __init__(self, node: Node, canceled: Callable[[], Cancellation], timeout: float):
         self._caller, self._timeout = _Caller(node, canceled), timeout
         self._look = self._caller.client(LookFor, "perception/look_for")
+        self._name = f"perception_node ({node.resolve_service_name('perception/look_for')})"
 
     def look_for(self, names: Sequence[str]) -> str:
         """Answers once the names were looked for; "" where nobody needs to be told, at once."""
         if not names or not self._look.service_is_ready():
             return ""
         reply = self._caller.wait(
-            self._look.call_async(LookFor.Request(names=list(names))), self._timeout,
-            "perception_node (/perception/look_for)", self._look.service_is_ready,
+            self._look.call_async(LookFor.Request(names=list(names))), self._timeout, self._name,
+            self._look.service_is_ready,
         )
         if reply is None:
             self._caller.check_canceled()

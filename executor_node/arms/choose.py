@@ -15,6 +15,7 @@ from executor_node.arms.trajectory import TopicFollower, TopicGripper
 from executor_node.kinematics import Kinematics
 from executor_node.motion import MotionPlanner
 from executor_node.planning_scene import PlanningScene
+from executor_node.ros_names import RosNames
 from executor_node.timing import Trajectory
 
 ARMS = ("trajectory", "follow", "moveit")
@@ -45,14 +46,16 @@ class Ports(Protocol):
         """Cancels whatever the arm's controller works on; see GoalPort.cancel."""
 
 
-def make_arm(kind: str, gripper: Gripper, ports: Ports, silence: float, process: MoveItProcess | None) -> ControlledArm:
-    """An arm of ARMS. silence: see ControlledArm. process: for "moveit"."""
+def make_arm(
+    kind: str, gripper: Gripper, ports: Ports, silence: float, process: MoveItProcess | None, names: RosNames
+) -> ControlledArm:
+    """An arm of ARMS. silence: see ControlledArm. process: for "moveit". names: told where the controller fails."""
     follower: Follower
     if kind == "moveit":
         assert process is not None
         follower = MoveItFollower(process, ports.cancel_arm())
     elif kind == "follow":
-        follower = ActionFollower(*ports.follow())
+        follower = ActionFollower(*ports.follow(), names.how_to_recover)
     else:
         follower = TopicFollower(ports.publish_arm)
     return ControlledArm(follower, gripper, silence)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from executor_node.arms.base import Done, GoalPort, Outcome
+from executor_node.ros_names import RosNames
 from executor_node.timing import Trajectory
 from planweave.action_end import ActionEnd, End
 from planweave.failure import Code
@@ -25,38 +26,38 @@ ERRORS: dict[int, tuple[Code, str]] = {
 }
 """Failure and text by error_code of a result."""
 
-RECOVER = "see whether the robot is in an error (Desk), then: ros2 service call /executor/recover std_srvs/srv/Trigger"
-
 
 class ActionFollower:
-    """Sends each trajectory as a goal. to_goal: a trajectory as goal message."""
+    """Sends each trajectory as a goal. to_goal: a trajectory as goal message. recover: what to do where it fails."""
 
     reports = True
     grace = 3.0
 
-    def __init__(self, port: GoalPort, to_goal: Callable[[Trajectory], Any]):
-        self._port, self._to_goal = port, to_goal
+    def __init__(
+        self, port: GoalPort, to_goal: Callable[[Trajectory], Any], recover: str = RosNames().how_to_recover
+    ):
+        self._port, self._to_goal, self._recover = port, to_goal, recover
 
     def start(self, trajectory: Trajectory, done: Done) -> None:
         """Send the goal."""
-        self._port.send(self._to_goal(trajectory), lambda ended: done(outcome_of(ended)))
+        self._port.send(self._to_goal(trajectory), lambda ended: done(outcome_of(ended, self._recover)))
 
     def stop(self) -> str:
         """Cancel: the controller then brakes and holds."""
         return self._port.cancel()
 
 
-def outcome_of(ended: ActionEnd) -> Outcome:
+def outcome_of(ended: ActionEnd, recover: str) -> Outcome:
     """The end of a FollowJointTrajectory goal in our failure language."""
     if ended.end is End.ABSENT:
         return Outcome(
             Code.CONTROL_FAILED,
-            f"no controller offers {ended.action}: is it loaded and active? (ros2 control list_controllers); {RECOVER}",
+            f"no controller offers {ended.action}: is it loaded and active? (ros2 control list_controllers); {recover}",
         )
     if ended.end is End.REJECTED:
         return Outcome(
             Code.CONTROL_FAILED,
-            f"{ended.action} refused the trajectory: its controller is not active, or moves other joints; {RECOVER}",
+            f"{ended.action} refused the trajectory: its controller is not active, or moves other joints; {recover}",
         )
     if ended.end is End.CANCELED:
         return Outcome(Code.CANCELED, "the motion was cancelled at the controller; the arm was stopped")
@@ -64,5 +65,5 @@ def outcome_of(ended: ActionEnd) -> Outcome:
     said = str(getattr(ended.result, "error_string", "") or "")
     if ended.end is End.SUCCEEDED and number == 0:
         return Outcome(Code.SUCCESS)
-    code, text = ERRORS.get(number, (Code.CONTROL_FAILED, f"the controller gave up; {RECOVER}"))
+    code, text = ERRORS.get(number, (Code.CONTROL_FAILED, f"the controller gave up; {recover}"))
     return Outcome(code, f"{text}{f' ({said})' if said else ''}; the arm was stopped")

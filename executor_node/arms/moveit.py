@@ -50,7 +50,7 @@ ERRORS: dict[int, tuple[Code, str]] = {
     -19: (Code.CONTROL_FAILED, "MoveIt does not accept the name of an object"),
     -21: (Code.CONTROL_FAILED, "MoveIt knows no transform to the frame: does robot_state_publisher run?"),
     -22: (Code.CONTROL_FAILED, "MoveIt cannot check collisions"),
-    -23: (Code.CONTROL_FAILED, "MoveIt's robot state is old: are /joint_states published?"),
+    -23: (Code.CONTROL_FAILED, "MoveIt's robot state is old: are joint states published?"),
     -24: (Code.CONTROL_FAILED, "MoveIt's sensor data are old"),
     -25: (Code.CONTROL_FAILED, "MoveIt cannot reach the controller"),
     -26: (Code.PLANNING_FAILED, "where the arm stands is beyond a limit, says MoveIt"),

@@ -39,7 +39,7 @@ class MoveItProcess:
                  command: Sequence[str] = SERVER, namespace: str = ""):
         self._command = [*command, config, *(["--use-sim-time"] if use_sim_time else []),
                          *(["--namespace", namespace] if namespace.strip("/") else [])]
-        self._patience = patience
+        self._patience, self._namespace = patience, namespace.rstrip("/")
         self._lock = threading.RLock()
         self._child: subprocess.Popen[bytes] | None = None
         self._ready = threading.Event()
@@ -139,7 +139,7 @@ class MoveItProcess:
                 raise SkillFailureError(
                     Code.CONTROL_FAILED,
                     f"MoveIt was not ready within {self._patience:g} s: does robot_state_publisher publish "
-                    "/robot_description, and does someone publish /joint_states?",
+                    f"{self._namespace}/robot_description, and does someone publish {self._namespace}/joint_states?",
                 )
         if self._ended or self._last_words:
             raise SkillFailureError(Code.CONTROL_FAILED, self._gone()["text"])

@@ -41,7 +41,8 @@ class Classical:
                 return
             episode.tell("planning" if attempt == 0 else "planning again")
             believed = hopes.believed(replace(world, facts=world.facts - disproved))
-            plan = solve(episode.domain, believed, episode.goal, self.plan_timeout, all_outcomes=True)
+            plan = solve(episode.domain, believed, episode.goal, self.plan_timeout, all_outcomes=True,
+                         namespace=episode.namespace)
             episode.journal.add("classical_plan", actions=[str(a) for a in plan], attempt=attempt,
                                 assumed=[str(f) for f in sorted(hopes.facts)])
             world = self._follow(episode, plan, world, disproved, hopes, failures)

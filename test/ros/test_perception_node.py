@@ -147,7 +147,7 @@ def test_noise_in_the_images_does_not_end_the_node(start, spin_until):
 def test_without_joint_states_nothing_is_guessed(start, spin_until):
     camera, _ = start()
     camera.frame(robot=False)
-    spin_until(lambda: camera.said("no /joint_states yet"), 10.0, "the warning")
+    spin_until(lambda: camera.said("nothing on /joint_states yet"), 10.0, "the warning")
     assert camera.heard == []
     assert sorted(o.name for o in look(camera, spin_until).objects) == EXPECTED
 

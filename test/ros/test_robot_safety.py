@@ -260,3 +260,22 @@ def test_the_process_that_stops_the_arm_has_the_nodes_enclave(arguments, enclave
     from planweave_ros.stop_watch import enclave_of
 
     assert enclave_of(arguments).get("ROS_SECURITY_ENCLAVE_OVERRIDE") == enclave
+
+
+def test_a_body_in_a_namespace_tells_people_the_names_that_are_there(ros, monkeypatch):
+    from rclpy.node import Node
+
+    from executor_node.node import ExecutorNode
+
+    begin = Node.__init__
+    monkeypatch.setattr(Node, "__init__", lambda self, name, **more: begin(self, name, namespace="/left", **more))
+    node = ExecutorNode(simulated("executor_node"))
+    try:
+        assert "ros2 service call /left/executor/recover " in node._names.how_to_recover
+        assert node._unseen_grip._let_go == node._names.let_go == "/left/executor/let_go"
+        settings = node._skills.body.settings
+        assert settings.names.detections == "/left/perception/detected_objects" and settings.names is node._names
+        assert node._on_set([]).successful and node._skills.body.settings.names is node._names
+    finally:
+        node.stop_work()
+        node.destroy_node()

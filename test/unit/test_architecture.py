@@ -119,3 +119,27 @@ def test_the_tables_that_the_page_on_extending_names_exist():
         assert "NAME" in path or (ROOT / path).exists(), path
     tables = set(re.findall(r"^([A-Z]+) = ", (ROOT / "planner_node/methods/__init__.py").read_text(), re.MULTILINE))
     assert tables <= named, "a kind of question that the page leaves out"
+
+
+OURS = "executor|perception|joint_states|llm_exchanges|robot_description|world_state|look"
+ABSOLUTE = re.compile(rf"(?:^|[\s(])/(?:{OURS})\b")
+
+
+def texts(source):
+    """The texts in a source that are no docstrings; what an f-string puts in is {}."""
+    nodes = list(ast.walk(ast.parse(source)))
+    parts = {id(part) for node in nodes if isinstance(node, ast.JoinedStr) for part in node.values}
+    alone = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+    for node in nodes:
+        if isinstance(node, ast.JoinedStr):
+            yield "".join(str(part.value) if isinstance(part, ast.Constant) else "{}" for part in node.values)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in parts | alone:
+            yield node.value
+
+
+@pytest.mark.parametrize("room", [*NODES, "planweave", "planweave_ros"])
+def test_messages_name_no_service_or_topic_without_its_namespace(room):
+    """Who works in a namespace is told names as they are there; executor_node/ros_names.py alone has defaults."""
+    for path in sorted((ROOT / room).rglob("*.py")):
+        if path.name != "ros_names.py":
+            assert not [text for text in texts(path.read_text()) if ABSOLUTE.search(text)], path

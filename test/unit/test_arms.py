@@ -13,6 +13,7 @@ from executor_node.arms.follow import ERRORS, ActionFollower
 from executor_node.arms.grippers import CommandGripper, FrankaGoals, FrankaGripper, NoGripper
 from executor_node.arms.joints import JointStates
 from executor_node.failures import SkillFailureError
+from executor_node.ros_names import RosNames
 from executor_node.timing import Limits, time_path
 from planweave import franka
 from planweave.action_end import End
@@ -126,6 +127,11 @@ def test_rejected_and_absent_controllers_say_how_to_recover(bench):
         thread, box = following(bench)
         bench.port.end(end)
         assert "ros2 service call /executor/recover" in ended(thread, box).message
+    port, told = ScriptedPort("/left/follow"), []
+    names = RosNames(recover="/left/executor/recover")
+    ActionFollower(port, lambda trajectory: trajectory, names.how_to_recover).start(MOTION, told.append)
+    port.end(End.ABSENT)
+    assert "ros2 service call /left/executor/recover" in told[0].message
 
 
 def test_cancel_reaches_the_controller_before_abort_returns(bench):

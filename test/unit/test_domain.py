@@ -156,6 +156,8 @@ def test_a_gripper_that_nobody_knows_to_be_empty_or_full_is_why_there_is_no_plan
     unknown = replace(world, facts=world.facts - {Literal("hand_empty")})
     with pytest.raises(NoPlanError, match=r"holds something .*, and .*/executor/let_go"):
         solve(domain, unknown, literals("in(b, tray)"))
+    with pytest.raises(NoPlanError, match="ros2 service call /left/executor/let_go"):
+        solve(domain, unknown, literals("in(b, tray)"), namespace="/left")
     for known in (world, replace(unknown, facts=unknown.facts | {Literal("holding", ("a",))})):
         assert not domain.unaccounted(known)
 

@@ -321,6 +321,10 @@ def test_half_open_fingers_let_go_of_what_stands_and_hold_what_would_fall(
     assert arm.asked == asked and world.holds_unknown is not empty
     assert (Literal("hand_empty") in world.world().facts) is empty
     assert [said in text for text in told] == ([True] if said else [])
+    if world.holds_unknown:
+        named = UnseenGrip(arm, world, 20.0, feel, lambda: None, told.append, "/left/executor/let_go")
+        with pytest.raises(SkillFailureError, match="ros2 service call /left/executor/let_go "):
+            named.require_known()
 
 
 def test_a_long_thing_lies_across_the_fingers_that_hold_it(world, kinematics):
