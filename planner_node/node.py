@@ -99,6 +99,10 @@ class PlannerNode(GuardedNode):
 
     def __init__(self, client: ChatClient | None = None, parameter_overrides: Sequence[Any] = ()) -> None:
         super().__init__("planner_node", parameter_overrides=list(parameter_overrides))
+        # Before anything that may be refused: the node is destroyed then, too.
+        self._asked: set[threading.Event] = set()  # set to give a question up
+        self._closing = threading.Event()  # the same for the services' questions
+        self._lock, self._gone = threading.Lock(), False
         values = declare(self, PARAMETERS)
         self._client = client or self._choose(values)
         values["exclude_actions"] = tuple(a for a in values["exclude_actions"] if a)
@@ -112,9 +116,6 @@ class PlannerNode(GuardedNode):
         self._exchange_counts = [0, 0]  # answered, failed
         self._last_exchange: tuple[float, str] | None = None  # when (time.monotonic()), and what failed
         self._pool = ThreadPoolExecutor(values["workers"], thread_name_prefix="question")
-        self._asked: set[threading.Event] = set()  # set to give a question up
-        self._closing = threading.Event()  # the same for the services' questions
-        self._lock, self._gone = threading.Lock(), False
         group = ReentrantCallbackGroup()
         self._exchanges = self.create_publisher(String, "llm_exchanges", 100)
         DeferredActionServer(self, GeneratePlans, "generate_plans", self._generate)
@@ -136,8 +137,10 @@ class PlannerNode(GuardedNode):
         with self._lock:
             for event in self._asked:
                 event.set()
-        self._pool.shutdown(wait=True, cancel_futures=True)
-        self._client.close()
+        if hasattr(self, "_pool"):  # else a parameter was wrong
+            self._pool.shutdown(wait=True, cancel_futures=True)
+        if hasattr(self, "_client"):
+            self._client.close()
         super().destroy_node()
 
     def _prepare(self) -> None:

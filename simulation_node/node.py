@@ -103,6 +103,7 @@ class SimulationNode(GuardedNode):
 
     def __init__(self, parameter_overrides: Sequence[Any] = ()) -> None:
         super().__init__("simulation_node", parameter_overrides=list(parameter_overrides))
+        self._gone = threading.Event()  # before anything that may be refused: the node is destroyed then, too
         choose_gl()
         self._values = values = declare(self, PARAMETERS)
         if values["real_time_factor"] and values["real_time_factor"] < 0.01:
@@ -110,7 +111,6 @@ class SimulationNode(GuardedNode):
         self._prefix = str(values["frame_prefix"])
         self._camera = load_camera(values["camera"])
         self._camera = replace(self._camera, frame_id=self._prefix + self._camera.frame_id)
-        self._gone = threading.Event()
         self._owed_image = False
         self._camera_on = True
         self._stated = -1.0  # simulated time of the last joint state
