@@ -39,7 +39,7 @@ from executor_node.reaching import Reaching
 from executor_node.robots import check_robot
 from executor_node.ros_names import RosNames
 from executor_node.safety import safety_from
-from executor_node.settings import numbers, settings_from
+from executor_node.settings import actions_off, numbers, settings_from
 from executor_node.skills import Skills
 from executor_node.things import Thing
 from executor_node.unseen_grip import UnseenGrip
@@ -94,6 +94,7 @@ class ExecutorNode(ManagedNode):
         self._world = WorldModel(
             self._domain, load_workspace(values["workspace"]), kinematics, safety, self._publish_world,
             values["silence_timeout"], values["joint_state_timeout"], self._base_frame,
+            actions_off(values, self._domain.actions),
         )
         self._moveit = (
             MoveItProcess(

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from executor_node.retries import Policy, read_policies
 from executor_node.ros_names import RosNames
-from planweave.errors import ConfigError
+from planweave.errors import ConfigError, UnknownNameError
 from planweave.failure import Code
 
 OBSERVE: tuple[float, ...] = (0.0, -1.10, 0.0, -2.55, 0.0, 1.45, 0.785398)
@@ -55,13 +55,22 @@ def settings_from(values: Mapping[str, Any], names: RosNames) -> Settings:
         hand_over_force=values["hand_over_force"],
         hand_over_seconds=values["hand_over_timeout"],
         hand_over_wait=values["hand_over_wait"],
-        off=frozenset(values["actions_off"]) - {""},
+        off=actions_off(values),
         names=names,
         look_seconds=values["look_timeout"],
         verify_seconds=values["verify_timeout"],
         planning_seconds=values["planning_timeout"],
         observe=numbers(values, "observe_pose", 7),
     )
+
+
+def actions_off(values: Mapping[str, Any], known: Collection[str] = ()) -> frozenset[str]:
+    """Actions that are refused; raises ConfigError for one that is not among the known, where these are given."""
+    off = frozenset(values["actions_off"]) - {""}
+    wrong = min(off - set(known), default="") if known else ""
+    if wrong:
+        raise ConfigError(f"executor_node: parameter actions_off: {UnknownNameError('action', wrong, known)}")
+    return off
 
 
 def point(values: Mapping[str, Any], name: str) -> tuple[float, float, float]:

@@ -80,7 +80,8 @@ class WorldModel:
     `on_change` is called with a new world after each change, from any thread, once the camera has been heard; and when
     the camera falls silent, or is heard again. silence: wall seconds without detections, while the arm rests, from
     which on the camera counts as silent; numbness: wall seconds without joint states from which on what the fingers
-    hold is only remembered. frame: name of the robot's base frame, in which all positions are.
+    hold is only remembered. frame: name of the robot's base frame, in which all positions are. actions_off: actions
+    that the body refuses, as the world tells.
     """
 
     def __init__(
@@ -93,6 +94,7 @@ class WorldModel:
         silence: float = 1.5,
         numbness: float = 3.0,
         frame: str = franka.BASE_FRAME,
+        actions_off: frozenset[str] = frozenset(),
     ):
         self.domain, self.places = domain, tuple(places)
         self._kinematics, self._safety = kinematics, safety
@@ -117,7 +119,8 @@ class WorldModel:
         # What no action asks for follows from the poses when somebody wants to know it; the rest must be listed.
         relations_of = domain.predicates.keys() & spatial.RELATIONS.keys()
         self._listed = relations_of & needed_predicates(domain)
-        self._world = World(domain.name, frame=frame, derived=frozenset(relations_of - self._listed))
+        self._world = World(
+            domain.name, frame=frame, derived=frozenset(relations_of - self._listed), actions_off=actions_off)
         self._known: _Known | None = None  # what the world was computed from
         self._told = 0  # the newest revision that `on_change` was called with
         self._looks = 0  # images since the start

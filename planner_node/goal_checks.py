@@ -9,8 +9,9 @@ from collections.abc import Iterable, Sequence
 from itertools import combinations, product
 
 from planner_node.lexicon import needed_properties
-from planweave.domain import Domain
+from planweave.domain import Domain, refusal
 from planweave.errors import GoalError, InvalidActionError, UnknownNameError
+from planweave.validation import achievers
 from planweave.world import Literal, World
 
 
@@ -56,6 +57,9 @@ def _check_literal(domain: Domain, world: World, literal: Literal) -> None:
         raise GoalError(f"{literal} cannot be a goal; goals can be made of: {known}")
     if len(set(literal.args)) < len(literal.args):
         raise GoalError(f"{literal} can never hold: {literal.args[0]} twice")
+    able = set(achievers(domain, literal))
+    if able and able <= world.actions_off and not world.holds(literal):
+        raise GoalError(f"{literal} cannot be reached: {refusal(sorted(able))}")
     why = misfit(domain, world, literal) if literal.positive else ""
     if why:
         raise GoalError(f"{literal} can never hold: {why}")

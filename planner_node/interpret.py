@@ -82,7 +82,7 @@ def interpret(domain: Domain, world: World, sentence: str, ask: Ask, agreement: 
         raise GoalError(f"the sentence is not understood: {reason}; it says {negated[0]!r}, so no model is asked"
                         + _instead(domain, world, plain))
     try:
-        seen, sayable = shown or world, offered(domain, sentence)
+        seen, sayable = shown or world, offered(domain, sentence, world.actions_off)
         replies = ask(goal_messages(sayable, seen, sentence), goal_schema(sayable, seen, max_literals=MAX_LITERALS))
     except ModelError as error:
         raise GoalError(f"the sentence is not understood: {reason}{_instead(domain, world, plain)} (the model that "

@@ -92,7 +92,7 @@ class LanguagePlanner:
         """
         _row("method of plans", method, dict.fromkeys(SAMPLERS))
         sentence, set_ = checked_sentence(sentence), self.settings
-        domain = offered(self._load_domain(world.domain), sentence)
+        domain = offered(self._load_domain(world.domain), sentence, world.actions_off)
         longest = set_.max_steps_embedded if self._embedded else set_.max_steps
         goal = self._read_without_model(sentence, world) if method == "tree_planner" and self._stepwise else ()
         if goal:
@@ -214,7 +214,7 @@ class LanguagePlanner:
     ) -> Question:
         """What a method's question is made of. context: steps in words, whose things are to be shown as well."""
         sentence = checked_sentence(sentence)
-        domain = offered(self._load_domain(world.domain), " ".join((sentence, *context)))
+        domain = offered(self._load_domain(world.domain), " ".join((sentence, *context)), world.actions_off)
         named = {n for n in world.by_name for text in (*context, *errors) if _names(n, text)} if context else set()
         shown, left_out = self._worlds.shown(domain, world, sentence, history, named | set(extra))
 

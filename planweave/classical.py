@@ -9,10 +9,12 @@ from typing import Any
 
 import kairos
 
-from planweave.domain import Domain
+from planweave.domain import Domain, refusal
 from planweave.errors import GoalError, PlanweaveError
 from planweave.formula import Atom
+from planweave.reduced import block, without
 from planweave.relevance import relevant_world
+from planweave.validation import achievers
 from planweave.world import Action, Literal, World
 
 _VARIANT = re.compile(r"-outcome-\d+$")
@@ -54,10 +56,10 @@ def determinised_pddl(domain: Domain) -> str:
     text = domain.pddl_text.rstrip()
     extra = []
     for schema in domain.actions.values():
-        block = _block(text, f"(:action {schema.name}")
-        effect_at = block.find(":effect")
+        found = block(text, f"(:action {schema.name}")
+        effect_at = found.find(":effect")
         for k, (atom, positive) in enumerate(schema.possibly):
-            head = block[:effect_at].replace(f"(:action {schema.name}", f"(:action {schema.name}-outcome-{k}", 1)
+            head = found[:effect_at].replace(f"(:action {schema.name}", f"(:action {schema.name}-outcome-{k}", 1)
             extra.append(f"  {head}:effect {_effect(atom, positive)})\n")
     return text[: text.rfind(")")] + "\n" + "".join(extra) + ")\n"
 
@@ -65,19 +67,6 @@ def determinised_pddl(domain: Domain) -> str:
 def _effect(atom: Atom, positive: bool) -> str:
     plain = f"({' '.join((atom.predicate, *atom.terms))})"
     return plain if positive else f"(not {plain})"
-
-
-def _block(text: str, start: str) -> str:
-    """The balanced expression that starts with a text."""
-    begin = re.search(re.escape(start) + r"\s", text)
-    if begin is None:
-        raise ValueError(f"no {start} in the domain")
-    depth = 0
-    for index in range(begin.start(), len(text)):
-        depth += {"(": 1, ")": -1}.get(text[index], 0)
-        if depth == 0:
-            return text[begin.start() : index + 1]
-    raise ValueError(f"{start} is never closed")
 
 
 @lru_cache(maxsize=8)
@@ -91,14 +80,17 @@ def solve(
 ) -> tuple[Action, ...]:
     """The shortest-effort plan of the ``ff`` search; empty where the goal holds already. timeout in seconds.
 
-    In a large world only the part that matters to the goal is planned in (planweave.relevance). namespace: see
-    Domain.unaccounted.
+    It has no action that the body refuses. In a large world only the part that matters to the goal is planned in
+    (planweave.relevance). namespace: see Domain.unaccounted.
 
     Raises NoPlanError that says what is missing.
     """
     if not world.unmet(goal):
         return ()
     unaccounted = domain.unaccounted(world, namespace)
+    off = {a for g in world.unmet(goal) for a in achievers(domain, g)} & world.actions_off
+    refused = [refusal(sorted(off))] if off else []
+    domain = without(domain, world.actions_off)
     world = relevant_world(domain, world.with_derived(goal), goal)
     for literal in goal:
         try:
@@ -117,7 +109,7 @@ def solve(
     proved = result.status == kairos.Status.UNSOLVABLE
     wanted = domain.phrases(world.unmet(goal))
     found = "no plan makes" if proved else "no plan was found that makes"
-    obstacles = "".join(f" ({text})" for text in unaccounted) + _obstacles(domain, world, goal)
+    obstacles = "".join(f" ({text})" for text in (*unaccounted, *refused)) + _obstacles(domain, world, goal)
     raise NoPlanError(f"{found} it so that {wanted}{obstacles}: {_reason(result, timeout)}", proved)
 
 

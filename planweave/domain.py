@@ -73,6 +73,11 @@ class ActionSchema:
         return {p.name: a for p, a in zip(self.parameters, args)}
 
 
+def refusal(names: Iterable[str]) -> str:
+    """Why a body carries out none of these actions, in words."""
+    return f"the body was told to refuse {', '.join(names)} (actions_off)"
+
+
 def spoken(name: str) -> str:
     """An object's name as people say it: ``red_cube_2`` becomes ``red cube 2``."""
     return name.replace("_", " ")
@@ -131,8 +136,12 @@ class Domain:
         return found
 
     def check_action(self, action: Action, world: World) -> None:
-        """Check name, number and types of arguments; raises UnknownNameError or InvalidActionError."""
+        """Check name, number and types of arguments, and that the body does not refuse it; raises UnknownNameError or
+        InvalidActionError.
+        """
         schema = self.schema(action)
+        if action.name in world.actions_off:
+            raise InvalidActionError(refusal([action.name]))
         self._check_arguments(str(action), schema.name, schema.parameters, action.args, world, InvalidActionError)
 
     def check_literal(self, literal: Literal, world: World) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from planweave.assumptions import Assumptions
-from planweave.domain import Domain
+from planweave.domain import Domain, refusal
 from planweave.errors import PlanweaveError
 from planweave.state import AtomKey
 from planweave.transition import Change, Transition
@@ -19,12 +19,13 @@ class Cause:
     """Why a literal does not hold where it is needed.
 
     destroyed_by is the index of the step that made it false, None where it never held; achievers are the names of
-    the domain's actions that can make it true.
+    the domain's actions that can make it true, refused those of them that the body does not carry out.
     """
 
     literal: Literal
     destroyed_by: int | None
     achievers: tuple[str, ...]
+    refused: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -140,7 +141,7 @@ class Validator:
                 message = f"step {index + 1}, {action}: {error}"
                 return self._found(False, index, (), message, goal, changes, assumed)
             if missing:
-                causes = tuple(_cause(self._domain, literal, changes) for literal in missing)
+                causes = tuple(_cause(self._domain, self._world, literal, changes) for literal in missing)
                 reasons = "; ".join(_reason(cause, actions) for cause in causes)
                 message = f"step {index + 1}, {action}: {reasons}"
                 return self._found(False, index, causes, message, goal, changes, assumed)
@@ -149,7 +150,7 @@ class Validator:
         if not unmet:
             message = "every step can be done" + (" and the goal holds" if goal else "")
             return self._found(True, None, (), message, goal, changes, assumed)
-        causes = tuple(_cause(self._domain, literal, changes) for literal in unmet)
+        causes = tuple(_cause(self._domain, self._world, literal, changes) for literal in unmet)
         reasons = "; ".join(_reason(cause, actions) for cause in causes)
         return self._found(False, None, causes, f"the goal is not reached: {reasons}", goal, changes, assumed)
 
@@ -216,17 +217,21 @@ def validate(
     return Validator(domain, world).check(actions, goal)
 
 
-def _cause(domain: Domain, literal: Literal, changes: list[Change]) -> Cause:
-    key = (literal.predicate, *literal.args)
+def _cause(domain: Domain, world: World, literal: Literal, changes: list[Change]) -> Cause:
+    key, able = (literal.predicate, *literal.args), achievers(domain, literal)
+    made_by = tuple(name for name in able if name not in world.actions_off)
+    refused = tuple(name for name in able if name in world.actions_off)
     for index in range(len(changes) - 1, -1, -1):
         change = changes[index]
         if key in (change.deleted if literal.positive else change.added):
-            return Cause(literal, index, achievers(domain, literal))
-    return Cause(literal, None, achievers(domain, literal))
+            return Cause(literal, index, made_by, refused)
+    return Cause(literal, None, made_by, refused)
 
 
 def _reason(cause: Cause, actions: Sequence[Action]) -> str:
     if cause.destroyed_by is not None:
         return f"{cause.literal} does not hold since step {cause.destroyed_by + 1}, {actions[cause.destroyed_by]}"
+    if cause.refused and not cause.achievers:
+        return f"{cause.literal} does not hold ({refusal(cause.refused)})"
     way = f" (made so by {', '.join(cause.achievers)})" if cause.achievers else " (no action can make it so)"
     return f"{cause.literal} does not hold{way}"

@@ -135,6 +135,8 @@ class World:
 
     stamp is the time of the newest observation in it, seconds; frame that of all poses. silent: observations that are
     due do not come; heard: when the newest one came in, seconds of system time, 0 before the first.
+
+    actions_off: actions of the domain that the body was told to refuse. No plan may have them.
     """
 
     domain: str
@@ -146,6 +148,7 @@ class World:
     silent: bool = False
     heard: float = 0.0
     derived: frozenset[str] = frozenset()
+    actions_off: frozenset[str] = frozenset()
 
     @cached_property
     def by_name(self) -> dict[str, WorldObject]:
@@ -195,6 +198,9 @@ class World:
             numbers = (*(thing.position or ()), *(thing.orientation or ()), *(thing.size or ()))
             if not all(math.isfinite(x) and abs(x) < 1e6 for x in numbers) or min(thing.size or (0.0,)) < 0:
                 return f"pose or size of {thing.name} cannot be: {', '.join(f'{x:g}' for x in numbers)}"
+        wrong_action = next((name for name in self.actions_off if not is_symbol(name)), None)
+        if wrong_action is not None:
+            return f"{wrong_action[:100]!r} in actions_off is no symbol"
         for fact in self.facts:
             wrong = next((a for a in (fact.predicate, *fact.args) if not is_symbol(a)), None)
             if wrong is not None:

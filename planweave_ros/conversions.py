@@ -148,7 +148,7 @@ def world_to_msg(world: World) -> WorldMsg:
         domain=world.domain, revision=world.revision,
         objects=[object_to_msg(o, world.last_seen(o.name)) for o in world.objects],
         facts=literals_to_msg(sorted(world.facts)), silent=world.silent, heard=time_to_msg(world.heard),
-        derived=sorted(world.derived),
+        derived=sorted(world.derived), actions_off=sorted(world.actions_off),
     )
     msg.header.frame_id = world.frame
     msg.header.stamp = time_to_msg(world.stamp)
@@ -171,7 +171,7 @@ class WorldMessages:
             msg = WorldMsg(
                 header=Header(stamp=time_to_msg(world.stamp), frame_id=world.frame), domain=msg.domain,
                 revision=msg.revision, facts=msg.facts, derived=msg.derived, silent=world.silent,
-                heard=time_to_msg(world.heard),
+                heard=time_to_msg(world.heard), actions_off=sorted(world.actions_off),
                 objects=[object_to_msg(o, world.last_seen(o.name)) for o in world.objects],
             )
         return msg
@@ -179,12 +179,13 @@ class WorldMessages:
 
 def world_from_msg(msg: WorldMsg) -> World:
     """A world from its message; raises WorldError where it holds what no world may hold."""
-    if len(msg.objects) > MAX_OBJECTS:
-        raise WorldError(f"the world is refused: it has {len(msg.objects)} objects; at most {MAX_OBJECTS} are taken")
+    for what, number in (("objects", len(msg.objects)), ("actions_off", len(msg.actions_off))):
+        if number > MAX_OBJECTS:
+            raise WorldError(f"the world is refused: it has {number} {what}; at most {MAX_OBJECTS} are taken")
     world = World(
         msg.domain, tuple(object_from_msg(o) for o in msg.objects), frozenset(literals_from_msg(msg.facts)),
         time_from_msg(msg.header.stamp), msg.header.frame_id, int(msg.revision), bool(msg.silent),
-        time_from_msg(msg.heard), spatial.known(msg.derived),
+        time_from_msg(msg.heard), spatial.known(msg.derived), frozenset(msg.actions_off),
     )
     fault = world.fault()
     if fault:

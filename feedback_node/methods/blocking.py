@@ -82,7 +82,8 @@ class Blocking:
 
     def _achievers(self, episode: Episode, world: World, literal: Literal) -> list[Action]:
         transition = Transition(episode.domain, world)
-        return resolution_actions(episode.domain, transition, transition.state(), literal)
+        able = resolution_actions(episode.domain, transition, transition.state(), literal)
+        return [action for action in able if action.name not in world.actions_off]
 
     def _leaves(self, steps: list[Step], world: World) -> list[Step]:
         """Steps without children; children whose blocking condition is gone go first."""

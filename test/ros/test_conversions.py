@@ -29,7 +29,7 @@ UNPLACED = st.builds(WorldObject, NAMES, NAMES, NAMES, st.dictionaries(NAMES, NA
 WORLDS = st.builds(World, NAMES, st.lists(PLACED | UNPLACED, max_size=4, unique_by=lambda o: o.name).map(tuple),
                    st.frozensets(LITERALS.map(lambda x: x.atom), max_size=6),
                    STAMPS, NAMES, st.integers(0, 2**63), st.booleans(), STAMPS,
-                   st.frozensets(st.sampled_from(sorted(RELATIONS))))
+                   st.frozensets(st.sampled_from(sorted(RELATIONS))), st.frozensets(NAMES, max_size=3))
 
 
 @settings(max_examples=60, deadline=None)

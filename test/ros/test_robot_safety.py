@@ -262,6 +262,13 @@ def test_the_process_that_stops_the_arm_has_the_nodes_enclave(arguments, enclave
     assert enclave_of(arguments).get("ROS_SECURITY_ENCLAVE_OVERRIDE") == enclave
 
 
+def test_an_action_that_is_not_there_cannot_be_refused(ros):
+    from executor_node.node import ExecutorNode
+
+    with pytest.raises(ConfigError, match="actions_off: unknown action 'handover'; did you mean 'hand_over'"):
+        ExecutorNode(simulated("executor_node", actions_off=["handover"]))
+
+
 def test_a_body_in_a_namespace_tells_people_the_names_that_are_there(ros, monkeypatch):
     from rclpy.node import Node
 
@@ -269,12 +276,13 @@ def test_a_body_in_a_namespace_tells_people_the_names_that_are_there(ros, monkey
 
     begin = Node.__init__
     monkeypatch.setattr(Node, "__init__", lambda self, name, **more: begin(self, name, namespace="/left", **more))
-    node = ExecutorNode(simulated("executor_node"))
+    node = ExecutorNode(simulated("executor_node", actions_off=["hand_over"]))
     try:
         assert "ros2 service call /left/executor/recover " in node._names.how_to_recover
         assert node._unseen_grip._let_go == node._names.let_go == "/left/executor/let_go"
         settings = node._skills.body.settings
         assert settings.names.detections == "/left/perception/detected_objects" and settings.names is node._names
+        assert node._world.world().actions_off == {"hand_over"}
         assert node._on_set([]).successful and node._skills.body.settings.names is node._names
     finally:
         node.stop_work()

@@ -111,6 +111,26 @@ def test_validate(domain, world, steps, goal, ok, words):
     assert re.search(words, result.message), result.message
 
 
+def test_what_the_body_refuses_passes_no_check_and_is_in_no_plan(domain, world):
+    able = replace(world, actions_off=frozenset({"grab_and_putin"}))
+    goal = literals("in(a, tray)")
+    assert solve(domain, world, goal) == (Action("grab_and_putin", ("a", "tray")),)
+    for all_outcomes in (False, True):
+        plan = solve(domain, able, goal, all_outcomes=all_outcomes)
+        assert [a.name for a in plan] == ["grasp", "place_in"] and validate(domain, able, plan, goal).ok
+    refused = validate(domain, able, [Action.parse("grab_and_putin(a, tray)")], goal)
+    words = "the body was told to refuse grab_and_putin (actions_off)"
+    assert refused.failed_step == 0 and refused.message == f"step 1, grab_and_putin(a, tray): {words}"
+
+    unable = replace(world, actions_off=frozenset({"hand_over"}))
+    handed = literals("handed_over(a)")
+    assert solve(domain, world, handed)
+    with pytest.raises(NoPlanError, match=r"the body was told to refuse hand_over \(actions_off\)"):
+        solve(domain, unable, handed)
+    assert "handed_over(a) does not hold (the body was told to refuse hand_over (actions_off))" in validate(
+        domain, unable, [Action.parse("grasp(a)")], handed).message
+
+
 def test_achievers(domain):
     assert achievers(domain, Literal.parse("in(a, tray)")) == ("place_in", "grab_and_putin")
     assert "grasp" in achievers(domain, Literal.parse("not hand_empty"))

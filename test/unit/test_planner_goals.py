@@ -215,6 +215,23 @@ def test_a_model_is_offered_what_the_sentence_has_words_for(sentence, actions):
     assert less.predicates["handed_over"].goal == ("hand_over" in actions) and less.predicates["in"].goal
 
 
+def test_a_model_is_offered_nothing_that_the_body_refuses():
+    refused = frozenset({"hand_over", "grab_and_putin"})
+    less = offered(DOMAIN, "hand me the red cube", refused)
+    assert not refused & set(less.actions) and not less.predicates["handed_over"].goal and less.predicates["in"].goal
+    assert "hand_over" not in less.pddl_text and "place_in" in less.pddl_text
+
+
+def test_a_goal_that_only_a_refused_action_reaches_is_refused_at_once():
+    unable = replace(BLOCKS, actions_off=frozenset({"hand_over"}))
+    handed = Literal("handed_over", ("red_cube",))
+    assert checked_goal(DOMAIN, BLOCKS, [handed]) == (handed,)
+    with pytest.raises(GoalError, match=r"cannot be reached: the body was told to refuse hand_over \(actions_off\)"):
+        checked_goal(DOMAIN, unable, [handed])
+    held = replace(unable, facts=unable.facts | {handed})
+    assert checked_goal(DOMAIN, held, [handed]), "it holds already"
+
+
 WORDS = [
     "put", "the", "red", "blue", "cube", "cubes", "all", "both", "it", "in", "on", "to", "tray", "left_tray", "and",
     ",", "then", "from", "except", "that is", "are", "pick up", "go home", "banana", "everything", "other", "plate",
