@@ -108,6 +108,7 @@ def test_a_pick_a_cancel_recovery_and_a_second_body(make_robot):
     assert robot.recover().message == "active again"
     other = robot.make("executor_node_2")
     other.create_publisher(WorldState, "/world_state", 1)
+    robot.until(lambda: other.count_publishers("/world_state") == 2, 20, "the second publisher in the graph")
     before = len(robot.sent)
     result = robot.do("return_to_base()")
     assert result.code == Code.SAFETY_STOP and "executor_node_2 already publishes /world_state" in result.message
