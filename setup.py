@@ -46,8 +46,8 @@ setup(
     zip_safe=False,
     entry_points={
         "console_scripts": [
-            "planweave = console.cli:main",
-            *(f"{node} = console.node_main:main" for node in nodes),
+            "planweave = planweave.cli.main:main",
+            *(f"{node} = planweave_ros.node_main:main" for node in nodes),
         ],
     },
 )

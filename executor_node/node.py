@@ -25,36 +25,36 @@ from rclpy.qos import DurabilityPolicy, QoSProfile
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
-from executor_node import preconditions
-from executor_node.arms.choose import make_arm, make_gripper, make_planner
-from executor_node.arms.joints import JointStates
-from executor_node.arms.moveit_process import MoveItProcess
-from executor_node.failures import SkillFailureError
-from executor_node.fresh_look import fresh_look
-from executor_node.input_checks import LONGEST, can_be, detections_fault, joint_state_fault
-from executor_node.kinematics import Kinematics
-from executor_node.parameters import PARAMETERS
-from executor_node.planning_scene import PlanningScene
-from executor_node.reaching import Reaching
-from executor_node.robots import check_robot
-from executor_node.ros_names import RosNames
-from executor_node.safety import safety_from
-from executor_node.settings import actions_off, numbers, settings_from
-from executor_node.skills import Skills
-from executor_node.things import Thing
-from executor_node.unseen_grip import UnseenGrip
-from executor_node.waiting import until
-from executor_node.workspace import load_workspace
-from executor_node.world_model import WorldModel
-from planweave import franka
-from planweave.domain import Domain
-from planweave.errors import PlanweaveError
-from planweave.failure import Code
-from planweave.health import Level, Report, heard
-from planweave.names import one_line, symbols
-from planweave.paths import config_dir
-from planweave.upright import yaw_of
-from planweave.world import Action, World
+from planweave.bodies.arm import preconditions
+from planweave.bodies.arm.approach_planning import Reaching
+from planweave.bodies.arm.arms.choose import make_arm, make_gripper, make_planner
+from planweave.bodies.arm.arms.joints import JointStates
+from planweave.bodies.arm.arms.moveit_process import MoveItProcess
+from planweave.bodies.arm.failures import SkillFailureError
+from planweave.bodies.arm.fresh_look import fresh_look
+from planweave.bodies.arm.input_checks import LONGEST, can_be, detections_fault, joint_state_fault
+from planweave.bodies.arm.kinematics import Kinematics
+from planweave.bodies.arm.parameters import PARAMETERS
+from planweave.bodies.arm.planning_scene import PlanningScene
+from planweave.bodies.arm.robots import check_robot
+from planweave.bodies.arm.ros_names import RosNames
+from planweave.bodies.arm.safety import safety_from
+from planweave.bodies.arm.scene_object import Thing
+from planweave.bodies.arm.settings import actions_off, numbers, settings_from
+from planweave.bodies.arm.skills import Skills
+from planweave.bodies.arm.unseen_grip import UnseenGrip
+from planweave.bodies.arm.waiting import until
+from planweave.bodies.arm.workspace import load_workspace
+from planweave.bodies.arm.world_model import WorldModel
+from planweave.core.domain import Domain
+from planweave.core.errors import PlanweaveError
+from planweave.core.failure import Code
+from planweave.core.health import Level, Report, heard
+from planweave.core.names import one_line, symbols
+from planweave.core.paths import config_dir
+from planweave.core.upright_shape import yaw_of
+from planweave.core.world import Action, World
+from planweave.robots import franka
 from planweave_ros import conversions as convert
 from planweave_ros.arm_ports import ArmPorts, Names
 from planweave_ros.diagnostics import publish_diagnostics

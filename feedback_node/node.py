@@ -24,17 +24,17 @@ from rclpy.callback_groups import MutuallyExclusiveCallbackGroup, ReentrantCallb
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from std_msgs.msg import String
 
-from feedback_node.methods import METHODS
-from feedback_node.methods.iterative import REPLANS
-from feedback_node.methods.tree_planner import GUIDES
-from feedback_node.naming import names_in
-from feedback_node.task_manager import Method, Task, TaskManager
-from planweave.cancellation import Cancellation
-from planweave.domain import Domain
-from planweave.errors import ConfigError, PlanweaveError
-from planweave.health import Level, Report
-from planweave.paths import config_dir
-from planweave.task import TaskState
+from planweave.core.cancellation import Cancellation
+from planweave.core.domain import Domain
+from planweave.core.errors import ConfigError, PlanweaveError
+from planweave.core.health import Level, Report
+from planweave.core.paths import config_dir
+from planweave.core.task import TaskState
+from planweave.methods import METHODS
+from planweave.methods.iterative import REPLANS
+from planweave.methods.tree_planner import GUIDES
+from planweave.tasks.naming import names_in
+from planweave.tasks.task_manager import Method, Task, TaskManager
 from planweave_ros import conversions as convert
 from planweave_ros.deferred import DeferredActionServer, Goal
 from planweave_ros.diagnostics import publish_diagnostics

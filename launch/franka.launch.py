@@ -4,8 +4,8 @@ Starts franka_ros2 (v3.4, Jazzy) with our controllers, a RealSense driver, and t
 config/systems.yaml. docs/franka.md goes through it step by step.
 """
 
-from console.launch_files import arguments, chosen, include, launch_description, spawner
-from planweave.paths import config_dir
+from planweave.core.paths import config_dir
+from planweave_ros.launch_files import arguments, chosen, include, launch_description, spawner
 
 ARGUMENTS = {
     "robot_ip": (None, "address of the robot, as for Desk; anything with fake hardware", ()),

@@ -4,8 +4,8 @@ Starts Gazebo, ros2_control in it, the bridge of the camera's topics, and the sy
 All nodes follow simulated time. docs/gazebo.md says what has to be installed.
 """
 
-from console.launch_files import arguments, chosen, include, launch_description, spawner
-from planweave.paths import config_dir
+from planweave.core.paths import config_dir
+from planweave_ros.launch_files import arguments, chosen, include, launch_description, spawner
 
 ARGUMENTS = {
     "world": (str(config_dir() / "gazebo" / "table.sdf"), "path of a world", ()),

@@ -22,25 +22,25 @@ from std_msgs.msg import Header
 from std_srvs.srv import Trigger
 from visualization_msgs.msg import Marker, MarkerArray
 
-from perception_node.calibration import Extrinsics, find_camera, load_extrinsics
-from perception_node.cameras import SOURCES, open_realsense, open_recording
-from perception_node.cameras.frame import Camera, Frame
-from perception_node.cameras.realsense import Stream
-from perception_node.cameras.ros_topics import COLOUR, DEPTH, INFO, RawImage, RawInfo, RosTopicsCamera
-from perception_node.changes import ChangeDetector, Changes
-from perception_node.cloud import FrameError
-from perception_node.detectors import DETECTORS, MODELS, OPEN_VOCABULARY, make_detector
-from perception_node.drawing import annotate
-from perception_node.geometry import Pose, rotation_from_quaternion
-from perception_node.joint_history import JointHistory
-from perception_node.markers import Shape, shapes
-from perception_node.perceiver import NamedObject, Perceived, Perceiver
-from perception_node.pipeline import Settings, table_offset
-from perception_node.tracking import Rules
-from perception_node.vocabulary import Vocabulary
-from planweave.errors import ConfigError, PlanweaveError
-from planweave.franka import BASE_FRAME
-from planweave.health import Level, Report, heard
+from planweave.core.errors import ConfigError, PlanweaveError
+from planweave.core.health import Level, Report, heard
+from planweave.perception.calibration import Extrinsics, find_camera, load_extrinsics
+from planweave.perception.cameras import SOURCES, open_realsense, open_recording
+from planweave.perception.cameras.frame import Camera, Frame
+from planweave.perception.cameras.realsense import Stream
+from planweave.perception.cameras.ros_topics import COLOUR, DEPTH, INFO, RawImage, RawInfo, RosTopicsCamera
+from planweave.perception.changes import ChangeDetector, Changes
+from planweave.perception.cloud import FrameError
+from planweave.perception.detectors import DETECTORS, MODELS, OPEN_VOCABULARY, make_detector
+from planweave.perception.drawing import annotate
+from planweave.perception.geometry import Pose, rotation_from_quaternion
+from planweave.perception.joint_history import JointHistory
+from planweave.perception.markers import Shape, shapes
+from planweave.perception.perceiver import NamedObject, Perceived, Perceiver
+from planweave.perception.pipeline import Settings, table_offset
+from planweave.perception.tracking import Rules
+from planweave.perception.vocabulary import Vocabulary
+from planweave.robots.franka import BASE_FRAME
 from planweave_ros import conversions as convert
 from planweave_ros.diagnostics import Check, publish_diagnostics
 from planweave_ros.lifecycle import AUTOSTART, ManagedNode

@@ -16,21 +16,28 @@ from planweave_interfaces.srv import CheckCondition, GroundStep, InterpretGoal
 from rclpy.callback_groups import ReentrantCallbackGroup
 from std_msgs.msg import String
 
-from planner_node.accounting import PRICES, Prices
-from planner_node.clients import CLIENTS, choose_client
-from planner_node.clients.base import ChatClient
-from planner_node.clients.none import NoClient
-from planner_node.embeddings import EMBEDDERS, choose_embedder
-from planner_node.methods import SELECTORS
-from planner_node.names import EmbeddingSimilarity
-from planner_node.planner import LanguagePlanner, Settings
-from planner_node.replies import sendable
-from planner_node.settings import SAMPLING
-from planweave.budget import Budget
-from planweave.errors import CanceledError, ConfigError, MissingExtraError, ParseError, PlanweaveError, UnknownNameError
-from planweave.health import Level, Report
-from planweave.paths import config_dir
-from planweave.world import Action
+from planweave.core.budget import Budget
+from planweave.core.errors import (
+    CanceledError,
+    ConfigError,
+    MissingExtraError,
+    ParseError,
+    PlanweaveError,
+    UnknownNameError,
+)
+from planweave.core.health import Level, Report
+from planweave.core.paths import config_dir
+from planweave.core.world import Action
+from planweave.llm.accounting import PRICES, Prices
+from planweave.llm.clients import CLIENTS, choose_client
+from planweave.llm.clients.base import ChatClient
+from planweave.llm.clients.none import NoClient
+from planweave.llm.embeddings import EMBEDDERS, choose_embedder
+from planweave.llm.names import EmbeddingSimilarity
+from planweave.llm.replies import sendable
+from planweave.methods.planner import LanguagePlanner, Settings
+from planweave.methods.questions import SELECTORS
+from planweave.methods.settings import SAMPLING
 from planweave_ros import conversions as convert
 from planweave_ros.deferred import DeferredActionServer, Goal
 from planweave_ros.diagnostics import publish_diagnostics

@@ -12,7 +12,7 @@ from rclpy.action import ActionClient
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.node import Node
 
-from planweave.action_end import ActionEnd, End
+from planweave.core.action_end import ActionEnd, End
 
 CANCEL = "/_action/cancel_goal"
 """After an action's name: the service that cancels its goals."""
@@ -48,7 +48,7 @@ class CancelPort:
 
 
 class ActionPort:
-    """See `executor_node.arms.base.GoalPort`. The node must be spun by others."""
+    """See `planweave.bodies.arm.arms.base.GoalPort`. The node must be spun by others."""
 
     def __init__(self, node: Node, action_type: Any, name: str):
         self._name = node.resolve_service_name(name)

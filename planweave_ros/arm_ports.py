@@ -1,4 +1,4 @@
-"""The ROS side of an arm's controllers: what `executor_node.arms.choose` asks for, made when asked."""
+"""The ROS side of an arm's controllers: what `planweave.bodies.arm.arms.choose` asks for, made when asked."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from rclpy.node import Node
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from planweave import franka
+from planweave.robots import franka
 from planweave_ros import controllers
 from planweave_ros.action_port import ActionPort, CancelPort, cancel_service
 from planweave_ros.only_one import services_of

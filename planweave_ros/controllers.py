@@ -13,7 +13,7 @@ from typing import Any
 from builtin_interfaces.msg import Duration
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from planweave.errors import ConfigError
+from planweave.core.errors import ConfigError
 
 ERROR_RECOVERY = "action_server/error_recovery"
 _DEBIAN = {"control_msgs": "ros-jazzy-control-msgs", "controller_manager_msgs": "ros-jazzy-controller-manager-msgs"}

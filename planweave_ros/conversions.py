@@ -21,15 +21,15 @@ from planweave_interfaces.msg import WorldObject as WorldObjectMsg
 from planweave_interfaces.msg import WorldState as WorldMsg
 from std_msgs.msg import Header
 
-from planweave import spatial
-from planweave.action_tree import Node as TreeNode
-from planweave.budget import Usage
-from planweave.errors import WorldError
-from planweave.names import one_line
-from planweave.plan import Plan, PlanStep
-from planweave.ports import Candidate, Choice
-from planweave.task import TaskState, TaskStatus
-from planweave.world import MAX_OBJECTS, Action, Known, Literal, World, WorldObject
+from planweave.core import spatial
+from planweave.core.action_tree import Node as TreeNode
+from planweave.core.budget import Usage
+from planweave.core.errors import WorldError
+from planweave.core.names import one_line
+from planweave.core.plan import Plan, PlanStep
+from planweave.core.ports import Candidate, Choice
+from planweave.core.task import TaskState, TaskStatus
+from planweave.core.world import MAX_OBJECTS, Action, Known, Literal, World, WorldObject
 
 _KNOWN = {k.value: k for k in Known}
 

@@ -11,7 +11,7 @@ from typing import Any
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 
-from planweave.errors import PlanweaveError
+from planweave.core.errors import PlanweaveError
 from planweave_ros.answering import answer_surely
 
 REPEAT = 10.0

@@ -1,4 +1,4 @@
-"""MoveIt's side of `executor_node.arms.moveit`: python -m planweave_ros.moveit_server CONFIG --replies FD
+"""MoveIt's side of `planweave.bodies.arm.arms.moveit`: python -m planweave_ros.moveit_server CONFIG --replies FD
 
 Reads one JSON object a line from standard input and writes one a line to the file descriptor FD, because MoveIt's
 plugins may write to standard output. Written against moveit_py of moveit2's branch jazzy (2.12.4).
@@ -24,7 +24,7 @@ from typing import Any, TextIO
 
 import yaml
 
-from planweave import franka
+from planweave.robots import franka
 
 GROUP = "fr3_arm"
 NODE = "planweave_moveit"

@@ -12,7 +12,7 @@ from typing import Any
 from rclpy._rclpy_pybind11 import NodeNameNonExistentError, RCLError
 from rclpy.node import Node
 
-from planweave.errors import ConfigError
+from planweave.core.errors import ConfigError
 
 DISCOVERY = 0.5
 """Seconds after its start in which a node usually hears of the others."""

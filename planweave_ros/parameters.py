@@ -10,9 +10,9 @@ from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescri
 from rclpy.exceptions import InvalidParameterTypeException, InvalidParameterValueException
 from rclpy.node import Node
 
-from planweave import parameter_files
-from planweave.errors import ConfigError, UnknownNameError
-from planweave.parameter import Parameter
+from planweave.core.errors import ConfigError, UnknownNameError
+from planweave.core.parameter import Parameter
+from planweave.launcher import parameter_files
 
 __all__ = ["Parameter", "declare"]
 

@@ -1,4 +1,4 @@
-"""The two ports of planweave.ports over ROS: action and service clients of the planner node and of a body."""
+"""The two ports of planweave.core.ports over ROS: action and service clients of the planner node and of a body."""
 
 from __future__ import annotations
 
@@ -17,11 +17,21 @@ from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from rclpy.task import Future
 
-from planweave.cancellation import Cancellation
-from planweave.errors import GoalError, ModelError, ParseError, PlanweaveError, SystemDownError, WorldError
-from planweave.failure import Code
-from planweave.ports import Check, Choice, Grounding, Interpretation, Look, Outcome, Proposals, SampledPlans, Written
-from planweave.world import Action, Literal, World
+from planweave.core.cancellation import Cancellation
+from planweave.core.errors import GoalError, ModelError, ParseError, PlanweaveError, SystemDownError, WorldError
+from planweave.core.failure import Code
+from planweave.core.ports import (
+    Check,
+    Choice,
+    Grounding,
+    Interpretation,
+    Look,
+    Outcome,
+    Proposals,
+    SampledPlans,
+    Written,
+)
+from planweave.core.world import Action, Literal, World
 from planweave_ros import conversions as convert
 from planweave_ros.only_one import LivingPublishers, publisher_of, services_of, two_publishers
 from planweave_ros.presence import BODY, COMMANDER, LEASE, PLANNER, Presence, show_presence
@@ -166,7 +176,7 @@ def _cancel_late(future: Future) -> None:
 
 
 class RosPlanner:
-    """planweave.ports.Planner over the planner node's actions and services. timeout in seconds for each call."""
+    """planweave.core.ports.Planner over the planner node's actions and services. timeout in seconds for each call."""
 
     def __init__(self, node: Node, canceled: Callable[[], Cancellation], timeout: float):
         caller = _Caller(node, canceled, Presence(node, PLANNER))
@@ -190,7 +200,7 @@ class RosPlanner:
         self, sentence: str, world: World, *, samples: int = 0, temperature: float = -1.0, top_p: float = 0.0,
         task_id: str = "", method: str = "tree_planner",
     ) -> SampledPlans:
-        """See planweave.ports.Planner."""
+        """See planweave.core.ports.Planner."""
         goal = GeneratePlans.Goal(
             method=method, task_id=task_id, sentence=sentence, world=convert.world_to_msg(world), samples=samples,
             temperature=float(temperature), top_p=float(top_p),
@@ -205,7 +215,7 @@ class RosPlanner:
         self, sentence: str, world: World, history: Sequence[Action], options: Sequence[Action | None], *,
         errors: Sequence[str] = (), samples: int = 0, temperature: float = -1.0, task_id: str = "",
     ) -> Choice:
-        """See planweave.ports.Planner."""
+        """See planweave.core.ports.Planner."""
         goal = ChooseAction.Goal(
             method="tree_planner", task_id=task_id, sentence=sentence, world=convert.world_to_msg(world),
             history=[convert.action_to_msg(a) for a in history], errors=list(errors),
@@ -217,7 +227,7 @@ class RosPlanner:
         self, method: str, sentence: str, world: World, history: Sequence[Action], options: Sequence[Action], *,
         goal: Sequence[Literal] = (), errors: Sequence[str] = (), task_id: str = "",
     ) -> Choice:
-        """See planweave.ports.Planner."""
+        """See planweave.core.ports.Planner."""
         request = ChooseAction.Goal(
             method=method, task_id=task_id, sentence=sentence, world=convert.world_to_msg(world),
             history=[convert.action_to_msg(a) for a in history], errors=list(errors),
@@ -229,7 +239,7 @@ class RosPlanner:
         self, method: str, sentence: str, world: World, history: Sequence[Action], *, errors: Sequence[str] = (),
         samples: int = 0, task_id: str = "",
     ) -> Proposals:
-        """See planweave.ports.Planner."""
+        """See planweave.core.ports.Planner."""
         goal = ProposeSteps.Goal(
             method=method, task_id=task_id, sentence=sentence, world=convert.world_to_msg(world),
             history=[convert.action_to_msg(a) for a in history], errors=list(errors), samples=samples,
@@ -242,7 +252,7 @@ class RosPlanner:
         self, method: str, sentence: str, world: World, *, history: Sequence[str] = (), errors: Sequence[str] = (),
         start: int = 0, options: Mapping[str, bool] | None = None, task_id: str = "",
     ) -> Written:
-        """See planweave.ports.Planner."""
+        """See planweave.core.ports.Planner."""
         goal = WritePlan.Goal(
             method=method, task_id=task_id, sentence=sentence, world=convert.world_to_msg(world),
             history=list(history), errors=list(errors), start=start,
@@ -254,7 +264,7 @@ class RosPlanner:
     def ground_step(
         self, method: str, sentence: str, step: str, world: World, *, errors: Sequence[str] = (), task_id: str = "",
     ) -> Grounding:
-        """See planweave.ports.Planner."""
+        """See planweave.core.ports.Planner."""
         request = GroundStep.Request(
             method=method, task_id=task_id, sentence=sentence, step=step, world=convert.world_to_msg(world),
             errors=list(errors),
@@ -265,7 +275,7 @@ class RosPlanner:
         return Grounding(convert.action_from_msg(reply.action), reply.message, convert.usage_from_msg(reply.usage))
 
     def check_condition(self, condition: str, world: World, *, task_id: str = "") -> Check:
-        """See planweave.ports.Planner."""
+        """See planweave.core.ports.Planner."""
         request = CheckCondition.Request(task_id=task_id, condition=condition, world=convert.world_to_msg(world))
         reply = self._call(self._check, request, "check_condition")
         if not reply.success:
@@ -273,7 +283,7 @@ class RosPlanner:
         return Check(bool(reply.holds), reply.source, convert.usage_from_msg(reply.usage))
 
     def interpret_goal(self, sentence: str, world: World, *, task_id: str = "") -> Interpretation:
-        """See planweave.ports.Planner."""
+        """See planweave.core.ports.Planner."""
         request = InterpretGoal.Request(task_id=task_id, sentence=sentence, world=convert.world_to_msg(world))
         reply = self._call(self._interpret, request, "interpret_goal")
         if not reply.success:
@@ -294,7 +304,7 @@ class RosPlanner:
 
 
 class RosBody:
-    """planweave.ports.Body over ExecuteAction and WorldState, whichever body serves them.
+    """planweave.core.ports.Body over ExecuteAction and WorldState, whichever body serves them.
 
     timeout: seconds an action may take where the caller sets none; silence: seconds to wait for a body that is there
     and reports its world.
@@ -411,7 +421,7 @@ class RosBody:
                 "the body has gone away (executor_node or virtualhome_node ended); start it again and repeat the task")
 
     def observe(self, revision: int = 0) -> World:
-        """See planweave.ports.Body."""
+        """See planweave.core.ports.Body."""
         deadline = time.monotonic() + self._silence
         self._require()
         with self._arrived:
@@ -434,7 +444,7 @@ class RosBody:
         self, action: Action, *, task_id: str = "", timeout: float = 0.0,
         on_phase: Callable[[str, float], None] | None = None, approval: str = "",
     ) -> Outcome:
-        """See planweave.ports.Body."""
+        """See planweave.core.ports.Body."""
         seconds = timeout or self._timeout
         goal = ExecuteAction.Goal(
             task_id=task_id, action=convert.action_to_msg(action), approval=approval, timeout=float(seconds))
@@ -455,7 +465,7 @@ class RosBody:
         )
 
     def look(self, seconds: float) -> Look:
-        """See planweave.ports.LookingBody."""
+        """See planweave.core.ports.LookingBody."""
         what = f"the body ({self._look_name})"
         self._require()
         if not self._caller.there(self._look, 5.0):

@@ -15,7 +15,7 @@ from typing import Any
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.node import Node
 
-from planweave.action_end import ActionEnd, End
+from planweave.core.action_end import ActionEnd, End
 from planweave_ros.action_port import ActionPort
 from planweave_ros.controllers import ERROR_RECOVERY, duration, interface
 

@@ -18,9 +18,9 @@ from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
 
-from planweave.errors import PlanweaveError
-from planweave.memory import give_back_memory, use_one_heap
-from planweave.ros_distro import refuse_old_ros
+from planweave.core.errors import PlanweaveError
+from planweave.core.memory import give_back_memory, use_one_heap
+from planweave.launcher.ros_distribution import refuse_old_ros
 from planweave_ros.guarded import log_fault
 from planweave_ros.lifecycle import ManagedNode
 from planweave_ros.python_logging import logging_of

@@ -25,9 +25,20 @@ from std_msgs.msg import Header
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
-from planweave.errors import ConfigError, PlanweaveError, SceneError
-from planweave.franka import ARM_JOINTS, BASE_FRAME, FINGER_JOINTS
-from planweave.memory import no_mesh_cache
+from planweave.core.errors import ConfigError, PlanweaveError, SceneError
+from planweave.core.memory import no_mesh_cache
+from planweave.robots.franka import ARM_JOINTS, BASE_FRAME, FINGER_JOINTS
+from planweave.simulation.camera import CameraConfig, DepthNoise, OverheadCamera, RgbdFrame, load_camera
+from planweave.simulation.camera_thread import CameraThread
+from planweave.simulation.intervention import Moment, read_intervention
+from planweave.simulation.mujoco_model import build_model
+from planweave.simulation.offscreen import choose_gl
+from planweave.simulation.recorder import Recorder
+from planweave.simulation.robot_description import links_of, urdf
+from planweave.simulation.runner import Runner
+from planweave.simulation.scene import load_scene
+from planweave.simulation.simulator import Simulator
+from planweave.simulation.trajectory import Point, TrajectoryError
 from planweave_ros.conversions import time_from_msg, time_to_msg
 from planweave_ros.frames import FramePublisher
 from planweave_ros.guarded import GuardedNode
@@ -35,17 +46,6 @@ from planweave_ros.parameters import Parameter, declare
 from planweave_ros.presence import BODY, Presence
 from planweave_ros.running_tasks import RunningTasks
 from planweave_ros.spin import run_node
-from simulation_node.camera import CameraConfig, DepthNoise, OverheadCamera, RgbdFrame, load_camera
-from simulation_node.camera_thread import CameraThread
-from simulation_node.intervention import Moment, read_intervention
-from simulation_node.offscreen import choose_gl
-from simulation_node.recorder import Recorder
-from simulation_node.robot_description import links_of, urdf
-from simulation_node.runner import Runner
-from simulation_node.scene import load_scene
-from simulation_node.simulator import Simulator
-from simulation_node.stage import build_model
-from simulation_node.trajectory import Point, TrajectoryError
 
 _IMAGE_QOS = QoSProfile(depth=2)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from console.environment import ros_environment
+from planweave.launcher.environment import ros_environment
 
 pytest_plugins = ["ros_fixtures"]
 

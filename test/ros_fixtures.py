@@ -18,8 +18,8 @@ from pathlib import Path
 
 import pytest
 
-from planweave import parameter_files
-from planweave.paths import config_dir
+from planweave.core.paths import config_dir
+from planweave.launcher import parameter_files
 
 SIMULATION = config_dir() / "simulation.yaml"
 PATIENCE = 6.0  # how much slower than quiet a machine may be on which other programs run
@@ -147,12 +147,12 @@ def spin_until():
 
 @pytest.fixture
 def start_node(tmp_path):
-    """start_node("executor_node", parameter=value, …) -> console.processes.NodeProcess, ended after the test.
+    """start_node("executor_node", parameter=value, …) -> planweave.launcher.processes.NodeProcess, ended after the test.
 
     Keywords `parameter_files`, `module` (another module in its place) and `environment` are passed on.
     """
-    from console.processes import start_node as start
-    from console.processes import stop_nodes
+    from planweave.launcher.processes import start_node as start
+    from planweave.launcher.processes import stop_nodes
 
     started = []
 

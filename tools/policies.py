@@ -19,10 +19,10 @@ from pathlib import Path
 import rclpy
 from rclpy.executors import SingleThreadedExecutor
 
-from console.launcher import RunningSystem
-from console.namespace import VARIABLE, namespace
-from console.systems import load_system
-from planweave.errors import PlanweaveError
+from planweave.core.errors import PlanweaveError
+from planweave.launcher.namespace import VARIABLE, namespace
+from planweave.launcher.running_system import RunningSystem
+from planweave.launcher.systems import load_system
 from planweave_ros.graph import offers, permissions_of, policies, read_policies, together
 
 TARGET = Path(__file__).resolve().parent.parent / "config" / "sros2" / "policies.xml"

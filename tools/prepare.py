@@ -39,7 +39,7 @@ export ROS_AUTOMATIC_DISCOVERY_RANGE="${{ROS_AUTOMATIC_DISCOVERY_RANGE:-LOCALHOS
 
 TOOL_HEAD = "#!/bin/sh\n# Of tools/prepare.py\n"
 
-# The same as in console/environment.py, which says why.
+# The same as in planweave/launcher/environment.py, which says why.
 PROFILES = """\
 if [ "$ROS_AUTOMATIC_DISCOVERY_RANGE" = LOCALHOST ] && [ -r "{profiles}" ] &&
   [ -z "$FASTDDS_DEFAULT_PROFILES_FILE$FASTRTPS_DEFAULT_PROFILES_FILE$ROS_STATIC_PEERS" ]; then

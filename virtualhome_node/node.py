@@ -18,19 +18,19 @@ from rclpy.qos import DurabilityPolicy, QoSProfile
 from sensor_msgs.msg import CompressedImage
 from std_srvs.srv import Trigger
 
-from planweave.errors import PlanweaveError
-from planweave.failure import Code
-from planweave.world import World
+from planweave.bodies.home.body import Body
+from planweave.bodies.home.home import Home, SimulatedHome, UnityHome
+from planweave.bodies.home.simulator import Step
+from planweave.bodies.home.unity import UnityClient
+from planweave.core.errors import PlanweaveError
+from planweave.core.failure import Code
+from planweave.core.world import World
 from planweave_ros import conversions as convert
 from planweave_ros.guarded import GuardedNode
 from planweave_ros.parameters import Parameter, declare
 from planweave_ros.presence import BODY, COMMANDER, Presence, show_presence
 from planweave_ros.running_tasks import RunningTasks
 from planweave_ros.spin import run_node
-from virtualhome_node.body import Body
-from virtualhome_node.home import Home, SimulatedHome, UnityHome
-from virtualhome_node.simulator import Step
-from virtualhome_node.unity import UnityClient
 
 PARAMETERS = [
     Parameter("scene", "home_flat", "home: a name under config/scenes, or the path of a VirtualHome graph (JSON)"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import Future
 
-from evaluation.engines import work
+from planweave.bench.engines import work
 
 
 class InlineEngine:

@@ -14,11 +14,11 @@ from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from sensor_msgs.msg import CameraInfo, Image, JointState
 
-from evaluation.perception_figures import render, scene_truth
-from planweave.franka import ARM_JOINTS, BASE_FRAME, FINGER_JOINTS
-from simulation_node.camera import DepthNoise, load_camera
-from simulation_node.scene import load_scene
-from simulation_node.stage import build_model
+from benchmarks.perception_figures import render, scene_truth
+from planweave.robots.franka import ARM_JOINTS, BASE_FRAME, FINGER_JOINTS
+from planweave.simulation.camera import DepthNoise, load_camera
+from planweave.simulation.mujoco_model import build_model
+from planweave.simulation.scene import load_scene
 
 CAMERA = load_camera()
 SAID_BEFORE = QoSProfile(depth=100, durability=DurabilityPolicy.TRANSIENT_LOCAL)  # also what the log holds already

@@ -6,8 +6,8 @@ import threading
 import rclpy
 from rclpy.executors import SingleThreadedExecutor
 
-from planweave.cancellation import Cancellation
-from planweave.world import Action
+from planweave.core.cancellation import Cancellation
+from planweave.core.world import Action
 from planweave_ros.ports import RosBody
 
 if __name__ == "__main__":

@@ -5,33 +5,33 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from executor_node.arms.base import ArmState
-from executor_node.failures import SkillFailureError
-from executor_node.kinematics import Kinematics
-from executor_node.motion import MotionPlanner
-from executor_node.planning_scene import PlanningScene
-from executor_node.reaching import Reaching
-from executor_node.safety import Safety
-from executor_node.settings import Settings
-from executor_node.skills import Skills
-from executor_node.things import Thing
-from executor_node.timing import Limits
-from executor_node.workspace import Location, load_workspace
-from executor_node.world_model import WorldModel
-from planweave import franka
-from planweave.domain import Domain
-from planweave.failure import Code
-from planweave.upright import yaw_of
-from planweave.world import Action
-from simulation_node.camera import load_camera
-from simulation_node.scene import load_scene
-from simulation_node.simulator import Simulator
-from simulation_node.stage import build_model
-from simulation_node.trajectory import Point
+from planweave.bodies.arm.approach_planning import Reaching
+from planweave.bodies.arm.arms.base import ArmState
+from planweave.bodies.arm.failures import SkillFailureError
+from planweave.bodies.arm.kinematics import Kinematics
+from planweave.bodies.arm.motion import MotionPlanner
+from planweave.bodies.arm.planning_scene import PlanningScene
+from planweave.bodies.arm.safety import Safety
+from planweave.bodies.arm.scene_object import Thing
+from planweave.bodies.arm.settings import Settings
+from planweave.bodies.arm.skills import Skills
+from planweave.bodies.arm.timing import Limits
+from planweave.bodies.arm.workspace import Location, load_workspace
+from planweave.bodies.arm.world_model import WorldModel
+from planweave.core.domain import Domain
+from planweave.core.failure import Code
+from planweave.core.upright_shape import yaw_of
+from planweave.core.world import Action
+from planweave.robots import franka
+from planweave.simulation.camera import load_camera
+from planweave.simulation.mujoco_model import build_model
+from planweave.simulation.scene import load_scene
+from planweave.simulation.simulator import Simulator
+from planweave.simulation.trajectory import Point
 
 
 class DirectArm:
-    """An `executor_node.arms.base.Arm` on the simulator in this thread; no waiting, no ROS."""
+    """An `planweave.bodies.arm.arms.base.Arm` on the simulator in this thread; no waiting, no ROS."""
 
     def __init__(self, simulator):
         self.simulator = simulator

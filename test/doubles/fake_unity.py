@@ -8,8 +8,8 @@ import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from virtualhome_node.graph import graph_from
-from virtualhome_node.simulator import Simulator
+from planweave.bodies.home.graph import graph_from
+from planweave.bodies.home.simulator import Simulator
 
 _STATES_OF_UNITY = {"CLOSED", "OPEN", "ON", "OFF", "SITTING", "LYING", "DIRTY", "CLEAN", "PLUGGED_IN", "PLUGGED_OUT"}
 

@@ -1,7 +1,7 @@
 """All facts of a world of few objects, those that follow from poses with them."""
 
-from planweave import spatial
-from planweave.world import Literal, World
+from planweave.core import spatial
+from planweave.core.world import Literal, World
 
 
 def listed(world: World) -> set[str]:

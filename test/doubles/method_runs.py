@@ -12,17 +12,17 @@ from pathlib import Path
 
 from doubles.planner_worlds import BLOCKS
 from doubles.scripted import SymbolicBody
-from feedback_node.episode import Episode
-from feedback_node.journal import Journal
-from feedback_node.methods import METHODS
-from planner_node.clients import choose_client
-from planner_node.planner import LanguagePlanner, Settings
-from planweave.domain import Domain
-from planweave.errors import PlanweaveError
-from planweave.ports import Outcome
-from planweave.world import Literal
-from virtualhome_node.body import Body
-from virtualhome_node.home import SimulatedHome
+from planweave.bodies.home.body import Body
+from planweave.bodies.home.home import SimulatedHome
+from planweave.core.domain import Domain
+from planweave.core.errors import PlanweaveError
+from planweave.core.ports import Outcome
+from planweave.core.world import Literal
+from planweave.llm.clients import choose_client
+from planweave.methods import METHODS
+from planweave.methods.episode import Episode
+from planweave.methods.journal import Journal
+from planweave.methods.planner import LanguagePlanner, Settings
 
 FOLDER = Path(__file__).resolve().parents[1] / "cassettes"
 HOME = Path(__file__).resolve().parent / "small_home.json"

@@ -9,7 +9,7 @@ from rclpy.action import ActionServer, CancelResponse
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.node import Node
 
-from planweave.errors import PlanweaveError
+from planweave.core.errors import PlanweaveError
 from planweave_ros import conversions as convert
 from planweave_ros.ports import LATCHED
 from planweave_ros.presence import BODY, PLANNER, show_presence

@@ -8,10 +8,10 @@ import os
 import sys
 
 from doubles.planner_worlds import BLOCKS, table
-from planner_node.clients import choose_client
-from planner_node.planner import LanguagePlanner, Settings
-from planweave.errors import PlanweaveError
-from planweave.world import Action
+from planweave.core.errors import PlanweaveError
+from planweave.core.world import Action
+from planweave.llm.clients import choose_client
+from planweave.methods.planner import LanguagePlanner, Settings
 
 SETTINGS = Settings(timeout=1500, samples=4, votes=3, exclude_actions=("grab_and_putin",))
 SORTED_AWAY = table("red_cube:item:cube:red", "left_tray:container:tray:gray", "plate:surface:plate:white",

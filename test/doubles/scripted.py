@@ -7,12 +7,12 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
-from planweave.budget import Usage
-from planweave.domain import Domain
-from planweave.errors import CanceledError, PlanweaveError
-from planweave.failure import Code
-from planweave.plan import Plan, PlanStep
-from planweave.ports import (
+from planweave.core.budget import Usage
+from planweave.core.domain import Domain
+from planweave.core.errors import CanceledError, PlanweaveError
+from planweave.core.failure import Code
+from planweave.core.plan import Plan, PlanStep
+from planweave.core.ports import (
     Check,
     Choice,
     Grounding,
@@ -23,8 +23,8 @@ from planweave.ports import (
     SampledPlans,
     Written,
 )
-from planweave.transition import Transition
-from planweave.world import Action, Literal, World, WorldObject
+from planweave.core.transition import Transition
+from planweave.core.world import Action, Literal, World, WorldObject
 
 
 def plan(text: str, samples: int = 1, logprob: float | None = None) -> Plan:

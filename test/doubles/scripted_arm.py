@@ -2,20 +2,20 @@
 
 import numpy as np
 
-from executor_node.arms.base import ArmState
-from executor_node.failures import SkillFailureError
-from executor_node.kinematics import Kinematics
-from executor_node.motion import MotionPlanner
-from executor_node.reaching import Reaching
-from executor_node.safety import Safety
-from executor_node.settings import Settings
-from executor_node.skills import Skills
-from executor_node.timing import Limits
-from executor_node.workspace import load_workspace
-from executor_node.world_model import WorldModel
-from planweave import franka
-from planweave.domain import Domain
-from planweave.failure import Code
+from planweave.bodies.arm.approach_planning import Reaching
+from planweave.bodies.arm.arms.base import ArmState
+from planweave.bodies.arm.failures import SkillFailureError
+from planweave.bodies.arm.kinematics import Kinematics
+from planweave.bodies.arm.motion import MotionPlanner
+from planweave.bodies.arm.safety import Safety
+from planweave.bodies.arm.settings import Settings
+from planweave.bodies.arm.skills import Skills
+from planweave.bodies.arm.timing import Limits
+from planweave.bodies.arm.workspace import load_workspace
+from planweave.bodies.arm.world_model import WorldModel
+from planweave.core.domain import Domain
+from planweave.core.failure import Code
+from planweave.robots import franka
 
 
 class ScriptedArm:

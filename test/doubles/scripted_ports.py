@@ -2,11 +2,11 @@
 
 import types
 
-from planweave.action_end import ActionEnd, End
+from planweave.core.action_end import ActionEnd, End
 
 
 class ScriptedPort:
-    """An `executor_node.arms.base.GoalPort`; a goal ends when `end` is called."""
+    """An `planweave.bodies.arm.arms.base.GoalPort`; a goal ends when `end` is called."""
 
     def __init__(self, action="/an_action"):
         self.action = action

@@ -8,8 +8,8 @@ import numpy as np
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from planweave import franka
-from planweave.action_end import ActionEnd, End
+from planweave.core.action_end import ActionEnd, End
+from planweave.robots import franka
 
 
 class TopicAction:

@@ -6,10 +6,10 @@ from planweave_interfaces.msg import DetectedObject, DetectedObjects
 from rclpy.node import Node
 
 from doubles.direct_arm import true_things
-from planweave import franka
-from planweave.domain import Domain
-from planweave.errors import PlanweaveError
-from planweave.upright import quaternion_of
+from planweave.core.domain import Domain
+from planweave.core.errors import PlanweaveError
+from planweave.core.upright_shape import quaternion_of
+from planweave.robots import franka
 from planweave_ros import conversions as convert
 
 

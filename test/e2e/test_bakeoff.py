@@ -16,7 +16,7 @@ TIMES = {"model_s", "body_s", "ours_s"}
 
 
 def command(out, *more, repeat=3):
-    return [sys.executable, "-m", "console.cli", "bench", "home", "--method", "iterative", "brainbody", "--model",
+    return [sys.executable, "-m", "planweave", "bench", "home", "--method", "iterative", "brainbody", "--model",
             "simulated:0.2", "--repeat", str(repeat), "--tasks", *TASKS, "--out", str(out), *more]
 
 

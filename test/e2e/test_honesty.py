@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from evaluation.bench_honesty import Outcome, holds, running_stage, verdict
-from evaluation.honesty_cases import CASES
-from evaluation.tabletop_checks import Body
-from planweave.world import Literal
+from benchmarks.honesty import Outcome, holds, running_stage, verdict
+from benchmarks.honesty_cases import CASES
+from planweave.bench.tabletop_checks import Body
+from planweave.core.world import Literal
 
 pytestmark = pytest.mark.gl
 TIMES = 3  # on a busy machine the moment for a hand passes, or a thing gets another name; a false success ends it

@@ -3,8 +3,8 @@
 import pytest
 from doubles.method_runs import ASKING, FOLDER
 
-from console.processes import start_node, stop_nodes
-from console.systems import load_system
+from planweave.launcher.processes import start_node, stop_nodes
+from planweave.launcher.systems import load_system
 
 SENTENCE = "put the salmon in the fridge"
 # As they were recorded: small numbers of samples, since the answers were written by hand.
@@ -16,7 +16,7 @@ SPECS = {spec.name: spec for spec in load_system("household").nodes}
 @pytest.fixture(scope="module")
 def house(ros, tmp_path_factory):
     """A client on the household's three nodes; one planner answers from all cassettes, whose questions all differ."""
-    from console.client import Client
+    from planweave_ros.client import Client
 
     folder = tmp_path_factory.mktemp("house")
     cassette = folder / "all.jsonl"

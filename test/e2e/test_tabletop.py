@@ -9,8 +9,8 @@ import pytest
 import yaml
 from ros_fixtures import PATIENCE
 
-from console.systems import load_system
-from planweave.paths import config_dir
+from planweave.core.paths import config_dir
+from planweave.launcher.systems import load_system
 
 CONFIG = config_dir()
 SENTENCE = "put the red cube in the left tray"
@@ -82,7 +82,7 @@ def acting(client):
 
 def test_the_command_line_does_the_main_job():
     """One command, no system running: the embedded model is asked, the arm acts, the camera sees the goal hold."""
-    done = subprocess.run([sys.executable, "-m", "console.cli", "run", "--system", "tabletop", "--json", SENTENCE],
+    done = subprocess.run([sys.executable, "-m", "planweave", "run", "--system", "tabletop", "--json", SENTENCE],
                           capture_output=True, text=True, timeout=540)
     result = json.loads(done.stdout)
     assert done.returncode == 0 and result["success"] is True, result["message"]

@@ -6,9 +6,9 @@ import time
 import pytest
 from ros_fixtures import PATIENCE, SIMULATION
 
-from console.launcher import RunningSystem
-from console.systems import load_system
-from planweave.task import TaskState
+from planweave.core.task import TaskState
+from planweave.launcher.running_system import RunningSystem
+from planweave.launcher.systems import load_system
 
 pytestmark = pytest.mark.gl
 TASKS = {"arm1": ("put the red cube in the left tray", "in(red_cube, left_tray)"),
@@ -18,7 +18,7 @@ PATIENT = {"planner_node": {"client": "none"}, "feedback_node": {"confirm_timeou
 
 
 def test_two_arms_do_two_tasks_at_once(ros, tmp_path, monkeypatch, start_node, spin_until):
-    from console.client import Client
+    from planweave_ros.client import Client
 
     system, running, clients, results = load_system("tabletop"), {}, {}, {}
     begun, ended = {}, {}

@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from planweave.action_end import End
-from planweave.errors import ConfigError
+from planweave.core.action_end import End
+from planweave.core.errors import ConfigError
 
 
 @pytest.fixture

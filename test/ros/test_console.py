@@ -14,14 +14,14 @@ import pytest
 from doubles.task_server import TaskServer
 from rclpy.qos import DurabilityPolicy, QoSProfile
 
-from console import cli
-from console.client import Client
-from console.one_system import only_system
-from console.systems import NodeSpec
-from planweave.action_tree import Status
-from planweave.errors import PlanweaveError, SystemDownError
-from planweave.task import TaskState
-from planweave.world import Literal
+from planweave.cli import main as cli
+from planweave.core.action_tree import Status
+from planweave.core.errors import PlanweaveError, SystemDownError
+from planweave.core.task import TaskState
+from planweave.core.world import Literal
+from planweave.launcher.one_system import only_system
+from planweave.launcher.systems import NodeSpec
+from planweave_ros.client import Client
 
 TEST = Path(__file__).resolve().parents[1]
 
@@ -103,7 +103,7 @@ def test_an_interrupt_before_the_task_is_accepted_cancels_it_too(server, client,
 
 
 def test_a_server_that_dies_in_the_middle_is_reported(client, start_node, monkeypatch):
-    monkeypatch.setattr("console.client.VANISHED", 1.0)
+    monkeypatch.setattr("planweave_ros.client.VANISHED", 1.0)
     node = start_node("task_server", module="doubles.task_server", environment={"PYTHONPATH": str(TEST)})
     assert client.is_up(10.0)
     with pytest.raises(SystemDownError, match=r"feedback_node has not answered for 1 s"):
@@ -210,7 +210,7 @@ def test_json_is_one_object_and_nothing_else(server, capsys, sentence, success, 
 
 def test_ctrl_c_in_a_shell_cancels_and_leaves_with_130(server, spin_until):
     process = subprocess.Popen(
-        [sys.executable, "-m", "console.cli", "run", "--json", "wait"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        [sys.executable, "-m", "planweave", "run", "--json", "wait"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         text=True, env=os.environ)
     ender = threading.Timer(30.0, process.kill)
     ender.start()
@@ -228,7 +228,7 @@ def test_ctrl_c_in_a_shell_cancels_and_leaves_with_130(server, spin_until):
 
 
 def test_doctor_finds_ros_working(capsys):
-    from console import doctor
+    from planweave.cli import doctor
 
     finding = doctor.check_ros()
     assert finding.state == "ok", finding

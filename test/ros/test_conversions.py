@@ -7,12 +7,12 @@ from doubles.scripted import literals, plan
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planweave.action_tree import Status, build_tree
-from planweave.budget import Usage
-from planweave.plan import Plan, PlanStep
-from planweave.spatial import RELATIONS
-from planweave.task import TaskState, TaskStatus
-from planweave.world import Action, Known, Literal, World, WorldObject
+from planweave.core.action_tree import Status, build_tree
+from planweave.core.budget import Usage
+from planweave.core.plan import Plan, PlanStep
+from planweave.core.spatial import RELATIONS
+from planweave.core.task import TaskState, TaskStatus
+from planweave.core.world import Action, Known, Literal, World, WorldObject
 
 NAMES = st.from_regex(r"[a-z][a-z0-9_]{0,8}", fullmatch=True)
 FLOATS = st.floats(-10, 10, allow_nan=False)
@@ -131,7 +131,7 @@ def test_constants_of_messages_and_enums_agree():
     from planweave_interfaces.msg import ActionNode
     from planweave_interfaces.msg import TaskStatus as StatusMsg
 
-    from planweave.failure import Code
+    from planweave.core.failure import Code
 
     for enum, source in ((Code, ExecuteAction.Result), (Status, ActionNode), (TaskState, StatusMsg)):
         for member in enum:

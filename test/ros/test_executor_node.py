@@ -9,9 +9,9 @@ import pytest
 from doubles.listed import listed
 from ros_fixtures import SIMULATION, simulated
 
-from planweave import franka
-from planweave.failure import Code
-from planweave.world import Action, Known
+from planweave.core.failure import Code
+from planweave.core.world import Action, Known
+from planweave.robots import franka
 from planweave_ros import conversions as convert
 
 pytestmark = pytest.mark.gl

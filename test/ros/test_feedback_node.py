@@ -13,8 +13,8 @@ import pytest
 from doubles.scripted import ScriptedPlanner, SymbolicBody, plan, tabletop
 from ros_fixtures import simulated
 
-from planweave.ports import Look
-from planweave.world import Action
+from planweave.core.ports import Look
+from planweave.core.world import Action
 
 WORLD = tabletop("a b: item; tray: container; plate: surface; table: location", "at(a, table); at(b, table)")
 
@@ -117,7 +117,7 @@ def test_the_log_tells_a_task_from_its_begin_to_its_end(system, make_node, spin_
 
 def test_domains_are_read_before_the_first_task(make_node, spin_until, monkeypatch):
     from feedback_node.node import FeedbackNode
-    from planweave.domain import Domain
+    from planweave.core.domain import Domain
 
     read = []
     monkeypatch.setattr(Domain, "load", read.append)
@@ -143,7 +143,7 @@ def test_no_world_older_than_the_last_answer_is_handed_out(make_node, doubles):
     """Messages of the topic may arrive after the answer of an action that was sent later."""
     from doubles.nodes import BodyNodeDouble
 
-    from planweave.cancellation import Cancellation
+    from planweave.core.cancellation import Cancellation
     from planweave_ros import conversions as convert
     from planweave_ros.ports import RosBody
 
@@ -441,7 +441,7 @@ def test_a_plan_waits_for_a_persons_word(careful, doubles, spin_until, capsys, w
     from planweave_interfaces.action import RunTask
     from planweave_interfaces.msg import TaskStatus
 
-    from console import cli
+    from planweave.cli import main as cli
 
     seen = []
     handle = result_of(careful.run.send_goal_async(

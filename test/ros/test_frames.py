@@ -5,10 +5,10 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from perception_node.calibration import find_camera, load_extrinsics
-from perception_node.geometry import rotation_from_quaternion
-from perception_node.robot_filter import FRAMES, frame_in_base
-from planweave.franka import ARM_JOINTS, BASE_FRAME, HOME
+from planweave.perception.calibration import find_camera, load_extrinsics
+from planweave.perception.geometry import rotation_from_quaternion
+from planweave.perception.robot_filter import FRAMES, frame_in_base
+from planweave.robots.franka import ARM_JOINTS, BASE_FRAME, HOME
 from planweave_ros import conversions as convert
 
 pytestmark = pytest.mark.gl

@@ -36,7 +36,7 @@ def publish(ros, make_node, spin_until):
 def trajectories():
     from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-    from planweave.franka import ARM_JOINTS, FINGER_JOINTS
+    from planweave.robots.franka import ARM_JOINTS, FINGER_JOINTS
 
     def of(names, *points, **header):
         message = JointTrajectory(joint_names=names, points=list(points))
@@ -134,7 +134,7 @@ def test_perception_goes_on(make_node, publish, spin_until):
 def joint_states():
     from sensor_msgs.msg import JointState
 
-    from planweave.franka import ARM_JOINTS, FINGER_JOINTS
+    from planweave.robots.franka import ARM_JOINTS, FINGER_JOINTS
 
     names = [*ARM_JOINTS, *FINGER_JOINTS]
     made = [JointState(name=names, position=[x] * 9) for x in ODD]
@@ -152,7 +152,7 @@ def test_the_executor_goes_on_and_believes_no_second_source(make_node, publish, 
     from sensor_msgs.msg import JointState
 
     from executor_node.node import ExecutorNode
-    from planweave import franka
+    from planweave.robots import franka
 
     node = make_node(ExecutorNode, simulated("executor_node"))
     worlds = []

@@ -5,10 +5,10 @@ import time
 
 import pytest
 
-from console import launcher
-from console.launcher import RunningSystem
-from console.systems import NodeSpec, System
-from planweave.paths import config_dir
+from planweave.core.paths import config_dir
+from planweave.launcher import running_system as launcher
+from planweave.launcher.running_system import RunningSystem
+from planweave.launcher.systems import NodeSpec, System
 
 
 @pytest.mark.timeout(900)

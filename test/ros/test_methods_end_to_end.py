@@ -12,9 +12,9 @@ from rclpy.parameter import Parameter
 from ros_fixtures import simulated
 
 from feedback_node.node import FeedbackNode
-from planner_node.clients.recording import ReplayClient
 from planner_node.node import PlannerNode
-from planweave.world import Literal
+from planweave.core.world import Literal
+from planweave.llm.clients.recording import ReplayClient
 from planweave_ros import conversions as convert
 
 LIKE_RECORDED = {"samples": SETTINGS.samples, "votes": SETTINGS.votes, "proposals": SETTINGS.proposals,

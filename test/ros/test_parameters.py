@@ -6,7 +6,7 @@ import sys
 import pytest
 from ros_fixtures import simulated
 
-from planweave.errors import ConfigError
+from planweave.core.errors import ConfigError
 
 WRONG = [("max_queue", "many", "must be a int from 1 to 10000"), ("max_queue", 0, "must be a int from 1 to 10000"),
          ("action_timeout", -1.0, "from 1 to 3600"), ("method", "magic", "unknown value of method 'magic'"),

@@ -15,10 +15,10 @@ from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile
 from sensor_msgs.msg import CameraInfo, Image
 
-from perception_node.cameras import realsense
-from perception_node.geometry import Intrinsics
 from perception_node.node import PerceptionNode
-from planweave.errors import ConfigError, MissingExtraError
+from planweave.core.errors import ConfigError, MissingExtraError
+from planweave.perception.cameras import realsense
+from planweave.perception.geometry import Intrinsics
 
 pytestmark = pytest.mark.gl
 TOPICS = ("/camera/color/image_raw", "/camera/aligned_depth_to_color/image_raw", "/camera/color/camera_info")

@@ -9,9 +9,9 @@ from sensor_msgs.msg import CameraInfo
 from std_srvs.srv import Trigger
 
 from perception_node.node import PerceptionNode
-from planweave.errors import PlanweaveError
-from planweave.franka import BASE_FRAME
-from planweave.health import Level
+from planweave.core.errors import PlanweaveError
+from planweave.core.health import Level
+from planweave.robots.franka import BASE_FRAME
 
 pytestmark = pytest.mark.gl
 

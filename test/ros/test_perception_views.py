@@ -13,7 +13,7 @@ from std_srvs.srv import Trigger
 from visualization_msgs.msg import Marker, MarkerArray
 
 from perception_node.node import PerceptionNode
-from planweave.franka import BASE_FRAME
+from planweave.robots.franka import BASE_FRAME
 
 pytestmark = pytest.mark.gl
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)

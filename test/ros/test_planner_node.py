@@ -15,11 +15,11 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 from std_msgs.msg import String
 
-from planner_node.clients.none import NoClient
-from planner_node.clients.openai_client import OpenAIClient
 from planner_node.node import PlannerNode
-from planweave.errors import ConfigError, UnknownNameError
-from planweave.world import Action
+from planweave.core.errors import ConfigError, UnknownNameError
+from planweave.core.world import Action
+from planweave.llm.clients.none import NoClient
+from planweave.llm.clients.openai_client import OpenAIClient
 from planweave_ros import conversions as convert
 
 KEY = "sk-secret-24680"

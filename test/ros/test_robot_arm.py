@@ -8,8 +8,8 @@ from types import SimpleNamespace
 import pytest
 from ros_fixtures import simulated
 
-from planweave.failure import Code
-from planweave.world import Action
+from planweave.core.failure import Code
+from planweave.core.world import Action
 
 pytestmark = pytest.mark.gl
 
@@ -117,8 +117,8 @@ def test_a_pick_a_cancel_recovery_and_a_second_body(make_robot):
 
 def test_moveit_runs_beside_the_node_and_ends_with_it(make_robot, monkeypatch):
     from executor_node import node as executor
-    from executor_node.arms.moveit import MoveItFollower
-    from executor_node.arms.moveit_process import MoveItProcess
+    from planweave.bodies.arm.arms.moveit import MoveItFollower
+    from planweave.bodies.arm.arms.moveit_process import MoveItProcess
 
     monkeypatch.setattr(MoveItFollower, "grace", 0.5)
     test = Path(__file__).parents[1]

@@ -11,12 +11,13 @@ from types import SimpleNamespace
 import pytest
 from ros_fixtures import simulated
 
-from planweave import franka, parameter_files
-from planweave.action_end import End
-from planweave.errors import ConfigError
-from planweave.failure import Code
-from planweave.paths import config_dir
-from planweave.world import Action
+from planweave.core.action_end import End
+from planweave.core.errors import ConfigError
+from planweave.core.failure import Code
+from planweave.core.paths import config_dir
+from planweave.core.world import Action
+from planweave.launcher import parameter_files
+from planweave.robots import franka
 
 FILES = [config_dir() / "executor.yaml", config_dir() / "franka.yaml"]
 
@@ -35,7 +36,7 @@ def test_a_robot_that_is_not_told_clearly_does_not_start(files, rules, words):
 
 @pytest.mark.parametrize("namespace", ["", "/arm1", "/lab/arm1"])
 def test_ros_reads_entries_as_we_do(ros, tmp_path, namespace):
-    """rcl's own reading of the names in parameter files, against planweave.parameter_files."""
+    """rcl's own reading of the names in parameter files, against planweave.launcher.parameter_files."""
     entries = ["executor_node", "/**/executor_node", "/**", "/*/executor_node", "/arm1/executor_node", "/**/left"]
     context = ros.Context()
     for number, entry in enumerate(entries):

@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from planweave.franka import ARM_JOINTS, BASE_FRAME, FINGER_JOINTS, HOME
+from planweave.robots.franka import ARM_JOINTS, BASE_FRAME, FINGER_JOINTS, HOME
 
 pytestmark = pytest.mark.gl
 WAIT = 20.0

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from ros_fixtures import SIMULATION, own_domain
 
-from console.systems import load_system
+from planweave.launcher.systems import load_system
 
 GRASP = "grasp(red_cube)"
 STOPPED = 0.5  # rad that the joint that moved most may go on after a signal; a whole approach is 1.4 to 1.9
@@ -63,7 +63,7 @@ def table(make_node, start_node, spin_until):
 
         def begin(self, text=GRASP):
             """Send an action and wait until the arm moves; the future of its result."""
-            from planweave.world import Action
+            from planweave.core.world import Action
 
             goal, said = ExecuteAction.Goal(action=convert.action_to_msg(Action.parse(text)), timeout=60.0), []
             for _ in range(5):  # an executor that has just started may not have seen the table yet

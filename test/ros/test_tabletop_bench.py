@@ -6,9 +6,9 @@ pytestmark = pytest.mark.gl
 
 
 def test_rows_count_success_failures_and_recovery():
-    from evaluation.bench_tabletop import _recovery_rows, _task_rows
-    from evaluation.tabletop_runs import Run
-    from evaluation.tabletop_tasks import load_task
+    from benchmarks.tabletop import _recovery_rows, _task_rows
+    from planweave.bench.tabletop_tasks import load_task
+    from planweave_ros.tabletop_runs import Run
 
     good = [Run("plus_sign", seed, motion=30.0, wall=3.0, actions=11) for seed in range(98)]
     bad = [Run("plus_sign", 98, ["x"], ["GRASP_LOST", "NO_GRASP"]), Run("plus_sign", 99, ["y"])]
@@ -25,9 +25,9 @@ def test_rows_count_success_failures_and_recovery():
 
 def test_true_poses_are_told_to_whom_listens(make_node):
 
-    from evaluation.tabletop_runs import Truth
+    from planweave.simulation.scene import load_scene
+    from planweave_ros.tabletop_runs import Truth
     from simulation_node.node import SimulationNode
-    from simulation_node.scene import load_scene
 
     make_node(SimulationNode)
     truth = Truth(make_node("measurer"))

@@ -6,12 +6,12 @@ from dataclasses import replace
 import pytest
 from doubles.scripted import ScriptedPlanner, SymbolicBody, plan, tabletop
 
-from feedback_node.methods import METHODS
-from feedback_node.task_manager import TaskManager
-from planweave.errors import GoalError, UnknownNameError
-from planweave.failure import Code
-from planweave.task import TaskState
-from planweave.world import Action
+from planweave.core.errors import GoalError, UnknownNameError
+from planweave.core.failure import Code
+from planweave.core.task import TaskState
+from planweave.core.world import Action
+from planweave.methods import METHODS
+from planweave.tasks.task_manager import TaskManager
 
 WORLD = tabletop("a b: item; tray: container; plate: surface; table: location", "at(a, table); at(b, table)")
 GOOD = plan("grasp(a); place_in(a, tray)", 3)
@@ -154,7 +154,7 @@ def test_cancelling_wakes_the_wait(watch):
 
 
 def test_a_method_that_decides_step_by_step_is_asked_at_every_step(watch):
-    from planweave.ports import Candidate
+    from planweave.core.ports import Candidate
 
     steps = [Candidate("", Action.parse("grasp(a)")), Candidate("", Action.parse("place_in(a, tray)")),
              Candidate("end", None)]

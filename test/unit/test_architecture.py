@@ -69,18 +69,18 @@ def test_imports_keep_the_rules(path):
 
 
 @pytest.mark.parametrize(("path", "source", "broken"), [
-    ("executor_node/skills.py", "import rclpy", "rclpy belongs in node.py"),
+    ("planweave/bodies/arm/skills.py", "import rclpy", "rclpy belongs in node.py"),
     ("executor_node/node.py", "import rclpy", None),
-    ("executor_node/arms/node.py", "def f():\n    from rclpy.node import Node", "rclpy belongs in node.py"),
-    ("executor_node/node.py", "from perception_node.tracking import Tracker", "executor_node imports perception_node"),
-    ("executor_node/skills.py", "from planweave_ros import spin", "executor_node imports planweave_ros"),
-    ("planweave/plan.py", "import console.cli", "planweave/ imports the room console"),
-    ("planweave/plan.py", "from importlib import import_module\nimport_module('rclpy.node')",
+    ("planweave/bodies/arm/arms/node.py", "def f():\n    from rclpy.node import Node", "rclpy belongs in node.py"),
+    ("executor_node/node.py", "from planweave.perception.tracking import Tracker", "executor_node imports perception_node"),
+    ("planweave/bodies/arm/skills.py", "from planweave_ros import spin", "executor_node imports planweave_ros"),
+    ("planweave/core/plan.py", "import planweave.cli.main", "planweave/ imports the room console"),
+    ("planweave/core/plan.py", "from importlib import import_module\nimport_module('rclpy.node')",
      "rclpy belongs in node.py"),
-    ("planweave/plan.py", "from planweave.world import World", None),
-    ("console/cli.py", "import simulation_node.scene", "console imports simulation_node"),
-    ("console/client.py", "import rclpy", None),
-    ("console/run.py", "import rclpy", "rclpy belongs in node.py"),
+    ("planweave/core/plan.py", "from planweave.core.world import World", None),
+    ("planweave/cli/main.py", "import planweave.simulation.scene", "console imports simulation_node"),
+    ("planweave_ros/client.py", "import rclpy", None),
+    ("planweave/cli/run.py", "import rclpy", "rclpy belongs in node.py"),
 ])
 def test_the_rules_find_what_breaks_them(path, source, broken):
     assert list(violations(Path(path), imported(source))) == ([broken] if broken else [])
@@ -109,15 +109,15 @@ def test_no_file_is_longer_than_500_lines():
 def test_the_tables_that_the_page_on_extending_names_exist():
     page = (ROOT / "docs" / "extending.md").read_text()
     source = "".join((ROOT / f).read_text() for f in (
-        "feedback_node/methods/__init__.py", "feedback_node/node.py", "planner_node/methods/__init__.py",
-        "executor_node/skills/__init__.py", "executor_node/relations.py"))
+        "planweave/methods/__init__.py", "feedback_node/node.py", "planweave/methods/questions/__init__.py",
+        "planweave/bodies/arm/skills/__init__.py", "planweave/bodies/arm/relations.py"))
     named = set(re.findall(r"`(_?[A-Z][A-Z_]{4,})`", page)) - {"FAILED"}
     assert {"METHODS", "SAMPLERS", "SKILLS", "FURTHER"} <= named
     for table in named:
         assert re.search(rf"^{table}\b.* = ", source, re.MULTILINE), table
     for path in re.findall(r"`([a-z_]+/[\w/.]+\.(?:py|yaml|pddl))`", page):
         assert "NAME" in path or (ROOT / path).exists(), path
-    tables = set(re.findall(r"^([A-Z]+) = ", (ROOT / "planner_node/methods/__init__.py").read_text(), re.MULTILINE))
+    tables = set(re.findall(r"^([A-Z]+) = ", (ROOT / "planweave/methods/questions/__init__.py").read_text(), re.MULTILINE))
     assert tables <= named, "a kind of question that the page leaves out"
 
 
@@ -139,7 +139,7 @@ def texts(source):
 
 @pytest.mark.parametrize("room", [*NODES, "planweave", "planweave_ros"])
 def test_messages_name_no_service_or_topic_without_its_namespace(room):
-    """Who works in a namespace is told names as they are there; executor_node/ros_names.py alone has defaults."""
+    """Who works in a namespace is told names as they are there; planweave/bodies/arm/ros_names.py alone has defaults."""
     for path in sorted((ROOT / room).rglob("*.py")):
         if path.name != "ros_names.py":
             assert not [text for text in texts(path.read_text()) if ABSOLUTE.search(text)], path

@@ -7,17 +7,17 @@ import numpy as np
 import pytest
 from doubles.scripted_ports import ScriptedPort
 
-from executor_node.arms.base import ArmState
-from executor_node.arms.controlled import ControlledArm
-from executor_node.arms.follow import ERRORS, ActionFollower
-from executor_node.arms.grippers import CommandGripper, FrankaGoals, FrankaGripper, NoGripper
-from executor_node.arms.joints import JointStates
-from executor_node.failures import SkillFailureError
-from executor_node.ros_names import RosNames
-from executor_node.timing import Limits, time_path
-from planweave import franka
-from planweave.action_end import End
-from planweave.failure import Code
+from planweave.bodies.arm.arms.base import ArmState
+from planweave.bodies.arm.arms.controlled import ControlledArm
+from planweave.bodies.arm.arms.follow import ERRORS, ActionFollower
+from planweave.bodies.arm.arms.grippers import CommandGripper, FrankaGoals, FrankaGripper, NoGripper
+from planweave.bodies.arm.arms.joints import JointStates
+from planweave.bodies.arm.failures import SkillFailureError
+from planweave.bodies.arm.ros_names import RosNames
+from planweave.bodies.arm.timing import Limits, time_path
+from planweave.core.action_end import End
+from planweave.core.failure import Code
+from planweave.robots import franka
 
 HOME = np.array(franka.HOME)
 MOTION = time_path(np.array([HOME, HOME + 0.2]), Limits())

@@ -8,17 +8,17 @@ from doubles.scripted import ScriptedPlanner, literals, plan
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evaluation.home_tasks import HomeBody
-from feedback_node.episode import Episode
-from feedback_node.journal import Journal
-from feedback_node.methods.classical import Classical
-from feedback_node.methods.tree_planner import TreePlanner
-from planweave.assumptions import never_seen, unknown_rules
-from planweave.domain import Domain
-from planweave.errors import DomainError
-from planweave.validation import Validator
-from planweave.world import Action
-from virtualhome_node.simulator import Simulator
+from benchmarks.home_tasks import HomeBody
+from planweave.bodies.home.simulator import Simulator
+from planweave.core.assumptions import never_seen, unknown_rules
+from planweave.core.domain import Domain
+from planweave.core.errors import DomainError
+from planweave.core.validation import Validator
+from planweave.core.world import Action
+from planweave.methods.classical import Classical
+from planweave.methods.episode import Episode
+from planweave.methods.journal import Journal
+from planweave.methods.tree_planner import TreePlanner
 
 DOMAIN = Domain.load("household")
 WASH = "walk(sink_25); switchon(faucet_26); walk(plate_51); grab(plate_51); walk(faucet_26); wash(plate_51)"

@@ -4,10 +4,10 @@ import math
 
 import pytest
 
-from evaluation.metrics import Measures, Tried, graph_correctness, lcs, measure
-from evaluation.statistics import adjusted, compare, estimate, has_scipy
-from planweave.budget import Usage
-from planweave.world import Action, Literal
+from planweave.bench.metrics import Measures, Tried, graph_correctness, lcs, measure
+from planweave.bench.statistics import adjusted, compare, estimate, has_scipy
+from planweave.core.budget import Usage
+from planweave.core.world import Action, Literal
 
 needs_scipy = pytest.mark.skipif(not has_scipy(), reason="extra 'bench' is not installed")
 
@@ -103,7 +103,7 @@ def test_p_values_of_many_comparisons_are_adjusted():
 
 
 def test_without_scipy_there_are_means_and_no_intervals(monkeypatch):
-    monkeypatch.setattr("evaluation.statistics.has_scipy", lambda: False)
+    monkeypatch.setattr("planweave.bench.statistics.has_scipy", lambda: False)
     found = estimate({"a": [1], "b": [0], "c": [1]})
     assert found.mean == pytest.approx(2 / 3) and found.low is None
     assert compare({"a": [1], "b": [1], "c": [1]}, {"a": [0], "b": [0], "c": [0]}).p is None

@@ -7,20 +7,21 @@ from collections import Counter
 
 import pytest
 
-from evaluation import bakeoff, bench
-from evaluation.episodes import Spec, play
-from evaluation.expert import Expert
-from evaluation.methods import WITHOUT_MODEL, names_of, parse_method
-from evaluation.models import check_model, is_simulated, models_of, rate_of
-from evaluation.noisy_model import ERRORS, UNKNOWN, NoisyModel
-from evaluation.records import Recorder
-from evaluation.suites import SUITES
-from feedback_node.methods import METHODS
-from planner_node.clients.base import ChatRequest
-from planner_node.planner import LanguagePlanner
-from planner_node.settings import Settings
-from planweave.errors import ConfigError, ModelRequestError, UnknownNameError
-from planweave.world import Action, Literal
+from planweave.bench import bakeoff
+from planweave.bench.episodes import Spec, play
+from planweave.bench.expert import Expert
+from planweave.bench.methods import WITHOUT_MODEL, names_of, parse_method
+from planweave.bench.models import check_model, is_simulated, models_of, rate_of
+from planweave.bench.noisy_model import ERRORS, UNKNOWN, NoisyModel
+from planweave.bench.records import Recorder
+from planweave.bench.suites import SUITES
+from planweave.cli import bench
+from planweave.core.errors import ConfigError, ModelRequestError, UnknownNameError
+from planweave.core.world import Action, Literal
+from planweave.llm.clients.base import ChatRequest
+from planweave.methods import METHODS
+from planweave.methods.planner import LanguagePlanner
+from planweave.methods.settings import Settings
 
 HOME = SUITES["home"]
 TASKS = ["put_salmon_in_the_fridge", "watch_tv", "set_the_table"]
@@ -217,7 +218,7 @@ def test_a_drawn_tree_marks_the_way_that_was_taken_and_no_other():
 
     from rich.console import Console
 
-    from evaluation.drawing import _tree
+    from planweave.bench.drawing import _tree
 
     plans = [{"actions": ["walk(a)", "grab(a)"], "samples": 3}, {"actions": ["walk(b)", "grab(a)"], "samples": 1}]
     console = Console(file=io.StringIO(), width=80, force_terminal=True, color_system="standard")

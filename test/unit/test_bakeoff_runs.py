@@ -8,17 +8,17 @@ import re
 import pytest
 from doubles.bakeoff_engines import InlineEngine
 
-import evaluation.runner as runner
-from console.cli import main as planweave
-from evaluation.engines import ClusterEngine
-from evaluation.episodes import Spec, play
-from evaluation.playback import Difference, replay
-from evaluation.records import EpisodeText, find_record, read_end, read_record, write_record
-from evaluation.report import write_report
-from evaluation.results import MEASURES, Results, as_json
-from evaluation.runner import Config, Limits, Run, ids_of, newest_of, prepare
-from evaluation.suites import SUITES
-from planweave.errors import ConfigError, ModelError, SystemDownError, UnknownNameError
+import planweave.bench.runner as runner
+from planweave.bench.engines import ClusterEngine
+from planweave.bench.episodes import Spec, play
+from planweave.bench.playback import Difference, replay
+from planweave.bench.records import EpisodeText, find_record, read_end, read_record, write_record
+from planweave.bench.report import write_report
+from planweave.bench.results import MEASURES, Results, as_json
+from planweave.bench.runner import Config, Limits, Run, ids_of, newest_of, prepare
+from planweave.bench.suites import SUITES
+from planweave.cli.main import main as planweave
+from planweave.core.errors import ConfigError, ModelError, SystemDownError, UnknownNameError
 
 TASKS = ("switch_on_the_radio", "light_the_candle", "turn_off_light")
 CONFIG = Config("home", TASKS, ("iterative", "base_llm", "classical"), ("simulated:0.3",), repeat=2)
@@ -143,7 +143,7 @@ def test_a_record_that_cannot_be_written_leaves_nothing_behind(tmp_path, monkeyp
     def full(fd):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("evaluation.records.os.fsync", full)
+    monkeypatch.setattr("planweave.bench.records.os.fsync", full)
     with pytest.raises(OSError, match="No space"):
         write_record(tmp_path / "a" / "b.jsonl", "text")
     assert not any(p.is_file() for p in tmp_path.rglob("*"))
@@ -158,8 +158,8 @@ def test_a_model_that_refuses_is_given_up_and_its_episodes_are_void(tmp_path, mo
         def complete(self, request):
             raise ModelError("429: slow down")
 
-    import evaluation.episodes as episodes
-    import evaluation.models as models
+    import planweave.bench.episodes as episodes
+    import planweave.bench.models as models
 
     real = models.client_for
     monkeypatch.setattr(episodes, "client_for",
@@ -299,7 +299,7 @@ def test_a_tree_is_drawn_with_what_was_tried(tmp_path, capsys):
 
 
 def test_a_stage_that_cannot_be_set_up_twice_alike_is_played_back_from_its_record(tmp_path, monkeypatch):
-    from evaluation.suites.homes import HomeStage
+    from planweave.bench.suites.homes import HomeStage
 
     monkeypatch.setattr(HomeStage, "reproducible", False)  # as the arm is
     record = EpisodeText()
@@ -329,7 +329,7 @@ def test_plots_stand_in_a_report_where_matplotlib_is_installed(tmp_path, monkeyp
     for title in ("Success against tokens", "Success by length of the gold plan", "Recovery by fault"):
         assert title in text
     assert text.count("<svg") == 3
-    monkeypatch.setattr("evaluation.plots.has_matplotlib", lambda: False)
+    monkeypatch.setattr("planweave.bench.plots.has_matplotlib", lambda: False)
     write_report(Results(tmp_path, config), "how", "about", {})
     assert "<svg" not in (tmp_path / "report.html").read_text()
 

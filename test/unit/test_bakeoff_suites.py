@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.faults import KINDS, Fault, Injection, bring_about
-from evaluation.suites import SUITES, Case
-from evaluation.suites.home import HomeSuite, read_tasks
-from planweave.errors import ConfigError, MissingExtraError, UnknownNameError
-from planweave.failure import Code
-from planweave.world import Action, Literal
-from virtualhome_node.graph import load_graph
-from virtualhome_node.observation import visible
-from virtualhome_node.simulator import Simulator
+from planweave.bench.faults import KINDS, Fault, Injection, bring_about
+from planweave.bench.suites import SUITES, Case
+from planweave.bench.suites.home import HomeSuite, read_tasks
+from planweave.bodies.home.graph import load_graph
+from planweave.bodies.home.observation import visible
+from planweave.bodies.home.simulator import Simulator
+from planweave.core.errors import ConfigError, MissingExtraError, UnknownNameError
+from planweave.core.failure import Code
+from planweave.core.world import Action, Literal
 
 DATA = Path(os.environ.get("PLANWEAVE_TEST_DATA", Path(__file__).resolve().parents[3] / "shared" / "data"))
 PROGPROMPT = {
@@ -151,7 +151,7 @@ def test_a_file_of_tasks_that_is_none_is_named(tmp_path, text, words):
 
 
 def test_eai_names_its_extra_where_nothing_is_installed(monkeypatch):
-    from evaluation.suites import eai
+    from planweave.bench.suites import eai
 
     monkeypatch.delenv("PLANWEAVE_TEST_DATA", raising=False)
     monkeypatch.setattr(eai, "package_folder", lambda: None)
@@ -162,7 +162,7 @@ def test_eai_names_its_extra_where_nothing_is_installed(monkeypatch):
 
 @pytest.mark.skipif(not (DATA / "eai_virtualhome").is_dir(), reason=f"the EAI data are not at {DATA}")
 def test_eai_has_all_tasks_and_gold_plans_score_what_they_should(monkeypatch):
-    from evaluation.suites import eai
+    from planweave.bench.suites import eai
 
     monkeypatch.setenv("PLANWEAVE_TEST_DATA", str(DATA))
     for cached in (eai._cases, eai._packed, eai._graph):

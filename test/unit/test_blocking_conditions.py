@@ -6,14 +6,14 @@ from types import MappingProxyType
 import pytest
 from doubles.scripted import tabletop
 
-from evaluation.episodes import Spec, play
-from evaluation.records import Recorder
-from planweave.blocking import lacking, resolution_actions
-from planweave.domain import Domain
-from planweave.errors import DomainError
-from planweave.transition import Transition
-from planweave.world import Action, Literal
-from virtualhome_node.home import SimulatedHome
+from planweave.bench.episodes import Spec, play
+from planweave.bench.records import Recorder
+from planweave.bodies.home.home import SimulatedHome
+from planweave.core.blocking import lacking, resolution_actions
+from planweave.core.domain import Domain
+from planweave.core.errors import DomainError
+from planweave.core.transition import Transition
+from planweave.core.world import Action, Literal
 
 OBJECTS = "a b c: item; tray: container; plate: surface; table: location"
 

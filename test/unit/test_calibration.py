@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 import yaml
 
-from evaluation.perception_figures import render, scene_truth
-from perception_node.calibration import Extrinsics, find_camera, load_extrinsics
-from perception_node.cloud import FrameError
-from perception_node.geometry import Intrinsics, Pose
-from perception_node.pipeline import Pipeline
-from perception_node.robot_filter import RobotState, frame_in_base, hand_pose
-from planweave.errors import ConfigError, UnknownNameError
-from planweave.franka import BASE_FRAME, HOME
-from simulation_node.camera import load_camera
-from simulation_node.scene import load_scene
-from simulation_node.stage import build_model
+from benchmarks.perception_figures import render, scene_truth
+from planweave.core.errors import ConfigError, UnknownNameError
+from planweave.perception.calibration import Extrinsics, find_camera, load_extrinsics
+from planweave.perception.cloud import FrameError
+from planweave.perception.geometry import Intrinsics, Pose
+from planweave.perception.pipeline import Pipeline
+from planweave.perception.robot_filter import RobotState, frame_in_base, hand_pose
+from planweave.robots.franka import BASE_FRAME, HOME
+from planweave.simulation.camera import load_camera
+from planweave.simulation.mujoco_model import build_model
+from planweave.simulation.scene import load_scene
 
 HALF = math.sqrt(0.5)
 GOOD = {"frame_id": "optical", "position": [0.5, 0.0, 1.05], "quaternion": [HALF, -HALF, 0.0, 0.0]}

@@ -10,15 +10,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from planweave.errors import ConfigError
-from planweave.franka import HOME
-from simulation_node import offscreen
-from simulation_node.camera import DepthNoise, OverheadCamera, RgbdFrame, load_camera
-from simulation_node.camera_thread import LOOKS, CameraThread
-from simulation_node.recorder import Recorder, RecordingError
-from simulation_node.scene import parse_scene
-from simulation_node.simulator import Simulator, Snapshot
-from simulation_node.stage import build_model
+from planweave.core.errors import ConfigError
+from planweave.robots.franka import HOME
+from planweave.simulation import offscreen
+from planweave.simulation.camera import DepthNoise, OverheadCamera, RgbdFrame, load_camera
+from planweave.simulation.camera_thread import LOOKS, CameraThread
+from planweave.simulation.mujoco_model import build_model
+from planweave.simulation.recorder import Recorder, RecordingError
+from planweave.simulation.scene import parse_scene
+from planweave.simulation.simulator import Simulator, Snapshot
 
 pytestmark = pytest.mark.gl
 CUBES = [("red", 0.45, 0.25), ("blue", 0.65, -0.20), ("green", 0.35, -0.35)]
@@ -194,8 +194,8 @@ def recorder():
 
 
 def record_a_motion(recorder, simulator):
-    from planweave.franka import ARM_JOINTS
-    from simulation_node.trajectory import Point
+    from planweave.robots.franka import ARM_JOINTS
+    from planweave.simulation.trajectory import Point
 
     simulator.reset()
     recorder.start(10.0)
@@ -325,7 +325,7 @@ def test_a_state_that_was_seen_often_enough_is_not_rendered_again():
 def test_a_gif_keeps_the_colours_of_small_things(tmp_path):
     from PIL import Image
 
-    from simulation_node.recorder import _write_gif
+    from planweave.simulation.recorder import _write_gif
 
     y, x = np.mgrid[0:180, 0:320]
     frames = []

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from doubles.recorded_camera import record_bag, record_realsense
 
-from perception_node.cameras import open_realsense, open_recording, realsense, ros_bag
-from perception_node.cameras.frame import CameraError, Frame
-from perception_node.cameras.ros_topics import COLOUR, DEPTH, INFO
-from perception_node.cameras.threaded import LiveCamera, Recording
-from perception_node.cloud import FrameError
-from perception_node.geometry import Intrinsics
-from planweave.errors import ConfigError, MissingExtraError
+from planweave.core.errors import ConfigError, MissingExtraError
+from planweave.perception.cameras import open_realsense, open_recording, realsense, ros_bag
+from planweave.perception.cameras.frame import CameraError, Frame
+from planweave.perception.cameras.ros_topics import COLOUR, DEPTH, INFO
+from planweave.perception.cameras.threaded import LiveCamera, Recording
+from planweave.perception.cloud import FrameError
+from planweave.perception.geometry import Intrinsics
 
 WAIT = 10.0
 INTRINSICS = Intrinsics(60.0, 60.0, 31.5, 23.5, 64, 48)

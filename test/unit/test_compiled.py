@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planweave.domain import Domain
-from planweave.formula import conjuncts
-from planweave.transition import Transition, _compiled
-from planweave.world import Action, Literal, World, WorldObject
+from planweave.core.domain import Domain
+from planweave.core.formula import conjuncts
+from planweave.core.transition import Transition, _compiled
+from planweave.core.world import Action, Literal, World, WorldObject
 
 PDDL = """(define (domain puzzle)
   (:requirements :strips :typing :negative-preconditions :disjunctive-preconditions :existential-preconditions

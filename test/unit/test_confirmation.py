@@ -5,9 +5,9 @@ import time
 import pytest
 from doubles.scripted import literals
 
-from planweave.confirmation import confirm
-from planweave.ports import Look
-from planweave.world import Known, World, WorldObject
+from planweave.core.confirmation import confirm
+from planweave.core.ports import Look
+from planweave.core.world import Known, World, WorldObject
 
 SEEN, HIDDEN, PUT, FIXED = Known.SEEN, Known.REMEMBERED, Known.INFERRED, Known.FIXED
 

@@ -14,20 +14,21 @@ import pytest
 from PIL import Image
 from rich.console import Console
 
-from console import cli, demo, doctor
-from console.environment import ros_environment
-from console.picture import draw_tree
-from console.progress import Progress, done_lines, summary, tree_view, usage_text
-from console.results import read_goal, status_json
-from console.status import _table
-from console.transcript import transcript
-from console.tree import Row, as_json, children_of, with_fallback
-from planweave.action_tree import Status
-from planweave.budget import Usage
-from planweave.errors import ConfigError, GoalError
-from planweave.paths import config_dir
-from planweave.task import TaskState, TaskStatus
-from planweave.world import Action, Literal
+from planweave.cli import demo, doctor
+from planweave.cli import main as cli
+from planweave.cli.picture import draw_tree
+from planweave.cli.progress import Progress, done_lines, summary, tree_view, usage_text
+from planweave.cli.results import read_goal, status_json
+from planweave.cli.status import _table
+from planweave.cli.transcript import transcript
+from planweave.core.action_tree import Status
+from planweave.core.budget import Usage
+from planweave.core.errors import ConfigError, GoalError
+from planweave.core.paths import config_dir
+from planweave.core.task import TaskState, TaskStatus
+from planweave.core.tree_rows import Row, as_json, children_of, with_fallback
+from planweave.core.world import Action, Literal
+from planweave.launcher.environment import ros_environment
 
 ROWS = (
     Row(0, -1, "", 0, 25, Status.UNTRIED),
@@ -87,7 +88,7 @@ def test_wrong_usage_is_explained_with_exit_code_2(arguments, said, capsys):
 ])
 def test_mistakes_end_with_one_line(arguments, said, code, capsys, monkeypatch):
     monkeypatch.setattr(cli, "prepare_ros", lambda: None)
-    monkeypatch.setattr("console.client.Client", NobodyThere)
+    monkeypatch.setattr("planweave_ros.client.Client", NobodyThere)
     assert cli.main(arguments) == code
     printed = capsys.readouterr()
     assert said in printed.err
@@ -103,8 +104,8 @@ def test_with_json_a_mistake_is_one_json_object(capsys, monkeypatch):
 
 
 def test_without_ros_the_message_says_how_to_get_it(monkeypatch):
-    monkeypatch.setattr("console.environment.ensure", lambda: None)
-    monkeypatch.setitem(sys.modules, "console.client", None)
+    monkeypatch.setattr("planweave.launcher.environment.ensure", lambda: None)
+    monkeypatch.setitem(sys.modules, "planweave_ros.client", None)
     with pytest.raises(ConfigError, match="make setup"):
         cli.prepare_ros()
 

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from doubles import ros_messages
 
-from executor_node.arms.follow import ERRORS
-from planweave.action_end import ActionEnd, End
-from planweave.errors import ConfigError
+from planweave.bodies.arm.arms.follow import ERRORS
+from planweave.core.action_end import ActionEnd, End
+from planweave.core.errors import ConfigError
 from planweave_ros import controllers
 
 

@@ -5,25 +5,25 @@ import importlib.util
 import numpy as np
 import pytest
 
-from evaluation.perception_figures import intrinsics_of, render, scene_truth
-from perception_node.calibration import load_extrinsics
-from perception_node.detection import RECEPTACLES, Detection, View
-from perception_node.detectors import DETECTORS, MODELS, make_detector
-from perception_node.detectors.renaming import box_of, match_boxes, nameable, rename, rename_all
-from perception_node.detectors.vild import article, combine, crops
-from perception_node.detectors.weights import MEGABYTES
-from perception_node.perceiver import Perceiver
-from perception_node.pipeline import Pipeline
-from perception_node.proposals import Region
-from perception_node.region_head import WEIGHTS, fitting, load_region_head
-from perception_node.splitting import split
-from perception_node.vocabulary import LONGEST, MOST_NAMES, Vocabulary, clean, split_phrase
-from planweave.domain import Domain
-from planweave.errors import ConfigError, MissingExtraError, UnknownNameError
-from planweave.paths import find_config
-from simulation_node.camera import DepthNoise, load_camera
-from simulation_node.scene import parse_scene
-from simulation_node.stage import build_model
+from benchmarks.perception_figures import intrinsics_of, render, scene_truth
+from planweave.core.domain import Domain
+from planweave.core.errors import ConfigError, MissingExtraError, UnknownNameError
+from planweave.core.paths import find_config
+from planweave.perception.calibration import load_extrinsics
+from planweave.perception.detection import RECEPTACLES, Detection, View
+from planweave.perception.detectors import DETECTORS, MODELS, make_detector
+from planweave.perception.detectors.renaming import box_of, match_boxes, nameable, rename, rename_all
+from planweave.perception.detectors.vild import article, combine, crops
+from planweave.perception.detectors.weights import MEGABYTES
+from planweave.perception.perceiver import Perceiver
+from planweave.perception.pipeline import Pipeline
+from planweave.perception.proposals import Region
+from planweave.perception.region_head import WEIGHTS, fitting, load_region_head
+from planweave.perception.splitting import split
+from planweave.perception.vocabulary import LONGEST, MOST_NAMES, Vocabulary, clean, split_phrase
+from planweave.simulation.camera import DepthNoise, load_camera
+from planweave.simulation.mujoco_model import build_model
+from planweave.simulation.scene import parse_scene
 
 CAMERA = load_camera()
 EXTRINSICS = load_extrinsics(find_config("cameras", "overhead"))

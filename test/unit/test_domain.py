@@ -8,12 +8,12 @@ import kairos
 import pytest
 from doubles.scripted import literals, tabletop
 
-from planweave.classical import NoPlanError, _reason, determinised_pddl, problem_pddl, solve
-from planweave.domain import Domain
-from planweave.errors import DomainError, InvalidActionError, ParseError, UnknownNameError
-from planweave.transition import Transition, facts_of, inverse_actions
-from planweave.validation import achievers, validate
-from planweave.world import Action, Literal
+from planweave.core.classical import NoPlanError, _reason, determinised_pddl, problem_pddl, solve
+from planweave.core.domain import Domain
+from planweave.core.errors import DomainError, InvalidActionError, ParseError, UnknownNameError
+from planweave.core.transition import Transition, facts_of, inverse_actions
+from planweave.core.validation import achievers, validate
+from planweave.core.world import Action, Literal
 
 OBJECTS = "a b: item; tray: container; plate: surface; table left: location"
 FACTS = "on(a, b); at(b, left); at(b, table); within(left, table)"
@@ -237,7 +237,7 @@ def test_unknown_domain_lists_those_there_are():
     ("apple", ["table", "plate"], []), ("mgu", ["mug", "bowl"], ["mug"]), ("bananna", ["banana"], ["banana"]),
     ("red_cub", ["red_cube", "blue_cube"], ["red_cube"])])
 def test_only_a_name_that_may_be_meant_is_suggested(name, known, meant):
-    from planweave.errors import close_names
+    from planweave.core.errors import close_names
 
     assert close_names(name, known)[:1] == meant
     assert ("did you mean" in str(UnknownNameError("object", name, known))) is bool(meant)

@@ -8,8 +8,8 @@ from importlib import metadata
 import numpy as np
 import pytest
 
-from planweave import franka
-from planweave.errors import ConfigError
+from planweave.core.errors import ConfigError
+from planweave.robots import franka
 
 
 @pytest.fixture(scope="module")
@@ -20,7 +20,7 @@ def model():
 def test_importing_the_module_does_not_import_mujoco():
     import subprocess
 
-    code = "import sys, planweave.franka; sys.exit('mujoco' in sys.modules)"
+    code = "import sys, planweave.robots.franka; sys.exit('mujoco' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], timeout=60).returncode == 0
 
 

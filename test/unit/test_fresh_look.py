@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from executor_node.fresh_look import fresh_look
+from planweave.bodies.arm.fresh_look import fresh_look
 
 
 class Camera:
@@ -53,7 +53,7 @@ def test_without_joint_states_nobody_knows_which_images_are_new(monkeypatch):
     before = time.time_ns()
     fresh, why = fresh_look(camera, lambda: (before, 5.0), 0.05)
     assert not fresh and "no joint states come" in why and not camera.waited and camera.felt
-    monkeypatch.setattr("executor_node.fresh_look._LONGEST", 1e9)
+    monkeypatch.setattr("planweave.bodies.arm.fresh_look._LONGEST", 1e9)
     for seconds in (0.6, 1e9):  # what did not come for long is not waited for again
         look = threading.Thread(target=fresh_look, args=(camera, lambda: (before, 5.0), seconds), daemon=True)
         look.start()

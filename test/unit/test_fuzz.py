@@ -3,7 +3,7 @@
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from evaluation.fuzzing import (
+from benchmarks.fuzzing import (
     LONGEST,
     NotThereError,
     as_asked,

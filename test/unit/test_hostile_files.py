@@ -6,15 +6,15 @@ import time
 
 import pytest
 
-from executor_node.workspace import load_workspace
-from perception_node.calibration import load_extrinsics
-from planweave.domain import Domain
-from planweave.errors import ConfigError, PlanweaveError, UnknownNameError
-from planweave.paths import config_dir
-from planweave.yaml_files import read_yaml
-from simulation_node.camera import load_camera
-from simulation_node.scene import load_scene
-from virtualhome_node.graph import load_graph
+from planweave.bodies.arm.workspace import load_workspace
+from planweave.bodies.home.graph import load_graph
+from planweave.core.domain import Domain
+from planweave.core.errors import ConfigError, PlanweaveError, UnknownNameError
+from planweave.core.paths import config_dir
+from planweave.core.yaml_files import read_yaml
+from planweave.perception.calibration import load_extrinsics
+from planweave.simulation.camera import load_camera
+from planweave.simulation.scene import load_scene
 
 BOMB = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
     f"{b}: &{b} [{', '.join([f'*{a}'] * 9)}]\n" for a, b in zip("abcdefgh", "bcdefghi"))

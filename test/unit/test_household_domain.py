@@ -5,19 +5,19 @@ from collections import Counter
 
 import pytest
 
-from evaluation.household_figures import a_script
-from planweave.classical import solve
-from planweave.domain import Domain
-from planweave.errors import UnknownNameError
-from planweave.formula import atoms_in
-from planweave.relevance import relevant_world
-from planweave.transition import inverse_actions
-from planweave.validation import achievers, validate
-from planweave.world import Action, Literal
-from virtualhome_node.graph import load_graph
-from virtualhome_node.script import read_line
-from virtualhome_node.simulator import Simulator
-from virtualhome_node.vocabulary import Vocabulary, squeezed
+from benchmarks.household_figures import a_script
+from planweave.bodies.home.graph import load_graph
+from planweave.bodies.home.script import read_line
+from planweave.bodies.home.simulator import Simulator
+from planweave.bodies.home.vocabulary import Vocabulary, squeezed
+from planweave.core.classical import solve
+from planweave.core.domain import Domain
+from planweave.core.errors import UnknownNameError
+from planweave.core.formula import atoms_in
+from planweave.core.relevance import relevant_world
+from planweave.core.transition import inverse_actions
+from planweave.core.validation import achievers, validate
+from planweave.core.world import Action, Literal
 
 # Scene-aware planner, Table VI
 TABLE_VI = re.findall(r"\w+", """

@@ -1,8 +1,8 @@
 """The figures of the household: homes and scripts that they are taken on are sound. How fast is not asserted."""
 
-from evaluation.household_figures import a_script, figures, large_home, report
-from virtualhome_node.graph import graph_from
-from virtualhome_node.simulator import Simulator
+from benchmarks.household_figures import a_script, figures, large_home, report
+from planweave.bodies.home.graph import graph_from
+from planweave.bodies.home.simulator import Simulator
 
 
 def test_the_large_home():

@@ -2,8 +2,8 @@
 
 import pytest
 
-from evaluation.honesty_home import CASES, play
-from planweave.task import TaskState
+from benchmarks.honesty_home import CASES, play
+from planweave.core.task import TaskState
 
 FEW = ("home_undisturbed", "home_taken_out_and_shut_again", "home_light_switched_on")
 

@@ -4,10 +4,10 @@ import mujoco
 import numpy as np
 import pytest
 
-from executor_node.kinematics import Kinematics, downwards
-from executor_node.motion import MotionPlanner
-from executor_node.planning_scene import PlanningScene
-from planweave import franka
+from planweave.bodies.arm.kinematics import Kinematics, downwards
+from planweave.bodies.arm.motion import MotionPlanner
+from planweave.bodies.arm.planning_scene import PlanningScene
+from planweave.robots import franka
 
 HOME = np.array(franka.HOME)
 

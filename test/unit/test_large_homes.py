@@ -4,13 +4,13 @@ import json
 
 import pytest
 
-from evaluation.decision_figures import Decisions, decision_figures
-from planner_node.embeddings import HashedEmbedder
-from planner_node.translate import Translator
-from planweave.domain import Domain
-from planweave.transition import Transition, facts_of
-from planweave.validation import Validator, validate
-from planweave.world import Action, WorldObject
+from benchmarks.decision_figures import Decisions, decision_figures
+from planweave.core.domain import Domain
+from planweave.core.transition import Transition, facts_of
+from planweave.core.validation import Validator, validate
+from planweave.core.world import Action, WorldObject
+from planweave.llm.embeddings import HashedEmbedder
+from planweave.methods.translate import Translator
 
 ASKS_NOBODY = ("condition by rule", "goal by the grammar", "command (lang_prompt)")  # rules are enough
 

@@ -5,16 +5,16 @@ from dataclasses import replace
 import pytest
 from doubles.scripted import ScriptedPlanner, SymbolicBody, literals, plan, tabletop
 
-from feedback_node.episode import Episode
-from feedback_node.journal import Journal
-from feedback_node.methods.classical import Classical
-from feedback_node.methods.tree_planner import TreePlanner
-from planweave.action_tree import Status
-from planweave.classical import NoPlanError
-from planweave.domain import Domain
-from planweave.errors import CanceledError
-from planweave.failure import Code
-from planweave.world import Literal
+from planweave.core.action_tree import Status
+from planweave.core.classical import NoPlanError
+from planweave.core.domain import Domain
+from planweave.core.errors import CanceledError
+from planweave.core.failure import Code
+from planweave.core.world import Literal
+from planweave.methods.classical import Classical
+from planweave.methods.episode import Episode
+from planweave.methods.journal import Journal
+from planweave.methods.tree_planner import TreePlanner
 
 OBJECTS = "a b: item; left_tray right_tray: container; plate: surface; table middle: location"
 FACTS = "at(a, table); at(b, table); within(middle, table)"

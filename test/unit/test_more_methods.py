@@ -5,21 +5,21 @@ from dataclasses import replace
 import pytest
 from doubles.scripted import ScriptedPlanner, SymbolicBody, literals, plan, tabletop
 
-from feedback_node.episode import Episode
-from feedback_node.journal import Journal
-from feedback_node.methods.base_llm import BaseLLM
-from feedback_node.methods.blocking import Blocking
-from feedback_node.methods.brainbody import BrainBody
-from feedback_node.methods.iterative import Iterative
-from feedback_node.methods.lang_prompt import LangPrompt
-from feedback_node.methods.progprompt import ProgPrompt
-from feedback_node.methods.scene_aware import SceneAware
-from feedback_node.methods.zero_shot import ZeroShot
-from planweave.domain import Domain
-from planweave.errors import ParseError
-from planweave.failure import Code
-from planweave.ports import Candidate
-from planweave.world import Action, Literal
+from planweave.core.domain import Domain
+from planweave.core.errors import ParseError
+from planweave.core.failure import Code
+from planweave.core.ports import Candidate
+from planweave.core.world import Action, Literal
+from planweave.methods.base_llm import BaseLLM
+from planweave.methods.blocking import Blocking
+from planweave.methods.brainbody import BrainBody
+from planweave.methods.episode import Episode
+from planweave.methods.iterative import Iterative
+from planweave.methods.journal import Journal
+from planweave.methods.lang_prompt import LangPrompt
+from planweave.methods.progprompt import ProgPrompt
+from planweave.methods.scene_aware import SceneAware
+from planweave.methods.zero_shot import ZeroShot
 
 OBJECTS = "a b: item; left_tray right_tray: container; plate: surface; table middle: location"
 FACTS = "at(a, table); at(b, table); within(middle, table)"
@@ -191,7 +191,7 @@ def test_blocking_clears_what_stands_on_top():
 
 
 def _first_useful(options):
-    from planweave.ports import Choice
+    from planweave.core.ports import Choice
 
     order = ["grasp(b)", "place_at(b, table)", "grasp(a)", "place_in(a, left_tray)"]
     names = [str(o) for o in options]

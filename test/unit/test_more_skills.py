@@ -10,15 +10,16 @@ from doubles.direct_arm import Tabletop
 from doubles.listed import listed
 from doubles.scripted_arm import Bench
 
-from executor_node import preconditions, spots
-from executor_node.failures import SkillFailureError
-from executor_node.planning_scene import PlanningScene
-from executor_node.retries import read_policies
-from executor_node.settings import Settings
-from executor_node.things import Thing
-from planweave.errors import ConfigError
-from planweave.failure import Code
-from planweave.world import Action
+from planweave.bodies.arm import placement_sampling as spots
+from planweave.bodies.arm import preconditions
+from planweave.bodies.arm.failures import SkillFailureError
+from planweave.bodies.arm.planning_scene import PlanningScene
+from planweave.bodies.arm.retries import read_policies
+from planweave.bodies.arm.scene_object import Thing
+from planweave.bodies.arm.settings import Settings
+from planweave.core.errors import ConfigError
+from planweave.core.failure import Code
+from planweave.core.world import Action
 
 TRAY = Thing("tray", "container", "tray", (0.58, 0.35, 0.015), (0.20, 0.26, 0.03), shape="hollow")
 

@@ -4,15 +4,15 @@ import mujoco
 import numpy as np
 import pytest
 
-from executor_node.failures import SkillFailureError
-from executor_node.kinematics import Kinematics, downwards
-from executor_node.motion import MotionPlanner
-from executor_node.planning_scene import MARGIN, PlanningScene, solid_of
-from executor_node.safety import Safety
-from executor_node.things import Thing
-from executor_node.timing import Limits, Trajectory, time_path
-from planweave import franka
-from planweave.failure import Code
+from planweave.bodies.arm.failures import SkillFailureError
+from planweave.bodies.arm.kinematics import Kinematics, downwards
+from planweave.bodies.arm.motion import MotionPlanner
+from planweave.bodies.arm.planning_scene import MARGIN, PlanningScene, solid_of
+from planweave.bodies.arm.safety import Safety
+from planweave.bodies.arm.scene_object import Thing
+from planweave.bodies.arm.timing import Limits, Trajectory, time_path
+from planweave.core.failure import Code
+from planweave.robots import franka
 
 HOME = np.array(franka.HOME)
 LIMITS = Limits()

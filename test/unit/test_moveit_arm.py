@@ -11,20 +11,20 @@ import pytest
 import yaml
 from doubles import moveit_api, ros_messages
 
-from executor_node.arms.base import ArmState
-from executor_node.arms.controlled import ControlledArm
-from executor_node.arms.grippers import NoGripper
-from executor_node.arms.moveit import ERRORS, PIPELINES, STATUSES, MoveItFollower, MoveItPlanner
-from executor_node.arms.moveit_process import MoveItProcess
-from executor_node.failures import SkillFailureError
-from executor_node.kinematics import Kinematics
-from executor_node.planning_scene import PlanningScene
-from executor_node.safety import GuardedArm, Safety
-from executor_node.things import Thing
-from executor_node.timing import Limits, time_path
-from planweave import franka
-from planweave.failure import Code
-from planweave.paths import config_dir
+from planweave.bodies.arm.arms.base import ArmState
+from planweave.bodies.arm.arms.controlled import ControlledArm
+from planweave.bodies.arm.arms.grippers import NoGripper
+from planweave.bodies.arm.arms.moveit import ERRORS, PIPELINES, STATUSES, MoveItFollower, MoveItPlanner
+from planweave.bodies.arm.arms.moveit_process import MoveItProcess
+from planweave.bodies.arm.failures import SkillFailureError
+from planweave.bodies.arm.kinematics import Kinematics
+from planweave.bodies.arm.planning_scene import PlanningScene
+from planweave.bodies.arm.safety import GuardedArm, Safety
+from planweave.bodies.arm.scene_object import Thing
+from planweave.bodies.arm.timing import Limits, time_path
+from planweave.core.failure import Code
+from planweave.core.paths import config_dir
+from planweave.robots import franka
 
 HOME = np.array(franka.HOME)
 GOAL = HOME + 0.3
@@ -67,7 +67,7 @@ def server(robot):
 
 
 def plan_request(scene, **changes):
-    from executor_node.arms.moveit import scene_message
+    from planweave.bodies.arm.arms.moveit import scene_message
 
     return {"id": 1, "do": "plan", "pipeline": "ompl_rrtc", "seconds": 1.5, "goal": GOAL.tolist(),
             **scene_message(scene, 0.005), **changes}
@@ -261,7 +261,7 @@ def test_failures_of_the_process_are_said(start, scene, kinematics):
 
 
 def test_a_planner_that_hangs_is_ended_and_cancelling_does_not_wait_for_it(start, scene, kinematics, monkeypatch):
-    from executor_node.arms import moveit
+    from planweave.bodies.arm.arms import moveit
 
     monkeypatch.setattr(moveit, "_ANSWER", 0.0)
     process = start(hang=True)

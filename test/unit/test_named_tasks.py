@@ -4,16 +4,16 @@ import dataclasses
 
 import pytest
 
-from console import tasks
-from console.tasks import NamedTask
-from evaluation.tabletop_tasks import load_task, scene_bodies
-from planweave.errors import PlanweaveError, UnknownNameError
-from planweave.world import World, WorldObject
-from simulation_node.scene import load_scene
+from planweave.bench.tabletop_tasks import load_task, scene_bodies
+from planweave.cli import tasks
+from planweave.cli.tasks import NamedTask
+from planweave.core.errors import PlanweaveError, UnknownNameError
+from planweave.core.world import World, WorldObject
+from planweave.simulation.scene import load_scene
 
 
 class PlainClient:
-    """Of console.client.Client what is needed here, with a world to be set."""
+    """Of planweave_ros.client.Client what is needed here, with a world to be set."""
 
     def __init__(self, world=None):
         self.workspace, self.now, self.used = "tabletop", world, []

@@ -7,9 +7,9 @@ import sys
 
 import pytest
 
-from console.namespace import namespace
-from console.one_system import only_system, runs_here
-from planweave.errors import ConfigError, PlanweaveError
+from planweave.core.errors import ConfigError, PlanweaveError
+from planweave.launcher.namespace import namespace
+from planweave.launcher.one_system import only_system, runs_here
 
 
 @pytest.fixture(autouse=True)
@@ -53,7 +53,7 @@ def test_what_cannot_be_a_namespace_is_refused(monkeypatch, name):
 
 
 def test_a_killed_holder_leaves_the_domain_free():
-    code = "import os\nfrom console.one_system import only_system\nwith only_system('t'):\n    os.kill(os.getpid(), 9)"
+    code = "import os\nfrom planweave.launcher.one_system import only_system\nwith only_system('t'):\n    os.kill(os.getpid(), 9)"
     assert subprocess.run([sys.executable, "-c", code], timeout=30).returncode == -9
     assert not runs_here()
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from executor_node.robots import check_robot
-from planweave import parameter_files
-from planweave.errors import ConfigError
+from planweave.bodies.arm.robots import check_robot
+from planweave.core.errors import ConfigError
+from planweave.launcher import parameter_files
 
 # What rcl takes for a node, as tried with rclpy 9.1 in test/ros/test_robot_safety.py.
 MATCHES = [

@@ -5,12 +5,13 @@ import math
 import numpy as np
 import pytest
 
-from perception_node.calibration import load_extrinsics
-from perception_node.cameras.ros_topics import COLOUR, DEPTH, INFO, RawImage, RawInfo, RosTopicsCamera
-from perception_node.cloud import FrameError, Projector, clean_depth, decode_colour, decode_depth
-from perception_node.colours import COLOURS, colour_word, family_image, patch_colour, same_surface
-from perception_node.detection import Detection
-from perception_node.geometry import (
+from planweave.core.paths import find_config
+from planweave.perception.calibration import load_extrinsics
+from planweave.perception.cameras.ros_topics import COLOUR, DEPTH, INFO, RawImage, RawInfo, RosTopicsCamera
+from planweave.perception.cloud import FrameError, Projector, clean_depth, decode_colour, decode_depth
+from planweave.perception.colours import COLOURS, colour_word, family_image, patch_colour, same_surface
+from planweave.perception.detection import Detection
+from planweave.perception.geometry import (
     Intrinsics,
     Pose,
     fit_sphere,
@@ -19,14 +20,13 @@ from perception_node.geometry import (
     share_inside,
     wrap_yaw,
 )
-from perception_node.joint_history import JointHistory
-from perception_node.naming import Nameless, name_all
-from perception_node.plane import fit_table
-from perception_node.robot_filter import RobotState, capsules, hand_pose, robot_mask
-from perception_node.supports import rest_on_supports
-from planweave.franka import ARM_JOINTS, FINGER_JOINTS, HOME, JOINT_LOWER, JOINT_UPPER, franka_spec
-from planweave.paths import find_config
-from simulation_node.shapes import COLOURS as PAINTS
+from planweave.perception.joint_history import JointHistory
+from planweave.perception.naming import Nameless, name_all
+from planweave.perception.plane import fit_table
+from planweave.perception.robot_filter import RobotState, capsules, hand_pose, robot_mask
+from planweave.perception.supports import rest_on_supports
+from planweave.robots.franka import ARM_JOINTS, FINGER_JOINTS, HOME, JOINT_LOWER, JOINT_UPPER, franka_spec
+from planweave.simulation.shapes import COLOURS as PAINTS
 
 INTRINSICS = Intrinsics(433.0, 433.0, 319.5, 239.5, 640, 480)
 EXTRINSICS = load_extrinsics(find_config("cameras", "overhead"))

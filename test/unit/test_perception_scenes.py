@@ -6,17 +6,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from evaluation.perception_figures import Figures, compare, intrinsics_of, measure, render, robot_state, scene_truth
-from perception_node.calibration import load_extrinsics
-from perception_node.cloud import FrameError
-from perception_node.perceiver import Perceiver
-from perception_node.pipeline import Pipeline
-from perception_node.robot_filter import RobotState, hand_pose
-from planweave.franka import ARM_JOINTS, FINGER_JOINTS, HOME, JOINT_LOWER, JOINT_UPPER
-from planweave.paths import find_config
-from simulation_node.camera import DepthNoise, OverheadCamera, load_camera
-from simulation_node.scene import load_scene, parse_scene
-from simulation_node.stage import build_model, home_state, object_body
+from benchmarks.perception_figures import Figures, compare, intrinsics_of, measure, render, robot_state, scene_truth
+from planweave.core.paths import find_config
+from planweave.perception.calibration import load_extrinsics
+from planweave.perception.cloud import FrameError
+from planweave.perception.perceiver import Perceiver
+from planweave.perception.pipeline import Pipeline
+from planweave.perception.robot_filter import RobotState, hand_pose
+from planweave.robots.franka import ARM_JOINTS, FINGER_JOINTS, HOME, JOINT_LOWER, JOINT_UPPER
+from planweave.simulation.camera import DepthNoise, OverheadCamera, load_camera
+from planweave.simulation.mujoco_model import build_model, home_state, object_body
+from planweave.simulation.scene import load_scene, parse_scene
 
 pytestmark = pytest.mark.gl
 CAMERA = load_camera()
@@ -268,7 +268,7 @@ def test_large_holes_in_the_depth_do_not_move_or_invent_things(view):
 
 
 def test_nan_and_infinity_are_no_depth(view):
-    from perception_node.cloud import clean_depth
+    from planweave.perception.cloud import clean_depth
 
     depth = np.where(view.depth == 0, np.nan, view.depth)
     depth[100:110, 100:110] = np.inf

@@ -5,14 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from perception_node.calibration import load_extrinsics
-from perception_node.cloud import Projector
-from perception_node.detection import Detection
-from perception_node.geometry import Intrinsics
-from perception_node.pipeline import Scene
-from perception_node.robot_filter import Hand
-from perception_node.tracking import Rules, Track, Tracker
-from planweave.paths import find_config
+from planweave.core.paths import find_config
+from planweave.perception.calibration import load_extrinsics
+from planweave.perception.cloud import Projector
+from planweave.perception.detection import Detection
+from planweave.perception.geometry import Intrinsics
+from planweave.perception.pipeline import Scene
+from planweave.perception.robot_filter import Hand
+from planweave.perception.tracking import Rules, Track, Tracker
 
 EXTRINSICS = load_extrinsics(find_config("cameras", "overhead"))
 PROJECTOR = Projector(Intrinsics(433.0, 433.0, 319.5, 239.5, 640, 480), EXTRINSICS.camera_to_base())

@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 from doubles.planner_questions import BLOCKS, QUESTIONS, SETTINGS
 
-from planner_node.clients.recording import ReplayClient
-from planner_node.planner import LanguagePlanner
-from planweave.domain import Domain
-from planweave.errors import GoalError
-from planweave.validation import validate
-from planweave.world import Literal
+from planweave.core.domain import Domain
+from planweave.core.errors import GoalError
+from planweave.core.validation import validate
+from planweave.core.world import Literal
+from planweave.llm.clients.recording import ReplayClient
+from planweave.methods.planner import LanguagePlanner
 
 CASSETTE = Path(__file__).resolve().parents[1] / "cassettes" / "hand_answered.jsonl"
 

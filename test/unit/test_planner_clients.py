@@ -8,14 +8,8 @@ import pytest
 from doubles import fake_openai as fake
 from doubles.fake_openai import FakeOpenAI
 
-from planner_node.clients import choose_client
-from planner_node.clients.base import ChatReplies, ChatReply, ChatRequest
-from planner_node.clients.none import NoClient
-from planner_node.clients.openai_client import OpenAIClient, without_credentials
-from planner_node.clients.probe import probe
-from planner_node.clients.recording import RecordingClient, ReplayClient
-from planweave.budget import Usage
-from planweave.errors import (
+from planweave.core.budget import Usage
+from planweave.core.errors import (
     CanceledError,
     ConfigError,
     ModelAuthError,
@@ -24,6 +18,12 @@ from planweave.errors import (
     ModelUnavailableError,
     UnknownNameError,
 )
+from planweave.llm.clients import choose_client
+from planweave.llm.clients.base import ChatReplies, ChatReply, ChatRequest
+from planweave.llm.clients.none import NoClient
+from planweave.llm.clients.openai_client import OpenAIClient, without_credentials
+from planweave.llm.clients.probe import probe
+from planweave.llm.clients.recording import RecordingClient, ReplayClient
 
 KEY = "sk-secret-0123456789"
 SCHEMA = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"], "additionalProperties": False}

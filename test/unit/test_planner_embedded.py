@@ -7,17 +7,17 @@ import time
 import pytest
 from doubles.planner_worlds import BLOCKS
 
-from planner_node.clients import choose_client
-from planner_node.clients import embedded as embedded_module
-from planner_node.clients.base import ChatRequest
-from planner_node.clients.embedded import EmbeddedClient
-from planner_node.clients.probe import probe
-from planner_node.parsing import parse_plan
-from planner_node.planner import LanguagePlanner, Settings
-from planweave.domain import Domain
-from planweave.errors import MissingExtraError, ModelTimeoutError, ModelUnavailableError
-from planweave.validation import Validator
-from planweave.world import Action, Literal
+from planweave.core.domain import Domain
+from planweave.core.errors import MissingExtraError, ModelTimeoutError, ModelUnavailableError
+from planweave.core.validation import Validator
+from planweave.core.world import Action, Literal
+from planweave.llm.clients import choose_client
+from planweave.llm.clients import embedded as embedded_module
+from planweave.llm.clients.base import ChatRequest
+from planweave.llm.clients.embedded import EmbeddedClient
+from planweave.llm.clients.probe import probe
+from planweave.llm.parsing import parse_plan
+from planweave.methods.planner import LanguagePlanner, Settings
 
 
 def installed():

@@ -8,17 +8,17 @@ from doubles.planner_worlds import BLOCKS, FRUIT, table
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evaluation.home_tasks import HomeBody
-from planner_node.clients.base import ChatReplies, ChatReply
-from planner_node.goal_checks import checked_goal
-from planner_node.goal_grammar import read_goal
-from planner_node.interpret import interpret
-from planner_node.noun_phrases import NotCoveredError
-from planner_node.offered import offered
-from planweave.budget import Usage
-from planweave.domain import Domain
-from planweave.errors import GoalError, ModelUnavailableError
-from planweave.world import Literal
+from benchmarks.home_tasks import HomeBody
+from planweave.core.budget import Usage
+from planweave.core.domain import Domain
+from planweave.core.errors import GoalError, ModelUnavailableError
+from planweave.core.world import Literal
+from planweave.goals.goal_checks import checked_goal
+from planweave.goals.goal_grammar import read_goal
+from planweave.goals.noun_phrases import NotCoveredError
+from planweave.llm.clients.base import ChatReplies, ChatReply
+from planweave.methods.action_filter import offered
+from planweave.methods.interpret import interpret
 
 DOMAIN = Domain.load("tabletop")
 CUBES_LEFT = "in(red_cube, left_tray) & in(blue_cube, left_tray) & in(green_cube, left_tray)"

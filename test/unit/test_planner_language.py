@@ -11,17 +11,9 @@ from doubles.planner_worlds import BLOCKS, FRUIT, table
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planner_node import prompting
-from planner_node.accounting import Ledger, Prices
-from planner_node.clients.base import Capabilities, ChatReplies, ChatReply
-from planner_node.clients.openai_client import OpenAIClient
-from planner_node.names import Mender, SpellingSimilarity
-from planner_node.parsing import parse_plan
-from planner_node.planner import LanguagePlanner, Settings
-from planner_node.schema import MAX_GROUND, choice_schema, goal_schema, ground_actions, plan_schema
-from planweave.budget import Budget, Usage
-from planweave.domain import Domain
-from planweave.errors import (
+from planweave.core.budget import Budget, Usage
+from planweave.core.domain import Domain
+from planweave.core.errors import (
     BudgetExceededError,
     ConfigError,
     GoalError,
@@ -29,10 +21,18 @@ from planweave.errors import (
     ModelTimeoutError,
     ParseError,
 )
-from planweave.paths import config_dir
-from planweave.ports import Planner
-from planweave.validation import validate
-from planweave.world import Action, Literal
+from planweave.core.paths import config_dir
+from planweave.core.ports import Planner
+from planweave.core.validation import validate
+from planweave.core.world import Action, Literal
+from planweave.llm.accounting import Ledger, Prices
+from planweave.llm.clients.base import Capabilities, ChatReplies, ChatReply
+from planweave.llm.clients.openai_client import OpenAIClient
+from planweave.llm.names import Mender, SpellingSimilarity
+from planweave.llm.parsing import parse_plan
+from planweave.llm.schema import MAX_GROUND, choice_schema, goal_schema, ground_actions, plan_schema
+from planweave.methods import prompting
+from planweave.methods.planner import LanguagePlanner, Settings
 
 DOMAIN = Domain.load("tabletop")
 SENTENCE = "put the red cube in the left tray"

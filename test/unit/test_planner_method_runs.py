@@ -5,8 +5,8 @@ import json
 import pytest
 from doubles.method_runs import ASKING, FOLDER, TASKS, run
 
-from feedback_node.methods import METHODS
-from planner_node.clients.recording import ReplayClient
+from planweave.llm.clients.recording import ReplayClient
+from planweave.methods import METHODS
 
 
 @pytest.mark.parametrize("method", ASKING)

@@ -5,26 +5,26 @@ from doubles.planner_worlds import BLOCKS, table
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from planner_node.clients.base import Capabilities, ChatReplies, ChatReply
-from planner_node.conditions import holds_by_rule, parse_condition
-from planner_node.embeddings.hashed import HashedEmbedder
-from planner_node.methods import PROPOSERS, WRITERS
-from planner_node.methods.blocking import parse_selection
-from planner_node.methods.brainbody import parse_command
-from planner_node.methods.condition import parse_truth
-from planner_node.methods.iterative import parse_step
-from planner_node.methods.progprompt import completed, function_head, joined
-from planner_node.methods.sampled import step_of
-from planner_node.numbered import numbered_steps
-from planner_node.planner import LanguagePlanner, Settings
-from planner_node.prompting import example_part, examples, plan_examples
-from planner_node.translate import Translator
-from planweave.budget import Usage
-from planweave.domain import Domain
-from planweave.errors import GoalError, ParseError, UnknownNameError
-from planweave.ports import Planner
-from planweave.program import read_program
-from planweave.world import Action, Literal, World, WorldObject
+from planweave.core.budget import Usage
+from planweave.core.domain import Domain
+from planweave.core.errors import GoalError, ParseError, UnknownNameError
+from planweave.core.ports import Planner
+from planweave.core.program import read_program
+from planweave.core.world import Action, Literal, World, WorldObject
+from planweave.llm.clients.base import Capabilities, ChatReplies, ChatReply
+from planweave.llm.embeddings.hashed import HashedEmbedder
+from planweave.llm.step_list import numbered_steps
+from planweave.methods.condition import parse_truth
+from planweave.methods.conditions import holds_by_rule, parse_condition
+from planweave.methods.planner import LanguagePlanner, Settings
+from planweave.methods.prompting import example_part, examples, plan_examples
+from planweave.methods.questions import PROPOSERS, WRITERS
+from planweave.methods.questions.blocking import parse_selection
+from planweave.methods.questions.brainbody import parse_command
+from planweave.methods.questions.iterative import parse_step
+from planweave.methods.questions.progprompt import completed, function_head, joined
+from planweave.methods.sampled import step_of
+from planweave.methods.translate import Translator
 
 DOMAIN, HOUSEHOLD = Domain.load("tabletop"), Domain.load("household")
 ARITY = {name: len(schema.parameters) for name, schema in DOMAIN.actions.items()}

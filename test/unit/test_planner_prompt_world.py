@@ -9,17 +9,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planner_node.clients.base import Capabilities, ChatReplies, ChatReply
-from planner_node.clients.embedded import bundled_weights
-from planner_node.embeddings import EMBEDDERS, HashedEmbedder, choose_embedder, cosine
-from planner_node.names import EmbeddingSimilarity, Mender
-from planner_node.planner import LanguagePlanner
-from planner_node.prompt_world import PromptWorlds
-from planner_node.tokens import estimated_tokens
-from planweave.budget import Usage
-from planweave.domain import Domain
-from planweave.errors import MissingExtraError, PlanweaveError, UnknownNameError
-from planweave.world import Action, Literal, World, WorldObject
+from planweave.core.budget import Usage
+from planweave.core.domain import Domain
+from planweave.core.errors import MissingExtraError, PlanweaveError, UnknownNameError
+from planweave.core.world import Action, Literal, World, WorldObject
+from planweave.llm.clients.base import Capabilities, ChatReplies, ChatReply
+from planweave.llm.clients.embedded import bundled_weights
+from planweave.llm.embeddings import EMBEDDERS, HashedEmbedder, choose_embedder, cosine
+from planweave.llm.names import EmbeddingSimilarity, Mender
+from planweave.llm.tokens import estimated_tokens
+from planweave.methods.planner import LanguagePlanner
+from planweave.methods.prompt_world import PromptWorlds
 
 HOUSEHOLD = Domain.load("household")
 SENTENCE = "put the salmon in the fridge"
@@ -90,7 +90,7 @@ def test_no_prompt_for_a_home_has_6000_tokens(count):
 
 def test_what_is_left_out_is_logged_and_recorded(caplog):
     exchanges = []
-    with caplog.at_level(logging.INFO, "planner_node.prompt_world"):
+    with caplog.at_level(logging.INFO, "planweave.methods.prompt_world"):
         every_prompt(home(440), exchanges)
     assert "objects: " in caplog.text and "observed facts" in caplog.text
     left_out = next(e["left_out"] for e in exchanges if e["kind"] == "brain")

@@ -8,11 +8,11 @@ from doubles import fake_openai as fake
 from doubles.fake_openai import FakeOpenAI
 from doubles.planner_worlds import BLOCKS as WORLD
 
-from planner_node.clients.base import ChatReplies, ChatReply
-from planner_node.clients.openai_client import OpenAIClient
-from planner_node.planner import LanguagePlanner, Settings
-from planner_node.replies import CUT, MAX_REPLY, read_each, readable, without_thinking
-from planweave.budget import Usage
+from planweave.core.budget import Usage
+from planweave.llm.clients.base import ChatReplies, ChatReply
+from planweave.llm.clients.openai_client import OpenAIClient
+from planweave.llm.replies import CUT, MAX_REPLY, read_each, readable, without_thinking
+from planweave.methods.planner import LanguagePlanner, Settings
 
 PLAN = '{"plan": ["grasp(red_cube)", "place_in(red_cube, left_tray)"]}'
 

@@ -7,14 +7,14 @@ from dataclasses import replace
 import pytest
 from doubles.planner_worlds import BLOCKS, FRUIT
 
-from planner_node.clients.base import Capabilities, ChatReplies, ChatReply
-from planner_node.planner import LanguagePlanner, Settings
-from planweave.budget import Usage
-from planweave.domain import Domain
-from planweave.errors import CanceledError, ConfigError, ModelError, ModelUnavailableError
-from planweave.transition import Transition
-from planweave.validation import Validator
-from planweave.world import Action, Literal
+from planweave.core.budget import Usage
+from planweave.core.domain import Domain
+from planweave.core.errors import CanceledError, ConfigError, ModelError, ModelUnavailableError
+from planweave.core.transition import Transition
+from planweave.core.validation import Validator
+from planweave.core.world import Action, Literal
+from planweave.llm.clients.base import Capabilities, ChatReplies, ChatReply
+from planweave.methods.planner import LanguagePlanner, Settings
 
 SENTENCE = "put the red cube in the left tray"
 PLAN = ("grasp(red_cube)", "place_in(red_cube, left_tray)")
@@ -110,7 +110,7 @@ def test_it_gives_up_after_the_set_number_of_plans_of_the_set_length():
 
 def test_it_asks_for_no_further_step_after_the_set_seconds(monkeypatch):
     now = [0.0]
-    monkeypatch.setattr("planner_node.stepwise.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("planweave.methods.stepwise.time.monotonic", lambda: now[0])
 
     class Slow(Chooser):
         def complete(self, request):
@@ -156,7 +156,7 @@ def test_all_plans_are_asked_for_at_once_as_the_paper_does(client, settings, sen
 
 def test_domains_and_their_words_are_read_before_the_first_sentence():
     """And a world in which the sentence names nothing is no reason to complain."""
-    from planner_node import lexicon
+    from planweave.goals import lexicon
 
     lexicon._lexicon.cache_clear()
     client = Chooser()

@@ -1,6 +1,6 @@
 """The figures of motion planning come from real plans."""
 
-from evaluation.planning_figures import measure
+from benchmarks.planning_figures import measure
 
 
 def test_motions_are_planned_among_so_many_obstacles_and_timed():

@@ -129,7 +129,7 @@ def installed(tmp_path):
 def test_an_overlay_does_not_run_with_the_config_of_an_older_package(installed):
     overlay, site = installed("overlay")
     old, _ = installed("old")
-    code = f"import sys; sys.prefix = {str(old)!r}\nfrom planweave.paths import config_dir\nprint(config_dir())"
+    code = f"import sys; sys.prefix = {str(old)!r}\nfrom planweave.core.paths import config_dir\nprint(config_dir())"
     run = subprocess.run([sys.executable, "-c", code], cwd="/", text=True, capture_output=True, check=True,
                          env={"PYTHONPATH": str(site), "AMENT_PREFIX_PATH": f"{old}:{overlay}"})
     assert run.stdout.strip() == str(overlay / "share" / "planweave" / "config")
@@ -138,7 +138,7 @@ def test_an_overlay_does_not_run_with_the_config_of_an_older_package(installed):
 def test_no_config_at_all_is_an_error_that_says_where_was_looked(installed):
     prefix, site = installed("prefix")
     shutil.rmtree(prefix / "share")
-    code = "from planweave.paths import config_dir\nconfig_dir()"
+    code = "from planweave.core.paths import config_dir\nconfig_dir()"
     run = subprocess.run([sys.executable, "-c", code], cwd="/", text=True, capture_output=True, check=False,
                          env={"PYTHONPATH": str(site), "PATH": "/usr/bin:/bin"})
     assert f"looked in {site / 'config'}" in run.stderr and str(prefix / "share") in run.stderr
@@ -148,7 +148,7 @@ def start(tmp_path, missing):
     """The program odd_node, whose module imports one that this Python does not have."""
     (tmp_path / "odd_node").mkdir()
     (tmp_path / "odd_node" / "node.py").write_text(f"import {missing}\n")
-    code = "import sys; sys.argv[0] = '/ws/lib/planweave/odd_node'\nfrom console.node_main import main\nmain()"
+    code = "import sys; sys.argv[0] = '/ws/lib/planweave/odd_node'\nfrom planweave_ros.node_main import main\nmain()"
     return subprocess.run([sys.executable, "-c", code], cwd=ROOT, text=True, capture_output=True, check=False,
                           env={"PYTHONPATH": f"{tmp_path}:{ROOT}", "PATH": "/usr/bin:/bin"})
 
@@ -178,7 +178,7 @@ def test_a_fault_of_ours_is_not_called_a_missing_package(tmp_path):
 def test_a_node_is_run_by_the_name_of_its_program(tmp_path):
     (tmp_path / "odd_node").mkdir()
     (tmp_path / "odd_node" / "node.py").write_text("def main():\n    print('at work')\n")
-    code = "import sys; sys.argv[0] = '/ws/lib/planweave/odd_node'\nfrom console.node_main import main\nmain()"
+    code = "import sys; sys.argv[0] = '/ws/lib/planweave/odd_node'\nfrom planweave_ros.node_main import main\nmain()"
     run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, text=True, capture_output=True, check=False,
                          env={"PYTHONPATH": f"{tmp_path}:{ROOT}", "PATH": "/usr/bin:/bin"})
     assert run.stdout == "at work\n"

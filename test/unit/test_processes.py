@@ -9,10 +9,10 @@ import time
 
 import pytest
 
-from console.launcher import RunningSystem, log_folder
-from console.processes import start_node, stop_nodes
-from console.systems import NodeSpec, System
-from planweave.errors import SystemDownError
+from planweave.core.errors import SystemDownError
+from planweave.launcher.processes import start_node, stop_nodes
+from planweave.launcher.running_system import RunningSystem, log_folder
+from planweave.launcher.systems import NodeSpec, System
 
 PATIENT = "import time\nprint('at work', flush=True)\ntime.sleep(60)\n"
 DEAF = "import signal, time\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nprint('deaf', flush=True)\ntime.sleep(60)\n"
@@ -106,7 +106,7 @@ def test_nodes_end_with_a_console_that_is_killed(program, tmp_path):
     console = subprocess.Popen([sys.executable, "-c", textwrap.dedent(f"""
         import time
         from pathlib import Path
-        from console.processes import start_node
+        from planweave.launcher.processes import start_node
         print(start_node("patient_node", Path({str(tmp_path / 'log')!r})).pid, flush=True)
         time.sleep(60)
     """)], stdout=subprocess.PIPE, text=True)
@@ -182,8 +182,8 @@ def dies(times):
 @pytest.fixture
 def quick(monkeypatch):
     """Nodes are started again soon."""
-    monkeypatch.setattr("console.launcher.FIRST_PAUSE", 0.02)
-    monkeypatch.setattr("console.launcher.LONGEST_PAUSE", 0.05)
+    monkeypatch.setattr("planweave.launcher.running_system.FIRST_PAUSE", 0.02)
+    monkeypatch.setattr("planweave.launcher.running_system.LONGEST_PAUSE", 0.05)
 
 
 def test_a_node_that_dies_is_started_again_and_the_rest_goes_on(program, tmp_path, quick):

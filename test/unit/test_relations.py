@@ -4,14 +4,15 @@ import numpy as np
 import pytest
 from doubles.listed import listed
 
-from executor_node import relations, spots
-from executor_node.grasps import candidates, grasp_height
-from executor_node.things import Thing
-from executor_node.workspace import Location, load_workspace
-from planweave import spatial
-from planweave.errors import ConfigError
-from planweave.upright import quaternion_of, yaw_of
-from planweave.world import Literal, World, WorldObject
+from planweave.bodies.arm import placement_sampling as spots
+from planweave.bodies.arm import relations
+from planweave.bodies.arm.grasps import candidates, grasp_height
+from planweave.bodies.arm.scene_object import Thing
+from planweave.bodies.arm.workspace import Location, load_workspace
+from planweave.core import spatial
+from planweave.core.errors import ConfigError
+from planweave.core.upright_shape import quaternion_of, yaw_of
+from planweave.core.world import Literal, World, WorldObject
 
 TABLE = Location("table", (0.5, 0.0), (0.8, 1.2))
 SPOT = Location("spot", (0.4, 0.4), (0.1, 0.1), narrow=True)

@@ -6,14 +6,14 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from perception_node.robot_filter import FRAMES, frame_in_base
-from planweave.franka import ARM_JOINTS, FINGER_JOINTS, HOME, JOINT_LOWER, JOINT_UPPER
-from simulation_node.robot_description import TCP_FRAME, links_of, urdf
+from planweave.perception.robot_filter import FRAMES, frame_in_base
+from planweave.robots.franka import ARM_JOINTS, FINGER_JOINTS, HOME, JOINT_LOWER, JOINT_UPPER
+from planweave.simulation.robot_description import TCP_FRAME, links_of, urdf
 
 
 @pytest.fixture(scope="module")
 def links():
-    from planweave.franka import franka_spec
+    from planweave.robots.franka import franka_spec
 
     return links_of(franka_spec().compile())
 

@@ -11,11 +11,11 @@ import pytest
 import yaml
 from doubles import launch_api
 
-from console.systems import load_system, parameters_of
-from planweave import franka
-from planweave.errors import ConfigError
-from planweave.paths import config_dir
-from planweave.ros_distro import TOO_OLD
+from planweave.core.errors import ConfigError
+from planweave.core.paths import config_dir
+from planweave.launcher.ros_distribution import TOO_OLD
+from planweave.launcher.systems import load_system, parameters_of
+from planweave.robots import franka
 
 ROOT = Path(__file__).resolve().parents[2]
 CONFIG = config_dir()
@@ -149,7 +149,8 @@ def test_every_launch_file_has_the_arguments_that_ros_people_expect(launch, tmp_
 
 
 def test_an_old_ros_is_refused_with_the_reasons(launch, monkeypatch):
-    from console import doctor, environment
+    from planweave.cli import doctor
+    from planweave.launcher import environment
     from planweave_ros.spin import run_node
 
     monkeypatch.setenv("ROS_DISTRO", "humble")

@@ -8,13 +8,13 @@ import mujoco
 import numpy as np
 import pytest
 
-from planweave.errors import SceneError, UnknownNameError
-from planweave.paths import config_dir
-from simulation_node.camera import load_camera
-from simulation_node.scene import load_scene, parse_scene
-from simulation_node.shapes import COLOURS, KINDS
-from simulation_node.simulator import Simulator
-from simulation_node.stage import build_model, home_state, object_body
+from planweave.core.errors import SceneError, UnknownNameError
+from planweave.core.paths import config_dir
+from planweave.simulation.camera import load_camera
+from planweave.simulation.mujoco_model import build_model, home_state, object_body
+from planweave.simulation.scene import load_scene, parse_scene
+from planweave.simulation.shapes import COLOURS, KINDS
+from planweave.simulation.simulator import Simulator
 
 PATH = Path("somewhere/kitchen.yaml")
 SCENES = sorted(path.stem for path in (config_dir() / "scenes").glob("*.yaml"))

@@ -6,15 +6,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from perception_node.calibration import load_extrinsics
-from perception_node.changes import ChangeDetector, Changes
-from perception_node.cloud import Projector
-from perception_node.detection import Detection
-from perception_node.drawing import annotate
-from perception_node.geometry import Intrinsics
-from perception_node.markers import shapes
-from perception_node.perceiver import NamedObject
-from planweave.paths import find_config
+from planweave.core.paths import find_config
+from planweave.perception.calibration import load_extrinsics
+from planweave.perception.changes import ChangeDetector, Changes
+from planweave.perception.cloud import Projector
+from planweave.perception.detection import Detection
+from planweave.perception.drawing import annotate
+from planweave.perception.geometry import Intrinsics
+from planweave.perception.markers import shapes
+from planweave.perception.perceiver import NamedObject
 
 PROJECTOR = Projector(
     Intrinsics(433.0, 433.0, 319.5, 239.5, 640, 480),

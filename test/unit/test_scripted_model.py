@@ -2,15 +2,15 @@
 
 import pytest
 
-from evaluation.check_figures import check_figures
-from evaluation.home_tasks import eai_tasks, paper_tasks, run_method
-from evaluation.scripted_model import ScriptedModel, next_index
-from evaluation.token_figures import METHODS, Row, prompt_sizes, saving, token_figures
-from planner_node.clients.base import ChatRequest
-from planner_node.settings import Settings
-from planner_node.tokens import estimated_tokens
-from planweave.errors import ModelError
-from planweave.world import Action
+from benchmarks.check_figures import check_figures
+from benchmarks.home_tasks import eai_tasks, paper_tasks, run_method
+from benchmarks.scripted_model import ScriptedModel, next_index
+from benchmarks.token_figures import METHODS, Row, prompt_sizes, saving, token_figures
+from planweave.core.errors import ModelError
+from planweave.core.world import Action
+from planweave.llm.clients.base import ChatRequest
+from planweave.llm.tokens import estimated_tokens
+from planweave.methods.settings import Settings
 
 
 def actions(text):

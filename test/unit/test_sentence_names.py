@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedback_node.naming import MOST_NAMES, names_in
-from perception_node.vocabulary import clean
+from planweave.perception.vocabulary import clean
+from planweave.tasks.naming import MOST_NAMES, names_in
 
 
 @pytest.mark.parametrize("sentence, names", [

@@ -9,14 +9,14 @@ from dataclasses import replace
 import pytest
 from doubles.planner_worlds import BLOCKS, FRUIT
 
-from evaluation.bench_sentences import read
-from evaluation.sentence_set import judged, sentences, world_of
-from planner_node.goal_grammar import read_sentence
-from planner_node.lexicon import english
-from planner_node.noun_phrases import NotCoveredError
-from planweave.domain import Domain
-from planweave.errors import GoalError
-from planweave.world import Literal
+from benchmarks.sentence_set import judged, sentences, world_of
+from benchmarks.sentences import read
+from planweave.core.domain import Domain
+from planweave.core.errors import GoalError
+from planweave.core.world import Literal
+from planweave.goals.goal_grammar import read_sentence
+from planweave.goals.lexicon import english
+from planweave.goals.noun_phrases import NotCoveredError
 
 SET = sentences()
 DOMAIN = Domain.load("tabletop")
@@ -223,7 +223,7 @@ def test_what_is_not_read_gets_sentences_that_are(text):
     ],
 )
 def test_a_word_that_no_goal_can_say_is_named_and_kept_from_the_model(text, word):
-    from planner_node.interpret import interpret
+    from planweave.methods.interpret import interpret
 
     def ask(messages, schema):
         raise AssertionError("asked")
@@ -265,7 +265,7 @@ def test_what_is_so_already_cannot_be_asked_of_a_machine():
 
 
 def test_what_says_not_is_given_to_no_model():
-    from planner_node.interpret import interpret
+    from planweave.methods.interpret import interpret
 
     def ask(messages, schema):
         raise AssertionError("asked")

@@ -10,15 +10,15 @@ import mujoco
 import numpy as np
 import pytest
 
-from planweave.errors import SceneError
-from planweave.franka import ACCELERATION_LIMITS, ARM_JOINTS, HOME, JOINT_LOWER, JOINT_UPPER, VELOCITY_LIMITS
-from simulation_node.camera import load_camera
-from simulation_node.intervention import read_intervention
-from simulation_node.runner import Runner
-from simulation_node.scene import parse_scene
-from simulation_node.simulator import Simulator
-from simulation_node.stage import build_model, object_body
-from simulation_node.trajectory import STOP_TIME, Point, TrajectoryError, interpolate, stop
+from planweave.core.errors import SceneError
+from planweave.robots.franka import ACCELERATION_LIMITS, ARM_JOINTS, HOME, JOINT_LOWER, JOINT_UPPER, VELOCITY_LIMITS
+from planweave.simulation.camera import load_camera
+from planweave.simulation.intervention import read_intervention
+from planweave.simulation.mujoco_model import build_model, object_body
+from planweave.simulation.runner import Runner
+from planweave.simulation.scene import parse_scene
+from planweave.simulation.simulator import Simulator
+from planweave.simulation.trajectory import STOP_TIME, Point, TrajectoryError, interpolate, stop
 
 STILL = np.zeros(7)
 CUBE = "objects:\n  - {kind: cube, position: [0.5, 0.0]}\n"

@@ -9,18 +9,18 @@ import pytest
 from doubles.direct_arm import Tabletop, random_placement
 from doubles.scripted_arm import Bench
 
-from executor_node import preconditions
-from executor_node.arms.base import ArmState
-from executor_node.arms.trajectory import TrajectoryArm
-from executor_node.failures import SkillFailureError
-from executor_node.kinematics import downwards
-from executor_node.planning_scene import PlanningScene
-from executor_node.retries import read_policies
-from executor_node.things import Thing
-from executor_node.timing import Limits, time_path
-from planweave import franka
-from planweave.failure import Code
-from planweave.world import Action
+from planweave.bodies.arm import preconditions
+from planweave.bodies.arm.arms.base import ArmState
+from planweave.bodies.arm.arms.trajectory import TrajectoryArm
+from planweave.bodies.arm.failures import SkillFailureError
+from planweave.bodies.arm.kinematics import downwards
+from planweave.bodies.arm.planning_scene import PlanningScene
+from planweave.bodies.arm.retries import read_policies
+from planweave.bodies.arm.scene_object import Thing
+from planweave.bodies.arm.timing import Limits, time_path
+from planweave.core.failure import Code
+from planweave.core.world import Action
+from planweave.robots import franka
 
 HOME = np.array(franka.HOME)
 TRAY = Thing("tray", "container", "tray", (0.58, 0.35, 0.015), (0.20, 0.26, 0.03), shape="hollow")

@@ -6,21 +6,21 @@ import numpy as np
 import pytest
 from doubles.scripted import literals
 
-from executor_node.kinematics import Kinematics
-from executor_node.planning_scene import PlanningScene
-from executor_node.safety import Safety
-from executor_node.things import Thing
-from executor_node.timing import Limits
-from executor_node.workspace import load_workspace
-from executor_node.world_model import WorldModel
-from feedback_node.dry_run import PredictedBody
-from planner_node.conditions import holds_by_rule, parse_condition
-from planweave import spatial
-from planweave.classical import solve
-from planweave.domain import Domain
-from planweave.transition import Transition, needed_predicates
-from planweave.validation import Validator
-from planweave.world import Action, World, WorldObject
+from planweave.bodies.arm.kinematics import Kinematics
+from planweave.bodies.arm.planning_scene import PlanningScene
+from planweave.bodies.arm.safety import Safety
+from planweave.bodies.arm.scene_object import Thing
+from planweave.bodies.arm.timing import Limits
+from planweave.bodies.arm.workspace import load_workspace
+from planweave.bodies.arm.world_model import WorldModel
+from planweave.core import spatial
+from planweave.core.classical import solve
+from planweave.core.domain import Domain
+from planweave.core.transition import Transition, needed_predicates
+from planweave.core.validation import Validator
+from planweave.core.world import Action, World, WorldObject
+from planweave.methods.conditions import holds_by_rule, parse_condition
+from planweave.tasks.dry_run import PredictedBody
 
 DOMAIN = Domain.load("tabletop")
 DERIVED = frozenset(spatial.RELATIONS)
@@ -129,7 +129,7 @@ def test_a_world_grows_as_its_objects_do(model):
 
 
 def test_what_an_action_asks_for_is_listed(model, monkeypatch):
-    monkeypatch.setattr("executor_node.world_model.needed_predicates", lambda domain: frozenset({"near", "clear"}))
+    monkeypatch.setattr("planweave.bodies.arm.world_model.needed_predicates", lambda domain: frozenset({"near", "clear"}))
     known = seen(model, 9)
     assert known.derived == DERIVED - {"near"}
     near = {f.args for f in known.facts if f.predicate == "near"}

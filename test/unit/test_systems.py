@@ -9,9 +9,9 @@ import pytest
 import yaml
 from doubles import launch_api
 
-from console.systems import load_system, parameters_of, systems_of
-from planweave.errors import ConfigError, UnknownNameError
-from planweave.paths import config_dir
+from planweave.core.errors import ConfigError, UnknownNameError
+from planweave.core.paths import config_dir
+from planweave.launcher.systems import load_system, parameters_of, systems_of
 
 ROOT = Path(__file__).resolve().parents[2]
 SYSTEMS = sorted(yaml.safe_load((config_dir() / "systems.yaml").read_text()))

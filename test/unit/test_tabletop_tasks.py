@@ -6,8 +6,8 @@ import math
 import pytest
 from doubles.direct_arm import Tabletop
 
-from evaluation.tabletop_checks import CONDITIONS, Body, Situation, unmet
-from evaluation.tabletop_tasks import (
+from planweave.bench.tabletop_checks import CONDITIONS, Body, Situation, unmet
+from planweave.bench.tabletop_tasks import (
     FOLDER,
     PAPERS,
     TASKS,
@@ -19,23 +19,24 @@ from evaluation.tabletop_tasks import (
     scene_names,
     world_bodies,
 )
-from evaluation.tabletop_variants import variant
-from executor_node import preconditions, spots
-from executor_node.kinematics import Kinematics
-from executor_node.planning_scene import PlanningScene
-from executor_node.safety import Safety
-from executor_node.things import Thing
-from executor_node.timing import Limits
-from executor_node.workspace import load_workspace
-from executor_node.world_model import WorldModel
-from planweave.classical import solve
-from planweave.domain import Domain
-from planweave.errors import ConfigError, UnknownNameError
-from planweave.transition import Transition
-from planweave.world import Literal, World, WorldObject
-from simulation_node.camera import load_camera
-from simulation_node.scene import load_scene
-from simulation_node.stage import build_model
+from planweave.bench.tabletop_variants import variant
+from planweave.bodies.arm import placement_sampling as spots
+from planweave.bodies.arm import preconditions
+from planweave.bodies.arm.kinematics import Kinematics
+from planweave.bodies.arm.planning_scene import PlanningScene
+from planweave.bodies.arm.safety import Safety
+from planweave.bodies.arm.scene_object import Thing
+from planweave.bodies.arm.timing import Limits
+from planweave.bodies.arm.workspace import load_workspace
+from planweave.bodies.arm.world_model import WorldModel
+from planweave.core.classical import solve
+from planweave.core.domain import Domain
+from planweave.core.errors import ConfigError, UnknownNameError
+from planweave.core.transition import Transition
+from planweave.core.world import Literal, World, WorldObject
+from planweave.simulation.camera import load_camera
+from planweave.simulation.mujoco_model import build_model
+from planweave.simulation.scene import load_scene
 
 DOMAIN = Domain.load("tabletop")
 FORMS = {"tray": "hollow", "box": "hollow", "bowl": "hollow", "cube": "box", "cylinder": "cylinder"}

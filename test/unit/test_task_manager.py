@@ -7,14 +7,14 @@ from dataclasses import replace
 import pytest
 from doubles.scripted import ScriptedPlanner, SymbolicBody, literals, plan, tabletop
 
-from feedback_node.methods import METHODS
-from feedback_node.task_manager import TaskManager
-from planweave.budget import Usage
-from planweave.errors import GoalError, ModelUnavailableError, ParseError, SystemDownError, UnknownNameError
-from planweave.failure import Code
-from planweave.ports import Candidate, Look
-from planweave.task import TaskState
-from planweave.world import Action, Known
+from planweave.core.budget import Usage
+from planweave.core.errors import GoalError, ModelUnavailableError, ParseError, SystemDownError, UnknownNameError
+from planweave.core.failure import Code
+from planweave.core.ports import Candidate, Look
+from planweave.core.task import TaskState
+from planweave.core.world import Action, Known
+from planweave.methods import METHODS
+from planweave.tasks.task_manager import TaskManager
 
 WORLD = tabletop("a b: item; tray: container; plate: surface; table: location", "at(a, table); at(b, table)")
 GOOD = plan("grasp(a); place_in(a, tray)", 3)

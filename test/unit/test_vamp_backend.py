@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from doubles import vamp_api
 
-from executor_node import vamp_backend
-from executor_node.kinematics import Kinematics
-from executor_node.motion import MotionPlanner
-from executor_node.planning_scene import PlanningScene
-from executor_node.things import Thing
-from planweave.franka import HOME
+from planweave.bodies.arm import vamp_backend
+from planweave.bodies.arm.kinematics import Kinematics
+from planweave.bodies.arm.motion import MotionPlanner
+from planweave.bodies.arm.planning_scene import PlanningScene
+from planweave.bodies.arm.scene_object import Thing
+from planweave.robots.franka import HOME
 
 
 @pytest.fixture

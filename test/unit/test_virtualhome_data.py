@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from virtualhome_node.facts import edge_literal, state_literal
-from virtualhome_node.graph import graph_from
-from virtualhome_node.observation import Observer
-from virtualhome_node.script import read_line
-from virtualhome_node.simulator import Simulator
+from planweave.bodies.home.facts import edge_literal, state_literal
+from planweave.bodies.home.graph import graph_from
+from planweave.bodies.home.observation import Observer
+from planweave.bodies.home.script import read_line
+from planweave.bodies.home.simulator import Simulator
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = Path(os.environ.get("PLANWEAVE_TEST_DATA", ROOT.parent / "shared" / "data")) / "eai_virtualhome"

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planweave.errors import InvalidActionError, ParseError, PlanweaveError, SceneError, UnknownNameError
-from planweave.paths import config_dir
-from planweave.world import Action
-from virtualhome_node.facts import facts_of_graph, graph_of_facts
-from virtualhome_node.graph import graph_from, load_graph, read_graph
-from virtualhome_node.script import read_line, write_line
-from virtualhome_node.vocabulary import Vocabulary
+from planweave.bodies.home.facts import facts_of_graph, graph_of_facts
+from planweave.bodies.home.graph import graph_from, load_graph, read_graph
+from planweave.bodies.home.script import read_line, write_line
+from planweave.bodies.home.vocabulary import Vocabulary
+from planweave.core.errors import InvalidActionError, ParseError, PlanweaveError, SceneError, UnknownNameError
+from planweave.core.paths import config_dir
+from planweave.core.world import Action
 
 SCENES = sorted(p.stem for p in (config_dir() / "scenes").glob("*.json"))
 

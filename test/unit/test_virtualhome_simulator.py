@@ -6,15 +6,15 @@ import itertools
 import pytest
 from PIL import Image
 
-from planweave.errors import SceneError, UnknownNameError
-from planweave.failure import Code
-from planweave.world import Action, Known, Literal
-from virtualhome_node.body import Body
-from virtualhome_node.graph import graph_from, load_graph
-from virtualhome_node.home import SimulatedHome
-from virtualhome_node.observation import Observer, visible
-from virtualhome_node.picture import floor_plan, png
-from virtualhome_node.simulator import Simulator
+from planweave.bodies.home.body import Body
+from planweave.bodies.home.graph import graph_from, load_graph
+from planweave.bodies.home.home import SimulatedHome
+from planweave.bodies.home.observation import Observer, visible
+from planweave.bodies.home.picture import floor_plan, png
+from planweave.bodies.home.simulator import Simulator
+from planweave.core.errors import SceneError, UnknownNameError
+from planweave.core.failure import Code
+from planweave.core.world import Action, Known, Literal
 
 
 def run(simulator, script):
@@ -289,7 +289,7 @@ def test_a_home_without_positions_is_drawn_too():
 
 @pytest.mark.parametrize("scene", ["home_flat", "home_studio", "home_house"])
 def test_names_on_the_plan_do_not_cover_each_other(scene, monkeypatch):
-    from virtualhome_node import picture
+    from planweave.bodies.home import picture
 
     texts = []
     write = picture._Plan._write

@@ -7,12 +7,12 @@ import threading
 import pytest
 from doubles.fake_unity import FakeUnity
 
-from planweave.errors import ConfigError, SceneError
-from planweave.failure import Code
-from planweave.paths import config_dir
-from planweave.world import Action
-from virtualhome_node.home import UnityHome
-from virtualhome_node.unity import Reply, UnityClient, UnityError, failure_of
+from planweave.bodies.home.home import UnityHome
+from planweave.bodies.home.unity import Reply, UnityClient, UnityError, failure_of
+from planweave.core.errors import ConfigError, SceneError
+from planweave.core.failure import Code
+from planweave.core.paths import config_dir
+from planweave.core.world import Action
 
 
 @pytest.fixture

@@ -13,19 +13,19 @@ import torch
 from doubles.tiny_models import tiny_clip, tiny_grounding_dino, tiny_owlv2
 from PIL import Image
 
-from evaluation.perception_figures import intrinsics_of, render, scene_truth
-from perception_node.calibration import load_extrinsics
-from perception_node.detection import View
-from perception_node.detectors import make_detector
-from perception_node.detectors.grounding_dino import nearest_name
-from perception_node.detectors.vild import BACKGROUND, PROMPTS, crops
-from perception_node.pipeline import Pipeline
-from perception_node.region_head import load_region_head
-from planweave.errors import ConfigError
-from planweave.paths import find_config
-from simulation_node.camera import DepthNoise, load_camera
-from simulation_node.scene import load_scene
-from simulation_node.stage import build_model
+from benchmarks.perception_figures import intrinsics_of, render, scene_truth
+from planweave.core.errors import ConfigError
+from planweave.core.paths import find_config
+from planweave.perception.calibration import load_extrinsics
+from planweave.perception.detection import View
+from planweave.perception.detectors import make_detector
+from planweave.perception.detectors.grounding_dino import nearest_name
+from planweave.perception.detectors.vild import BACKGROUND, PROMPTS, crops
+from planweave.perception.pipeline import Pipeline
+from planweave.perception.region_head import load_region_head
+from planweave.simulation.camera import DepthNoise, load_camera
+from planweave.simulation.mujoco_model import build_model
+from planweave.simulation.scene import load_scene
 
 NAMES = ("red cube", "wooden salad bowl", "blorptangle")
 MAKERS = {"vild": tiny_clip, "owlv2": tiny_owlv2, "grounding_dino": tiny_grounding_dino}
@@ -149,7 +149,7 @@ def test_no_network_says_how_much_was_to_come_and_how_to_get_it(view, monkeypatc
         raise ConnectionError("no network in tests")
 
     monkeypatch.setattr(huggingface_hub.HfApi, "model_info", refuse)
-    monkeypatch.setattr("perception_node.detectors.weights._is_cached", lambda options: False)
+    monkeypatch.setattr("planweave.perception.detectors.weights._is_cached", lambda options: False)
     from transformers import CLIPModel
 
     monkeypatch.setattr(CLIPModel, "from_pretrained", refuse)
@@ -170,8 +170,8 @@ def test_no_network_says_how_much_was_to_come_and_how_to_get_it(view, monkeypatc
 def test_the_size_is_the_hubs_where_it_answers(monkeypatch):
     import huggingface_hub
 
-    from perception_node.detectors.options import Options
-    from perception_node.detectors.weights import _is_cached, _size
+    from planweave.perception.detectors.options import Options
+    from planweave.perception.detectors.weights import _is_cached, _size
 
     files = {"model.safetensors": 11_000_000, "pytorch_model.bin": 12_000_000, "readme.md": 5}
     info = SimpleNamespace(siblings=[SimpleNamespace(rfilename=name, size=size) for name, size in files.items()])
@@ -182,7 +182,7 @@ def test_the_size_is_the_hubs_where_it_answers(monkeypatch):
 
 
 def test_the_region_head_in_numpy_is_the_network_that_is_trained():
-    from evaluation.region_head.network import Network
+    from training.region_head.network import Network
 
     head = load_region_head()
     rng = np.random.default_rng(0)

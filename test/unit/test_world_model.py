@@ -7,22 +7,22 @@ import numpy as np
 import pytest
 from doubles.scripted_arm import ScriptedArm
 
-from executor_node.arms.base import ArmState
-from executor_node.failures import SkillFailureError
-from executor_node.kinematics import Kinematics, downwards
-from executor_node.planning_scene import PlanningScene
-from executor_node.safety import GuardedArm, Safety
-from executor_node.things import Thing
-from executor_node.timing import Limits, time_path
-from executor_node.unseen_grip import UnseenGrip
-from executor_node.workspace import load_workspace
-from executor_node.world_model import Held, WorldModel
-from planweave import franka
-from planweave.confirmation import confirm
-from planweave.domain import Domain
-from planweave.failure import Code
-from planweave.ports import Look
-from planweave.world import Known, Literal
+from planweave.bodies.arm.arms.base import ArmState
+from planweave.bodies.arm.failures import SkillFailureError
+from planweave.bodies.arm.kinematics import Kinematics, downwards
+from planweave.bodies.arm.planning_scene import PlanningScene
+from planweave.bodies.arm.safety import GuardedArm, Safety
+from planweave.bodies.arm.scene_object import Thing
+from planweave.bodies.arm.timing import Limits, time_path
+from planweave.bodies.arm.unseen_grip import UnseenGrip
+from planweave.bodies.arm.workspace import load_workspace
+from planweave.bodies.arm.world_model import Held, WorldModel
+from planweave.core.confirmation import confirm
+from planweave.core.domain import Domain
+from planweave.core.failure import Code
+from planweave.core.ports import Look
+from planweave.core.world import Known, Literal
+from planweave.robots import franka
 
 HOME = np.array(franka.HOME)
 
@@ -329,7 +329,7 @@ def test_half_open_fingers_let_go_of_what_stands_and_hold_what_would_fall(
 
 def test_a_long_thing_lies_across_the_fingers_that_hold_it(world, kinematics):
     """The side that fits the opening is the one between them."""
-    from executor_node.world_model import between_fingers
+    from planweave.bodies.arm.world_model import between_fingers
 
     tcp = kinematics.forward(HOME)
     thing = Thing("box", "item", "box", tuple(tcp[:3, 3]), (0.04, 0.12, 0.05))

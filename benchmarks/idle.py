@@ -1,0 +1,109 @@
+"""Figures of a tabletop system that has nothing to do: processor share and memory of each node, and the way from a
+task to the first motion when it has rested and when it has not.
+
+Read from /proc; processor time counts, so that other programs on the machine matter little.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from trajectory_msgs.msg import JointTrajectory
+
+from benchmarks.spun_node import spun_node
+from planweave.core.errors import SystemDownError
+from planweave.core.world import Literal
+from planweave.launcher.running_system import RunningSystem, log_folder
+from planweave.launcher.systems import load_system
+from planweave_ros.client import Client
+
+SHARE_GOAL = 0.10  # of a core, all nodes together
+MEMORY_GOAL = 500.0  # MB, all nodes together
+REACTION_GOAL = 0.1  # s that a first task after a rest may take longer than one right after another
+_SETTLE, _REST = 20.0, 4.0  # s until nothing moves after the start; s of rest before a task
+_ROUNDS = 4
+_TRAYS = ("left_tray", "right_tray")
+
+
+def run(options: argparse.Namespace, console: Console) -> list[dict[str, Any]]:
+    """All figures, as rows of figure, value, goal and whether it is met (None where there is no goal)."""
+    with Client() as client, RunningSystem(load_system("tabletop"), log_folder("bench")) as running:
+        console.print(f"starting the tabletop system; logs: {running.logs}")
+        running.wait_ready(client)
+        rested, at_once = _reactions(client, console)
+        time.sleep(_SETTLE)
+        console.print(f"resting for {options.seconds:g} s …")
+        before, begun = {n: processor_seconds(p) for n, p in running.pids.items()}, time.monotonic()
+        time.sleep(options.seconds)
+        wall = time.monotonic() - begun
+        shares = {n: (processor_seconds(p) - before[n]) / wall for n, p in running.pids.items()}
+        memory = {n: proportional_memory(p) for n, p in running.pids.items()}
+        running.check()
+    rows = [_row(f"{n}: share of a core, memory", f"{100 * shares[n]:.1f} %, {memory[n]:.0f} MB",
+                 share=shares[n], megabytes=memory[n]) for n in shares]
+    share, megabytes, added = sum(shares.values()), sum(memory.values()), rested - at_once
+    return [
+        *rows,
+        _row("all nodes: share of a core", f"{100 * share:.1f} %", f"≤ {100 * SHARE_GOAL:.0f} %",
+             share <= SHARE_GOAL, share=share),
+        _row("all nodes: memory (proportional set size)", f"{megabytes:.0f} MB", f"≤ {MEMORY_GOAL:.0f} MB",
+             megabytes <= MEMORY_GOAL, megabytes=megabytes),
+        _row("task to first trajectory: right after another, after a rest, median",
+             f"{1000 * at_once:.0f} ms, {1000 * rested:.0f} ms", f"a rest adds ≤ {1000 * REACTION_GOAL:.0f} ms",
+             added <= REACTION_GOAL, at_once_ms=1000 * at_once, rested_ms=1000 * rested),
+    ]
+
+
+def processor_seconds(pid: int) -> float:
+    """Processor time that a process has used, in user and kernel mode, s."""
+    fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def proportional_memory(pid: int) -> float:
+    """Memory of a process in MB, what it shares with others divided among them (PSS)."""
+    for line in Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii").splitlines():
+        if line.startswith("Pss:"):
+            return int(line.split()[1]) * 1024 / 1e6
+    raise SystemDownError(f"/proc/{pid}/smaps_rollup has no line Pss")
+
+
+def _reactions(client: Client, console: Console) -> tuple[float, float]:
+    """Median seconds from submitting a task to the first trajectory: after a rest, and right after another task."""
+    found: dict[bool, list[float]] = {True: [], False: []}
+    with _trajectories() as heard:
+        for index in range(2 * _ROUNDS + 1):
+            rest = index % 2 == 0
+            time.sleep(_REST if rest else 0.0)
+            console.print(f"a task {'after a rest' if rest else 'right after another'} …")
+            goal = (Literal("in", ("red_cube", _TRAYS[index % 2])),)
+            heard.clear()
+            begun = time.monotonic()
+            result = client.run_task("", method="classical", goal=goal, timeout=60.0)
+            if not result.success or not heard:
+                raise SystemDownError(f"the benchmark's task failed: {result.message}")
+            if index:  # the first also loads what a first task needs
+                found[rest].append(heard[0] - begun)
+    return statistics.median(found[True]), statistics.median(found[False])
+
+
+@contextmanager
+def _trajectories() -> Iterator[list[float]]:
+    """A list to which the time (monotonic, s) of every trajectory for the arm is added."""
+    heard: list[float] = []
+    with spun_node("planweave_bench_idle") as node:
+        node.create_subscription(
+            JointTrajectory, "fr3_arm_controller/joint_trajectory", lambda _: heard.append(time.monotonic()), 10)
+        yield heard
+
+
+def _row(figure: str, value: str, goal: str = "", met: bool | None = None, **numbers: float) -> dict[str, Any]:
+    return {"figure": figure, "value": value, "goal": goal, "met": met, **numbers}

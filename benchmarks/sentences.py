@@ -1,0 +1,99 @@
+"""Figures of reading sentences: how many of the set are read right, refused or read wrongly; how long one takes."""
+
+from __future__ import annotations
+
+import argparse
+import random
+import statistics
+import sys
+import time
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from benchmarks.sentence_set import Sentence, judged, sentences, world_of
+from planweave.core.domain import Domain
+from planweave.core.errors import GoalError, ModelUnavailableError
+from planweave.core.ports import Interpretation
+from planweave.core.world import World
+from planweave.methods.interpret import interpret
+
+NONSENSE = 100_000  # sentences
+
+
+def run(options: argparse.Namespace, console: Any) -> list[dict[str, Any]]:
+    """All figures, as rows."""
+    rows: list[dict[str, Any]] = []
+    found: Counter[str] = Counter()
+    milliseconds = []
+    of = sentences()
+    for name in dict.fromkeys(s.world for s in of):
+        judged(Sentence(name, "put everything away", (), True, None), read)  # the first reading builds the parser
+    for sentence in of:
+        start = time.process_time()
+        verdict = judged(sentence, read)
+        milliseconds.append(1000 * (time.process_time() - start))
+        found[verdict.verdict] += 1
+        if verdict.verdict == "wrong":
+            console.print(f"wrong: {sentence.world}: {sentence.text!r} -> {verdict.said}", markup=False)
+    rows.append(_row("sentences read right, or refused where nothing can be right", f"{found['right']} of {len(of)}"))
+    rows.append(_row("sentences refused that could be read", f"{found['refused']} of {len(of)}"))
+    rows.append(_row("sentences read wrongly", f"{found['wrong']} of {len(of)}", "0", found["wrong"] == 0))
+    rows += _nonsense(of, options.seed)
+    at = sorted(milliseconds)[int(0.95 * len(milliseconds))]
+    rows.append(
+        _row(
+            "processor time a sentence, median and 95th percentile",
+            f"{statistics.median(milliseconds):.1f} ms, {at:.1f} ms",
+            "≤ 20 ms",
+            at <= 20,
+        )
+    )
+    return rows
+
+
+def _nonsense(of: Sequence[Sentence], seed: int) -> list[dict[str, Any]]:
+    """Rows of known and unknown words at random: what is read must name known things; nothing may crash or hang."""
+    chance = random.Random(seed)
+    words = sorted(
+        {w for s in of for w in s.text.lower().replace(",", " , ").split()} | {"frobnicate", "or", "%", "🙂"}
+    )
+    worlds = [world_of(name) for name in dict.fromkeys(s.world for s in of)]
+    longest, found = 0.0, Counter[str]()
+    for _ in range(NONSENSE):
+        domain, world = chance.choice(worlds)
+        text = " ".join(chance.choices(words, k=chance.randrange(1, 20)))
+        start = time.process_time()
+        try:
+            got = read(domain, world, text)
+            for literal in got.goal:
+                domain.check_literal(literal, world)
+            found["read"] += 1
+        except GoalError:
+            found["refused"] += 1
+        except Exception as error:  # every other one is a defect, and is counted
+            found["crashed"] += 1
+            print(f"crashed: {text!r}: {error!r}", file=sys.stderr)
+        longest = max(longest, time.process_time() - start)
+    return [
+        _row(
+            f"{NONSENSE} rows of words at random: read or answered, crashed",
+            f"{found['read']}, {found['crashed']}",
+            "0 crashed",
+            not found["crashed"],
+        ),
+        _row("the longest of them", f"{longest:.2f} s", "≤ 1 s", longest <= 1),
+    ]
+
+
+def read(domain: Domain, world: World, sentence: str) -> Interpretation:
+    """A sentence read with no model in reach."""
+    return interpret(domain, world, sentence, _nobody)
+
+
+def _nobody(*_: object) -> Any:
+    raise ModelUnavailableError("no model is asked here")
+
+
+def _row(figure: str, value: str, goal: str = "", met: bool | None = None) -> dict[str, Any]:
+    return {"figure": figure, "value": value, "goal": goal, "met": met}

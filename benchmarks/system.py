@@ -1,0 +1,278 @@
+"""Figures of the tabletop system: pick-and-place, motion planning, perception, and our overhead over plain ROS."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import math
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import rclpy
+import yaml
+from planweave_interfaces.action import ExecuteAction
+from rclpy.action import ActionClient
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.signals import SignalHandlerOptions
+from rich.console import Console
+from rich.progress import track
+
+from benchmarks.perception_figures import measure
+from benchmarks.spun_node import wait_until
+from planweave.core.cancellation import Cancellation
+from planweave.core.errors import PlanweaveError, SystemDownError
+from planweave.core.ports import Outcome
+from planweave.core.world import Action
+from planweave.launcher.running_system import RunningSystem, log_folder
+from planweave.launcher.systems import load_system
+from planweave_ros.client import Client
+from planweave_ros.ports import RosBody
+from planweave_ros.spin import spun
+
+NODES = ("simulation_node", "perception_node", "executor_node")
+COLOURS = ("red", "blue", "green", "yellow")
+WITHIN = 0.01  # m: a placement farther off than this is not counted as one
+
+
+def run(options: argparse.Namespace, console: Console) -> list[dict[str, Any]]:
+    """All figures, as rows of figure, value, goal and whether it is met (None where there is no goal)."""
+    rng = random.Random(options.seed)
+    with tempfile.TemporaryDirectory() as folder:
+        targets = [(rng.uniform(0.34, 0.60), rng.uniform(-0.40, 0.40)) for _ in range(options.placements)]
+        workspace = _workspace(Path(folder), targets)
+        with running_parts(console, workspace=str(workspace)) as (client, body, _):
+            placements = [
+                _place(client, body, Path(folder), rng, index, target)
+                for index, target in enumerate(track(targets, "pick-and-place", console=console))
+            ]
+            trips = _overhead(body, options.trips)
+    console.print(f"perception on {options.scenes} random scenes …")
+    seen = measure(options.scenes, options.seed).summary()
+    return [*_placement_rows(placements), *_planning_rows(placements), *_perception_rows(seen), *_trip_rows(*trips)]
+
+
+class Placement:
+    """One pick-and-place: its outcomes, how far off it ended (m; None where it failed), and its wall time (s)."""
+
+    def __init__(self, outcomes: Sequence[Outcome], error: float | None, seconds: float):
+        self.outcomes, self.error, self.seconds = outcomes, error, seconds
+
+    @property
+    def planning(self) -> float:
+        """Seconds of wall time for kinematics, motion planning and timing."""
+        return sum(o.planning_seconds for o in self.outcomes)
+
+    @property
+    def motion(self) -> float:
+        """Seconds of robot time in motion."""
+        return sum(o.motion_seconds for o in self.outcomes)
+
+
+@contextmanager
+def running_parts(console: Console, **executor: str) -> Iterator[tuple[Client, RosBody, Node]]:
+    """Simulation, perception and executor as processes, without planner and feedback; parameters of the executor.
+
+    Gives a console client, the body as feedback_node sees it, and a node that is spun in a thread.
+    """
+    whole = load_system("tabletop")
+    system = replace(whole, nodes=tuple(n for n in whole.nodes if n.name in NODES))
+    with Client() as client, RunningSystem(system, log_folder("bench"), {"executor_node": executor}) as running:
+        console.print(f"starting {', '.join(NODES)}; logs: {running.logs}")
+        running.wait_ready(client)
+        with _body() as (body, node):
+            yield client, body, node
+
+
+@contextmanager
+def _body() -> Iterator[tuple[RosBody, Node]]:
+    """The body as feedback_node sees it, on a node spun in a thread."""
+    rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
+    node = rclpy.create_node("planweave_bench")
+    nobody = Cancellation()
+    body = RosBody(node, lambda: nobody, timeout=60.0, silence=20.0)
+    executor = SingleThreadedExecutor()
+    executor.add_node(node)
+    try:
+        with spun(executor):
+            yield body, node
+    finally:
+        node.destroy_node()
+        rclpy.try_shutdown()
+
+
+def _workspace(folder: Path, targets: Sequence[tuple[float, float]]) -> Path:
+    """A workspace with one spot for every placement."""
+    places: dict[str, Any] = {"table": {"centre": [0.5, 0.0], "size": [0.8, 1.2]}}
+    for index, (x, y) in enumerate(targets):
+        places[f"spot_{index}"] = {"centre": [round(x, 4), round(y, 4)], "size": [0.08, 0.08], "narrow": True}
+    path = folder / "bench.yaml"
+    path.write_text(yaml.safe_dump(places))
+    return path
+
+
+def _place(
+    client: Client, body: RosBody, folder: Path, rng: random.Random, index: int, target: tuple[float, float]
+) -> Placement:
+    """One cube at a random place is picked up and put down at a random spot."""
+    colour = rng.choice(COLOURS)
+    while True:
+        x, y = rng.uniform(0.34, 0.60), rng.uniform(-0.40, 0.40)
+        under_arm = x < 0.44 and abs(y) < 0.22  # the arm at home hides what is there from the camera
+        if math.dist((x, y), target) > 0.15 and not under_arm:
+            break
+    cube = {"kind": "cube", "colour": colour, "position": [round(x, 4), round(y, 4)],
+            "yaw": round(rng.uniform(-math.pi, math.pi), 3)}
+    scene = folder / f"scene_{index}.yaml"
+    scene.write_text(yaml.safe_dump({"description": "one cube", "objects": [cube]}))
+    client.load_scene(str(scene))
+    name = f"{colour}_cube"
+    wait_until(lambda: _distance(body, name, (x, y)) < 0.03, 10.0, f"{name} to be seen at ({x:.2f}, {y:.2f})")
+    begun = time.perf_counter()
+    outcomes = []
+    for action in (Action("grasp", (name,)), Action("place_at", (name, f"spot_{index}"))):
+        outcomes.append(body.execute(action))
+        if not outcomes[-1].ok:
+            return Placement(outcomes, None, time.perf_counter() - begun)
+    return Placement(outcomes, _distance(body, name, target), time.perf_counter() - begun)
+
+
+def _distance(body: RosBody, name: str, place: tuple[float, float]) -> float:
+    """Horizontal distance of an object, as the camera sees it, to a place (m)."""
+    thing = body.observe().by_name.get(name)
+    return math.dist(thing.position[:2], place) if thing is not None and thing.position else math.inf
+
+
+def _overhead(body: RosBody, trips: int) -> tuple[list[float], list[float], list[float]]:
+    """Wall seconds of a plain action's round trip, of our executor's without its planning, and of a refused one.
+
+    The arm is at home and is sent there again, so that nothing moves; plain and ours take turns.
+    """
+    process = subprocess.Popen([sys.executable, "-m", "benchmarks.plain_server"])
+    plain, ours, refused = [], [], []
+    try:
+        with _plain_client() as round_trip:
+            body.execute(Action("return_to_base"))
+            for _ in range(trips):
+                plain.append(round_trip())
+                begun = time.perf_counter()
+                outcome = body.execute(Action("return_to_base"))
+                ours.append(time.perf_counter() - begun - outcome.planning_seconds)
+                begun = time.perf_counter()
+                body.execute(Action("place_in", ("nothing", "nowhere")))
+                refused.append(time.perf_counter() - begun)
+    finally:
+        process.terminate()
+        process.wait(10)
+    return plain, ours, refused
+
+
+@contextmanager
+def _plain_client() -> Iterator[Callable[[], float]]:
+    """round_trip() -> seconds: goal, feedback and result of an action server that does nothing."""
+    context = rclpy.Context()
+    rclpy.init(args=[], context=context)
+    node = rclpy.create_node("planweave_bench_plain", context=context)
+    executor = SingleThreadedExecutor(context=context)
+    executor.add_node(node)
+    client = ActionClient(node, ExecuteAction, "plain_action")
+    if not client.wait_for_server(timeout_sec=20.0):
+        raise SystemDownError("the plain action server of the benchmark did not start")
+
+    def round_trip() -> float:
+        begun = time.perf_counter()
+        sent = client.send_goal_async(ExecuteAction.Goal())
+        executor.spin_until_future_complete(sent, timeout_sec=10.0)
+        result = sent.result().get_result_async()
+        executor.spin_until_future_complete(result, timeout_sec=10.0)
+        if not result.done():
+            raise PlanweaveError("the plain action server did not answer in 10 s")
+        return time.perf_counter() - begun
+
+    try:
+        yield round_trip
+    finally:
+        executor.shutdown(timeout_sec=2.0)
+        node.destroy_node()
+        context.try_shutdown()
+
+
+def _row(figure: str, value: str, goal: str = "", met: bool | None = None, **numbers: float) -> dict[str, Any]:
+    return {"figure": figure, "value": value, "goal": goal, "met": met, **numbers}
+
+
+def _p95(values: Sequence[float]) -> float:
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, math.ceil(0.95 * len(ordered)) - 1)] if ordered else math.nan
+
+
+def _placement_rows(placements: Sequence[Placement]) -> list[dict[str, Any]]:
+    good = [p for p in placements if p.error is not None and p.error <= WITHIN]
+    errors = [1000 * p.error for p in placements if p.error is not None]
+    share = len(good) / len(placements)
+    failures: dict[str, int] = {}
+    for p in placements:
+        code = p.outcomes[-1].code.name
+        if code != "SUCCESS":
+            failures[code] = failures.get(code, 0) + 1
+    rows = [_row("pick-and-place: placed within 1 cm", f"{len(good)} of {len(placements)}", "≥ 98 %", share >= 0.98,
+                 share=share)]
+    if failures:
+        rows.append(_row("failures by code", ", ".join(f"{k} {v}" for k, v in sorted(failures.items()))))
+    if errors:
+        rows.append(_row("placement error, median and largest",
+                         f"{statistics.median(errors):.1f} mm, {max(errors):.1f} mm",
+                         median_mm=statistics.median(errors), max_mm=max(errors)))
+        seconds = [p.seconds for p in good] or [math.nan]
+        rows.append(_row("wall time per pick-and-place, median and 95th percentile",
+                         f"{statistics.median(seconds):.2f} s, {_p95(seconds):.2f} s",
+                         median_s=statistics.median(seconds), p95_s=_p95(seconds)))
+    return rows
+
+
+def _planning_rows(placements: Sequence[Placement]) -> list[dict[str, Any]]:
+    done = [p for p in placements if p.error is not None]
+    if not done:
+        return []
+    planning = [1000 * p.planning for p in done]
+    ratio = sum(p.planning for p in done) / sum(p.motion for p in done)
+    vamp = "installed: its proposals are tried before OMPL" if importlib.util.find_spec("vamp") else "not installed"
+    return [
+        _row("planning per pick-and-place, median and 95th percentile",
+             f"{statistics.median(planning):.0f} ms, {_p95(planning):.0f} ms",
+             median_ms=statistics.median(planning), p95_ms=_p95(planning)),
+        _row("planning over robot's motion time", f"{100 * ratio:.2f} %", "≤ 1 %", ratio <= 0.01, ratio=ratio),
+        _row("VAMP beside OMPL", vamp),
+    ]
+
+
+def _perception_rows(seen: dict[str, float]) -> list[dict[str, Any]]:
+    return [
+        _row("perception: objects missed, invented, mistaken",
+             f"{seen['missed']:.0f}, {seen['invented']:.0f}, {seen['mistaken']:.0f} of {seen['objects']:.0f}"),
+        _row("perception: position error, median and 95th percentile",
+             f"{seen['error_median_mm']:.2f} mm, {seen['error_p95_mm']:.2f} mm", "≤ 5 mm median",
+             seen["error_median_mm"] <= 5, **{k: seen[k] for k in ("error_median_mm", "error_p95_mm")}),
+        _row("perception: time per 640×480 frame, median and 95th percentile",
+             f"{seen['frame_median_ms']:.0f} ms, {seen['frame_p95_ms']:.0f} ms", "≤ 50 ms median",
+             seen["frame_median_ms"] <= 50, **{k: seen[k] for k in ("frame_median_ms", "frame_p95_ms")}),
+    ]
+
+
+def _trip_rows(plain: list[float], ours: list[float], refused: list[float]) -> list[dict[str, Any]]:
+    base, action, refusal = (1000 * statistics.median(v) for v in (plain, ours, refused))
+    return [
+        _row("plain action round trip, median", f"{base:.2f} ms", median_ms=base),
+        _row("executed action without planning and motion, over plain", f"{action:.2f} ms, {action / base:.2f}×",
+             "≤ 2×", action / base <= 2, ratio=action / base),
+        _row("refused action, over plain", f"{refusal:.2f} ms, {refusal / base:.2f}×", ratio=refusal / base),
+    ]

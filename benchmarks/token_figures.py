@@ -1,0 +1,99 @@
+"""Tokens per task of Tree-Planner against Iterative-Planner, on the same tasks with the same simulated model.
+
+Prompts, parsing, loops and body are the product's; only the model is played, see `benchmarks.scripted_model`. Tokens
+are counted by `planweave.llm.tokens`, prompts once however many replies are asked for.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from benchmarks.home_tasks import HomeTask, Run, run_method
+from benchmarks.scripted_model import ScriptedModel
+from planweave.llm.tokens import estimated_tokens
+from planweave.methods.settings import Settings
+
+#: The saving of Tree-Planner with 25 samples against each, as its paper has it (Section 1)
+PAPER = {"no replanning": 0.53, "local replanning": 0.74, "global replanning": 0.92}
+DEFAULT = "tree_planner that checks plans"
+#: name -> method and its parameters. As in the paper, Tree-Planner keeps all plans that were sampled.
+METHODS: dict[str, tuple[str, dict[str, Any]]] = {
+    "tree_planner": ("tree_planner", {"samples": 25, "check_plans": False}),
+    "tree_planner without correction": ("tree_planner", {"samples": 25, "check_plans": False, "max_corrections": 0}),
+    DEFAULT: ("tree_planner", {"samples": 25}),
+    "no replanning": ("iterative", {"replan": "none"}),
+    "local replanning": ("iterative", {"replan": "local"}),
+    "global replanning": ("iterative", {"replan": "global"}),
+}
+
+
+@dataclass(frozen=True)
+class Row:
+    """One method over all runs: means per task, and the number of runs whose goal held at the end."""
+
+    tokens: float
+    prompt_tokens: float
+    requests: float
+    corrections: float
+    met: int
+    runs: int
+
+    @classmethod
+    def of(cls, runs: Sequence[Run]) -> Row:
+        """The means of runs."""
+        used, n = [r.usage for r in runs], len(runs)
+        return cls(sum(u.total_tokens for u in used) / n, sum(u.prompt_tokens for u in used) / n,
+                   sum(u.requests for u in used) / n, sum(r.corrections for r in runs) / n,
+                   sum(r.met for r in runs), n)
+
+
+def token_figures(tasks: Sequence[HomeTask], error_rate: float, seeds: int) -> dict[str, Row]:
+    """By method; every task is run once with each seed."""
+    plans = {task.words: task.plan for task in tasks}
+    settings = Settings()
+    return {
+        name: Row.of([run_method(method, task, ScriptedModel(plans, error_rate, seed), settings, **options)
+                      for task in tasks for seed in range(seeds)])
+        for name, (method, options) in METHODS.items()
+    }
+
+
+@dataclass(frozen=True)
+class PromptSizes:
+    """The quantities of Tree-Planner's token model (Section 5.1, Appendix D), means over tasks, in tokens.
+
+    plan, choice, step: prompts for sampling plans, for deciding, and for a step of Iterative-Planner (rho_ps, rho_gd,
+    rho_ip); action: one action written out (|a|); steps: M.
+    """
+
+    plan: float
+    choice: float
+    step: float
+    action: float
+    steps: float
+
+    @property
+    def most_samples(self) -> float:
+        """The number of samples below which Tree-Planner takes fewer tokens, by the model of Appendix D."""
+        return (1 - 1 / self.steps) / (1 + 1 / self.action) * self.plan / self.action + self.action / (self.action + 1)
+
+
+def prompt_sizes(tasks: Sequence[HomeTask]) -> PromptSizes:
+    """As the product builds the prompts, with a model that errs in one step of ten."""
+    model = ScriptedModel({task.words: task.plan for task in tasks}, 0.1)
+    for task in tasks:
+        for name in ("tree_planner", "no replanning"):
+            method, options = METHODS[name]
+            run_method(method, task, model, Settings(), **options)
+    sizes = {form: statistics.fmean(found) for form, found in model.prompts.items()}
+    actions = [action for task in tasks for action in task.plan]
+    return PromptSizes(sizes["plan"], sizes["choice"], sizes["action"],
+                       statistics.fmean(estimated_tokens(f'"{a}", ') for a in actions), len(actions) / len(tasks))
+
+
+def saving(rows: dict[str, Row], against: str, by: str = "tree_planner") -> float:
+    """The share of the tokens of a method that another one does without."""
+    return 1 - rows[by].tokens / rows[against].tokens

@@ -1,0 +1,194 @@
+"""One episode: a case, a method, a model and a repetition, played by the product's own loops on plain ports."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from planweave.bench.expert import Expert
+from planweave.bench.methods import make_method
+from planweave.bench.metrics import Measures, Tried, measure
+from planweave.bench.models import PacedClient, client_for
+from planweave.bench.recorded_stage import WorldTeller, world_as_dict
+from planweave.bench.records import FORMAT, Recorder, changes
+from planweave.bench.suites import SUITES, Case, Stage
+from planweave.core.budget import Budget, Usage
+from planweave.core.cancellation import Cancellation
+from planweave.core.errors import (
+    BudgetExceededError,
+    CanceledError,
+    MissingExtraError,
+    ModelError,
+    PlanweaveError,
+    SystemDownError,
+)
+from planweave.core.world import Action
+from planweave.llm.accounting import Prices
+from planweave.llm.clients.base import ChatClient
+from planweave.methods.episode import Episode
+from planweave.methods.journal import Journal
+from planweave.methods.planner import LanguagePlanner
+from planweave.methods.settings import Settings
+
+_TASK = "episode"  # the planner's ledger counts per task
+
+
+@dataclass(frozen=True)
+class Spec:
+    """What defines an episode; plain values, so that it can be sent to any worker. timeout: seconds for all of it."""
+
+    suite: str
+    case: str
+    method: str
+    model: str
+    repetition: int
+    seed: int = 0
+    timeout: float = 600.0
+    per_minute: float = 0.0
+    budget_tokens: int = 0
+    budget_cost: float = 0.0
+
+    @property
+    def name(self) -> str:
+        """The path of its record below the folder of episodes."""
+        return "/".join((_plain(self.method), _plain(self.model), f"{_plain(self.case)}.{self.repetition}.jsonl"))
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How an episode ended. void: nothing can be said about the method, since model, body or budget failed; `error`
+    says why. Else it counts, and error is what ended it before its time, if anything."""
+
+    measures: Measures
+    conditions: dict[str, bool]
+    void: bool = False
+    error: str = ""
+    kind: str = ""
+
+
+class _Told(Journal):
+    """A journal that tells a recorder, with changes of the world instead of whole worlds."""
+
+    def __init__(self, recorder: Recorder, facts: list[str], done: Callable[[Tried], None]) -> None:
+        super().__init__()
+        self._recorder, self._facts, self._done = recorder, facts, done
+        self.body_seconds = 0.0
+
+    def add(self, event: str, /, **details: Any) -> None:
+        """Tell an event; see `planweave.bench.records` for how an action is told."""
+        super().add(event, **details)
+        if event == "action":
+            facts = details.pop("facts")
+            added, removed = changes(self._facts, facts)
+            self._facts = facts
+            details.update(added=added, removed=removed)
+            self.body_seconds += details["wall_seconds"]
+            self._done(Tried(Action.parse(details["action"]), details["code"], details["why"]))
+        self._recorder.add(event, **details)
+
+
+def play(
+    spec: Spec, recorder: Recorder, client: ChatClient | None = None, stage: Stage | None = None,
+) -> Ended:
+    """Play an episode and tell the recorder all of it. client, stage: stand-ins, for a replay."""
+    case, own_stage = SUITES[spec.suite].cases()[spec.case], stage is None
+    stage = stage or SUITES[spec.suite].stage(case, spec.repetition)
+    try:
+        return _play(spec, case, stage, recorder, client)
+    finally:
+        if own_stage:
+            stage.close()
+
+
+def _play(spec: Spec, case: Case, stage: Stage, recorder: Recorder, client: ChatClient | None) -> Ended:
+    world = stage.body.observe()
+    facts = [str(f) for f in sorted(world.facts)]
+    recorder.add(
+        "episode", format=FORMAT, suite=spec.suite, case=case.id, method=spec.method, model=spec.model,
+        repetition=spec.repetition, seed=spec.seed, timeout=spec.timeout, sentence=case.sentence, scene=case.scene,
+        source=case.source, groups=list(case.groups), goal=[str(g) for g in case.goal],
+        gold=[str(a) for a in case.gold],
+        fault=None if case.fault is None else {"kind": case.fault.kind, "action": case.fault.action,
+                                               "times": case.fault.times, "changes": [*map(str, case.fault.changes)]},
+        objects=[o.name for o in world.objects], facts=facts,
+    )
+    before, body = stage.truth(), stage.body
+    if not stage.reproducible:
+        recorder.add("world", **world_as_dict(world))
+        recorder.add("truth", **world_as_dict(before))
+        body = WorldTeller(body, recorder)
+    carried_out: list[Action] = []
+    if client is None:
+        expert = Expert(case, stage, carried_out)
+        client = client_for(spec.model, expert, f"{spec.seed} {spec.repetition} {case.id}")
+    paced = PacedClient(client, spec.per_minute)
+    tried: list[Tried] = []
+
+    def done(one: Tried) -> None:
+        tried.append(one)
+        if one.ok:
+            carried_out.append(one.action)
+
+    journal = _Told(recorder, facts, done)
+    asked = _Exchanges(recorder)
+    settings = Settings(timeout=spec.timeout)  # the deadline of the episode is that of its questions
+    planner = LanguagePlanner(paced, settings, on_exchange=asked.take, prices=_prices(),
+                              budget=Budget(tokens=spec.budget_tokens, cost=spec.budget_cost))
+    canceled = Cancellation()
+    episode = Episode(_TASK, case.sentence, case.goal, stage.domain, planner, body, journal, canceled)
+    alarm = threading.Timer(spec.timeout, canceled.cancel, [f"the episode took longer than {spec.timeout:g} s"])
+    alarm.daemon = True
+    alarm.start()
+    begun, error = time.perf_counter(), None
+    try:
+        make_method(spec.method).run(episode)
+    except PlanweaveError as found:
+        error = found
+    finally:
+        alarm.cancel()
+    seconds = time.perf_counter() - begun
+    conditions, after = stage.conditions(carried_out), stage.truth()
+    if not stage.reproducible:
+        recorder.add("truth", **world_as_dict(after))
+    measures = measure(
+        conditions, tried, case.gold, before.facts, after.facts, stage.after_gold(),
+        corrections=episode.corrections, usage=asked.usage, model_seconds=paced.seconds,
+        body_seconds=journal.body_seconds, seconds=seconds,
+    )
+    ended = Ended(measures, conditions, _is_void(error), str(error or ""), type(error).__name__ if error else "")
+    recorder.add("end", conditions=conditions, void=ended.void, error=ended.error, kind=ended.kind,
+                 message=episode.message, questions=episode.questions, measures=measures.as_dict())
+    return ended
+
+
+class _Exchanges:
+    """Hears every question and its answer, tells the recorder, and adds up what they took."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self._recorder, self.usage = recorder, Usage()
+
+    def take(self, exchange: dict[str, Any]) -> None:
+        if "reply" in exchange:
+            self.usage = self.usage + Usage(**exchange["reply"]["usage"])
+        self._recorder.add("exchange", **{k: v for k, v in exchange.items() if k not in ("task_id", "stamp")})
+
+
+@lru_cache(maxsize=1)
+def _prices() -> Prices:
+    return Prices()
+
+
+def _is_void(error: PlanweaveError | None) -> bool:
+    """Whether an error says nothing about the method: the model, the body or the budget failed, or something is not
+    installed. An episode that ran out of time has failed."""
+    if isinstance(error, CanceledError):
+        return False
+    return isinstance(error, (ModelError, BudgetExceededError, SystemDownError, MissingExtraError))
+
+
+def _plain(text: str) -> str:
+    return "".join(c if c.isalnum() or c in "._=-" else "_" for c in text)

@@ -1,0 +1,135 @@
+"""Models as the bake-off names them.
+
+| name | what answers |
+|---|---|
+| `auto` | what `planweave run` would ask: the endpoint of the environment, else the embedded model |
+| `openai`, `openai:NAME` | the endpoint of OPENAI_BASE_URL / OPENAI_API_KEY, with PLANWEAVE_MODEL or the named model |
+| `embedded`, `embedded:PATH` | the small model in this process, or another .gguf file |
+| `cassette:PATH` | recorded replies |
+| `simulated:RATE` | no model: knows a right plan and errs at the rate (`planweave.bench.noisy_model`) |
+| `none` | nobody, for methods that ask no model |
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from planweave.bench.expert import Expert
+from planweave.bench.noisy_model import NoisyModel
+from planweave.core.errors import ConfigError, UnknownNameError
+from planweave.llm.clients import choose_client
+from planweave.llm.clients.base import Capabilities, ChatClient, ChatReplies, ChatRequest
+
+KINDS = ("auto", "openai", "embedded", "cassette", "simulated", "none")
+
+
+def check_model(name: str) -> str:
+    """The name, checked; raises UnknownNameError or ConfigError."""
+    kind, _, rest = name.partition(":")
+    if kind not in KINDS:
+        raise UnknownNameError("model", name, KINDS)
+    if kind == "simulated":
+        rate_of(name)
+    if kind == "cassette" and not rest:
+        raise ConfigError("model 'cassette' needs a file: cassette:PATH")
+    return name
+
+
+def rate_of(name: str) -> float:
+    """The rate of errors of simulated:RATE; raises ConfigError."""
+    try:
+        rate = float(name.partition(":")[2] or "0.1")
+    except ValueError:
+        rate = -1.0
+    if not 0 <= rate <= 1:
+        raise ConfigError(f"model {name!r}: write the rate of errors as a number from 0 to 1, e.g. simulated:0.2")
+    return rate
+
+
+def is_simulated(name: str) -> bool:
+    """Whether no real model answers; simulated and real results never stand in one table."""
+    return name.partition(":")[0] == "simulated"
+
+
+def client_for(name: str, expert: Expert, seed: str) -> ChatClient:
+    """The client for one episode. Those of real models are shared by all episodes of this process."""
+    if is_simulated(name):
+        return NoisyModel(expert, rate_of(name), seed)
+    if name.startswith("cassette:"):
+        return _client(name, threading.get_ident())
+    return _client(name, 0)
+
+
+def try_model(name: str) -> None:
+    """Set up the client of a real model, without asking it; raises ConfigError or MissingExtraError."""
+    if name != "none" and not is_simulated(name):
+        _client(name, threading.get_ident() if name.startswith("cassette:") else 0)
+
+
+@lru_cache(maxsize=8)
+def _client(name: str, _: int) -> ChatClient:
+    kind, _colon, rest = name.partition(":")
+    environ = dict(os.environ)
+    settings = {"client": {"cassette": "replay"}.get(kind, kind)}
+    if kind == "cassette":
+        settings["cassette"] = rest
+    elif rest:
+        environ["PLANWEAVE_MODEL"] = rest
+    elif kind == "embedded" and not environ.get("PLANWEAVE_MODEL", "").endswith(".gguf"):
+        environ.pop("PLANWEAVE_MODEL", None)
+    return choose_client(environ, settings)
+
+
+@dataclass
+class PacedClient:
+    """Asks another client at most `per_minute` times a minute (0: no limit), and adds up how long its answers took.
+
+    A worker gets its share of the limit of a whole run, so that all of them together keep to it.
+    """
+
+    inner: ChatClient
+    per_minute: float = 0.0
+    seconds: float = 0.0
+    _next: float = 0.0
+
+    @property
+    def endpoint(self) -> str:
+        """That of the client asked."""
+        return self.inner.endpoint
+
+    @property
+    def model(self) -> str:
+        """That of the client asked."""
+        return self.inner.model
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """Those of the client asked."""
+        return self.inner.capabilities
+
+    def complete(self, request: ChatRequest) -> ChatReplies:
+        """Ask when it is time."""
+        if self.per_minute > 0:
+            wait = self._next - time.monotonic()
+            self._next = max(self._next, time.monotonic()) + 60.0 / self.per_minute
+            stopped = request.canceled or threading.Event()
+            if wait > 0 and stopped.wait(min(wait, max(0.0, request.remaining))):
+                request.check()
+        begun = time.perf_counter()
+        try:
+            return self.inner.complete(request)
+        finally:
+            self.seconds += time.perf_counter() - begun
+
+    def close(self) -> None:
+        """The client asked is shared and stays open."""
+
+
+def models_of(names: Sequence[str]) -> list[str]:
+    """Models as asked for, checked, each once."""
+    return list(dict.fromkeys(check_model(n) for n in names)) or ["auto"]

@@ -1,0 +1,140 @@
+"""A recorded episode played again with the recorded answers, compared with its record event by event."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import planweave.core.errors as errors
+from planweave.bench.episodes import Spec, play
+from planweave.bench.recorded_stage import RecordedStage
+from planweave.bench.records import Recorder
+from planweave.bench.suites import SUITES
+from planweave.core.errors import ConfigError, ModelError, UnknownNameError
+from planweave.llm.clients.base import Capabilities, ChatReplies, ChatRequest
+
+_TIMES = frozenset({"at", "wall_seconds", "motion_seconds", "planning_seconds", "model_seconds", "body_seconds",
+                    "our_seconds"})
+
+
+class Difference(Exception):
+    """Where a replay is not as recorded. number: of the event, from 1.
+
+    It is no PlanweaveError, so that no loop takes it for a failure of its own.
+    """
+
+    def __init__(self, number: int, recorded: str, now: str) -> None:
+        super().__init__(f"event {number} differs\n  recorded: {recorded}\n  now:      {now}")
+        self.number = number
+
+
+class Comparer(Recorder):
+    """Compares events with those of a record, one by one."""
+
+    def __init__(self, events: Sequence[Mapping[str, Any]]) -> None:
+        super().__init__()
+        self.events, self.count = events, 0
+
+    def take(self, row: dict[str, Any]) -> None:
+        """Raises Difference."""
+        now = json.loads(json.dumps(row, ensure_ascii=False, default=str))
+        if self.count >= len(self.events):
+            raise Difference(self.count + 1, "nothing more", _short(now))
+        recorded = self.events[self.count]
+        self.count += 1
+        what = _first_difference(recorded, now)
+        if what:
+            raise Difference(self.count, *what)
+
+
+class PlaybackClient:
+    """Answers with the recorded replies, in their order; a question that was not asked then is a Difference."""
+
+    endpoint = "replay"
+
+    def __init__(self, events: Sequence[Mapping[str, Any]]) -> None:
+        self._left = [(n, e) for n, e in enumerate(events, 1) if e["event"] == "exchange"]
+        used: dict[str, Any] = next((e["reply"]["usage"] for _, e in self._left if "reply" in e), {})
+        self.model = str(used.get("model", ""))
+        self._choices = any("choices" in event["request"] for _, event in self._left)
+        # Settings that depend on the endpoint must be those of then.
+        self.endpoint = str(used.get("endpoint", "replay")) or "replay"
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """Whatever was recorded."""
+        return Capabilities(n=True, json_schema=True, logprobs=True, choices=self._choices)
+
+    def complete(self, request: ChatRequest) -> ChatReplies:
+        """The next recorded replies, or the error of then."""
+        asked = json.loads(json.dumps(request.as_dict(), ensure_ascii=False, default=str))
+        if not self._left:
+            raise Difference(0, "no more questions to the model", f"it is asked {_short(asked['messages'][-1])}")
+        number, exchange = self._left.pop(0)
+        what = _first_difference(exchange["request"], asked)
+        if what:
+            raise Difference(number, *what)
+        if "reply" not in exchange:
+            name, _, text = str(exchange.get("error", "ModelError: no reply was recorded")).partition(": ")
+            kind = getattr(errors, name, ModelError)
+            raise kind(text) if isinstance(kind, type) and issubclass(kind, ModelError) else ModelError(text)
+        return ChatReplies.from_dict(exchange["reply"])
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+def replay(events: Sequence[dict[str, Any]]) -> int:
+    """Run a record again; the number of events that agree. Raises Difference, or ConfigError for what is not known."""
+    head = events[0]
+    if head["suite"] not in SUITES:
+        raise UnknownNameError("suite", head["suite"], SUITES)
+    cases = SUITES[head["suite"]].cases()
+    if head["case"] not in cases:
+        raise UnknownNameError("task", head["case"], cases)
+    try:
+        spec = Spec(head["suite"], head["case"], head["method"], head["model"], head["repetition"], head["seed"],
+                    head["timeout"])
+    except KeyError as error:
+        raise ConfigError(f"the record lacks {error} in its first event") from None
+    case = cases[spec.case]
+    stage = RecordedStage(case, events) if any(e["event"] == "world" for e in events) else None
+    comparer = Comparer(events)
+    play(spec, comparer, PlaybackClient(events), stage)
+    if comparer.count < len(events):
+        raise Difference(comparer.count + 1, _short(events[comparer.count]), "nothing more")
+    return comparer.count
+
+
+def _first_difference(recorded: Any, now: Any, where: str = "") -> tuple[str, str] | None:
+    """The first place where two JSON values differ, as recorded and as now; times are passed over."""
+    if isinstance(recorded, dict) and isinstance(now, dict):
+        for key in dict.fromkeys([*recorded, *now]):
+            if key in _TIMES:
+                continue
+            if key not in recorded or key not in now:
+                side = "nothing" if key not in recorded else _short(recorded[key])
+                return f"{where}{key}: {side}", f"{where}{key}: {_short(now.get(key, 'nothing'))}"
+            what = _first_difference(recorded[key], now[key], f"{where}{key}.")
+            if what:
+                return what
+        return None
+    if isinstance(recorded, list) and isinstance(now, list) and len(recorded) == len(now):
+        for index, (a, b) in enumerate(zip(recorded, now)):
+            what = _first_difference(a, b, f"{where}{index}.")
+            if what:
+                return what
+        return None
+    if recorded == now:
+        return None
+    if isinstance(recorded, str) and isinstance(now, str):
+        same = next((i for i, (a, b) in enumerate(zip(recorded, now)) if a != b), min(len(recorded), len(now)))
+        start = max(0, same - 30)
+        return f"{where[:-1]}: …{recorded[start:same + 60]!r}", f"{where[:-1]}: …{now[start:same + 60]!r}"
+    return f"{where[:-1]}: {_short(recorded)}", f"{where[:-1]}: {_short(now)}"
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) < 160 else text[:160] + "…"

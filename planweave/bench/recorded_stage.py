@@ -1,0 +1,119 @@
+"""Stages that cannot be set up twice alike (an arm over ROS): their worlds are recorded, a replay answers with them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from planweave.bench.records import Recorder
+from planweave.bench.suites.case import Case
+from planweave.core.domain import Domain
+from planweave.core.errors import PlanweaveError
+from planweave.core.failure import Code
+from planweave.core.ports import Body, Outcome
+from planweave.core.transition import Transition
+from planweave.core.world import Action, Literal, World, WorldObject
+
+
+class WorldTeller:
+    """A body whose every observed world is recorded whole."""
+
+    def __init__(self, body: Body, recorder: Recorder) -> None:
+        self._body, self._recorder = body, recorder
+
+    def observe(self, revision: int = 0) -> World:
+        """Observe and record."""
+        world = self._body.observe(revision)
+        self._recorder.add("world", **world_as_dict(world))
+        return world
+
+    def execute(self, action: Action, *, task_id: str = "", timeout: float = 0.0,
+                on_phase: Callable[[str, float], None] | None = None, approval: str = "") -> Outcome:
+        """Execute and record."""
+        outcome = self._body.execute(action, task_id=task_id, timeout=timeout, on_phase=on_phase)
+        self._recorder.add("world", **world_as_dict(outcome.world))
+        return outcome
+
+
+class RecordedStage:
+    """Plays a record's worlds and outcomes back in their order."""
+
+    reproducible = False
+
+    def __init__(self, case: Case, events: Sequence[Mapping[str, Any]]) -> None:
+        self._worlds = [world_from_dict(e) for e in events if e["event"] == "world"]
+        self._outcomes = [e for e in events if e["event"] == "action"]
+        self._conditions: dict[str, bool] = dict(events[-1]["conditions"])
+        self._truths = [world_from_dict(e) for e in events if e["event"] == "truth"]
+        self._gold = case.gold
+        self._now = self._first = self._truths[0] if self._truths else self._worlds[0]
+        self.domain = Domain.load(self._worlds[0].domain)
+        self.body: Body = self
+
+    def truth(self) -> World:
+        """The world as it was judged: the first and the last one are recorded."""
+        return self._truths.pop(0) if self._truths else self._now
+
+    def conditions(self, done: Sequence[Action]) -> dict[str, bool]:
+        """As recorded: geometry is not repeated."""
+        return self._conditions
+
+    def observe(self, revision: int = 0) -> World:
+        """The next recorded world."""
+        return self._next()
+
+    def execute(self, action: Action, *, task_id: str = "", timeout: float = 0.0,
+                on_phase: Callable[[str, float], None] | None = None, approval: str = "") -> Outcome:
+        """The next recorded outcome; the comparison of events finds another action than then."""
+        event = self._outcomes.pop(0) if self._outcomes else {}
+        return Outcome(
+            Code[event.get("code", "CANCELED")], event.get("message", ""), self._next(),
+            tuple(Literal.parse(u) for u in event.get("unmet", ())), event.get("motion_seconds", 0.0),
+            event.get("planning_seconds", 0.0))
+
+    def after_gold(self) -> frozenset[Literal]:
+        """As the domain says."""
+        return predicted(self.domain, self._first, self._gold)
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+    def _next(self) -> World:
+        if self._worlds:
+            self._now = self._worlds.pop(0)
+        return self._now
+
+
+def predicted(domain: Domain, world: World, plan: Sequence[Action]) -> frozenset[Literal]:
+    """The facts after a plan, as the domain says; actions that cannot be done are passed over."""
+    transition = Transition(domain, world)
+    state = transition.state()
+    for action in plan:
+        try:
+            if not transition.unmet(state, action):
+                transition.apply(state, action)
+        except PlanweaveError:
+            continue
+    return frozenset(Literal(f[0], f[1:]) for f in state.facts)
+
+
+def world_as_dict(world: World) -> dict[str, Any]:
+    """A world as plain JSON values."""
+    return {
+        "domain": world.domain, "frame": world.frame, "stamp": world.stamp, "revision": world.revision,
+        "objects": [{"name": o.name, "type": o.type, "class_name": o.class_name, "attributes": dict(o.attributes),
+                     "position": o.position, "orientation": o.orientation, "size": o.size} for o in world.objects],
+        "facts": [str(f) for f in sorted(world.facts)],
+    }
+
+
+def world_from_dict(data: Mapping[str, Any]) -> World:
+    """The opposite of `world_as_dict`."""
+    def point(value: Any) -> Any:
+        return None if value is None else tuple(value)
+
+    objects = tuple(
+        WorldObject(o["name"], o["type"], o["class_name"], dict(o["attributes"]), point(o["position"]),
+                    point(o["orientation"]), point(o["size"])) for o in data["objects"])
+    return World(data["domain"], objects, frozenset(map(Literal.parse, data["facts"])), data["stamp"], data["frame"],
+                 data["revision"])

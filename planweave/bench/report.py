@@ -1,0 +1,246 @@
+"""The report of a run: report.md, report.html and episodes.html beside the records, results.json for other programs."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from planweave.bench.models import is_simulated
+from planweave.bench.plots import plots
+from planweave.bench.records import read_record, write_record
+from planweave.bench.results import MEANINGS, MEASURES, Results, Row, as_json, groups_of, papers
+from planweave.bench.runner import missing_in_words
+from planweave.bench.statistics import Estimate, has_scipy
+
+TEMPLATES = Path(__file__).with_name("templates")
+_SHARES = frozenset({"sr", "gcr", "exec", "lcs", "graph"})
+_WITH_RANGE = _SHARES | {"corrections", "prompt"}
+_BESIDE = ("sr", "exec", "gcr", "lcs", "graph", "corrections", "cost")
+_IN_MARKDOWN = ("sr", "gcr", "exec", "lcs", "graph", "corrections", "requests", "prompt", "cached", "completion",
+                "cost", "model_s", "ours_s")
+
+
+def write_report(
+    results: Results, how: str, about: str, reasons: Mapping[str, str], official: Sequence[Mapping[str, Any]] = (),
+) -> list[Path]:
+    """Write all files; returns their paths, the HTML report first. how: the command. about: machine and time.
+
+    reasons: why episodes are missing, by the names of their records. Raises OSError.
+    """
+    import jinja2
+
+    environment = jinja2.Environment(loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=True,
+                                     trim_blocks=True, undefined=jinja2.StrictUndefined)
+    sections = [_section(results, model) for model in results.models]
+    missing = {s.name: reasons.get(s.name, "not played") for s in results.missing}
+    common: dict[str, Any] = {
+        "suite": results.config.suite, "how": how, "about": about, "missing": sorted(missing),
+        "wanted": len(results.wanted), "reasons": missing_in_words(missing), "intervals": has_scipy(),
+        "headings": [heading for heading, _ in MEASURES.values()],
+        "meanings": {MEASURES[name][0]: meaning for name, meaning in MEANINGS.items()},
+        "sections": sections, "official": list(official),
+    }
+    files = {
+        "report.html": environment.get_template("report.html").render(common),
+        "episodes.html": environment.get_template("episodes.html").render(
+            suite=results.config.suite, sections=_episode_sections(results)),
+        "report.md": _markdown(common),
+        "results.json": json.dumps({"how": how, "about": about, **as_json(results)}, indent=1) + "\n",
+    }
+    for name, text in files.items():
+        write_record(results.out / name, text)
+    for model in results.models:
+        for method in results.methods(model):
+            for episode in results.row(method, model).episodes:
+                _draw(episode.path)
+    return [results.out / name for name in files]
+
+
+def _draw(record: Path) -> None:
+    """The drawing of an episode as a page beside its record, where there is none of this record yet."""
+    from rich.console import Console
+
+    from planweave.bench.drawing import drawing
+
+    page = record.with_suffix(".html")
+    if page.exists() and page.stat().st_mtime >= record.stat().st_mtime:
+        return
+    console = Console(record=True, width=118, file=io.StringIO(), highlight=False)
+    for part in drawing(read_record(record)):
+        console.print(part)
+    write_record(page, console.export_html())
+
+
+def _section(results: Results, model: str) -> dict[str, Any]:
+    rows = [results.row(method, model) for method in results.methods(model)]
+    groups = [g for g in results.groups() if any(results.row(r.method, model, g).wanted for r in rows)]
+    codes = sorted({code for row in rows for code in row.failures})
+    return {
+        "title": title_of(model), "simulated": is_simulated(model),
+        "rows": [{"method": r.method, "episodes": len(r.episodes), "wanted": r.wanted,
+                  "lacking": len(r.episodes) < r.wanted, "link": _link(r),
+                  "numbers": [number_of(k, r.estimates[k]) for k in MEASURES]} for r in rows],
+        "papers": _beside_papers(results, model), "plots": plots(results, model), "group_names": groups,
+        "groups": [{"method": r.method, "cells": [
+            {"number": number_of("sr", (part := results.row(r.method, model, g)).estimates["sr"]), "link": _link(part)}
+            for g in groups]} for r in rows] if groups else [],
+        "codes": codes,
+        "failures": [{"method": r.method, "link": _link(r), "texts": _failure_texts(r, codes)} for r in rows],
+        "comparisons": [
+            {"one": one, "two": two, "difference": f"{c.difference:+.2f}", "range": _range("sr", c.low, c.high),
+             "p": "–" if p is None else f"{p:.3f}", "tasks": c.tasks, "link": f"episodes.html#{_anchor(one, model)}"}
+            for one, two, c, p in results.comparisons(model)],
+    }
+
+
+def title_of(model: str) -> str:
+    """The heading of a model's tables."""
+    if model == "none":
+        return "Without a model"
+    return f"Simulated model, {model.partition(':')[2]} wrong steps" if is_simulated(model) else f"Model {model}"
+
+
+def _beside_papers(results: Results, model: str) -> list[dict[str, Any]]:
+    """Our rows with those of the papers below them: for household suites, whose tasks are of the papers' kind, and real
+    models, since the papers' numbers are of real models, too."""
+    if results.config.suite not in ("home", "eai") or is_simulated(model) or model == "none":
+        return []
+    found: dict[tuple[str, str], dict[str, Any]] = {}
+    for paper in papers():
+        row = results.row(paper["method"], model, paper["group"])
+        if not row.episodes:
+            continue
+        entry = found.setdefault((paper["method"], paper["group"]), {
+            "name": f"{paper['method']}, {paper['group'] + ' tasks' if paper['group'] else 'all tasks'}",
+            "link": _link(row), "numbers": [number_of(k, row.estimates[k]) for k in _BESIDE], "theirs": []})
+        entry["theirs"].append({"label": paper["label"], "texts": [paper.get(k, "") for k in _BESIDE]})
+    return list(found.values())
+
+
+def _failure_texts(row: Row, codes: Sequence[str]) -> list[str]:
+    tried = sum(e.measures.actions for e in row.episodes)
+    texts = [f"{100 * row.failures[code] / tried:.1f}" if tried else "–" for code in codes]
+    ended = sum(bool(e.error) for e in row.episodes)
+    return [*texts, f"{ended} of {len(row.episodes)}"]
+
+
+def number_of(measure: str, found: Estimate | None) -> dict[str, str]:
+    """An estimate in words: text is the mean with its deviation, range its interval."""
+    if found is None:
+        return {"text": "", "range": ""}
+    text = _text(measure, found.mean)
+    if found.sd is not None:
+        text += f" ± {_text(measure, found.sd)}"
+    return {"text": text, "range": _range(measure, found.low, found.high) if measure in _WITH_RANGE else ""}
+
+
+def _range(measure: str, low: float | None, high: float | None) -> str:
+    return "" if low is None or high is None else f"[{_text(measure, low)}, {_text(measure, high)}]"
+
+
+def _text(measure: str, value: float) -> str:
+    if measure in _SHARES:
+        return f"{value:.2f}"
+    if measure == "cost":
+        return f"{value:.4f}"
+    if measure.endswith("_s"):
+        return f"{value:.3f}" if value < 1 else f"{value:.1f}"
+    return f"{value:,.0f}" if value >= 100 else f"{value:.1f}"
+
+
+def _link(row: Row) -> str:
+    return f"episodes.html#{_anchor(row.method, row.model, row.group)}"
+
+
+def _anchor(*parts: str) -> str:
+    return "--".join(re.sub(r"[^A-Za-z0-9.]+", "-", p) for p in parts if p)
+
+
+def _episode_sections(results: Results) -> list[dict[str, Any]]:
+    sections: list[dict[str, Any]] = []
+    for model in results.models:
+        for method in results.methods(model):
+            row = results.row(method, model)
+            episodes: list[dict[str, Any]] = [{
+                "id": _anchor(method, model, f"{e.spec.case}.{e.spec.repetition}"), "case": e.case,
+                "name": f"{e.spec.case}.{e.spec.repetition}", "good": e.measures.sr == 1,
+                "path": (path := e.path.relative_to(results.out)).as_posix(),
+                "page": path.with_suffix(".html").as_posix(), "gcr": f"{e.measures.gcr:.2f}",
+                "actions": e.measures.actions, "requests": e.measures.requests, "tokens": f"{e.measures.tokens:,}",
+                "seconds": f"{e.measures.model_seconds + e.measures.body_seconds + e.measures.our_seconds:.2f}",
+                "words": e.error[:200] or ", ".join(f"{n} × {c}" for c, n in e.measures.failures.items()),
+            } for e in row.episodes]
+            groups = [{"id": _anchor(method, model, g), "name": g,
+                       "episodes": [e for e in episodes if g in groups_of(e["case"])]} for g in results.groups()]
+            sections.append({"id": _anchor(method, model), "method": method, "model": model, "episodes": episodes,
+                             "simulated": is_simulated(model), "groups": groups})
+    return sections
+
+
+def _markdown(common: Mapping[str, Any]) -> str:
+    lines = [f"# planweave bench {common['suite']}", "", common["about"], "", f"`{common['how']}`", ""]
+    if common["missing"]:
+        lines += [f"**{len(common['missing'])} of {common['wanted']} episodes are missing** and count nowhere:", "",
+                  *(f"- {line}" for line in common["reasons"]), ""]
+    lines += ["Means ± standard deviation of repetitions" + (
+        " [95 % bootstrap interval over tasks]." if common["intervals"] else
+        "; intervals need `pip install 'planweave[bench]'`."), ""]
+    for section in common["sections"]:
+        lines += section_markdown(section)
+    if common["official"]:
+        lines += ["## What EAI's own scorer says", "", "| method | model | task success, % | execution success, % | "
+                  "plans |", "|---|---|---|---|---|"]
+        lines += [f"| {o['method']} | {o['model']} | {o['task_success']} | {o['execution_success']} | {o['plans']} |"
+                  for o in common["official"]]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def section_markdown(section: Mapping[str, Any]) -> list[str]:
+    """The tables of one model."""
+    keys = list(MEASURES)
+    lines = [f"## {section['title']}", ""]
+    if section["simulated"]:
+        lines += ["**Simulated: no language model.** It knows a right plan and errs at this rate; these numbers "
+                  "compare the methods' loops and say nothing about any language model.", ""]
+    lines += ["| method | episodes | " + " | ".join(MEASURES[k][0] for k in _IN_MARKDOWN) + " |",
+              "|---" * (len(_IN_MARKDOWN) + 2) + "|"]
+    for row in section["rows"]:
+        numbers = [row["numbers"][keys.index(k)] for k in _IN_MARKDOWN]
+        episodes = f"{row['episodes']} of {row['wanted']}" if row["lacking"] else str(row["episodes"])
+        cells = [f"[{n['text']}]({row['link']})" + (f" {n['range']}" if n["range"] and k in _SHARES else "")
+                 if n["text"] else "–" for k, n in zip(_IN_MARKDOWN, numbers)]
+        lines.append(f"| {row['method']} | [{episodes}]({row['link']}) | " + " | ".join(cells) + " |")
+    lines.append("")
+    if section["papers"]:
+        lines += ["Beside the papers, whose tasks, homes and models are others:", "",
+                  "| | SR | Exec | GCR | LCS | graph | NO.EC | cost |", "|---|---|---|---|---|---|---|---|"]
+        for entry in section["papers"]:
+            numbers = [f"[{n['text']}]({entry['link']})" if n["text"] else "–" for n in entry["numbers"]]
+            lines.append(f"| **{entry['name']}** | " + " | ".join(numbers) + " |")
+            lines += [f"| {q['label']} | " + " | ".join(t or "–" for t in q["texts"]) + " |" for q in entry["theirs"]]
+        lines.append("")
+    if section["groups"]:
+        lines += ["Success rate by group of tasks:", "", "| method | " + " | ".join(section["group_names"]) + " |",
+                  "|---" * (len(section["group_names"]) + 1) + "|"]
+        lines += [f"| {row['method']} | " + " | ".join(
+            f"[{c['number']['text']}]({c['link']})" if c["number"]["text"] else "–" for c in row["cells"]) + " |"
+            for row in section["groups"]]
+        lines.append("")
+    if section["codes"]:
+        lines += ["Failed actions per 100 tried, by code:", "",
+                  "| method | " + " | ".join([*section["codes"], "ended by an error"]) + " |",
+                  "|---" * (len(section["codes"]) + 2) + "|"]
+        lines += [f"| {row['method']} | " + " | ".join(row["texts"]) + " |" for row in section["failures"]]
+        lines.append("")
+    if section["comparisons"]:
+        lines += ["Paired comparison of success rates (first minus second; p adjusted after Benjamini and "
+                  "Hochberg):", "",
+                  "| first | second | difference | p | tasks |", "|---|---|---|---|---|"]
+        lines += [f"| {c['one']} | {c['two']} | [{c['difference']}]({c['link']}) {c['range']} | {c['p']} | "
+                  f"{c['tasks']} |" for c in section["comparisons"]]
+        lines.append("")
+    return lines

@@ -1,0 +1,186 @@
+"""The numbers of a run, from its records: by method and model, by group of tasks, by plan length, by fault."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from planweave.bench.episodes import Spec
+from planweave.bench.metrics import Measures
+from planweave.bench.models import is_simulated
+from planweave.bench.records import read_end
+from planweave.bench.runner import EPISODES, Config
+from planweave.bench.statistics import Comparison, Estimate, Values, adjusted, compare, estimate
+from planweave.bench.suites import SUITES, Case
+from planweave.core.errors import ConfigError
+
+PAPERS = Path(__file__).with_name("papers.yaml")
+#: measure: heading, how it is read out of an episode's measures
+MEASURES: dict[str, tuple[str, Callable[[Measures], float | None]]] = {
+    "sr": ("SR", lambda m: m.sr), "gcr": ("GCR", lambda m: m.gcr), "exec": ("Exec", lambda m: m.exec),
+    "lcs": ("LCS", lambda m: m.lcs), "graph": ("graph", lambda m: m.graph),
+    "corrections": ("NO.EC", lambda m: m.corrections), "actions": ("actions", lambda m: m.actions),
+    "requests": ("questions", lambda m: m.requests),
+    "prompt": ("prompt tokens", lambda m: m.prompt_tokens), "cached": ("of these cached", lambda m: m.cached_tokens),
+    "completion": ("completion tokens", lambda m: m.completion_tokens), "cost": ("cost, $", lambda m: m.cost),
+    "model_s": ("model, s", lambda m: m.model_seconds), "body_s": ("body, s", lambda m: m.body_seconds),
+    "ours_s": ("ours, s", lambda m: m.our_seconds),
+}
+#: The same in words, for the readers of a report.
+MEANINGS: dict[str, str] = {
+    "sr": "success rate: share of episodes in which the whole goal held at the end",
+    "gcr": "goal condition recall: share of the goal's conditions that held at the end",
+    "exec": "executability: share of the tried actions that could be carried out",
+    "lcs": "longest common subsequence with a right plan, over the longer one: 1 is the same steps in the same order",
+    "graph": "graph correctness: overlap (intersection over union) of what was changed with what a right plan changes",
+    "corrections": "number of error corrections an episode",
+    "actions": "actions tried an episode",
+    "requests": "questions asked of the model an episode",
+    "prompt": "tokens that the model read an episode",
+    "cached": "of these, tokens that it had read before (cheaper)",
+    "completion": "tokens that the model wrote an episode",
+    "cost": "US dollars an episode, where the model's price is known",
+    "model_s": "seconds an episode spent waiting for the model",
+    "body_s": "seconds an episode spent in the body or its simulator",
+    "ours_s": "seconds an episode spent in Planweave itself",
+}
+LENGTHS = ((1, 3), (4, 5), (6, 7), (8, 99))
+
+
+@dataclass(frozen=True)
+class Played:
+    """An episode that counts."""
+
+    spec: Spec
+    case: Case
+    measures: Measures
+    error: str
+    path: Path
+
+
+@dataclass(frozen=True)
+class Row:
+    """A method with a model on some cases. share: of the episodes that there should be, how many are there."""
+
+    method: str
+    model: str
+    group: str
+    estimates: Mapping[str, Estimate | None]
+    episodes: Sequence[Played]
+    wanted: int
+
+    @property
+    def failures(self) -> Counter[str]:
+        """Failed actions by their code."""
+        found: Counter[str] = Counter()
+        for e in self.episodes:
+            found.update(e.measures.failures)
+        return found
+
+
+class Results:
+    """All numbers of a run's folder. Raises ConfigError where its records cannot be read."""
+
+    def __init__(self, out: Path, config: Config) -> None:
+        self.out, self.config = out, config
+        cases = SUITES[config.suite].cases()
+        self.wanted = [spec for spec in config.specs() if spec.case in cases]
+        self.played: list[Played] = []
+        self.missing: list[Spec] = []
+        for spec in self.wanted:
+            path = out / EPISODES / spec.name
+            if not path.is_file():
+                self.missing.append(spec)
+                continue
+            end = read_end(path)
+            try:
+                measures = Measures.from_dict(end["measures"])
+            except (KeyError, TypeError) as error:
+                raise ConfigError(f"{path}: its measures cannot be read ({error!r})") from None
+            self.played.append(Played(spec, cases[spec.case], measures, end.get("error", ""), path))
+        self._by: dict[tuple[str, str], list[Played]] = defaultdict(list)
+        for one in self.played:
+            self._by[one.spec.method, one.spec.model].append(one)
+
+    @property
+    def models(self) -> list[str]:
+        """Models in their order, real ones first; "none" stands for methods that ask nobody, and comes last."""
+        found = dict.fromkeys(s.model for s in self.wanted)
+        return sorted(found, key=lambda m: (m == "none", is_simulated(m)))
+
+    def methods(self, model: str) -> list[str]:
+        """Methods that were asked for with a model."""
+        return list(dict.fromkeys(s.method for s in self.wanted if s.model == model))
+
+    def row(self, method: str, model: str, group: str = "") -> Row:
+        """The numbers of a method with a model, on all cases or on those of a group."""
+        episodes = [e for e in self._by[method, model] if not group or group in groups_of(e.case)]
+        cases = SUITES[self.config.suite].cases()
+        wanted = sum(1 for s in self.wanted if (s.method, s.model) == (method, model)
+                     and (not group or group in groups_of(cases[s.case])))
+        return Row(method, model, group, {k: estimate(_values(episodes, read)) for k, (_, read) in MEASURES.items()},
+                   episodes, wanted)
+
+    def groups(self) -> list[str]:
+        """Groups of the cases of this run: of papers, by length of the gold plan, by fault."""
+        cases = SUITES[self.config.suite].cases()
+        found = dict.fromkeys(g for c in self.config.cases if c in cases for g in groups_of(cases[c]))
+        return sorted(found, key=lambda g: (g.startswith("fault "), g.startswith("plan of "), g))
+
+    def comparisons(self, model: str) -> list[tuple[str, str, Comparison, float | None]]:
+        """Every two methods with a model: difference of SR, and p adjusted for their number."""
+        methods = self.methods(model)
+        values = {m: _values(self._by[m, model], MEASURES["sr"][1]) for m in methods}
+        found = []
+        for i, one in enumerate(methods):
+            for two in methods[i + 1:]:
+                comparison = compare(values[one], values[two])
+                if comparison is not None:
+                    found.append((one, two, comparison))
+        p_values = adjusted([c.p for *_, c in found])
+        return [(one, two, c, p) for (one, two, c), p in zip(found, p_values)]
+
+
+def groups_of(case: Case) -> tuple[str, ...]:
+    """The groups that a case counts for."""
+    length = next(f"plan of {a} to {b} steps" if b < 99 else f"plan of {a} or more steps"
+                  for a, b in LENGTHS if len(case.expected) <= b)
+    return (*case.groups, length)
+
+
+def _values(episodes: Sequence[Played], read: Callable[[Measures], float | None]) -> Values:
+    values: dict[str, list[float]] = {}
+    for e in sorted(episodes, key=lambda e: e.spec.repetition):
+        if (value := read(e.measures)) is not None:
+            values.setdefault(e.spec.case, []).append(float(value))
+    return values
+
+
+@lru_cache(maxsize=1)
+def papers() -> list[dict[str, Any]]:
+    """The rows of papers.yaml."""
+    rows: list[dict[str, Any]] = yaml.safe_load(PAPERS.read_text(encoding="utf-8"))
+    return rows
+
+
+def as_json(results: Results) -> dict[str, Any]:
+    """All rows as plain values, without seconds where they are no measure of the method."""
+    rows = []
+    for model in results.models:
+        for method in results.methods(model):
+            for group in ("", *results.groups()):
+                row = results.row(method, model, group)
+                if row.wanted:
+                    rows.append({
+                        "method": method, "model": model, "simulated": is_simulated(model), "group": group,
+                        "episodes": len(row.episodes), "wanted": row.wanted, "failures": dict(row.failures),
+                        **{k: None if e is None else {"mean": e.mean, "sd": e.sd, "low": e.low, "high": e.high}
+                           for k, e in row.estimates.items()},
+                    })
+    return {"suite": results.config.suite, "rows": rows, "missing": [s.name for s in results.missing]}

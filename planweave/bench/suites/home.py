@@ -1,0 +1,73 @@
+"""Suite `home`: our own household tasks in three homes, observed in part, many with things hidden in closed ones.
+
+Among them are the ten of ProgPrompt's test set (Table II) and the four of BCR (Section V.D), by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from planweave.bench.suites.case import Case
+from planweave.bench.suites.homes import HomeStage
+from planweave.bodies.home.graph import load_graph
+from planweave.core.errors import ConfigError
+from planweave.core.world import Action, Literal
+
+TASKS = Path(__file__).resolve().parents[1] / "tasks" / "home.yaml"
+
+
+class HomeSuite:
+    """The tasks of tasks/home.yaml."""
+
+    name = "home"
+    description = "household tasks of our own in three homes, observed in part"
+
+    def cases(self) -> Mapping[str, Case]:
+        """All tasks."""
+        return _cases(TASKS)
+
+    def stage(self, case: Case, repetition: int = 0) -> HomeStage:
+        """A fresh home, with the case's fault in wait where it has one."""
+        return HomeStage(case, load_graph(case.scene))
+
+
+@lru_cache(maxsize=2)
+def _cases(path: Path) -> Mapping[str, Case]:
+    return {name: _case(name, row) for name, row in read_tasks(path).items()}
+
+
+def read_tasks(path: Path) -> dict[str, dict[str, Any]]:
+    """The rows of a file of tasks; raises ConfigError."""
+    try:
+        rows = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, yaml.YAMLError) as error:
+        raise ConfigError(f"cannot read the tasks in {path}: {error}") from None
+    if not isinstance(rows, dict) or not all(isinstance(row, dict) for row in rows.values()):
+        raise ConfigError(f"{path}: expected a mapping of task ids to tasks")
+    return rows
+
+
+def literals(text: str) -> tuple[Literal, ...]:
+    """``on(a, b); closed(c)`` as literals."""
+    return tuple(Literal.parse(part) for part in text.split(";"))
+
+
+def _case(name: str, row: dict[str, Any]) -> Case:
+    try:
+        source = str(row.get("source", ""))
+        return Case(
+            name, str(row["sentence"]), str(row["scene"]), literals(row["goal"]),
+            tuple(Action.parse(a) for a in row["gold"]), tuple(literals(g) for g in row.get("or", ())),
+            source=source, groups=_groups(source),
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise ConfigError(f"tasks/home.yaml: {name}: {error!r}; a task needs sentence, scene, goal and gold") from None
+
+
+def _groups(source: str) -> tuple[str, ...]:
+    return tuple(group for mark, group in (("ProgPrompt", "progprompt"), ("BCR", "bcr")) if source.startswith(mark))

@@ -1,0 +1,91 @@
+"""Stages in a home: the built-in simulator with a person in it, observed in part, for one episode."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+
+from planweave.bench.faults import Injection
+from planweave.bench.suites.case import Case
+from planweave.bodies.home.body import Body
+from planweave.bodies.home.graph import Graph
+from planweave.bodies.home.simulator import Simulator, Step
+from planweave.core.ports import Body as Port
+from planweave.core.ports import Outcome
+from planweave.core.world import Action, Literal, World
+
+
+class PlainHome:
+    """A home that is played once; keeps `planweave.bodies.home.home.Home`. Failures of `injection` strike here."""
+
+    def __init__(self, graph: Graph, injection: Injection | None = None) -> None:
+        self.simulator = Simulator(graph)
+        self.lock = threading.Lock()
+        self._injection = injection
+
+    def execute(self, action: Action, timeout: float, stopped: Callable[[], bool]) -> Step:
+        """Do one action at once."""
+        with self.lock:
+            if self._injection is not None:
+                return self._injection.execute(self.simulator, action)
+            return self.simulator.execute(action)
+
+    def reset(self) -> None:
+        """Nobody asks for it in an episode."""
+        raise NotImplementedError("a stage is played once; make a new one")
+
+    def load(self, scene: str) -> None:
+        """Nobody asks for it in an episode."""
+        raise NotImplementedError("a stage is played once; make a new one")
+
+
+class HomePort:
+    """The household body as a port, without ROS."""
+
+    def __init__(self, body: Body) -> None:
+        self._body = body
+
+    def observe(self, revision: int = 0) -> World:
+        """What the person knows."""
+        return self._body.observe()
+
+    def execute(self, action: Action, *, task_id: str = "", timeout: float = 0.0,
+                on_phase: Callable[[str, float], None] | None = None, approval: str = "") -> Outcome:
+        """Do one action."""
+        step = self._body.execute(action)
+        return Outcome(step.code, step.message, self._body.observe(), step.unmet)
+
+
+class HomeStage:
+    """A home on the built-in simulator; judged by what is so there, not by what the person sees."""
+
+    reproducible = True
+
+    def __init__(self, case: Case, graph: Graph) -> None:
+        self._case, self._graph = case, graph
+        self._home = PlainHome(graph, Injection(case.fault) if case.fault else None)
+        self.domain = self._home.simulator.vocabulary.domain
+        self.body: Port = HomePort(Body(self._home))
+
+    @property
+    def simulator(self) -> Simulator:
+        """The home itself."""
+        return self._home.simulator
+
+    def truth(self) -> World:
+        """The whole home."""
+        return self.simulator.world()
+
+    def conditions(self, done: Sequence[Action]) -> dict[str, bool]:
+        """The case's conditions as they are now."""
+        return self._case.conditions(self.simulator.holds, done)
+
+    def after_gold(self) -> frozenset[Literal]:
+        """The facts after the gold plan in another home like this one."""
+        other = HomeStage(self._case, self._graph)
+        for action in self._case.gold:
+            other.body.execute(action)
+        return other.truth().facts
+
+    def close(self) -> None:
+        """Nothing is held."""

@@ -1,0 +1,186 @@
+"""The papers' tabletop tasks as data, and our own: planweave/bench/tasks/tabletop/<id>.yaml. No ROS.
+
+    sentence: put the banana in the bowl          # what a person says
+    source: ProgPrompt, Table IV                  # where it comes from
+    scene: banana_in_bowl                         # under config/scenes
+    workspace: tabletop                           # the named places it needs, under config/workspaces
+    goal: [in(banana, bowl)]                      # one way to do it, in the words of the domain
+    checker: [{inside: {objects: [banana], containers: [bowl]}}]   # what must be so, as geometry (tabletop_checks.py)
+    reference: [grasp(banana), place_in(banana, bowl)]             # a plan that reaches it
+    distractors: {objects: [apple, plate], counts: [0, 2]}         # optional: how many of these the benchmark leaves
+    unreachable: [purple_cube]                                     # optional: objects and places out of reach
+
+Objects are named as perception names what it sees in the scene.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from planweave.bench.tabletop_checks import CONDITIONS, Body, Situation, unmet
+from planweave.bodies.arm.workspace import load_workspace
+from planweave.core.errors import ConfigError, ParseError, UnknownNameError
+from planweave.core.world import Action, Literal, World
+from planweave.perception.naming import Nameless, name_all
+from planweave.simulation.scene import Scene, SceneObject, load_scene
+from planweave.simulation.shapes import KINDS
+
+FOLDER = Path(__file__).parent / "tasks" / "tabletop"
+PAPERS = ("right_side_only", "letter_l", "rainbow_line", "one_each_side", "red_triangle", "plus_sign",
+          "segregate_shapes", "banana_in_bowl", "pear_on_plate", "banana_on_plate_pear_in_bowl",
+          "sort_fruits_and_bottles")
+"""BrainBody-LLM's seven (Table 4) and ProgPrompt's four (Table IV)."""
+OWN = ("stack_five", "clear_table", "hand_me")
+TASKS = (*PAPERS, *OWN)
+_NEEDED = ("sentence", "source", "scene", "goal", "checker", "reference")
+_KNOWN = (*_NEEDED, "workspace", "distractors", "unreachable")
+
+#: Height of a kind of the given size, m (its footprint is in KINDS)
+_HEIGHTS = {"cube": lambda s: s[0], "banana": lambda s: 0.23 * s[0], "pear": lambda s: 0.64 * s[0],
+            "apple": lambda s: 0.86 * s[0], "orange": lambda s: 0.94 * s[0], "strawberry": lambda s: 0.75 * s[0]}
+
+
+@dataclass(frozen=True)
+class Task:
+    """One task; see the module's text for the fields."""
+
+    id: str
+    sentence: str
+    source: str
+    scene: str
+    workspace: str
+    goal: tuple[Literal, ...]
+    checker: tuple[Mapping[str, Any], ...]
+    reference: tuple[Action, ...]
+    distractors: tuple[str, ...] = ()
+    counts: tuple[int, ...] = (0,)
+    unreachable: tuple[str, ...] = ()
+
+
+def load_task(name: str) -> Task:
+    """The task of this id, or in the file at this path.
+
+    Raises UnknownNameError, or ConfigError that says what is wrong.
+    """
+    path = Path(name) if name.endswith((".yaml", ".yml")) else FOLDER / f"{name}.yaml"
+    if not path.is_file():
+        raise UnknownNameError("task", name, (p.stem for p in FOLDER.glob("*.yaml")))
+    try:
+        table = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (yaml.YAMLError, UnicodeDecodeError, OSError) as error:
+        raise ConfigError(f"{path}: cannot be read: {error}") from None
+    if not isinstance(table, dict):
+        raise ConfigError(f"{path}: must be a mapping with the keys {', '.join(_NEEDED)}")
+    for key in table:
+        if key not in _KNOWN:
+            raise ConfigError(f"{path}: {UnknownNameError('key', str(key), _KNOWN)}")
+    for key in _NEEDED:
+        if key not in table:
+            raise ConfigError(f"{path}: {key} is missing")
+    try:
+        goal = tuple(map(Literal.parse, table["goal"]))
+        reference = tuple(map(Action.parse, table["reference"]))
+    except (ParseError, TypeError) as error:
+        raise ConfigError(f"{path}: goal and reference must be lists of texts: {error}") from None
+    extra = table.get("distractors") or {"objects": [], "counts": [0]}
+    task = Task(
+        path.stem, str(table["sentence"]), str(table["source"]), str(table["scene"]),
+        str(table.get("workspace", "tabletop")), goal, tuple(table["checker"]), reference,
+        tuple(extra["objects"]), tuple(extra["counts"]), tuple(table.get("unreachable", ())),
+    )
+    _check_conditions(path, task.checker)
+    return task
+
+
+def _check_conditions(path: Path, conditions: Sequence[Mapping[str, Any]]) -> None:
+    """Raises ConfigError for a condition that is not there, or has wrong arguments."""
+    for condition in conditions:
+        if not isinstance(condition, dict) or len(condition) != 1:
+            raise ConfigError(f"{path}: checker: expected {{condition: {{argument: value}}}}, got {condition!r}")
+        ((name, arguments),) = condition.items()
+        if name == "any":
+            for branch in arguments:
+                _check_conditions(path, branch)
+            continue
+        if name not in CONDITIONS:
+            raise ConfigError(f"{path}: checker: {UnknownNameError('condition', str(name), ('any', *CONDITIONS))}")
+        try:
+            inspect.signature(CONDITIONS[name]).bind(None, **arguments)
+        except TypeError as error:
+            raise ConfigError(f"{path}: checker: {name}: {error}") from None
+
+
+def check(task: Task, bodies: Sequence[Body], start: Sequence[Body] = (), handed: Sequence[str] = ()) -> list[str]:
+    """What of a task is not fulfilled, as sentences; empty where it is done.
+
+    start: where things were at the beginning (default: where the scene file says); handed: what a person has taken.
+    """
+    before = start or scene_bodies(load_scene(task.scene))
+    places = {name: centre for name, (centre, _) in _places(task.workspace).items()}
+    return unmet(
+        task.checker, Situation({b.name: b for b in bodies}, {b.name: b for b in before}, places, frozenset(handed))
+    )
+
+
+def check_world(task: Task, world: World, start: World | None = None) -> list[str]:
+    """The same for the world as the body observed it."""
+    handed = [f.args[0] for f in world.facts if f.predicate == "handed_over"]
+    return check(task, world_bodies(world), world_bodies(start) if start else (), handed)
+
+
+@lru_cache(maxsize=32)
+def _places(workspace: str) -> dict[str, tuple[tuple[float, float], tuple[float, float]]]:
+    return {p.name: (p.centre, p.size) for p in load_workspace(workspace)}
+
+
+def scene_names(scene: Scene) -> list[str]:
+    """What perception calls the objects of a scene, in their order."""
+    colours = ["aqua" if o.colour == "cyan" else o.colour for o in scene.objects]
+    return name_all([Nameless(o.kind, c, o.position[1]) for o, c in zip(scene.objects, colours)])
+
+
+def extent(entry: SceneObject) -> tuple[float, float, float]:
+    """Size of an object along its own axes as it stands in the scene, m."""
+    height = _HEIGHTS.get(entry.kind, lambda s: s[-1])(entry.size)
+    return (*KINDS[entry.kind].footprint(entry.size), height)
+
+
+def scene_bodies(
+    scene: Scene, poses: Sequence[tuple[Sequence[float], Sequence[float]]] | None = None, held: str = ""
+) -> list[Body]:
+    """The objects of a scene: as the file says, or at true poses (middle of the bottom; quaternion x, y, z, w)."""
+    bodies = []
+    for index, (entry, name) in enumerate(zip(scene.objects, scene_names(scene))):
+        size = extent(entry)
+        if poses is None:
+            x, y, z = entry.position
+            bodies.append(Body(name, entry.kind, (x, y, z + size[2] / 2), size, entry.yaw))
+            continue
+        (x, y, z), (qx, qy, qz, qw) = poses[index]
+        up = 2 * (qx * qz + qw * qy), 2 * (qy * qz - qw * qx), 1 - 2 * (qx * qx + qy * qy)
+        yaw = math.atan2(2 * (qw * qz + qx * qy), 1 - 2 * (qy * qy + qz * qz))
+        centre = tuple(p + u * size[2] / 2 for p, u in zip((x, y, z), up))
+        tilt = math.acos(max(-1.0, min(1.0, up[2])))
+        bodies.append(Body(name, entry.kind, (centre[0], centre[1], centre[2]), size, yaw, tilt, name == held))
+    return bodies
+
+
+def world_bodies(world: World) -> list[Body]:
+    """The objects of an observed world."""
+    bodies = []
+    for thing in world.objects:
+        if thing.position is None or thing.size is None or thing.type == "location":
+            continue
+        x, y, z, w = thing.orientation or (0.0, 0.0, 0.0, 1.0)
+        yaw = math.atan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))
+        held = Literal("holding", (thing.name,)) in world.facts
+        bodies.append(Body(thing.name, thing.class_name, thing.position, thing.size, yaw, 0.0, held))
+    return bodies

@@ -1,0 +1,260 @@
+"""Choices that need geometry, kinematics and collision checks together: how to take an object, where and how to
+put it down.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import islice
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planweave.bodies.arm import grasps
+from planweave.bodies.arm.failures import SkillFailureError
+from planweave.bodies.arm.grasps import Grasp
+from planweave.bodies.arm.kinematics import Kinematics, downwards
+from planweave.bodies.arm.motion import MotionPlanner
+from planweave.bodies.arm.placement_sampling import Spot
+from planweave.bodies.arm.planning_scene import Contact, PlanningScene
+from planweave.bodies.arm.scene_object import Thing
+from planweave.bodies.arm.world_model import Held, upright
+from planweave.core.failure import Code
+from planweave.robots import franka
+
+Array = NDArray[np.float64]
+UP = (0.0, 0.0, 1.0)
+_BLUR = 0.004  # overlap forgiven between the object held and its surroundings: how well outlines are known, m
+_DROP = 0.002  # an object is let go this far above what it shall stand on, m
+_SOLUTIONS = 6  # joint solutions looked at for one pose
+_SPOTS = 40
+_EASY = 1.6  # an approach of less effort (rad) is taken at once; else the best of _WAYS
+_WAYS = 4
+_PLANS = 2  # failed plans before an approach is given up
+_HIGHER_SPOTS = 10  # spots tried at each further height over a container
+
+
+@dataclass(frozen=True)
+class Approach:
+    """A way to a pose of the hand: free path to above it, and the straight line down (both joint positions,
+    shape (n, 7)).
+    """
+
+    path: Array
+    line: Array
+    opening: float
+    grasp: Grasp | None = None
+    placed: Thing | None = None
+
+
+class Reaching:
+    """Finds approaches in the planning scene, which must hold what stands around (and what is held, when
+    placing).
+    """
+
+    def __init__(
+        self,
+        scene: PlanningScene,
+        kinematics: Kinematics,
+        planner: MotionPlanner,
+        seconds: float = 2.0,
+        clearance: float = 0.10,
+    ):
+        self.scene, self.kinematics, self.planner = scene, kinematics, planner
+        self.seconds = seconds  # wall time to plan one motion
+        self.clearance = clearance  # height of the straight approach, m
+
+    def to_grasp(
+        self, thing: Thing, start: Array, tried: Collection[Grasp] = (), others: Collection[Thing] = ()
+    ) -> Approach:
+        """The best grasp that can be reached; those like one that was `tried` before are left out.
+
+        others: what stands around, for the choice among free grasps.
+
+        Raises SkillFailureError: NO_GRASP (too wide, or blocked), UNREACHABLE, PLANNING_FAILED.
+        """
+        options = grasps.candidates(thing, others)
+        if not options:
+            raise SkillFailureError(
+                Code.NO_GRASP,
+                f"{thing.name} is too wide for the gripper ({grasps.narrowest(thing) * 1000:.0f} mm; it opens to "
+                f"{franka.GRIPPER_MAX_WIDTH * 1000:.0f} mm)",
+                final=True,
+            )
+        reached = False
+        blocked: list[tuple[Contact, ...]] = []
+        failure: SkillFailureError | None = None
+        ways: list[tuple[float, Grasp, Array]] = []
+        for grasp, q in self._reachable_grasps(options, start, tried):
+            reached = True
+            self.scene.set_opening(grasp.opening)
+            found = self._above(q, (thing.name,), 0.0)
+            if not isinstance(found, np.ndarray):
+                blocked += [(found, *self.scene.contacts(q, 0.0, (thing.name,)))] if found else []
+                continue
+            ways.append((grasp.cost + self._effort(found, start), grasp, found))
+            if ways[-1][0] < _EASY or len(ways) == _WAYS:
+                break
+        for _, grasp, line in sorted(ways, key=lambda way: way[0])[:_PLANS]:
+            self.scene.set_opening(grasp.opening)
+            try:
+                path = self.planner.plan(start, [line[0]], self.seconds)
+                return Approach(path, line, grasp.opening, grasp)
+            except SkillFailureError as error:
+                failure = error
+        if failure is not None:
+            raise failure
+        if not reached:
+            raise SkillFailureError(Code.UNREACHABLE, f"{thing.name} is out of the workspace of the robot")
+        raise SkillFailureError(
+            Code.NO_GRASP,
+            f"no free grasp of {thing.name}: {blocked[-1][0] if blocked else 'the way down'} is in the way",
+            obstacles=_obstacles(blocked, thing.name),
+        )
+
+    def _reachable_grasps(
+        self, options: list[Grasp], start: Array, tried: Collection[Grasp]
+    ) -> list[tuple[Grasp, Array]]:
+        """Grasps with joint positions, cheapest first: the grasp's own cost, and how far the joints have to travel."""
+        solutions: dict[tuple[float, float], Array] = {}
+        pairs: list[tuple[float, Grasp, Array]] = []
+        for grasp in options:
+            if any(math.cos(2 * (grasp.yaw - t.yaw)) > 0.9 and grasp.z == t.z for t in tried):
+                continue
+            key = (grasp.yaw, grasp.z)
+            if key not in solutions:
+                pose = downwards(grasp.x, grasp.y, grasp.z, grasp.yaw)
+                solutions[key] = self.kinematics.ranked(pose, start)[:_SOLUTIONS]
+            costs = self.kinematics.cost(solutions[key], start)
+            pairs.extend((grasp.cost + 0.5 * float(c), grasp, q) for c, q in zip(costs, solutions[key]))
+        pairs.sort(key=lambda pair: pair[0])
+        return [(grasp, q) for _, grasp, q in pairs]
+
+    def to_place(self, held: Held, spots: Iterable[Spot], start: Array, where: str, rise: float = 0.0) -> Approach:
+        """The first spot that can be reached. rise: how much higher than the spot the object may be let go, m.
+
+        Raises SkillFailureError: UNREACHABLE, PLANNING_FAILED ("no room").
+        """
+        item = held.thing.name
+        choice = list(islice(spots, _SPOTS))
+        if not choice:
+            raise SkillFailureError(Code.PLANNING_FAILED, f"there is no room for {item} at {where}")
+        reached, obstacle = False, ""
+        failures: list[SkillFailureError] = []
+        for height in np.arange(0.0, rise + 1e-6, 0.015):
+            for spot in choice if height == 0.0 else choice[:_HIGHER_SPOTS]:
+                found, seen, blocked = self._lowering(held, spot, start, float(height))
+                reached = reached or seen
+                obstacle = blocked or obstacle
+                if found is None:
+                    continue
+                line, placed, opening = found
+                self.scene.set_opening(held.width)
+                try:
+                    path = self.planner.plan(start, [line[0]], self.seconds)
+                    return Approach(path, line, opening, placed=placed)
+                except SkillFailureError as error:
+                    failures.append(error)
+                    if len(failures) == _PLANS:
+                        raise
+        if failures:
+            raise failures[0]
+        if not reached:
+            raise SkillFailureError(Code.UNREACHABLE, f"{where} is out of the workspace of the robot")
+        raise SkillFailureError(
+            Code.PLANNING_FAILED, f"cannot put {item} down at {where}: {obstacle or 'something'} is in the way"
+        )
+
+    def _lowering(
+        self, held: Held, spot: Spot, start: Array, height: float
+    ) -> tuple[tuple[Array, Thing, float] | None, bool, str]:
+        """The line down to a spot, whether any pose there was reachable, and what was in the way."""
+        thing = held.thing
+        z = spot.z + height + _DROP + thing.size[2] / 2
+        options: list[tuple[float, float, Array]] = []
+        tcp_to_thing = np.linalg.inv(held.thing_to_tcp)
+        for yaw in _turns(thing, spot):
+            pose = upright(spot.x, spot.y, z, yaw) @ tcp_to_thing
+            found = self.kinematics.ranked(pose, start)[:3]
+            options.extend((float(c), yaw, q) for c, q in zip(self.kinematics.cost(found, start), found))
+        options.sort(key=lambda option: option[0])
+        obstacle = ""
+        ways: list[tuple[float, Array, Thing, float]] = []
+        for _, yaw, q in options[: 2 * _SOLUTIONS]:
+            self.scene.set_opening(held.width)
+            line = self._above(q, (), _BLUR)
+            if not isinstance(line, np.ndarray):
+                obstacle = str(line) if line else obstacle
+                continue
+            for opening in (franka.GRIPPER_MAX_WIDTH, min(held.width + 0.02, franka.GRIPPER_MAX_WIDTH)):
+                self.scene.set_opening(opening)
+                blocked = self.scene.contact(q, 0.0, (thing.name,), _BLUR)
+                if blocked is None:
+                    placed = replace(thing, position=(spot.x, spot.y, z - _DROP), yaw=yaw)
+                    ways.append((self._effort(line, start), line, placed, opening))
+                    break
+                obstacle = str(blocked)
+            if ways and (ways[-1][0] < _EASY or len(ways) == _WAYS):
+                break
+        if not ways:
+            return None, bool(options), obstacle
+        _, line, placed, opening = min(ways, key=lambda way: way[0])
+        return (line, placed, opening), True, ""
+
+    def _effort(self, line: Array, start: Array) -> float:
+        """How much an approach moves the joints: to its upper end, and along the line (down and up again), rad."""
+        along = float(np.abs(np.diff(line, axis=0)).sum(axis=0).max())
+        return 0.5 * float(self.kinematics.cost(line[:1], start)[0]) + 2.0 * along
+
+    def _above(self, q: Array, touching: tuple[str, ...], depth: float) -> Array | Contact | None:
+        """The line from above down to `q`, or what is in its way, or None where the arm cannot follow it."""
+        blocked = self.scene.contact(q, 0.0, touching, depth)
+        if blocked is not None:
+            return blocked
+        for distance in (self.clearance, 0.6 * self.clearance):
+            line = self.planner.line(q, UP, distance)
+            if line is None:
+                continue
+            if not self.scene.free(line[-1]):
+                above = self.scene.contact(line[-1])
+                if above is not None:
+                    return above
+            hit = self.scene.path_contact(line, 0.0, touching, depth)
+            return hit if hit else line[::-1].copy()
+        return None
+
+
+def _obstacles(blocked: Iterable[Iterable[Contact]], name: str) -> tuple[str, ...]:
+    """What blocks grasps of an object: first what blocks the grasp with the fewest things in its way."""
+    of_grasps = [{n for c in contacts for n in (c.first, c.second)} - {name} for contacts in blocked]
+    own = [sorted(n for n in names if not n.startswith("fr3_")) for names in of_grasps]
+    return tuple(dict.fromkeys(n for names in sorted(own, key=len) for n in names))
+
+
+def held_in(grasp: Grasp, thing: Thing, tcp_to_base: Array, width: float) -> Held:
+    """How an object lies in the gripper after the fingers closed on it: they centre it and turn it parallel to
+    the pads.
+    """
+    yaw = thing.yaw
+    if not thing.is_round:
+        turn = math.remainder(yaw - grasp.yaw, math.pi / 2)
+        if abs(turn) < 0.3:
+            yaw -= turn
+    pose = np.linalg.inv(tcp_to_base) @ upright(*thing.position, yaw)
+    pose[1, 3] = 0.0
+    return Held(replace(thing, yaw=yaw), pose, width)
+
+
+def _turns(thing: Thing, spot: Spot) -> Iterator[float]:
+    """Turns of an object about the vertical that are worth trying at a spot."""
+    if thing.is_round:
+        for k in range(8):
+            yield thing.yaw + k * math.pi / 4
+    elif spot.yaws is None:
+        for base in (thing.yaw, 0.0):
+            for k in range(4):
+                yield base + k * math.pi / 2
+    else:
+        yield from spot.yaws

@@ -1,0 +1,114 @@
+"""What a skill may ask of an arm, and what an arm needs of whoever moves its joints and fingers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planweave.bodies.arm.timing import Trajectory
+from planweave.core.action_end import ActionEnd
+from planweave.core.failure import Code
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class ArmState:
+    """Measured state: joint positions (7,) rad and velocities (7,) rad/s, finger opening m and its speed m/s,
+    stamp in s.
+    """
+
+    stamp: float
+    positions: Array
+    velocities: Array
+    width: float
+    finger_speed: float = 0.0
+
+    @property
+    def still(self) -> bool:
+        """Whether no joint moves."""
+        return bool((np.abs(self.velocities) < 0.02).all())
+
+
+Watch = Callable[[ArmState], str]
+"""Looks at each measured state during a motion; a text that is not empty stops the arm and says why."""
+
+
+class Arm(Protocol):
+    """An arm with a gripper. Calls block until done and raise SkillFailureError; all waits have deadlines."""
+
+    def state(self) -> ArmState:
+        """The newest measured state; CONTROL_FAILED where it is stale."""
+
+    def follow(self, trajectory: Trajectory, watch: Watch | None = None) -> None:
+        """Move along a trajectory that starts where the arm is, and wait until it stands at the end.
+
+        GRASP_LOST where `watch` objects, CONTROL_FAILED where the arm does not get there, CANCELED or TIMEOUT
+        when told so.
+        """
+
+    def grip(self, width: float, force: float, wait: bool = True) -> float:
+        """Move the fingers to an opening (m) with at most a force (N); returns the opening reached."""
+
+    def check(self) -> None:
+        """Raise SkillFailureError when the skill was cancelled or its time is up."""
+
+
+# ---- behind an arm ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a controller reports at the end of a motion; message is empty for SUCCESS."""
+
+    code: Code
+    message: str = ""
+
+
+Done = Callable[[Outcome], None]
+"""Called once, from any thread, when a motion has ended."""
+
+
+class Follower(Protocol):
+    """Carries out trajectories of the arm's joints. Neither call blocks."""
+
+    reports: bool
+    """Whether `done` will be called; else the end of a motion is told by the measured states alone."""
+    grace: float
+    """Seconds of the controller's time after the end of a trajectory until it must be over."""
+
+    def start(self, trajectory: Trajectory, done: Done) -> None:
+        """Begin to follow a trajectory."""
+
+    def stop(self) -> str:
+        """Stop and hold, whatever was sent before; why nobody can have heard of it, else empty."""
+
+
+class Gripper(Protocol):
+    """Moves the fingers. Neither call blocks."""
+
+    reports: bool
+    grace: float
+    """Seconds of the controller's time that one movement may take."""
+    settle: float
+    """Seconds of the controller's time after which the measured opening is that of the end of a movement."""
+
+    def start(self, width: float, force: float, done: Done) -> None:
+        """Begin to move to an opening (m) with at most a force (N)."""
+
+    def stop(self) -> None:
+        """Stop the fingers where they are."""
+
+
+class GoalPort(Protocol):
+    """A client of one ROS action. Neither call blocks."""
+
+    def send(self, goal: Any, done: Callable[[ActionEnd], None]) -> None:
+        """Send a goal message; `done` is called once, from any thread, unless the server dies."""
+
+    def cancel(self) -> str:
+        """Cancel whatever the server works on, also what another client sent; why nobody was reached, else empty."""

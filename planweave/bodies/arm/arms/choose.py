@@ -1,0 +1,80 @@
+"""The arm and the planner that the parameters choose; ROS comes in through `Ports`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from planweave.bodies.arm.arms.base import Follower, GoalPort, Gripper
+from planweave.bodies.arm.arms.controlled import ControlledArm
+from planweave.bodies.arm.arms.follow import ActionFollower
+from planweave.bodies.arm.arms.grippers import CommandGripper, FrankaGoals, FrankaGripper, NoGripper
+from planweave.bodies.arm.arms.moveit import PIPELINES, MoveItFollower, MoveItPlanner
+from planweave.bodies.arm.arms.moveit_process import MoveItProcess
+from planweave.bodies.arm.arms.trajectory import TopicFollower, TopicGripper
+from planweave.bodies.arm.kinematics import Kinematics
+from planweave.bodies.arm.motion import MotionPlanner
+from planweave.bodies.arm.planning_scene import PlanningScene
+from planweave.bodies.arm.ros_names import RosNames
+from planweave.bodies.arm.timing import Trajectory
+
+ARMS = ("trajectory", "follow", "moveit")
+GRIPPERS = ("trajectory", "command", "franka", "none")
+FrankaMakers = tuple[Callable[[], Any], Callable[[float, float], Any], Callable[[float, float], Any]]
+__all__ = ["ARMS", "GRIPPERS", "PIPELINES", "Ports", "make_arm", "make_gripper", "make_planner"]
+
+
+class Ports(Protocol):
+    """What the arms need of ROS; only what the chosen ones need is asked for."""
+
+    def publish_arm(self, trajectory: Trajectory | None) -> None:
+        """Publish a trajectory, or with None the one that stops."""
+
+    def publish_gripper(self, width: float, force: float) -> None:
+        """Publish an opening (m) and a force (N)."""
+
+    def follow(self) -> tuple[GoalPort, Callable[[Trajectory], Any]]:
+        """The arm controller's action, and a trajectory as its goal."""
+
+    def gripper_command(self) -> tuple[GoalPort, Callable[[float, float], Any]]:
+        """The finger controller's action, and an opening (m) and a force (N) as its goal."""
+
+    def franka_gripper(self) -> tuple[tuple[GoalPort, GoalPort, GoalPort], FrankaMakers]:
+        """The hand's actions homing, move and grasp, and what makes their goals (see FrankaGoals)."""
+
+    def cancel_arm(self) -> Callable[[], str]:
+        """Cancels whatever the arm's controller works on; see GoalPort.cancel."""
+
+
+def make_arm(
+    kind: str, gripper: Gripper, ports: Ports, silence: float, process: MoveItProcess | None, names: RosNames
+) -> ControlledArm:
+    """An arm of ARMS. silence: see ControlledArm. process: for "moveit". names: told where the controller fails."""
+    follower: Follower
+    if kind == "moveit":
+        assert process is not None
+        follower = MoveItFollower(process, ports.cancel_arm())
+    elif kind == "follow":
+        follower = ActionFollower(*ports.follow(), names.how_to_recover)
+    else:
+        follower = TopicFollower(ports.publish_arm)
+    return ControlledArm(follower, gripper, silence)
+
+
+def make_gripper(kind: str, ports: Ports, home: bool) -> Gripper:
+    """A gripper of GRIPPERS. home: whether Franka's hand is homed before its first movement."""
+    if kind == "franka":
+        actions, goals = ports.franka_gripper()
+        return FrankaGripper(actions[0], actions[1], actions[2], FrankaGoals(*goals), home)
+    if kind == "command":
+        return CommandGripper(*ports.gripper_command())
+    return NoGripper() if kind == "none" else TopicGripper(ports.publish_gripper)
+
+
+def make_planner(
+    scene: PlanningScene, kinematics: Kinematics, arm: ControlledArm, process: MoveItProcess | None, pipeline: str
+) -> MotionPlanner:
+    """MoveIt's planner where there is a process of it, else our own."""
+    if process is None:
+        return MotionPlanner(scene, kinematics)
+    return MoveItPlanner(scene, kinematics, process, pipeline, arm.check)

@@ -1,0 +1,290 @@
+"""An arm made of a follower and a gripper; no ROS in here.
+
+Measured states come in through `on_state`, and reports of the controllers through the callables given to them,
+from any thread. Stamps are the controller's time; deadlines are the machine's steady clock.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from planweave.bodies.arm.arms.base import ArmState, Done, Follower, Gripper, Outcome, Watch
+from planweave.bodies.arm.failures import SkillFailureError
+from planweave.bodies.arm.timing import Trajectory
+from planweave.core.failure import Code
+from planweave.robots import franka
+
+_ARRIVED = 0.02  # rad
+_GRIP_START = 0.25  # s of the controller's time before a still finger that has moved counts as stopped
+_GRIP_DEAF = 1.0  # the same for one that has not moved: the command may be late
+_GRIP_REACHED = 0.001  # m
+_STOPPING = 0.1  # s of the controller's time within which a stop is at work
+_STANDING = 2.0  # s of wall time within which a stopped arm must be seen standing
+AWAY = 0.03
+"""rad by which a trajectory may begin elsewhere than the arm stands: a controller would jump there, with all its gain.
+MoveIt's own bound (trajectory_execution.allowed_start_tolerance) is 0.02.
+"""
+_JUMP, _JUMP_PACE = 0.1, 2.0  # rad, and multiples of the FR3's speed limits, that two states in a row may be apart
+
+
+class _Report:
+    """What the controller said of one motion, and the stamp and finger opening of the newest state then."""
+
+    def __init__(self) -> None:
+        self.outcome: Outcome | None = None
+        self.stamp = self.width = 0.0
+
+
+class ControlledArm:
+    """See `planweave.bodies.arm.arms.base.Arm`.
+
+    silence: wall seconds without a measured state after which the controller counts as gone; once it does, nothing
+    waits for it again until it is heard.
+    """
+
+    def __init__(self, follower: Follower, gripper: Gripper, silence: float = 3.0):
+        self._follower, self._gripper, self._silence = follower, gripper, silence
+        self._changed = threading.Condition()
+        self._state: ArmState | None = None
+        self._arrived_at = time.monotonic()
+        self._silent = False  # a wait has ended because no states came, and none has come since
+        self._aborted: SkillFailureError | None = None
+        self._deadline = float("inf")
+        self._gripping: _Report | None = None  # a movement of the fingers that nobody has waited for yet
+        self._stopped = 0.0  # stamp of the newest state when the arm was told to stop
+        self._unreached = ""  # why the last stop reached nobody
+        self._following = False
+
+    # ---- from other threads -------------------------------------------------------------------------------------
+
+    def on_state(self, state: ArmState) -> None:
+        """A measured state came in. One that cannot follow the one before stops a motion."""
+        with self._changed:
+            jump = _jump(self._state, state) if self._following else ""
+            if jump and self._aborted is None:
+                self._stop()
+                self._aborted = SkillFailureError(Code.SAFETY_STOP, f"{jump}; the arm was stopped")
+            self._state = state
+            self._arrived_at, self._silent = time.monotonic(), False
+            self._changed.notify_all()
+
+    def begin(self, deadline: float) -> None:
+        """A new skill starts; it must end before `deadline` (time.monotonic())."""
+        with self._changed:
+            self._aborted, self._deadline, self._gripping = None, deadline, None
+
+    def abort(self, code: Code, message: str) -> None:
+        """Stop the arm at once and end the skill that runs, from any thread; the first reason counts."""
+        with self._changed:
+            self._stop()
+            if self._aborted is None:
+                self._aborted = SkillFailureError(code, message)
+            self._changed.notify_all()
+
+    def wait_standing(self) -> str:
+        """Wait until the arm is measured to stand after `abort`, two seconds at most; what is wrong where it is not."""
+        with self._changed:
+            return self._wait_still() if self._state is not None else ""
+
+    # ---- for the skill ------------------------------------------------------------------------------------------
+
+    def check(self) -> None:
+        """Raise when the skill was aborted or its time is up."""
+        with self._changed:
+            self._raise_if_over()
+
+    def state(self) -> ArmState:
+        """The newest measured state."""
+        with self._changed:
+            self._wait(lambda: self._state is not None and time.monotonic() - self._arrived_at < self._silence)
+            assert self._state is not None
+            return self._state
+
+    def follow(self, trajectory: Trajectory, watch: Watch | None = None) -> None:
+        """Start a trajectory and wait for its end."""
+        start = self.state()
+        away = np.abs(trajectory.positions[0] - start.positions)
+        if away.max() > AWAY:
+            joint = int(away.argmax())
+            raise SkillFailureError(
+                Code.CONTROL_FAILED,
+                f"the motion begins {away[joint]:.3f} rad from where {franka.ARM_JOINTS[joint]} is (at most {AWAY:g}): "
+                "something moved the arm since it was planned, or its joint states are old; nothing was moved")
+        goal, report, follower = trajectory.end, _Report(), self._follower
+        lost = ""
+
+        def finished() -> bool:
+            nonlocal lost
+            state = self._state
+            assert state is not None
+            lost = watch(state) if watch is not None else ""
+            if lost or (report.outcome is not None and report.outcome.code is not Code.SUCCESS):
+                return True
+            late = state.stamp - start.stamp - trajectory.duration
+            near = float(np.abs(state.positions - goal).max()) < _ARRIVED
+            told = report.outcome is not None or not follower.reports
+            return (near and state.still and late >= -0.05 and told) or late > follower.grace
+
+        with self._changed:
+            self._raise_if_over()
+            self._following = True
+            try:
+                follower.start(trajectory, self._listener(report))
+                self._wait(finished)
+            finally:
+                self._following = False
+            if lost:
+                self._fail(Code.GRASP_LOST, lost)
+            if report.outcome is not None and report.outcome.code is not Code.SUCCESS:
+                self._fail(report.outcome.code, report.outcome.message)
+            state = self._state
+            assert state is not None
+            error = np.abs(state.positions - goal)
+            if error.max() >= _ARRIVED:
+                joint = int(error.argmax())
+                self._fail(
+                    Code.CONTROL_FAILED,
+                    f"the arm did not reach the end of its motion: {franka.ARM_JOINTS[joint]} is "
+                    f"{error[joint]:.3f} rad away {follower.grace:g} s after the motion should have ended "
+                    "(something may block it); it was stopped",
+                )
+            if report.outcome is None and follower.reports:
+                self._fail(
+                    Code.CONTROL_FAILED,
+                    f"the arm's controller did not report the end of the motion within {follower.grace:g} s "
+                    "(has it ended?); the arm was stopped",
+                )
+
+    def grip(self, width: float, force: float, wait: bool = True) -> float:
+        """Start a movement of the fingers; wait until they are there or have stopped against something."""
+        gripper = self._gripper
+        with self._changed:
+            if self._gripping is not None and gripper.reports:  # one movement at a time
+                self._finish_grip(self._gripping, width=None)
+        start = self.state()
+        with self._changed:
+            self._raise_if_over()
+            report = self._gripping = _Report()
+            report.stamp, report.width = start.stamp, start.width
+            gripper.start(width, force, self._listener(report))
+            if wait:
+                self._finish_grip(report, width)
+            assert self._state is not None
+            return self._state.width
+
+    # ---- the lock is held ---------------------------------------------------------------------------------------
+
+    def _finish_grip(self, report: _Report, width: float | None) -> None:
+        gripper, begun = self._gripper, report.stamp
+
+        def finished() -> bool:
+            state = self._state
+            assert state is not None
+            elapsed = state.stamp - begun
+            if gripper.reports:
+                outcome = report.outcome
+                settled = outcome is not None and state.stamp - report.stamp >= gripper.settle
+                failed = outcome is not None and outcome.code is not Code.SUCCESS
+                return settled or failed or elapsed > gripper.grace
+            there = width is not None and abs(state.width - width) < _GRIP_REACHED and abs(state.finger_speed) < 0.01
+            moved = abs(state.width - report.width) > _GRIP_REACHED
+            stopped = elapsed > (_GRIP_START if moved else _GRIP_DEAF) and abs(state.finger_speed) < 0.002
+            return (elapsed > 0 and (there or stopped)) or elapsed > gripper.grace
+
+        self._wait(finished)
+        self._gripping = None
+        outcome = report.outcome
+        if outcome is None and gripper.reports:
+            gripper.stop()
+            outcome = Outcome(
+                Code.CONTROL_FAILED,
+                f"the gripper did not report the end of its movement within {gripper.grace:g} s; it was stopped",
+            )
+        if outcome is not None and outcome.code is not Code.SUCCESS:
+            raise SkillFailureError(outcome.code, outcome.message)
+
+    def _listener(self, report: _Report) -> Done:
+        def done(outcome: Outcome) -> None:
+            with self._changed:
+                if report.outcome is None:
+                    report.outcome = outcome
+                    report.stamp = self._state.stamp if self._state is not None else 0.0
+                    self._changed.notify_all()
+
+        return done
+
+    def _fail(self, code: Code, message: str) -> None:
+        self._stop()
+        raise SkillFailureError(code, _with(message, self._wait_still()))
+
+    def _stop(self) -> None:
+        self._stopped = self._state.stamp if self._state is not None else 0.0
+        self._unreached = self._follower.stop()
+        self._gripper.stop()
+
+    def _wait(self, ready: Callable[[], bool]) -> None:
+        """Wait for a condition on the measured state; raises when aborted, out of time, or when the states stop
+        coming.
+        """
+        begun = time.monotonic()
+        while True:
+            self._raise_if_over()
+            if ready():
+                return
+            now = time.monotonic()
+            silent_at = max(self._arrived_at, begun) + self._silence
+            if now >= silent_at or self._silent:
+                self._silent = True
+                self._stop()
+                raise SkillFailureError(Code.CONTROL_FAILED, _with(
+                    f"no joint states for {self._silence:g} s: is the arm's controller (or simulation_node) running?",
+                    self._unreached))
+            self._changed.wait(max(0.0, min(silent_at, self._deadline) - now))
+
+    def _wait_still(self) -> str:
+        """Wait until the arm stands, as measured a moment after the stop: it may have been told to move just before.
+
+        Empty, or why the stop cannot be told to have worked.
+        """
+        begun = time.monotonic()
+        while time.monotonic() < begun + _STANDING:
+            state = self._state
+            if state is not None and state.still:
+                later = state.stamp >= self._stopped + _STOPPING
+                if later or time.monotonic() >= begun + 2 * _STOPPING:
+                    return ""
+            self._changed.wait(_STOPPING / 2)
+        silent = time.monotonic() - self._arrived_at
+        seen = (f"no joint states for {silent:.1f} s, so nobody knows whether the arm stands" if silent > 1.0 else
+                f"the arm still moves {_STANDING:g} s after it was told to stop")
+        return "; ".join(text for text in (self._unreached, f"{seen}: use the stop at the robot") if text)
+
+    def _raise_if_over(self) -> None:
+        if self._aborted is None and time.monotonic() >= self._deadline:
+            self._stop()
+            self._aborted = SkillFailureError(Code.TIMEOUT, "the action's time ran out; the arm was stopped")
+        if self._aborted is not None:
+            self._aborted.message = _with(self._aborted.message, self._wait_still())
+            raise self._aborted
+
+
+def _with(message: str, problem: str) -> str:
+    """A message about a stop, and what is wrong with the stop, once."""
+    return message if not problem or problem in message else f"{message}. But {problem}"
+
+
+def _jump(before: ArmState | None, after: ArmState) -> str:
+    """What is wrong where a joint cannot have got from one state to the next; else empty."""
+    if before is None:
+        return ""
+    moved = np.abs(after.positions - before.positions)
+    allowed = _JUMP + _JUMP_PACE * np.array(franka.VELOCITY_LIMITS) * max(0.0, after.stamp - before.stamp)
+    joint = int((moved - allowed).argmax())
+    if moved[joint] <= allowed[joint]:
+        return ""
+    return (f"the joint states jump: {franka.ARM_JOINTS[joint]} by {moved[joint]:.3f} rad in "
+            f"{after.stamp - before.stamp:.3f} s; they cannot be those of one moving arm")

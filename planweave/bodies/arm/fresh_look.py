@@ -1,0 +1,43 @@
+"""A look at the world that surely began after it was asked for, however late messages are on a busy machine."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from planweave.bodies.arm.ros_names import RosNames
+from planweave.bodies.arm.world_model import WorldModel
+
+_LONGEST = 10.0  # s of wall time
+_LONG = 0.5  # s of wall time in which a joint state comes where any do, also of an arm at rest
+_POLL = 0.005  # s
+
+
+def fresh_look(
+    world: WorldModel, states: Callable[[], tuple[int, float]], seconds: float, topic: str = RosNames().detections
+) -> tuple[bool, str]:
+    """Wait some seconds, at most ten, until the world has an image taken from now on; whether it has, and why not.
+
+    states gives when the second newest joint state was sent (ns of system time) and the stamp of the newest one (s).
+    topic: of the detections.
+    """
+    seconds = min(seconds, _LONGEST) if seconds > 0 else 0.0
+    asked, end = time.time_ns(), time.monotonic() + seconds
+    # What is newest here may be old news. The second joint state that was sent since was measured since, and what is
+    # stamped later was taken later.
+    while states()[0] < asked:
+        if world.numb or time.monotonic() >= end:  # it is not waited for again what did not come for long
+            if seconds >= _LONG:
+                world.unfelt()
+            return False, (
+                "no joint states come, so nobody knows which images are new: is the arm's controller (or "
+                "simulation_node) running?"
+            )
+        time.sleep(_POLL)
+    # The first image may have been exposed before its stamp; the next one was taken while we waited.
+    first = world.wait_for_detections(max(states()[1], world.world().stamp), end - time.monotonic())
+    if first is not None and world.wait_for_detections(first, end - time.monotonic()) is not None:
+        return True, ""
+    if world.silent:
+        return False, f"nothing comes on {topic}: are the camera and perception_node running?"
+    return False, f"no image taken since then, with the arm at rest, came in {seconds:.1f} s"

@@ -1,0 +1,109 @@
+"""Top-down grasp candidates from an object's outline, height and class, scored against its neighbours."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from planweave.bodies.arm.scene_object import Thing
+from planweave.robots import franka
+
+TIP = 0.009
+"""The finger tips reach this far beyond the tool centre point, m."""
+LOW = 0.035
+"""What the fingers are around stands on something, or nearly so, where their tips are this low above the table, m."""
+REACH_DOWN = 0.034
+"""The tool centre point goes at most this far below an object's top, so that the palm stays clear, m."""
+_LOWEST = TIP + 0.004  # above what the object stands on
+_CLEARANCE = 0.006  # both sides together, between the object and the open fingers
+_ROUND_TURNS = 5
+_NARROWER = ((0.02, 0.2), (0.01, 0.4))  # openings beyond the object's width, and what they cost more
+_ROOM = 0.02  # a finger nearer than this to a neighbour makes a grasp less welcome, m
+_FINGER = (0.014, 0.011)  # thickness along the closing direction and half width across it, m
+_TALL = 0.025  # a grasp stays at least this high on tall objects, else they tip over
+
+
+@dataclass(frozen=True, slots=True)
+class Grasp:
+    """A top-down grasp: tool centre point, turn of the closing direction, width to open to and to expect, cost
+    (less is better).
+
+    `yaw` turns the closing direction from the base's y axis. Metres and rad, base frame.
+    """
+
+    x: float
+    y: float
+    z: float
+    yaw: float
+    opening: float
+    width: float
+    cost: float
+
+
+def candidates(thing: Thing, others: Iterable[Thing] = ()) -> list[Grasp]:
+    """Grasps of an object, best first; empty where it is too wide for the gripper.
+
+    others: what stands around; a grasp whose fingers come down close to it costs up to 1 more. Both ways round are
+    given for each closing direction: the hand is symmetric, the wrist's joint limits are not.
+    """
+    height = grasp_height(thing)
+    higher = min(thing.top - 0.010, height + 0.010)
+    near = [o for o in others if o.name != thing.name and o.top > height - TIP and thing.gap(o) < 0.1]
+    found = []
+    for yaw, width, cost in _closings(thing):
+        if width + _CLEARANCE > franka.GRIPPER_MAX_WIDTH:
+            continue
+        for opening, extra in dict.fromkeys(
+            ((franka.GRIPPER_MAX_WIDTH, 0.0), *((min(width + w, franka.GRIPPER_MAX_WIDTH), e) for w, e in _NARROWER))
+        ):
+            extra += max(0.0, 1.0 - finger_room(thing, yaw, opening, near) / _ROOM)
+            for turn in (yaw, yaw + math.pi):
+                turn = math.remainder(turn, 2 * math.pi)
+                found.append(Grasp(*thing.position[:2], height, turn, opening, width, cost + extra))
+                if higher > height + 0.004:  # keeps the palm above walls beside flat objects
+                    found.append(Grasp(*thing.position[:2], higher, turn, opening, width, cost + extra + 0.5))
+    return sorted(found, key=lambda g: g.cost)
+
+
+def finger_room(thing: Thing, yaw: float, opening: float, others: Iterable[Thing]) -> float:
+    """Distance between the open fingers and the nearest of the others, seen from above; 0 where they touch, m."""
+    closing, across = (-math.sin(yaw), math.cos(yaw)), (math.cos(yaw), math.sin(yaw))
+    nearest = math.inf
+    for side in (-1, 1):
+        for out in (opening / 2, opening / 2 + _FINGER[0]):
+            for sideways in (-_FINGER[1], 0.0, _FINGER[1]):
+                x, y = (
+                    p + side * out * c + sideways * a for p, c, a in zip(thing.position[:2], closing, across)
+                )
+                nearest = min([nearest, *(o.distance(x, y) for o in others)])
+    return nearest
+
+
+def grasp_height(thing: Thing) -> float:
+    """Height of the tool centre point: around the middle, on tall objects as far down as the palm allows."""
+    middle = thing.bottom + thing.size[2] / 2
+    lowest = thing.bottom + _LOWEST
+    if thing.size[2] > 2 * _TALL:
+        lowest = max(lowest, thing.bottom + _TALL)
+    return max(lowest, min(middle, thing.top - 0.012), thing.top - REACH_DOWN)
+
+
+def narrowest(thing: Thing) -> float:
+    """The smallest extent that the gripper would have to span, m."""
+    return min(thing.size[0], thing.size[1])
+
+
+def _closings(thing: Thing) -> list[tuple[float, float, float]]:
+    """Closing directions as (turn from the base's y axis, width there, cost)."""
+    along_x, along_y, _ = thing.size
+    if thing.is_round:
+        return [(math.pi * k / _ROUND_TURNS, max(along_x, along_y), 0.0) for k in range(_ROUND_TURNS)]
+    found = [(thing.yaw, along_y, 0.0), (thing.yaw + math.pi / 2, along_x, 0.0)]
+    if abs(along_x - along_y) > 0.25 * min(along_x, along_y):
+        # Long objects are taken across: a grip at their ends is weak.
+        long_first = along_x > along_y
+        found = [
+            (yaw, width, 0.0 if (index == 0) == long_first else 1.0) for index, (yaw, width, _) in enumerate(found)
+        ]
+    return found

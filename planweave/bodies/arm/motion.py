@@ -1,0 +1,173 @@
+"""Collision-free paths: the straight joint-space line, a lifted detour, VAMP where it imports, OMPL's RRTConnect.
+
+RRTConnect (Kuffner, LaValle, ICRA 2000) and the path simplifier are those of OMPL, as in MoveIt. What comes out
+is a list of waypoints to be joined by straight lines in joint space.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from itertools import cycle, pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planweave.bodies.arm import vamp_backend
+from planweave.bodies.arm.failures import SkillFailureError
+from planweave.bodies.arm.kinematics import Kinematics
+from planweave.bodies.arm.planning_scene import MARGIN, RESOLUTION, PlanningScene
+from planweave.core.failure import Code
+
+Array = NDArray[np.float64]
+LINE_STEP = 0.01
+"""Distance between poses on a straight Cartesian line, m."""
+_DETOUR_HEIGHTS = (0.0, 0.10, 0.20)  # above the higher of start and goal, m
+
+
+class MotionPlanner:
+    """Plans paths in a planning scene. Each search draws other random numbers than the one before."""
+
+    def __init__(self, scene: PlanningScene, kinematics: Kinematics):
+        self.scene, self.kinematics = scene, kinematics
+
+    def plan(self, start: Array, goals: Sequence[Array], seconds: float = 2.0) -> Array:
+        """A path (n, 7) from `start` to the first of the goals that can be reached, all free with the safety
+        margin.
+
+        Goals are in order of preference. Raises SkillFailureError (PLANNING_FAILED) that says what is in the way.
+        """
+        start = np.asarray(start, dtype=float)
+        margin = self.margin_at(start)
+        free_goals = [np.asarray(g, dtype=float) for g in goals if self.scene.free(g, margin)]
+        if not free_goals:
+            blocked = self.scene.contact(goals[0], margin) if goals else None
+            raise SkillFailureError(
+                Code.PLANNING_FAILED, f"the arm cannot stand where it must: {blocked or 'no goal'}"
+            )
+        for goal in free_goals[:4]:
+            if self.scene.edge_free(start, goal, margin):
+                return np.array([start, goal])
+        for goal in free_goals[:2]:
+            path = self._detour(start, goal, margin)
+            if path is not None:
+                return path
+        found = self._search(start, free_goals, margin, seconds)
+        if found is None:
+            raise SkillFailureError(
+                Code.PLANNING_FAILED,
+                f"no collision-free motion found within {seconds:g} s "
+                f"({self._blocker(start, free_goals[0], margin)} is in the way)",
+            )
+        return found
+
+    def line(self, start: Array, direction: Sequence[float], distance: float) -> Array | None:
+        """Joint positions along a straight Cartesian line of the tool from `start`; None where the arm cannot
+        follow it.
+
+        direction: unit vector in the base frame; distance in metres. Collisions are the caller's to check.
+        """
+        count = max(2, int(np.ceil(abs(distance) / LINE_STEP)))
+        pose = self.kinematics.forward(start)
+        poses = []
+        for k in range(1, count + 1):
+            step = pose.copy()
+            step[:3, 3] += np.asarray(direction) * (distance * k / count)
+            poses.append(step)
+        return self.kinematics.along(start, poses)
+
+    def margin_at(self, q: Array) -> float:
+        """The safety margin, or less where the arm already stands nearer to something than that."""
+        for margin in (MARGIN, MARGIN / 2, 0.001, -0.003):
+            if self.scene.contact(q, margin) is None:
+                return margin
+        found = self.scene.contact(q, -0.003)
+        raise SkillFailureError(
+            Code.COLLISION, f"the arm stands in a collision ({found}); move it free or reset the scene"
+        )
+
+    def _detour(self, start: Array, goal: Array, margin: float) -> Array | None:
+        """Over one raised point halfway between start and goal."""
+        first, last = self.kinematics.forward(start), self.kinematics.forward(goal)
+        for lift in _DETOUR_HEIGHTS:
+            pose = last.copy()
+            pose[:3, 3] = (first[:3, 3] + last[:3, 3]) / 2
+            pose[2, 3] = max(first[2, 3], last[2, 3]) + lift
+            for via in self.kinematics.ranked(pose, (start + goal) / 2)[:2]:
+                if (
+                    self.scene.free(via, margin)
+                    and self.scene.edge_free(start, via, margin)
+                    and self.scene.edge_free(via, goal, margin)
+                ):
+                    return np.array([start, via, goal])
+        return None
+
+    def _search(self, start: Array, goals: list[Array], margin: float, seconds: float) -> Array | None:
+        from ompl import base, geometric, util
+
+        util.setLogLevel(util.LogLevel.LOG_ERROR)
+        scene = self.scene
+        lower, upper = self.kinematics.lower, self.kinematics.upper
+        if not scene.holding:  # VAMP's model of the hand knows of nothing in it
+            proposed = vamp_backend.propose(start, goals[0], scene.shapes)
+            within = proposed is not None and bool(np.all((lower <= proposed) & (proposed <= upper)))
+            if proposed is not None and within and self._free(proposed, margin):
+                return self._shorten(proposed, margin)
+        deadline = time.monotonic() + seconds
+        # A path found at OMPL's sampling may touch something between its samples: then the search goes on.
+        for goal in cycle(goals[:3]):
+            space = base.RealVectorStateSpace(7)
+            bounds = base.RealVectorBounds(7)
+            for joint in range(7):
+                bounds.setLow(joint, float(min(lower[joint], start[joint])))
+                bounds.setHigh(joint, float(max(upper[joint], start[joint])))
+            space.setBounds(bounds)
+            setup = geometric.SimpleSetup(space)
+            setup.setStateValidityChecker(lambda state: scene.free([state[i] for i in range(7)], margin))
+            info = setup.getSpaceInformation()
+            # The resolution is a share of the space's diagonal; a step of that length moves no joint by more.
+            info.setStateValidityCheckingResolution(RESOLUTION / space.getMaximumExtent())
+            planner = geometric.RRTConnect(info)
+            planner.setRange(0.8)
+            setup.setPlanner(planner)
+            states = []
+            for q in (start, goal):
+                state = space.allocState()
+                for joint in range(7):
+                    state[joint] = float(q[joint])
+                states.append(state)
+            setup.setStartAndGoalStates(*states)
+            left = deadline - time.monotonic()
+            if left <= 0.01:
+                return None
+            setup.solve(left / 2 if len(goals) > 1 else left)
+            if not setup.haveExactSolutionPath():
+                continue
+            path = setup.getSolutionPath()
+            setup.getPathSimplifier().simplify(path, 0.15)
+            rows = np.array([[state[i] for i in range(7)] for state in path.getStates()])
+            rows = self._shorten(rows, margin)
+            if self._free(rows, margin):
+                return rows
+        return None
+
+    def _shorten(self, path: Array, margin: float) -> Array:
+        """Drop waypoints that a straight line can skip, longest skips first; each corner left is a stop."""
+        rows = list(path)
+        at = 0
+        while at < len(rows) - 2:
+            for ahead in range(len(rows) - 1, at + 1, -1):
+                if self.scene.edge_free(rows[at], rows[ahead], margin):
+                    del rows[at + 1 : ahead]
+                    break
+            at += 1
+        return np.array(rows)
+
+    def _free(self, path: Array, margin: float) -> bool:
+        return all(self.scene.edge_free(a, b, margin) for a, b in pairwise(path))
+
+    def _blocker(self, start: Array, goal: Array, margin: float) -> str:
+        found = self.scene.path_contact(np.array([start, goal]), margin)
+        if found is None:
+            return "something"
+        return found.second if found.first.startswith("fr3_") else found.first

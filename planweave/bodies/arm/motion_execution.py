@@ -1,0 +1,180 @@
+"""Carrying out planned motion: time a path, check it as timed, follow it; and the account of how long that took."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planweave.bodies.arm.approach_planning import UP
+from planweave.bodies.arm.arms.base import Arm, ArmState, Watch
+from planweave.bodies.arm.failures import SkillFailureError
+from planweave.bodies.arm.grasps import LOW
+from planweave.bodies.arm.motion import MotionPlanner
+from planweave.bodies.arm.planning_scene import MARGIN, RESOLUTION, PlanningScene
+from planweave.bodies.arm.settings import Settings
+from planweave.bodies.arm.timing import Limits, Trajectory, time_path
+from planweave.bodies.arm.world_model import WorldModel
+from planweave.core.failure import Code
+
+Array = NDArray[np.float64]
+_BETWEEN = 0.003  # how much nearer than at its own samples a path may come to something between them, m
+OnPhase = Callable[[str, float], None]
+
+
+class Mover:
+    """Moves the arm along paths; each timed trajectory passes the planning scene before it is sent (and the limits in
+    `planweave.bodies.arm.safety.GuardedArm`).
+    """
+
+    def __init__(
+        self,
+        arm: Arm,
+        scene: PlanningScene,
+        planner: MotionPlanner,
+        world: WorldModel,
+        settings: Settings,
+    ):
+        self.arm, self.scene, self.planner, self.world = arm, scene, planner, world
+        self.settings = settings
+        self.motion_seconds = 0.0  # time in motion, controller's time
+        self.planning_seconds = 0.0  # wall time for kinematics, motion planning and timing
+        self._waited = 0.0  # wall time of motion within planning
+        limits = Limits()
+        self._limits = limits.scaled(settings.speed, settings.acceleration)
+        self._slow = limits.scaled(settings.approach_speed, settings.acceleration)
+        self._on_phase: OnPhase = lambda phase, progress: None
+
+    def begin(self, on_phase: OnPhase | None) -> None:
+        """A new action: accounts at zero, and whom to tell about phases (name, progress 0 to 1)."""
+        self.motion_seconds = self.planning_seconds = 0.0
+        self._on_phase = on_phase or (lambda phase, progress: None)
+
+    def phase(self, name: str, progress: float) -> None:
+        """Tell that a phase begins; raises when the action was cancelled or its time is up."""
+        self.arm.check()
+        self._on_phase(name, progress)
+
+    @contextmanager
+    def thinking(self, phase: str, progress: float) -> Iterator[None]:
+        """Count wall time as planning time."""
+        self.phase(phase, progress)
+        begun, waited = time.perf_counter(), self._waited
+        try:
+            yield
+        finally:
+            self.planning_seconds += time.perf_counter() - begun - (self._waited - waited)
+
+    def look_around(self) -> None:
+        """Bring the planning scene up to date."""
+        things, state = self.world.things(), self.arm.state()
+        self.scene.update(things)
+        held = self.world.held
+        if held is None:
+            self.scene.detach()
+        else:
+            self.scene.attach(held.thing, held.thing_to_tcp)
+        self.scene.set_opening(state.width)
+        # Nothing is where the arm is measured to stand: what is only remembered there is somewhere else.
+        unseen = {t.name for t in things if not t.visible}
+        inside = {n for c in self.scene.contacts(state.positions, -0.003, unseen) for n in (c.first, c.second)} & unseen
+        if inside:
+            self.scene.update(t for t in things if t.name not in inside)
+
+    def plan_to(self, goal: Array) -> Array:
+        """A free path from where the arm is."""
+        return self.planner.plan(self.arm.state().positions, [goal], self.settings.planning_seconds)
+
+    def move(
+        self,
+        path: Array,
+        phase: str,
+        progress: float,
+        slow: bool = False,
+        touching: Iterable[str] = (),
+        watch: Watch | None = None,
+    ) -> None:
+        """Time a path, check it as timed, and follow it.
+
+        slow: near objects, where the margin is 0. touching: objects that the fingers, or what is held, may touch.
+        watch: see `planweave.bodies.arm.arms.base.Watch`; where it objects, the object held counts as lost.
+        """
+        with self.thinking(phase, progress):
+            trajectory = self._timed(path, slow, tuple(touching))
+        with self._motion():
+            try:
+                self.arm.follow(trajectory, watch)
+            except SkillFailureError as error:
+                if error.code is Code.GRASP_LOST:
+                    self.world.released(None)
+                raise
+
+    def _timed(self, path: Array, slow: bool, touching: tuple[str, ...]) -> Trajectory:
+        """Free motion whose timed form would touch something is planned once more, with other random numbers."""
+        for attempt in range(3):
+            trajectory = time_path(path, self._slow if slow else self._limits)
+            dense = trajectory.dense(RESOLUTION)
+            if slow:
+                hit = self.scene.path_contact(dense, 0.0, touching, 0.006)
+            else:
+                clear = min(MARGIN, self.planner.margin_at(dense[0]), self.planner.margin_at(dense[-1]))
+                hit = (
+                    None
+                    if all(self.scene.free(q, clear - _BETWEEN) for q in dense)
+                    else self.scene.path_contact(dense, clear - _BETWEEN)
+                )
+            if hit is None:
+                return trajectory
+            if slow or attempt == 2:
+                break
+            path = self.planner.plan(path[0], [path[-1]], self.settings.planning_seconds)
+        raise SkillFailureError(Code.COLLISION, f"the motion would collide ({hit}); nothing was moved")
+
+    def rise_if_close(self) -> None:
+        """When the hand stands between objects (after a stop), go straight up first; also where it is so low that
+        something which the camera does not see may stand between the fingers.
+        """
+        state = self.arm.state()
+        self.scene.set_opening(state.width)
+        if self.world.tips_height > LOW and self.scene.contact(state.positions) is None:
+            return
+        line = self.planner.line(state.positions, UP, self.settings.clearance)
+        if line is None:
+            return
+        names = tuple(t.name for t in self.world.things()) + (
+            (self.world.held.thing.name,) if self.world.held else ()
+        )
+        if self.scene.path_contact(line, -0.002, names, 0.006) is None:
+            trajectory = time_path(line, self._slow)
+            begun = time.perf_counter()
+            try:
+                with self._motion():
+                    self.arm.follow(trajectory)
+            finally:
+                self._waited += time.perf_counter() - begun
+
+    def grip(self, width: float, force: float | None = None) -> ArmState:
+        """Move the fingers to an opening (m) and wait; the state then. force: N, by default that of a grasp."""
+        with self._motion():
+            self.arm.grip(width, self.settings.grip_force if force is None else force)
+        return self.arm.state()
+
+    @contextmanager
+    def _motion(self) -> Iterator[None]:
+        """Images do not count meanwhile; add up motion time. Nothing has begun where the arm gives no state, as after
+        a cancel.
+        """
+        start = self.arm.state().stamp
+        self.world.motion_began()
+        try:
+            yield
+        finally:
+            try:
+                end = self.arm.state().stamp
+                self.motion_seconds += max(0.0, end - start)
+            except SkillFailureError:
+                end = start
+            self.world.motion_ended(end)

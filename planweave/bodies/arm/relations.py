@@ -1,0 +1,138 @@
+"""The one place where facts are read off geometry that a world lists: their number grows with that of the things.
+Tolerances are the constants below, in metres. Relations of things beside each other are in planweave.core.spatial.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+
+import numpy as np
+
+from planweave.bodies.arm.scene_object import Thing
+from planweave.bodies.arm.workspace import Location
+from planweave.core.spatial import ON_TABLE, on_table
+from planweave.core.world import Literal
+
+GAP = ON_TABLE
+"""An item rests on what is at most this far below (or above) its lower side."""
+SINK = 0.03
+"""An item on a plate may lie this far below the plate's rim."""
+RIM = 0.01
+"""An item is in a container when its lower side is below the rim by at least this much."""
+SPILL = 0.005
+"""An item counts for a support or place when its centre is inside the outline widened by this much."""
+AT_BASE = 0.03
+"""Largest joint difference from the home position, rad."""
+Reading = Callable[[Sequence[Thing], Sequence[Location]], Iterable[tuple[str, ...]]]
+FURTHER: dict[str, Reading] = {}
+"""Predicates of a domain of one's own: how each is read off what lies on the table (without what is held) and the
+places, as the arguments of all facts that hold. See docs/extending.md.
+"""
+
+
+def facts(
+    things: Sequence[Thing],
+    places: Sequence[Location],
+    held: str,
+    at_base: bool,
+    reachable: Callable[[Thing | Location], bool],
+    handed_over: Collection[str] = (),
+) -> frozenset[Literal]:
+    """All positive facts but those of planweave.core.spatial.
+
+    held: name of the item in the gripper, empty for none; handed_over: items that a person has.
+    The item in the gripper is on, in and at nothing.
+    """
+    found: set[Literal] = {Literal("holding", (held,)) if held else Literal("hand_empty")}
+    found.update(Literal("handed_over", (name,)) for name in handed_over)
+    if at_base:
+        found.add(Literal("at_base"))
+    lying = [t for t in things if t.name != held]
+    covered: set[str] = set()
+    for item, under in _overlapping(lying):
+        below = support_of(item, under)
+        box = container_of(item, under)
+        if below is not None:
+            covered.add(below.name)
+            found.add(Literal("on", (item.name, below.name)))
+        if box is not None:
+            found.add(Literal("in", (item.name, box.name)))
+        if below is None and box is None and on_table(item):
+            for place in places:
+                if place.covers(item.position[0], item.position[1], SPILL):
+                    found.add(Literal("at", (item.name, place.name)))
+                    if place.narrow:
+                        covered.add(place.name)
+    for thing in things:
+        if thing.type == "item":
+            found.add(Literal("narrow", (thing.name,)))
+        if thing.type != "item" or thing.name not in covered:
+            found.add(Literal("clear", (thing.name,)))
+        if reachable(thing):
+            found.add(Literal("reachable", (thing.name,)))
+    for place in places:
+        if place.narrow:
+            found.add(Literal("narrow", (place.name,)))
+        if not place.narrow or (place.name not in covered and not _blocked(place, lying)):
+            found.add(Literal("clear", (place.name,)))
+        if reachable(place):
+            found.add(Literal("reachable", (place.name,)))
+        found.update(Literal("within", (place.name, other.name)) for other in places if place.within(other))
+    for predicate, read in FURTHER.items():
+        found.update(Literal(predicate, arguments) for arguments in read(lying, places))
+    return frozenset(found)
+
+
+def _overlapping(things: Sequence[Thing]) -> list[tuple[Thing, list[Thing]]]:
+    """Each item with the things that its centre may be above: inside the circle around their outline."""
+    if not things:
+        return []
+    centres = np.array([t.position[:2] for t in things])
+    reach = np.array([np.hypot(*t.size[:2]) / 2 for t in things]) + SPILL
+    away = np.hypot(*(centres[:, None] - centres[None]).transpose(2, 0, 1))
+    close = away <= reach[None]
+    return [
+        (item, [things[int(j)] for j in np.flatnonzero(row) if j != i])
+        for i, (item, row) in enumerate(zip(things, close)) if item.type == "item"
+    ]
+
+
+def support_of(item: Thing, things: Iterable[Thing]) -> Thing | None:
+    """The item or surface that an item rests on: the highest one below its centre; None for table and
+    containers.
+    """
+    best = None
+    for other in things:
+        if other is item or other.type not in ("item", "surface") or not other.covers(*item.position[:2], SPILL):
+            continue
+        if other.type == "surface":
+            rests = other.bottom - GAP <= item.bottom <= other.top + GAP and item.top > other.top - SINK
+        else:
+            rests = abs(item.bottom - other.top) <= GAP and item.position[2] > other.position[2]
+        if rests and (best is None or other.top > best.top):
+            best = other
+    return best
+
+
+def hider_of(item: Thing, things: Iterable[Thing]) -> Thing | None:
+    """What stands on an item, rather a thing that is seen itself; None where nothing does."""
+    standing = [t for t in things if t.type == "item" and t is not item and support_of(t, [item]) is item]
+    return max(standing, key=lambda t: t.visible, default=None)
+
+
+def container_of(item: Thing, things: Iterable[Thing]) -> Thing | None:
+    """The container that an item lies in: its centre is inside the outline and its lower side below the rim."""
+    for other in things:
+        if (
+            other.type == "container"
+            and other.covers(*item.position[:2])
+            and item.bottom >= other.bottom - GAP
+            and item.bottom <= other.top - min(RIM, other.size[2] / 4)
+        ):
+            return other
+    return None
+
+
+def _blocked(place: Location, things: Iterable[Thing]) -> bool:
+    """Whether something that is no item (a tray, a plate) stands over the middle of a place."""
+    return any(t.type != "item" and t.covers(*place.centre) for t in things)

@@ -1,0 +1,47 @@
+"""What the arm tries by itself when a skill fails, before it tells the planner: one row for each failure code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from planweave.core.errors import ConfigError, UnknownNameError
+from planweave.core.failure import Code
+
+REMEDIES = {
+    "look_again": "hand open, arm out of the camera's view, wait for a new image",
+    "other_grasp": "the same, and leave out grasps like those tried",
+    "back_off": "go straight up and out of the camera's view with what is held, wait for a new image",
+}
+"""What can be done before the next attempt."""
+MOST = 5
+_NEVER = {Code.SUCCESS, Code.CANCELED, Code.TIMEOUT, Code.SAFETY_STOP, Code.INVALID_ACTION}
+
+
+@dataclass(frozen=True)
+class Policy:
+    """How often a skill is tried again after a failure, and what is done before."""
+
+    times: int
+    remedy: str
+
+
+def read_policies(rows: Iterable[str]) -> Mapping[Code, Policy]:
+    """The table from rows "CODE times remedy". Raises ConfigError that names the row and what would be right."""
+    table: dict[Code, Policy] = {}
+    for row in filter(None, rows):
+        parts = row.split()
+        if len(parts) != 3:
+            raise ConfigError(f"retries: {row!r} must have the form CODE times remedy, such as: NO_GRASP 1 other_grasp")
+        name, times, remedy = parts
+        allowed = {c.name: c for c in Code if c not in _NEVER}
+        if name not in allowed:
+            raise ConfigError(f"retries: {row!r}: {UnknownNameError('failure code', name, allowed)}")
+        if remedy not in REMEDIES:
+            raise ConfigError(f"retries: {row!r}: {UnknownNameError('remedy', remedy, REMEDIES)}")
+        if not times.isdigit() or int(times) > MOST:
+            raise ConfigError(f"retries: {row!r}: times must be a whole number from 0 to {MOST}, got {times!r}")
+        if allowed[name] in table:
+            raise ConfigError(f"retries: {name} stands in two rows; keep one")
+        table[allowed[name]] = Policy(int(times), remedy)
+    return table

@@ -1,0 +1,112 @@
+"""Workspace, joint, speed and force limits: each trajectory and grip passes here before it is sent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from planweave.bodies.arm.arms.base import Arm, ArmState, Watch
+from planweave.bodies.arm.failures import SkillFailureError
+from planweave.bodies.arm.kinematics import Kinematics
+from planweave.bodies.arm.settings import point
+from planweave.bodies.arm.timing import Limits, Trajectory
+from planweave.core.errors import ConfigError
+from planweave.core.failure import Code
+from planweave.robots import franka
+
+_SLACK = 1e-3
+_PACE_SLACK = 0.02  # share by which a timed path may exceed speed and acceleration between its points
+
+
+@dataclass(frozen=True)
+class Safety:
+    """Limits of the set-up. limits: of joint speed and acceleration; workspace_low and workspace_high bound the tool
+    centre point (m, base frame); largest_force in N.
+    """
+
+    kinematics: Kinematics
+    limits: Limits
+    workspace_low: tuple[float, float, float] = (-0.30, -0.85, 0.005)
+    workspace_high: tuple[float, float, float] = (0.85, 0.85, 1.10)
+    largest_force: float = franka.FINGER_MAX_FORCE
+
+    def check(self, trajectory: Trajectory) -> None:
+        """Raise SkillFailureError (SAFETY_STOP) where a trajectory would leave a limit; says which and where."""
+        q, v = trajectory.positions, trajectory.velocities
+        if not (np.isfinite(q).all() and np.isfinite(v).all()) or (np.diff(trajectory.times) <= 0).any():
+            raise SkillFailureError(
+                Code.SAFETY_STOP, "the planned motion is not a valid trajectory; nothing was moved"
+            )
+        for what, value, limit, unit, slack in (
+            ("position", q, self.kinematics.upper, "rad", _SLACK),
+            ("position", -q, -self.kinematics.lower, "rad", _SLACK),
+            ("speed", np.abs(v), self.limits.velocity, "rad/s", _PACE_SLACK),
+            ("acceleration", np.abs(trajectory.accelerations()), self.limits.acceleration, "rad/s^2", _PACE_SLACK),
+        ):
+            over = (value - limit).max(axis=0) - slack * np.abs(limit)
+            joint = int(over.argmax())
+            if over[joint] > _SLACK:
+                beyond = float((value - limit).max(axis=0)[joint])
+                raise SkillFailureError(
+                    Code.SAFETY_STOP,
+                    f"the planned motion goes {beyond:.3f} {unit} beyond the {what} limit of "
+                    f"{franka.ARM_JOINTS[joint]}; nothing was moved",
+                )
+        low, high = np.array(self.workspace_low), np.array(self.workspace_high)
+        for index in range(0, len(q), 4):
+            self._inside(self.kinematics.forward(q[index])[:3, 3], low, high)
+        self._inside(self.kinematics.forward(trajectory.end)[:3, 3], low, high)
+
+    def allows_point(self, x: float, y: float, z: float) -> bool:
+        """Whether the tool centre point may be there."""
+        return all(lo <= p <= hi for lo, p, hi in zip(self.workspace_low, (x, y, z), self.workspace_high))
+
+    def force(self, wanted: float) -> float:
+        """A gripping force within limits, N."""
+        return float(min(max(wanted, 1.0), self.largest_force))
+
+    @staticmethod
+    def _inside(point: np.ndarray, low: np.ndarray, high: np.ndarray) -> None:
+        if (point < low - _SLACK).any() or (point > high + _SLACK).any():
+            raise SkillFailureError(
+                Code.SAFETY_STOP,
+                f"the planned motion leaves the workspace at ({point[0]:.2f}, {point[1]:.2f}, {point[2]:.2f}) m "
+                f"(allowed: {low.tolist()} to {high.tolist()}); nothing was moved",
+            )
+
+
+def safety_from(values: Mapping[str, Any], kinematics: Kinematics) -> Safety:
+    """The limits out of executor_node's parameters by name; raises ConfigError."""
+    low, high = (point(values, name) for name in ("workspace_low", "workspace_high"))
+    if not all(lo < hi for lo, hi in zip(low, high)):
+        raise ConfigError(f"executor_node: workspace_low {list(low)} must be below workspace_high {list(high)} in x, y "
+                          "and z")
+    limits = Limits().scaled(max(values["speed"], values["approach_speed"]), values["acceleration"])
+    return Safety(kinematics, limits, low, high, values["largest_force"])
+
+
+class GuardedArm:
+    """Any arm behind the limits: what would break one is not sent. See `planweave.bodies.arm.arms.base.Arm`."""
+
+    def __init__(self, inner: Arm, safety: Safety):
+        self._inner, self.safety = inner, safety
+
+    def state(self) -> ArmState:
+        """That of the arm."""
+        return self._inner.state()
+
+    def check(self) -> None:
+        """That of the arm."""
+        self._inner.check()
+
+    def follow(self, trajectory: Trajectory, watch: Watch | None = None) -> None:
+        """Follow a trajectory within the limits; SAFETY_STOP, and nothing moves, where it is not."""
+        self.safety.check(trajectory)
+        self._inner.follow(trajectory, watch)
+
+    def grip(self, width: float, force: float, wait: bool = True) -> float:
+        """Move the fingers with at most the largest force."""
+        return self._inner.grip(min(max(width, 0.0), franka.GRIPPER_MAX_WIDTH), self.safety.force(force), wait)

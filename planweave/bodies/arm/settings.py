@@ -1,0 +1,87 @@
+"""How the arm carries out skills: speeds, forces and patience."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from planweave.bodies.arm.retries import Policy, read_policies
+from planweave.bodies.arm.ros_names import RosNames
+from planweave.core.errors import ConfigError, UnknownNameError
+from planweave.core.failure import Code
+
+OBSERVE: tuple[float, ...] = (0.0, -1.10, 0.0, -2.55, 0.0, 1.45, 0.785398)
+"""Where the arm waits for a look at the table: drawn back, so that it covers as little of it as possible, rad."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How skills are carried out. Metres, seconds (wall time for waits), N; factors of the joint limits."""
+
+    speed: float = 0.4
+    acceleration: float = 0.8
+    approach_speed: float = 0.25
+    grip_force: float = 20.0
+    smallest_width: float = 0.004  # the fingers closed on nothing below this, or below 40 % of what was expected
+    not_closed: float = 0.02  # fingers that stay this much wider than the object expected did not close
+    slip: float = 0.006  # an object whose grip narrows by this much is lost
+    retries: Mapping[Code, Policy] = field(default_factory=dict)  # what is tried again by itself, by failure code
+    look_seconds: float = 5.0  # wait for a camera image
+    verify_seconds: float = 4.0  # wait until an object is seen where it was put
+    planning_seconds: float = 2.0  # for one motion
+    clearance: float = 0.10  # height of the straight approach from above, m
+    observe: tuple[float, ...] = OBSERVE
+    pushes: int = 3  # neighbours to push aside where they leave no grasp free
+    hand_over_at: tuple[float, float, float] = (0.60, 0.0, 0.40)  # where a person is given things
+    hand_over_force: float = 5.0  # of the grip while a person pulls
+    hand_over_seconds: float = 15.0  # until a person has taken what is held out
+    hand_over_wait: float = 0.0  # that the arm then stays where it is, for the person's hand to go
+    off: frozenset[str] = frozenset()  # actions that are not carried out
+    names: RosNames = field(default_factory=RosNames)  # of services and topics, for messages
+
+
+def settings_from(values: Mapping[str, Any], names: RosNames) -> Settings:
+    """Settings out of executor_node's parameters by name; raises ConfigError."""
+    return Settings(
+        speed=values["speed"],
+        approach_speed=values["approach_speed"],
+        acceleration=values["acceleration"],
+        grip_force=values["grip_force"],
+        retries=read_policies(values["retries"]),
+        pushes=0 if values["require_approval"] else values["pushes"],  # nobody approved a neighbour's motion
+        hand_over_at=point(values, "hand_over_at"),
+        hand_over_force=values["hand_over_force"],
+        hand_over_seconds=values["hand_over_timeout"],
+        hand_over_wait=values["hand_over_wait"],
+        off=actions_off(values),
+        names=names,
+        look_seconds=values["look_timeout"],
+        verify_seconds=values["verify_timeout"],
+        planning_seconds=values["planning_timeout"],
+        observe=numbers(values, "observe_pose", 7),
+    )
+
+
+def actions_off(values: Mapping[str, Any], known: Collection[str] = ()) -> frozenset[str]:
+    """Actions that are refused; raises ConfigError for one that is not among the known, where these are given."""
+    off = frozenset(values["actions_off"]) - {""}
+    wrong = min(off - set(known), default="") if known else ""
+    if wrong:
+        raise ConfigError(f"executor_node: parameter actions_off: {UnknownNameError('action', wrong, known)}")
+    return off
+
+
+def point(values: Mapping[str, Any], name: str) -> tuple[float, float, float]:
+    """Three numbers of a parameter; raises ConfigError."""
+    x, y, z = numbers(values, name, 3)
+    return x, y, z
+
+
+def numbers(values: Mapping[str, Any], name: str, count: int) -> tuple[float, ...]:
+    """So many finite numbers of a parameter; raises ConfigError."""
+    found = tuple(float(x) for x in values[name])
+    if len(found) != count or not all(map(math.isfinite, found)):
+        raise ConfigError(f"executor_node: parameter {name} must be {count} numbers, got {list(found)}")
+    return found

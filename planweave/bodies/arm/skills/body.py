@@ -1,0 +1,139 @@
+"""What every skill works with: arm, camera, world and motion; and the steps and questions that several skills share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planweave.bodies.arm import relations
+from planweave.bodies.arm.approach_planning import Reaching
+from planweave.bodies.arm.arms.base import Arm, ArmState
+from planweave.bodies.arm.failures import SkillFailureError
+from planweave.bodies.arm.grasps import Grasp
+from planweave.bodies.arm.motion_execution import Mover
+from planweave.bodies.arm.planning_scene import PlanningScene
+from planweave.bodies.arm.safety import GuardedArm, Safety
+from planweave.bodies.arm.scene_object import Thing
+from planweave.bodies.arm.settings import Settings
+from planweave.bodies.arm.visual_check import Sight
+from planweave.bodies.arm.workspace import Location
+from planweave.bodies.arm.world_model import Held, WorldModel
+from planweave.core.errors import UnknownNameError
+from planweave.core.failure import Code
+from planweave.core.world import Literal
+from planweave.robots import franka
+
+Array = NDArray[np.float64]
+_THERE = 0.01  # the arm is where it shall be when no joint is further away than this, rad
+
+
+class Body:
+    """The arm with all that it knows. tried: grasps that failed in the action under way; pushed: what it pushed aside
+    that the action does not name.
+    """
+
+    def __init__(
+        self,
+        arm: Arm,
+        scene: PlanningScene,
+        reaching: Reaching,
+        safety: Safety,
+        world: WorldModel,
+        settings: Settings,
+    ):
+        self.arm = GuardedArm(arm, safety)
+        self.scene, self.reaching, self.world, self.settings = scene, reaching, world, settings
+        self.mover = Mover(self.arm, scene, reaching.planner, world, settings)
+        self.sight = Sight(self.arm, world, settings)
+        self.tried: list[Grasp] = []
+        self.pushed: list[str] = []
+
+    # ---- knowledge ----------------------------------------------------------------------------------------------
+
+    def thing(self, name: str) -> Thing:
+        """An object on the table; raises UNKNOWN_OBJECT."""
+        things = {t.name: t for t in self.world.things()}
+        if name not in things:
+            raise SkillFailureError(Code.UNKNOWN_OBJECT, str(UnknownNameError("object", name, things)), final=True)
+        return things[name]
+
+    def others(self, *names: str) -> list[Thing]:
+        """The objects on the table but those named."""
+        return [t for t in self.world.things() if t.name not in names]
+
+    def place(self, name: str) -> Location:
+        """A named place; raises UNKNOWN_OBJECT."""
+        places = {p.name: p for p in self.world.places}
+        if name not in places:
+            raise SkillFailureError(Code.UNKNOWN_OBJECT, str(UnknownNameError("place", name, places)), final=True)
+        return places[name]
+
+    def held(self, name: str) -> Held:
+        """The object in the gripper; raises PRECONDITION_UNMET where it is another, or none."""
+        held = self.world.held
+        if held is None or held.thing.name != name:
+            what = held.thing.name if held else "nothing"
+            raise SkillFailureError(
+                Code.PRECONDITION_UNMET, f"the gripper holds {what}, not {name}", (Literal("holding", (name,)),)
+            )
+        return held
+
+    def neighbours(self, thing: Thing) -> tuple[str, ...]:
+        """The object, what it rests on, and what it touches: contact with these is part of lifting it."""
+        near = [
+            o.name
+            for o in self.others(thing.name)
+            if math.dist(o.position[:2], thing.position[:2]) < o.radius + thing.radius
+            and o.bottom < thing.top
+            and (o.type != "item" or relations.support_of(thing, [o]))
+        ]
+        return (thing.name, "table", *near)
+
+    def carrying(self, suffix: str = "") -> Callable[[ArmState], str]:
+        """Watches the grip: says what happened when the object held is not between the fingers any more."""
+        held = self.world.held
+
+        def watch(state: ArmState) -> str:
+            if held is None or state.width > max(held.width - self.settings.slip, self.settings.smallest_width / 2):
+                return ""
+            return (
+                f"{held.thing.name} slipped out of the gripper{suffix}: fingers {state.width * 1000:.0f} mm apart, "
+                f"{held.width * 1000:.0f} mm when it was grasped"
+            )
+
+        return watch
+
+    # ---- steps --------------------------------------------------------------------------------------------------
+
+    def go_observe(self) -> None:
+        """Out of the camera's view, with what is held."""
+        self.go_to(self.settings.observe, ("retreating", 0.8), ("retreating", 0.85))
+
+    def go_to(self, joints: Sequence[float], planning: tuple[str, float], moving: tuple[str, float]) -> None:
+        """To joint positions (7,) rad, with what is held; nothing moves where the arm is there already. planning,
+        moving: phase and progress meanwhile.
+        """
+        goal = np.array(joints)
+        if np.abs(self.arm.state().positions - goal).max() < _THERE:
+            return
+        with self.mover.thinking(*planning):
+            self.mover.look_around()
+            self.mover.rise_if_close()
+            path = self.mover.plan_to(goal)
+        self.mover.move(path, *moving, watch=self.carrying())
+
+    def look_anew(self) -> None:
+        """Out of the camera's view, and a look at what is there now."""
+        self.go_observe()
+        self.sight.next_image(self.arm.state().stamp - 1e-9, self.settings.verify_seconds)
+
+    def draw_back(self) -> None:
+        """After a lost grasp: hand open, arm out of the camera's view, and a look at what is there now."""
+        if self.world.held is not None:
+            self.world.released(None)
+        if self.arm.state().width < franka.GRIPPER_MAX_WIDTH - 0.002:
+            self.mover.grip(franka.GRIPPER_MAX_WIDTH)
+        self.look_anew()

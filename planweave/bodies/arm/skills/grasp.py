@@ -1,0 +1,104 @@
+"""Take an item from above and lift it; in clutter, push aside what leaves no grasp free."""
+
+from __future__ import annotations
+
+from planweave.bodies.arm.approach_planning import Approach, held_in
+from planweave.bodies.arm.failures import SkillFailureError
+from planweave.bodies.arm.scene_object import Thing
+from planweave.bodies.arm.skills.body import Body
+from planweave.bodies.arm.skills.push import push
+from planweave.core.failure import Code
+from planweave.robots import franka
+
+
+def grasp(body: Body, name: str) -> None:
+    """Take an item and lift it. After a grasp that failed the hand is open and out of the camera's view."""
+    body.sight.require(since_motion=True)
+    approach = _approach(body, name)
+    try:
+        _pick(body, body.thing(name), approach)
+    except SkillFailureError as error:
+        if error.code in (Code.NO_GRASP, Code.GRASP_LOST):
+            body.tried.extend([approach.grasp] if approach.grasp else [])
+            body.draw_back()
+        raise
+
+
+def _approach(body: Body, name: str) -> Approach:
+    """The way to the best free grasp; where none is free, neighbours are pushed aside."""
+    pushes = 0
+    while True:
+        thing = body.thing(name)
+        with body.mover.thinking("planning", 0.0):
+            body.mover.look_around()
+            body.mover.rise_if_close()
+            try:
+                start = body.arm.state().positions
+                return body.reaching.to_grasp(thing, start, body.tried, body.others(name))
+            except SkillFailureError as error:
+                items = [t.name for t in body.others(name) if t.type == "item"]
+                in_the_way = [n for n in error.obstacles if n in items]
+                if error.code is not Code.NO_GRASP or pushes == body.settings.pushes:
+                    raise
+                blocked = error
+        if not _push_one(body, in_the_way, name):
+            raise blocked
+        pushes += 1
+
+
+def _push_one(body: Body, names: list[str], away_from: str) -> bool:
+    """Push the first of several that can be pushed; whether one was."""
+    for name in names:
+        try:
+            push(body, name, away_from=(away_from,))
+            return True
+        except SkillFailureError as error:
+            if error.code not in (Code.PLANNING_FAILED, Code.UNREACHABLE, Code.COLLISION):
+                raise
+    return False
+
+
+def _pick(body: Body, thing: Thing, approach: Approach) -> None:
+    grasp, settings, mover = approach.grasp, body.settings, body.mover
+    assert grasp is not None
+    touching = body.neighbours(thing)
+    body.arm.grip(approach.opening, settings.grip_force, wait=False)
+    mover.move(approach.path, "approaching", 0.2)
+    if abs(body.arm.state().width - approach.opening) > 0.002:
+        mover.grip(approach.opening)
+    mover.move(approach.line, "approaching", 0.4, slow=True, touching=(thing.name,))
+    mover.phase("closing", 0.6)
+    state = mover.grip(0.0)
+    if state.width > grasp.width + settings.not_closed:  # a command may have been lost
+        state = mover.grip(0.0)
+    width = state.width
+    if width > grasp.width + settings.not_closed:
+        # An open hand would go on as if it carried something, and only the camera would tell.
+        _let_go(body, approach, thing)
+        raise SkillFailureError(
+            Code.CONTROL_FAILED,
+            f"the fingers did not close on {thing.name}: they are {width * 1000:.0f} mm apart, {thing.name} is "
+            f"{grasp.width * 1000:.0f} mm wide; does the gripper's controller listen?",
+        )
+    if width < max(settings.smallest_width, 0.4 * grasp.width):
+        _let_go(body, approach, thing)
+        raise SkillFailureError(
+            Code.NO_GRASP,
+            f"the gripper closed on nothing at {thing.name}: fingers {width * 1000:.0f} mm apart, expected about "
+            f"{grasp.width * 1000:.0f} mm",
+        )
+    body.world.grasped(held_in(grasp, thing, body.reaching.kinematics.forward(state.positions), width))
+    with mover.thinking("lifting", 0.7):
+        mover.look_around()
+    mover.move(approach.line[::-1], "lifting", 0.8, slow=True, touching=touching, watch=body.carrying())
+    lost = body.carrying()(body.arm.state())
+    if lost:
+        body.world.released(None)
+        raise SkillFailureError(Code.GRASP_LOST, lost)
+
+
+def _let_go(body: Body, approach: Approach, thing: Thing) -> None:
+    """Open and go up again, after a grasp that failed at the bottom."""
+    body.mover.grip(franka.GRIPPER_MAX_WIDTH)
+    body.scene.set_opening(body.arm.state().width)
+    body.mover.move(approach.line[::-1], "retreating", 0.7, slow=True, touching=body.neighbours(thing))

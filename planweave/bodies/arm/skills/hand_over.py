@@ -1,0 +1,88 @@
+"""Give what is held to a person: hold it out, loosen the grip, and wait until it is drawn out of the fingers."""
+
+from __future__ import annotations
+
+import math
+import time
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planweave.bodies.arm.arms.base import Watch
+from planweave.bodies.arm.failures import SkillFailureError
+from planweave.bodies.arm.kinematics import downwards
+from planweave.bodies.arm.skills.body import Body
+from planweave.core.failure import Code
+from planweave.robots import franka
+
+_TURNS = 8
+_PATIENCE = 0.02  # between two looks at the fingers, s of wall time
+
+
+def hand_over(body: Body, name: str) -> None:
+    """Hold the item out at the hand-over place until a person has taken it; TIMEOUT where nobody does.
+
+    Taken means that the fingers, closed with little force, came together by more than a slip.
+    """
+    held, mover, settings = body.held(name), body.mover, body.settings
+    with mover.thinking("planning", 0.0):
+        mover.look_around()
+        mover.rise_if_close()
+        path = _path(body)
+    try:
+        mover.move(path, "handing over", 0.2, watch=body.carrying(" on the way to the person"))
+    except SkillFailureError as error:
+        if error.code is Code.GRASP_LOST:
+            body.draw_back()
+        raise
+    mover.phase("waiting to be taken", 0.6)
+    gone = body.carrying()
+    mover.grip(0.0, settings.hand_over_force)
+    if not _taken(body, gone):
+        mover.grip(0.0)  # firmly again
+        raise SkillFailureError(
+            Code.TIMEOUT,
+            f"nobody took {name} within {settings.hand_over_seconds:g} s; the robot still holds it at "
+            f"({', '.join(f'{p:.2f}' for p in settings.hand_over_at)}) m",
+        )
+    body.world.handed_over(held.thing)
+    mover.grip(franka.GRIPPER_MAX_WIDTH)
+    _stay(body)
+    body.go_observe()
+
+
+def _taken(body: Body, gone: Watch) -> bool:
+    """Wait until the object is out of the fingers; False where it is not in time."""
+    end = time.monotonic() + body.settings.hand_over_seconds
+    while time.monotonic() < end:
+        body.arm.check()
+        if gone(body.arm.state()):
+            return True
+        time.sleep(_PATIENCE)
+    return False
+
+
+def _stay(body: Body) -> None:
+    """Stand until the person's hand has had time to go."""
+    end = time.monotonic() + body.settings.hand_over_wait
+    while time.monotonic() < end:
+        body.arm.check()
+        time.sleep(_PATIENCE)
+
+
+def _path(body: Body) -> NDArray[np.float64]:
+    """A way to the hand-over place with the hand pointing down, turned as the arm likes it best."""
+    start = body.arm.state().positions
+    x, y, z = body.settings.hand_over_at
+    goals = []
+    for k in range(_TURNS):
+        found = body.reaching.kinematics.ranked(downwards(x, y, z, math.pi * k / _TURNS), start)[:2]
+        goals += [(float(c), q) for c, q in zip(body.reaching.kinematics.cost(found, start), found)]
+    if not goals:
+        raise SkillFailureError(
+            Code.UNREACHABLE,
+            f"the place for handing over ({x:.2f}, {y:.2f}, {z:.2f}) m is out of the workspace of the robot",
+            final=True,
+        )
+    goals.sort(key=lambda row: row[0])
+    return body.reaching.planner.plan(start, [q for _, q in goals], body.reaching.seconds)

@@ -1,0 +1,12 @@
+"""Go to the home position, with what is held."""
+
+from __future__ import annotations
+
+from planweave.bodies.arm.skills.body import Body
+from planweave.robots import franka
+
+
+def return_to_base(body: Body) -> None:
+    """Go to the home position; nothing moves where the arm is there already."""
+    body.mover.phase("planning", 0.0)
+    body.go_to(franka.HOME, ("planning", 0.0), ("returning", 0.2))

@@ -1,0 +1,132 @@
+"""Put down what is held: on, in, at, left of, right of, between; and check with the camera that it is there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from planweave.bodies.arm import placement_sampling as spots
+from planweave.bodies.arm.approach_planning import Approach
+from planweave.bodies.arm.failures import SkillFailureError
+from planweave.bodies.arm.scene_object import Thing
+from planweave.bodies.arm.skills.body import Body
+from planweave.bodies.arm.skills.grasp import grasp
+from planweave.bodies.arm.world_model import Held
+from planweave.core.failure import Code
+from planweave.core.world import Literal
+
+FreeSpots = Callable[[Thing, list[Thing]], Iterable[spots.Spot]]
+
+
+def place_on(body: Body, name: str, target: str) -> None:
+    """Put the item held on another item or on a plate."""
+    support = body.thing(target)
+
+    def free_spots(item: Thing, others: list[Thing]) -> Iterable[spots.Spot]:
+        if support.type == "surface":
+            return spots.on_surface(item, support, [o for o in others if o.name != target])
+        return spots.on_thing(item, support)
+
+    put_down(body, name, target, free_spots, Literal("on", (name, target)))
+
+
+def place_in(body: Body, name: str, target: str) -> None:
+    """Put the item held into a container."""
+    box = body.thing(target)
+
+    def free_spots(item: Thing, others: list[Thing]) -> Iterable[spots.Spot]:
+        return spots.in_container(item, box, [o for o in others if o.name != target])
+
+    put_down(body, name, target, free_spots, Literal("in", (name, target)), rise=box.size[2] + 0.03)
+
+
+def place_at(body: Body, name: str, target: str) -> None:
+    """Put the item held down at a place on the table."""
+    place = body.place(target)
+
+    def free_spots(item: Thing, others: list[Thing]) -> Iterable[spots.Spot]:
+        return spots.at_place(item, place, others, body.world.places)
+
+    put_down(body, name, target, free_spots, Literal("at", (name, target)))
+
+
+def place_left_of(body: Body, name: str, target: str) -> None:
+    """Put the item held down to the left of a thing, near it."""
+    _beside(body, name, target, 1.0, "left_of")
+
+
+def place_right_of(body: Body, name: str, target: str) -> None:
+    """Put the item held down to the right of a thing, near it."""
+    _beside(body, name, target, -1.0, "right_of")
+
+
+def _beside(body: Body, name: str, target: str, side: float, relation: str) -> None:
+    thing = body.thing(target)
+
+    def free_spots(item: Thing, others: list[Thing]) -> Iterable[spots.Spot]:
+        return spots.beside(item, thing, side, others, body.world.places)
+
+    where = f"the {'left' if side > 0 else 'right'} of {target}"
+    put_down(body, name, where, free_spots, Literal(relation, (name, target)))
+
+
+def place_between(body: Body, name: str, one: str, two: str) -> None:
+    """Put the item held down between two things."""
+    first, second = body.thing(one), body.thing(two)
+
+    def free_spots(item: Thing, others: list[Thing]) -> Iterable[spots.Spot]:
+        return spots.between(item, first, second, others, body.world.places)
+
+    put_down(body, name, f"the room between {one} and {two}", free_spots, Literal("between", (name, one, two)))
+
+
+def grab_and_putin(body: Body, name: str, target: str) -> None:
+    """Take an item and put it in a container, or on a plate."""
+    receptacle = body.thing(target)
+    held = body.world.held
+    if held is None or held.thing.name != name:  # else it was taken in an earlier attempt
+        grasp(body, name)
+    (place_in if receptacle.type == "container" else place_on)(body, name, target)
+
+
+def put_down(
+    body: Body, name: str, where: str, free_spots: FreeSpots, expected: Literal, rise: float = 0.0
+) -> None:
+    """Put the item held down at the first free spot that can be reached, and see that it is where it shall be."""
+    held, mover = body.held(name), body.mover
+    with mover.thinking("planning", 0.0):
+        mover.look_around()
+        mover.rise_if_close()
+        spots_there = free_spots(held.thing, list(body.world.things()))
+        approach = body.reaching.to_place(held, spots_there, body.arm.state().positions, where, rise)
+    watch = body.carrying(f" on the way to {where}")
+    try:
+        mover.move(approach.path, "transferring", 0.2, watch=watch)
+        mover.move(approach.line, "placing", 0.5, slow=True, watch=watch)
+    except SkillFailureError as error:
+        if error.code is Code.GRASP_LOST:
+            body.draw_back()
+        raise
+    _release(body, approach, held)
+    body.go_observe()
+    mover.phase("verifying", 0.9)
+    body.sight.verify(name, where, expected)
+
+
+def _release(body: Body, approach: Approach, held: Held) -> None:
+    name = held.thing.name
+    body.mover.phase("opening", 0.65)
+    # Beside other things the fingers open only a little; those that moved less than half of it hold on to the object.
+    enough = (held.width + approach.opening) / 2
+    width = body.mover.grip(approach.opening).width
+    if width < enough:  # a command may have been lost
+        width = body.mover.grip(approach.opening).width
+    if width < enough:
+        raise SkillFailureError(
+            Code.CONTROL_FAILED,
+            f"the fingers did not open to let go of {name}: they are {width * 1000:.0f} mm apart, "
+            f"{approach.opening * 1000:.0f} mm were asked for; does the gripper's controller listen?",
+        )
+    body.world.released(approach.placed)
+    with body.mover.thinking("retreating", 0.7):
+        body.mover.look_around()
+    body.mover.move(approach.line[::-1], "retreating", 0.75, slow=True, touching=(name,))

@@ -1,0 +1,219 @@
+"""Push an item aside: closed fingers, a straight line over the table, and a look at where it ended."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planweave.bodies.arm import placement_sampling as spots
+from planweave.bodies.arm.approach_planning import UP
+from planweave.bodies.arm.failures import SkillFailureError
+from planweave.bodies.arm.grasps import REACH_DOWN, TIP
+from planweave.bodies.arm.kinematics import downwards
+from planweave.bodies.arm.scene_object import Thing
+from planweave.bodies.arm.skills.body import Body
+from planweave.bodies.arm.workspace import Location
+from planweave.core import spatial
+from planweave.core.failure import Code
+
+Array = NDArray[np.float64]
+_DIRECTIONS = 24
+_BEHIND = 0.015  # room between the item and the fingers before they push, m
+_AHEAD, _AHEAD_NARROW = 0.007, 0.016  # half the thickness of the closed fingers, across and along their closing, m
+_BACK = 0.015  # from the item after the push, m
+_LENGTHS = (0.05, 0.07, 0.09, 0.12, 0.16, 0.20, 0.25)  # m
+_SPARE = 0.01  # more room than is needed that a push aims at, m
+_LOW = 0.006  # of the finger tips above what the item stands on, m
+_TIPS_OVER = 0.8  # an item pushed higher than this share of its width tips over (friction 0.6), see _height
+_PASSING = 0.01  # room kept from others on the way, m
+_NOISE = 0.003  # two outlines are known to this against each other, m
+_ENOUGH = 0.6  # share of the way that the camera must see done
+_SOLUTIONS = 3
+
+
+@dataclass(frozen=True)
+class _Push:
+    """A push in a direction (unit vector) over a length, m, as a path to above its start, down, and along."""
+
+    length: float
+    direction: tuple[float, float]
+    path: Array
+    down: Array
+    along: Array
+
+
+def push_aside(body: Body, name: str) -> None:
+    """Push an item to where nothing is near it, and out of places with room for one item."""
+    push(body, name)
+
+
+def push(body: Body, name: str, away_from: Collection[str] = ()) -> None:
+    """Push an item. away_from: get it away from these at least; empty: from everything, and out of narrow places.
+
+    Raises SkillFailureError: PLANNING_FAILED (no free way to push it), GRASP_LOST (it did not go along).
+    """
+    body.sight.require(since_motion=True)
+    thing, mover = body.thing(name), body.mover
+    with mover.thinking("planning", 0.0):
+        mover.look_around()
+        mover.rise_if_close()
+        plan = _plan(body, thing, away_from)
+    mover.grip(0.0)
+    mover.move(plan.path, "approaching", 0.2)
+    mover.move(plan.down, "approaching", 0.4, slow=True)
+    if away_from and name not in body.pushed:
+        body.pushed.append(name)
+    mover.move(plan.along, "pushing", 0.5, slow=True, touching=(name,))
+    body.world.put(_moved(thing, *plan.direction, plan.length))
+    _leave(body, name, plan)
+    body.look_anew()
+    mover.phase("verifying", 0.9)
+    _verify(body, thing, plan, away_from)
+
+
+def _leave(body: Body, name: str, plan: _Push) -> None:
+    """Back a little, so that the item stays where it is, and straight up."""
+    planner, clearance = body.reaching.planner, body.settings.clearance
+    u, v = plan.direction
+    q = plan.along[-1]
+    for direction, distances in (((-u, -v, 0.0), (_BACK,)), (UP, (clearance, 0.6 * clearance, 0.3 * clearance))):
+        line = next((path for d in distances if (path := planner.line(q, direction, d)) is not None), None)
+        if line is not None:
+            body.mover.move(line, "retreating", 0.7, slow=True, touching=(name,))
+            q = line[-1]
+
+
+def _verify(body: Body, before: Thing, plan: _Push, away_from: Collection[str]) -> None:
+    after = next((t for t in body.world.things() if t.name == before.name and t.visible), None)
+    if after is None:
+        raise SkillFailureError(Code.GRASP_LOST, f"{before.name} was pushed, and the camera does not see it any more")
+    moved = sum((b - a) * d for a, b, d in zip(before.position, after.position, plan.direction))
+    if moved < _ENOUGH * plan.length:
+        raise SkillFailureError(
+            Code.GRASP_LOST,
+            f"{before.name} was pushed by {plan.length * 100:.0f} cm, but the camera sees that it moved by "
+            f"{moved * 100:.0f} cm only",
+        )
+    least = _room_wanted(away_from)
+    close = [o.name for o in _kept_away(body.others(before.name), after, away_from) if after.gap(o) <= least]
+    if close:
+        raise SkillFailureError(
+            Code.GRASP_LOST, f"{before.name} was pushed aside, but did not go straight: it is still near {close[0]}"
+        )
+
+
+def _room_wanted(away_from: Collection[str]) -> float:
+    """Room that a push must leave: for a finger beside what shall be free, else so that nothing counts as near."""
+    return spots.FINGERS if away_from else spatial.NEAR
+
+
+def _kept_away(others: Sequence[Thing], thing: Thing, away_from: Collection[str]) -> list[Thing]:
+    return [o for o in others if o.bottom < thing.top and (not away_from or o.name in away_from)]
+
+
+def _plan(body: Body, thing: Thing, away_from: Collection[str]) -> _Push:
+    """The first push, shortest and best directed first, that arm and table allow."""
+    height = _height(thing)
+    others = body.others(thing.name)
+    start = body.arm.state().positions
+    body.scene.set_opening(0.0)
+    obstacle = "everything around it"
+    for length, (u, v) in _ways(thing, others, body.world.places, away_from):
+        turn = math.atan2(v, u)
+        # With the wide side of the closed fingers, or, where others are in the way of the hand so, the narrow one.
+        for first, ahead in ((turn, _AHEAD), (turn + math.pi / 2, _AHEAD_NARROW)):
+            back = thing.support(u, v) + ahead + _BEHIND
+            x, y = thing.position[0] - back * u, thing.position[1] - back * v
+            found: list[tuple[float, Array]] = []
+            for yaw in (first, first + math.pi):
+                solutions = body.reaching.kinematics.ranked(downwards(x, y, height, yaw), start)[:_SOLUTIONS]
+                found += [(float(c), q) for c, q in zip(body.reaching.kinematics.cost(solutions, start), solutions)]
+            for _, q in sorted(found, key=lambda row: row[0])[:_SOLUTIONS]:
+                built = _build(body, thing, q, (u, v), length, start)
+                if isinstance(built, _Push):
+                    return built
+                obstacle = built or obstacle
+    raise SkillFailureError(
+        Code.PLANNING_FAILED, f"there is no free way to push {thing.name} aside: {obstacle} is in the way"
+    )
+
+
+def _build(
+    body: Body, thing: Thing, q: Array, direction: tuple[float, float], length: float, start: Array
+) -> _Push | str:
+    """The motion of a push that begins at joint positions `q`, or what is in its way."""
+    planner, scene = body.reaching.planner, body.scene
+    up = planner.line(q, UP, body.settings.clearance)
+    along = planner.line(q, (*direction, 0.0), _BEHIND + length)
+    if up is None or along is None:
+        return ""
+    for path, touching in ((up, ()), (along, (thing.name,))):
+        hit = scene.path_contact(path, 0.0, touching)
+        if hit is not None:
+            return str(hit)
+    try:
+        return _Push(length, direction, planner.plan(start, [up[-1]], body.reaching.seconds), up[::-1].copy(), along)
+    except SkillFailureError as error:
+        return error.message
+
+
+def _ways(
+    thing: Thing, others: list[Thing], places: tuple[Location, ...], away_from: Collection[str]
+) -> Iterator[tuple[float, tuple[float, float]]]:
+    """Lengths and directions that bring the item where it shall be without touching others, best first: short ones
+    against a flat side that leave much room.
+    """
+    narrow = [p for p in places if p.narrow and p.covers(*thing.position[:2])] if not away_from else []
+    standing = [o for o in others if o.bottom < thing.top]
+    found = []
+    for length in _LENGTHS:
+        for k in range(_DIRECTIONS):
+            turn = 2 * math.pi * k / _DIRECTIONS
+            u, v = math.cos(thing.yaw + turn), math.sin(thing.yaw + turn)
+            steps = [_moved(thing, u, v, length * s / 4) for s in (1, 2, 3, 4)]
+            end = steps[-1]
+            on_table = not places or any(p.covers(*end.position[:2], -end.radius) for p in places)
+            if not on_table or any(p.covers(*end.position[:2], end.radius) for p in narrow):
+                continue
+            room = min((end.gap(o) for o in _kept_away(others, thing, away_from)), default=1.0)
+            if room <= _room_wanted(away_from) + _SPARE:
+                continue
+            if any(_closer(thing, step, o) < _PASSING for step in steps for o in standing):
+                continue
+            slanted = 0.0 if thing.is_round else abs(math.sin(2 * turn))
+            reach = abs(math.hypot(*end.position[:2]) - 0.5)
+            found.append((length + 0.1 * slanted + 0.1 * reach - 0.5 * min(room, 0.12), length, (u, v)))
+    yield from ((length, direction) for _, length, direction in sorted(found))
+
+
+def _closer(before: Thing, after: Thing, other: Thing) -> float:
+    """Room to another on the way; what does not come nearer to it than it was has all the room it needs."""
+    room = after.gap(other)
+    return math.inf if room > before.gap(other) - _NOISE else room
+
+
+def _moved(thing: Thing, u: float, v: float, by: float) -> Thing:
+    x, y, z = thing.position
+    return replace(thing, position=(x + by * u, y + by * v, z))
+
+
+def _height(thing: Thing) -> float:
+    """Height of the tool centre point: low, but the palm stays above the item. An item that stands on another, or would
+    tip over, is not pushed.
+    """
+    if not spatial.on_table(thing):
+        raise SkillFailureError(
+            Code.PLANNING_FAILED, f"{thing.name} does not stand on the table, so it cannot be pushed", final=True
+        )
+    height = max(thing.bottom + TIP + _LOW, thing.top - REACH_DOWN)
+    if height - TIP - thing.bottom > _TIPS_OVER * min(thing.size[:2]):
+        raise SkillFailureError(
+            Code.PLANNING_FAILED,
+            f"{thing.name} is too tall to be pushed ({thing.size[2] * 100:.0f} cm): it would tip over",
+            final=True,
+        )
+    return height

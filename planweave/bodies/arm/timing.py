@@ -1,0 +1,163 @@
+"""Time along a path: jerk-limited, within joint velocity and acceleration limits, at rest at both ends and at
+corners.
+
+Each smooth piece of a path is one motion of a single parameter s from 0 to 1, timed by Ruckig (Berscheid,
+Kröger: "Jerk-limited Real-time Trajectory Generation with Arbitrary Target States", RSS 2021). The joints stay
+exactly on the path that was checked for collisions, which a spline through the waypoints would not.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planweave.robots import franka
+
+Array = NDArray[np.float64]
+PERIOD = 0.02
+"""Time between trajectory points, s."""
+JERK = 100.0
+"""Largest joint jerk as a multiple of the acceleration limit per second."""
+_CORNER = math.cos(math.radians(12))
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Joint velocity (rad/s) and acceleration (rad/s^2) limits, shape (7,) each."""
+
+    velocity: Array = field(default_factory=lambda: np.array(franka.VELOCITY_LIMITS))
+    acceleration: Array = field(default_factory=lambda: np.array(franka.ACCELERATION_LIMITS))
+
+    def scaled(self, speed: float, acceleration: float) -> Limits:
+        """The same limits times factors in (0, 1]."""
+        return Limits(self.velocity * speed, self.acceleration * acceleration)
+
+
+@dataclass(frozen=True)
+class Trajectory:
+    """Joint positions (n, 7) in rad and velocities (n, 7) in rad/s at times (n,) in s; at rest at both ends."""
+
+    times: Array
+    positions: Array
+    velocities: Array
+
+    @property
+    def duration(self) -> float:
+        """Length in seconds."""
+        return float(self.times[-1])
+
+    @property
+    def end(self) -> Array:
+        """Joint positions at the end."""
+        last: Array = self.positions[-1]
+        return last
+
+    def accelerations(self) -> Array:
+        """Joint accelerations between the points, shape (n - 1, 7), as a controller that interpolates them would
+        need.
+        """
+        steps = np.diff(self.times)[:, None]
+        rates: Array = np.diff(self.velocities, axis=0) / steps
+        return rates
+
+    def dense(self, step: float) -> Array:
+        """Positions as a cubic interpolation between the points runs through them, at most `step` rad apart."""
+        rows = [self.positions[:1]]
+        for k in range(len(self.times) - 1):
+            h = self.times[k + 1] - self.times[k]
+            p0, p1 = self.positions[k], self.positions[k + 1]
+            m0, m1 = self.velocities[k] * h, self.velocities[k + 1] * h
+            count = max(1, math.ceil(float(np.abs(p1 - p0).max()) / step))
+            u = (np.arange(1, count + 1) / count)[:, None]
+            rows.append(_cubic(p0, p1, m0, m1, u))
+        return np.vstack(rows)
+
+
+def time_path(path: Array, limits: Limits, period: float = PERIOD) -> Trajectory:
+    """Time a path of joint positions, shape (n, 7); it stops where the path turns by more than 12 degrees."""
+    path = np.asarray(path, dtype=float)
+    keep = np.r_[True, np.abs(np.diff(path, axis=0)).max(axis=1) > 1e-6] if len(path) > 1 else np.array([True])
+    path = path[keep]
+    if len(path) < 2:
+        still = np.vstack([path[-1], path[-1]])
+        return Trajectory(np.array([0.0, period]), still, np.zeros_like(still))
+    times, positions, velocities = [np.zeros(1)], [path[:1]], [np.zeros((1, path.shape[1]))]
+    for piece in _smooth_pieces(path):
+        t, q, v = _time_piece(piece, limits, period)
+        times.append(times[-1][-1] + t[1:])
+        positions.append(q[1:])
+        velocities.append(v[1:])
+    return Trajectory(np.concatenate(times), np.vstack(positions), np.vstack(velocities))
+
+
+def _smooth_pieces(path: Array) -> Sequence[Array]:
+    steps = np.diff(path, axis=0)
+    unit = steps / np.linalg.norm(steps, axis=1, keepdims=True)
+    corners = 1 + np.flatnonzero((unit[1:] * unit[:-1]).sum(axis=1) < _CORNER)
+    edges = [0, *corners.tolist(), len(path) - 1]
+    return [path[a : b + 1] for a, b in pairwise(edges)]
+
+
+def _time_piece(piece: Array, limits: Limits, period: float) -> tuple[Array, Array, Array]:
+    length = np.r_[0.0, np.cumsum(np.linalg.norm(np.diff(piece, axis=0), axis=1))]
+    knots = length / length[-1]
+    slopes = np.gradient(piece, knots, axis=0) if len(piece) > 2 else np.vstack([piece[1] - piece[0]] * 2)
+    largest = np.abs(slopes).max(axis=0) + 1e-9
+    bends = np.abs(np.gradient(slopes, knots, axis=0)).max(axis=0) if len(piece) > 2 else np.zeros(piece.shape[1])
+    straight = bool((bends < 1e-6).all())
+    share = 1.0 if straight else 0.6  # of the acceleration for speeding up; the rest is for following the bend
+    speed = float((limits.velocity / largest).min())
+    if not straight:
+        speed = min(speed, float(np.sqrt((1 - share) * limits.acceleration / (bends + 1e-9)).min()))
+    rate = share * float((limits.acceleration / largest).min())
+    for _ in range(6):
+        t, q, v = _sample(piece, knots, slopes, speed, rate, period)
+        over = max(
+            float((np.abs(v) / limits.velocity).max()),
+            math.sqrt(float((np.abs(np.diff(v, axis=0) / np.diff(t)[:, None]) / limits.acceleration).max())),
+        )
+        if over <= 1.0:
+            break
+        speed, rate = speed / (over * 1.01), rate / (over * 1.01) ** 2
+    return t, q, v
+
+
+def _sample(
+    piece: Array, knots: Array, slopes: Array, speed: float, rate: float, period: float
+) -> tuple[Array, Array, Array]:
+    from ruckig import InputParameter, Result, Ruckig
+    from ruckig import Trajectory as Profile
+
+    wanted = InputParameter(1)
+    wanted.current_position, wanted.target_position = [0.0], [1.0]
+    wanted.max_velocity, wanted.max_acceleration, wanted.max_jerk = [speed], [rate], [rate * JERK]
+    profile = Profile(1)
+    result = Ruckig(1).calculate(wanted, profile)
+    if result not in (Result.Working, Result.Finished):
+        raise ValueError(f"no time profile for speed {speed:g} and acceleration {rate:g}: {result}")
+    count = max(2, math.ceil(profile.duration / period))
+    t = np.linspace(0.0, profile.duration, count + 1)
+    state = np.array([[x[0] for x in profile.at_time(float(at))[:2]] for at in t])
+    s, rate_of_s = np.clip(state[:, 0], 0.0, 1.0), state[:, 1]
+    index = np.clip(np.searchsorted(knots, s, side="right") - 1, 0, len(knots) - 2)
+    h = (knots[index + 1] - knots[index])[:, None]
+    u = (s[:, None] - knots[index][:, None]) / h
+    p0, p1, m0, m1 = piece[index], piece[index + 1], slopes[index] * h, slopes[index + 1] * h
+    q = _cubic(p0, p1, m0, m1, u)
+    d = ((6 * u**2 - 6 * u) * (p0 - p1) + (3 * u**2 - 4 * u + 1) * m0 + (3 * u**2 - 2 * u) * m1) / h
+    v = d * rate_of_s[:, None]
+    q[0], q[-1], v[0], v[-1] = piece[0], piece[-1], 0.0, 0.0
+    return t, q, v
+
+
+def _cubic(p0: Array, p1: Array, m0: Array, m1: Array, u: Array) -> Array:
+    """Cubic Hermite interpolation from p0 to p1 with end slopes m0 and m1, at u in [0, 1]."""
+    curve: Array = (
+        (2 * u**3 - 3 * u**2 + 1) * p0 + (u**3 - 2 * u**2 + u) * m0 + (3 * u**2 - 2 * u**3) * p1 + (u**3 - u**2) * m1
+    )
+    return curve

@@ -1,0 +1,108 @@
+"""Whether the gripper holds something at the start: an executor that was started again did not see it taken."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+from planweave.bodies.arm.arms.base import ArmState
+from planweave.bodies.arm.arms.controlled import ControlledArm
+from planweave.bodies.arm.failures import SkillFailureError
+from planweave.bodies.arm.grasps import LOW
+from planweave.bodies.arm.ros_names import RosNames
+from planweave.bodies.arm.world_model import WorldModel
+from planweave.core.failure import Code
+from planweave.core.world import Literal
+from planweave.robots import franka
+
+SECONDS = 6.0
+"""Wall time that closing or opening the fingers may take."""
+_HALF_OPEN = 0.004, franka.GRIPPER_MAX_WIDTH - 0.004  # m: fingers that stand between these may hold something
+_OPEN_BY = 0.02  # m: lets go without reaching far into what stands beside
+
+
+class UnseenGrip:
+    """Looks at the first measured state. Half-open fingers, where they may move, let go of what stands between them, or
+    close to feel what they hold where they are too high for that.
+
+    ready(): waits until the gripper's controller listens. warn(text): for people. let_go: name of the service.
+    """
+
+    def __init__(
+        self, arm: ControlledArm, world: WorldModel, force: float, feel: bool,
+        ready: Callable[[], object], warn: Callable[[str], object], let_go: str = RosNames().let_go,
+    ):
+        self._arm, self._world, self._force, self._may_feel = arm, world, force, feel
+        self._ready, self._warn, self._let_go = ready, warn, let_go
+        self._begun = False
+        self._known = threading.Event()
+
+    def on_state(self, state: ArmState) -> None:
+        """Every measured state; only the first counts."""
+        if self._begun:
+            return
+        self._begun = True
+        if not _HALF_OPEN[0] < state.width < _HALF_OPEN[1]:
+            self._known.set()
+            return
+        self._world.gripped_unseen(state.width)
+        if self._may_feel:
+            threading.Thread(target=self._feel, name="feel", daemon=True).start()
+        else:
+            self._known.set()
+
+    def wait(self) -> None:
+        """Wait until it is known as far as fingers tell."""
+        self._known.wait(SECONDS)
+
+    def require_known(self) -> None:
+        """Raise PRECONDITION_UNMET where the gripper holds something of which nobody knows what it is."""
+        if self._world.holds_unknown:
+            raise SkillFailureError(
+                Code.PRECONDITION_UNMET,
+                "the gripper holds something that it was not seen to take, and the camera does not say what it is; "
+                f"hold your hand under it and open the gripper: ros2 service call {self._let_go} std_srvs/srv/Trigger",
+                (Literal("hand_empty"),),
+            )
+
+    def let_go(self) -> str:
+        """Open the gripper, whatever it holds; says why where that failed. No skill may run."""
+        try:
+            self._arm.begin(time.monotonic() + SECONDS)
+            self._arm.grip(franka.GRIPPER_MAX_WIDTH, self._force)
+        except SkillFailureError as error:
+            return error.message
+        self._world.released(None)
+        return ""
+
+    def _feel(self) -> None:
+        """Low above the table, open: what the fingers are around stands there, or drops by less than LOW. Else close:
+        what is held stays held, and where nothing is the fingers meet.
+        """
+        try:
+            self._ready()
+            self._arm.begin(time.monotonic() + SECONDS)
+            state = self._arm.state()
+            if state.still and self._world.tips_height <= LOW:
+                self._open(state.width)
+                return
+            width = self._arm.grip(0.0, self._force)
+            self._world.gripped_unseen(width if width > _HALF_OPEN[0] else None)
+            if self._world.holds_unknown:
+                self._warn(f"the fingers hold something, {width * 1000:.0f} mm wide, that they were not seen to take; "
+                           "the camera's tracker may name it")
+        except SkillFailureError as error:
+            self._warn(f"whether the gripper holds something could not be felt: {error.message}")
+        finally:
+            self._known.set()
+
+    def _open(self, width: float) -> None:
+        """Let go of what stands between the fingers, which are `width` m apart."""
+        goal = min(width + _OPEN_BY, franka.GRIPPER_MAX_WIDTH)
+        if self._arm.grip(goal, self._force) < (width + goal) / 2:
+            self._warn("the fingers, half open at the start, did not open; does the gripper's controller listen?")
+            return
+        self._world.released(None)
+        self._warn(f"the fingers, half open at the start, were opened: {self._world.tips_height * 1000:.0f} mm above "
+                   "the table, what was between them stands there")

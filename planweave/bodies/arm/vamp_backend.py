@@ -1,0 +1,48 @@
+"""VAMP's RRTConnect (Thomason et al., ICRA 2024), tried before OMPL's where the package `vamp` imports.
+
+VAMP plans for the Panda, whose joint limits are wider than the FR3's, and sees every obstacle as its bounding box. So
+what it finds is only a proposal: the caller checks limits and collisions again and goes on with OMPL where they fail.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planweave.bodies.arm.planning_scene import Shape
+
+_TABLE = ((0.5, 0.0, -0.07), (0.0, 0.0, 0.0), (1.5, 1.5, 0.05))  # a little low: the model's base would touch it
+
+
+@lru_cache(maxsize=1)
+def _planner() -> tuple[Any, Any, Any, Any, Any] | None:
+    """The package, the Panda's module, RRTConnect and the settings; None where VAMP is not installed."""
+    if importlib.util.find_spec("vamp") is None:
+        return None
+    vamp = importlib.import_module("vamp")
+    return (vamp, *vamp.configure_robot_and_planner_with_kwargs("panda", "rrtc"))
+
+
+def propose(
+    start: NDArray[np.float64], goal: NDArray[np.float64], shapes: Iterable[Shape]
+) -> NDArray[np.float64] | None:
+    """Waypoints (n, 7), rad, from start to goal among boxes; None where VAMP is not there or finds none."""
+    found = _planner()
+    if found is None:
+        return None
+    vamp, panda, rrtc, plan_settings, simplify_settings = found
+    environment = vamp.Environment()
+    for centre, euler, half in (_TABLE, *((s.centre, (0.0, 0.0, s.yaw), s.half) for s in shapes)):
+        environment.add_cuboid(vamp.Cuboid(list(centre), list(euler), list(half)))
+    generator = panda.halton()
+    result = rrtc(np.asarray(start), np.asarray(goal), environment, plan_settings, generator)
+    if not result.solved:
+        return None
+    path = panda.simplify(result.path, environment, simplify_settings, generator).path
+    return np.asarray(path.numpy(), dtype=np.float64)

@@ -1,0 +1,82 @@
+"""Waiting for the camera, and checking with it that an object is where it was put."""
+
+from __future__ import annotations
+
+import time
+
+from planweave.bodies.arm.arms.base import Arm
+from planweave.bodies.arm.failures import SkillFailureError
+from planweave.bodies.arm.settings import Settings
+from planweave.bodies.arm.world_model import WorldModel
+from planweave.core.failure import Code
+from planweave.core.world import Literal
+
+_PATIENCE = 0.2  # a cancel is heard within this time while waiting for an image, s of wall time
+
+
+class Sight:
+    """Looks at the world through what perception reports."""
+
+    def __init__(self, arm: Arm, world: WorldModel, settings: Settings):
+        self.arm, self.world, self.settings = arm, world, settings
+
+    def next_image(self, after: float, seconds: float) -> float | None:
+        """Wait for detections of an image stamped after `after` (s); their stamp, None where none came in time."""
+        end = time.monotonic() + seconds
+        while True:
+            self.arm.check()
+            left = end - time.monotonic()
+            seen = self.world.wait_for_detections(after, min(max(left, 0.0), _PATIENCE))
+            if seen is not None or left <= _PATIENCE:
+                return seen
+
+    def require(self, since_motion: bool = False) -> None:
+        """Wait for an image where the camera is silent, or, if asked for, none came since the arm moved last;
+        CONTROL_FAILED where it stays silent.
+        """
+        if not self.world.silent and (self.world.looked_since_motion or not since_motion):
+            return
+        if self.next_image(self.arm.state().stamp, self.settings.look_seconds) is None:
+            raise SkillFailureError(
+                Code.CONTROL_FAILED,
+                f"nothing came on {self.settings.names.detections} for {self.settings.look_seconds:g} s: are the "
+                "camera and perception_node running?",
+            )
+
+    def verify(self, name: str, where: str, expected: Literal) -> None:
+        """Wait until the camera shows the object where it was put; GRASP_LOST where it does not."""
+        stamp = self.arm.state().stamp - 1e-9
+        end = time.monotonic() + self.settings.verify_seconds
+        elsewhere = 0
+        looked = False
+        while True:
+            seen = self.next_image(stamp, end - time.monotonic())
+            if seen is None:
+                break
+            stamp, looked = seen, True
+            thing = next((t for t in self.world.things() if t.name == name), None)
+            if thing is not None and thing.visible:
+                if self.world.world().holds(expected):
+                    return
+                elsewhere += 1
+            if elsewhere >= 3 or time.monotonic() > end:
+                break
+        if not looked:
+            raise SkillFailureError(
+                Code.CONTROL_FAILED,
+                f"{name} was let go at {where}, but no camera image came within {self.settings.verify_seconds:g} s "
+                "to confirm it: are the camera and perception_node running?",
+            )
+        raise SkillFailureError(Code.GRASP_LOST, f"{name} was let go at {where}, but {self._whereabouts(name)}")
+
+    def _whereabouts(self, name: str) -> str:
+        thing = next((t for t in self.world.things() if t.name == name), None)
+        if thing is None or not thing.visible:
+            return "the camera does not see it"
+        facts = [
+            str(f)
+            for f in sorted(self.world.world().facts)
+            if f.predicate in ("on", "in", "at") and f.args[0] == name
+        ]
+        x, y, z = thing.position
+        return f"the camera sees it at ({x:.2f}, {y:.2f}, {z:.2f}) m: {', '.join(facts) or 'at no known place'}"

@@ -1,0 +1,487 @@
+"""What the body knows: objects last seen by the camera, the one in the gripper, the arm; and the world that
+follows from it.
+
+Thread-safe. Detections of images taken while the arm moved are left out: what they show is gone when they arrive.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planweave.bodies.arm import relations
+from planweave.bodies.arm.grasps import TIP, grasp_height
+from planweave.bodies.arm.kinematics import Kinematics, downwards
+from planweave.bodies.arm.safety import Safety
+from planweave.bodies.arm.scene_object import Thing
+from planweave.bodies.arm.workspace import Location
+from planweave.core import spatial
+from planweave.core.domain import Domain
+from planweave.core.transition import needed_predicates
+from planweave.core.upright_shape import quaternion_of
+from planweave.core.world import Known, Literal, World, WorldObject
+from planweave.robots import franka
+
+Array = NDArray[np.float64]
+_MOVED, _TURNED = 0.003, 0.12  # a pose that changes by less is not published as a change, m and rad
+_LOOSE = 0.01  # a grip whose width changes by this much while the arm rests holds nothing any more, m
+_LOOKS = 5  # images without any object in a row after which an empty table is believed
+_IN_GRIP = 0.045  # what the fingers stand around is this near to the tool centre point, beside half its height, m
+_IN_HAND = 0.09  # a new item seen this near to the tool centre point is the one held, m
+
+
+_Known = tuple[tuple[Thing, ...], tuple[Thing, ...], str, bool, bool, bool, tuple[Location, ...], frozenset[str]]
+
+
+@dataclass(frozen=True)
+class Held:
+    """The object in the gripper: how it looked, its pose in the tool's frame (4x4), and the finger opening (m)."""
+
+    thing: Thing
+    thing_to_tcp: Array
+    width: float
+
+    def seen_from(self, tcp_to_base: Array) -> Thing:
+        """The object where the gripper holds it."""
+        pose = tcp_to_base @ self.thing_to_tcp
+        yaw = math.atan2(pose[1, 0], pose[0, 0])
+        return replace(
+            self.thing, position=(float(pose[0, 3]), float(pose[1, 3]), float(pose[2, 3])), yaw=yaw, visible=False
+        )
+
+
+def upright(x: float, y: float, z: float, yaw: float) -> Array:
+    """The pose of an object that stands upright, turned by `yaw`."""
+    c, s = math.cos(yaw), math.sin(yaw)
+    return np.array([[c, -s, 0.0, x], [s, c, 0.0, y], [0.0, 0.0, 1.0, z], [0.0, 0.0, 0.0, 1.0]])
+
+
+def between_fingers(thing: Thing, tcp_to_base: Array, width: float) -> Held:
+    """How an object lies in a gripper that was not seen to take it: parallel to the pads, its middle between them.
+
+    The fingers, `width` m apart, span the one of its sides that fits better.
+    """
+    yaw = math.atan2(-tcp_to_base[0, 1], tcp_to_base[1, 1])
+    if not thing.is_round and abs(thing.size[0] - width) < abs(thing.size[1] - width):
+        yaw += math.pi / 2
+    pose = np.linalg.inv(tcp_to_base) @ upright(*thing.position, yaw)
+    pose[1, 3] = 0.0
+    return Held(replace(thing, yaw=yaw), pose, width)
+
+
+class WorldModel:
+    """Merges what is seen with what is held.
+
+    `on_change` is called with a new world after each change, from any thread, once the camera has been heard; and when
+    the camera falls silent, or is heard again. silence: wall seconds without detections, while the arm rests, from
+    which on the camera counts as silent; numbness: wall seconds without joint states from which on what the fingers
+    hold is only remembered. frame: name of the robot's base frame, in which all positions are. actions_off: actions
+    that the body refuses, as the world tells.
+    """
+
+    def __init__(
+        self,
+        domain: Domain,
+        places: Sequence[Location],
+        kinematics: Kinematics,
+        safety: Safety,
+        on_change: Callable[[World], None] | None = None,
+        silence: float = 1.5,
+        numbness: float = 3.0,
+        frame: str = franka.BASE_FRAME,
+        actions_off: frozenset[str] = frozenset(),
+    ):
+        self.domain, self.places = domain, tuple(places)
+        self._kinematics, self._safety = kinematics, safety
+        self.on_change = on_change
+        self._silence, self._numbness = silence, numbness
+        self._felt_at = time.monotonic()  # when the newest joint state came
+        self._numb = False
+        self._changed = threading.Condition(threading.RLock())
+        self._things: dict[str, Thing] = {}
+        self._placed: dict[str, Thing] = {}  # put down, and not seen since
+        self._held: Held | None = None
+        self._gripped: float | None = None  # opening of fingers that hold something nobody saw them take, m
+        self._handed: dict[str, Thing] = {}  # in a person's hand, and not seen on the table since
+        self._joints = np.array(franka.HOME)
+        self._at_base = False
+        self._moving = False
+        self._still_since = 0.0
+        self._seen_stamp = -1.0
+        self._due_since = float("-inf")  # wall time since which detections are due
+        self._last_seen: dict[str, float] = {}  # stamps by name, s
+        self._reach: dict[tuple[float, ...], bool] = {}
+        # What no action asks for follows from the poses when somebody wants to know it; the rest must be listed.
+        relations_of = domain.predicates.keys() & spatial.RELATIONS.keys()
+        self._listed = relations_of & needed_predicates(domain)
+        self._world = World(
+            domain.name, frame=frame, derived=frozenset(relations_of - self._listed), actions_off=actions_off)
+        self._known: _Known | None = None  # what the world was computed from
+        self._told = 0  # the newest revision that `on_change` was called with
+        self._looks = 0  # images since the start
+        self._empty = 0  # images in a row without any object
+        self._refresh()
+
+    # ---- what comes in ------------------------------------------------------------------------------------------
+
+    def on_detections(self, things: Iterable[Thing], stamp: float) -> None:
+        """All tracked objects after an image stamped `stamp` (s)."""
+        with self._changed:
+            self._due_since = time.monotonic()
+            was_silent = self._world.silent
+            self._world = replace(self._world, silent=False, heard=time.time())
+            found = {t.name: t for t in things}
+            self._empty = 0 if found else self._empty + 1
+            # A tracker that was reset, or started again, names nothing in its first images.
+            unsure = self._things and 0 < self._empty < _LOOKS
+            if self._moving or stamp < self._still_since or unsure:
+                if was_silent:
+                    self._tell()
+                return
+            self._recognise_grip(found)
+            if self._held is not None:
+                found = {n: t for n, t in found.items() if n != self._held.thing.name and not self._in_hand(t)}
+            for name, thing in self._placed.items():
+                if name in found and not found[name].visible:
+                    found[name] = replace(thing, visible=False)
+            self._handed = {n: t for n, t in self._handed.items() if n not in found or not found[n].visible}
+            found = {n: t for n, t in found.items() if n not in self._handed}
+            self._placed = {n: t for n, t in self._placed.items() if n in found and not found[n].visible}
+            self._things = found
+            self._seen_stamp = stamp
+            self._last_seen.update((n, stamp) for n, t in found.items() if t.visible)
+            self._looks += 1
+            self._refresh(tell=was_silent)
+            self._changed.notify_all()
+
+    def check_silence(self) -> None:
+        """Say so where detections or joint states are overdue; to be called a few times a second."""
+        with self._changed:
+            if time.monotonic() - self._felt_at > self._numbness:
+                self.unfelt()
+            if self._looks and not self._world.silent and self._is_overdue():
+                self._world = replace(self._world, silent=True)
+                self._tell()
+
+    def unfelt(self) -> None:
+        """Joint states do not come: from now on, until one does, what is held or handed over is only remembered."""
+        with self._changed:
+            self._numb = True
+            self._refresh()
+
+    @property
+    def numb(self) -> bool:
+        """Whether joint states do not come."""
+        with self._changed:
+            return self._numb
+
+    def _is_overdue(self) -> bool:
+        return not self._moving and time.monotonic() - self._due_since > self._silence
+
+    def gripped_unseen(self, width: float | None) -> None:
+        """The fingers, `width` m apart, hold something that they were not seen to take; None: they hold nothing.
+
+        Until the camera's tracker names it, the hand is not empty and nobody knows what is in it.
+        """
+        with self._changed:
+            self._gripped = width if self._held is None else None
+            self._refresh()
+
+    @property
+    def holds_unknown(self) -> bool:
+        """Whether the gripper holds something of which nobody knows what it is."""
+        with self._changed:
+            return self._gripped is not None
+
+    @property
+    def tips_height(self) -> float:
+        """How high the finger tips are above the table, m."""
+        with self._changed:
+            return float(self._kinematics.forward(self._joints)[2, 3]) - TIP
+
+    def _recognise_grip(self, found: dict[str, Thing]) -> None:
+        """What the tracker says is between the fingers is what they hold; the lock is held."""
+        if self._gripped is None:
+            return
+        tcp = self._kinematics.forward(self._joints)
+        near = [
+            (math.dist(t.position, tcp[:3, 3]), t)
+            for t in found.values()
+            if t.type == "item" and math.dist(t.position, tcp[:3, 3]) < _IN_GRIP + t.size[2] / 2
+        ]
+        if near:
+            _, thing = min(near, key=lambda pair: pair[0])
+            self._held, self._gripped = between_fingers(thing, tcp, self._gripped), None
+
+    def _in_hand(self, thing: Thing) -> bool:
+        """Whether something not seen before is the object held, under another name."""
+        if thing.type != "item" or thing.name in self._things or not thing.visible:
+            return False
+        return math.dist(thing.position, self._kinematics.forward(self._joints)[:3, 3]) < _IN_HAND
+
+    def on_joints(self, positions: Array, width: float | None = None) -> None:
+        """Measured joint positions, rad; with a finger opening (m), when no skill runs, also whether the grip
+        still holds.
+        """
+        at_base = bool((np.abs(positions - np.array(franka.HOME)) < relations.AT_BASE).all())
+        with self._changed:
+            self._joints, self._felt_at = positions, time.monotonic()
+            if self._numb:
+                self._numb = False
+                self._refresh()
+            if self._held is not None and width is not None and abs(width - self._held.width) > _LOOSE:
+                self.released(None)
+            if self._gripped is not None and width is not None and abs(width - self._gripped) > _LOOSE:
+                self.gripped_unseen(None)
+            if at_base != self._at_base:
+                self._at_base = at_base
+                self._refresh()
+
+    def clock_restarted(self) -> None:
+        """Stamps begin anew (another simulator): what was seen and held is forgotten; until the camera shows what is
+        there, the world that was told last is told as a silent one, in which nothing new begins.
+        """
+        with self._changed:
+            self._world = replace(self._world, silent=True)
+            self._tell()
+            self._things, self._placed, self._handed, self._held = {}, {}, {}, None
+            self._gripped = None
+            self._moving, self._still_since, self._seen_stamp, self._looks = False, 0.0, -1.0, 0
+            self._last_seen = {}
+            self._refresh()
+
+    def use_limits(self, safety: Safety) -> None:
+        """Know another workspace from now on."""
+        with self._changed:
+            self._safety, self._known = safety, None  # what can be reached is computed anew
+            self._refresh()
+
+    def use_places(self, places: Sequence[Location]) -> None:
+        """Know other named places from now on."""
+        with self._changed:
+            self.places = tuple(places)
+            self._refresh()
+
+    def motion_began(self) -> None:
+        """The arm starts to move: images from now on are not looked at."""
+        with self._changed:
+            self._moving = True
+
+    def motion_ended(self, stamp: float) -> None:
+        """The arm stands still since `stamp` (s)."""
+        with self._changed:
+            self._moving = False
+            self._still_since = stamp
+            self._due_since = time.monotonic()
+
+    def grasped(self, held: Held) -> None:
+        """The gripper holds an object."""
+        with self._changed:
+            self._held, self._gripped = held, None
+            self._things.pop(held.thing.name, None)
+            self._placed.pop(held.thing.name, None)
+            self._refresh()
+
+    def released(self, thing: Thing | None) -> None:
+        """The gripper is empty; `thing`: the object where it was put down, None where it is not known."""
+        with self._changed:
+            held, self._held, self._gripped = self._held, None, None
+            if thing is not None:
+                self._things[thing.name] = self._placed[thing.name] = replace(thing, visible=False)
+            elif held is not None:
+                self._things.pop(held.thing.name, None)
+            self._refresh()
+
+    def handed_over(self, thing: Thing) -> None:
+        """A person has taken the object out of the gripper; it is theirs until the camera sees it on the table."""
+        with self._changed:
+            self._held = None
+            self._things.pop(thing.name, None)
+            self._handed[thing.name] = replace(thing, visible=False)
+            self._refresh()
+
+    def put(self, thing: Thing) -> None:
+        """An object is believed to be somewhere else from now on, until it is seen."""
+        with self._changed:
+            self._things[thing.name] = self._placed[thing.name] = replace(thing, visible=False)
+            self._refresh()
+
+    def action_ended(self) -> None:
+        """Take the pose of what is held into the world."""
+        with self._changed:
+            if self._held is not None:
+                self._refresh()
+
+    # ---- what goes out ------------------------------------------------------------------------------------------
+
+    def world(self) -> World:
+        """The newest world."""
+        with self._changed:
+            return self._world
+
+    def things(self) -> tuple[Thing, ...]:
+        """Objects on the table, without the one held."""
+        with self._changed:
+            return tuple(self._things.values())
+
+    @property
+    def held(self) -> Held | None:
+        """The object in the gripper."""
+        with self._changed:
+            return self._held
+
+    @property
+    def silent(self) -> bool:
+        """Whether detections that are due do not come; also before the first."""
+        with self._changed:
+            return self._is_overdue()
+
+    @property
+    def looked_since_motion(self) -> bool:
+        """Whether an image was looked at since the arm moved last."""
+        with self._changed:
+            return not self._moving and self._seen_stamp >= self._still_since
+
+    def wait_for_detections(self, after: float, seconds: float) -> float | None:
+        """Wait for detections of an image stamped later than `after` (s); their stamp, None when none came in
+        time.
+        """
+        end = time.monotonic() + seconds
+        with self._changed:
+            while self._seen_stamp <= after:
+                left = end - time.monotonic()
+                if left <= 0 or not self._changed.wait(left):
+                    return None if self._seen_stamp <= after else self._seen_stamp
+            return self._seen_stamp
+
+    # ---- facts --------------------------------------------------------------------------------------------------
+
+    def reachable(self, what: Thing | Location) -> bool:
+        """Whether the hand gets to where it would grasp an item, or put something down at a thing or place."""
+        if isinstance(what, Location):
+            points = [
+                (what.centre[0] + a * what.size[0] / 4, what.centre[1] + b * what.size[1] / 4, 0.04)
+                for a, b in ((0, 0), (-1, 0), (1, 0), (0, -1), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1))
+            ]
+            yaw = 0.0
+        elif what.type == "item":
+            points, yaw = [(*what.position[:2], grasp_height(what))], what.yaw
+        else:
+            points, yaw = [(*what.position[:2], what.top + 0.03)], what.yaw
+        if isinstance(what, Thing) and self._held is not None and what.name == self._held.thing.name:
+            return True
+        return any(self._reaches(point, yaw) for point in points)
+
+    def _reaches(self, point: tuple[float, float, float], yaw: float) -> bool:
+        if not self._safety.allows_point(*point):
+            return False
+        key = (*(round(p, 2) for p in point), round(math.remainder(yaw, math.pi / 2), 1))
+        known = self._reach.get(key)
+        if known is None:
+            if len(self._reach) > 5000:
+                self._reach.clear()
+            known = any(self._kinematics.reaches(downwards(*point, yaw + k * math.pi / 2)) for k in range(4))
+            self._reach[key] = known
+        return known
+
+    def _refresh(self, tell: bool = False) -> None:
+        """Compute the world anew where anything but noise changed, and tell it then, or in any case; the lock is held.
+        """
+        held = self._held
+        handed = [t for t in self._handed.values() if t.name not in self._things]
+        things = list(self._things.values())
+        if held is not None:
+            things.append(held.seen_from(self._kinematics.forward(self._joints)))
+        before = {t.name: t for t in self._known[0]} if self._known is not None else {}
+        steady = tuple(_steady(t, before.get(t.name)) for t in sorted(things, key=_by_name))
+        in_hand, inferred = held.thing.name if held is not None else "", frozenset(self._placed)
+        known = (
+            steady, tuple(handed), in_hand, self._gripped is not None, self._at_base, self._numb, self.places, inferred
+        )
+        self._world = replace(self._world, stamp=max(self._seen_stamp, 0.0))
+        if known != self._known:
+            self._known = known
+            self._compute(known)
+        if tell or self._told != self._world.revision:
+            self._tell()
+
+    def _tell(self) -> None:
+        """Tell the world, unless it only seems empty: a task must not begin then, as at first nothing is sure."""
+        there = bool(self._known and self._known[0])
+        sure = self._seen_stamp >= 0 and (there or max(self._looks, self._empty) >= _LOOKS)
+        if sure and self.on_change is not None:
+            self._told = self._world.revision
+            self.on_change(self._world)
+
+    def _compute(self, known: _Known) -> None:
+        things, handed, held, gripped, at_base, numb, places, inferred = known
+        facts = relations.facts(things, places, held, at_base, self.reachable, [t.name for t in handed])
+        if gripped:
+            facts -= {Literal("hand_empty")}
+        sensed = {held, *(t.name for t in handed)}
+        lying = [t for t in things if t.name not in sensed]
+        objects = tuple(
+            self._object(t, Known.REMEMBERED if numb else Known.SENSED)
+            if t.name in sensed
+            else self._object(t, Known.SEEN)
+            if t.visible
+            else self._object(t, Known.INFERRED if t.name in inferred else Known.REMEMBERED, lying)
+            for t in sorted((*things, *handed), key=_by_name)
+        )
+        objects += tuple(
+            WorldObject(
+                p.name,
+                "location",
+                "location",
+                {},
+                (*p.centre, 0.0),
+                (0.0, 0.0, 0.0, 1.0),
+                (*p.size, 0.0),
+                known=Known.FIXED,
+            )
+            for p in places
+        )
+        old = self._world
+        if self._listed:
+            poses = replace(old, objects=objects, facts=facts)
+            facts |= {Literal(*fact) for fact in spatial.all_facts(poses, self._listed)}
+        if objects != old.objects or facts != old.facts or not old.revision:
+            self._world = replace(old, objects=objects, facts=facts, revision=old.revision + 1)
+
+    def _object(self, thing: Thing, known: Known, others: Sequence[Thing] = ()) -> WorldObject:
+        """An object as it is known. others: what may hide it."""
+        attributes = {k: v for k, v in (("colour", thing.colour), ("shape", thing.shape)) if v}
+        hider = relations.hider_of(thing, others) if thing.inferred else None
+        return WorldObject(
+            thing.name,
+            thing.type,
+            thing.class_name,
+            attributes,
+            thing.position,
+            quaternion_of(thing.yaw),
+            thing.size,
+            known,
+            None if known is Known.SEEN else self._last_seen.get(thing.name),  # of what is seen: the world's stamp
+            hider.name if hider is not None else "",
+        )
+
+
+def _by_name(thing: Thing) -> str:
+    return thing.name
+
+
+def _steady(new: Thing, old: Thing | None) -> Thing:
+    """The old object where nothing but noise differs."""
+    if old is None:
+        return new
+    same = replace(new, position=old.position, size=old.size, yaw=old.yaw) == old
+    turned = abs(math.remainder(new.yaw - old.yaw, 2 * math.pi))
+    resized = max(abs(a - b) for a, b in zip(new.size, old.size))
+    noise = same and turned < _TURNED and resized < _MOVED and math.dist(new.position, old.position) < _MOVED
+    return old if noise else new

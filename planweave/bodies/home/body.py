@@ -1,0 +1,75 @@
+"""The household body as a plain object, without ROS: actions in, steps and observed worlds out."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+from planweave.bodies.home.home import Home
+from planweave.bodies.home.observation import Observer
+from planweave.bodies.home.picture import png
+from planweave.bodies.home.simulator import Step
+from planweave.core.errors import UnknownNameError
+from planweave.core.failure import Code
+from planweave.core.world import Action, World
+
+
+class Body:
+    """A home and what the person knows about it. Methods may be called from several threads.
+
+    clock gives the stamps of observations, s.
+    """
+
+    def __init__(
+        self, home: Home, partial: bool = True, names: str = "all", clock: Callable[[], float] = time.monotonic
+    ):
+        self.home, self._clock = home, clock
+        self._observer = Observer(partial, names)
+        self._lock = threading.Lock()
+        self._observer.begin(home.simulator)
+        self._world = self._observer.look(home.simulator, clock())
+
+    def observe(self) -> World:
+        """What is known now."""
+        with self._lock:
+            return self._world
+
+    def look(self) -> World:
+        """What is known after another look around."""
+        with self._lock, self.home.lock:
+            self._world = self._observer.look(self.home.simulator, self._clock())
+            return self._world
+
+    def execute(self, action: Action, timeout: float = 60.0, stopped: Callable[[], bool] = lambda: False) -> Step:
+        """Do one action; what a failure tells about hidden things is remembered."""
+        known = self.observe().by_name
+        unknown = [a for a in action.args if a not in known]
+        if unknown and action.name in self.home.simulator.vocabulary.domain.actions:
+            error = UnknownNameError("object", unknown[0], known)
+            return Step(Code.UNKNOWN_OBJECT, f"{error}; what is in other rooms or in closed things shows itself there")
+        step = self.home.execute(action, timeout, stopped)
+        with self._lock:
+            self._observer.learn(self.home.simulator, action, step.unmet)
+            self._world = self._observer.look(self.home.simulator, self._clock())
+        return step
+
+    def picture(self) -> bytes:
+        """The home from above, as a PNG file."""
+        with self.home.lock:
+            return png(self.home.simulator)
+
+    def reset(self) -> None:
+        """Everything as it was at the start; nothing is remembered."""
+        self.home.reset()
+        self._begin()
+
+    def load(self, scene: str) -> None:
+        """Another home; raises PlanweaveError and leaves the old one where that cannot be."""
+        self.home.load(scene)
+        self._begin()
+
+    def _begin(self) -> None:
+        with self._lock:
+            self._observer.begin(self.home.simulator)
+            self._world = self._observer.look(self.home.simulator, self._clock())

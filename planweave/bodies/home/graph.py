@@ -1,0 +1,289 @@
+"""VirtualHome's graph of a home: nodes with properties and states, edges between them, as JSON.
+
+``{"nodes": [{"id", "class_name", "category", "properties", "states", "bounding_box"?}], "edges": [{"from_id",
+"relation_type", "to_id"}]}``. Bounding boxes are in Unity's axes (x right, y up, z forward), metres.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from operator import attrgetter
+from typing import Any, Literal, cast, get_args
+
+import msgspec
+
+from planweave.core.errors import SceneError, UnknownNameError
+from planweave.core.paths import find_config, is_file
+
+Relation = Literal["INSIDE", "ON", "CLOSE", "FACING", "BETWEEN", "HOLDS_RH", "HOLDS_LH", "SITTING"]
+RELATIONS: tuple[str, ...] = get_args(Relation)  # SITTING: a person ON something
+ROOMS = "Rooms"
+CHARACTER = "character"
+Edge = tuple[int, str, int]
+Point = tuple[float, float, float]
+_SIMPLE = re.compile(r"[a-z][a-z0-9_]*\Z").match
+
+
+class Box(msgspec.Struct, gc=False, frozen=True):
+    """A bounding box as in the JSON: Unity's axes, metres."""
+
+    center: Point
+    size: Point
+
+
+class Link(msgspec.Struct, gc=False, frozen=True):
+    """An edge as in the JSON."""
+
+    from_id: int
+    relation_type: Relation
+    to_id: int
+
+
+@lru_cache(maxsize=4096)
+def _word(class_name: str) -> str:
+    """The name of a class as part of a unique name: lower case, begins with a letter."""
+    if _SIMPLE(class_name):
+        return class_name
+    word = re.sub(r"[^a-z0-9_]+", "_", class_name.lower())
+    return word if word[:1].isalpha() else "item_" + word
+
+
+class Node(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A thing, room or character, as in the JSON.
+
+    prefab_name, obj_transform, extra: what nothing here uses, kept for writing it back.
+    """
+
+    id: int
+    class_name: str
+    category: str = ""
+    properties: frozenset[str] = frozenset()
+    states: tuple[str, ...] = ()
+    bounding_box: Box | None = None
+    prefab_name: Any = msgspec.UNSET
+    obj_transform: Any = msgspec.UNSET
+    extra: Mapping[str, Any] = msgspec.field(default_factory=dict, name="(other keys)")
+
+    @property
+    def centre(self) -> Point | None:
+        """The centre in metres, x and y along the floor and z up; None where unknown."""
+        return None if self.bounding_box is None else _upright(self.bounding_box.center)
+
+    @property
+    def size(self) -> Point | None:
+        """The extent along the same axes."""
+        return None if self.bounding_box is None else _upright(self.bounding_box.size)
+
+    @property
+    def name(self) -> str:
+        """The unique name in actions and literals: ``fridge_289``."""
+        return f"{_word(self.class_name)}_{self.id}"
+
+    @property
+    def tag(self) -> str:
+        """As VirtualHome writes it: ``<fridge> (289)``."""
+        return f"<{self.class_name}> ({self.id})"
+
+    def __hash__(self) -> int:
+        return self.id
+
+
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """A home: nodes by their ids, and links between them. What is derived is made when it is first asked for."""
+
+    nodes: Mapping[int, Node]
+    links: Sequence[Link]
+
+    @cached_property
+    def edges(self) -> frozenset[Edge]:
+        """The links as tuples."""
+        return frozenset([(link.from_id, link.relation_type, link.to_id) for link in self.links])
+
+    def pairs(self, relation: str) -> Iterator[tuple[int, int]]:
+        """The ends of all links of a relation."""
+        links = self.links if relation == "CLOSE" else self._few
+        return ((link.from_id, link.to_id) for link in links if link.relation_type == relation)
+
+    @cached_property
+    def _few(self) -> list[Link]:
+        """All links but those of the relation CLOSE, which are nine in ten."""
+        return [link for link in self.links if link.relation_type != "CLOSE"]
+
+    @cached_property
+    def names(self) -> dict[int, str]:
+        """Unique names by ids."""
+        return {number: f"{_word(node.class_name)}_{number}" for number, node in self.nodes.items()}
+
+    @cached_property
+    def by_name(self) -> dict[str, Node]:
+        """Nodes by their unique names."""
+        return {name: self.nodes[number] for number, name in self.names.items()}
+
+    @cached_property
+    def character(self) -> Node:
+        """The person who acts: the character with the lowest id."""
+        return min((n for n in self.nodes.values() if n.class_name == CHARACTER), key=lambda n: n.id)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The graph in VirtualHome's JSON form, in a fixed order."""
+        nodes = []
+        for node in self.nodes.values():
+            row = {
+                "id": node.id, "class_name": node.class_name, "category": node.category,
+                "properties": sorted(node.properties), "states": list(node.states), **node.extra,
+            }
+            for key in ("prefab_name", "obj_transform"):
+                if getattr(node, key) is not msgspec.UNSET:
+                    row[key] = getattr(node, key)
+            if node.bounding_box is not None:
+                row["bounding_box"] = {k: list(v) for k, v in msgspec.structs.asdict(node.bounding_box).items()}
+            nodes.append(row)
+        edges = [{"from_id": a, "relation_type": r, "to_id": b} for a, r, b in sorted(self.edges)]
+        return {"nodes": nodes, "edges": edges}
+
+
+def load_graph(scene: str) -> Graph:
+    """The scene ``config/scenes/<scene>.json`` or the JSON file at a path; raises SceneError or UnknownNameError."""
+    if scene.endswith(".json") and not is_file(scene):
+        raise SceneError(f"{scene[:200]}: no such file; give the path of a VirtualHome graph, or a name like home_flat")
+    path = find_config("scenes", scene, ".json")
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise SceneError(f"{path}: cannot be read: {error}") from None
+    return read_graph(text, path.name)
+
+
+class _Home(msgspec.Struct):
+    nodes: list[Node]
+    edges: list[Link]
+
+
+_USED = ("id", "class_name", "category", "properties", "states", "bounding_box")
+_DECODER = msgspec.json.Decoder(_Home)
+
+
+def read_graph(text: str, source: str = "graph") -> Graph:
+    """A graph from JSON text; raises SceneError with the line of a mistake in the JSON."""
+    try:
+        graph = _checked(_DECODER.decode(text))
+        if graph is not None:
+            return graph
+    except (msgspec.MsgspecError, RecursionError):  # not of this form: see below what is wrong
+        pass
+    try:
+        data = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise SceneError(f"{source}:{error.lineno}:{error.colno}: not JSON: {error.msg}") from None
+    except RecursionError:
+        raise SceneError(f"{source}: nested too deeply for a VirtualHome graph") from None
+    return _carefully(data, source)
+
+
+def graph_from(data: Any, source: str = "graph") -> Graph:
+    """A graph from parsed JSON; raises SceneError that names the entry and what would be right."""
+    try:
+        graph = _checked(msgspec.convert(data, _Home))
+        if graph is not None:
+            return graph
+    except (msgspec.MsgspecError, RecursionError):
+        pass
+    return _carefully(data, source)
+
+
+def _checked(home: _Home) -> Graph | None:
+    """The graph of nodes and links that are well formed, None where something is wrong with them; in few passes."""
+    nodes = {node.id: node for node in home.nodes}
+    ends = set(map(attrgetter("from_id"), home.edges))
+    ends.update(map(attrgetter("to_id"), home.edges))
+    classes = {node.class_name for node in home.nodes}
+    words = set().union(*[node.properties for node in home.nodes], *[node.states for node in home.nodes])
+    if (len(nodes) < len(home.nodes) or not ends <= nodes.keys() or any(word != word.upper() for word in words)
+            or not all(map(_fit, classes)) or CHARACTER not in classes
+            or all(node.category != ROOMS for node in home.nodes)):
+        return None
+    return Graph(nodes, home.edges)
+
+
+def _fit(class_name: str) -> bool:
+    """Whether the name of a class can stand in a script."""
+    return bool(class_name.strip()) and ">" not in class_name and "\n" not in class_name
+
+
+def _carefully(data: Any, source: str) -> Graph:
+    """Entry by entry: forms that differ a little are read, what is wrong is a SceneError that names it."""
+    if isinstance(data, dict) and isinstance(data.get("init_graph"), dict):
+        data = data["init_graph"]
+    if not isinstance(data, dict) or not isinstance(data.get("nodes"), list) or not isinstance(data.get("edges"), list):
+        raise SceneError(f'{source}: expected an object with the lists "nodes" and "edges"')
+    nodes: dict[int, Node] = {}
+    for index, row in enumerate(data["nodes"]):
+        node = _node(row, f"{source}: nodes[{index}]")
+        if node.id in nodes:
+            raise SceneError(f"{source}: nodes[{index}]: id {node.id} is used twice, by {nodes[node.id].tag} and "
+                             f"{node.tag}; every node needs an id of its own")
+        nodes[node.id] = node
+    links = [_link(row, nodes, f"{source}: edges[{index}]") for index, row in enumerate(data["edges"])]
+    if not any(n.category == ROOMS for n in nodes.values()):
+        raise SceneError(f'{source}: no room; rooms are nodes of the category "{ROOMS}"')
+    if not any(n.class_name == CHARACTER for n in nodes.values()):
+        raise SceneError(f'{source}: nobody is there to act; add a node of the class "{CHARACTER}" INSIDE a room')
+    return Graph(nodes, links)
+
+
+def _node(row: Any, where: str) -> Node:
+    if not isinstance(row, dict):
+        raise SceneError(f"{where}: expected an object with id and class_name")
+    number, class_name = row.get("id"), row.get("class_name")
+    if not isinstance(number, int) or isinstance(number, bool):
+        raise SceneError(f"{where}: id must be a whole number, got {number!r}")
+    if not isinstance(class_name, str) or not class_name.strip():
+        raise SceneError(f"{where}: class_name must be a word such as \"fridge\", got {class_name!r}")
+    if not _fit(class_name):
+        raise SceneError(f"{where}: class_name {class_name!r} cannot stand in a script; leave out '>' and line ends")
+    box = row.get("bounding_box")
+    if box is not None:
+        box = Box(_point(box, "center", where), _point(box, "size", where))
+    properties, states = (_words(row, key, where) for key in ("properties", "states"))
+    return Node(number, class_name, str(row.get("category") or ""), frozenset(properties), tuple(states), box,
+                extra={k: v for k, v in row.items() if k not in _USED})
+
+
+def _words(row: dict[str, Any], key: str, where: str) -> list[str]:
+    words = row.get(key) or []
+    if not isinstance(words, list) or not all(isinstance(w, str) for w in words):
+        raise SceneError(f"{where}: {key} must be a list of words, got {words!r:.60}")
+    return [w.upper() for w in words]
+
+
+def _point(box: Any, key: str, where: str) -> Point:
+    value = box.get(key) if isinstance(box, dict) else None
+    if not isinstance(value, list) or len(value) != 3 or not all(isinstance(v, (int, float)) for v in value):
+        raise SceneError(f"{where}: bounding_box.{key} must be three numbers, got {value!r:.60}")
+    x, up, forward = (float(v) for v in value)
+    return x, up, forward
+
+
+def _upright(point: Point) -> Point:
+    """From Unity's axes to ours, and back."""
+    x, y, z = point
+    return x, z, y
+
+
+def _link(row: Any, nodes: Mapping[int, Node], where: str) -> Link:
+    """An edge, its relation in any case; raises SceneError for what is wrong with it."""
+    if not isinstance(row, dict) or not {"from_id", "relation_type", "to_id"} <= row.keys():
+        raise SceneError(f"{where}: expected an object with from_id, relation_type and to_id, got {row!r:.80}")
+    relation = str(row["relation_type"]).upper()
+    if relation not in RELATIONS:
+        raise SceneError(f"{where}: {UnknownNameError('relation', relation, RELATIONS)}")
+    for key in ("from_id", "to_id"):
+        number = row[key]
+        if not isinstance(number, int) or number not in nodes:
+            raise SceneError(f"{where}: {key} {number!r} is the id of no node; add the node, or leave the edge out")
+    return Link(row["from_id"], cast("Relation", relation), row["to_id"])

@@ -1,0 +1,141 @@
+"""The home as the node sees it: the built-in simulator, or Unity with the simulator beside it for names and reasons."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Protocol
+
+from planweave.bodies.home.graph import load_graph
+from planweave.bodies.home.script import write_line
+from planweave.bodies.home.simulator import Simulator, Step
+from planweave.bodies.home.unity import UnityClient, UnityError
+from planweave.core.errors import PlanweaveError, SceneError
+from planweave.core.failure import Code
+from planweave.core.world import Action
+
+Stopped = Callable[[], bool]
+#: States that Unity does not know; what actions made of them is carried over to each fresh graph.
+_ADDED = (
+    "heated", "cooked", "toasted", "washed", "sliced", "filled", "used", "taken_from_top", "taken_from_inside",
+    "taken_in", "was_read", "watched", "looked_at", "pointed_at", "touched", "typed_on", "pushed", "pulled", "squeezed",
+    "greeted", "eaten", "drunk", "wiped", "scrubbed", "poured_into", "slept",
+)
+
+
+class Home(Protocol):
+    """What changes as actions are done."""
+
+    simulator: Simulator
+    lock: threading.Lock  # held while the simulator changes; hold it to read the simulator from another thread
+
+    def execute(self, action: Action, timeout: float, stopped: Stopped) -> Step:
+        """Do one action within `timeout` seconds; stopped() becomes true when it is cancelled."""
+
+    def reset(self) -> None:
+        """Everything as it was at the start; raises PlanweaveError."""
+
+    def load(self, scene: str) -> None:
+        """Another home; raises PlanweaveError and leaves the old one where that cannot be."""
+
+
+class SimulatedHome:
+    """The built-in simulator. seconds: how long an action seems to take, for people to watch."""
+
+    def __init__(self, scene: str, seconds: float = 0.0):
+        self.simulator = Simulator(load_graph(scene))
+        self.lock = threading.Lock()
+        self._seconds = seconds
+
+    def execute(self, action: Action, timeout: float, stopped: Stopped) -> Step:
+        """See Home. A cancelled or late action has changed nothing."""
+        end = time.monotonic() + min(self._seconds, timeout)
+        while (left := end - time.monotonic()) > 0 and not stopped():
+            time.sleep(min(left, 0.02))
+        if stopped():
+            return Step(Code.CANCELED, f"{action} was cancelled before it was done")
+        if self._seconds > timeout:
+            return Step(Code.TIMEOUT, f"{action} takes {self._seconds:g} s, but only {timeout:g} s were allowed")
+        with self.lock:
+            return self.simulator.execute(action)
+
+    def reset(self) -> None:
+        """See Home."""
+        with self.lock:
+            self.simulator.reset()
+
+    def load(self, scene: str) -> None:
+        """See Home."""
+        fresh = Simulator(load_graph(scene))
+        with self.lock:
+            fresh.revision = self.simulator.revision + 1
+            self.simulator = fresh
+
+
+class UnityHome:
+    """Unity does the actions; its graph is fetched anew after each, and a failure gets a reason from the simulator."""
+
+    def __init__(self, client: UnityClient, environment: int = 0, animate: bool = True):
+        self._client, self._environment, self._animate = client, environment, animate
+        client.health()
+        client.reset(environment)
+        self.simulator = Simulator(client.graph())
+        self.lock = threading.Lock()
+
+    def execute(self, action: Action, timeout: float, stopped: Stopped) -> Step:
+        """See Home. Unity cannot be stopped: after a cancellation or a timeout it may still carry the action out."""
+        foreseen = self.simulator.explain(action)
+        try:
+            self.simulator.vocabulary.domain.check_action(action, self.simulator.world(()))
+        except PlanweaveError:
+            return self.simulator.execute(action)  # not an action over this home: Unity need not be asked
+        line = write_line(action, self.simulator.graph, character=0)
+        try:
+            failure = self._client.run_line(line, timeout, self._animate, stopped)
+        except UnityError as error:
+            return Step(error.code, f"{error} (while executing {line})")
+        if failure:
+            return self._failed(action, line, failure, foreseen)
+        with self.lock:
+            self.simulator.execute(action)  # for the states that Unity does not know
+        try:
+            self._refresh()
+        except UnityError as error:
+            return Step(Code.CONTROL_FAILED, f"{line} was done, but what came of it is not known: {error}")
+        return Step(Code.SUCCESS, "Success")
+
+    def _failed(self, action: Action, line: str, failure: str, foreseen: str) -> Step:
+        if foreseen:
+            step = self.simulator.execute(action)
+            return Step(Code.PRECONDITION_UNMET, f"{failure} Reason: {foreseen}", step.unmet)
+        return Step(Code.CONTROL_FAILED, f"{failure} Reason: none is known; by the graph of the home {line} is "
+                    "possible. Walk to the object again, or use another one of its class.")
+
+    def _refresh(self) -> None:
+        """Take over Unity's graph, and the added states of things that are still there."""
+        old = self.simulator
+        fresh = Simulator(self._client.graph(), old.vocabulary)
+        names = fresh.graph.by_name
+        for predicate in _ADDED:
+            for fact in old.state.of(predicate):
+                if all(a in names for a in fact[1:]):
+                    fresh.state.add(fact)
+        fresh.revision, fresh.steps = old.revision + 1, old.steps
+        with self.lock:
+            self.simulator = fresh
+
+    def reset(self) -> None:
+        """See Home."""
+        self._client.reset(self._environment)
+        fresh = Simulator(self._client.graph(), self.simulator.vocabulary)
+        with self.lock:
+            fresh.revision = self.simulator.revision + 1
+            self.simulator = fresh
+
+    def load(self, scene: str) -> None:
+        """Another of Unity's environments, by its number."""
+        if not scene.strip().isdigit():
+            raise SceneError(f"scene {scene!r}: with Unity a scene is the number of one of its environments, e.g. 4")
+        self._environment = int(scene)
+        self.reset()

@@ -1,0 +1,137 @@
+"""The built-in simulator: a home that changes as the household domain says, and answers in VirtualHome's words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+from planweave.bodies.home.facts import HomeFacts, graph_of_facts, objects_of
+from planweave.bodies.home.graph import Graph
+from planweave.bodies.home.script import read_line, write_line
+from planweave.bodies.home.vocabulary import DOMAIN, Vocabulary
+from planweave.core.errors import InvalidActionError, PlanweaveError, UnknownNameError
+from planweave.core.failure import Code
+from planweave.core.state import AtomKey, State
+from planweave.core.transition import Change, Transition
+from planweave.core.world import Action, Literal, World, WorldObject
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What came of one action. unmet: with PRECONDITION_UNMET, the literals that do not hold."""
+
+    code: Code
+    message: str
+    unmet: tuple[Literal, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Whether the action was carried out."""
+        return self.code is Code.SUCCESS
+
+
+_DONE = Step(Code.SUCCESS, "Success")
+
+
+class Simulator:
+    """One home and one person. Deterministic; `steps` counts the actions tried since the start."""
+
+    def __init__(self, graph: Graph, vocabulary: Vocabulary | None = None):
+        self.graph = graph
+        self.vocabulary = vocabulary or Vocabulary.load()
+        self._facts = HomeFacts(graph, self.vocabulary)
+        self._changes: list[Change] = []  # since the start, for going back
+        self.steps = 0
+        self.revision = 0
+
+    @cached_property
+    def objects(self) -> tuple[WorldObject, ...]:
+        """All things and rooms."""
+        return objects_of(self.graph, self.vocabulary)
+
+    @cached_property
+    def state(self) -> State:
+        """What holds now. A predicate's facts are made when they are first asked for, and kept from then on."""
+        return self._transition.grouped(self._facts.groups, self._facts.late)
+
+    @cached_property
+    def _transition(self) -> Transition:
+        return Transition(self.vocabulary.domain, World(DOMAIN, self.objects, frame="home"))
+
+    def reset(self) -> None:
+        """Everything as it was at the start."""
+        while self._changes:
+            self._transition.undo(self.state, self._changes.pop())
+        self.steps = 0
+        self.revision += 1
+
+    def execute(self, action: Action) -> Step:
+        """Try one action. What cannot be done changes nothing and is a Step, not an exception."""
+        self.steps += 1
+        try:
+            unmet = self._transition.unmet(self.state, action)
+        except UnknownNameError as error:
+            code = Code.UNKNOWN_OBJECT if error.kind == "object" else Code.INVALID_ACTION
+            return Step(code, self._when(str(error), action))
+        except InvalidActionError as error:
+            return Step(Code.INVALID_ACTION, self._when(str(error), action))
+        if unmet:
+            return Step(Code.PRECONDITION_UNMET, self._when(self._say(action, unmet[0]), action), unmet)
+        change = self._transition.apply(self.state, action)
+        if change.added or change.deleted:
+            self._changes.append(change)
+            self.revision += 1
+        return _DONE
+
+    def execute_line(self, line: str) -> Step:
+        """Try one line of a script."""
+        try:
+            action = read_line(line, self.graph, self.vocabulary)
+        except PlanweaveError as error:
+            self.steps += 1
+            unknown = isinstance(error, UnknownNameError) and error.kind != "action"
+            return Step(Code.UNKNOWN_OBJECT if unknown else Code.INVALID_ACTION, str(error))
+        return self.execute(action)
+
+    def explain(self, action: Action) -> str:
+        """Why an action cannot be done now, in VirtualHome's words; empty where it can."""
+        try:
+            unmet = self._transition.unmet(self.state, action)
+        except PlanweaveError as error:
+            return str(error)
+        return self._say(action, unmet[0]) if unmet else ""
+
+    def holds(self, literal: Literal) -> bool:
+        """Whether a literal holds now."""
+        return ((literal.predicate, *literal.args) in self.state) == literal.positive
+
+    def world(self, facts: Iterable[AtomKey] | None = None) -> World:
+        """The whole home as a world, or with the given facts only."""
+        source = self.state.facts if facts is None else facts
+        literals = frozenset(Literal(f[0], f[1:]) for f in source)
+        return World(DOMAIN, self.objects, literals, frame="home", revision=self.revision)
+
+    def graph_now(self) -> Graph:
+        """The home as a VirtualHome graph."""
+        return graph_of_facts(self.graph, self.vocabulary, self.state.facts)
+
+    def _when(self, cause: str, action: Action) -> str:
+        return f'{cause} when executing "{write_line(action, self.graph, index=self.steps)}"'
+
+    def _say(self, action: Action, literal: Literal) -> str:
+        """The wording of the domain file for the first unmet literal."""
+        key = literal.predicate if literal.positive else f"not {literal.predicate}"
+        rows = self.vocabulary.wording
+        template = rows.get(action.name, {}).get(key) or rows["all"].get(key)
+        if template is None:
+            return f"{literal} does not hold"
+        room = next((self._tag(f[1]) for f in self.state.of("agent_in")), "nowhere")
+        return template.format(
+            *(self._tag(a) for a in literal.args), character=self.graph.character.tag, room=room,
+            object=self._tag(action.args[0]) if action.args else "",
+        )
+
+    def _tag(self, name: str) -> str:
+        node = self.graph.by_name.get(name)
+        return f"<{name}>" if node is None else node.tag

@@ -1,0 +1,244 @@
+"""A client of VirtualHome in Unity: its wire format, its silences, and reasons for its failures.
+
+Unity takes one request at a time, ``POST /`` with ``{"id", "action", "intParams", "stringParams"}``, and answers
+``{"id", "success", "message", "value", "message_list"}``. It goes on working after a client has given up, so that the
+next request may find it busy.
+"""
+
+from __future__ import annotations
+
+import http.client
+import io
+import itertools
+import json
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from planweave.bodies.home.graph import Graph, read_graph
+from planweave.core.errors import ConfigError, PlanweaveError, SceneError
+from planweave.core.failure import Code
+
+_PAUSE = 0.25  # s between attempts while Unity is busy
+_LARGEST = 64 * 1024 * 1024  # bytes of one reply
+
+
+class UnityError(PlanweaveError):
+    """Unity cannot be used now; the message says what is wrong with it and what to do. code: the failure language."""
+
+    def __init__(self, message: str, code: Code = Code.CONTROL_FAILED):
+        super().__init__(message)
+        self.code = code
+
+
+@dataclass(frozen=True)
+class Reply:
+    """A reply of Unity."""
+
+    success: bool
+    message: str
+    value: Any = None
+
+
+class UnityClient:
+    """Talks to one Unity process. url such as ``http://127.0.0.1:8080``; timeout in seconds for one request.
+
+    stopped: asked while waiting; true ends the wait with a UnityError of the code CANCELED.
+    """
+
+    def __init__(self, url: str, timeout: float = 60.0):
+        parts = urlsplit(url)
+        if parts.scheme != "http" or not parts.hostname:
+            raise ConfigError(f"unity url {url!r}: expected the form http://127.0.0.1:8080")
+        self.url, self._host, self._port = url, parts.hostname, parts.port or 8080
+        self._timeout = timeout
+        self._ids = itertools.count()
+
+    def post(
+        self, action: str, ints: Sequence[int] = (), strings: Sequence[str] = (), timeout: float = 0.0,
+        stopped: Callable[[], bool] = lambda: False,
+    ) -> Reply:
+        """One request; waits while Unity is busy with an earlier one. Raises UnityError, at the deadline at the latest.
+        """
+        seconds = timeout or self._timeout
+        deadline = time.monotonic() + seconds
+        body: dict[str, Any] = {"id": f"{time.time()}.{next(self._ids)}", "action": action}
+        if ints:
+            body["intParams"] = list(ints)
+        if strings:
+            body["stringParams"] = list(strings)
+        payload = json.dumps(body).encode()
+        while True:
+            if stopped():
+                raise self._cancelled(action)
+            status, text = self._exchange(action, payload, deadline, seconds, stopped)
+            if status != 429:
+                return self._reply(action, status, text)
+            if time.monotonic() + _PAUSE >= deadline:
+                raise UnityError(
+                    f"Unity at {self.url} is still busy with an earlier request after {seconds:g} s (429 Busy); "
+                    "give it time, or restart it", Code.TIMEOUT)
+            time.sleep(_PAUSE)
+
+    @staticmethod
+    def _cancelled(action: str) -> UnityError:
+        return UnityError(f"cancelled while Unity was asked to {action}; it may still be at it", Code.CANCELED)
+
+    def _exchange(
+        self, action: str, payload: bytes, deadline: float, seconds: float, stopped: Callable[[], bool]
+    ) -> tuple[int, str]:
+        """Send and read everything before the deadline, also from a server that sends a byte now and then."""
+        connection = http.client.HTTPConnection(self._host, self._port, timeout=max(0.05, deadline - time.monotonic()))
+        try:
+            connection.connect()
+            connection.request("POST", "/", payload, {"Content-Type": "application/json"})
+            sock = connection.sock
+            # http.client would wait anew for every line: short waits on the socket, with a look at the clock between
+            sock.settimeout(0.1)
+            raw = bytearray()
+            while not _complete(raw):
+                if stopped():
+                    raise self._cancelled(action)
+                if time.monotonic() >= deadline:
+                    raise TimeoutError
+                try:
+                    part = sock.recv(65536)
+                except TimeoutError:
+                    continue
+                if not part:
+                    break
+                raw += part
+                if len(raw) > _LARGEST:
+                    raise UnityError(f"Unity at {self.url} sent more than {_LARGEST >> 20} MiB in answer to {action}")
+            return _parsed(bytes(raw), action, self.url)
+        except TimeoutError:
+            raise UnityError(
+                f"Unity at {self.url} did not answer {action!r} in {seconds:g} s; it may still be working on it: wait, "
+                "look whether its window reacts, or restart it", Code.TIMEOUT) from None
+        except ConnectionRefusedError:
+            raise UnityError(
+                f"nothing listens at {self.url}: start VirtualHome's Unity program with -http-port={self._port}, "
+                "or use the built-in simulator (parameter backend: simulator)") from None
+        except OSError as error:
+            raise UnityError(
+                f"the connection to Unity at {self.url} broke during {action!r}: {error}; has it crashed?") from None
+        finally:
+            connection.close()
+
+    def _reply(self, action: str, status: int, text: str) -> Reply:
+        if status == 408:
+            raise UnityError(
+                f"Unity gave up on {action!r} itself (408 Timeout); restart it if that stays so", Code.TIMEOUT)
+        if status != 200:
+            told = text.strip()[:200] or "nothing"
+            raise UnityError(f"Unity at {self.url} answered {action!r} with HTTP {status}: {told}")
+        try:
+            data = json.loads(text)
+            success, message, value = bool(data["success"]), data.get("message", ""), data.get("value")
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            raise UnityError(
+                f"what listens at {self.url} does not answer as VirtualHome does ({text.strip()[:80]!r}); "
+                "is it another program's port?") from None
+        return Reply(success, message if isinstance(message, str) else json.dumps(message), value)
+
+    def health(self, timeout: float = 5.0) -> None:
+        """Ask whether Unity is there and free; raises UnityError that says what is wrong."""
+        reply = self.post("idle", timeout=timeout)
+        if not reply.success:
+            raise UnityError(f"Unity at {self.url} says that it is not ready: {reply.message[:200]}")
+
+    def reset(self, environment: int = 0, character: str = "Chars/Male2", room: str = "") -> None:
+        """Load an environment anew and put a character into it."""
+        self._must(self.post("clear"), "clear")
+        self._must(self.post("environment", [environment]), f"load environment {environment}")
+        place = {"character_resource": character, "initial_room": room, "position": None, "mode": "random"}
+        self._must(self.post("add_character", strings=[json.dumps(place)]), f"add the character {character}")
+
+    def graph(self) -> Graph:
+        """The graph of the home as it is now."""
+        reply = self.post("environment_graph")
+        self._must(reply, "give its graph")
+        try:
+            return read_graph(reply.message, "Unity's graph")
+        except SceneError as error:
+            raise UnityError(f"Unity gave a graph that cannot be used: {error}") from None
+
+    def run_line(
+        self, line: str, timeout: float = 0.0, animate: bool = True, stopped: Callable[[], bool] = lambda: False
+    ) -> str:
+        """Execute one script line for the first character; the reason of its failure, empty for success."""
+        settings = {
+            "randomize_execution": False, "random_seed": -1, "processing_time_limit": 10,
+            "skip_execution": not animate, "find_solution": False, "output_folder": "Output/",
+            "file_name_prefix": "script",
+            "frame_rate": 5, "image_synthesis": [], "save_pose_data": False, "image_width": 640, "image_height": 480,
+            "recording": False, "save_scene_states": False, "camera_mode": ["AUTO"], "time_scale": 1.0,
+            "skip_animation": not animate,
+        }
+        reply = self.post("render_script", strings=[json.dumps(settings), line], timeout=timeout, stopped=stopped)
+        return failure_of(reply)
+
+    @staticmethod
+    def _must(reply: Reply, what: str) -> None:
+        if not reply.success:
+            raise UnityError(f"Unity could not {what}: {failure_of(reply) or 'it gave no reason'}")
+
+
+def failure_of(reply: Reply) -> str:
+    """Why the first character's action failed, from a reply; empty for success.
+
+    With several characters ``success`` is true if any succeeded, so each one's own message counts where there is one.
+    """
+    try:
+        told = json.loads(reply.message)
+    except ValueError:
+        told = None
+    if isinstance(told, dict) and "0" in told:
+        own = told["0"]
+        message = str(own.get("message", "")) if isinstance(own, dict) else str(own)
+        return "" if message.strip() == "Success" else _tidy(message) or "Unity gave no reason"
+    if reply.success:
+        return ""
+    return _tidy(reply.message) or "Unity gave no reason"
+
+
+def _tidy(text: str) -> str:
+    return " ".join(text.split())[:2000]
+
+
+def _complete(raw: bytearray) -> bool:
+    """Whether a whole HTTP reply of known length has come."""
+    head, found, body = bytes(raw[:8192]).partition(b"\r\n\r\n")
+    if not found:
+        return False
+    for line in head.split(b"\r\n")[1:]:
+        name, _, value = line.partition(b":")
+        if name.strip().lower() == b"content-length" and value.strip().isdigit():
+            return len(raw) - len(head) - 4 >= int(value)
+        if name.strip().lower() == b"transfer-encoding" and b"chunked" in value.lower():
+            return raw.endswith(b"0\r\n\r\n")
+    return False  # until the connection closes
+
+
+def _parsed(raw: bytes, action: str, url: str) -> tuple[int, str]:
+    """Status and body of a reply; raises UnityError where it is cut short or no HTTP."""
+    response = http.client.HTTPResponse(_Bytes(raw))  # type: ignore[arg-type]
+    try:
+        response.begin()
+        return response.status, response.read().decode("utf-8", "replace")
+    except (http.client.HTTPException, ValueError) as error:
+        when = "in the middle of its answer" if raw else "without an answer"
+        raise UnityError(f"Unity at {url} closed the connection {when} to {action!r} ({type(error).__name__}); it may "
+                         "have crashed: look at its window or log, and restart it") from None
+
+
+class _Bytes:
+    """What http.client reads a reply from."""
+
+    def __init__(self, raw: bytes):
+        self._raw = raw
+
+    def makefile(self, *_: object) -> Any:
+        return io.BytesIO(self._raw)

@@ -1,0 +1,103 @@
+"""What the domain file says about VirtualHome (section `virtualhome` of its YAML): states, properties, wording."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+from planweave.bodies.home.graph import CHARACTER, ROOMS, Node
+from planweave.core.domain import Domain
+from planweave.core.errors import DomainError, UnknownNameError
+from planweave.core.transition import fixed_predicates
+
+DOMAIN = "household"
+
+
+@dataclass(frozen=True, eq=False)
+class Vocabulary:
+    """The domain, and how VirtualHome's words map to it."""
+
+    domain: Domain
+    states: Mapping[str, str]  # state of a node -> predicate
+    properties: Mapping[str, tuple[str, ...]]  # property of a node -> predicates
+    by_class: Mapping[str, tuple[str, ...]]  # class -> predicates
+    wide_seats: frozenset[str]
+    wide_beds: frozenset[str]
+    scenery: frozenset[str]  # categories that the body does not tell about
+    wording: Mapping[str, Mapping[str, str]]
+    spellings: Mapping[str, str]  # squeezed spelling of an action -> its name
+    fixed: frozenset[str]  # predicates that no action changes
+    of_nodes: frozenset[str]  # predicates that `predicates_of` tells of nodes
+    _known: dict[Any, tuple[str, ...]] = field(default_factory=dict)
+
+    @classmethod
+    def load(cls) -> Vocabulary:
+        """The household domain's; cached. Raises DomainError."""
+        return _vocabulary(Domain.load(DOMAIN))
+
+    def type_of(self, node: Node) -> str:
+        """The type of a node in the domain."""
+        return "room" if node.category == ROOMS else self.domain.type_of_class(node.class_name)
+
+    def predicates_of(self, node: Node) -> tuple[str, ...]:
+        """Predicates of one argument that hold of a node: its states, and what it is good for."""
+        key = node.class_name, node.properties, node.states
+        known = self._known.get(key)
+        if known is None:
+            states = [self.states[s] for s in node.states if s in self.states]
+            known = self._known[key] = tuple(dict.fromkeys((*states, *sorted(self._properties(node)))))
+        return known
+
+    def _properties(self, node: Node) -> set[str]:
+        found = set(self.by_class.get(node.class_name, ()))
+        for word in node.properties:
+            found.update(self.properties.get(word, ()))
+        if node.class_name != CHARACTER:
+            if "sittable" in found and node.class_name not in self.wide_seats:
+                found.add("narrow_seat")
+            if "lieable" in found and node.class_name not in self.wide_beds:
+                found.add("narrow_bed")
+        return found
+
+    def action(self, spelling: str) -> str:
+        """The name of an action however it is spelled (``PutObjBack``, ``WALK``, ``turn on``); UnknownNameError."""
+        found = self.spellings.get(squeezed(spelling))
+        if found is None:
+            raise UnknownNameError("action", spelling.lower(), self.domain.actions)
+        return found
+
+
+def squeezed(spelling: str) -> str:
+    """Lower case without blanks, underscores and hyphens."""
+    return re.sub(r"[\s_-]+", "", spelling.lower())
+
+
+@lru_cache(maxsize=4)
+def _vocabulary(domain: Domain) -> Vocabulary:
+    notes: dict[str, Any] = domain.extra.get("virtualhome") or {}
+    missing = {"states", "properties", "by_class", "wide_seats", "wide_beds", "scenery", "wording"} - notes.keys()
+    if missing:
+        raise DomainError(f"{domain.name}.yaml: the section virtualhome lacks {', '.join(sorted(missing))}")
+    of_properties = [p for ps in notes["properties"].values() for p in ps]
+    for predicate in (*notes["states"].values(), *of_properties, *notes["by_class"]):
+        if predicate not in domain.predicates:
+            unknown = UnknownNameError("predicate", predicate, domain.predicates)
+            raise DomainError(f"{domain.name}.yaml: virtualhome: {unknown}")
+    by_class: dict[str, tuple[str, ...]] = {}
+    for predicate, classes in notes["by_class"].items():
+        for class_name in classes:
+            by_class[class_name] = (*by_class.get(class_name, ()), predicate)
+    spellings: dict[str, str] = {}
+    for schema in domain.actions.values():
+        for alias in schema.aliases:
+            spellings.setdefault(squeezed(alias), schema.name)
+    spellings.update({squeezed(name): name for name in domain.actions})
+    return Vocabulary(
+        domain, notes["states"], {k: tuple(v) for k, v in notes["properties"].items()}, by_class,
+        frozenset(notes["wide_seats"]), frozenset(notes["wide_beds"]), frozenset(notes["scenery"]),
+        notes["wording"], spellings, fixed_predicates(domain),
+        frozenset({*notes["states"].values(), *of_properties, *notes["by_class"], "narrow_seat", "narrow_bed"}),
+    )

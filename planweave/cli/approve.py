@@ -1,0 +1,134 @@
+"""Read the plan that waits for a person, and approve or refuse it. Nothing moves before; a refusal cancels the task.
+
+examples:
+  planweave approve                 # shows the plan and asks; without a terminal say --yes or --no
+  planweave approve --yes
+  planweave approve task-3 --no --comment "the glass is in the way"
+  planweave approve --json          # the plan and its hash only; answer with: planweave approve --yes --hash HASH
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import select
+import sys
+from typing import TYPE_CHECKING
+
+from planweave.core.errors import GoalError, PlanweaveError
+from planweave.core.task import TaskState, TaskStatus
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from planweave.cli.progress import Progress
+    from planweave_ros.client import Client
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The verb's arguments."""
+    parser.add_argument("id", nargs="?", default="", help="the task (default: the one that waits)")
+    word = parser.add_mutually_exclusive_group()
+    word.add_argument("--yes", action="store_true", help="approve the plan; without a terminal this or --no is needed")
+    word.add_argument("--no", action="store_true", help="refuse it; the task is cancelled")
+    parser.add_argument("--hash", default="",
+                        help="of the plan that was read; another one is refused (default: the one shown)")
+    parser.add_argument("--comment", default="", help="kept in the task's record")
+    parser.add_argument("--json", action="store_true", help="nothing but one JSON object on standard output")
+
+
+def main(options: argparse.Namespace) -> int:
+    """Run the verb."""
+    from rich.console import Console
+
+    from planweave_ros.client import Client
+
+    with Client() as client:
+        status = waiting_task(client, options.id)
+        if not options.json:
+            show(Console(), status)
+        decided = options.yes or options.no
+        if not decided and not options.json and sys.stdin.isatty():
+            options.yes = input("approve? [y/N] ").strip().lower() in ("y", "yes")
+            decided = True
+        if not decided:
+            if options.json:
+                print(json.dumps({"success": False, "task_id": status.task_id, "understood": status.understood,
+                                  "goal": [str(g) for g in status.goal], "plan": [str(a) for a in status.plan],
+                                  "plan_words": list(status.plan_words), "plan_check": status.plan_check,
+                                  "hash": status.plan_hash, "changes": list(status.plan_changes),
+                                  "message": status.message}))
+            else:
+                print("nothing was answered: there is no terminal to ask on; say --yes or --no", file=sys.stderr)
+            return 1
+        message = client.approve(status.task_id, options.hash or status.plan_hash, options.yes, options.comment)
+    print(json.dumps({"success": True, "message": message}) if options.json else message)
+    return 0
+
+
+def waiting_task(client: Client, task_id: str = "") -> TaskStatus:
+    """The task whose plan waits; raises GoalError where none does."""
+    waiting = [t for t in client.tasks() if t.state is TaskState.AWAITING_APPROVAL and task_id in ("", t.task_id)]
+    if not waiting:
+        of = f" of {task_id}" if task_id else ""
+        raise GoalError(f"no plan{of} waits for approval; planweave status says what runs")
+    return waiting[-1]
+
+
+def show(console: Console, status: TaskStatus) -> None:
+    """The plan for a person: what is to be reached, its steps, what changed, what the domain says of it."""
+    from planweave.cli.progress import goal_text, plan_lines
+
+    lines = [f"{status.task_id}: {status.sentence or ' and '.join(map(str, status.goal))}"]
+    if status.understood:
+        lines.append(f"  I understood: {status.understood}")
+    lines.append(f"  goal: {goal_text(status)}")
+    lines += [f"  {line}" for line in plan_lines(status)]
+    lines += [f"  changed: {line}" for line in status.plan_changes]
+    lines += [f"  the domain says: {status.plan_check}", f"  plan {status.plan_hash}"]
+    for line in lines:
+        console.print(line, highlight=False, markup=False)
+
+
+class Asker:
+    """Asks for approval while a task is watched: on a terminal right there, else by saying how to answer."""
+
+    def __init__(self, client: Client, console: Console, progress: Progress):
+        self._client, self._console, self._progress = client, console, progress
+        self._status: TaskStatus | None = None
+        self._asked = ""  # hash of the plan that the person was asked about last
+        self._open = False  # whether an answer is still to come
+
+    def status(self, status: TaskStatus) -> None:
+        """A new status of the task."""
+        self._status = status
+
+    def look(self) -> None:
+        """Ask where a plan waits; take the answer where it has come. Returns at once."""
+        status = self._status
+        waits = status is not None and status.state is TaskState.AWAITING_APPROVAL
+        if self._open and (status is None or not waits or status.plan_hash != self._asked):
+            self._open = False
+            self._progress.resume()
+        if status is None or not waits:
+            return
+        if status.plan_hash != self._asked:
+            self._asked = status.plan_hash
+            self._ask(status)
+        elif self._open and select.select([sys.stdin], [], [], 0.0)[0]:
+            self._open = False
+            approve = sys.stdin.readline().strip().lower() in ("y", "yes")
+            with contextlib.suppress(PlanweaveError):  # it may have been answered elsewhere, or its time is up
+                self._console.print(self._client.approve(status.task_id, status.plan_hash, approve), markup=False)
+            self._progress.resume()
+
+    def _ask(self, status: TaskStatus) -> None:
+        self._progress.pause()
+        show(self._console, status)
+        if sys.stdin.isatty() and self._console.is_terminal:
+            self._open = True
+            self._console.print("approve? [y/N] ", end="", markup=False)
+        else:
+            self._console.print(f"answer with: planweave approve {status.task_id} --yes (or --no)", markup=False)
+            self._progress.resume()

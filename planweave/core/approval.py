@@ -1,0 +1,165 @@
+"""A person's word before anything moves: one gate for a task, whatever its method.
+
+A method announces what it means to do (`announce`); every action passes the gate (`pass_through`). An action that is
+the next step of an approved plan passes at once. Any other one makes a new plan, which waits for `answer`: the one
+announced where that begins with the action, else the action alone. So a method that decides step by step asks at every
+step, and a plan that changed is asked again with what is different. Actions that are near people (approved alone) are
+asked for by themselves when their turn has come, also where they stand in an approved plan.
+
+What passes gets a token: a secret that is good for this one action, once. A body whose parameter require_approval is
+set asks for it (`confirm`), so that an action that came from elsewhere moves nothing.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import hmac
+import secrets
+import threading
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+
+from planweave.core.cancellation import Cancellation
+from planweave.core.domain import Domain
+from planweave.core.errors import CanceledError, GoalError
+from planweave.core.validation import validate
+from planweave.core.world import Action, Literal, World
+
+
+@dataclass(frozen=True)
+class Request:
+    """A plan that a person must approve, also in words. check: what the domain says of it; changes: to the one approved
+    before.
+    """
+
+    plan: tuple[Action, ...]
+    words: tuple[str, ...]
+    hash: str
+    changes: tuple[str, ...]
+    check: str
+
+
+@dataclass(frozen=True)
+class Word:
+    """A person's answer."""
+
+    approve: bool
+    comment: str
+    approver: str = ""  # who says so, as the sender of the answer tells; nobody checks it
+
+
+class Approval:
+    """The gate of one task. seconds: how long a person may take; after that the task is cancelled."""
+
+    def __init__(self, task_id: str, seconds: float, alone: Collection[str] = ()):
+        """alone: names of actions that are approved each by itself."""
+        self._task_id, self._seconds, self._alone = task_id, seconds, frozenset(alone)
+        self._answered = threading.Condition()
+        self._announced: tuple[Action, ...] = ()
+        self._left: tuple[Action, ...] = ()  # what of the plan approved last was not done yet
+        self._asked = 0
+        self._word: Word | None = None
+        self._open: tuple[str, Action] | None = None  # the token that is good now, and for what
+        self.approver = ""  # who approved the last plan
+        self.shown: Request | None = None  # the plan asked for last
+        self.waiting = False
+
+    def announce(self, plan: Sequence[Action]) -> None:
+        """What the method will do from here on, as far as it knows."""
+        self._announced = tuple(plan)
+
+    def pass_through(
+        self, action: Action, domain: Domain, world: World, goal: Sequence[Literal], canceled: Cancellation,
+        on_change: Callable[[Request, Word | None], None],
+    ) -> str:
+        """The token of an action that may be done now; on_change hears a request, and again with the answer to it.
+
+        Raises CanceledError where the plan is refused, nobody answers in time, or the task is cancelled meanwhile.
+        """
+        planned = self._left[:1] == (action,)
+        alone = action.name in self._alone
+        if planned and not alone:
+            self._left = self._left[1:]
+            self._announced = self._left
+            return self._token(action)
+        whole = self._announced[:1] == (action,) and not alone
+        plan = self._announced if whole else (action,)
+        check = validate(domain, world, plan, goal if whole else ())
+        self._asked += 1
+        name = plan_hash(self._task_id, self._asked, plan)
+        words = tuple(map(domain.phrase, plan))
+        changes = () if planned else _changes(self._left, plan)
+        request = Request(plan, words, name, changes, check.message)
+        word = self._ask(request, canceled, on_change)
+        if not word.approve:
+            raise CanceledError("the plan was not approved" + (f": {word.comment}" if word.comment else ""))
+        self._left = self._announced = self._left[1:] if planned else plan[1:]
+        self.approver = word.approver
+        return self._token(action)
+
+    def _token(self, action: Action) -> str:
+        token = secrets.token_hex(16)
+        with self._answered:
+            self._open = token, action
+        return token
+
+    def confirm(self, token: str, action: Action) -> str:
+        """Who approved the action that the token was made for; raises GoalError. It is good once."""
+        with self._answered:
+            good, self._open = self._open, None
+        if good is None or not hmac.compare_digest(good[0].encode(), token.encode()) or good[1] != action:
+            raise GoalError(f"{action} is not the step of an approved plan that is to be done now")
+        return self.approver
+
+    def _ask(
+        self, request: Request, canceled: Cancellation, on_change: Callable[[Request, Word | None], None]
+    ) -> Word:
+        with self._answered:
+            self._word, self.shown, self.waiting = None, request, True
+        try:
+            on_change(request, None)
+            with canceled.calling(self._wake), self._answered:
+                self._answered.wait_for(lambda: self._word is not None or canceled.is_set, self._seconds)
+                word = self._word
+        finally:
+            with self._answered:
+                self.waiting = False
+        canceled.check()
+        if word is None:
+            raise CanceledError(
+                f"nobody approved the plan in {self._seconds:g} s, so the task ends; nothing moved while it waited")
+        on_change(request, word)
+        return word
+
+    def _wake(self) -> None:
+        with self._answered:
+            self._answered.notify_all()
+
+    def answer(self, plan_hash: str, approve: bool, comment: str = "", approver: str = "") -> None:
+        """A person's word on the plan that waits; raises GoalError where none waits or it is another one."""
+        with self._answered:
+            if not self.waiting or self._word is not None or self.shown is None:
+                raise GoalError("no plan of this task waits for approval; `planweave status` says what it does")
+            if plan_hash != self.shown.hash:
+                raise GoalError(
+                    f"the plan that waits is {self.shown.hash}, not {plan_hash or 'empty'}: it changed; read it again "
+                    "(planweave approve) and send its hash")
+            self._word = Word(approve, comment, approver)
+            self._answered.notify_all()
+
+
+def plan_hash(task_id: str, number: int, plan: Sequence[Action]) -> str:
+    """Names one plan of one task: the first 12 hexadecimal digits of a SHA-256.
+
+    number counts the questions of the task, so that an answer that comes twice cannot approve what is asked next.
+    """
+    return hashlib.sha256("\n".join([task_id, str(number), *map(str, plan)]).encode()).hexdigest()[:12]
+
+
+def _changes(before: Sequence[Action], after: Sequence[Action]) -> tuple[str, ...]:
+    """What is different from the rest of the plan approved before, as lines with - and +; empty for a first plan."""
+    if not before:
+        return ()
+    lines = difflib.ndiff([str(a) for a in before], [str(a) for a in after])
+    return tuple(line for line in lines if line[0] in "-+")

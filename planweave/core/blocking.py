@@ -1,0 +1,164 @@
+"""Blocking conditions and resolutions, derived from the domain (BCR, Section III.A).
+
+The paper writes them by hand for each action. Here an unmet literal of an action's precondition is a blocking
+condition, the literal itself its resolution, and every ground action with an effect that achieves it, for certain or
+possibly, a resolution action. An effect that comes only under a condition (a plate in the sink gets washed while
+the tap is on) makes that condition one more blocking condition.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from functools import lru_cache
+
+from planweave.core.domain import ActionSchema, Domain
+from planweave.core.errors import DomainError, UnknownNameError
+from planweave.core.formula import Atom, Equal, Formula, Parameter, atoms_in
+from planweave.core.transition import Binding, State, Transition, fixed_predicates
+from planweave.core.world import Action, Literal
+
+
+def _unify(atom: Atom, literal: Literal) -> Binding | None:
+    """Variables of an effect's atom bound to a literal's arguments; None where they do not fit."""
+    if atom.predicate != literal.predicate or len(atom.terms) != len(literal.args):
+        return None
+    binding: Binding = {}
+    for term, value in zip(atom.terms, literal.args):
+        if term.startswith("?"):
+            if binding.setdefault(term, value) != value:
+                return None
+        elif term != value:
+            return None
+    return binding
+
+
+def _ways(schema: ActionSchema, literal: Literal) -> list[tuple[Binding, tuple[Formula, ...], tuple[Parameter, ...]]]:
+    """Bindings under which an action achieves a literal, with what must hold and be bound beside."""
+    ways: list[tuple[Binding, tuple[Formula, ...], tuple[Parameter, ...]]] = []
+    for effect in schema.effects:
+        for atom in effect.add if literal.positive else effect.delete:
+            bound = _unify(atom, literal)
+            if bound is not None:
+                ways.append((bound, effect.condition.parts, effect.variables))
+    for atom, positive in schema.possibly:
+        bound = _unify(atom, literal) if positive == literal.positive else None
+        if bound is not None and not _brings_about(schema, literal.negated()):
+            ways.append((bound, (), ()))
+    return ways
+
+
+def _brings_about(schema: ActionSchema, literal: Literal) -> bool:
+    """Whether a certain effect has this literal: then its possible failure is no way to the opposite."""
+    return any(_unify(atom, literal) is not None
+               for effect in schema.effects for atom in (effect.add if literal.positive else effect.delete))
+
+
+def resolution_actions(
+    domain: Domain, transition: Transition, state: State, literal: Literal, limit: int = 15
+) -> list[Action]:
+    """Ground actions that achieve a literal in a state, for certain or possibly.
+
+    For each action schema only those with the fewest unmet preconditions are kept, at most `limit`: putting down
+    what is held comes before putting down what would have to be picked up first. Actions for special occasions (with
+    `words` in the domain's file) are candidates only where no other action achieves the literal. Left out is what can
+    never be done, since it asks for a property that the thing has not; and, as long as something else is left, what
+    the domain's file calls senseless (section ``candidates``). Actions whose effect lacks a condition, see `lacking`,
+    are candidates only where no other is left.
+    """
+    (by, only), fixed = _sensible(domain), fixed_predicates(domain)
+    ranked = _ranked(domain, transition, state, literal, fixed, conditions_hold=True) or _ranked(
+        domain, transition, state, literal, fixed, conditions_hold=False)
+    found: list[Action] = []
+    everyday = {name: rows for name, rows in ranked.items() if rows and not domain.actions[name].words}
+    usual = {name: rows for name, rows in ranked.items() if rows}
+    sensible: dict[str, dict[Action, int]] = {}
+    for name, rows in (everyday or usual).items():
+        if literal.predicate not in by or not literal.positive or name in by[literal.predicate]:
+            sensible[name] = {a: n for a, n in rows.items() if name not in only or _holds(
+                domain.actions[name], only[name], a, literal, state)}
+    for rows in ({n: r for n, r in sensible.items() if r} or everyday or usual).values():
+        fewest = min(rows.values())
+        found += sorted(a for a, unmet in rows.items() if unmet == fewest)[:limit]
+    return found
+
+
+def _ranked(
+    domain: Domain, transition: Transition, state: State, literal: Literal, fixed: frozenset[str],
+    conditions_hold: bool,
+) -> dict[str, dict[Action, int]]:
+    """Action schema -> ground actions that achieve a literal -> how many literals they lack; none without any."""
+    ranked: dict[str, dict[Action, int]] = defaultdict(dict)
+    for schema in domain.actions.values():
+        for bound, condition, variables in _ways(schema, literal):
+            parts = list(condition) if conditions_hold else _fixed_parts(condition, fixed)
+            parameters = [p for p in (*schema.parameters, *variables) if p.name not in bound]
+            known = {p.name: p for p in (*schema.parameters, *variables)}
+            if not all(transition.fits(value, known[name].types) for name, value in bound.items() if name in known):
+                continue
+            for binding in transition.bindings(state, parameters, parts, bound):
+                action = Action(schema.name, tuple(binding[p.name] for p in schema.parameters))
+                if action in ranked[schema.name] and conditions_hold:
+                    continue
+                unmet = transition.unmet(state, action)
+                if any(u.predicate in fixed and u.positive for u in unmet):
+                    continue
+                lacks = len(unmet) + (0 if conditions_hold else len(_unmet(transition, state, condition, binding)))
+                ranked[schema.name][action] = min(lacks, ranked[schema.name].get(action, lacks))
+    return {name: rows for name, rows in ranked.items() if rows}
+
+
+def lacking(
+    domain: Domain, transition: Transition, state: State, action: Action, literal: Literal
+) -> tuple[Literal, ...]:
+    """What else must hold so that an action, when it can be done, achieves a literal: of the way that lacks least."""
+    schema, fixed = domain.schema(action), fixed_predicates(domain)
+    binding = schema.binding(action.args)
+    best: list[Literal] | None = None
+    for bound, condition, variables in _ways(schema, literal):
+        if any(binding.get(name, value) != value for name, value in bound.items()):
+            continue
+        free = [v for v in variables if v.name not in bound]
+        for full in transition.bindings(state, free, _fixed_parts(condition, fixed), {**binding, **bound}):
+            unmet = _unmet(transition, state, condition, full)
+            if best is None or len(unmet) < len(best):
+                best = unmet
+            if not best:
+                return ()
+    return tuple(dict.fromkeys(best or ()))
+
+
+def _fixed_parts(condition: tuple[Formula, ...], fixed: frozenset[str]) -> list[Formula]:
+    """The parts of a condition that no action changes."""
+    return [p for p in condition if isinstance(p, Equal) or all(a.predicate in fixed for a in atoms_in(p))]
+
+
+def _unmet(transition: Transition, state: State, condition: tuple[Formula, ...], binding: Binding) -> list[Literal]:
+    failing = [part for part in condition if not transition.holds(state, part, binding)]
+    return [literal for part in failing for literal in transition.explain(state, part, binding)]
+
+
+def _holds(schema: ActionSchema, wanted: Literal, action: Action, literal: Literal, state: State) -> bool:
+    """Whether what is wanted of an action's things holds; of those that the literal names it is not asked."""
+    binding = schema.binding(action.args)
+    names = [binding[a] for a in wanted.args]
+    return any(n in literal.args for n in names) or (wanted.predicate, *names) in state
+
+
+@lru_cache(maxsize=8)
+def _sensible(domain: Domain) -> tuple[dict[str, frozenset[str]], dict[str, Literal]]:
+    """The section ``candidates`` of the domain's file: predicate -> actions, action -> what must hold; DomainError."""
+    notes = domain.extra.get("candidates") or {}
+    by = {p: frozenset(actions) for p, actions in (notes.get("by") or {}).items()}
+    only = {a: Literal.parse(text) for a, text in (notes.get("only") or {}).items()}
+
+    def check(kind: str, names: Iterable[str], known: Iterable[str]) -> None:
+        for name in names:
+            if name not in set(known):
+                raise DomainError(f"{domain.name}.yaml: candidates: {UnknownNameError(kind, name, known)}")
+
+    check("predicate", [*by, *(x.predicate for x in only.values())], domain.predicates)
+    check("action", [*only, *(a for actions in by.values() for a in actions)], domain.actions)
+    for name, wanted in only.items():
+        check(f"parameter of {name}", wanted.args, [p.name for p in domain.actions[name].parameters])
+    return by, only

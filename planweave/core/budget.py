@@ -1,0 +1,71 @@
+"""What was asked of language models, and how much a task may ask."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from planweave.core.errors import BudgetExceededError
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Language model use, added up with ``+``.
+
+    requests are those that were answered; none, but an endpoint: one was asked and did not answer. prompt_tokens
+    include cached_tokens; model_seconds is wall time spent waiting; cost in US dollars, None where the price of the
+    model is not known.
+    """
+
+    requests: int = 0
+    prompt_tokens: int = 0
+    cached_tokens: int = 0
+    completion_tokens: int = 0
+    model_seconds: float = 0.0
+    cost: float | None = None
+    model: str = ""
+    endpoint: str = ""
+
+    def __add__(self, other: Usage) -> Usage:
+        if not self.requests:
+            cost = other.cost
+        elif not other.requests:
+            cost = self.cost
+        else:
+            cost = None if self.cost is None or other.cost is None else self.cost + other.cost
+        return Usage(
+            self.requests + other.requests,
+            self.prompt_tokens + other.prompt_tokens,
+            self.cached_tokens + other.cached_tokens,
+            self.completion_tokens + other.completion_tokens,
+            self.model_seconds + other.model_seconds,
+            cost,
+            other.model or self.model,
+            other.endpoint or self.endpoint,
+        )
+
+    @property
+    def total_tokens(self) -> int:
+        """Tokens read and written."""
+        return self.prompt_tokens + self.completion_tokens
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """Limits for one task; 0 means no limit. cost in US dollars."""
+
+    requests: int = 0
+    tokens: int = 0
+    cost: float = 0.0
+
+    def check(self, used: Usage) -> None:
+        """Raise BudgetExceededError where the next request would go beyond a limit."""
+        for name, limit, value in (
+            ("requests", self.requests, used.requests),
+            ("tokens", self.tokens, used.total_tokens),
+            ("cost", self.cost, used.cost or 0.0),
+        ):
+            if limit and value >= limit:
+                raise BudgetExceededError(
+                    f"the task's budget of {limit:g} {name} is used up ({value:g} used); raise budget_{name} in "
+                    "config/planner.yaml or give a simpler task"
+                )

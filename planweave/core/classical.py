@@ -1,0 +1,135 @@
+"""Classical planning on a world and goal literals, through the `kairos` planner (PDDL in, actions out)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import kairos
+
+from planweave.core.domain import Domain, refusal
+from planweave.core.errors import GoalError, PlanweaveError
+from planweave.core.formula import Atom
+from planweave.core.reduced import block, without
+from planweave.core.relevance import relevant_world
+from planweave.core.validation import achievers
+from planweave.core.world import Action, Literal, World
+
+_VARIANT = re.compile(r"-outcome-\d+$")
+#: In a sentence of kairos about its own options.
+_NOTES = 6  # obstacles that an error names at most
+_ADVICE = (" --", "SolveOptions")
+
+
+class NoPlanError(GoalError):
+    """No plan reaches the goal. proved: the search was complete; else it ran out of time or memory."""
+
+    def __init__(self, message: str, proved: bool):
+        super().__init__(message)
+        self.proved = proved
+
+
+def _s_expression(literal: Literal) -> str:
+    atom = f"({' '.join((literal.predicate, *literal.args))})"
+    return atom if literal.positive else f"(not {atom})"
+
+
+def problem_pddl(domain: Domain, world: World, goal: Sequence[Literal]) -> str:
+    """The PDDL problem of a world and a conjunction of literals."""
+    objects = " ".join(f"{o.name} - {o.type}" for o in world.objects)
+    facts = " ".join(_s_expression(f) for f in sorted(world.facts))
+    wanted = " ".join(_s_expression(g) for g in goal)
+    return (
+        f"(define (problem task) (:domain {domain.name})\n (:objects {objects})\n (:init {facts})\n"
+        f" (:goal (and {wanted})))\n"
+    )
+
+
+@lru_cache(maxsize=8)
+def determinised_pddl(domain: Domain) -> str:
+    """The domain with one more action for each uncertain effect (all-outcomes determinisation, FF-Replan).
+
+    The extra actions are called ``<name>-outcome-<k>`` and have the same precondition.
+    """
+    text = domain.pddl_text.rstrip()
+    extra = []
+    for schema in domain.actions.values():
+        found = block(text, f"(:action {schema.name}")
+        effect_at = found.find(":effect")
+        for k, (atom, positive) in enumerate(schema.possibly):
+            head = found[:effect_at].replace(f"(:action {schema.name}", f"(:action {schema.name}-outcome-{k}", 1)
+            extra.append(f"  {head}:effect {_effect(atom, positive)})\n")
+    return text[: text.rfind(")")] + "\n" + "".join(extra) + ")\n"
+
+
+def _effect(atom: Atom, positive: bool) -> str:
+    plain = f"({' '.join((atom.predicate, *atom.terms))})"
+    return plain if positive else f"(not {plain})"
+
+
+@lru_cache(maxsize=8)
+def _compiled(pddl_text: str) -> kairos.Domain:
+    return kairos.parse_domain(pddl_text)
+
+
+def solve(
+    domain: Domain, world: World, goal: Sequence[Literal], timeout: float = 5.0, all_outcomes: bool = False,
+    namespace: str = "",
+) -> tuple[Action, ...]:
+    """The shortest-effort plan of the ``ff`` search; empty where the goal holds already. timeout in seconds.
+
+    It has no action that the body refuses. In a large world only the part that matters to the goal is planned in
+    (planweave.core.relevance). namespace: see Domain.unaccounted.
+
+    Raises NoPlanError that says what is missing.
+    """
+    if not world.unmet(goal):
+        return ()
+    unaccounted = domain.unaccounted(world, namespace)
+    off = {a for g in world.unmet(goal) for a in achievers(domain, g)} & world.actions_off
+    refused = [refusal(sorted(off))] if off else []
+    domain = without(domain, world.actions_off)
+    world = relevant_world(domain, world.with_derived(goal), goal)
+    for literal in goal:
+        try:
+            domain.check_literal(literal, world)
+        except PlanweaveError as error:
+            raise NoPlanError(f"the goal {literal} cannot be planned for: {error}", proved=False) from None
+    compiled = _compiled(determinised_pddl(domain) if all_outcomes else domain.pddl_text)
+    try:
+        problem = kairos.parse_problem(problem_pddl(domain, world, goal), compiled)
+    except kairos.PddlError as error:
+        raise NoPlanError(f"the goal cannot be planned for: {error}", proved=False) from None
+    planner: Any = kairos.Planner
+    result = planner().solve(problem, timeout=timeout, search="ff", anytime=False)
+    if result.status == kairos.Status.SOLVED:
+        return tuple(Action(_VARIANT.sub("", step.name), tuple(step.args)) for step in result.plan.steps)
+    proved = result.status == kairos.Status.UNSOLVABLE
+    wanted = domain.phrases(world.unmet(goal))
+    found = "no plan makes" if proved else "no plan was found that makes"
+    obstacles = "".join(f" ({text})" for text in (*unaccounted, *refused)) + _obstacles(domain, world, goal)
+    raise NoPlanError(f"{found} it so that {wanted}{obstacles}: {_reason(result, timeout)}", proved)
+
+
+def _reason(result: Any, timeout: float) -> str:
+    """Why the search ended, without the planner's advice on its own options: these are not Planweave's."""
+    if result.status == kairos.Status.TIMEOUT:
+        return (f"the search ended after {timeout:g} s ({result.stats.states:,} states searched); ask for less at a "
+                "time, or give it more time with the parameter classical.plan_timeout of feedback_node")
+    sentences = [s for d in result.diagnostics for s in re.split(r"(?<=[.])\s+", str(d.message))]
+    useful = " ".join(s for s in sentences if not any(word in s for word in _ADVICE))
+    return useful or str(result.status).removeprefix("Status.")
+
+
+def _obstacles(domain: Domain, world: World, goal: Sequence[Literal]) -> str:
+    """What the world says against the goal's objects, e.g. that one is out of reach."""
+    notes = []
+    for name in dict.fromkeys(a for g in world.unmet(goal) for a in g.args):
+        for predicate in domain.predicates.values():
+            literal = Literal(predicate.name, (name,), False)
+            if predicate.state == "negative" and name in world.by_name and world.holds(literal):
+                notes.append(domain.phrase(literal))
+    more = f"; and {len(notes) - _NOTES} more" if len(notes) > _NOTES else ""
+    return f" ({'; '.join(notes[:_NOTES])}{more})" if notes else ""

@@ -1,0 +1,368 @@
+"""A planning domain: a PDDL file, and beside it a YAML file with what PDDL cannot say."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import kairos
+from lark.exceptions import LarkError
+from pddl.exceptions import PDDLMissingRequirementError, PDDLValidationError
+from pddl.parser.domain import DomainParser
+
+from planweave.core.errors import ConfigError, DomainError, InvalidActionError, UnknownNameError
+from planweave.core.formula import Atom, Effect, Formula, Parameter, atoms_in, effects_of, formula_of, parameters_of
+from planweave.core.paths import find_config
+from planweave.core.world import Action, Literal, World, WorldObject
+from planweave.core.yaml_files import read_text, read_yaml
+
+MAX_DEPTH = 50  # of brackets in a PDDL file
+_SECTIONS = {"predicates", "actions", "classes", "categories"}
+_HARMLESS = {"semantic.undeclared_requirement"}
+
+
+@dataclass(frozen=True)
+class Predicate:
+    """A predicate with its phrases; placeholders in phrases are parameter names without ``?``.
+
+    goal: may stand in a goal. state: "yes" (worth a line in an observation when it holds), "negative" (when it
+    does not hold), or "no". unknown: what to tell people where it does not hold, and neither does what it excludes.
+    """
+
+    name: str
+    parameters: tuple[Parameter, ...]
+    phrase: str
+    negative: str
+    goal: bool = False
+    state: str = "no"
+    unknown: str = ""
+
+
+@dataclass(frozen=True)
+class InverseRule:
+    """Undo an action by `do`, where all of `when` (with free variables) held before it; variables start with ``?``."""
+
+    when: tuple[Atom, ...]
+    do: tuple[Atom, ...]
+
+
+@dataclass(frozen=True)
+class ActionSchema:
+    """An action: precondition, effects, phrase; inverse is None where it cannot be undone by rule.
+
+    words: a model is offered the action where a sentence has one of these; empty: always.
+    """
+
+    name: str
+    parameters: tuple[Parameter, ...]
+    precondition: Formula
+    effects: tuple[Effect, ...]
+    phrase: str
+    aliases: tuple[str, ...] = ()
+    inverse: tuple[InverseRule, ...] | None = None
+    possibly: tuple[tuple[Atom, bool], ...] = ()
+    words: tuple[str, ...] = ()
+
+    def binding(self, args: tuple[str, ...]) -> dict[str, str]:
+        """Parameters bound to arguments."""
+        return {p.name: a for p, a in zip(self.parameters, args)}
+
+
+def refusal(names: Iterable[str]) -> str:
+    """Why a body carries out none of these actions, in words."""
+    return f"the body was told to refuse {', '.join(names)} (actions_off)"
+
+
+def spoken(name: str) -> str:
+    """An object's name as people say it: ``red_cube_2`` becomes ``red cube 2``."""
+    return name.replace("_", " ")
+
+
+@dataclass(frozen=True, eq=False)
+class Domain:
+    """A compiled domain. types maps each type to its parent ("" for the top)."""
+
+    name: str
+    types: Mapping[str, str]
+    predicates: Mapping[str, Predicate]
+    actions: Mapping[str, ActionSchema]
+    classes: Mapping[str, str]  # class seen by a camera -> type
+    categories: Mapping[str, tuple[str, ...]]  # word for many -> classes
+    pddl_text: str = field(repr=False)
+    extra: Mapping[str, Any] = field(repr=False)  # rest of the YAML file, for rooms that need more
+    _below: dict[frozenset[str], frozenset[str]] = field(default_factory=dict, repr=False)  # types with all below
+
+    @classmethod
+    def load(cls, name: str | Path = "tabletop") -> Domain:
+        """Load ``config/domains/<name>.pddl`` or the PDDL file at a path; cached. Raises DomainError."""
+        path = find_config("domains", str(name), ".pddl")
+        return _load(path, path.stat().st_mtime_ns)
+
+    def is_a(self, type_name: str, ancestors: Iterable[str]) -> bool:
+        """Whether a type is, or is below, one of the ancestors; no ancestors means any type."""
+        wanted = set(ancestors)
+        if not wanted or "object" in wanted:
+            return True
+        while type_name:
+            if type_name in wanted:
+                return True
+            type_name = self.types.get(type_name, "")
+        return False
+
+    def candidates(self, parameter: Parameter, objects: Iterable[WorldObject]) -> list[str]:
+        """Names of the objects that fit a parameter's type, in their order."""
+        types = parameter.types
+        if not types or "object" in types:
+            return [o.name for o in objects]
+        fitting = self._below.get(types)
+        if fitting is None:
+            fitting = self._below[types] = types.union(t for t in self.types if self.is_a(t, types))
+        return [o.name for o in objects if o.type in fitting]
+
+    def type_of_class(self, class_name: str) -> str:
+        """The type of a class seen by a camera: as listed, or as its last word is (salad_bowl: bowl), else an item."""
+        return self.classes.get(class_name) or self.classes.get(class_name.rsplit("_", 1)[-1], "item")
+
+    def schema(self, action: Action) -> ActionSchema:
+        """The schema of an action; raises UnknownNameError."""
+        found = self.actions.get(action.name)
+        if found is None:
+            raise UnknownNameError("action", action.name, self.actions)
+        return found
+
+    def check_action(self, action: Action, world: World) -> None:
+        """Check name, number and types of arguments, and that the body does not refuse it; raises UnknownNameError or
+        InvalidActionError.
+        """
+        schema = self.schema(action)
+        if action.name in world.actions_off:
+            raise InvalidActionError(refusal([action.name]))
+        self._check_arguments(str(action), schema.name, schema.parameters, action.args, world, InvalidActionError)
+
+    def check_literal(self, literal: Literal, world: World) -> None:
+        """The same for a literal."""
+        predicate = self.predicates.get(literal.predicate)
+        if predicate is None:
+            raise UnknownNameError("predicate", literal.predicate, self.predicates)
+        self._check_arguments(
+            str(literal), predicate.name, predicate.parameters, literal.args, world, InvalidActionError
+        )
+
+    def _check_arguments(
+        self, text: str, name: str, parameters: tuple[Parameter, ...], args: tuple[str, ...], world: World,
+        error: type[Exception],
+    ) -> None:
+        if len(args) != len(parameters):
+            form = f"{name}({', '.join(p.name[1:] for p in parameters)})"
+            raise error(f"{text}: {name} takes {len(parameters)} argument(s), got {len(args)}; the form is {form}")
+        for parameter, arg in zip(parameters, args):
+            found = world.by_name.get(arg)
+            if found is None:
+                raise UnknownNameError("object", arg, world.by_name)
+            if not self.is_a(found.type, parameter.types):
+                wanted = " or ".join(sorted(parameter.types))
+                raise error(f"{text}: {arg} is a {found.type}, but {parameter.name[1:]} of {name} must be: {wanted}")
+
+    def unaccounted(self, world: World, namespace: str = "") -> list[str]:
+        """What to tell people where a fact does not hold, and neither does what it is never together with. namespace:
+        of the body, for names of services in it, e.g. /left.
+        """
+        pairs = [set(pair) for pair in (self.extra.get("goals") or {}).get("never_together", ())]
+        held = {fact.predicate for fact in world.facts}
+        return [
+            p.unknown.replace("{namespace}", namespace) for p in self.predicates.values()
+            if p.unknown and p.name not in held and not any(p.name in pair and pair & held for pair in pairs)
+        ]
+
+    def phrase(self, thing: Action | Literal) -> str:
+        """An action or literal as a phrase for prompts and people."""
+        if isinstance(thing, Action):
+            schema = self.schema(thing)
+            template, parameters = schema.phrase, schema.parameters
+        else:
+            predicate = self.predicates.get(thing.predicate)
+            if predicate is None:
+                raise UnknownNameError("predicate", thing.predicate, self.predicates)
+            template, parameters = (predicate.phrase if thing.positive else predicate.negative), predicate.parameters
+        for parameter, arg in zip(parameters, thing.args):
+            template = template.replace("{" + parameter.name[1:] + "}", spoken(arg))
+        return template
+
+    def phrases(self, things: Iterable[Action | Literal], limit: int = 6) -> str:
+        """Actions or literals in one line for people, at most so many of them."""
+        words = [self.phrase(thing) for thing in things]
+        left_out = len(words) - limit
+        return " and ".join(words[:limit]) + (f" and {left_out} more" if left_out > 0 else "")
+
+    def observation(self, world: World) -> list[str]:
+        """The sentences that describe a world: positive facts, and negative ones where those are the news."""
+        positive = [
+            self.phrase(f) for f in sorted(world.facts) if self.predicates[f.predicate].state == "yes"
+        ]
+        negative = []
+        for predicate in self.predicates.values():
+            if predicate.state != "negative" or len(predicate.parameters) != 1:
+                continue
+            for name in self.candidates(predicate.parameters[0], world.objects):
+                literal = Literal(predicate.name, (name,), False)
+                if world.holds(literal):
+                    negative.append(self.phrase(literal))
+        return positive + negative
+
+
+@lru_cache(maxsize=16)
+def _load(path: Path, _mtime: int) -> Domain:
+    text = _bounded(path)
+    report = kairos.check_domain(text, path.name)
+    wrong = [d for d in report.diagnostics if d.severity != kairos.Severity.NOTE and d.code not in _HARMLESS]
+    if wrong:
+        raise DomainError("\n".join(str(d) for d in wrong))
+    try:
+        parsed = DomainParser()(text)
+    except PDDLMissingRequirementError as error:
+        raise DomainError(f"{path.name}: {error}; add it to (:requirements …)") from None
+    except (PDDLValidationError, LarkError, ValueError, AssertionError, KeyError, TypeError, AttributeError) as error:
+        raise DomainError(f"{path.name}: {error}") from None
+    notes_path = path.with_suffix(".yaml")
+    notes = _read_yaml(notes_path)
+    try:
+        return _compile(text, parsed, notes, notes_path)
+    except (AttributeError, TypeError, ValueError, KeyError, IndexError) as error:  # an entry of another form
+        raise DomainError(f"{notes_path.name}: an entry has not the form it should have, as in config/domains/"
+                          f"tabletop.yaml ({type(error).__name__}: {error})") from None
+
+
+def _bounded(path: Path) -> str:
+    """The text of a PDDL file whose brackets are not nested deeper than parsers bear; raises DomainError."""
+    try:
+        text = read_text(path)
+    except ConfigError as error:
+        raise DomainError(str(error)) from None
+    for number, line in enumerate(text.splitlines(), 1):
+        if "\0" in line:
+            raise DomainError(f"{path.name}:{number}: a NUL character")
+    depth = 0
+    for bracket in re.finditer(r"[()]|;[^\n]*", text):
+        depth += {"(": 1, ")": -1}.get(bracket.group(), 0)
+        if depth > MAX_DEPTH:
+            line_number = text.count("\n", 0, bracket.start()) + 1
+            raise DomainError(f"{path.name}:{line_number}: brackets nested more than {MAX_DEPTH} deep")
+    return text
+
+
+def _compile(text: str, parsed: Any, notes: dict[str, Any], notes_path: Path) -> Domain:
+    """The domain of a parsed PDDL text and its notes."""
+    order = {name: text.find(f"(:action {name}") for name in (str(a.name) for a in parsed.actions)}
+    predicates = {}
+    declared = sorted(parsed.predicates, key=lambda p: text.find(f"({p.name}"))
+    for source in declared:
+        note = _section(notes, "predicates", notes_path).get(str(source.name), {})
+        phrase = note.get("phrase", f"{source.name} holds")
+        state = {True: "yes", False: "no"}.get(note.get("state", False), str(note.get("state")))
+        predicates[str(source.name)] = Predicate(
+            str(source.name), parameters_of(tuple(source.terms)), phrase,
+            note.get("negative", f"it is not so that {phrase}"), bool(note.get("goal", False)), state,
+            str(note.get("unknown", "")),
+        )
+    actions = {}
+    for action in sorted(parsed.actions, key=lambda a: order[str(a.name)]):
+        name = str(action.name)
+        note = _section(notes, "actions", notes_path).get(name, {})
+        actions[name] = ActionSchema(
+            name, parameters_of(tuple(action.parameters)), formula_of(action.precondition), effects_of(action),
+            note.get("phrase", name), tuple(note.get("aliases", ())),
+            _inverse_rules(note["inverse"]) if "inverse" in note else None,
+            tuple(_signed_atom(t) for t in note.get("possibly", ())),
+            tuple(str(w) for w in note.get("words", ())),
+        )
+    domain = Domain(
+        str(parsed.name),
+        MappingProxyType({str(k): str(v) if v else "" for k, v in parsed.types.items()}),
+        MappingProxyType(predicates),
+        MappingProxyType(actions),
+        MappingProxyType({c: t for t, cs in _section(notes, "classes", notes_path).items() for c in cs}),
+        MappingProxyType({w: tuple(cs) for w, cs in _section(notes, "categories", notes_path).items()}),
+        text,
+        MappingProxyType({k: v for k, v in notes.items() if k not in _SECTIONS}),
+    )
+    _check_notes(domain, notes, notes_path)
+    return domain
+
+
+def _read_yaml(path: Path) -> dict[str, Any]:
+    if not path.exists():
+        return {}
+    try:
+        notes = read_yaml(path) or {}
+    except ConfigError as error:
+        raise DomainError(str(error)) from None
+    if not isinstance(notes, dict):
+        raise DomainError(f"{path.name}: expected a mapping with actions, predicates, classes, categories")
+    return notes
+
+
+def _section(notes: dict[str, Any], key: str, path: Path) -> dict[str, Any]:
+    section = notes.get(key) or {}
+    if not isinstance(section, dict):
+        raise DomainError(f"{path.name}: {key!r} must be a mapping")
+    return section
+
+
+def _signed_atom(text: str) -> tuple[Atom, bool]:
+    positive = not text.startswith("not ")
+    return _atom(text[4:] if not positive else text), positive
+
+
+def _atom(text: str) -> Atom:
+    match = re.fullmatch(r"\s*([\w-]+)\s*\(\s*([^()]*?)\s*\)\s*", text)
+    if not match:
+        raise DomainError(f"cannot read {text!r}: expected the form name(?a, …)")
+    inside = match.group(2)
+    return Atom(match.group(1), tuple(t.strip() for t in inside.split(",")) if inside else ())
+
+
+def _inverse_rules(rows: list[dict[str, Any]]) -> tuple[InverseRule, ...]:
+    rules = []
+    for row in rows:
+        when, do = (value if isinstance(value, list) else [value] for value in (row.get("when", []), row["do"]))
+        rules.append(InverseRule(tuple(_atom(w) for w in when), tuple(_atom(d) for d in do)))
+    return tuple(rules)
+
+
+def _check_notes(domain: Domain, notes: dict[str, Any], path: Path) -> None:
+    """Names in the YAML file must be those of the PDDL file."""
+
+    def known(kind: str, name: str, names: Iterable[str]) -> None:
+        if name not in set(names):
+            raise DomainError(f"{path.name}:{_line(path, name)}: {UnknownNameError(kind, name, names)}")
+
+    for name in notes.get("actions") or {}:
+        known("action", name, domain.actions)
+    for name in notes.get("predicates") or {}:
+        known("predicate", name, domain.predicates)
+    for name in notes.get("classes") or {}:
+        known("type", name, domain.types)
+    for schema in domain.actions.values():
+        for placeholder in re.findall(r"{(\w+)}", schema.phrase):
+            known(f"parameter of {schema.name}", placeholder, [p.name[1:] for p in schema.parameters])
+        for rule in schema.inverse or ():
+            for atom in rule.when:
+                known("predicate", atom.predicate, domain.predicates)
+            for atom in rule.do:
+                known("action", atom.predicate, domain.actions)
+        for atom, _ in schema.possibly:
+            known("predicate", atom.predicate, domain.predicates)
+        for atom in atoms_in(schema.precondition):
+            known("predicate", atom.predicate, domain.predicates)
+
+
+def _line(path: Path, word: str) -> int:
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        if re.search(rf"\b{re.escape(word)}\b", line):
+            return number
+    return 1

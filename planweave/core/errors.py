@@ -1,0 +1,118 @@
+"""One tree of exceptions. A message says what was wrong, what would be right, and what to do."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from planweave.core.budget import Usage
+
+
+_LIKE = 0.7  # share of two names that must agree for one to be meant by the other
+
+
+MAX_SHOWN = 100
+"""Characters of an unknown name that a message shows."""
+
+
+class PlanweaveError(Exception):
+    """Root of every error that Planweave raises on purpose.
+
+    usage: what a language model was asked before the error, None where none was; replies of no use cost as well.
+    """
+
+    usage: Usage | None = None
+
+
+class ConfigError(PlanweaveError):
+    """A configuration, scene, workspace or parameter file has an error; the message names file and line."""
+
+
+class DomainError(ConfigError):
+    """A planning domain (PDDL or phrase file) has an error; the message names file and line."""
+
+
+class SceneError(ConfigError):
+    """A scene file has an error; the message names the file and the entry."""
+
+
+class MissingExtraError(PlanweaveError):
+    """An optional part is not installed; the message names the extra to install."""
+
+    def __init__(self, what: str, extra: str):
+        super().__init__(f"{what} needs an optional part: pip install 'planweave[{extra}]'")
+        self.extra = extra
+
+
+def close_names(name: str, known: Iterable[str]) -> list[str]:
+    """Known names that somebody may have meant who wrote another one, best first: one slip of the fingers, not "table"
+    for "apple".
+    """
+    def likely(other: str) -> bool:
+        same_letters = sorted(other) == sorted(name)
+        return same_letters or difflib.SequenceMatcher(None, name, other).ratio() >= _LIKE
+
+    return [other for other in difflib.get_close_matches(name, known, n=3, cutoff=0.6) if likely(other)]
+
+
+class UnknownNameError(PlanweaveError):
+    """A name that is not known where it was used."""
+
+    def __init__(self, kind: str, name: str, known: Iterable[str]):
+        known = sorted(known)
+        written = name if len(name) <= MAX_SHOWN else f"{name[:MAX_SHOWN]}… ({len(name)} characters)"
+        close = close_names(written, known)
+        hint = f"; did you mean {' or '.join(repr(c) for c in close)}?" if close else ""
+        shown = ", ".join(known[:20]) + (", …" if len(known) > 20 else "")
+        super().__init__(f"unknown {kind} {written!r}{hint} (known: {shown or 'none'})")
+        self.kind, self.name, self.known = kind, name, tuple(known)
+
+
+class InvalidActionError(PlanweaveError):
+    """Not an action of the domain: wrong name, number of arguments or type of an argument."""
+
+
+class WorldError(PlanweaveError):
+    """A world that no body may report: names that are no symbols, or numbers that are not finite."""
+
+
+class GoalError(PlanweaveError):
+    """A goal that cannot be read, or that can never hold."""
+
+
+class ParseError(PlanweaveError):
+    """A reply of a language model that does not have the form asked for."""
+
+
+class ModelError(PlanweaveError):
+    """A language model could not be asked, or did not answer."""
+
+
+class ModelUnavailableError(ModelError):
+    """No answer from the endpoint: refused, unreachable, or failing on its side."""
+
+
+class ModelAuthError(ModelError):
+    """The endpoint does not accept the key."""
+
+
+class ModelTimeoutError(ModelError):
+    """The model did not finish before the deadline."""
+
+
+class ModelRequestError(ModelError):
+    """The endpoint rejected the request (unknown model, unsupported option, too long)."""
+
+
+class BudgetExceededError(ModelError):
+    """The task's budget of requests, tokens or cost is used up."""
+
+
+class CanceledError(PlanweaveError):
+    """The task was cancelled."""
+
+
+class SystemDownError(PlanweaveError):
+    """A node that is needed does not answer; the message names it."""

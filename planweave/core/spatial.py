@@ -1,0 +1,166 @@
+"""Relations of things that stand beside each other, read off their poses when somebody asks: a world that listed them
+all would grow with the square of its objects, and for `between` with the cube.
+
+A world names the predicates that it leaves out in `World.derived`; `World.holds` answers them from here, and
+`World.with_derived` lists those that a goal asks for. Tolerances are the constants below, in metres. Seen from above,
+in the frame fr3_link0: x forward, y to the robot's left. So left_of means a larger y; for a person who faces the robot
+it is the right-hand side. What is in the gripper or with a person is beside nothing, and what is on or in another is
+not beside it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import permutations
+from typing import TYPE_CHECKING
+
+from planweave.core.upright_shape import Upright, is_round, yaw_of
+
+if TYPE_CHECKING:
+    from planweave.core.world import Literal, World, WorldObject
+
+ON_TABLE = 0.015
+"""An item stands on the table when its lower side is at most this far above (or below) it."""
+NEAR = 0.06
+"""Two things are near each other when there is at most this much room between their outlines."""
+OVERLAP = 0.005
+"""How far outlines may overlap for a thing to count as beside, or between, others: how well outlines are known."""
+OFF_LINE = 0.04
+"""A thing is between two others when its centre is at most this far beside the line through theirs."""
+
+_ITEM, _LOCATION = "item", "location"  # types of the domain: what can be moved, and what is no thing
+
+
+def left_of(thing: Upright, other: Upright) -> bool:
+    """Whether a thing stands beside another on its left: within 45 degrees of it, without overlap."""
+    dx, dy = thing.position[0] - other.position[0], thing.position[1] - other.position[1]
+    return dy > 0 and abs(dx) <= dy >= thing.support(0.0, 1.0) + other.support(0.0, 1.0) - OVERLAP
+
+
+def near(thing: Upright, other: Upright) -> bool:
+    """Whether there is little room between a thing and another."""
+    return thing.gap(other) <= NEAR
+
+
+def between(thing: Upright, one: Upright, two: Upright) -> bool:
+    """Whether a thing stands on the line from one to another, in the room between their outlines."""
+    (ax, ay, _), (bx, by, _), (x, y, _) = one.position, two.position, thing.position
+    length = math.hypot(bx - ax, by - ay)
+    if length < 1e-6:
+        return False
+    u, v = (bx - ax) / length, (by - ay) / length
+    along, aside = (x - ax) * u + (y - ay) * v, (x - ax) * v - (y - ay) * u
+    if abs(aside) > OFF_LINE or not 0.0 < along < length:
+        return False
+    own = thing.support(u, v) - OVERLAP
+    return one.support(u, v) + own <= along <= length - two.support(u, v) - own
+
+
+def on_table(item: Upright) -> bool:
+    """Whether an item stands on the table itself."""
+    return abs(item.bottom) <= ON_TABLE
+
+
+@dataclass(frozen=True, slots=True)
+class Solid(Upright):
+    """A world's object as an upright box or cylinder."""
+
+    position: tuple[float, float, float]
+    size: tuple[float, float, float]
+    yaw: float
+    round: bool
+
+    @property
+    def is_round(self) -> bool:
+        """Whether its outline seen from above is a circle."""
+        return self.round
+
+
+def solid(thing: WorldObject) -> Solid | None:
+    """The shape of an object; None where its pose is not known."""
+    if thing.position is None or thing.size is None:
+        return None
+    round_ = is_round(thing.class_name, thing.attributes.get("shape", ""), thing.size)
+    return Solid(thing.position, thing.size, yaw_of(thing.orientation or (0.0, 0.0, 0.0, 1.0)), round_)
+
+
+class _Table:
+    """What stands on the table in a world, as far as it is asked for."""
+
+    def __init__(self, world: World):
+        self._world = world
+        self._away = {f.args[0] for name in ("holding", "handed_over") for f in world.by_predicate.get(name, ())}
+        self._resting = {frozenset(f.args) for name in ("on", "in") for f in world.by_predicate.get(name, ())}
+        self._solids: dict[str, Solid | None] = {}
+
+    def solid(self, name: str) -> Solid | None:
+        """A thing on the table; None for what is elsewhere, or is no thing."""
+        try:
+            return self._solids[name]
+        except KeyError:
+            thing = self._world.by_name.get(name)
+            there = thing is not None and thing.type != _LOCATION and name not in self._away
+            found = self._solids[name] = solid(thing) if thing is not None and there else None
+            return found
+
+    def pair(self, item: str, other: str) -> tuple[Solid, Solid] | None:
+        """An item and a thing beside it; None where one rests on the other, or is not on the table."""
+        one, two = self.solid(item), self.solid(other)
+        if one is None or two is None or item == other or frozenset((item, other)) in self._resting:
+            return None
+        return (one, two) if self._world.by_name[item].type == _ITEM else None
+
+    def left_of(self, item: str, other: str) -> bool:
+        pair = self.pair(item, other)
+        return pair is not None and left_of(*pair)
+
+    def right_of(self, item: str, other: str) -> bool:
+        pair = self.pair(item, other)
+        return pair is not None and left_of(pair[1], pair[0])
+
+    def near(self, item: str, other: str) -> bool:
+        pair = self.pair(item, other)
+        return pair is not None and near(*pair)
+
+    def apart(self, item: str) -> bool:
+        here = self.solid(item)
+        if here is None or self._world.by_name[item].type != _ITEM or not on_table(here):
+            return False
+        return not any(self.near(item, other.name) for other in self._world.objects)
+
+    def between(self, item: str, one: str, two: str) -> bool:
+        first, second = self.pair(item, one), self.pair(item, two)
+        if first is None or second is None or one == two or frozenset((one, two)) in self._resting:
+            return False
+        return between(first[0], first[1], second[1])
+
+
+RELATIONS: Mapping[str, tuple[int, Callable[..., bool]]] = {
+    "left_of": (2, _Table.left_of), "right_of": (2, _Table.right_of), "near": (2, _Table.near),
+    "apart": (1, _Table.apart), "between": (3, _Table.between),
+}
+"""Predicates that follow from poses: how many arguments they take, and how they are computed."""
+
+
+def known(predicates: Iterable[str]) -> frozenset[str]:
+    """Those of some predicates that can be computed here; of any other nothing is known but what a world lists."""
+    return frozenset(predicates) & RELATIONS.keys()
+
+
+def holds(world: World, atom: Literal) -> bool:
+    """Whether a positive literal of one of the RELATIONS holds."""
+    arity, relation = RELATIONS[atom.predicate]
+    return len(atom.args) == arity and relation(_Table(world), *atom.args)
+
+
+def all_facts(world: World, predicates: Iterable[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """All facts of some of the RELATIONS, as predicate and arguments; as many as objects to the power of the arity."""
+    table = _Table(world)
+    names = [o.name for o in world.objects if table.solid(o.name) is not None]
+    for predicate in predicates:
+        arity, relation = RELATIONS[predicate]
+        for args in permutations(names, arity):
+            if relation(table, *args):
+                yield predicate, args

@@ -1,0 +1,54 @@
+"""An action tree as the console shows it: rows out of ActionTree.msg, for text, JSON and pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from planweave.core.action_tree import Status
+
+
+@dataclass(frozen=True)
+class Row:
+    """One node; the root has id 0 and parent -1. action is written name(argument, …), "[END]" for an end leaf."""
+
+    id: int
+    parent: int
+    action: str
+    time_step: int
+    samples: int
+    status: Status
+
+
+def children_of(rows: Sequence[Row]) -> dict[int, list[Row]]:
+    """Children by the id of their parent, most sampled first."""
+    result: dict[int, list[Row]] = {}
+    for row in rows:
+        if row.parent >= 0:
+            result.setdefault(row.parent, []).append(row)
+    for siblings in result.values():
+        siblings.sort(key=lambda row: (-row.samples, row.id))
+    return result
+
+
+def with_fallback(rows: Sequence[Row], record: Mapping[str, Any]) -> tuple[Row, ...]:
+    """Rows, and what the planner that took over did below the root: one branch, each action done or failed.
+
+    record: the record of the task. Without this the tree of a task that succeeded so shows nothing but failures.
+    """
+    found = list(rows) or [Row(0, -1, "", 0, 0, Status.UNTRIED)]
+    parent = 0
+    for event in record.get("events", []):
+        if event.get("event") == "action" and event.get("why") == "fallback":
+            done = event.get("code") == "SUCCESS"
+            row = Row(max(r.id for r in found) + 1, parent, f"{event.get('action')}  (classical planner)",
+                      next(r.time_step for r in found if r.id == parent) + 1, 0, Status.DONE if done else Status.FAILED)
+            found.append(row)
+            parent = row.id if done else parent
+    return tuple(found) if len(found) > 1 else tuple(rows)
+
+
+def as_json(rows: Sequence[Row]) -> list[dict[str, Any]]:
+    """Rows as plain JSON values."""
+    return [{**asdict(row), "status": row.status.name.lower()} for row in rows]

@@ -1,0 +1,237 @@
+"""Check a whole plan against the domain before it runs, and say why it fails where it does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from planweave.core.assumptions import Assumptions
+from planweave.core.domain import Domain, refusal
+from planweave.core.errors import PlanweaveError
+from planweave.core.state import AtomKey
+from planweave.core.transition import Change, Transition
+from planweave.core.world import Action, Literal, World
+
+
+@dataclass(frozen=True)
+class Cause:
+    """Why a literal does not hold where it is needed.
+
+    destroyed_by is the index of the step that made it false, None where it never held; achievers are the names of
+    the domain's actions that can make it true, refused those of them that the body does not carry out.
+    """
+
+    literal: Literal
+    destroyed_by: int | None
+    achievers: tuple[str, ...]
+    refused: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Validation:
+    """Result of checking a plan. failed_step indexes the first step that cannot be done, None if all can.
+
+    world is the predicted state after the last step that can be done, goal_unmet what of the goal fails there.
+    assumed are facts about things never seen that the result counts on: the world neither tells them nor knows them to
+    be false. goal_open is what of goal_unmet is unknown in this way: no step touches it, and it may hold already.
+    """
+
+    ok: bool
+    failed_step: int | None
+    causes: tuple[Cause, ...]
+    message: str
+    start: World
+    added: frozenset[AtomKey]
+    deleted: frozenset[AtomKey]
+    goal_unmet: tuple[Literal, ...] = ()
+    assumed: tuple[Literal, ...] = ()
+    goal_open: tuple[Literal, ...] = ()
+
+    @property
+    def possible(self) -> bool:
+        """Whether every step can be done and nothing of the goal is known to fail."""
+        return self.failed_step is None and self.goal_open == self.goal_unmet
+
+    @cached_property
+    def world(self) -> World:
+        """The predicted world; only what changed is made anew, since a home has ten thousand facts."""
+        return replace(self.start, facts=self.start.facts.difference(_literals(self.deleted))
+                       .union(_literals(self.added)), derived=frozenset())  # poses are not predicted
+
+
+def _literals(facts: Iterable[AtomKey]) -> list[Literal]:
+    return [Literal(f[0], f[1:]) for f in sorted(facts)]
+
+
+def achievers(domain: Domain, literal: Literal) -> tuple[str, ...]:
+    """Names of the actions with an effect that can make a literal true."""
+    return tuple(
+        schema.name for schema in domain.actions.values()
+        if any(
+            atom.predicate == literal.predicate
+            for effect in schema.effects for atom in (effect.add if literal.positive else effect.delete)
+        )
+    )
+
+
+class Validator:
+    """Checks plans that all start from one world; what is made of the world once serves them all. One thread's.
+
+    Where a step or the goal fails for want of a fact that is unknown (see planweave.core.assumptions), the fact is assumed
+    to hold at the start and the plan runs again, so that a plan fails only where it must. A goal literal that no step
+    makes true counts as unmet, assumed or not.
+    """
+
+    def __init__(self, domain: Domain, world: World) -> None:
+        self._domain, self._world = domain, world
+        self._transition = Transition(domain, world)
+        self._state = self._transition.state()
+        self._unknown = Assumptions(self._transition, self._state)
+
+    def check(self, actions: Sequence[Action], goal: Sequence[Literal] = ()) -> Validation:
+        """Run a plan through the transition function; the first failing step and its cause chain, then the goal."""
+        assumed: frozenset[AtomKey] = frozenset()
+        self._know(goal)
+        while True:
+            found, more = self._checked(actions, goal, assumed)
+            if not more:
+                break
+            assumed |= more
+        for fact in sorted(assumed) if found.possible and len(assumed) > 1 else ():  # what turned out not to be needed
+            fewer, _ = self._checked(actions, goal, assumed - {fact})
+            if fewer.possible:
+                found, assumed = fewer, assumed - {fact}
+        return found
+
+    def _know(self, goal: Sequence[Literal]) -> None:
+        """List what of a goal follows from the poses in the world."""
+        world = self._world.with_derived(goal)
+        for fact in world.facts - self._world.facts if world is not self._world else ():
+            self._state.add((fact.predicate, *fact.args))
+        self._world = world
+
+    def _checked(
+        self, actions: Sequence[Action], goal: Sequence[Literal], assumed: frozenset[AtomKey]
+    ) -> tuple[Validation, frozenset[AtomKey]]:
+        """The result under assumptions, and what to assume beside to get further; the state is left as it was."""
+        changes: list[Change] = []
+        for fact in assumed:
+            self._state.add(fact)
+        try:
+            found = self._run(actions, goal, changes, assumed)
+            more: frozenset[AtomKey] = frozenset()
+            if not found.ok and self._unknown.any:
+                more = self._needed(actions, found, changes)
+            return found, more
+        finally:
+            self._unknown.bar(())
+            for change in reversed(changes):
+                self._transition.undo(self._state, change)
+            for fact in assumed:
+                self._state.discard(fact)
+
+    def _run(
+        self, actions: Sequence[Action], goal: Sequence[Literal], changes: list[Change], assumed: frozenset[AtomKey]
+    ) -> Validation:
+        for index, action in enumerate(actions):
+            try:
+                missing = self._transition.unmet(self._state, action)
+            except PlanweaveError as error:
+                message = f"step {index + 1}, {action}: {error}"
+                return self._found(False, index, (), message, goal, changes, assumed)
+            if missing:
+                causes = tuple(_cause(self._domain, self._world, literal, changes) for literal in missing)
+                reasons = "; ".join(_reason(cause, actions) for cause in causes)
+                message = f"step {index + 1}, {action}: {reasons}"
+                return self._found(False, index, causes, message, goal, changes, assumed)
+            changes.append(self._transition.apply(self._state, action))
+        unmet = self._unmet(goal, changes, assumed)
+        if not unmet:
+            message = "every step can be done" + (" and the goal holds" if goal else "")
+            return self._found(True, None, (), message, goal, changes, assumed)
+        causes = tuple(_cause(self._domain, self._world, literal, changes) for literal in unmet)
+        reasons = "; ".join(_reason(cause, actions) for cause in causes)
+        return self._found(False, None, causes, f"the goal is not reached: {reasons}", goal, changes, assumed)
+
+    def _found(
+        self, ok: bool, step: int | None, causes: tuple[Cause, ...], message: str, goal: Sequence[Literal],
+        changes: Sequence[Change], assumed: frozenset[AtomKey],
+    ) -> Validation:
+        added: set[AtomKey] = set(assumed)
+        deleted: set[AtomKey] = set()
+        for change in changes:
+            added = (added - change.deleted) | change.added
+            deleted = (deleted | change.deleted) - change.added
+        if assumed:
+            message += "; assumed of things not seen yet: " + ", ".join(map(str, _literals(assumed)))
+        unmet = self._unmet(goal, changes, assumed)
+        self._unknown.bar(_touched(changes))
+        maybe = tuple(g for g in unmet if g.positive and self._unknown.any
+                      and self._unknown.unknown((g.predicate, *g.args)))
+        return Validation(ok, step, causes, message, self._world, frozenset(added), frozenset(deleted - assumed),
+                          unmet, tuple(_literals(assumed)), maybe)
+
+    def _unmet(
+        self, goal: Sequence[Literal], changes: Sequence[Change], assumed: frozenset[AtomKey]
+    ) -> tuple[Literal, ...]:
+        """What of the goal does not hold now, or was only assumed."""
+        only_assumed = assumed - _touched(changes)
+        keys = [(g, (g.predicate, *g.args)) for g in goal]
+        return tuple(g for g, key in keys if (key in self._state and key not in only_assumed) != g.positive)
+
+    def _needed(self, actions: Sequence[Action], found: Validation, changes: list[Change]) -> frozenset[AtomKey]:
+        """Unknown facts with which the plan would get further; takes changes back as it looks at earlier states."""
+        lacking = [(c.literal.predicate, *c.literal.args) for c in found.causes if c.literal.positive]
+        ways = [frozenset[AtomKey]() for _ in range(2)]  # that a step brings it about; that it holds without
+        self._unknown.bar(_touched(changes))
+        if found.failed_step is not None and found.causes:
+            action = actions[found.failed_step]
+            binding = self._domain.actions[action.name].binding(action.args)
+            parts = (self._unknown.repair(self._state, part, binding)
+                     for part in self._transition.failing(self._state, action))
+            ways[1] = next((p for p in parts if p), ways[1])
+        while changes:
+            change = changes.pop()
+            self._transition.undo(self._state, change)
+            self._unknown.bar(_touched(changes))
+            for fact in lacking:
+                if fact in change.deleted:
+                    needed = self._unknown.prevents(self._state, actions[len(changes)], fact)
+                    if needed:
+                        return needed  # what a step need not have destroyed comes first
+                elif not ways[0]:
+                    ways[0] = self._unknown.brings_about(self._state, actions[len(changes)], fact) or ways[0]
+        return ways[1] or ways[0]
+
+
+def _touched(changes: Iterable[Change]) -> set[AtomKey]:
+    """Facts that the changes decided, whatever was so before."""
+    return {fact for change in changes for fact in (*change.added, *change.denied)}
+
+
+def validate(
+    domain: Domain, world: World, actions: Sequence[Action], goal: Sequence[Literal] = ()
+) -> Validation:
+    """Check one plan; `Validator` for several from the same world."""
+    return Validator(domain, world).check(actions, goal)
+
+
+def _cause(domain: Domain, world: World, literal: Literal, changes: list[Change]) -> Cause:
+    key, able = (literal.predicate, *literal.args), achievers(domain, literal)
+    made_by = tuple(name for name in able if name not in world.actions_off)
+    refused = tuple(name for name in able if name in world.actions_off)
+    for index in range(len(changes) - 1, -1, -1):
+        change = changes[index]
+        if key in (change.deleted if literal.positive else change.added):
+            return Cause(literal, index, made_by, refused)
+    return Cause(literal, None, made_by, refused)
+
+
+def _reason(cause: Cause, actions: Sequence[Action]) -> str:
+    if cause.destroyed_by is not None:
+        return f"{cause.literal} does not hold since step {cause.destroyed_by + 1}, {actions[cause.destroyed_by]}"
+    if cause.refused and not cause.achievers:
+        return f"{cause.literal} does not hold ({refusal(cause.refused)})"
+    way = f" (made so by {', '.join(cause.achievers)})" if cause.achievers else " (no action can make it so)"
+    return f"{cause.literal} does not hold{way}"

@@ -1,0 +1,234 @@
+"""Values of the symbolic world: actions, literals, objects, and one observed state. All immutable."""
+
+from __future__ import annotations
+
+import enum
+import math
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from planweave.core import spatial
+from planweave.core.errors import ParseError
+from planweave.core.names import MAX_SYMBOL, is_symbol
+
+MAX_OBJECTS = 5_000
+_CALL = re.compile(r"\s*([A-Za-z_][\w-]*)\s*(?:\(\s*([^()]*?)\s*\))?\s*\Z")
+
+
+def _read_call(text: str) -> tuple[str, tuple[str, ...]]:
+    match = _CALL.match(text)
+    if not match:
+        raise ParseError(f"cannot read {text[:80]!r}: expected the form name(argument, …)")
+    name, inside = match.groups()
+    arguments = tuple(part.strip() for part in inside.split(",")) if inside else ()
+    if not all(arguments):
+        raise ParseError(f"cannot read {text[:80]!r}: an argument is empty")
+    return name, arguments
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Action:
+    """A ground action, written ``name(argument, …)``."""
+
+    name: str
+    args: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.name}({', '.join(self.args)})"
+
+    @classmethod
+    def parse(cls, text: str) -> Action:
+        """Read ``name(argument, …)``; raises ParseError."""
+        return cls(*_read_call(text))
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Literal:
+    """A ground literal, written ``predicate(argument, …)`` or ``not predicate(argument, …)``."""
+
+    predicate: str
+    args: tuple[str, ...] = ()
+    positive: bool = True
+
+    def __str__(self) -> str:
+        atom = f"{self.predicate}({', '.join(self.args)})"
+        return atom if self.positive else f"not {atom}"
+
+    @property
+    def atom(self) -> Literal:
+        """The same literal without its negation."""
+        return self if self.positive else Literal(self.predicate, self.args)
+
+    def negated(self) -> Literal:
+        """The opposite literal."""
+        return Literal(self.predicate, self.args, not self.positive)
+
+    @classmethod
+    def parse(cls, text: str) -> Literal:
+        """Read ``p(a, …)`` or ``not p(a, …)``; raises ParseError."""
+        text = text.strip()
+        positive = True
+        if text.startswith(("not ", "not(")):
+            text, positive = text[3:].strip(), False
+            if text.startswith("(") and text.endswith(")"):
+                text = text[1:-1]
+        name, args = _read_call(text)
+        return cls(name, args, positive)
+
+
+class Known(enum.IntEnum):
+    """How an object and its pose are known, the weakest first; the numbers are those of WorldObject.msg."""
+
+    UNKNOWN = 0
+    INFERRED = 1
+    REMEMBERED = 2
+    SEEN = 3
+    SENSED = 4
+    FIXED = 5
+
+
+@dataclass(frozen=True, slots=True)
+class WorldObject:
+    """An object or place.
+
+    position is the centre in the frame of the world (metres), orientation a unit quaternion (x, y, z, w),
+    size the extent along the object's own axes (metres); all None where unknown. last_seen: stamp (s) of the newest
+    observation that showed it, None for never; of what is SEEN, it is the world's. hidden_by: the object that hides it,
+    where the newest observation agrees with it being there.
+    """
+
+    name: str
+    type: str
+    class_name: str = ""
+    attributes: Mapping[str, str] = field(default_factory=dict)
+    position: tuple[float, float, float] | None = None
+    orientation: tuple[float, float, float, float] | None = None
+    size: tuple[float, float, float] | None = None
+    known: Known = Known.UNKNOWN
+    last_seen: float | None = None
+    hidden_by: str = ""
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.type))
+
+
+@dataclass(frozen=True, slots=True)
+class Knowledge:
+    """How a fact is known, and since when: the stamp (s) of the oldest observation it needs, None where one is missing.
+
+    of: the object that is known least, empty for a fact of the body alone.
+    """
+
+    how: Known
+    since: float | None
+    of: str = ""
+
+
+@dataclass(frozen=True)
+class World:
+    """One observed state: objects and the positive facts that hold (closed world over these objects).
+
+    derived: predicates whose facts are not listed, since they follow from the objects' poses (planweave.core.spatial).
+    `holds` answers them as any other; what reads `facts` alone is given `with_derived` of the literals it is about.
+
+    stamp is the time of the newest observation in it, seconds; frame that of all poses. silent: observations that are
+    due do not come; heard: when the newest one came in, seconds of system time, 0 before the first.
+
+    actions_off: actions of the domain that the body was told to refuse. No plan may have them.
+    """
+
+    domain: str
+    objects: tuple[WorldObject, ...] = ()
+    facts: frozenset[Literal] = frozenset()
+    stamp: float = 0.0
+    frame: str = ""
+    revision: int = 0
+    silent: bool = False
+    heard: float = 0.0
+    derived: frozenset[str] = frozenset()
+    actions_off: frozenset[str] = frozenset()
+
+    @cached_property
+    def by_name(self) -> dict[str, WorldObject]:
+        """Objects by their names."""
+        return {o.name: o for o in self.objects}
+
+    @cached_property
+    def by_predicate(self) -> dict[str, list[Literal]]:
+        """Facts by their predicates."""
+        found: dict[str, list[Literal]] = {}
+        for fact in self.facts:
+            try:
+                found[fact.predicate].append(fact)
+            except KeyError:
+                found[fact.predicate] = [fact]
+        return found
+
+    def holds(self, literal: Literal) -> bool:
+        """Whether a literal holds in this state."""
+        atom = literal.atom
+        holds = atom in self.facts or (atom.predicate in self.derived and spatial.holds(self, atom))
+        return holds == literal.positive
+
+    def with_derived(self, literals: Iterable[Literal]) -> World:
+        """The same world with those facts listed, too, that follow from poses and decide these literals."""
+        atoms = {x.atom for x in literals if x.predicate in self.derived} - self.facts
+        found = [atom for atom in atoms if self.holds(atom)]
+        return replace(self, facts=self.facts.union(found)) if found else self
+
+    def unmet(self, literals: Iterable[Literal]) -> tuple[Literal, ...]:
+        """Those of the literals that do not hold."""
+        return tuple(x for x in literals if not self.holds(x))
+
+    def fault(self) -> str:
+        """What no world may hold (names that are no symbols or stand twice, numbers that are not finite); else empty.
+
+        Names reach prompts, schemas and PDDL, so they are checked where a world comes in, and nowhere else.
+        """
+        seen: set[str] = set()
+        for thing in self.objects:
+            if not is_symbol(thing.name):
+                return (f"the name {thing.name[:100]!r} of an object is no symbol: a letter, then letters, digits, _; "
+                        f"{MAX_SYMBOL} at most")
+            if thing.name in seen:
+                return f"two objects have the name {thing.name}"
+            seen.add(thing.name)
+            numbers = (*(thing.position or ()), *(thing.orientation or ()), *(thing.size or ()))
+            if not all(math.isfinite(x) and abs(x) < 1e6 for x in numbers) or min(thing.size or (0.0,)) < 0:
+                return f"pose or size of {thing.name} cannot be: {', '.join(f'{x:g}' for x in numbers)}"
+        wrong_action = next((name for name in self.actions_off if not is_symbol(name)), None)
+        if wrong_action is not None:
+            return f"{wrong_action[:100]!r} in actions_off is no symbol"
+        for fact in self.facts:
+            wrong = next((a for a in (fact.predicate, *fact.args) if not is_symbol(a)), None)
+            if wrong is not None:
+                return f"{wrong[:100]!r} in a fact is no symbol"
+        return ""
+
+    def last_seen(self, name: str) -> float | None:
+        """Stamp (s) of the newest observation that showed an object; None for never."""
+        thing = self.by_name.get(name)
+        if thing is None:
+            return None
+        return self.stamp if thing.known is Known.SEEN else thing.last_seen
+
+    def knowledge(self, literal: Literal) -> Knowledge:
+        """How it is known that a literal holds, or does not.
+
+        It is known as well as the least known of its objects, whether it is positive or negative: that a thing is not
+        somewhere is seen by seeing the thing. An object that is not in the world is UNKNOWN. What names no object
+        (hand_empty, at_base) is the body's own sense. Of several objects known alike, the one seen longest ago counts.
+        """
+        known = [
+            Knowledge(thing.known if (thing := self.by_name.get(name)) else Known.UNKNOWN, self.last_seen(name), name)
+            for name in literal.args
+        ]
+        if not known:
+            return Knowledge(Known.SENSED, self.stamp)
+        return min(known, key=lambda k: (k.how, float("-inf") if k.since is None else k.since))
+
+    def all_seen(self) -> World:
+        """The same world as a body tells it that sees everything at any time."""
+        return replace(self, objects=tuple(replace(o, known=Known.SEEN) for o in self.objects))

@@ -1,0 +1,71 @@
+"""YAML files that people write, read with bounds: a hostile one is an error with its line, as a wrong one is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from planweave.core.errors import ConfigError
+
+MAX_BYTES = 2_000_000
+MAX_DEPTH = 50
+MAX_ALIASES = 10
+
+
+class BoundedLoader(yaml.SafeLoader):
+    """Plain values, nested at most MAX_DEPTH deep, with few aliases: by many a file of a kilobyte becomes a terabyte.
+
+    Whatever the text, only yaml.YAMLError is raised.
+    """
+
+    depth = aliases = 0
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        self.aliases += self.check_event(yaml.AliasEvent)
+        wrong = (f"more than {MAX_ALIASES} aliases (*name)" if self.aliases > MAX_ALIASES else
+                 f"nested more than {MAX_DEPTH} deep" if self.depth >= MAX_DEPTH else "")
+        if wrong:
+            mark: Any = self.get_mark()
+            raise yaml.composer.ComposerError(None, None, wrong, mark)
+        self.depth += 1
+        try:
+            return super().compose_node(parent, index)
+        finally:
+            self.depth -= 1
+
+    def construct_object(self, node: Any, deep: bool = False) -> Any:
+        try:
+            return super().construct_object(node, deep)
+        except (ValueError, TypeError, OverflowError, AttributeError, KeyError) as error:  # a date that is none, …
+            raise yaml.constructor.ConstructorError(None, None, f"{error}", node.start_mark) from None
+
+
+def plain_value(node: Any) -> Any:
+    """The value of a composed node; raises yaml.YAMLError."""
+    return BoundedLoader("").construct_object(node, deep=True)
+
+
+def read_text(path: Path) -> str:
+    """The text of a file; raises ConfigError where it cannot be read, is too long, or no UTF-8."""
+    try:
+        size = path.stat().st_size
+        if size > MAX_BYTES:
+            raise ConfigError(f"{path} has {size} bytes; at most {MAX_BYTES} are read")
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(f"{path}: {error.strerror}") from None
+    except ValueError as error:
+        raise ConfigError(f"{path}: no text in UTF-8: {error}") from None
+
+
+def read_yaml(path: Path) -> Any:
+    """The value of a file, None where it is empty. Raises ConfigError with file and line."""
+    text = read_text(path)
+    try:
+        return yaml.load(text, Loader=BoundedLoader)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        line = f"line {mark.line + 1}: " if mark else ""
+        raise ConfigError(f"{path}: {line}not valid YAML: {getattr(error, 'problem', None) or error}") from None

@@ -1,0 +1,433 @@
+"""What each kind of clause asks for, as literals."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+from planweave.core.domain import spoken
+from planweave.core.errors import GoalError
+from planweave.core.world import Literal
+from planweave.goals.clause_objects import ClauseThings
+from planweave.goals.goal_checks import misfit
+from planweave.goals.noun_phrases import NotCoveredError
+from planweave.goals.sentence_tree import Clause, Kind, NounPhrase, Place, Quantity
+
+
+class ClauseGoals(ClauseThings):
+    """The literals of clauses."""
+
+    def _move(self, clause: Clause) -> Iterator[Literal]:
+        if len(clause.places) != 1:
+            raise NotCoveredError("several places, and which is meant is not clear")
+        place = clause.places[0]
+        word = tuple(place.word.split())
+        if word in self._lexicon.away and self._lexicon.away[word] not in self._beside:
+            if clause.kind is Kind.WISH:
+                yield from self._put(clause, place)
+                return
+            if (clause.verb,) in self._take_out_verbs:
+                raise NotCoveredError("read as taking out")
+            yield from self._remove(replace(clause, source=place.things[0], places=()))
+            return
+        if (clause.verb,) in self._take_out_verbs and place.word in ("in", "on", "at", "inside", "within"):
+            raise NotCoveredError(
+                f"{clause.verb!r} {place.word!r} a place says where things are, not where to bring them"
+            )
+        yield from self._put(clause, place)
+        if word in self._lexicon.away and clause.kind is not Kind.WISH:
+            yield from self._let_go(self.names.last)
+
+    def _push(self, clause: Clause) -> Iterator[Literal]:
+        if not clause.places:
+            raise GoalError(
+                f"where to {clause.verb} it is not said: name a place, or say {clause.verb + ' it aside'!r}"
+            )
+        word = tuple(clause.places[0].word.split())
+        if word in self._lexicon.away and self._lexicon.away[word] not in self._beside:
+            raise GoalError(f"where to {clause.verb} it is not said, only from where; name a place")
+        targets = self._without_traces(lambda: self._place_names(clause.places[0]))
+        if any(self._carried(t) for t in targets):
+            raise GoalError(f'to {clause.verb} one thing against another is no goal; say "next to" or "on"')
+        yield from self._move(clause)
+
+    def _put_in_each(self, clause: Clause, place: Place) -> Iterator[Literal]:
+        """ "one cube in each tray": things of their own for each."""
+        for name in self._without_traces(
+            lambda: self.names.resolve(place.things[0], self._no_place(tuple(place.word.split())), self.is_at)
+        ):
+            here = Place(place.word, (NounPhrase(spoken(name), Quantity.THE, words=(name,)),))
+            yield from self._put(clause, here)
+
+    def _put(self, clause: Clause, place: Place) -> Iterator[Literal]:
+        if place.things[0].each and len(place.things) == 1:
+            if any(t.quantity is not Quantity.A or t.pronoun or t.places for t in clause.things) or clause.source:
+                raise GoalError(
+                    f"the same thing cannot be put {place.word} each of several places; say what is to be "
+                    f"{place.word} which"
+                )
+            yield from self._put_in_each(clause, place)
+            return
+        spread = place.things[0].quantity is Quantity.A and any(
+            t.quantity in (Quantity.ALL, Quantity.EXACTLY) or t.plural for t in clause.things
+        )
+        others = self._place_names(place) if not spread else []
+        word = tuple(place.word.split())
+        if spread:
+            # "every cylinder on a cube": one each where there is room for one only
+            every = replace(place.things[0], quantity=Quantity.ALL, number=0)
+            found = self._without_traces(
+                lambda: self.names.resolve(every, self._no_place(word), self.is_at, head=self._place_head)
+            )
+            if not any(self._has_room_for_one(n) for n in found):
+                others = self._place_names(place)
+            else:
+                things = self._things(clause, self.not_carried, without=found)
+                if len(things) > len(found):
+                    raise GoalError(f"{len(things)} things do not fit on {len(found)} ({', '.join(found)}), one each")
+                yield from (self._placed(t, place.word, [n]) for t, n in zip(things, found))
+                return
+
+        def taken(name: str) -> bool:
+            try:
+                return name not in others and self._world.holds(self._placed(name, place.word, others))
+            except GoalError:
+                return False
+
+        things = self._things(clause, lambda n: self._why_not_there(n, place.word, others), without=others, taken=taken)
+        if len(things) > 1 and self._has_room_for_one(others[0]) and not self._is_beside(word):
+            raise GoalError(
+                f"{spoken(others[0])} has room for one, not for {', '.join(map(spoken, things))}; "
+                'say "stack" for a tower'
+            )
+        for thing in things:
+            yield self._placed(thing, place.word, others)
+        named = self._lexicon.relations.get(word, "")
+        if (
+            named in self._beside
+            and len(things) == 1
+            and clause.kind is not Kind.WISH
+            and self._notes.get("put_beside")
+        ):
+            yield Literal(str(self._notes["put_beside"]), (things[0], others[0]))
+        self.names.place = others
+
+    def _why_not_there(self, name: str, word: str, others: Sequence[str]) -> str:
+        if name in others:
+            return f"{spoken(name)} cannot be put beside, on or in itself"
+        if self.not_carried(name):
+            return self.not_carried(name)
+        try:
+            self._placed(name, word, others)
+        except GoalError as error:
+            return str(error)
+        return ""
+
+    def _remove(self, clause: Clause) -> Iterator[Literal]:
+        if clause.source is None:
+            raise GoalError(f"from where to {clause.verb} it is not said, or where to put it")
+        place = self._source(clause.source)
+        inside = [t for t in self._world.by_name if self._facts(t, place)]
+        generic = all(t.generic or t.plural for t in clause.things)
+
+        def why(name: str) -> str:
+            if name in inside:
+                return self.not_carried(name)
+            return f"{spoken(name)} is not known to be in, on or at {spoken(place)}, so it cannot be taken from there"
+
+        if generic:
+            clause = replace(
+                clause,
+                things=tuple(
+                    replace(t, places=(*t.places, Place("@", (clause.source,)))) for t in clause.things if clause.source
+                ),
+            )
+        things = self._things(replace(clause, source=None), why, without=[place])
+        for thing in things:
+            yield from (fact.negated() for fact in self._facts(thing, place))
+        if clause.verb != "take out" or len(things) > 1:
+            yield from self._let_go(things)
+        self.names.place = [place]
+
+    def _take_out(self, clause: Clause) -> Iterator[Literal]:
+        things = self._things(clause, self.not_carried)
+        for thing in things:
+            if any(g.positive and g.args[:1] == (thing,) and len(g.args) == 2 for g in self._goal):
+                raise GoalError(
+                    f"a goal says how things are in the end, and {spoken(thing)} cannot be both in it and out of it;"
+                    " give two tasks"
+                )
+            facts = [
+                f
+                for p in self._relations
+                for f in self._world.by_predicate.get(p.name, ())
+                if f.args[0] == thing and p.name in self._notes.get("taken_out_of", ())
+            ]
+            if not facts:
+                raise GoalError(f"{spoken(thing)} is not known to be in anything, so it cannot be taken out")
+            yield from (fact.negated() for fact in facts)
+
+    def _let_go(self, things: Sequence[str]) -> Iterator[Literal]:
+        """Who wants things away does not want them held."""
+        template = str(self._notes.get("let_go", ""))
+        for thing in things if "{x}" in template else [""]:
+            yield from (Literal.parse(part.replace("{x}", thing)) for part in template.split("&") if part.strip())
+
+    def _empty(self, clause: Clause) -> Iterator[Literal]:
+        place = self._source(clause.things[0])
+        left = self.names.named(clause.exceptions, "", self.is_at)
+        inside = [t for t in self._world.by_name if self._facts(t, place)]
+        if not left <= set(inside):
+            raise GoalError(f"{spoken(min(left - set(inside)))} is not known to be in, on or at {spoken(place)}")
+        facts = [f for t in inside if t not in left for f in self._facts(t, place)]
+        if not facts:
+            raise GoalError(
+                f"nothing {'else ' if inside else ''}is known to be in, on or at {spoken(place)}, so there is "
+                "nothing to clear away"
+            )
+        stuck = [f.args[0] for f in facts if self.not_carried(f.args[0])]
+        if stuck:
+            raise GoalError(self.not_carried(stuck[0]))
+        self.names.last = [f.args[0] for f in facts]
+        self.names.mentioned.update(dict.fromkeys(self.names.last))
+        yield from (fact.negated() for fact in facts)
+        yield from self._let_go(self.names.last)
+
+    def _set_aside(self, clause: Clause) -> Iterator[Literal]:
+        if not self._notes.get("aside"):
+            raise NotCoveredError("nothing can be set aside here")
+        for thing in self._things(clause, self.not_carried):
+            yield Literal(str(self._notes["aside"]), (thing,))
+
+    def _put_back(self, clause: Clause) -> Iterator[Literal]:
+        for thing in self._things(clause, self.not_carried):
+            moved = [g for g in self._goal if g.args[:1] == (thing,)]
+            here = [
+                f
+                for p in self._relations
+                if p.name != "in_room"
+                for f in self._world.by_predicate.get(p.name, ())
+                if f.args[0] == thing
+            ]
+            if not moved or not here:
+                raise GoalError(f"where {spoken(thing)} was before is not known; name the place")
+            places = set().union(*(g for g in self._replaced if self._at & g))
+            for literal in [g for g in moved if g.predicate in places]:
+                del self._goal[literal]
+            yield from sorted(here)
+
+    def _swap(self, clause: Clause) -> Iterator[Literal]:
+        things = self._things(clause, self.not_carried)
+        if len(things) != 2:
+            raise GoalError(f"two things can be swapped, not {len(things)}: {', '.join(things)}")
+        one, two = things
+        here = {
+            t: {
+                f.args[1]: f
+                for p in self._relations
+                if p.name in self._exclusive
+                for f in self._world.by_predicate.get(p.name, ())
+                if f.args[0] == t
+            }
+            for t in things
+        }
+        only = {t: [n for n in here[t] if n not in here[o]] for t, o in ((one, two), (two, one))}
+        if not only[one] or not only[two] or one in here[two] or two in here[one]:
+            raise GoalError(
+                f"{spoken(one)} and {spoken(two)} are in places that have no names of their own, so they cannot be "
+                "swapped; say what should be where"
+            )
+        for thing, other in ((one, two), (two, one)):
+            for place in only[other]:
+                yield Literal(here[other][place].predicate, (thing, place))
+
+    def _stack(self, clause: Clause) -> Iterator[Literal]:
+        if not self._narrow:
+            if len(clause.places) == 1:
+                yield from self._put(clause, clause.places[0])
+                return
+            raise NotCoveredError("nothing can be stacked here")
+        others: list[str] = []
+        for place in clause.places:
+            if self._lexicon.relations.get(tuple(place.word.split())) != "on":
+                raise GoalError(f"things are stacked on something, not {place.word!r} it")
+            others += self._place_names(place)
+        if any(not self._holds_things(n, "on") for n in others):
+            raise GoalError(
+                f"on what to stack is not clear: {', '.join(map(spoken, others))} is a place; say what stands on what"
+            )
+        things = self._things(clause, self.not_carried, without=others)
+        if len(others) > 1 and len(things) > 1:
+            raise NotCoveredError("several things and several places to stack")
+        if not others and len(things) < 2:
+            raise GoalError(f"one thing alone makes no tower; say on what to stack {spoken(things[0])}")
+        tower = [*reversed(others), *(things if others else self._standing_first(things))]
+        if len(things) > 1 or not others:
+            self.names.notes.append("the tower from below: " + ", ".join(map(spoken, tower)))
+        for upper, lower in zip(tower[1:], tower):
+            literal = Literal("on", (upper, lower))
+            if why := self._not_fitting(literal) or self.not_carried(upper):
+                raise GoalError(f"{spoken(upper)} cannot be stacked on {spoken(lower)}: {why}")
+            yield literal
+
+    def _standing_first(self, things: list[str]) -> list[str]:
+        """What is stacked already stays below."""
+        on = {f.args[1]: f.args[0] for f in self._world.by_predicate.get("on", ()) if set(f.args) <= set(things)}
+        for lowest in [t for t in things if t in on and t not in on.values()][:1]:
+            tower = [lowest]
+            while tower[-1] in on:
+                tower.append(on[tower[-1]])
+            return [*tower, *(t for t in things if t not in tower)]
+        return things
+
+    def _row(self, clause: Clause) -> Iterator[Literal]:
+        side, near = "left_of", str(self._notes.get("put_beside", ""))
+        if side not in self._beside or not near:
+            raise NotCoveredError("nothing can be put in a row here")
+        things = self._things(clause, self.not_carried)
+        if len(things) < 2:
+            raise GoalError("one thing alone makes no row")
+        if len(clause.things) == 1:  # as they stand; named one by one they come in that order
+            places = {t: self._world.by_name[t].position for t in things}
+            things = sorted(things, key=lambda t: -(places[t] or (0.0, 0.0, 0.0))[1])
+        self.names.notes.append("the row from the robot's left: " + ", ".join(map(spoken, things)))
+        for one, two in pairwise(things):
+            yield Literal(side, (one, two))
+            yield Literal(near, (one, two))
+
+    def _undefined(self, clause: Clause) -> Iterator[Literal]:
+        why = next(str(v) for k, v in self._lexicon.english["undefined"].items() if clause.verb in k.split(", "))
+        raise GoalError(f"{clause.verb!r}: " + why.replace("{example}", repr(str(self._notes.get("example", "")))))
+        yield  # pragma: no cover
+
+    def _wish(self, clause: Clause) -> Iterator[Literal]:
+        if clause.template:
+            yield from self._verb(clause)
+            return
+        if clause.places and tuple(clause.places[0].word.split()) in self._lexicon.away:
+            yield from self._put(clause, clause.places[0])
+            return
+        yield from self._move(clause)
+
+    def _verb(self, clause: Clause) -> Iterator[Literal]:
+        ways = [way.strip() for way in clause.template.split(" | ")]
+        others = {"{y}": self._second(clause, ways[0])} if clause.second else {}
+        for named in dict.fromkeys(re.findall(r"\{(?!x\}|y\})[^}]*\}", ways[0])):
+            phrase = self._vocabulary.phrase(named[1:-1])
+            (others[named],) = self.names.resolve(phrase, _fits_all, self.is_at, several=False)
+        if not clause.things:
+            yield from self._filled(ways[0], "", others)
+            return
+        why = {way: (lambda n, way=way: self._why_not(way, n, others)) for way in ways}
+
+        def reason(name: str) -> str:
+            found = [w(name) for w in why.values()]
+            return "" if "" in found else found[0]
+
+        def taken(name: str) -> bool:
+            return not reason(name) and all(
+                self._world.holds(g) for g in self._filled(next(w for w in ways if not why[w](name)), name, others)
+            )
+
+        closes = clause.template == f"{self._notes.get('closes')}({{x}})"
+        if (
+            closes
+            and self.names.place
+            and self.names.last
+            and all(not reason(n) for n in self.names.place)
+            and any(t.pronoun == "it" for t in clause.things)
+        ):
+            self.names.last = list(self.names.place)
+        things = self._things(
+            clause, reason, without=list(others.values()), taken=taken, prefer=lambda n: not reason(n)
+        )
+        for thing in things:
+            if reason(thing):
+                raise GoalError(f"{clause.verb!r}: {reason(thing)}")
+            filled = self._filled(next(w for w in ways if not why[w](thing)), thing, others)
+            machines = self._notes.get("machines", {})
+            at = [g.args[1] for g in filled if g.args[:1] == (thing,) and g.predicate in self._at]
+            for literal in filled:
+                if literal.positive and at and literal.predicate in machines:  # "microwave it"
+                    self._made_there(literal.predicate, thing, at[0])
+            yield from filled
+        for place in clause.places:
+            yield from self._where(clause, place, things)
+        if clause.second:
+            self.names.place = [others["{y}"]]
+
+    def _second(self, clause: Clause, template: str) -> str:
+        def why(name: str) -> str:
+            for literal in self._filled(template.replace("{x}", ""), "", {"{y}": name}, parse_only=True):
+                if name in literal.args and (found := self._not_fitting_part(literal)):
+                    return found
+            return ""
+
+        kept, self.names.head = self.names.head, self._place_head
+        try:
+            names = [n for p in clause.second for n in self.names.resolve(p, why, self.is_at, several=False)]
+        finally:
+            self.names.head = kept
+        if len(names) != 1:
+            raise GoalError(f"one thing can be meant there, not {', '.join(names)}")
+        if why(names[0]):
+            raise GoalError(why(names[0]))
+        return names[0]
+
+    def _not_fitting_part(self, literal: Literal) -> str:
+        predicate = self._domain.predicates[literal.predicate]
+        for parameter, name in zip(predicate.parameters, literal.args):
+            if name and not self._fits(parameter.types, name):
+                return f"{spoken(name)} is a {self._world.by_name[name].type}"
+        return misfit(self._domain, self._world, literal)
+
+    def _why_not(self, template: str, name: str, others: dict[str, str]) -> str:
+        """Why a thing does not fit a template; what can never be so cannot end either."""
+        literals = [g.atom for g in self._filled(template, name, others) if name in g.args]
+        return next((why for g in literals if (why := self._not_fitting(g))), "")
+
+    def _filled(self, template: str, thing: str, others: dict[str, str], parse_only: bool = False) -> list[Literal]:
+        found = []
+        for part in template.split("&"):
+            match = re.fullmatch(r"\s*(not )?(\w+)\(([^()]*)\)\s*", part)
+            if not match:
+                raise GoalError(f"cannot read {part!r} in the domain's file")
+            args = [a.strip() for a in match.group(3).split(",")] if match.group(3).strip() else []
+            names = tuple({"{x}": thing, **others}.get(a, a) for a in args)
+            found.append(Literal(match.group(2), names, not match.group(1)))
+        return found
+
+    def _made_there(self, state: str, thing: str, where: str) -> None:
+        """Say, or refuse, what a goal cannot: that a state came about in a machine, and nowhere else."""
+        said = self._domain.phrase(Literal(state, (thing,)))
+        if self._world.holds(Literal(state, (thing,))):
+            raise GoalError(f"{said} already, and no goal can say that it is so again by the {spoken(where)}")
+        self.names.notes.append(f"no goal can say in what {said.removeprefix('the ')}, only that it is in the "
+                                f"{spoken(where)} in the end")
+
+    def _where(self, clause: Clause, place: Place, things: Sequence[str]) -> Iterator[Literal]:
+        """ "heat it in the microwave": the machine it is done with; "read on the sofa": the seat."""
+        made = re.findall(r"(\w+)\(\{x\}", clause.template)
+        machines = set(self._notes.get("machines", {}).get(made[0], ())) if made else set()
+        (where,) = self._place_names(place)[:1]
+        if machines:
+            if not self._domain.is_a(self._world.by_name[where].type, machines):
+                raise GoalError(f"nothing is {made[0]} in or on {spoken(where)}")
+            for thing in things:
+                self._made_there(made[0], thing, where)
+                yield self._placed(thing, place.word, [where])
+            self.names.place = [where]
+        elif made and made[0] in self._notes.get("activities", ()):
+            seat = [Literal.parse(p.strip().replace("{x}", where)) for p in str(self._notes["seated"]).split("&")]
+            for literal in seat:
+                if why := self._not_fitting(literal):
+                    raise GoalError(f"{clause.verb} {place.word} {spoken(where)}: {why}")
+            yield from seat
+        else:
+            raise NotCoveredError(f"{clause.verb!r} is not done {place.word} a place")
+
+
+def _fits_all(_: str) -> str:
+    return ""

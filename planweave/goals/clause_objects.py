@@ -1,0 +1,348 @@
+"""The things and places of a clause in a world, and the literals that say that things are at places."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from planweave.core.domain import Domain, spoken
+from planweave.core.errors import GoalError
+from planweave.core.world import Literal, World
+from planweave.goals.goal_checks import misfit
+from planweave.goals.lexicon import Lexicon
+from planweave.goals.noun_phrases import NotCoveredError
+from planweave.goals.sentence_tree import Clause, NounPhrase, Place, Quantity
+from planweave.goals.sentence_vocabulary import Vocabulary
+from planweave.goals.sentence_words import Words, phrases
+
+
+class ClauseThings:
+    """What clauses name, resolved one after the other; remembers what was spoken of and the goal so far."""
+
+    def __init__(self, domain: Domain, world: World, vocabulary: Vocabulary) -> None:
+        self._domain, self._world, self._vocabulary = domain, world, vocabulary
+        self._lexicon: Lexicon = vocabulary.lexicon
+        self.names = vocabulary.names()
+        self._place_head = ""
+        notes = domain.extra.get("goals") or {}
+        self._notes = notes
+        pairs = [p for p in domain.predicates.values() if p.goal and len(p.parameters) == 2]
+        self._beside = {p.name: p for p in pairs if p.name in notes.get("beside", ())}
+        others = set(notes.get("no_places", ()))
+        self._relations = [p for p in pairs if p.name not in self._beside and p.name not in others]
+        self._exclusive = set(notes.get("exclusive", ()))
+        self._narrow = str(notes.get("room_for_one", ""))
+        self._replaced = [self._exclusive, *map(set, notes.get("later_wins", ()))]
+        self._take_out_verbs = phrases(self._lexicon.english["take_out"])
+        self._goal: dict[Literal, None] = {}
+        self._forbidden: set[Literal] = set()  # what must not be, as literals that say so
+        self._at = {p.name for p in self._relations}
+        self._worked_on: set[str] = (
+            set()
+        )  # things that are to be in a machine in the end, which says how they came to be so
+
+    def _things(
+        self,
+        clause: Clause,
+        why: Callable[[str], str],
+        without: Sequence[str] = (),
+        taken: Callable[[str], bool] | None = None,
+        prefer: Callable[[str], bool] | None = None,
+    ) -> list[str]:
+        """The things of a clause, without its exceptions."""
+        found: list[str] = []
+        bases: set[str] = set()
+        source = self._source(clause.source) if clause.source else ""
+        for index, phrase in enumerate(clause.things):
+            heads = [p.words[-1] for p in clause.things[index + 1 :] if p.words]
+            phrase = replace(phrase, exceptions=(*phrase.exceptions, *clause.exceptions))
+
+            def reason(name: str) -> str:
+                if source and not self._facts(name, source):
+                    return f"{spoken(name)} is not known to be in, on or at {spoken(source)}"
+                return why(name)
+
+            one = phrase.quantity is Quantity.THE and not phrase.plural and not phrase.generic
+            mass = bool(phrase.words) and self.names.singular(phrase.words[-1]) in self._lexicon.english["mass"]
+            if clause.source and (mass or not one) and not phrase.pronoun:
+                phrase = replace(phrase, places=(*phrase.places, Place("@", (clause.source,))))
+            head = next((self.names.singular(h) for h in heads if self.names.singular(h) in self.names.known_nouns), "")
+            names = self.names.resolve(
+                phrase, reason, self.is_at, head=head, without=without, taken=taken, prefer=prefer
+            )
+            other = self.names.place
+            if (
+                phrase.pronoun == "it"
+                and len(other) == 1
+                and other != names
+                and not (reason(other[0]) or reason(names[0]))
+            ):
+                raise GoalError(f"'it' could mean {spoken(names[0])} or {spoken(other[0])}; say which")
+            if phrase.pronoun:
+                for name in names:
+                    if reason(name):
+                        raise GoalError(reason(name))
+            if bases & set(names):
+                raise NotCoveredError(f"{phrase.text!r} is left out and named as well")
+            if phrase.exceptions and index + 1 < len(clause.things):
+                bases |= self._base(phrase)
+            if self.names.head:
+                self.names.kinds_said.add(self.names.head)
+            found += names
+        self._check_left_out(clause)
+        found = list(dict.fromkeys(found))
+        self.names.last = found
+        return found
+
+    def _check_left_out(self, clause: Clause) -> None:
+        """Who leaves out what was not meant anyway meant something else."""
+        phrases_ = [*clause.exceptions, *(e for t in clause.things for e in t.exceptions)]
+        if not phrases_:
+            return
+        every = {Quantity.A: Quantity.ALL, Quantity.EXACTLY: Quantity.ALL}
+        bases = {
+            n
+            for t in clause.things
+            for n in self._base(replace(t, places=(), quantity=every.get(t.quantity, t.quantity), number=0))
+        }
+        for thing in clause.things:
+            head = thing.words[-1] if thing.words else ""
+            left = self._without_traces(
+                lambda head=head: sorted(self.names.named(phrases_, self.names.singular(head), self.is_at))  # type: ignore[misc]
+            )
+            if bases and not set(left) <= bases:
+                raise GoalError(
+                    f"{', '.join(sorted(set(left) - bases))} cannot be left out of {thing.text!r}: it is not among them"
+                )
+
+    def _base(self, phrase: NounPhrase) -> set[str]:
+        """What a noun phrase means before its exceptions: "all cubes except the red and the blue one" adds none."""
+        try:
+            return set(self._vocabulary.names().resolve(replace(phrase, exceptions=()), _fits_all, self.is_at))
+        except (GoalError, NotCoveredError):
+            return set()
+
+    def _without_traces(self, look: Callable[[], list[str]]) -> list[str]:
+        """What a look at the words finds, with nothing remembered of it."""
+        kept = self.names.head, dict(self.names.mentioned), list(self.names.notes), self._place_head
+        try:
+            return look()
+        finally:
+            self.names.head, self.names.mentioned, self.names.notes, self._place_head = kept
+
+    def _source(self, phrase: NounPhrase) -> str:
+        kept, self.names.head = self.names.head, self._place_head
+        try:
+            (place,) = self.names.resolve(
+                phrase,
+                lambda n: "" if self._holds_things(n, "") else f"nothing can be in or on {spoken(n)}",
+                self.is_at,
+                several=False,
+            )
+        finally:
+            self.names.head = kept
+        return place
+
+    def is_at(self, name: str, place: Place) -> bool:
+        """Whether an object is known to be at a place now."""
+        names = self._vocabulary.names()
+        names.last, names.place, names.head, names.mentioned = (
+            self.names.last,
+            self.names.place,
+            self._place_head,
+            dict(self.names.mentioned),
+        )
+        word = tuple(place.word.split())
+        if word in self._lexicon.unknown:
+            raise GoalError(f"{place.word!r} is no relation that is known here")
+        between = word in self._lexicon.between
+        any_of = not between and place.things[0].quantity is Quantity.A and not place.things[0].other
+        others = [
+            n
+            for thing in place.things
+            for n in names.resolve(
+                replace(thing, quantity=Quantity.ALL, number=0) if any_of else thing,
+                _fits_all,
+                self.is_at,
+                several=between or any_of,
+            )
+        ]
+        if any_of and len(others) > 1:
+            if place.things[0].number > 1:
+                raise GoalError(f"{place.things[0].text!r}: at which is not clear; name them")
+            return any(self._is_there(name, word, [other]) for other in others)
+        return self._is_there(name, word, others)
+
+    def can_be_at(self, name: str, place: Place) -> bool:
+        """Whether a fact could say that an object is at a place: trays have no facts, they are where they are."""
+        word = tuple(place.word.split())
+        named = self._lexicon.relations.get(word, "") or self._lexicon.away.get(word, "")
+        if word in self._lexicon.between or word in self._lexicon.inverse or not named:
+            return True
+        beside = named in self._beside
+        return any(
+            self._fits(p.parameters[0].types, name)
+            for p in (self._beside.values() if beside else self._relations)
+        )
+
+    def _is_there(self, name: str, word: Words, others: Sequence[str]) -> bool:
+        if name in others:
+            return False
+        named = self._lexicon.relations.get(word, "")
+        if word in self._lexicon.inverse:
+            return Literal(self._lexicon.inverse[word], (others[0], name)) in self._world.facts
+        if word in self._lexicon.between or named in self._beside:
+            return self._world.holds(Literal(self._lexicon.between.get(word, named), (name, *others)))
+        if word in self._lexicon.away:
+            return not self._facts(name, others[0])
+        return bool(self._facts(name, others[0]))
+
+    def _facts(self, thing: str, place: str) -> list[Literal]:
+        return [f for p in self._relations if (f := Literal(p.name, (thing, place))) in self._world.facts]
+
+    def _fits(self, types: frozenset[str], name: str) -> bool:
+        return not name or self._domain.is_a(self._world.by_name[name].type, types)
+
+    def _carried(self, name: str) -> bool:
+        needs = self._notes.get("carried", ())
+        return any(self._fits(p.parameters[0].types, name) for p in self._relations) and all(
+            Literal(p, (name,)) in self._world.facts for p in needs
+        )
+
+    def not_carried(self, name: str) -> str:
+        """Why a thing cannot be brought anywhere, "" where it can."""
+        if self._carried(name):
+            return ""
+        return f"{spoken(name)} cannot be carried"
+
+    def _no_place(self, word: Words) -> Callable[[str], str]:
+        """Why an object is no place for a relation."""
+        of = self._lexicon
+        named = of.relations.get(word) or of.away.get(word) or of.inverse.get(word) or ""
+
+        def why(name: str) -> str:
+            if word in of.between or named in self._beside or word in of.unknown:
+                return ""
+            for predicate in self._relations:
+                if self._fits(predicate.parameters[1].types, name) and not misfit(
+                    self._domain, self._world, Literal(predicate.name, ("", name))
+                ):
+                    return ""
+            return f"nothing can be put {' '.join(word)} {spoken(name)}"
+
+        return why
+
+    def _place_names(self, place: Place) -> list[str]:
+        """The objects that a place names: one, two for "between"."""
+        word = tuple(place.word.split())
+        if word in self._lexicon.unknown:
+            said = {**self._lexicon.relations, **self._lexicon.between}
+            spoken_ = {*(p.name for p in self._relations), *self._beside, *self._lexicon.between.values()} - {"in_room"}
+            known = {
+                p: min((" ".join(w) for w, of in said.items() if of == p), key=len)
+                for p in said.values()
+                if p in spoken_
+            }
+            raise GoalError(
+                f"no goal can say {place.word!r}; places can be named with {', '.join(sorted(known.values()))}"
+            )
+        between = word in self._lexicon.between
+        kept, self.names.head = self.names.head, self._place_head
+        last = list(self.names.last)
+        try:
+            named = self._lexicon.relations.get(word) or ""
+            found: list[str] = []
+            for index, thing in enumerate(place.things):
+                heads = [p.words[-1] for p in place.things[index + 1 :] if p.words]
+                if thing.pronoun and self.names.place and not between:
+                    could = [n for n in dict.fromkeys([*last, *self.names.place]) if self._holds_things(n, named)]
+                    if len(could) > 1:
+                        raise GoalError(f"{thing.text!r} could mean {' or '.join(map(spoken, could))}; say which")
+                    if could and could[0] in self.names.place:
+                        found += could
+                        continue
+                found += self.names.resolve(
+                    thing,
+                    self._no_place(word),
+                    self.is_at,
+                    several=between and len(place.things) == 1,
+                    head=self.names.singular(heads[0]) if heads else "",
+                    prefer=lambda n: self._holds_things(n, named),
+                )
+            self._place_head = self.names.head
+        finally:
+            self.names.head = kept
+        if between and (len(found) != 2 or found[0] == found[1]):
+            raise GoalError(f"{place.word!r} needs two different things, got {', '.join(found)}")
+        return found
+
+    def _holds_things(self, name: str, named: str) -> bool:
+        """Whether the relation of that name can be to this object."""
+        return any(
+            self._fits(p.parameters[1].types, name)
+            and not misfit(self._domain, self._world, Literal(p.name, ("", name)))
+            for p in self._relations
+            if not named or p.name == named
+        )
+
+    def _placed(self, thing: str, word: str, others: Sequence[str]) -> Literal:
+        """The literal that a thing is at a place."""
+        of, said = self._lexicon, tuple(word.split())
+        if said in of.inverse:
+            literal = Literal(of.inverse[said], (others[0], thing))
+            why = self._not_fitting(literal)
+            if why or self.not_carried(others[0]):
+                raise GoalError(
+                    f"{spoken(thing)} cannot be {word!r} {spoken(others[0])}: {why or self.not_carried(others[0])}"
+                )
+            return literal
+        away = of.away.get(said, "")
+        named = away or of.between.get(said) or of.relations.get(said, "")
+        if said in of.between or named in self._beside:
+            literal = Literal(named, (thing, *others))
+            if why := self._not_fitting(literal):
+                raise GoalError(f"{spoken(thing)} cannot be put {word!r} {spoken(' and '.join(others))}: {why}")
+            return literal.negated() if away else literal
+        place = others[0]
+        fit = [p.name for p in self._relations if not self._not_fitting(Literal(p.name, (thing, place)))]
+        if named in fit:
+            return Literal(named, (thing, place), not away)
+        if not named and len(fit) == 1 and self._has_room_for_one(place) and self._carried(place):
+            raise GoalError(f'{word!r} {spoken(place)} leaves open where; say "next to" or "on"')
+        if len(fit) == 1 and (
+            not named or (not self._carried(place) and self._not_fitting_types(Literal(named, (thing, place))))
+        ):
+            return Literal(fit[0], (thing, place), not away)  # "on the tray" is in it, "in the kitchen" a room
+        whole = self._not_fitting(Literal(named, (thing, place))) if named else ""
+        raise GoalError(
+            f"{spoken(thing)} cannot be put {word!r} {spoken(place)}"
+            + (f": {whole}" if whole else "")
+            + (f"; possible is: {', '.join(fit)}" if fit else "")
+        )
+
+    def _not_fitting(self, literal: Literal) -> str:
+        predicate = self._domain.predicates[literal.predicate]
+        if len(set(literal.args)) < len(literal.args):
+            return f"{spoken(literal.args[0])} cannot be at itself"
+        for parameter, name in zip(predicate.parameters, literal.args):
+            if not self._fits(parameter.types, name):
+                return f"{spoken(name)} is a {self._world.by_name[name].type}"
+        return misfit(self._domain, self._world, literal)
+
+    def _not_fitting_types(self, literal: Literal) -> str:
+        for parameter, name in zip(self._domain.predicates[literal.predicate].parameters, literal.args):
+            if not self._fits(parameter.types, name):
+                return f"{spoken(name)} is a {self._world.by_name[name].type}"
+        return ""
+
+    def _is_beside(self, word: Words) -> bool:
+        of = self._lexicon
+        named = of.relations.get(word) or of.away.get(word) or ""
+        return word in of.between or named in self._beside or word in of.inverse
+
+    def _has_room_for_one(self, name: str) -> bool:
+        return bool(self._narrow) and Literal(self._narrow, (name,)) in self._world.facts
+
+
+def _fits_all(_: str) -> str:
+    return ""

@@ -1,0 +1,111 @@
+"""Whether literals can be a goal: known names, right types, and nothing that can never hold together.
+
+What excludes what stands in the domain's YAML file under ``goals``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import combinations, product
+
+from planweave.core.domain import Domain, refusal
+from planweave.core.errors import GoalError, InvalidActionError, UnknownNameError
+from planweave.core.validation import achievers
+from planweave.core.world import Literal, World
+from planweave.goals.lexicon import needed_properties
+
+
+def checked_goal(domain: Domain, world: World, literals: Iterable[Literal]) -> tuple[Literal, ...]:
+    """The literals without repetition; raises GoalError that says what is wrong and what would be right."""
+    goal = tuple(dict.fromkeys(literals))
+    if not goal:
+        raise GoalError("the goal is empty: say what should be where, for example as a sentence about the objects seen")
+    for literal in goal:
+        _check_literal(domain, world, literal)
+    notes = domain.extra.get("goals") or {}
+    exclusive = set(notes.get("exclusive", ()))
+    for one, two in combinations(goal, 2):
+        if one == two.negated():
+            raise _contradiction(domain, one, two)
+        if not (one.positive and two.positive):
+            continue
+        names = {one.predicate, two.predicate}
+        if names <= exclusive and one.args[:1] == two.args[:1] and not _nested(world, notes.get("nested"), one, two):
+            raise _contradiction(domain, one, two)
+        if one.predicate == two.predicate and one.predicate in notes.get("once", ()):
+            raise _contradiction(domain, one, two)
+        if len(one.args) == len(two.args) == 2 and one.args[1] == two.args[1] and names <= exclusive and Literal(
+                str(notes.get("room_for_one", "")), one.args[1:]) in world.facts:
+            raise _contradiction(domain, one, two, f"{one.args[1]} has room for one")
+    for group in notes.get("never_together", ()):
+        for found in product(*([g for g in goal if str(g).split("(")[0] == name] for name in group)):
+            if len({g.args[:1] for g in found if g.args}) == 1 or not any(g.args for g in found):
+                raise _contradiction(domain, found[0], found[1])
+    for names in [{p.name for p in domain.predicates.values()} - set(notes.get("beside", ())),
+                  *({name} for name in notes.get("one_way", ()))]:
+        _check_cycles([g for g in goal if g.predicate in names])
+    return goal
+
+
+def _check_literal(domain: Domain, world: World, literal: Literal) -> None:
+    try:
+        domain.check_literal(literal, world)
+    except (UnknownNameError, InvalidActionError) as error:
+        raise GoalError(str(error)) from None
+    if not domain.predicates[literal.predicate].goal:
+        known = ", ".join(p.name for p in domain.predicates.values() if p.goal)
+        raise GoalError(f"{literal} cannot be a goal; goals can be made of: {known}")
+    if len(set(literal.args)) < len(literal.args):
+        raise GoalError(f"{literal} can never hold: {literal.args[0]} twice")
+    able = set(achievers(domain, literal))
+    if able and able <= world.actions_off and not world.holds(literal):
+        raise GoalError(f"{literal} cannot be reached: {refusal(sorted(able))}")
+    why = misfit(domain, world, literal) if literal.positive else ""
+    if why:
+        raise GoalError(f"{literal} can never hold: {why}")
+
+
+def misfit(domain: Domain, world: World, literal: Literal) -> str:
+    """Why things are not made for a goal ("the sofa cannot be eaten"), "" where they are; "" as an argument fits.
+
+    What a goal asks of its arguments stands in the domain's YAML file under ``goals: made_for``, and in the
+    preconditions of the actions that reach it.
+    """
+    predicate = domain.predicates[literal.predicate]
+    asked: dict[str, list[list[str]]] = (domain.extra.get("goals") or {}).get("made_for") or {}
+    for properties, name in zip(asked.get(predicate.name, ()), literal.args):
+        if name and properties and not any(Literal(p, (name,)) in world.facts for p in properties):
+            return domain.phrase(Literal(properties[0], (name,), False))
+    if asked and len(literal.args) == 1 and literal.args[0] and predicate.name not in asked:
+        needs = needed_properties(domain, predicate)
+        for of in needs:
+            if all(Literal(p, literal.args) in world.facts for p in of):
+                return ""
+        for of in needs:
+            return next(domain.phrase(Literal(p, literal.args, False)) for p in of
+                        if Literal(p, literal.args) not in world.facts)
+    return ""
+
+
+def _nested(world: World, predicate: str | None, one: Literal, two: Literal) -> bool:
+    if not predicate or one.predicate != two.predicate or len(one.args) != 2:
+        return False
+    return any(Literal(predicate, pair) in world.facts
+               for pair in ((one.args[1], two.args[1]), (two.args[1], one.args[1])))
+
+
+def _check_cycles(goal: Sequence[Literal]) -> None:
+    below = {g.args[0]: g.args[1] for g in goal if g.positive and len(g.args) == 2}
+    for start in below:
+        chain = [start]
+        while chain[-1] in below:
+            chain.append(below[chain[-1]])
+            if chain[-1] == start:
+                raise GoalError(f"the goal can never hold: {f' {goal[0].predicate} '.join(chain)} is a circle")
+            if chain[-1] in chain[:-1]:
+                break
+
+
+def _contradiction(domain: Domain, one: Literal, two: Literal, why: str = "") -> GoalError:
+    return GoalError(f"the goal can never hold: {one} and {two} exclude each other"
+                     + (f" ({why})" if why else f" ({domain.phrase(one)}; {domain.phrase(two)})"))

@@ -1,0 +1,265 @@
+"""Controlled English to goal literals, with the words of a domain. No model is asked.
+
+It answers only where its rules use every word and every way to take the sentence apart comes to the same goal. What it
+does not cover raises NotCoveredError (a model may understand it); what it understands and must refuse raises
+GoalError: an unknown or ambiguous thing, a relation the domain does not have, what things are not made for.
+docs/sentences.md says what is understood, and how.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from planweave.core.domain import Domain, spoken
+from planweave.core.errors import GoalError, ParseError
+from planweave.core.world import Literal, World
+from planweave.goals.clause_goals import ClauseGoals
+from planweave.goals.noun_phrases import NotCoveredError
+from planweave.goals.phrase_parser import TooLongError
+from planweave.goals.sentence_tree import Clause, Kind, Quantity, Tree
+from planweave.goals.sentence_vocabulary import Vocabulary
+from planweave.goals.sentence_words import Words, without_politeness, words_of
+
+MAX_CHARACTERS = 1000  # longer sentences are for a model
+MAX_WORDS = 120
+MAX_GOAL = 25  # literals; what asks for more is rather a mistake than a task
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The goal of a sentence, with what was chosen or mended on the way to it."""
+
+    goal: tuple[Literal, ...]
+    notes: tuple[str, ...] = ()
+
+
+def read_goal(domain: Domain, world: World, sentence: str) -> tuple[Literal, ...]:
+    """Goal literals of a sentence in controlled English; raises NotCoveredError or GoalError."""
+    return read_sentence(domain, world, sentence).goal
+
+
+def read_sentence(domain: Domain, world: World, sentence: str) -> Reading:
+    """The same with notes."""
+    given = _given(sentence)
+    if given is not None:
+        return Reading(given)
+    if len(sentence) > MAX_CHARACTERS:
+        raise NotCoveredError(f"it is longer than {MAX_CHARACTERS} characters")
+    words, _ = words_of(sentence)
+    return read_words(domain, world, without_politeness(words))
+
+
+def read_words(domain: Domain, world: World, words: Words) -> Reading:
+    """The goal of the words of a sentence, politeness left out."""
+    if not words:
+        raise NotCoveredError("there are no words in it")
+    if len(words) > MAX_WORDS:
+        raise NotCoveredError(f"it has more than {MAX_WORDS} words")
+    vocabulary = Vocabulary(domain, world)
+    words, slips, unknown = vocabulary.mended(words)
+    for word, close in unknown.items():
+        if len(close) > 1:
+            raise GoalError(f"the word {word!r} is not known; it could be {' or '.join(close)}: write which")
+    notes = [f"{slip.written!r} is read as {slip.read!r}" for slip in slips]
+    parser = vocabulary.parser(words, unknown)
+    try:
+        trees = parser.trees()
+    except TooLongError as error:
+        raise NotCoveredError(str(error)) from None
+    if not trees:
+        raise NotCoveredError(_unread(list(unknown)))
+    readings: dict[frozenset[Literal], Reading] = {}
+    elliptic: list[Reading] = []
+    problems: list[Exception] = []
+    for tree in sorted(trees, key=_winding):  # of several problems the one of the plainest way is told
+        reader = Reader(domain, world, vocabulary)
+        try:
+            goal = reader.read(tree)
+        except (GoalError, NotCoveredError) as error:
+            problems.append(error)
+            continue
+        reading = Reading(goal, tuple(dict.fromkeys([*notes, *reader.names.notes])))
+        readings.setdefault(frozenset(goal), reading)
+        if any(c.elliptic for c in tree) and not _winding(tree):
+            elliptic.append(reading)
+    if len(readings) > 1 and elliptic:  # "the fruit on the plate and the bottles in the box", whatever is on the plate
+        readings = {frozenset(r.goal): r for r in elliptic}
+    if len(readings) > 1:  # "take the pear in the bowl": what holds already is not what was asked for
+        to_do = {goal: reading for goal, reading in readings.items() if world.unmet(goal)}
+        readings = to_do if len(to_do) == 1 else readings
+    if len(readings) > 1:
+        ways = " or: ".join(" and ".join(map(domain.phrase, r.goal)) for r in list(readings.values())[:3])
+        raise GoalError(f"the sentence can be meant in several ways ({ways}); say it in simpler ones")
+    if not readings:
+        raise next((p for p in problems if isinstance(p, GoalError)), problems[0])
+    reading = next(iter(readings.values()))
+    if len(reading.goal) > MAX_GOAL:
+        raise GoalError(
+            f"that is {len(reading.goal)} things at once, more than {MAX_GOAL}; say which of them are meant"
+        )
+    return reading
+
+
+def _winding(tree: Tree) -> int:
+    """How many things of a sentence are told by where they are."""
+    phrases_ = [t for c in tree for t in (*c.things, *c.second, *(t for p in c.places for t in p.things))]
+    return sum(len(t.places) + len(t.exceptions) for t in phrases_)
+
+
+def _unread(unknown: Sequence[str]) -> str:
+    said = ", ".join(map(repr, unknown))
+    if not unknown:
+        return "its words are known, but not put together like this"
+    return f"the words {said} are not known" if len(unknown) > 1 else f"the word {said} is not known"
+
+
+def _given(sentence: str) -> tuple[Literal, ...] | None:
+    """Literals written outright, "in(red_cube, left_tray) and not holding(pear)"; None where it is a sentence."""
+    parts = [p for p in re.split(r"\s+and\s+|[;&\n]|(?<=\)),", sentence.strip()) if p.strip()]
+    if not parts or not all(re.fullmatch(r"\s*(?:not\s*)?\(?\w+\s*\([^()]*\)\)?\s*", p) for p in parts):
+        return None
+    try:
+        return tuple(Literal.parse(p) for p in parts)
+    except ParseError:
+        return None
+
+
+class Reader(ClauseGoals):
+    """Turns one way to take a sentence apart into literals."""
+
+    def read(self, tree: Tree) -> tuple[Literal, ...]:
+        """Literals of all clauses."""
+        self.names.claimed = self._claims(tree)
+        for index, clause in enumerate(tree):
+            if index and clause.joined in ("and", ",") and tree[index - 1].forbidden and not clause.forbidden:
+                raise GoalError("whether all of it is forbidden, or the first part only, is not clear; say what is to "
+                                "be done first, or in a sentence of its own")
+            for literal in [g for g in self._goal if g.predicate in self._notes.get("passing", ())]:
+                del self._goal[literal]  # "go home, then …": it will not stay there
+                self.names.notes.append(f"that {self._domain.phrase(literal)} is only on the way")
+            if clause.negated:
+                self._negated(clause, len(tree) == 1)
+            else:
+                self.names.carrying = clause.kind is not Kind.VERB
+                literals = self._literals(clause)
+                worked_on = {g.args[0] for g in literals if g.args} & self._worked_on
+                if worked_on:
+                    raise GoalError(
+                        f"a goal speaks of the end only: after {spoken(min(worked_on))} was in a machine, say in a "
+                        "task of its own what is to be done with it"
+                    )
+                before = set(self._goal)
+                for literal in literals:
+                    self._add(literal, clause.joined in ("then", "."), before)
+                if clause.kind is Kind.VERB:
+                    places = {
+                        g.args[0] for g in literals if g.positive and len(g.args) == 2 and g.predicate in self._at
+                    }
+                    self._worked_on |= places & {
+                        g.args[0] for g in literals if len(g.args) == 1 and g.predicate != "worn"
+                    }
+        if not self._goal:
+            raise NotCoveredError("it asks for nothing")
+        return tuple(self._goal)
+
+    def _claims(self, tree: Tree) -> set[str]:
+        """What is named outright anywhere: "a cube" means another one."""
+        claimed: set[str] = set()
+        for clause in tree:
+            phrases = [
+                *clause.things,
+                *clause.second,
+                *clause.exceptions,
+                *([clause.source] if clause.source else []),
+                *(t for p in clause.places for t in p.things),
+            ]
+            for phrase in phrases:
+                if (
+                    phrase.quantity in (Quantity.THE, Quantity.BARE)
+                    and not phrase.plural
+                    and phrase.words
+                    and not phrase.other
+                ):
+                    try:
+                        claimed.update(self._vocabulary.names().resolve(phrase, _fits_all, self.is_at))
+                    except (GoalError, NotCoveredError):
+                        continue
+        return claimed
+
+    def _add(self, literal: Literal, later: bool, before: set[Literal]) -> None:
+        """Add a literal in the place of those that it ends.
+
+        later: whether what came before is told to be over; before: what earlier clauses ask for.
+        """
+        for other in list(self._goal):
+            about_same = literal.args[:1] == other.args[:1] and bool(literal.args)
+            both = {literal.predicate, other.predicate}
+            replaced = literal.positive and about_same and any(both <= group for group in self._replaced)
+            one = literal.positive and other.positive and self._moves_on(literal, other)
+            if not (replaced or one or other == literal.negated()):
+                continue
+            if other in before and other in self._forbidden:
+                raise GoalError(f"{self._domain.phrase(other)} is asked for, and the contrary as well")
+            elsewhere = one and not replaced and (not later or (len({literal.predicate, other.predicate}) > 1
+                                                                and literal.predicate == self._notes.get("leaves")))
+            if literal != other and (other not in before or elsewhere):
+                raise GoalError(
+                    f"in the end {self._domain.phrase(other)} or {self._domain.phrase(literal)}, not both; say which"
+                )
+            del self._goal[other]
+        self._goal[literal] = None
+
+    def _moves_on(self, literal: Literal, other: Literal) -> bool:
+        """Whether the person, who is in one place at a time, is elsewhere then."""
+        both = {literal.predicate, other.predicate}
+        if not any(both <= set(g) for g in self._notes.get("one_at_a_time", ())):
+            return False
+        if len(both) == 1:
+            return True
+        pair = {*literal.args, *other.args}
+        rooms = [f.args for f in self._world.by_predicate.get("in_room", ()) if f.args[0] in pair]
+        return any(room not in pair for _, room in rooms)  # who sits on the sofa is in the living room as well
+
+    def _negated(self, clause: Clause, alone: bool) -> None:
+        every = tuple(replace(t, quantity=Quantity.ALL) if t.quantity is Quantity.A else t for t in clause.things)
+        literals = list(self._literals(replace(clause, things=every, negated=False)))
+        about = [g.args[:1] for g in literals]
+        if len(set(about)) < len(about) or not all(g.positive for g in literals):
+            raise GoalError("what is not to be done there is more than one thing; say how things should be in the end")
+        if clause.forbidden:
+            holding = [g for g in literals if self._world.holds(g)]
+            if holding:
+                raise GoalError(f"{self._domain.phrase(holding[0])} already; say how it should be instead")
+            if alone:
+                raise GoalError(
+                    "nothing is to be done for that, and it cannot be kept in mind for later tasks; say it "
+                    "together with what is to be done"
+                )
+            self.names.notes.append("what must not be is looked at in the end, not on the way")
+        for literal in literals:
+            self._add(literal.negated(), True, set(self._goal))
+            self._forbidden.add(literal.negated())
+
+    def _literals(self, clause: Clause) -> list[Literal]:
+        made = {
+            Kind.MOVE: self._move,
+            Kind.PUSH: self._push,
+            Kind.VERB: self._verb,
+            Kind.REMOVE: self._remove,
+            Kind.TAKE_OUT: self._take_out,
+            Kind.EMPTY: self._empty,
+            Kind.ASIDE: self._set_aside,
+            Kind.BACK: self._put_back,
+            Kind.SWAP: self._swap,
+            Kind.STACK: self._stack,
+            Kind.ROW: self._row,
+            Kind.WISH: self._wish,
+            Kind.UNDEFINED: self._undefined,
+        }[clause.kind]
+        return list(made(clause))
+
+
+def _fits_all(_: str) -> str:
+    return ""

@@ -1,0 +1,252 @@
+"""Words of the goal grammar: those of a domain (phrases, aliases, names) and of English around it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import product
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import yaml
+
+from planweave.core.domain import ActionSchema, Domain, Predicate
+from planweave.core.formula import Atom, conjuncts
+from planweave.core.transition import fixed_predicates
+
+ENGLISH = Path(__file__).resolve().parent / "english.yaml"
+Words = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """A verb with the places of its noun phrases, ("switch", "{x}", "on"), and the literals that it asks for."""
+
+    parts: Words
+    template: str
+
+
+@dataclass(frozen=True, eq=False)
+class Lexicon:
+    """What the words of a sentence stand for.
+
+    relations: words -> predicate between a thing and a place; "" where the destination decides. away: words -> the
+    predicate that shall not hold any more. inverse: words -> predicate the other way round. between: words -> predicate
+    of a thing and two others. states: what "… is open" says. nouns: other words for classes. words: all words in it.
+    """
+
+    english: Mapping[str, Any]
+    move: frozenset[Words]
+    relations: Mapping[Words, str]
+    away: Mapping[Words, str]
+    inverse: Mapping[Words, str]
+    between: Mapping[Words, str]
+    unknown: frozenset[Words]
+    patterns: tuple[Pattern, ...]
+    states: Mapping[Words, str]
+    nouns: Mapping[str, str]
+    words: frozenset[str]
+
+    @property
+    def places(self) -> frozenset[Words]:
+        """All words of relations that can stand before a place."""
+        return frozenset({*self.relations, *self.away, *self.inverse, *self.between, *self.unknown})
+
+
+@lru_cache(maxsize=1)
+def english() -> Mapping[str, Any]:
+    """The contents of english.yaml."""
+    return MappingProxyType(yaml.safe_load(ENGLISH.read_text(encoding="utf-8")))
+
+
+def lexicon(domain: Domain) -> Lexicon:
+    """The words for a domain's goals, derived from its goal predicates and the actions that make them true."""
+    return _lexicon(domain)
+
+
+@lru_cache(maxsize=16)
+def _lexicon(domain: Domain) -> Lexicon:
+    words, notes = english(), domain.extra.get("goals") or {}
+    unspoken = set(notes.get("unspoken", ()))
+    move, relations = {*words["move"]}, dict.fromkeys(words["any_relation"], "")
+    between: dict[str, str] = {}
+    patterns: dict[Words, str] = {}
+    for said, template in (notes.get("verbs") or {}).items():
+        template = template if "(" in template else f"{template}({{x}})"
+        for parts in _separated(said, bare="{x}" not in template):
+            patterns[parts] = template
+    for predicate in domain.predicates.values():
+        if not predicate.goal or predicate.name in unspoken:
+            continue
+        makers = [s for s in domain.actions.values() if _makes(s, predicate)]
+        if len(predicate.parameters) == 2:
+            word = _relation_word(predicate)
+            for synonym in (word, *words["relations"].get(word, ())):
+                relations.setdefault(synonym, predicate.name)
+            move |= {_spoken(a).split(" ")[0] for s in makers for a in s.aliases} - {_spoken(predicate.name)}
+        elif len(predicate.parameters) == 3:
+            between.update((w, predicate.name) for w in (predicate.name, *words["between"].get(predicate.name, ())))
+        elif len(predicate.parameters) == 1:
+            for said in _unary_phrases(makers, {*words["push"], *words["move"]}):
+                for parts in _separated(said):
+                    patterns.setdefault(parts, f"{predicate.name}({{x}})")
+        else:
+            for schema in makers:
+                for phrase in (schema.phrase, schema.name, *schema.aliases):
+                    for variant in _variants(_spoken(phrase), words["travel"]):
+                        patterns.setdefault(tuple(variant.split()), f"{predicate.name}()")
+    move -= {p[0] for p in patterns} - {*words["move"]}
+    away = {word: relations[of] for word, of in words["negated"].items() if of in relations}
+    inverse = {
+        w: relations[of]
+        for of, ws in words["inverse"].items()
+        for w in ws
+        if of in relations and notes.get("room_for_one")
+    }
+    known = {*relations, *away, *inverse, *between}
+    unknown = set(words["unknown_relations"]) - known
+    states = _states(domain)
+    nouns = {str(k): str(v) for k, v in (notes.get("nouns") or {}).items()}
+    tables: list[Iterable[str]] = [move, known, unknown, nouns]
+    found = {w for table in tables for phrase in table for w in phrase.split()}
+    found |= {w for parts in patterns for w in parts if not w.startswith("{")} | {w for s in states for w in s}
+    found |= _english_words(words)
+    keyed = _keyed
+    return Lexicon(
+        words,
+        frozenset(tuple(m.split()) for m in move),
+        keyed(relations),
+        keyed(away),
+        keyed(inverse),
+        keyed(between),
+        frozenset(tuple(u.split()) for u in unknown),
+        tuple(Pattern(p, t) for p, t in patterns.items()),
+        states,
+        MappingProxyType(nouns),
+        frozenset(found),
+    )
+
+
+def _keyed(table: Mapping[str, str]) -> Mapping[Words, str]:
+    return MappingProxyType({tuple(k.split()): v for k, v in table.items()})
+
+
+def _english_words(value: Any) -> set[str]:
+    """All words in the keys and values of english.yaml that a sentence can be made of."""
+    skipped = {"foreign", "colours", "same", "irregular", "undefined", "unsaid"}
+    found: set[str] = set()
+    for key, of in value.items():
+        if key in skipped:
+            continue
+        for phrase in (
+            of
+            if isinstance(of, list)
+            else [*of]
+            if key in ("numbers", "superlatives", "negated", "ordinals", "counted_from")
+            else [p for v in of.values() for p in (v if isinstance(v, list) else str(v).split())]
+        ):
+            found.update(str(phrase).split())
+    for phrase in value["undefined"]:
+        found.update(phrase.replace(",", " ").split())
+    return {w for w in found if w.isalpha()}
+
+
+def _separated(said: str, bare: bool = False) -> list[Words]:
+    """A verb as parts: "switch on" is "switch on {x}" and "switch {x} on"; commas separate verbs of one meaning.
+
+    bare: without a thing, "stand up".
+    """
+    found: list[Words] = []
+    for phrase in said.split(", "):
+        parts = tuple(phrase.split())
+        if not bare and not any(p.startswith("{") for p in parts):
+            if len(parts) == 2 and parts[1] in ("on", "off", "in", "out", "up", "down", "away", "over"):
+                found.append((parts[0], "{x}", parts[1]))
+            parts = (*parts, "{x}")
+        found.append(parts)
+    return found
+
+
+def _unary_phrases(makers: Iterable[ActionSchema], loose: set[str]) -> list[str]:
+    """Verbs of actions that make a predicate of one thing true; what stands after the thing belongs to the verb."""
+    found = []
+    for schema in makers:
+        before, _, after = schema.phrase.partition("{")
+        after = after.partition("}")[2].strip()
+        verb = _spoken(before).removesuffix("the").strip()
+        found.append(f"{verb} {{x}} {after}" if after else verb)
+        found += [_spoken(a) for a in (schema.name, *schema.aliases) if _spoken(a) not in loose and not after]
+    return found
+
+
+def _states(domain: Domain) -> Mapping[Words, str]:
+    """ "open" -> opened: what the phrases of predicates of one thing say after "is"."""
+    found: dict[Words, str] = {}
+    for predicate in domain.predicates.values():
+        before, _, after = predicate.phrase.partition("} is ")
+        if (
+            predicate.goal
+            and len(predicate.parameters) == 1
+            and before.startswith("the {")
+            and "{" not in after
+            and after
+        ):
+            found[tuple(after.split())] = predicate.name
+    return MappingProxyType(found)
+
+
+@lru_cache(maxsize=64)
+def needed_properties(domain: Domain, predicate: Predicate) -> tuple[tuple[str, ...], ...]:
+    """For each action that makes a predicate of one thing true: what it asks of the thing that no action can change."""
+    fixed = fixed_predicates(domain)
+    found = []
+    for schema in domain.actions.values():
+        if len(schema.parameters) == 1 and _makes(schema, predicate):
+            term = (schema.parameters[0].name,)
+            found.append(
+                tuple(
+                    part.predicate
+                    for part in conjuncts(schema.precondition)
+                    if isinstance(part, Atom) and part.terms == term and part.predicate in fixed
+                )
+            )
+    return tuple(found)
+
+
+def _makes(schema: ActionSchema, predicate: Predicate) -> bool:
+    """Whether the action's parameters are the predicate's and it makes it true."""
+    terms = tuple(p.name for p in schema.parameters)
+    return any(
+        atom.predicate == predicate.name and atom.terms == terms
+        for effect in schema.effects
+        if not effect.variables
+        for atom in effect.add
+    )
+
+
+def _relation_word(predicate: Predicate) -> str:
+    """ "on" out of "the {i} is on the {t}"; the predicate's name where its phrase has another form."""
+    between = predicate.phrase.partition("} is ")[2].partition(" the {")[0].strip()
+    return between if between and "{" not in between and len(between.split()) <= 5 else _spoken(predicate.name)
+
+
+def _variants(phrase: str, travel: list[str]) -> list[str]:
+    """ "return to base" also as "go back to base", "move to base", and without an article."""
+    first, _, rest = phrase.partition(" ")
+    if first not in travel:
+        return [phrase] if rest else []
+    rests = {
+        rest,
+        rest.replace("to the ", "to "),
+        rest.replace("to ", "to the ").replace("the the", "the"),
+        rest.replace("to the ", "to your "),
+        rest.replace(" position", ""),
+        rest.replace("to the ", "to its "),
+    }
+    return [f"{verb} {middle}{r}".strip() for verb, r, middle in product(travel, rests, ("", "back "))]
+
+
+def _spoken(name: str) -> str:
+    return name.replace("_", " ").strip()

@@ -1,0 +1,454 @@
+"""Which objects a noun phrase means: "the red one", "both cubes", "all fruit but the pear", "two of the others"."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
+
+from planweave.core.domain import Domain, spoken
+from planweave.core.errors import GoalError
+from planweave.core.world import Literal, World, WorldObject
+from planweave.goals.lexicon import Lexicon, english
+from planweave.goals.sentence_tree import NounPhrase, Place, Quantity
+
+APART = 0.01  # metres by which one thing must be farther out than the next to be the leftmost or nearest
+BIGGER = 1.15  # times the volume by which one thing must be larger than the next to be the biggest
+_UNSAID = {"id", "category", "seen"}  # attributes that describe nothing
+
+Why = Callable[[str], str]  # object -> why it cannot be meant here, "" where it can
+
+
+class NotCoveredError(Exception):
+    """The controlled English does not cover this; a model may."""
+
+
+@dataclass
+class NounPhrases:
+    """Resolves noun phrases one after the other, remembering what was spoken of."""
+
+    domain: Domain
+    world: World
+    lexicon: Lexicon
+    last: list[str] = field(default_factory=list)  # what "it" and "them" mean
+    place: list[str] = field(default_factory=list)  # what "it" means where the last thing does not do
+    mentioned: dict[str, None] = field(default_factory=dict)
+    head: str = ""  # noun of the last thing, for "the blue one"
+    kinds_said: set[str] = field(default_factory=set)  # nouns of the things so far, for "the others"
+    claimed: set[str] = field(default_factory=set)  # named elsewhere in the sentence: "a cube" means another one
+    notes: list[str] = field(default_factory=list)  # what was chosen
+    carrying: bool = False  # whether things are to be brought somewhere: "everything" leaves out furniture then
+
+    # Words
+
+    @cached_property
+    def features(self) -> dict[str, frozenset[str]]:
+        """The words that may describe each object."""
+        return {o.name: frozenset(self._features(o)) for o in self.world.objects}
+
+    @cached_property
+    def heads(self) -> dict[str, frozenset[str]]:
+        """The nouns that may name each object."""
+        return {o.name: frozenset(self._heads(o)) for o in self.world.objects}
+
+    @cached_property
+    def known_nouns(self) -> frozenset[str]:
+        """All nouns, of things that are here or not, in the singular."""
+        here = {h for heads in self.heads.values() for h in heads}
+        classes = {*self.domain.classes, *self.domain.categories, *self.lexicon.nouns}
+        classes |= {c for of in self.domain.categories.values() for c in of}
+        return frozenset({c for c in here | {c.rsplit("_", 1)[-1] for c in classes} if c.replace("_", "").isalnum()})
+
+    @cached_property
+    def words(self) -> dict[str, bool]:
+        """All words of descriptions, and whether they are plurals."""
+        found = {w: False for features in self.features.values() for w in features}
+        found.update((w, False) for w in english()["colours"])
+        found.update((w, False) for w in self.world.by_name)
+        for noun in self.known_nouns:
+            found[noun] = False
+        for noun in self.known_nouns:
+            if noun not in english()["mass"]:
+                for form in plurals(noun):
+                    found.setdefault(form, True)
+        for plural, noun in english()["irregular"].items():
+            if noun in self.known_nouns:
+                found.setdefault(plural, True)
+        return found
+
+    def _features(self, thing: WorldObject) -> set[str]:
+        found = {thing.name, *thing.name.split("_"), *thing.class_name.lower().split("_"), *self._heads(thing)}
+        for key, value in thing.attributes.items():
+            if key not in _UNSAID:
+                found.update(str(value).lower().replace("_", " ").split())
+        for fact in self.world.by_predicate.get("in_room", ()):
+            if fact.args[0] == thing.name and fact.args[1] in self.world.by_name:
+                found.update(self.world.by_name[fact.args[1]].class_name.split("_"))
+        return {w for w in found if w}
+
+    def _heads(self, thing: WorldObject) -> set[str]:
+        kind = thing.class_name.lower()
+        parts = [p for p in thing.name.split("_") if not p.isdigit()]
+        found = {thing.name, kind.rsplit("_", 1)[-1]} if kind else {thing.name, *parts[-1:]}
+        found.update(w for w, classes in self.domain.categories.items() if thing.class_name in classes)
+        found.update(w for w, of in self.lexicon.nouns.items() if of == kind or of == thing.attributes.get("category"))
+        if thing.type not in ("object", "item"):
+            found.add(thing.type)
+        return {w for w in found if w}
+
+    def singular(self, word: str) -> str:
+        """The known form of a word: "cubes" is "cube"; words of the same meaning are one."""
+        same = english()["same"].get(word, word) if word not in self._all_features else word
+        if same in self._all_features:
+            return same
+        return next((s for s in singulars(same) if s in self._all_features or s in self.known_nouns), same)
+
+    @cached_property
+    def _all_features(self) -> frozenset[str]:
+        return frozenset(w for features in self.features.values() for w in features)
+
+    # Resolving
+
+    def resolve(
+        self,
+        phrase: NounPhrase,
+        why: Why,
+        holds_at: Callable[[str, Place], bool],
+        *,
+        several: bool = True,
+        head: str = "",
+        without: Sequence[str] = (),
+        prefer: Callable[[str], bool] | None = None,
+        taken: Callable[[str], bool] | None = None,
+    ) -> list[str]:
+        """Names of the objects meant, in the world's order. Raises GoalError, NotCoveredError.
+
+        why: why an object cannot be meant; holds_at: whether an object is at a place now; several: whether more than
+        one may be meant; head: a noun for a phrase that has none ("the red and the green cube"); without: never meant;
+        prefer: what "it" should be; taken: objects that "a cube" should rather not mean.
+        """
+        if phrase.pronoun:
+            return self._pronoun(phrase, several, prefer)
+        vague = not phrase.text.startswith("some")  # "some milk" is the milk, "half the milk" is not
+        if phrase.quantity is Quantity.SOME and (vague or phrase.plural or phrase.generic or self._mass(phrase)):
+            raise GoalError(f'{phrase.text!r} leaves open how many are meant; say a number, or "all"')
+        if phrase.quantity is Quantity.NONE:
+            raise GoalError(f"nothing is to be done with {phrase.text!r}; say what should be where")
+        if phrase.number == 0 and phrase.quantity in (Quantity.A, Quantity.EXACTLY):
+            raise GoalError(f"{phrase.text!r} is no number of things")
+        found, noun = self._described(phrase, head)
+        for place in phrase.places:
+            found = [n for n in found if holds_at(n, place)]
+        if phrase.places and not found:
+            raise GoalError(f"{phrase.text!r}: no such thing is known to be there now")
+        found = self._others(phrase, found, why)
+        left_out = self._left_out(phrase, noun, holds_at)
+        found = [n for n in found if n not in left_out]
+        if phrase.superlative:
+            found = self._most(phrase, [n for n in found if not why(n)] or found, holds_at)
+        names = self._counted(phrase, found, why, set(without), several, taken, prefer)
+        if noun:
+            self.head = noun
+        for name in names:
+            self.mentioned[name] = None
+        return names
+
+    def _pronoun(self, phrase: NounPhrase, several: bool, prefer: Callable[[str], bool] | None) -> list[str]:
+        word = phrase.pronoun
+        if not self.last:
+            raise GoalError(f"{word!r} refers to nothing named before; say which thing is meant")
+        if prefer and self.place and not any(map(prefer, self.last)) and all(map(prefer, self.place)):
+            return list(self.place)  # "put the salmon in the fridge and close it"
+        if len(self.last) > 1 and (word in ("it", "this", "that") or not several):
+            raise GoalError(f"{word!r} could mean {' or '.join(self.last)}; say which")
+        one = len(self.last) == 1 and not self.world.by_name[self.last[0]].class_name.endswith("s")  # but "the pants"
+        if one and word in ("them", "they", "these", "those"):
+            raise GoalError(f"{word!r} means several things, but only {self.last[0]} was named last; say which")
+        if phrase.number and len(self.last) != phrase.number:
+            raise GoalError(f"{phrase.text!r} could mean {', '.join(self.last)}: {len(self.last)}, not {phrase.number}")
+        return list(self.last)
+
+    def _described(self, phrase: NounPhrase, head: str) -> tuple[list[str], str]:
+        """Objects that have every word of the description, and the noun that says their kind."""
+        words = [self.singular(w) for w in phrase.words]
+        words = [w for w in words if w]
+        self._check_known(phrase, words)
+        if len(set(words)) < len(words):
+            raise NotCoveredError(f"{phrase.text!r} says the same twice")
+        things = [o.name for o in self.world.objects]
+        if phrase.generic in ("object", "objects", "thing", "things", "item", "items", "stuff", "everything"):
+            apart = (self.domain.extra.get("goals") or {}).get("not_everything", ()) if self.carrying else ()
+            return [
+                n
+                for n in things
+                if self.features[n].issuperset(words) and self.world.by_name[n].attributes.get("category") not in apart
+            ], ""
+        if phrase.rest:
+            return things, ""
+        noun = ""
+        if words and not phrase.generic and words[-1] in self.known_nouns:
+            noun = words[-1]
+            found = [n for n in things if noun in self.heads[n] and self._describes(n, words[:-1])]
+            elided = [n for n in things if head and head in self.heads[n] and self.features[n].issuperset(words)]
+            if found and head and head != noun and elided and elided != found:
+                raise GoalError(f"{phrase.text!r} could mean {' or '.join([*found, *elided])}; say which")
+            if found:
+                return found, noun
+            if not elided:
+                raise GoalError(self._unknown(phrase, words))
+        for kind in dict.fromkeys([k for k in (head, self.head) if k] + [""]):
+            if not kind and not phrase.generic:
+                if head or self.head:
+                    continue
+                raise NotCoveredError(f"{phrase.text!r} names no thing")
+            found = [n for n in things if (not kind or kind in self.heads[n]) and self.features[n].issuperset(words)]
+            if found:
+                if not kind and not words and not phrase.superlative and not phrase.places:
+                    raise GoalError(f"it is not clear which things {phrase.text!r} means; name them")
+                return found, kind
+        raise GoalError(self._unknown(phrase, words))
+
+    def _describes(self, name: str, words: Sequence[str]) -> bool:
+        """Whether words before the noun fit: what it is like, parts of its name, its room; no other nouns."""
+        if not words:
+            return True
+        thing = self.world.by_name[name]
+        parts = {*name.split("_")[:-1], *thing.class_name.lower().split("_")[:-1]} | {
+            p for p in name.split("_") if p.isdigit()
+        }
+        told = {
+            w for k, v in thing.attributes.items() if k not in _UNSAID for w in str(v).lower().replace("_", " ").split()
+        }
+        rest = [w for w in words if w not in parts and w not in told and w != thing.type]
+        return not rest or any(
+            "_".join(rest) == self.world.by_name[f.args[1]].class_name
+            for f in self.world.by_predicate.get("in_room", ())
+            if f.args[0] == name
+        )
+
+    def _check_known(self, phrase: NounPhrase, words: Sequence[str]) -> None:
+        strange = [
+            w
+            for w in words
+            if w not in self._all_features and w not in self.known_nouns and w not in english()["colours"]
+        ]
+        if strange and (len(words) > 1 or phrase.plural or strange[0].endswith("s")):
+            raise NotCoveredError(f"the word {strange[0]!r} is not known")
+        if strange:
+            raise GoalError(self._unknown(phrase, words))
+
+    def _unknown(self, phrase: NounPhrase, words: Sequence[str]) -> str:
+        kind = words[-1] if words else phrase.text
+        alike = [n for n in self.world.by_name if kind in self.heads[n]]
+        hint = f"of that kind there are {', '.join(alike)}" if alike and len(words) > 1 else f"seen: {self.seen()}"
+        return f"unknown object {' '.join(words) or phrase.text!r}: nothing here is called so; {hint}"
+
+    def seen(self) -> str:
+        """The names of what is known, things before places."""
+        names = sorted(self.world.by_name, key=lambda n: (self.world.by_name[n].type in ("location", "room"), n))
+        return ", ".join(names[:20]) + (", …" if len(names) > 20 else "") if names else "nothing"
+
+    def _others(self, phrase: NounPhrase, found: list[str], why: Why) -> list[str]:
+        """Without what was named before, where the phrase says "other"; of the same kind, where it says "the rest"."""
+        if not phrase.other:
+            return found
+        if not any(n in found and not why(n) for n in self.mentioned):
+            raise GoalError(f"{phrase.text!r} refers to nothing named before; say which things are meant")
+        if phrase.rest:
+            left = [n for n in found if n not in self.mentioned]
+            same = [n for n in left if self.head and self.head in self.heads[n]]
+            said = [n for n in left if self.kinds_said & self.heads[n]]
+            if (same and set(said) > set(same)) or (not same and len(self.kinds_said) > 1 and said):
+                raise GoalError(f"{phrase.text!r} could mean {', '.join(same or said)}, or others as well; name them")
+            if same:
+                return same
+            if phrase.text.endswith((" it", " them")):
+                raise GoalError(f"{phrase.text!r}: nothing of that kind is left; name what is meant")
+            kinds = [w for n in self.mentioned for w in self.heads[n] if w in self.domain.categories]
+            alike = [n for n in left if any(w in self.heads[n] for w in kinds)]
+            if alike and self.head not in self.domain.categories:
+                raise GoalError(f"{phrase.text!r} could mean only {', '.join(alike)}, or everything else; say which")
+            return left
+        return [n for n in found if n not in self.mentioned]
+
+    def _left_out(self, phrase: NounPhrase, noun: str, holds_at: Callable[[str, Place], bool]) -> set[str]:
+        return self.named(phrase.exceptions, noun, holds_at)
+
+    def named(self, phrases: Sequence[NounPhrase], head: str, holds_at: Callable[[str, Place], bool]) -> set[str]:
+        """What exceptions name: every one of a kind where no number is said. They do not become what "it" means."""
+        found: set[str] = set()
+        kept = (self.head, dict(self.mentioned), list(self.last))
+        self.head = head or self.head
+        for index, phrase in enumerate(phrases):
+            later = next(
+                (
+                    self.singular(p.words[-1])
+                    for p in phrases[index + 1 :]
+                    if p.words and self.singular(p.words[-1]) in self.known_nouns
+                ),
+                head,
+            )
+            found.update(self.resolve(phrase, lambda _: "", holds_at, head=later))
+        self.head, self.mentioned, self.last = kept
+        return found
+
+    def _most(self, phrase: NounPhrase, found: list[str], holds_at: Callable[[str, Place], bool]) -> list[str]:
+        axis, end, *of_two = english()["superlatives"][phrase.superlative]
+        if of_two and len(found) != 2:
+            raise GoalError(f"{phrase.text!r} compares two things, but there are {len(found)}: {', '.join(found)}")
+        number = phrase.number if phrase.quantity is Quantity.EXACTLY else 1  # "the two leftmost cubes"
+        if number == 1 and (phrase.plural or phrase.quantity not in (Quantity.THE, Quantity.BARE)):
+            raise GoalError(f"{phrase.text!r}: only one thing can be the {phrase.superlative}")
+        if len(found) < max(number, phrase.rank):
+            raise GoalError(f"{phrase.text!r}: there are only {len(found)} ({', '.join(found)})")
+        start = (0.0, 0.0)
+        if phrase.nearest_to is not None:
+            if axis != "reach":
+                raise NotCoveredError(f"{phrase.superlative} to something says nothing")
+            (to,) = self.resolve(phrase.nearest_to, lambda _: "", holds_at, several=False)
+            found = [n for n in found if n != to]
+            place = self.world.by_name[to].position
+            if place is None:
+                raise GoalError(f"where {to} is is not known, so {phrase.text!r} cannot be told")
+            start = place[0], place[1]
+        elif axis != "size" and not (self.domain.extra.get("goals") or {}).get("seen_from"):
+            raise GoalError(f"{phrase.text!r}: seen from where is not known here; name the thing")
+        values = {n: self._measure(n, axis, start) for n in found}
+        unknown = [n for n, v in values.items() if v is None]
+        if unknown:
+            raise GoalError(f"{phrase.text!r}: of {', '.join(unknown)} that is not known; name the thing")
+        order = sorted(found, key=lambda n: values[n] or 0.0, reverse=end == "most")
+        for one, two in pairwise(order[max(0, phrase.rank - 2) : phrase.rank + number]):
+            if number > 1 and two in order[:number]:
+                continue  # among those that are meant the order does not matter
+            first, second = values[one] or 0.0, values[two] or 0.0
+            alike = abs(first - second) < APART if axis != "size" else max(first, second) < BIGGER * min(first, second)
+            if alike:
+                raise GoalError(f"{phrase.text!r} could mean {one} or {two}: they hardly differ; say which")
+        if order and axis == "left":
+            self.notes.append("left and right are the robot's")
+        return order[phrase.rank - 1 : phrase.rank - 1 + number]
+
+    def _measure(self, name: str, axis: str, start: tuple[float, float]) -> float | None:
+        thing = self.world.by_name[name]
+        if axis == "size":
+            return math.prod(thing.size) if thing.size else None
+        if thing.position is None:
+            return None
+        return thing.position[1] if axis == "left" else math.dist(thing.position[:2], start)
+
+    def _counted(
+        self,
+        phrase: NounPhrase,
+        found: list[str],
+        why: Why,
+        without: set[str],
+        several: bool,
+        taken: Callable[[str], bool] | None,
+        prefer: Callable[[str], bool] | None,
+    ) -> list[str]:
+        """As many as the phrase says, of those that can be meant here."""
+        broad = phrase.quantity is not Quantity.A and bool(
+            phrase.generic in ("everything", "things", "objects", "items", "stuff") or phrase.rest
+        )
+        all_ = (
+            phrase.quantity is Quantity.ALL
+            or broad
+            or (phrase.quantity in (Quantity.THE, Quantity.BARE) and (phrase.plural or self._mass(phrase)))
+        )
+        fitting = [n for n in found if n not in without and not why(n)]
+        if found and not fitting:
+            reasons = [why(n) or f"{n} is the place itself" for n in found]
+            raise GoalError(f"{phrase.text!r}: {reasons[0]}")
+        if not found:
+            raise GoalError(
+                f"{phrase.text!r}: nothing of that is left; seen: {self.seen()}"
+                if phrase.other or phrase.exceptions
+                else self._unknown(phrase, [self.singular(w) for w in phrase.words])
+            )
+        if phrase.quantity is Quantity.EXACTLY:
+            pool = [n for n in found if n not in without] if not broad else fitting
+            if len(pool) != phrase.number:
+                raise GoalError(f"{phrase.text!r} could mean {', '.join(pool)}: {len(pool)}, not {phrase.number}")
+            fitting, all_ = pool, True
+        if all_:
+            named = [n for n in found if n not in without]
+            if not broad and phrase.quantity is not Quantity.EXACTLY:
+                bad = [why(n) for n in named if why(n)]
+                if bad:
+                    raise GoalError(f"{phrase.text!r}: {bad[0]}")
+                fitting = named
+            if phrase.quantity is Quantity.EXACTLY:
+                bad = [why(n) for n in fitting if why(n)]
+                if bad:
+                    raise GoalError(f"{phrase.text!r}: {bad[0]}")
+            if not several and len(fitting) > 1:
+                raise GoalError(f"{phrase.text!r} means several ({', '.join(fitting)}); name one of them")
+            return fitting
+        if phrase.quantity is Quantity.A:
+            return self._picked(phrase, fitting, several, taken, prefer)
+        if prefer and len(fitting) > 1 and any(map(prefer, fitting)):
+            fitting = [n for n in fitting if prefer(n)]
+        if len(fitting) > 1:
+            raise GoalError(f"{phrase.text!r} could mean {' or '.join(fitting)}; say which")
+        return fitting
+
+    def _mass(self, phrase: NounPhrase) -> bool:
+        return bool(phrase.words) and self.singular(phrase.words[-1]) in english()["mass"]
+
+    def _picked(
+        self,
+        phrase: NounPhrase,
+        fitting: list[str],
+        several: bool,
+        taken: Callable[[str], bool] | None,
+        prefer: Callable[[str], bool] | None,
+    ) -> list[str]:
+        """Any of them: those that are not named otherwise, rather in reach, free and not yet as asked for."""
+        number = phrase.number or 1
+        if number > 1 and not several:
+            raise GoalError(f"{phrase.text!r} means several; name one")
+        free = [n for n in fitting if n not in self.claimed and n not in self.mentioned]
+        if len(free) < number:
+            raise GoalError(f"{phrase.text!r}: only {len(free)} such can be meant here ({', '.join(free) or 'none'})")
+        if len(free) == number:
+            return free
+
+        def unwelcome(name: str) -> tuple[bool, bool, bool, bool]:
+            facts = self.world.facts
+            return (
+                bool(prefer and not prefer(name)),
+                bool(taken and taken(name)),
+                "reachable" in self.domain.predicates and Literal("reachable", (name,)) not in facts,
+                "clear" in self.domain.predicates and Literal("clear", (name,)) not in facts,
+            )
+
+        chosen = sorted(sorted(free, key=unwelcome)[:number], key=fitting.index)
+        rest = [n for n in free if n not in chosen]
+        self.notes.append(
+            f"{phrase.text!r} is taken to be {' and '.join(map(spoken, chosen))}; it could be "
+            f"{' or '.join(map(spoken, rest[:4]))}{' or others' if len(rest) > 4 else ''} as well"
+        )
+        return chosen
+
+
+def singulars(word: str) -> list[str]:
+    """What a word may be the plural of."""
+    irregular = english()["irregular"].get(word)
+    forms = [irregular] if irregular else []
+    if word.endswith("ies"):
+        forms.append(word[:-3] + "y")
+    if word.endswith("es"):
+        forms.append(word[:-2])
+    if word.endswith("s") and not word.endswith("ss"):
+        forms.append(word[:-1])
+    return forms
+
+
+def plurals(noun: str) -> list[str]:
+    """How the plural of a noun may be written."""
+    if noun.endswith("y") and noun[-2:-1] not in "aeiou":
+        return [noun[:-1] + "ies"]
+    return [noun + "es"] if noun.endswith(("s", "x", "ch", "sh")) else [noun + "s"]

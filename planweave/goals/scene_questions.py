@@ -1,0 +1,375 @@
+"""Questions about what is seen, answered from the world. A question is never obeyed, and no model is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+from planweave.core.domain import Domain, spoken
+from planweave.core.errors import GoalError
+from planweave.core.world import Known, Literal, World
+from planweave.goals.goal_grammar import Reader
+from planweave.goals.goal_parser import Parser
+from planweave.goals.lexicon import english
+from planweave.goals.noun_phrases import NotCoveredError
+from planweave.goals.sentence_tree import NounPhrase, Place, Quantity
+from planweave.goals.sentence_vocabulary import Vocabulary
+from planweave.goals.sentence_words import Words
+
+_SEE = {
+    ("do", "you", "see"),
+    ("can", "you", "see"),
+    ("you", "see"),
+    ("are", "there"),
+    ("is", "there"),
+    ("do", "you", "know"),
+    ("you", "can", "see"),
+    ("are", "here"),
+    ("do", "we", "have"),
+    ("are", "on", "the", "scene"),
+    (),
+}
+_MOST = 25  # things named in an answer
+
+
+def is_question(words: Words, asked: bool) -> bool:
+    """Whether words, without politeness, ask rather than tell. asked: they end with a question mark."""
+    if not words:
+        return False
+    begins = words[0] in english()["questions"] and (
+        words[0] not in ("do", "have", "has", "can", "will", "may")
+        or words[1:2] in tuple((w,) for w in english()["asked"])
+    )
+    return (
+        begins
+        or words[:3] in (("tell", "me", "what"), ("tell", "me", "where"), ("tell", "me", "how"))
+        or (words in (("help",), ("list", "objects"), ("list", "everything")))
+        or (asked and words[0] in ("any", "anything"))
+    )
+
+
+def answer(domain: Domain, world: World, words: Words) -> str:
+    """The answer in words; raises GoalError where the question is none that can be answered."""
+    if words[:2] == ("tell", "me"):
+        words = words[2:]
+    asker = _Asker(domain, world, words)
+    for rule in (
+        asker.about_itself,
+        asker.seen,
+        asker.where,
+        asker.there_is,
+        asker.yes_or_no,
+        asker.how_many,
+        asker.which,
+    ):
+        try:
+            said = rule()
+        except NotCoveredError:
+            continue
+        if said:
+            silent = "no camera image comes now; as last seen: " if world.silent else ""
+            return silent + said[0].upper() + said[1:]
+    raise GoalError(
+        'that is a question, and nothing is done for it; answered are questions such as "what do you see?", '
+        '"where is the …?", "is the … in the …?", "how many … are there?" and "what can you do?"'
+    )
+
+
+class _Asker:
+    """One question about one world."""
+
+    def __init__(self, domain: Domain, world: World, words: Words) -> None:
+        self._domain, self._world = domain, world
+        self._vocabulary = Vocabulary(domain, world)
+        words, _, unknown = self._vocabulary.mended(words)
+        self._words = words
+        self._parser: Parser = self._vocabulary.parser(words, unknown)
+        self._reader = Reader(domain, world, self._vocabulary)
+
+    # Rules: each gives the answer, or "" where it does not apply
+
+    def about_itself(self) -> str:
+        """What the robot can do, holds, and where it is."""
+        text = " ".join(self._words)
+        if text in (
+            "what can you do",
+            "what do you do",
+            "what can i say",
+            "what can i ask",
+            "help",
+            "how can you help me",
+            "what are you able to do",
+            "who are you",
+            "what are you",
+            "can you help me",
+            "what do you understand",
+        ):
+            goals = [p.phrase for p in self._domain.predicates.values() if p.goal][:8]
+            example = (self._domain.extra.get("goals") or {}).get("example", "")
+            shown = "; ".join(g.replace("{", "").replace("}", "") for g in goals)
+            return (
+                f'I do tasks such as "{example}": put, take, stack or move things, and tell what I see. Goals can be, '
+                f"among others: {shown}. docs/sentences.md lists what is understood"
+            )
+        if text in (
+            "what are you holding",
+            "what do you hold",
+            "what is in your hand",
+            "what is in the gripper",
+            "what do you have in your hand",
+            "are you holding anything",
+            "are you holding something",
+            "do you hold anything",
+            "what is in your gripper",
+        ):
+            held = [f.args[0] for p in ("holding", "holds_rh", "holds_lh") for f in self._world.by_predicate.get(p, ())]
+            return f"I hold {self._listed(held)}" if held else "I hold nothing"
+        if text in ("where are you", "where am i"):
+            rooms = [f.args[0] for f in self._world.by_predicate.get("agent_in", ())]
+            here = [
+                self._domain.phrase(f) for p in ("agent_in", "agent_on") for f in self._world.by_predicate.get(p, ())
+            ]
+            return " and ".join(here) if rooms else "I stand at the table"
+        return ""
+
+    def seen(self) -> str:
+        """ "what do you see?\""""
+        if self._words[0] in ("what", "list") and (
+            self._words[1:] in _SEE - {()}
+            or self._words
+            in (
+                ("list", "objects"),
+                ("list", "everything"),
+                ("what", "things", "are", "there"),
+                ("what", "is", "here"),
+                ("what", "is", "on", "the", "scene"),
+            )
+        ):
+            names = [
+                o.name for o in self._world.objects if o.type not in ("location", "room") and not self._unseen(o.name)
+            ]
+            hidden = sum(self._unseen(o.name) for o in self._world.objects)
+            return (f"I see {self._listed(names)}" if names else "I see nothing") + (
+                f"; {hidden} more things are known to be in the home but have not been seen yet" if hidden else ""
+            )
+        return ""
+
+    def where(self) -> str:
+        """ "where is the pear?\""""
+        if self._words[:2] not in (("where", "is"), ("where", "are")) and self._words[:3] != ("where", "can", "i"):
+            return ""
+        start = 2 if self._words[1] in ("is", "are") else 4
+        names = self._whole_phrase(start)
+        return "; ".join(self._whereabouts(n) for n in names)
+
+    def there_is(self) -> str:
+        """ "is there a banana?", "are there any cubes in the tray?", "do you see a cube?\""""
+        for begin in (
+            ("is", "there"),
+            ("are", "there"),
+            ("do", "you", "see"),
+            ("can", "you", "see"),
+            ("do", "we", "have"),
+        ):
+            if self._words[: len(begin)] == begin:
+                return self._any_of(len(begin))
+        if self._words[:3] == ("can", "you", "reach") and "reachable" in self._domain.predicates:
+            names = self._whole_phrase(3)
+            far = [n for n in names if Literal("reachable", (n,)) not in self._world.facts]
+            return f"no, {self._listed(far)} is out of reach" if far else f"yes, {self._listed(names)} is within reach"
+        return ""
+
+    def _any_of(self, start: int) -> str:
+        if self._words[start : start + 1] in (("anything",), ("something",)):
+            for place, end in self._parser.places_at(start + 1):
+                if end == len(self._words):
+                    self._place_names(place)
+                    there = [o.name for o in self._world.objects if self._reader.is_at(o.name, place)]
+                    return f"yes: {self._listed(there)}" if there else "no, nothing as far as I know"
+        for phrase, end in self._parser.phrases_at(start):
+            if end == len(self._words):
+                found = self._all_of(phrase)
+                places = [n for p in phrase.places for n in self._place_names(p)]
+                if not found and any(map(self._unseen, places)):
+                    return f"I do not know: {self._listed(places)} has not been seen yet"
+                if phrase.number > 1 or phrase.quantity is Quantity.EXACTLY:
+                    over = len(found) > phrase.number
+                    told = "there are" if over else "yes" if len(found) == phrase.number else "no"
+                    return f"{told}, {len(found)}: {self._listed(found)}" if found else "no, I see none"
+                return f"yes: {self._listed(found)}" if found else "no, I see none"
+        return ""
+
+    def yes_or_no(self) -> str:
+        """ "is the pear in the bowl?", "is the fridge open?", "is the bowl empty?\""""
+        if self._words[0] not in ("is", "are"):
+            return ""
+        for phrase, end in reversed(self._parser.phrases_at(1)):
+            if phrase.pronoun:
+                raise GoalError(f"{phrase.text!r} refers to nothing named before; say which thing is meant")
+            if self._words[end:] == ("empty",):
+                (place,) = self._named(phrase, several=False)
+                inside = self._at(place)
+                return (
+                    f"no, {self._listed(inside)} is there"
+                    if inside
+                    else f"yes, as far as I know nothing is in {spoken(place)}"
+                )
+            for template, last in self._parser.states_at(end):
+                if last == len(self._words):
+                    literals = [Literal(template.split("(")[0], (n,)) for n in self._named(phrase)]
+                    return self._verdict(literals)
+            for place, last in self._parser.places_at(end):
+                if last == len(self._words):
+                    if phrase.quantity is Quantity.A and not phrase.other:  # "is a cube in the tray?": is any?
+                        return self._any_of(1)
+                    names = self._named(phrase)
+                    self._place_names(place)
+                    self._check_told(names, place)
+                    there = [n for n in names if self._reader.is_at(n, place)]
+                    unknown = [n for n in names if self._unseen(n) and n not in there]
+                    if unknown:
+                        return f"I do not know: {self._listed(unknown)} has not been seen yet"
+                    if len(there) == len(names):
+                        return f"yes{self._known(there)}"
+                    return "no; " + "; ".join(self._whereabouts(n) for n in names if n not in there)
+        return ""
+
+    def _check_told(self, names: Iterable[str], place: Place) -> None:
+        """Raise GoalError where facts cannot say of such things that they are at such a place."""
+        for name in names:
+            if not self._reader.can_be_at(name, place):
+                raise GoalError(
+                    f"of {spoken(name)} it is not known whether it is {place.word!r} something; ask where it is"
+                )
+
+    def how_many(self) -> str:
+        """ "how many cubes are in the tray?\""""
+        if self._words[:2] != ("how", "many"):
+            return ""
+        return self._selected(2, lambda found: f"{len(found)}" + (f": {self._listed(found)}" if found else ""))
+
+    def which(self) -> str:
+        """ "which cubes are in the tray?", "what is on the table?", "what color is the tray?\""""
+        if self._words[:2] in (("what", "color"), ("what", "colour")) and self._words[2:3] in (("is",), ("are",)):
+            names = self._whole_phrase(3)
+            return "; ".join(
+                f"{spoken(n)} is {self._world.by_name[n].attributes.get('colour') or 'of a colour I do not know'}"
+                for n in names
+            )
+        if self._words[0] == "what" and self._words[1:2] in (("is",), ("lies",)):
+            for place, end in self._parser.places_at(2):
+                if end == len(self._words):
+                    names = self._place_names(place)
+                    things = [o.name for o in self._world.objects if self._reader.is_at(o.name, place)]
+                    unseen = [n for n in names if self._unseen(n)]
+                    if unseen and not things:
+                        return f"I do not know: {self._listed(unseen)} has not been seen yet"
+                    return f"{self._listed(things)}{self._known(things)}" if things else "nothing, as far as I know"
+        if self._words[0] in ("which", "what"):
+            return self._selected(
+                1, lambda found: f"{self._listed(found)}{self._known(found)}" if found else "none, as far as I know"
+            )
+        return ""
+
+    # Parts
+
+    def _selected(self, start: int, say: Callable[[list[str]], str]) -> str:
+        for phrase, end in reversed(self._parser.phrases_at(start)):
+            rest = self._words[end:]
+            if rest in _SEE:
+                return say(self._all_of(phrase))
+            if rest[:1] in (("is",), ("are",)):
+                for place, last in self._parser.places_at(end + 1):
+                    if last == len(self._words):
+                        self._place_names(place)
+                        self._check_told(self._all_of(phrase), place)
+                        return say([n for n in self._all_of(phrase) if self._reader.is_at(n, place)])
+                for template, last in self._parser.states_at(end + 1):
+                    if last == len(self._words):
+                        of = self._all_of(phrase)
+                        return say([n for n in of if Literal(template.split("(")[0], (n,)) in self._world.facts])
+        return ""
+
+    def _all_of(self, phrase: NounPhrase) -> list[str]:
+        """All things of a description that are known; none is no mistake."""
+        try:
+            return self._named(replace(phrase, quantity=Quantity.ALL, number=0))
+        except GoalError as error:
+            if "unknown object" in str(error) or "no such thing" in str(error):
+                return []
+            raise
+
+    def _whole_phrase(self, start: int) -> list[str]:
+        for phrase, end in self._parser.phrases_at(start):
+            if end == len(self._words):
+                return self._named(phrase)
+        raise NotCoveredError("no noun phrase")
+
+    def _named(self, phrase: NounPhrase, several: bool = True) -> list[str]:
+        why = self._reader.not_carried if phrase.generic == "everything" else lambda _: ""
+        return self._vocabulary.names().resolve(phrase, why, self._reader.is_at, several=several)
+
+    def _place_names(self, place: Place) -> list[str]:
+        every = Quantity.ALL  # "in a tray": in any
+        return [
+            n
+            for p in place.things
+            for n in self._named(replace(p, quantity=every) if p.quantity is Quantity.A and not p.other else p)
+        ]
+
+    def _at(self, place: str) -> list[str]:
+        return [
+            f.args[0]
+            for p in ("in", "on", "at", "inside")
+            for f in self._world.by_predicate.get(p, ())
+            if f.args[1:] == (place,)
+        ]
+
+    def _verdict(self, literals: list[Literal]) -> str:
+        unknown = [g for g in literals if self._unseen(g.args[0]) and not self._world.holds(g)]
+        if unknown:
+            return f"I do not know: {self._listed(g.args[0] for g in unknown)} has not been seen yet"
+        wrong = [g for g in literals if not self._world.holds(g)]
+        if wrong:
+            return "no, " + "; ".join(self._domain.phrase(g.negated()) for g in wrong)
+        return "yes, " + "; ".join(self._domain.phrase(g) for g in literals)
+
+    def _unseen(self, name: str) -> bool:
+        return Literal("unseen", (name,)) in self._world.facts
+
+    def _whereabouts(self, name: str) -> str:
+        if self._unseen(name):
+            return f"{spoken(name)} has not been seen yet, so I do not know where it is"
+        here = [
+            f
+            for p in ("holding", "holds_rh", "holds_lh", "worn", "on", "in", "inside", "at", "in_room")
+            for f in self._world.by_predicate.get(p, ())
+            if f.args[:1] == (name,)
+        ]
+        said = " and ".join(self._domain.phrase(f) for f in here if f.predicate != "in_room" or len(here) == 1)
+        if said:
+            return said + self._known([name])
+        place = self._world.by_name[name].position
+        if place is None:
+            return f"where {spoken(name)} is I do not know"
+        at = f"{spoken(name)} is at x {place[0]:.2f} m, y {place[1]:.2f} m"
+        return (
+            at
+            + (" from the robot's base, y to its left" if self._world.frame.startswith("fr3") else "")
+            + self._known([name])
+        )
+
+    def _known(self, names: Iterable[str]) -> str:
+        """How old the knowledge is, where it is not seen now."""
+        said = []
+        for name in names:
+            thing = self._world.by_name[name]
+            if thing.known in (Known.REMEMBERED, Known.INFERRED):
+                since = self._world.last_seen(name)
+                ago = f", last seen {max(0.0, self._world.stamp - since):.0f} s ago" if since is not None else ""
+                said.append(f"{spoken(name)} is {thing.known.name.lower()}{ago}")
+        return f" ({'; '.join(said)})" if said else ""
+
+    def _listed(self, names: Iterable[str]) -> str:
+        found = [spoken(n) for n in names]
+        return ", ".join(found[:_MOST]) + (f" and {len(found) - _MOST} more" if len(found) > _MOST else "")

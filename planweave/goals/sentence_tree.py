@@ -1,0 +1,92 @@
+"""What a sentence is made of, before anyone looks at the world: noun phrases, places, clauses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from planweave.goals.sentence_words import Words
+
+
+class Quantity(Enum):
+    """How many of the things that a noun phrase describes are meant."""
+
+    THE = "the"  # the only one, or with a plural all of them
+    ALL = "all"
+    A = "a"  # any number of them that is named; one as a rule
+    EXACTLY = "exactly"  # as many as there are: "the two cubes", "both"
+    BARE = "bare"  # no word for it
+    SOME = "some"
+    NONE = "none"
+
+
+@dataclass(frozen=True)
+class Place:
+    """A relation and what it is to: "in the bowl", "between the trays"; word as said."""
+
+    word: str
+    things: tuple[NounPhrase, ...]
+
+
+@dataclass(frozen=True)
+class NounPhrase:
+    """The words of a description, its head last, and around it how many, which, where, and which not.
+
+    pronoun: "it", "them"; then nothing else is said, but for all. generic: the head is "one", "thing" or "everything";
+    nearest_to: what a superlative compares with.
+    """
+
+    text: str
+    quantity: Quantity = Quantity.BARE
+    number: int = 0
+    words: Words = ()
+    generic: str = ""
+    plural: bool = False
+    other: bool = False
+    rest: bool = False
+    each: bool = False  # "each tray": one after the other
+    superlative: str = ""
+    rank: int = 1  # the second leftmost one: 2
+    nearest_to: NounPhrase | None = None
+    pronoun: str = ""
+    places: tuple[Place, ...] = ()
+    exceptions: tuple[NounPhrase, ...] = ()
+
+
+class Kind(Enum):
+    """What a clause asks for."""
+
+    MOVE = "move"
+    PUSH = "push"
+    VERB = "verb"  # what a template of literals says
+    REMOVE = "remove"  # from a place
+    TAKE_OUT = "take out"  # of where it is
+    EMPTY = "empty"
+    ASIDE = "aside"
+    BACK = "back"
+    SWAP = "swap"
+    STACK = "stack"
+    ROW = "row"
+    WISH = "wish"  # how things shall be
+    UNDEFINED = "undefined"
+
+
+@dataclass(frozen=True)
+class Clause:
+    """One thing asked for. verb as said; template: literals of a VERB or state; second: what its {y} is."""
+
+    kind: Kind
+    verb: str
+    things: tuple[NounPhrase, ...] = ()
+    places: tuple[Place, ...] = ()
+    source: NounPhrase | None = None
+    exceptions: tuple[NounPhrase, ...] = ()
+    template: str = ""
+    second: tuple[NounPhrase, ...] = ()
+    negated: bool = False
+    forbidden: bool = False  # "never", "do not": not only unwished
+    elliptic: bool = False
+    joined: str = ""  # what stands before it: "and", ",", "then", "but"; "." where a sentence begins
+
+
+Tree = tuple[Clause, ...]

@@ -1,0 +1,81 @@
+"""The words that mean something in a world."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from planweave.core.domain import Domain, spoken
+from planweave.core.errors import GoalError
+from planweave.core.world import World
+from planweave.goals.goal_parser import Parser
+from planweave.goals.lexicon import lexicon
+from planweave.goals.noun_phrases import NounPhrases
+from planweave.goals.sentence_tree import NounPhrase
+from planweave.goals.sentence_words import Mended, Words, longest, mended
+
+_PARTS = ("side", "middle", "edge", "spot")  # of a table
+
+
+class Vocabulary:
+    """The words that mean something in a world."""
+
+    def __init__(self, domain: Domain, world: World) -> None:
+        self.domain, self.world, self.lexicon = domain, world, lexicon(domain)
+        self._names = NounPhrases(domain, world, self.lexicon)
+        # Names that end in a letter or number of their own: "location a", "red cube 2".
+        self._joined = {
+            tuple(spoken(n).lower().split()): n for n in world.by_name if "_" in n and len(n.rsplit("_", 1)[-1]) <= 3
+        }
+        if domain.name == "household":
+            self._joined = {k: n for k, n in self._joined.items() if k[-1].isdigit()}
+
+    def names(self) -> NounPhrases:
+        """Noun phrases with nothing said yet; what is worked out about words is shared."""
+        fresh = NounPhrases(self.domain, self.world, self.lexicon)
+        for key in ("features", "heads", "known_nouns", "words", "_all_features"):
+            fresh.__dict__[key] = getattr(self._names, key)
+        return fresh
+
+    @property
+    def nouns(self) -> dict[str, bool]:
+        """Words of descriptions, and whether they are plurals."""
+        return self._names.words
+
+    def mended(self, words: Words) -> tuple[Words, tuple[Mended, ...], dict[str, tuple[str, ...]]]:
+        """Words with names joined and slips mended; see sentence_words.mended."""
+        words = self._join(tuple(self.lexicon.english["same"].get(w, w) if w not in self.nouns else w for w in words))
+        words = tuple(w for w in words if w)
+        known = {
+            *self.nouns,
+            *self.lexicon.words,
+            *self.lexicon.english["questions"],
+            *self.lexicon.english["superlatives"],
+        }
+        return mended(words, known, self.nouns)
+
+    def _join(self, words: Words) -> Words:
+        joined: list[str] = []
+        at = 0
+        whole = {tuple(p.split()) for p in (self.domain.extra.get("goals") or {}).get("whole", ())}
+        while at < len(words):
+            if at and words[at - 1] in _PARTS and (length := longest(words, at, whole)):
+                at += length  # "the left side of the table" is the left side
+                continue
+            length = next((n for n in range(5, 1, -1) if words[at : at + n] in self._joined), 0)
+            joined.append(self._joined[words[at : at + length]] if length else words[at])
+            at += length or 1
+        return tuple(joined)
+
+    def parser(self, words: Words, unknown: Iterable[str] = ()) -> Parser:
+        """A parser for words; what is unknown may describe a thing."""
+        nouns = self.nouns
+        if unknown:
+            nouns = {**nouns, **{w: w.endswith("s") and not w.endswith("ss") for w in unknown}}
+        return Parser(words, self.lexicon, nouns, self._names.known_nouns)
+
+    def phrase(self, text: str) -> NounPhrase:
+        """A noun phrase of a domain's file, "the microwave"; raises GoalError."""
+        for thing, end in self.parser(tuple(text.split()), text.split()[1:]).phrases_at(0):
+            if end == len(text.split()):
+                return thing
+        raise GoalError(f"cannot read {text!r} in the domain's file")

@@ -1,0 +1,186 @@
+"""A sentence as words: lower case, without what has no meaning of its own, slips of the pen mended.
+
+A word is never dropped for being unknown. Only the words listed in english.yaml under nothing_said and at_first, marks
+and emoji are left out.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from rapidfuzz.distance import OSA
+
+from planweave.goals.lexicon import english
+
+_REAL_WORDS = Path(__file__).resolve().parent / "english_words.txt"
+_PICTURES = {"So", "Sk", "Cf", "Cn", "Co", "Mn", "Me"}  # categories of emoji, their parts, and what cannot be printed
+SHORTEST = 4  # letters of a word that is taken for a slip of the pen; two letters exchanged may be shorter by one
+Words = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Mended:
+    """A word that was read as another one."""
+
+    written: str
+    read: str
+
+
+def words_of(text: str) -> tuple[Words, bool]:
+    """The words of a text, commas and "." between sentences as words; and whether it ends as a question."""
+    text = unicodedata.normalize("NFKC", text).lower().translate({0x2019: "'", 0x2018: "'", 0x201C: '"', 0x201D: '"'})
+    text = "".join(" " if unicodedata.category(c) in _PICTURES else c for c in text)
+    text = re.sub(r"[:;8=]-?[)(dp]+(?=\s|$)", " ", text)  # :-)
+    asked = bool(re.search(r"\?[\s!?.\"')]*$", text))
+    for said, meant in english()["contractions"].items():
+        text = re.sub(rf"(?<![\w']){re.escape(said)}(?![\w'])", meant, text)
+    text = text.replace("&", " and ")
+    text = re.sub(r"(?<=[a-z0-9])[-–—](?=[a-z0-9])", " ", text)
+    text = re.sub(r"\s[-–—]+\s|[–—:]", " , ", text)
+    text = re.sub(r"(?<=\d)\.(?=\d)", "·", text)  # 0.5 is one word, which nothing knows
+    text = re.sub(r"\s*[.;!?…\n]+\s*", " . ", text)
+    text = re.sub(r"[\"“”`()\[\]{}*]", " ", text)
+    found = re.findall(r"[.,]|[^\s.,]+", text.replace(",", " , "))
+    words: list[str] = []
+    for word in found:
+        word = word.strip("'") or word
+        if word in (".", ",") and (not words or words[-1] in (".", ",")):
+            if words and word == ".":
+                words[-1] = "."
+            continue
+        words.append(word)
+    while words and words[-1] in (".", ","):
+        words.pop()
+    return tuple(words), asked
+
+
+def without_politeness(words: Words) -> Words:
+    """The words without those that say nothing, and without the ways to begin a request."""
+    kept: list[str] = []
+    index = 0
+    while index < len(words):
+        length = longest(words, index, _phrases("nothing_said"))
+        ending = longest(words, index, _phrases("at_ends"))
+        if ending and not _begins(kept) and not _ends(words, index + ending):
+            ending = 0
+        if ending and words[index] in ("would", "will", "could", "can") and not _ends(words, index + ending):
+            ending = 0  # "could you" ends a request here; as its beginning it stands under at_first
+        if length or ending:
+            index += max(length, ending)
+            continue
+        at_start = not kept or kept[-1] in (".",)
+        length = longest(words, index, _phrases("at_first")) if at_start else 0
+        if length and not (_asks_ability(words, index, length)):
+            index += length
+            continue
+        if at_start and words[index] == ",":
+            index += 1
+            continue
+        kept.append(words[index])
+        index += 1
+    while kept and kept[-1] in (",", "."):
+        kept.pop()
+    return tuple(w for i, w in enumerate(kept) if not (w == "," and i + 1 < len(kept) and kept[i + 1] in (",", ".")))
+
+
+def _begins(before: Sequence[str]) -> bool:
+    return not before or before[-1] in (".", ",", "and", "then", "but")
+
+
+def _ends(words: Words, index: int) -> bool:
+    """Whether a clause ends before a word, or only words follow that say nothing."""
+    while index < len(words):
+        length = longest(words, index, _phrases("nothing_said") | _phrases("at_ends"))
+        if not length:
+            return words[index] in (".", ",", "and", "then", "but")
+        index += length
+    return True
+
+
+def _asks_ability(words: Words, index: int, length: int) -> bool:
+    """ "can you reach the cube", "could you see it": a question, not a request."""
+    rest = words[index + length : index + length + 1]
+    return words[index] in ("can", "could", "will", "would", "do") and (
+        not rest
+        or rest[0]
+        in ("reach", "see", "do", "hear", "understand", "speak", "find", "tell", "help", "recognise", "recognize")
+    )
+
+
+@lru_cache(maxsize=64)
+def _phrases(key: str) -> frozenset[Words]:
+    return phrases(english()[key])
+
+
+def phrases(of: Iterable[str]) -> frozenset[Words]:
+    """Phrases as tuples of words."""
+    return frozenset(tuple(p.split()) for p in of)
+
+
+def longest(words: Sequence[str], index: int, of: Collection[Words]) -> int:
+    """How many words from an index on are one of the phrases, the longest; 0 for none."""
+    return next((n for n in range(min(6, len(words) - index), 0, -1) if tuple(words[index : index + n]) in of), 0)
+
+
+@lru_cache(maxsize=1)
+def real_words() -> frozenset[str]:
+    """English words that are never taken for a slip of the pen."""
+    return frozenset(_REAL_WORDS.read_text(encoding="utf-8").split())
+
+
+def is_real(word: str) -> bool:
+    """Whether a word, or what it is the plural of, is an English one."""
+    return any(w in real_words() for w in (word, word.removesuffix("s"), word.removesuffix("es")))
+
+
+def mended(
+    words: Words, known: Collection[str], nouns: Mapping[str, bool]
+) -> tuple[Words, tuple[Mended, ...], dict[str, tuple[str, ...]]]:
+    """The words with slips of the pen read as the one known word next to them.
+
+    A slip is one letter more, less or other, or two exchanged, in a word that is no English word. Returned as well:
+    what was mended, and the unknown words that are left, with the known words they could be. nouns: words of things,
+    and whether they are plurals.
+    """
+    slips: dict[str, Mended] = {}
+    left: dict[str, tuple[str, ...]] = {}
+    for word in dict.fromkeys(words):
+        if word in known or word in (",", ".") or word.isdigit():
+            continue
+        close = _likeliest(word, _close(word, known), nouns) if not is_real(word) else ()
+        if len(close) == 1:
+            slips[word] = Mended(word, close[0])
+        else:
+            left[word] = close
+    return tuple(slips[w].read if w in slips else w for w in words), tuple(slips.values()), left
+
+
+def _close(word: str, known: Collection[str]) -> tuple[str, ...]:
+    if len(word) < 3 or len(word) > 30 or not word.isalpha():
+        return ()
+    found = []
+    for other in known:
+        if abs(len(other) - len(word)) > 1 or len(other) < 3 or OSA.distance(word, other, score_cutoff=1) != 1:
+            continue
+        exchanged = len(other) == len(word) and sorted(other) == sorted(word)
+        if (
+            exchanged
+            or (min(len(word), len(other)) >= SHORTEST and word[0] == other[0])
+            or (len(other) > SHORTEST and len(word) > SHORTEST)
+        ):
+            found.append(other)
+    return tuple(sorted(found))
+
+
+def _likeliest(word: str, close: Sequence[str], nouns: Mapping[str, bool]) -> tuple[str, ...]:
+    """Words that begin alike first, then words of things; of "cube" and "cubes" the one that ends alike."""
+    for better in (lambda w: w[0] == word[0], lambda w: w in nouns):
+        close = [w for w in close if better(w)] or list(close)
+    if len(close) == 2 and close[1] == close[0] + "s":
+        close = [close[1] if word.endswith("s") else close[0]]
+    return tuple(close)

@@ -1,0 +1,94 @@
+"""The environment that ROS needs in a process before it starts.
+
+The dynamic loader reads LD_LIBRARY_PATH once, at start, so a program that finds it wrong must start itself again.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from planweave.core.paths import config_dir
+from planweave.launcher.ros_distribution import refuse_old_ros
+
+_RANGE = "ROS_AUTOMATIC_DISCOVERY_RANGE"
+_PROFILES = "FASTDDS_DEFAULT_PROFILES_FILE"
+_GUARD = "_PLANWEAVE_ENVIRONMENT"
+
+
+def ros_environment(base: Mapping[str, str], prefix: Path) -> dict[str, str]:
+    """``base`` with what ROS programs of the virtual environment ``prefix`` need.
+
+    Nodes talk on this machine only unless the person has said otherwise. With ROS 2 from PyPI its libraries are
+    found and its bootstrapper, which would start every program twice, is told that all is set.
+    """
+    environment = dict(base)
+    if not environment.get(_RANGE):
+        environment[_RANGE] = "LOCALHOST"
+    if not (prefix / "lib" / "libplanweave_interfaces__rosidl_generator_c.so").exists():
+        return environment  # a sourced workspace has set everything else
+    wheels = sorted((prefix / "lib").glob("python*/site-packages/ros_*.libs"))
+    _prepend(environment, "LD_LIBRARY_PATH", [prefix / "lib", *wheels])
+    _prepend(environment, "AMENT_PREFIX_PATH", [prefix])
+    if wheels:
+        environment["_ROS_WHEELS_BOOTSTRAP_COMPLETE"] = "1"
+        _close_to_the_network(environment)
+    return environment
+
+
+def network_settings(base: Mapping[str, str], prefix: Path) -> dict[str, str]:
+    """What a launch file sets so that nodes talk on this machine only: nothing where the person has said otherwise."""
+    made = ros_environment(base, prefix)
+    return {name: made[name] for name in (_RANGE, _PROFILES) if made.get(name, "") != base.get(name, "")}
+
+
+def is_closed_to_the_network(environment: Mapping[str, str]) -> bool:
+    """Whether config/fastdds.xml is in force in this environment."""
+    profiles = str(config_dir() / "fastdds.xml")
+    return environment.get(_PROFILES) == profiles and environment.get(_RANGE) == "SYSTEM_DEFAULT"
+
+
+def ensure() -> None:
+    """Make this process's environment fit for ROS; starts the program anew where that is the only way.
+
+    Raises ConfigError where a ROS is sourced that is too old.
+    """
+    refuse_old_ros(os.environ)
+    environment = ros_environment(os.environ, Path(sys.prefix))
+    changed = environment.get("LD_LIBRARY_PATH") != os.environ.get("LD_LIBRARY_PATH")
+    if changed and os.environ.get(_GUARD) != str(os.getpid()):
+        environment[_GUARD] = str(os.getpid())
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os.execve(sys.executable, sys.orig_argv, environment)
+    os.environ.update(environment)
+
+
+def _close_to_the_network(environment: dict[str, str]) -> None:
+    """Put config/fastdds.xml in force in place of LOCALHOST, whose sockets listen on all addresses.
+
+    Left alone are another discovery range, static peers, profiles of the person's own, and other middleware: each of
+    them means a network, and the file's sockets are reachable from this machine only.
+    """
+    profiles = str(config_dir() / "fastdds.xml")
+    discovery = environment[_RANGE]
+    if discovery not in ("LOCALHOST", "SYSTEM_DEFAULT") and environment.get(_PROFILES) == profiles:
+        del environment[_PROFILES]  # of planweave.sh, before the person chose another range
+    if (
+        discovery == "LOCALHOST"
+        and environment.get(_PROFILES) in (None, "", profiles)
+        and not environment.get("FASTRTPS_DEFAULT_PROFILES_FILE")
+        and not environment.get("ROS_STATIC_PEERS")
+        and (environment.get("RMW_IMPLEMENTATION") or "rmw_fastrtps").startswith("rmw_fastrtps")
+        and os.access(profiles, os.R_OK)
+    ):
+        environment[_PROFILES] = profiles
+        environment[_RANGE] = "SYSTEM_DEFAULT"  # the file says all else that LOCALHOST means
+
+
+def _prepend(environment: dict[str, str], name: str, folders: list[Path]) -> None:
+    present = [part for part in environment.get(name, "").split(os.pathsep) if part]
+    missing = [str(folder) for folder in folders if str(folder) not in present]
+    environment[name] = os.pathsep.join(missing + present)

@@ -1,0 +1,95 @@
+"""ROS parameter files: whom an entry is for, as rcl reads it; no ROS in here.
+
+An entry's name is a node's name, with its namespace before it, in one key or nested. `*` stands for one part of the
+name and `**` for any number of parts (rcl_yaml_param_parser, since Galactic): `/**/executor_node` is for an
+executor_node in whatever namespace, a bare `executor_node` only for the one in none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from planweave.core.errors import ConfigError
+from planweave.core.yaml_files import read_yaml
+
+NODES = ("executor_node", "feedback_node", "perception_node", "planner_node", "simulation_node", "virtualhome_node")
+"""The nodes of Planweave, by the names that they have where nobody renames them."""
+_PARAMETERS = "ros__parameters"
+_EVERYBODY = "/**"
+
+
+def entries(table: Mapping[Any, Any], above: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+    """Name (with / at its beginning) and parameters of each entry, in the order of the file."""
+    for key, value in table.items():
+        if not isinstance(value, Mapping):
+            continue
+        if key == _PARAMETERS:
+            yield above or "/", dict(value)
+        else:
+            yield from entries(value, f"{above}/{str(key).strip('/')}")
+
+
+def is_for(entry: str, node: str) -> bool:
+    """Whether an entry of this name is for the node of this fully qualified name."""
+    parts = {"**": r"(?:/\w+)*", "*": r"/\w+"}
+    pattern = "".join(parts.get(part, f"/{re.escape(part)}") for part in entry.strip("/").split("/"))
+    return re.fullmatch(pattern, node) is not None
+
+
+def read(path: Path) -> list[tuple[str, dict[str, Any]]]:
+    """The entries of a file; raises ConfigError that names it."""
+    table = read_yaml(path)
+    if not isinstance(table, Mapping):
+        raise ConfigError(f"{path}: expected a table of names at the top")
+    return list(entries(table))
+
+
+def merged(paths: Sequence[Path], node: str) -> dict[str, Any]:
+    """What the files say for a node (fully qualified name), a later one over those before, as nested tables."""
+    found: dict[str, Any] = {}
+    for path in paths:
+        for name, parameters in read(path):
+            if is_for(name, node):
+                _merge(found, parameters)
+    return found
+
+
+def _merge(under: dict[str, Any], over: Mapping[str, Any]) -> None:
+    for key, value in over.items():
+        if isinstance(value, dict) and isinstance(under.get(key), dict):
+            under[key] = dict(under[key])
+            _merge(under[key], value)
+        else:
+            under[key] = value
+
+
+def given(arguments: Sequence[str]) -> list[Path]:
+    """The parameter files among a process's ROS arguments."""
+    found, ros = [], False
+    for argument, following in zip(arguments, [*arguments[1:], ""]):
+        if argument in ("--ros-args", "--"):
+            ros = argument == "--ros-args"
+        elif ros and argument == "--params-file" and following:
+            found.append(Path(following))
+    return found
+
+
+def stray(files: Mapping[str, Collection[str]], node: str) -> str:
+    """What is wrong where a node was given files (path and names of entries) that are not for it; else empty.
+
+    A file for several nodes of ours may name others only, but then another file must be for this one.
+    """
+    own = node.rpartition("/")[2]
+    neighbours = [name for name in NODES if name != own]
+    names = {path: [name for name in its if name != _EVERYBODY] for path, its in files.items()}
+    others = {path: its for path, its in names.items() if its and not any(is_for(name, node) for name in its)}
+    wrong = {path: its for path, its in others.items()
+             if any(name.rpartition("/")[2] not in neighbours for name in its) or others == names}
+    if not wrong:
+        return ""
+    said = "; ".join(f"{path} is for {', '.join(sorted(set(its)))}" for path, its in wrong.items())
+    return (f"{node} was given parameters that are not for it, and would run without them: {said}; name the entry "
+            f"/**/{own} (any namespace) or {node}")

@@ -1,0 +1,152 @@
+"""Starts a system's nodes, waits until all are ready, starts those again that die, and surely ends them all."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from planweave.core.errors import SystemDownError
+from planweave.launcher.processes import NodeProcess, start_node, stop_nodes
+from planweave.launcher.systems import NodeSpec, System
+
+FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
+"""Seconds before a node that died is started again: twice as long after each death, until it lives for STEADY."""
+STEADY = 60.0
+"""Seconds of life after which the deaths of a node are forgotten."""
+DEATHS = 6
+"""Deaths, each soon after the last start, after which a node is given up."""
+
+
+@dataclass
+class _Deaths:
+    """How often a node died lately. again: when it is started again (time.monotonic()), None while it runs."""
+
+    count: int = 0
+    started: float = 0.0
+    again: float | None = None
+
+
+class Graph(Protocol):
+    """Sees what of a node is there; planweave_ros.client.Client is one."""
+
+    def missing(self, nodes: Iterable[NodeSpec]) -> dict[str, list[str]]:
+        """Names not visible yet, by node; empty when all are ready."""
+
+
+def log_folder(system: str) -> Path:
+    """A new folder for the logs of one run of a system."""
+    state = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
+    folder = state / "planweave" / "logs" / f"{system}-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+class RunningSystem:
+    """Nodes of one system as processes. A context manager: leaving it ends them all."""
+
+    def __init__(self, system: System, logs: Path, overrides: Mapping[str, Mapping[str, object]] | None = None):
+        self.system, self.logs = system, logs
+        self._overrides = overrides or {}
+        self._processes: list[NodeProcess] = []
+        self._deaths = {node.name: _Deaths() for node in system.nodes}
+
+    def __enter__(self) -> RunningSystem:
+        try:
+            for node in self.system.nodes:
+                self._processes.append(self._start(node))
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def _start(self, node: NodeSpec) -> NodeProcess:
+        self._deaths[node.name].started = time.monotonic()
+        return start_node(
+            node.name, self.logs / f"{node.name}.log", parameter_files=node.parameter_files,
+            parameters=self._overrides.get(node.name),
+        )
+
+    def stop(self) -> list[str]:
+        """End all nodes; returns the names of those that did not end when asked."""
+        late = stop_nodes(self._processes)
+        self._processes = []
+        return late
+
+    @property
+    def pids(self) -> dict[str, int]:
+        """Process ids of the nodes, by name."""
+        return {process.name: process.pid for process in self._processes}
+
+    def check(self) -> None:
+        """Raise SystemDownError where a node has ended; the message has its last words."""
+        for process in self._processes:
+            if process.returncode is not None:
+                raise SystemDownError(f"{process.name} ended ({_how(process.returncode)}): {_last_words(process)}\n"
+                                      f"its log: {process.log}")
+
+    def signal(self, name: str, number: int) -> None:
+        """Send a signal to a node, to see what becomes of the rest."""
+        for process in self._processes:
+            if process.name == name:
+                process.signal(number)
+
+    def revive(self, say: Callable[[str], None]) -> None:
+        """Start nodes that died again, each after a pause that grows with its deaths; say hears one line of each.
+
+        To be called several times a second, from the thread that started the system. Raises SystemDownError where a
+        node keeps dying.
+        """
+        now = time.monotonic()
+        for index, (node, process) in enumerate(zip(self.system.nodes, self._processes)):
+            deaths = self._deaths[node.name]
+            if deaths.again is not None:
+                if now >= deaths.again:
+                    deaths.again = None
+                    self._processes[index] = self._start(node)
+                continue
+            if process.returncode is None:
+                continue
+            deaths.count = 1 if now - deaths.started > STEADY else deaths.count + 1
+            why = f"{node.name} ended ({_how(process.returncode)}): {_last_words(process)}"
+            if deaths.count >= DEATHS:
+                raise SystemDownError(f"{why}\nit ended {DEATHS} times soon after its start and is given up; its log: "
+                                      f"{process.log}")
+            pause = min(FIRST_PAUSE * 2 ** (deaths.count - 1), LONGEST_PAUSE)
+            deaths.again = now + pause
+            say(f"{why}; it is started again in {pause:g} s")
+
+    def wait_ready(
+        self, graph: Graph, timeout: float = 60.0, on_ready: Callable[[str], None] = lambda name: None,
+    ) -> None:
+        """Wait until everything that the description names is there; ``on_ready`` hears of each node."""
+        deadline = time.monotonic() + timeout
+        waiting = {node.name for node in self.system.nodes}
+        while waiting:
+            self.check()
+            missing = graph.missing(self.system.nodes)
+            for name in sorted(waiting - set(missing)):
+                on_ready(name)
+            waiting &= set(missing)
+            if waiting and time.monotonic() > deadline:
+                what = "; ".join(f"{name} lacks {', '.join(missing[name])}" for name in sorted(waiting))
+                raise SystemDownError(f"not ready after {timeout:g} s: {what}\nlogs: {self.logs}")
+            if waiting:
+                time.sleep(0.05)
+
+
+def _how(code: int) -> str:
+    return f"killed by signal {-code}" if code < 0 else f"exit code {code}"
+
+
+def _last_words(process: NodeProcess) -> str:
+    """The line that most likely says why: the last error, else the last line."""
+    lines = [line.strip() for line in process.output().splitlines() if line.strip()]
+    errors = [line for line in lines if "error" in line.lower()]
+    return (errors or lines or ["it wrote nothing"])[-1][:500]

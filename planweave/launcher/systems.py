@@ -1,0 +1,167 @@
+"""The description of systems in config/systems.yaml: one source for `planweave up` and for the launch files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from planweave.core.errors import ConfigError, UnknownNameError
+from planweave.core.paths import config_dir
+from planweave.core.yaml_files import read_yaml
+from planweave.launcher import parameter_files
+from planweave.launcher.namespace import namespace
+
+
+@dataclass(frozen=True)
+class NodeSpec:
+    """One node of a system: its room, its parameter files (a later one counts over those before), and the names that
+    are there once it is ready.
+    """
+
+    name: str
+    parameter_files: tuple[Path, ...]
+    services: tuple[str, ...] = ()
+    actions: tuple[str, ...] = ()
+    topics: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Option:
+    """What a person may set for a system, for one node or several; default is the value in the first one's files."""
+
+    name: str
+    nodes: tuple[str, ...]
+    parameter: str
+    default: Any
+    description: str = ""
+
+
+@dataclass(frozen=True)
+class System:
+    """Nodes that run together, in the order in which they are started."""
+
+    name: str
+    description: str
+    nodes: tuple[NodeSpec, ...]
+    options: tuple[Option, ...] = ()
+
+    def with_file(self, path: str) -> System:
+        """The same with one more parameter file for every node, which counts over those before; ConfigError where it
+        cannot be read or is for none of the nodes.
+        """
+        file = Path(path).absolute()
+        names = [name for name, _ in parameter_files.read(file)]
+        if not any(parameter_files.is_for(name, f"{namespace()}/{node.name}") for name in names for node in self.nodes):
+            raise ConfigError(f"{file} is for no node of the system {self.name}: it names "
+                              f"{', '.join(names) or 'none'}; expected e.g. /**/{self.nodes[0].name}")
+        nodes = tuple(replace(node, parameter_files=(*node.parameter_files, file)) for node in self.nodes)
+        return replace(self, nodes=nodes)
+
+    def overrides(self, values: dict[str, str]) -> dict[str, dict[str, Any]]:
+        """Parameters by node for option values, of the type of the default; raises UnknownNameError or ConfigError.
+
+        Beside the options, ``node.parameter`` sets any parameter that stands in one of the node's files.
+        """
+        known = {option.name: option for option in self.options}
+        files = {node.name: node.parameter_files for node in self.nodes}
+        result: dict[str, dict[str, Any]] = {}
+        for name, text in values.items():
+            node, dot, parameter = name.partition(".")
+            if dot and node in files:
+                option = Option(name, (node,), parameter, _value(files[node], node, parameter), "see the node's file")
+            elif name in known:
+                option = known[name]
+            else:
+                raise UnknownOptionError(self, name)
+            for node in option.nodes:
+                result.setdefault(node, {})[option.parameter] = _typed(option, text)
+        return result
+
+
+class UnknownOptionError(UnknownNameError):
+    """Neither an option of a system nor a parameter of one of its nodes."""
+
+    def __init__(self, system: System, name: str):
+        super().__init__(f"option of the system {system.name}", name, [option.name for option in system.options])
+        nodes = ", ".join(node.name for node in system.nodes)
+        self.args = (f"{self}; any parameter is set as NODE.PARAMETER=VALUE, e.g. feedback_node.require_approval=true; "
+                     f"nodes: {nodes}",)
+
+
+def load_system(name: str, config: Path | None = None) -> System:
+    """The system called ``name``; raises UnknownNameError, or ConfigError that says where the file is wrong."""
+    config = config or config_dir()
+    path = config / "systems.yaml"
+    table = _read(path)
+    if name not in table:
+        raise UnknownNameError("system", name, table)
+    try:
+        entry = table[name]
+        nodes = tuple(
+            NodeSpec(
+                node["name"], tuple(config / file for file in _listed(node["parameters"])),
+                **{kind: tuple(node.get("ready", {}).get(kind, ())) for kind in ("services", "actions", "topics")},
+            )
+            for node in entry["nodes"]
+        )
+        files = {node.name: node.parameter_files for node in nodes}
+        options = tuple(
+            Option(key, its, row["parameter"], _value(files[its[0]], its[0], row["parameter"]),
+                   row.get("description", ""))
+            for key, row in entry.get("options", {}).items() for its in [tuple(_listed(row["node"]))]
+        )
+        return System(name, entry["description"], nodes, options)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ConfigError(f"{path}: the entry {name!r} lacks or misspells {error}") from None
+
+
+def systems_of(running: Iterable[str], config: Path | None = None) -> list[str]:
+    """Names of the systems whose nodes are exactly those that run; nodes of no system do not count.
+
+    More than one name where systems differ in parameters only.
+    """
+    config = config or config_dir()
+    nodes = {name: {n.name for n in load_system(name, config).nodes} for name in _read(config / "systems.yaml")}
+    ours = set(running) & set().union(*nodes.values())
+    return [name for name, its in nodes.items() if its == ours]
+
+
+def _typed(option: Option, text: str) -> Any:
+    kind = type(option.default)
+    try:
+        return {"true": True, "false": False}[text.lower()] if kind is bool else kind(text)
+    except (KeyError, ValueError):
+        wanted = "true or false" if kind is bool else f"a number like {option.default}"
+        raise ConfigError(f"{option.name}={text!r}: expected {wanted} ({option.description})") from None
+
+
+def parameters_of(node: NodeSpec) -> dict[str, Any]:
+    """The parameters in a node's files; raises ConfigError where the first has no entry for the node."""
+    name = f"/{node.name}"
+    if not any(parameter_files.is_for(entry, name) for entry, _ in parameter_files.read(node.parameter_files[0])):
+        raise ConfigError(f"{node.parameter_files[0]}: expected /**{name}: ros__parameters: …")
+    return parameter_files.merged(node.parameter_files, name)
+
+
+def _listed(names: str | list[str]) -> list[str]:
+    return [names] if isinstance(names, str) else list(names)
+
+
+def _value(paths: tuple[Path, ...], node: str, parameter: str) -> Any:
+    """The value of a node's parameter in its parameter files; dots in its name stand for nested tables."""
+    value: Any = parameter_files.merged(paths, f"/{node}")
+    try:
+        for key in parameter.split("."):
+            value = value[key]
+    except (KeyError, TypeError):
+        raise ConfigError(f"{paths[0]}: {node}: ros__parameters: has no {parameter!r}") from None
+    return value
+
+
+def _read(path: Path) -> dict[str, Any]:
+    table = read_yaml(path)
+    if not isinstance(table, dict):
+        raise ConfigError(f"{path}: expected a table of names at the top")
+    return table

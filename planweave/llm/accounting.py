@@ -1,0 +1,68 @@
+"""What questions cost, and how much of its budget a task has used."""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+from collections import OrderedDict
+from pathlib import Path
+
+import yaml
+
+from planweave.core.budget import Budget, Usage
+from planweave.core.errors import ConfigError
+
+PRICES = Path(__file__).resolve().parent / "prices.yaml"
+REMEMBERED = 200  # tasks whose use is kept
+
+
+class Prices:
+    """A price table with its date, US dollars per million tokens. Raises ConfigError."""
+
+    def __init__(self, path: str | Path = PRICES) -> None:
+        try:
+            data = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+            self.date = str(data["date"])
+            self._local = frozenset(data.get("local", ()))
+            self._models = {str(name): (float(p["prompt"]), float(p["cached"]), float(p["completion"]))
+                            for name, p in data["models"].items()}
+        except (OSError, yaml.YAMLError, KeyError, TypeError, ValueError, AttributeError) as error:
+            raise ConfigError(f"price table {path}: {error!r}; it needs date and models, each with prompt, cached and "
+                              "completion in US dollars per million tokens") from error
+
+    def priced(self, usage: Usage) -> Usage:
+        """The same use with its cost; None stays where the model's price is not known."""
+        if usage.endpoint in self._local:
+            return dataclasses.replace(usage, cost=0.0)
+        # A dated or provider-prefixed name has the price of the longest listed name it begins with.
+        name = usage.model.rpartition("/")[2]
+        found = max((n for n in self._models if name == n or name.startswith(n + "-")), key=len, default=None)
+        if found is None:
+            return usage
+        prompt, cached, completion = self._models[found]
+        cost = ((usage.prompt_tokens - usage.cached_tokens) * prompt + usage.cached_tokens * cached
+                + usage.completion_tokens * completion) / 1e6
+        return dataclasses.replace(usage, cost=cost)
+
+
+class Ledger:
+    """Use per task, checked against one budget for each. Thread-safe."""
+
+    def __init__(self, budget: Budget) -> None:
+        self._budget, self._lock = budget, threading.Lock()
+        self._used: OrderedDict[str, Usage] = OrderedDict()
+
+    def check(self, task_id: str) -> None:
+        """Raise BudgetExceededError where the task may ask no more. Questions of no task have no budget."""
+        if task_id:
+            with self._lock:
+                used = self._used.get(task_id, Usage())
+            self._budget.check(used)
+
+    def add(self, task_id: str, usage: Usage) -> None:
+        """Count a question."""
+        if task_id:
+            with self._lock:
+                self._used[task_id] = self._used.pop(task_id, Usage()) + usage
+                while len(self._used) > REMEMBERED:
+                    self._used.popitem(last=False)

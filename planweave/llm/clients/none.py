@@ -1,0 +1,28 @@
+"""No language model: every question is refused with the reason. Goals in controlled English are still read."""
+
+from __future__ import annotations
+
+from planweave.core.errors import ModelUnavailableError
+from planweave.llm.clients.base import Capabilities, ChatReplies, ChatRequest
+
+
+class NoClient:
+    """Refuses every question."""
+
+    endpoint = "none"
+    model = ""
+
+    def __init__(self, reason: str = "no language model is configured (client: none)") -> None:
+        self._reason = reason
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """None."""
+        return Capabilities(n=False, json_schema=False, logprobs=False)
+
+    def complete(self, request: ChatRequest) -> ChatReplies:
+        """Raises ModelUnavailableError."""
+        raise ModelUnavailableError(self._reason)
+
+    def close(self) -> None:
+        """Nothing to let go of."""

@@ -1,0 +1,138 @@
+"""Post-processing of sampled plans: names nearest to what the model wrote (Tree-Planner, Appendix B.3).
+
+The paper compares names by sentence embeddings; here `Similarity` is the seam for that, and comparing characters
+and words is the default, since it needs no model.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+from functools import lru_cache
+from typing import Protocol
+
+from rapidfuzz import fuzz
+
+from planweave.core.domain import ActionSchema, Domain
+from planweave.core.formula import Parameter
+from planweave.core.plan import PlanStep
+from planweave.core.world import Action, World
+from planweave.llm.embeddings.base import Embedder, cosine
+
+CUTOFF = 0.75  # similarity below which a name is taken for unknown
+_PART = 0.92  # of a name that is a part of another: "egg" for "food_egg"
+_TIE = 0.01
+
+
+class Similarity(Protocol):
+    """How alike two names are in meaning."""
+
+    def score(self, one: str, two: str) -> float:
+        """From 0 (nothing alike) to 1 (the same)."""
+
+
+class SpellingSimilarity:
+    """By letters and whole words, order of words ignored. No model."""
+
+    def score(self, one: str, two: str) -> float:
+        """From 0 to 1."""
+        return _spelling(_words(one), _words(two))
+
+
+class EmbeddingSimilarity:
+    """By letters or by meaning, whichever says more; with an embedding that knows meaning, as the paper has it."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+
+    def score(self, one: str, two: str) -> float:
+        """From 0 to 1."""
+        one, two = _words(one), _words(two)
+        return max(_spelling(one, two), cosine(self._embedder, one, two)) if one and two else 0.0
+
+
+@lru_cache(maxsize=20_000)
+def _words(name: str) -> str:
+    """A name as lower-case words: ``PickUp``, ``pick-up`` and ``the pick_up`` all become ``pick up``."""
+    name = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name[:200])
+    words = re.sub(r"[^0-9a-z]+", " ", name.lower()).split()
+    return " ".join(w for w in words if w not in ("the", "a", "an"))
+
+
+@lru_cache(maxsize=20_000)
+def _spelling(one: str, two: str) -> float:
+    if one == two:
+        return 1.0
+    if not one or not two:
+        return 0.0
+    first, second = set(one.split()), set(two.split())
+    if first < second or second < first:
+        return _PART
+    return max(fuzz.ratio(one, two), fuzz.token_sort_ratio(one, two)) / 100
+
+
+class Mender:
+    """Maps what a model wrote to actions of the domain over the objects of one world."""
+
+    def __init__(self, domain: Domain, world: World, similarity: Similarity | None = None, *,
+                 cutoff: float = CUTOFF, without: Iterable[str] = ()) -> None:
+        self._domain, self._world = domain, world
+        self._similarity = similarity or SpellingSimilarity()
+        self._cutoff, self._without = cutoff, frozenset(without)
+        self._known: dict[Action, PlanStep | None] = {}
+        self._candidates: dict[frozenset[str], dict[str, None]] = {}  # names that fit types, in the world's order
+
+    def plan(self, actions: Sequence[Action]) -> tuple[PlanStep, ...] | None:
+        """The steps with known names; None where a name is like no known one: then the plan is dropped."""
+        steps = []
+        for action in actions:
+            if action not in self._known:
+                self._known[action] = self._step(action)
+            step = self._known[action]
+            if step is None:
+                return None
+            steps.append(step)
+        return tuple(steps)
+
+    def _step(self, written: Action) -> PlanStep | None:
+        best, best_score, tied = None, 0.0, False
+        for schema in self._domain.actions.values():
+            if schema.name in self._without or len(schema.parameters) != len(written.args):
+                continue
+            score = self._name_score(written.name, schema)
+            args = []
+            for parameter, arg in zip(schema.parameters, written.args):
+                name, likeness = self._nearest(arg, self._fitting(parameter))
+                args.append(name)
+                score = score * likeness if likeness >= self._cutoff else 0.0
+            if score > best_score + _TIE:
+                best, best_score, tied = Action(schema.name, tuple(args)), score, False
+            elif best is not None and score >= best_score - _TIE:
+                tied = True
+        if best is None or tied or best_score < self._cutoff ** 2:
+            return None
+        same = _words(written.name) == _words(best.name) and list(map(_words, written.args)) == list(
+            map(_words, best.args))
+        return PlanStep(best, self._domain.phrase(best), "" if same else str(written))
+
+    def _name_score(self, name: str, schema: ActionSchema) -> float:
+        own = self._similarity.score(name, schema.name)
+        other = max((self._similarity.score(name, alias) for alias in schema.aliases), default=0.0)
+        score = max(own, other * 0.99)  # an action's own name before another's alias
+        return score if score >= self._cutoff else 0.0
+
+    def _fitting(self, parameter: Parameter) -> dict[str, None]:
+        found = self._candidates.get(parameter.types)
+        if found is None:
+            names = self._domain.candidates(parameter, self._world.objects)
+            found = self._candidates[parameter.types] = dict.fromkeys(names)
+        return found
+
+    def _nearest(self, name: str, known: Collection[str]) -> tuple[str, float]:
+        """The most similar known name; similarity 0 where two are equally near."""
+        if name in known:
+            return name, 1.0
+        ranked = sorted(((self._similarity.score(name, k), k) for k in known), reverse=True)
+        if not ranked or (len(ranked) > 1 and ranked[0][0] < 1.0 and ranked[0][0] - ranked[1][0] < _TIE):
+            return "", 0.0
+        return ranked[0][1], ranked[0][0]

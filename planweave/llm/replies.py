@@ -1,0 +1,70 @@
+"""A model's replies before they are read: plain text of bounded length, and a fault that loses one reply only.
+
+All that is done here takes time in proportion to the text's length.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TypeVar
+
+from planweave.core.errors import PlanweaveError
+from planweave.llm.clients.base import ChatReplies, ChatReply
+
+MAX_REPLY = 120_000
+"""Characters of a reply that are read; a plan of 1000 steps has 40,000."""
+CUT = "cut"
+"""Finish reason of a reply that was longer."""
+_TAG = re.compile(r"<(/?)think(?:ing)?>", re.IGNORECASE)
+_UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
+_log = logging.getLogger(__name__)
+T = TypeVar("T")
+
+
+def readable(reply: ChatReply) -> ChatReply:
+    """The reply without the model's thinking and without control characters and lone surrogates, which no message can
+    carry; one longer than MAX_REPLY is cut, which its finish reason says."""
+    text = without_thinking(reply.text)
+    cut = len(text) > MAX_REPLY
+    return replace(reply, text=sendable(text[:MAX_REPLY]),
+                   finish_reason=CUT if cut else reply.finish_reason[:40])
+
+
+def sendable(text: str) -> str:
+    """Text that a message can carry: lone surrogates and control characters other than white space replaced."""
+    return _UNPRINTABLE.sub("\ufffd", text)
+
+
+def without_thinking(text: str) -> str:
+    """Text without <think>…</think>; what precedes a lone end and what follows a lone beginning is thinking, too."""
+    kept: list[str] = []
+    begun, position = False, 0
+    for tag in _TAG.finditer(text):
+        if tag.group(1):
+            if not begun:
+                kept.clear()
+            begun = False
+        elif not begun:
+            kept.append(text[position:tag.start()])
+            begun = True
+        position = tag.end()
+    if not begun:
+        kept.append(text[position:])
+    return "".join(kept)
+
+
+def read_each(replies: ChatReplies, read: Callable[[ChatReply], T]) -> tuple[list[tuple[ChatReply, T]], str]:
+    """The replies that could be read with what was read, and why the last of the others could not."""
+    rows, problem = [], ""
+    for reply in replies.replies:
+        try:
+            rows.append((reply, read(reply)))
+        except PlanweaveError as error:
+            problem = str(error)
+        except Exception as error:
+            _log.exception("a reply could not be read: %.200r", reply.text)
+            problem = f"a fault in reading {reply.text[:100]!r} ({type(error).__name__}: {error!s:.200})"
+    return rows, problem

@@ -1,0 +1,22 @@
+"""Base-LLM (BrainBody-LLM, Section 4.4): commands straight from the task, one model, no feedback."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from planweave.methods.episode import Episode
+
+
+@dataclass
+class BaseLLM:
+    """One plan of commands, executed open loop."""
+
+    def run(self, episode: Episode) -> None:
+        """Ask once, then execute; a command that fails is left behind."""
+        world = episode.observe()
+        episode.tell("asking for a plan")
+        sampled = episode.planner.generate_plans(
+            episode.sentence, world, samples=1, temperature=0.0, task_id=episode.task_id, method="base_llm"
+        )
+        episode.spend(sampled.usage)
+        episode.follow(sampled.plans[0].actions)

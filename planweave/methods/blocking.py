@@ -1,0 +1,144 @@
+"""Blocking conditions and resolutions (BCR), Sections III and IV: one action at a time out of those that can help.
+
+Roots achieve a goal literal; an action that is blocked gets the actions that resolve its blocking conditions as
+children; the candidates are the leaves; a done action takes its siblings with it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from planweave.core.blocking import lacking, resolution_actions
+from planweave.core.errors import ParseError
+from planweave.core.transition import Transition
+from planweave.core.unobserved_effects import Hopes
+from planweave.core.world import Action, Literal, World
+from planweave.methods.episode import Episode
+
+
+@dataclass(eq=False)
+class Step:
+    """A node of the tree of steps; resolves is the literal it is there for."""
+
+    action: Action
+    resolves: Literal
+    parent: Step | None
+    children: list[Step] = field(default_factory=list)
+
+
+@dataclass
+class Blocking:
+    """max_actions as in the paper, 100; asked_again: how often an answer outside the list is asked again."""
+
+    max_actions: int = 100
+    asked_again: int = 2
+
+    def run(self, episode: Episode) -> None:
+        """Select, try, and add resolutions where blocked, until the goal holds."""
+        observed, hopes = episode.observe(), Hopes()
+        roots: list[Step] = []
+        errors: list[str] = []
+        tried: set[tuple[Action, frozenset[Literal]]] = set()  # with these facts it did not help: not offered again
+        history: list[Action] = []
+        while observed.unmet(episode.goal) and episode.steps < self.max_actions:
+            world = hopes.believed(observed)
+            self._plant(episode, world, roots)
+            leaves = [s for s in self._leaves(roots, world) if (s.action, world.facts) not in tried]
+            options = list(dict.fromkeys(s.action for s in leaves))
+            if not options:
+                episode.tell(message="no action is left that could help")
+                return
+            chosen = self._select(episode, world, history, options, errors)
+            step = next(s for s in leaves if s.action == chosen)
+            tried.add((chosen, world.facts))
+            missing = self._blocked(episode, world, step)
+            if missing:
+                errors.append(f"{chosen}: blocked, since {' and '.join(episode.domain.phrase(m) for m in missing)} "
+                              "would have to hold")
+                episode.steps += 1
+                self._resolve(episode, world, step, missing)
+                continue
+            outcome = episode.execute(chosen)
+            before, observed = observed, outcome.world
+            if outcome.ok:
+                hopes.done(episode.domain, before, observed, chosen)
+                history.append(chosen)
+                errors.clear()
+                self._remove(roots, step)
+            elif outcome.final:
+                return
+            else:
+                episode.corrections += 1
+                hopes.failed(chosen)
+                errors.append(f"{chosen}: {outcome.message}")
+                self._resolve(episode, hopes.believed(observed), step, outcome.unmet)
+
+    def _plant(self, episode: Episode, world: World, roots: list[Step]) -> None:
+        """Roots for every goal literal that does not hold; those of literals that hold are dropped."""
+        roots[:] = [r for r in roots if not world.holds(r.resolves)]
+        for literal in world.unmet(episode.goal):
+            if not any(r.resolves == literal for r in roots):
+                roots += [Step(a, literal, None) for a in self._achievers(episode, world, literal)]
+
+    def _achievers(self, episode: Episode, world: World, literal: Literal) -> list[Action]:
+        transition = Transition(episode.domain, world)
+        able = resolution_actions(episode.domain, transition, transition.state(), literal)
+        return [action for action in able if action.name not in world.actions_off]
+
+    def _leaves(self, steps: list[Step], world: World) -> list[Step]:
+        """Steps without children; children whose blocking condition is gone go first."""
+        found = []
+        for step in steps:
+            step.children = [c for c in step.children if not world.holds(c.resolves)]
+            found += self._leaves(step.children, world) if step.children else [step]
+        return found
+
+    def _blocked(self, episode: Episode, world: World, step: Step) -> tuple[Literal, ...]:
+        """The blocking conditions of a step: of its action, and of the effect that it is there for."""
+        transition = Transition(episode.domain, world)
+        state = transition.state()
+        missing = transition.unmet(state, step.action)
+        more = lacking(episode.domain, transition, state, step.action, step.resolves)
+        return tuple(dict.fromkeys((*missing, *more)))
+
+    def _resolve(self, episode: Episode, world: World, step: Step, missing: tuple[Literal, ...]) -> None:
+        """Children for every blocking condition, without actions that stand above already."""
+        above = {step.action}
+        node = step.parent
+        while node is not None:
+            above.add(node.action)
+            node = node.parent
+        for literal in missing:
+            step.children += [Step(a, literal, step) for a in self._achievers(episode, world, literal)
+                              if a not in above and a not in {c.action for c in step.children}]
+
+    def _remove(self, roots: list[Step], step: Step) -> None:
+        """A done action goes with its siblings that are there for the same literal."""
+        siblings = roots if step.parent is None else step.parent.children
+        siblings[:] = [s for s in siblings if s is not step and s.resolves != step.resolves]
+
+    def _select(
+        self, episode: Episode, world: World, history: list[Action], options: list[Action], errors: list[str]
+    ) -> Action:
+        """One candidate is taken without asking; an answer outside the list is asked again with a note."""
+        if len(options) == 1:
+            return options[0]
+        episode.tell("selecting")
+        notes: list[str] = []
+        for attempt in range(self.asked_again + 1):
+            episode.questions += 1
+            try:
+                choice = episode.planner.select_action(
+                    "blocking", episode.sentence, world, history, options, goal=episode.goal,
+                    errors=[*errors[-5:], *episode.feedback(), *notes], task_id=episode.task_id,
+                )
+            except ParseError as error:
+                notes = [f"{error}. Select only an action of the list."]
+                if attempt == self.asked_again:
+                    raise
+                episode.spend(error.usage)
+                continue
+            episode.spend(choice.usage)
+            episode.journal.add("selection", options=[str(o) for o in options], chosen=choice.index)
+            return options[choice.index]
+        raise AssertionError("unreachable")

@@ -1,0 +1,102 @@
+"""FF-Replan (Yoon, Fern and Givan, ICAPS 2007), the classical baseline of the BCR paper, Section V.C.
+
+Determinise the uncertain effects, plan, act; when the world is not as predicted, plan again. No language model. Of
+things that were never seen the prediction is believed until an action fails: whoever went to a cup and does not see
+it tries to take it, and hears that it is in something closed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+
+from planweave.core.classical import solve
+from planweave.core.failure import Code
+from planweave.core.transition import Transition
+from planweave.core.unobserved_effects import Hopes
+from planweave.core.world import Action, Literal, World
+from planweave.methods.episode import Episode
+
+#: Failures that say that a thing cannot be reached from here; trying the same again is of no use.
+_OUT_OF_REACH = {Code.UNREACHABLE, Code.PLANNING_FAILED, Code.COLLISION}
+
+
+@dataclass
+class Classical:
+    """max_replans: how often to plan again; plan_timeout: seconds for each search; retries of one action that slips."""
+
+    max_replans: int = 20
+    plan_timeout: float = 5.0
+    retries: int = 3
+
+    def run(self, episode: Episode) -> None:
+        """Act until the goal holds in the observed world; raises NoPlanError where no plan reaches it."""
+        disproved: set[Literal] = set()  # observed facts that acting showed to be false
+        hopes = Hopes()
+        failures: Counter[Action] = Counter()
+        self._surprise = ""  # why the last plan was given up, in words
+        world = episode.observe()
+        for attempt in range(self.max_replans + 1):
+            if not world.unmet(episode.goal):
+                return
+            episode.tell("planning" if attempt == 0 else "planning again")
+            believed = hopes.believed(replace(world, facts=world.facts - disproved))
+            plan = solve(episode.domain, believed, episode.goal, self.plan_timeout, all_outcomes=True,
+                         namespace=episode.namespace)
+            episode.journal.add("classical_plan", actions=[str(a) for a in plan], attempt=attempt,
+                                assumed=[str(f) for f in sorted(hopes.facts)])
+            world = self._follow(episode, plan, world, disproved, hopes, failures)
+            if any(count > self.retries for count in failures.values()):
+                action, count = failures.most_common(1)[0]
+                episode.tell(message=f"gave up: {action} failed {min(count, self.retries + 1)} times, "
+                                     f"at last since: {episode.message}")
+                return
+            if world.unmet(episode.goal) and attempt < self.max_replans:
+                episode.corrections += 1
+        episode.tell(message=f"gave up after {self.max_replans} replans"
+                             + (f", at last since {self._surprise}" if self._surprise else ""))
+
+    def _follow(
+        self, episode: Episode, plan: tuple[Action, ...], world: World, disproved: set[Literal],
+        hopes: Hopes, failures: Counter[Action],
+    ) -> World:
+        """Execute a plan until its end or until the world is not as predicted; returns the observed world."""
+        for index, action in enumerate(plan):
+            rest = plan[index + 1 :]
+            episode.intend(plan[index:])
+            outcome = episode.execute(action)
+            observed = outcome.world
+            if not outcome.ok:
+                failures[action] += 1
+                self._surprise = f"it could not {episode.domain.phrase(action)}: {outcome.message}"
+                hopes.failed(action)
+                if outcome.final:
+                    failures[action] += self.retries + 1
+                if outcome.code in _OUT_OF_REACH:
+                    disproved.update(Literal("reachable", (name,)) for name in action.args)
+                return observed
+            hopes.done(episode.domain, world, observed, action)
+            missing = self._missing(episode, hopes.believed(observed), rest)
+            if missing:
+                self._surprise = f"after it did '{episode.domain.phrase(action)}', {missing}"
+                return observed
+            world = observed
+        return world
+
+    def _missing(self, episode: Episode, world: World, rest: tuple[Action, ...]) -> str:
+        """Why the rest of the plan does not reach the goal from the observed world, which is the surprise that matters;
+        "" where it does.
+        """
+        phrases = episode.domain.phrases
+        transition = Transition(episode.domain, world)
+        state = transition.state()
+        for action in rest:
+            gone = [arg for arg in action.args if arg not in world.by_name]
+            if gone:
+                return f"{gone[0]} is not there any more"
+            unmet = transition.unmet(state, action)
+            if unmet:
+                return phrases((u.negated() for u in unmet), 3)
+            transition.apply(state, action)
+        lacking = [g for g in episode.goal if ((g.predicate, *g.args) in state.facts) != g.positive]
+        return phrases((g.negated() for g in lacking), 3)

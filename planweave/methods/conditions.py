@@ -1,0 +1,128 @@
+"""Conditions as programs write them, answered by rule where the domain knows what they say (ProgPrompt, Section IV.A).
+
+The paper always asks the model. Here ``'close' to 'mug'``, ``'salmon' in 'hands'``, ``'fridge' is 'opened'``,
+``grasped('mug')`` and ``in(red_cube, left_tray)`` are looked up: first in the table of the domain's example file, then
+among the domain's own predicates by name and phrase. A name of a class stands for any object of that class.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import product
+
+from planweave.core.domain import Domain
+from planweave.core.errors import ParseError
+from planweave.core.world import Literal, World
+from planweave.methods.prompting import example_part
+
+MAX_CHARACTERS = 300
+_RELATION = re.compile(r"\A(not\s+)?['\"]?([^'\"]{1,80}?)['\"]?\s+"
+                       r"(not\s+in|is\s+not|to|in|is|on|at|near|inside|with)\s+"
+                       r"['\"]?([^'\"]{1,80}?)['\"]?\Z")
+_CALL = re.compile(r"\A(not\s+)?([A-Za-z_]\w{0,60})\s*\(([^()]{0,160})\)\Z")
+
+
+@dataclass(frozen=True)
+class Condition:
+    """left relation right, or a predicate with its arguments where relation is empty."""
+
+    words: tuple[str, ...]
+    relation: str
+    negated: bool
+
+    def __str__(self) -> str:
+        text = f"'{self.words[0]}' {self.relation} '{self.words[1]}'" if self.relation else (
+            f"{self.words[0]}({', '.join(self.words[1:])})")
+        return f"not {text}" if self.negated else text
+
+
+def parse_condition(text: str) -> Condition:
+    """Read a condition; raises ParseError."""
+    if len(text) > MAX_CHARACTERS:
+        raise ParseError(f"the condition has {len(text)} characters; at most {MAX_CHARACTERS} are read")
+    text = " ".join(text.split())
+    if match := _CALL.match(text):
+        arguments = tuple(a.strip().strip("'\"") for a in match.group(3).split(",")) if match.group(3).strip() else ()
+        if not all(arguments):
+            raise ParseError(f"an argument in {text[:80]!r} is empty")
+        return Condition((match.group(2), *arguments), "", bool(match.group(1)))
+    if match := _RELATION.match(text):
+        relation = match.group(3).split()
+        return Condition((match.group(2).strip(), match.group(4).strip()),
+                         " ".join(w for w in relation if w != "not"), bool(match.group(1)) != ("not" in relation))
+    raise ParseError(f"cannot read the condition {text[:80]!r}; expected a form such as 'close' to 'mug', 'fridge' is "
+                     "'opened' or in(red_cube, left_tray)")
+
+
+def holds_by_rule(domain: Domain, world: World, condition: Condition) -> bool | None:
+    """Whether a condition holds, None where no rule knows what it says."""
+    ways = list(_ways(domain, world, condition))
+    if not ways:
+        return None
+    return any(world.holds(literal) for literal in ways) != condition.negated
+
+
+def _ways(domain: Domain, world: World, condition: Condition) -> Iterator[Literal]:
+    """Literals any of which makes the condition (without its negation) true."""
+    table: Mapping[str, Sequence[str]] = example_part(domain, "conditions", {})
+    things = [objects_named(world, word) for word in condition.words]
+    if condition.relation:
+        left, right = condition.words
+        for key, args in (
+            (f"{_plain(left)} {condition.relation} {{0}}", things[1:]),
+            (f"{{0}} {condition.relation} {_plain(right)}", things[:1]),
+            (f"{_plain(left)} {condition.relation} {_plain(right)}", []),
+            (f"{{0}} {condition.relation} {{1}}", things),
+        ):
+            if key in table and all(args):
+                yield from _filled(table[key], args)
+                return
+        yield from _by_name(domain, condition.relation, things)
+        if condition.relation == "is" and things[0]:
+            yield from _by_name(domain, right, things[:1])
+        elif things[1]:
+            yield from _by_name(domain, left, things[1:])
+        return
+    places = ", ".join(f"{{{i}}}" for i in range(len(things) - 1))
+    key = f"{_plain(condition.words[0])}({places})"
+    if key in table and all(things[1:]):
+        yield from _filled(table[key], things[1:])
+    else:
+        yield from _by_name(domain, condition.words[0], things[1:])
+
+
+def _filled(rows: Sequence[str], things: Sequence[Sequence[str]]) -> Iterator[Literal]:
+    for row in rows:
+        for names in product(*things):
+            yield Literal.parse(row.format(*names))
+
+
+def _by_name(domain: Domain, word: str, things: Sequence[Sequence[str]]) -> Iterator[Literal]:
+    """Predicates with this name, or whose phrase ends with this word ("the {o} is open")."""
+    plain = _plain(word)
+    if not all(things):
+        return
+    for predicate in domain.predicates.values():
+        if len(predicate.parameters) != len(things):
+            continue
+        if _plain(predicate.name) == plain or (len(things) == 1 and _plain(predicate.phrase).endswith(f" is {plain}")):
+            for names in product(*things):
+                yield Literal(predicate.name, tuple(names))
+
+
+def objects_named(world: World, word: str) -> list[str]:
+    """The object of this name in whatever writing, else all objects of this class."""
+    plain = _plain(word)
+    exact = [o.name for o in world.objects if _plain(o.name) == plain]
+    if exact:
+        return exact
+    joined = plain.replace(" ", "")
+    return [o.name for o in world.objects if _plain(o.class_name).replace(" ", "") == joined]
+
+
+@lru_cache(maxsize=8192)
+def _plain(text: str) -> str:
+    return " ".join(re.findall(r"[a-z0-9]+", text.lower()))

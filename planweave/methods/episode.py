@@ -1,0 +1,173 @@
+"""One task as a method's loop sees it: the two ports, the goal, and the bookkeeping around every action."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+from planweave.core.action_tree import Node
+from planweave.core.approval import Approval, Request, Word
+from planweave.core.budget import Usage
+from planweave.core.cancellation import Cancellation
+from planweave.core.domain import Domain
+from planweave.core.errors import ParseError, PlanweaveError, UnknownNameError
+from planweave.core.ports import Body, Outcome, Planner
+from planweave.core.transition import Transition, inverse_actions
+from planweave.core.world import Action, Literal, World
+from planweave.methods.journal import Journal
+
+
+@dataclass
+class Episode:
+    """What a method works with. `changed` is called after every change that people may want to see."""
+
+    task_id: str
+    sentence: str
+    goal: tuple[Literal, ...]
+    domain: Domain
+    planner: Planner
+    body: Body
+    journal: Journal
+    canceled: Cancellation = field(default_factory=Cancellation)
+    changed: Callable[[], None] = lambda: None
+    action_timeout: float = 0.0
+    approval: Approval | None = None
+    dry_run: bool = False
+    namespace: str = ""  # of the body, for messages
+
+    phase: str = ""
+    message: str = ""
+    action: Action | None = None
+    tree: Node | None = None
+    usage: Usage = field(default_factory=Usage)
+    steps: int = 0
+    executed: int = 0
+    corrections: int = 0
+    questions: int = 0
+    fallback: bool = False
+    used: list[Action] = field(default_factory=list)
+    pushed: list[str] = field(default_factory=list)
+    said: deque[str] = field(default_factory=deque)
+
+    def tell(self, phase: str = "", message: str = "") -> None:
+        """Say what is going on."""
+        self.phase = phase or self.phase
+        self.message = message or self.message
+        self.changed()
+
+    def observe(self) -> World:
+        """The newest world."""
+        self.canceled.check()
+        return self.body.observe().with_derived(self.goal)
+
+    def spend(self, usage: Usage | None) -> None:
+        """Add up what was asked of the model."""
+        self.usage = self.usage + (usage or Usage())
+        self.changed()
+
+    def intend(self, plan: Sequence[Action]) -> None:
+        """Say what will be done from here on, as far as the method knows, for a person who must approve it."""
+        if self.approval is not None:
+            self.approval.announce(plan)
+
+    def execute(self, action: Action, undoing: bool = False) -> Outcome:
+        """Execute one action and record what came of it."""
+        self.canceled.check()
+        token = ""
+        if self.approval is not None:
+            token = self.approval.pass_through(
+                action, self.domain, self.body.observe(), self.goal, self.canceled, self._approval_changed)
+        why = "undo" if undoing else "fallback" if self.fallback else "plan"
+        verb = "predicting" if self.dry_run else "acting"
+        self.action, self.steps = action, self.steps + 1
+        self.used.append(action)
+        self.tell(verb if why == "plan" else f"{verb} ({why})")
+        begun = time.monotonic()
+        outcome = self.body.execute(
+            action, task_id=self.task_id, timeout=self.action_timeout,
+            on_phase=lambda phase, progress: self.tell(f"acting: {phase}"), approval=token,
+        )
+        outcome = replace(outcome, world=outcome.world.with_derived(self.goal))
+        self.action = None
+        self.executed += outcome.ok and not self.dry_run
+        self.journal.add(
+            "predicted" if self.dry_run else "action", action=str(action), why=why,
+            code=outcome.code.name, message=outcome.message,
+            unmet=[str(u) for u in outcome.unmet], motion_seconds=round(outcome.motion_seconds, 3),
+            planning_seconds=round(outcome.planning_seconds, 4), wall_seconds=round(time.monotonic() - begun, 4),
+            facts=[str(f) for f in sorted(outcome.world.facts)],
+            **({"pushed": list(outcome.pushed)} if outcome.pushed else {}),
+        )
+        self.pushed += [name for name in outcome.pushed if name not in self.pushed]
+        self.tell(message=outcome.message if not outcome.ok or outcome.pushed else "")
+        return outcome
+
+    def _approval_changed(self, request: Request, word: Word | None) -> None:
+        if word is None:
+            self.journal.add("approval_asked", plan=[str(a) for a in request.plan], hash=request.hash,
+                             changes=list(request.changes), check=request.check)
+            self.tell("waiting for approval", f"the plan waits for approval; the domain says: {request.check}")
+        else:
+            self.journal.add("approval", hash=request.hash, approve=word.approve, approver=word.approver,
+                             comment=word.comment)
+            self.message = word.comment  # what the domain said of the plan is answered
+            self.tell("approved" if word.approve else "not approved")
+
+    def follow(self, plan: Sequence[Action]) -> None:
+        """Execute a plan open loop: a failed action is left behind, as the papers' open-loop baselines do."""
+        for index, action in enumerate(plan):
+            self.intend(plan[index:])
+            if self.execute(action).final:
+                return
+        self.tell("plan ended")
+
+    def feedback(self) -> list[str]:
+        """What people said since the last call; each is treated as one more error text."""
+        said = []
+        while self.said:
+            said.append(self.said.popleft())
+        return said
+
+    def resolve(self, name: str, args: Sequence[str]) -> Action:
+        """An action over objects as a model names them: exact, in other writing, or by class; raises ParseError."""
+        world = self.observe()
+        return Action(name, tuple(self._object(world, arg) for arg in args))
+
+    def _object(self, world: World, name: str) -> str:
+        plain = name.strip().lower().replace(" ", "_").replace("-", "_")
+        for candidate in (name, plain):
+            if candidate in world.by_name:
+                return candidate
+        of_class = [o.name for o in world.objects if o.class_name.lower() in (plain, plain.replace("_", ""))]
+        if not of_class:
+            raise ParseError(str(UnknownNameError("object", name, world.by_name)))
+        last = [a for action in reversed(self.used) for a in action.args if a in of_class]
+        return last[0] if last else of_class[0]  # the same one again, else the first
+
+    def undo(self, action: Action, before: World) -> bool:
+        """Take an action back by its declared inverse; False where that cannot be done, with the reason said."""
+        inverse = inverse_actions(self.domain, before, action)
+        if inverse is None:
+            self.journal.add("undo", action=str(action), done=False, reason="the domain declares no inverse")
+            self.tell(message=f"{action} cannot be undone: the domain declares no inverse; going on from here")
+            return False
+        for step in inverse:
+            world = self.observe()
+            transition = Transition(self.domain, world)
+            try:
+                missing = transition.unmet(transition.state(), step)
+            except PlanweaveError as error:
+                self.journal.add("undo", action=str(action), by=str(step), done=False, reason=str(error))
+                return False
+            if missing:
+                reason = "not needed or not possible now: " + ", ".join(map(str, missing))
+                self.journal.add("undo", action=str(action), by=str(step), done=False, reason=reason)
+                return False
+            outcome = self.execute(step, undoing=True)
+            self.journal.add("undo", action=str(action), by=str(step), done=outcome.ok, reason=outcome.message)
+            if not outcome.ok:
+                self.tell(message=f"{action} could not be undone: {outcome.message}; going on from here")
+                return False
+        return True

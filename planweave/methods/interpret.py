@@ -1,0 +1,129 @@
+"""A sentence into goal literals, or a question into an answer: by the controlled English where it covers it, else by
+the model.
+
+The model is asked several times at once, its replies held to literals over the known objects; a goal counts only if
+enough of the replies agree on it, since a wrong goal moves a robot to do a wrong thing.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+from planweave.core.domain import Domain, spoken
+from planweave.core.errors import GoalError, ModelError
+from planweave.core.ports import Interpretation
+from planweave.core.world import Literal, World
+from planweave.goals.goal_checks import checked_goal
+from planweave.goals.goal_grammar import read_sentence
+from planweave.goals.lexicon import english
+from planweave.goals.noun_phrases import NotCoveredError
+from planweave.goals.paraphrase import nearest, understood
+from planweave.goals.scene_questions import answer, is_question
+from planweave.goals.sentence_vocabulary import Vocabulary
+from planweave.goals.sentence_words import Words, longest, without_politeness, words_of
+from planweave.llm.clients.base import ChatReplies
+from planweave.llm.parsing import parse_goal
+from planweave.llm.replies import read_each
+from planweave.llm.schema import goal_schema
+from planweave.methods.action_filter import offered
+from planweave.methods.prompting import Messages, goal_messages
+
+MAX_SENTENCE = 2000  # characters
+MAX_LITERALS = 20
+Ask = Callable[[Messages, dict[str, Any]], ChatReplies]  # messages, JSON schema -> several replies
+
+
+def checked_sentence(sentence: str) -> str:
+    """The sentence without white space around it; raises GoalError where it is empty or too long."""
+    sentence = sentence.strip()
+    if not sentence:
+        raise GoalError('the sentence is empty: say what the robot is to do, such as "put the red cube in the tray"')
+    if len(sentence) > MAX_SENTENCE:
+        raise GoalError(f"the sentence has {len(sentence)} characters; at most {MAX_SENTENCE} are read: say it in a "
+                        "few words, or give several tasks")
+    return sentence
+
+
+def interpret(domain: Domain, world: World, sentence: str, ask: Ask, agreement: float = 0.5,
+              shown: World | None = None) -> Interpretation:
+    """Goal of a sentence; source says who read it. Raises GoalError (not understood, impossible) or CanceledError.
+
+    A question is answered and never obeyed. What says "not", and is not read by rules, is given to no model.
+    agreement: share of the model's readings that must be more than this for a goal to count. shown: the part of the
+    world that goes into the prompt, by default all of it.
+    """
+    sentence = checked_sentence(sentence)
+    if not world.objects:
+        raise GoalError("nothing is known about the surroundings yet, so no goal can be read; is a body running and "
+                        "does its camera see anything?")
+    words, asked = words_of(sentence)
+    plain = without_politeness(words)
+    if is_question(plain, asked):
+        return Interpretation((), "grammar", answer=answer(domain, world, plain))
+    if asked and words[:1] == plain[:1]:
+        raise GoalError("it is not clear whether that is a question or a task; leave out the question mark, or ask "
+                        "\"is …?\", \"where is …?\"")
+    try:
+        reading = read_sentence(domain, world, sentence)
+        goal = checked_goal(domain, world, reading.goal)
+        return Interpretation(goal, "grammar", understood=understood(domain, goal, reading.notes))
+    except NotCoveredError as error:
+        reason = str(error)
+    en = english()
+    if sum(w in en["foreign"] for w in plain) > 1:
+        raise GoalError("only English is read here" + _instead(domain, world, plain))
+    mended, _, _ = Vocabulary(domain, world).mended(words)  # "exept" is a slip of a word that must not be lost
+    for said, why in unsaid(mended):
+        raise GoalError(f"the sentence is not understood: it says {said!r}; {why}" + _instead(domain, world, plain))
+    negated = [w for w in mended if w in en["negations"]]
+    if negated:
+        raise GoalError(f"the sentence is not understood: {reason}; it says {negated[0]!r}, so no model is asked"
+                        + _instead(domain, world, plain))
+    try:
+        seen, sayable = shown or world, offered(domain, sentence, world.actions_off)
+        replies = ask(goal_messages(sayable, seen, sentence), goal_schema(sayable, seen, max_literals=MAX_LITERALS))
+    except ModelError as error:
+        raise GoalError(f"the sentence is not understood: {reason}{_instead(domain, world, plain)} (the model that "
+                        f"could help did not answer: {error})") from error
+    goal = _agreed(domain, world, replies, agreement, _instead(domain, world, plain))
+    return Interpretation(goal, "model", replies.usage, understood(domain, goal, _guessed(domain, world, mended, goal)))
+
+
+def _guessed(domain: Domain, world: World, words: Words, goal: tuple[Literal, ...]) -> list[str]:
+    """Remarks on what a model put into a goal though no word of the sentence names it."""
+    names = Vocabulary(domain, world).names()
+    said = {names.singular(w) for w in words}
+    named = {n for n in world.by_name if n in said or said & names.heads[n]}
+    guessed = sorted({a for g in goal for a in g.args} - named)
+    return [f"a model read this; no word of the sentence names {', '.join(map(spoken, guessed))}"] if guessed else [
+        "a model read this"]
+
+
+def unsaid(words: Words) -> list[tuple[str, str]]:
+    """Words of a sentence that no goal can say, with why; a model would leave them out."""
+    told = {tuple(p.split()): why for key, why in english()["unsaid"].items() for p in key.split(", ")}
+    return [(" ".join(said), told[said]) for at in range(len(words)) if (n := longest(words, at, told))
+            for said in (words[at:at + n],)]
+
+
+def _instead(domain: Domain, world: World, words: Words) -> str:
+    """What could be said instead, as the end of a message."""
+    examples = nearest(domain, world, words)
+    return ". What can be read, for example: " + ", ".join(f'"{e}"' for e in examples) if examples else ""
+
+
+def _agreed(domain: Domain, world: World, replies: ChatReplies, agreement: float,
+            instead: str) -> tuple[Literal, ...]:
+    rows, problem = read_each(
+        replies, lambda reply: tuple(sorted(checked_goal(domain, world, parse_goal(reply.text)))))
+    readings = Counter(goal for _, goal in rows)
+    asked = len(replies.replies)
+    if readings:
+        goal, votes = readings.most_common(1)[0]
+        if votes > agreement * asked:
+            return goal
+        shown = "; or ".join(understood(domain, g)[:150] for g, _ in readings.most_common(2))
+        raise GoalError(f"the model does not agree with itself on what the sentence asks for ({shown}){instead}")
+    raise GoalError(f"the model found no goal that can hold in the sentence ({problem[:200]}){instead}")

@@ -1,0 +1,268 @@
+"""The Planner port, kept by a language model: questions out of prompt files, replies into plans, choices and goals."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+from planweave.core.budget import Budget
+from planweave.core.domain import Domain
+from planweave.core.errors import ConfigError, GoalError, ModelUnavailableError, ParseError, UnknownNameError
+from planweave.core.plan import Plan, PlanStep
+from planweave.core.ports import Check, Choice, Grounding, Interpretation, Proposals, SampledPlans, Written
+from planweave.core.world import Action, Literal, World, WorldObject
+from planweave.llm.accounting import Prices
+from planweave.llm.asking import Asker, counted
+from planweave.llm.clients.base import ChatClient, ChatReplies, ChatReply, ChatRequest
+from planweave.llm.embeddings import Embedder, HashedEmbedder
+from planweave.llm.names import Mender, Similarity
+from planweave.llm.parsing import letter, parse_choice, parse_plan
+from planweave.llm.replies import CUT, read_each
+from planweave.llm.schema import choice_schema, plan_schema
+from planweave.methods.action_filter import offered
+from planweave.methods.condition import check
+from planweave.methods.conditions import MAX_CHARACTERS as MAX_CONDITION
+from planweave.methods.interpret import checked_sentence, interpret
+from planweave.methods.prompt_world import PromptWorlds
+from planweave.methods.prompting import Messages, decide_messages, sample_messages
+from planweave.methods.question import Question
+from planweave.methods.questions import GROUNDERS, PROPOSERS, SAMPLERS, SELECTORS, WRITERS
+from planweave.methods.settings import Settings
+from planweave.methods.stepwise import StepwisePlans, Trying
+
+__all__ = ["LanguagePlanner", "Settings"]
+
+
+class LanguagePlanner:
+    """Keeps `planweave.core.ports.Planner`. Thread-safe. load_domain gives a world's domain.
+
+    on_exchange hears of every question and its answer, see `planweave.llm.asking.Asker`; kind is "plans", "choice",
+    "goal", "program", "brain", "brain_feedback", "command", "words", "step", "proposals", "selection" or "condition".
+    """
+
+    def __init__(self, client: ChatClient, settings: Settings | None = None, *, budget: Budget | None = None,
+                 prices: Prices | None = None, similarity: Similarity | None = None, embedder: Embedder | None = None,
+                 load_domain: Callable[[str], Domain] = Domain.load,
+                 on_exchange: Callable[[dict[str, Any]], None] | None = None) -> None:
+        self.client, self.settings = client, settings or Settings()
+        self._asker = Asker(client, self.settings.timeout, budget or Budget(), prices or Prices(), on_exchange)
+        self._similarity, self._load_domain = similarity, load_domain
+        self._embedder = embedder or HashedEmbedder()
+        if self.settings.sampling == "stepwise" and not client.capabilities.choices:
+            raise ConfigError(f"sampling: stepwise needs the embedded model, and {client.endpoint} is to be asked; "
+                              "set it to auto or request")
+        self._worlds = PromptWorlds(self._embedder, self.settings.scene_tokens)
+
+    @property
+    def _embedded(self) -> bool:
+        return self.client.endpoint == "embedded"
+
+    def prepare(self, domains: Iterable[str]) -> None:
+        """Read these domains and their words (0.2 s of processor time) before the first sentence comes."""
+        for name in domains:
+            anything = World(name, (WorldObject("thing", next(iter(self._load_domain(name).types), "object")),))
+            self._read_without_model("put the thing in the thing", anything)
+
+    @property
+    def _stepwise(self) -> bool:
+        return self.settings.sampling != "request" and self.client.capabilities.choices
+
+    def _read_without_model(self, sentence: str, world: World) -> tuple[Literal, ...]:
+        """The goal of a sentence in controlled English; empty for any other."""
+        def nobody(messages: Messages, schema: dict[str, Any]) -> ChatReplies:
+            raise ModelUnavailableError("no model is to be asked")
+
+        try:
+            return interpret(self._load_domain(world.domain), world, sentence, nobody).goal
+        except GoalError:
+            return ()
+
+    @counted
+    def generate_plans(
+        self, sentence: str, world: World, *, samples: int = 0, temperature: float = -1.0, top_p: float = 0.0,
+        task_id: str = "", method: str = "tree_planner", canceled: threading.Event | None = None,
+    ) -> SampledPlans:
+        """Sample plans in one request and post-process them (Tree-Planner, Section 3.1, Appendix B.3), or stepwise (see
+        Settings.sampling) where the controlled English tells the goal at which a plan is to end.
+
+        Raises ParseError where no plan is left, ModelError, GoalError (the sentence) or CanceledError.
+        """
+        _row("method of plans", method, dict.fromkeys(SAMPLERS))
+        sentence, set_ = checked_sentence(sentence), self.settings
+        domain = offered(self._load_domain(world.domain), sentence, world.actions_off)
+        longest = set_.max_steps_embedded if self._embedded else set_.max_steps
+        goal = self._read_without_model(sentence, world) if method == "tree_planner" and self._stepwise else ()
+        if goal:
+            return StepwisePlans(
+                domain, world, sentence, goal,
+                lambda request: self._asker.ask("plans", request, task_id, canceled), set_.exclude_actions,
+            ).sample(Trying(samples or set_.samples_embedded, set_.temperature if temperature < 0 else temperature,
+                            longest, set_.sampling_seconds_embedded))
+        shown, _ = self._worlds.shown(domain, world, sentence)
+        request = ChatRequest(
+            sample_messages(domain, shown, sentence, set_.exclude_actions, method),
+            n=samples or (set_.samples_embedded if self._embedded else set_.samples),
+            temperature=set_.temperature if temperature < 0 else temperature, top_p=top_p or set_.top_p,
+            max_tokens=40 + 25 * longest, logprobs=True,
+            json_schema=plan_schema(domain, shown, max_steps=longest, without=set_.exclude_actions))
+        replies = self._asker.ask("plans", request, task_id, canceled)
+        mender = Mender(domain, world, self._similarity, cutoff=set_.cutoff, without=set_.exclude_actions)
+        return _collected(replies, mender)
+
+    @counted
+    def choose_action(
+        self, sentence: str, world: World, history: Sequence[Action], options: Sequence[Action | None], *,
+        errors: Sequence[str] = (), samples: int = 0, temperature: float = -1.0, task_id: str = "",
+        canceled: threading.Event | None = None,
+    ) -> Choice:
+        """Choose by majority vote (Tree-Planner, Section 3.3); among equal votes the earlier option wins.
+
+        Raises ParseError where no reply names an option, ModelError, GoalError (the sentence) or CanceledError.
+        """
+        sentence, domain, set_ = checked_sentence(sentence), self._load_domain(world.domain), self.settings
+        if not options:
+            raise ParseError("there are no options to choose from")
+        shown, _ = self._worlds.shown(domain, world, sentence, [*history, *(o for o in options if o is not None)])
+        request = ChatRequest(
+            decide_messages(domain, shown, sentence, history, options, errors),
+            n=samples or (set_.votes_embedded if self._embedded else set_.votes),
+            temperature=set_.choice_temperature if temperature < 0 else temperature, top_p=1.0, max_tokens=16,
+            json_schema=choice_schema([letter(i) for i in range(len(options))]))
+        replies = self._asker.ask("choice", request, task_id, canceled)
+        rows, problem = read_each(replies, lambda reply: parse_choice(reply.text, len(options)))
+        votes = Counter(index for _, index in rows)
+        if not votes:
+            raise ParseError(f"none of {len(replies.replies)} replies names an option; the last: {problem}")
+        index = max(votes, key=lambda i: (votes[i], -i))
+        return Choice(index, tuple(votes[i] for i in range(len(options))),
+                      len(replies.replies) - votes.total(), replies.usage)
+
+    @counted
+    def interpret_goal(self, sentence: str, world: World, *, task_id: str = "",
+                       canceled: threading.Event | None = None) -> Interpretation:
+        """Read a sentence into goal literals; raises GoalError or CanceledError."""
+        domain = self._load_domain(world.domain)
+
+        def ask(messages: Messages, schema: dict[str, Any]) -> ChatReplies:
+            return self._asker.ask("goal", ChatRequest(
+                messages, n=self.settings.goal_votes, temperature=self.settings.goal_temperature, max_tokens=400,
+                json_schema=schema), task_id, canceled)
+
+        agreement = self.settings.goal_agreement_embedded if self._embedded else self.settings.goal_agreement
+        shown, _ = self._worlds.shown(domain, world, sentence.strip())
+        return interpret(domain, world, sentence, ask, agreement, shown)
+
+    @counted
+    def write(
+        self, method: str, sentence: str, world: World, *, history: Sequence[str] = (), errors: Sequence[str] = (),
+        start: int = 0, options: Mapping[str, bool] | None = None, task_id: str = "",
+        canceled: threading.Event | None = None,
+    ) -> Written:
+        """A whole plan in the method's own form; raises ParseError, ModelError, GoalError or CanceledError."""
+        ask = _row("method that writes", method, WRITERS)
+        question = self._question(sentence, world, (), errors, task_id, canceled, context=history)
+        return ask(question, history, start, options or {})
+
+    @counted
+    def ground_step(
+        self, method: str, sentence: str, step: str, world: World, *, errors: Sequence[str] = (), task_id: str = "",
+        canceled: threading.Event | None = None,
+    ) -> Grounding:
+        """One step in words as an action; raises ParseError, ModelError, GoalError or CanceledError."""
+        ask = _row("method that grounds steps", method, GROUNDERS)
+        return ask(self._question(sentence, world, (), errors, task_id, canceled, context=[step]), step)
+
+    @counted
+    def propose_steps(
+        self, method: str, sentence: str, world: World, history: Sequence[Action], *, errors: Sequence[str] = (),
+        samples: int = 0, task_id: str = "", canceled: threading.Event | None = None,
+    ) -> Proposals:
+        """Candidates for the next step; raises ParseError, ModelError, GoalError or CanceledError."""
+        ask = _row("method that proposes steps", method, PROPOSERS)
+        return ask(self._question(sentence, world, history, errors, task_id, canceled), samples)
+
+    @counted
+    def select_action(
+        self, method: str, sentence: str, world: World, history: Sequence[Action], options: Sequence[Action], *,
+        goal: Sequence[Literal] = (), errors: Sequence[str] = (), task_id: str = "",
+        canceled: threading.Event | None = None,
+    ) -> Choice:
+        """Choose one of the candidates; raises ParseError (also for an answer outside them), ModelError, GoalError or
+        CanceledError."""
+        ask = _row("method that selects", method, SELECTORS)
+        if not options:
+            raise ParseError("there are no options to choose from")
+        asked = self._question(sentence, world, history, errors, task_id, canceled,
+                               extra={a for o in options for a in o.args} | {a for g in goal for a in g.args})
+        return ask(asked, options, goal)
+
+    @counted
+    def check_condition(
+        self, condition: str, world: World, *, task_id: str = "", canceled: threading.Event | None = None
+    ) -> Check:
+        """Whether a condition holds; raises ParseError, ModelError or CanceledError."""
+        if not condition.strip():
+            raise ParseError("the condition is empty; expected a form such as 'close' to 'mug'")
+        return check(self._question(condition[:MAX_CONDITION], world, (), (), task_id, canceled), condition)
+
+    def _question(
+        self, sentence: str, world: World, history: Sequence[Action], errors: Sequence[str], task_id: str,
+        canceled: threading.Event | None, *, context: Sequence[str] = (), extra: Collection[str] = (),
+    ) -> Question:
+        """What a method's question is made of. context: steps in words, whose things are to be shown as well."""
+        sentence = checked_sentence(sentence)
+        domain = offered(self._load_domain(world.domain), " ".join((sentence, *context)), world.actions_off)
+        named = {n for n in world.by_name for text in (*context, *errors) if _names(n, text)} if context else set()
+        shown, left_out = self._worlds.shown(domain, world, sentence, history, named | set(extra))
+
+        def send(kind: str, request: ChatRequest, notes: dict[str, Any]) -> ChatReplies:
+            if left_out:
+                notes = {**notes, "left_out": list(left_out)}
+            return self._asker.ask(kind, request, task_id, canceled, **notes)
+
+        return Question(sentence, domain, world, shown, self.settings, self._embedder, send, self._similarity,
+                        tuple(history), tuple(errors))
+
+
+def _row(kind: str, name: str, table: Mapping[str, Any]) -> Any:
+    """The row of a table; raises UnknownNameError."""
+    if name not in table:
+        raise UnknownNameError(kind, name, table)
+    return table[name]
+
+
+def _names(name: str, text: str) -> bool:
+    return name in text or name.replace("_", " ") in text.lower()
+
+
+def _collected(replies: ChatReplies, mender: Mender) -> SampledPlans:
+    """Equal plans as one with their number; log-probability of the most probable of them."""
+    plans: dict[tuple[Action, ...], tuple[tuple[PlanStep, ...], int, float]] = {}
+    known: dict[str, tuple[PlanStep, ...]] = {}  # many samples are equal
+
+    def read(reply: ChatReply) -> tuple[PlanStep, ...]:
+        if reply.finish_reason in ("length", CUT):
+            raise ParseError("the reply was cut off at the limit of tokens, or of the characters that are read")
+        if reply.text not in known:
+            steps = mender.plan(parse_plan(reply.text))
+            if steps is None:
+                raise ParseError(f"a name in it is not known: {reply.text[:200]!r}")
+            known[reply.text] = steps
+        return known[reply.text]
+
+    rows, problem = read_each(replies, read)
+    mended = 0
+    for reply, steps in rows:
+        mended += any(step.original for step in steps)
+        actions = tuple(step.action for step in steps)
+        kept, count, logprob = plans.get(actions, (steps, 0, -math.inf))
+        plans[actions] = (kept, count + 1, max(logprob, -math.inf if reply.logprob is None else reply.logprob))
+    if not plans:
+        raise ParseError(f"none of {len(replies.replies)} replies holds a plan; the last: {problem}")
+    ordered = sorted(plans.values(), key=lambda p: (-p[1], -p[2]))
+    return SampledPlans(
+        tuple(Plan(steps, count, None if logprob == -math.inf else logprob) for steps, count, logprob in ordered),
+        len(replies.replies), len(replies.replies) - len(rows), mended, replies.usage)

@@ -1,0 +1,203 @@
+"""Messages for the model, made of prompt files, the domain and the world. Nothing here knows any one domain.
+
+Prompt files stand in ``prompts/<method>/``; a variable that a file asks for and does not get is an error.
+"""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Collection, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from planweave.core.domain import ActionSchema, Domain, Predicate
+from planweave.core.errors import ConfigError
+from planweave.core.formula import And, Atom, Formula, Not
+from planweave.core.world import Action, World
+from planweave.llm.parsing import letter
+from planweave.llm.schema import goal_predicates
+
+Messages = tuple[Mapping[str, str], ...]
+_FOLDER = Path(__file__).resolve().parent / "prompts"
+_DONE = "stop here, the task is done"
+
+
+def render(name: str, **values: str) -> str:
+    """A prompt file with its ``$variables`` filled in; raises ConfigError for a missing file or variable."""
+    try:
+        return string.Template(_read(name)).substitute(values).strip()
+    except KeyError as error:
+        raise ConfigError(f"prompts/{name} asks for ${error.args[0]}, which is not given; given are "
+                          f"{', '.join(sorted(values))}") from None
+    except ValueError as error:
+        raise ConfigError(f"prompts/{name}: {error}; write a dollar sign as $$") from None
+
+
+def sample_messages(domain: Domain, world: World, sentence: str, without: Collection[str] = (),
+                    method: str = "tree_planner") -> Messages:
+    """The question for plans (Tree-Planner, Section 3.1 and Appendix F.2): instruction, global information,
+    initial observation, examples, task."""
+    return (
+        message("system", render(f"{method}/sample_system.txt", actions=actions_text(domain, without),
+                                  objects=objects_text(world), observation=observation_text(domain, world))),
+        *turns(f"{method}/sample_user.txt", "plan", domain),
+        message("user", render(f"{method}/sample_user.txt", task=one_line(sentence))),
+    )
+
+
+def decide_messages(domain: Domain, world: World, sentence: str, history: Sequence[Action],
+                    options: Sequence[Action | None], errors: Sequence[str]) -> Messages:
+    """The question for one choice (Tree-Planner, Section 3.3 and Appendix F.3): instruction, observation, task,
+    history, error information, lettered options. The instruction never changes within a domain."""
+    failed = "".join(f"\nThis was tried and failed: {one_line(e)}" for e in errors)
+    return (
+        message("system", render("tree_planner/decide_system.txt", example=_decision_example(domain))),
+        message("user", render(
+            "tree_planner/decide_user.txt", observation=observation_text(domain, world), task=one_line(sentence),
+            history="\n".join(map(str, history)) or "(none yet)",
+            errors=failed + ("\nA choice that helps now is needed.\n" if failed else ""),
+            options="\n".join(f"{letter(i)}. {_option(domain, o)}" for i, o in enumerate(options)))),
+    )
+
+
+def goal_messages(domain: Domain, world: World, sentence: str) -> Messages:
+    """The question for the goal of a sentence."""
+    predicates = "\n".join(f"- {signature(p)}: {bare_phrase(p.phrase, p)}" for p in goal_predicates(domain))
+    return (
+        message("system", render("goal/system.txt", predicates=predicates, objects=objects_text(world),
+                                  observation=observation_text(domain, world))),
+        *turns("goal/user.txt", "goal", domain),
+        message("user", render("goal/user.txt", task=one_line(sentence))),
+    )
+
+
+def actions_text(domain: Domain, without: Collection[str] = ()) -> str:
+    """Actions by their number of arguments, with their phrases and what they need."""
+    lines = []
+    schemas = [s for s in domain.actions.values() if s.name not in without]
+    for arity in sorted({len(s.parameters) for s in schemas}):
+        lines.append({0: "Without arguments:", 1: "With one argument:", 2: "With two arguments:"}.get(
+            arity, f"With {arity} arguments:"))
+        for schema in schemas:
+            if len(schema.parameters) == arity:
+                needs = "; ".join(_needs(domain, schema))
+                lines.append(f"- {signature(schema)}: {bare_phrase(schema.phrase, schema)}."
+                             + (f" Needs: {needs}." if needs else ""))
+    return "\n".join(lines)
+
+
+def objects_text(world: World) -> str:
+    """Object names by type, one line per type, in alphabetical order."""
+    by_type: dict[str, list[str]] = {}
+    for thing in world.objects:
+        by_type.setdefault(thing.type, []).append(thing.name)
+    return "\n".join(f"- {kind}: {', '.join(sorted(names))}" for kind, names in sorted(by_type.items())) or "(none)"
+
+
+def observation_text(domain: Domain, world: World) -> str:
+    """The observed world in sentences."""
+    return " ".join(f"{s[:1].upper()}{s[1:]}." for s in domain.observation(world)) or "Nothing to report."
+
+
+def _needs(domain: Domain, schema: ActionSchema) -> list[str]:
+    parts = schema.precondition.parts if isinstance(schema.precondition, And) else (schema.precondition,)
+    return [text for part in parts if (text := _condition(domain, part))]
+
+
+def _condition(domain: Domain, part: Formula) -> str:
+    positive = not isinstance(part, Not)
+    atom = part.part if isinstance(part, Not) else part
+    if not isinstance(atom, Atom):
+        return ""
+    predicate = domain.predicates[atom.predicate]
+    text = predicate.phrase if positive else predicate.negative
+    for parameter, term in zip(predicate.parameters, atom.terms):
+        text = text.replace("{" + parameter.name[1:] + "}", term.lstrip("?"))
+    return text
+
+
+def signature(thing: ActionSchema | Predicate) -> str:
+    """``name(parameter: type, …)``."""
+    parameters = (p.name[1:] + (f": {' or '.join(sorted(p.types))}" if p.types else "") for p in thing.parameters)
+    return f"{thing.name}({', '.join(parameters)})"
+
+
+def bare_phrase(phrase: str, thing: ActionSchema | Predicate) -> str:
+    """A phrase with the names of its parameters in their places."""
+    for parameter in thing.parameters:
+        phrase = phrase.replace("{" + parameter.name[1:] + "}", parameter.name[1:])
+    return phrase
+
+
+def _option(domain: Domain, option: Action | None) -> str:
+    return _DONE if option is None else f"{option}: {domain.phrase(option)}"
+
+
+def _decision_example(domain: Domain) -> str:
+    example = examples(domain.name).get("decision")
+    if not example:
+        return ""
+    options = "\n".join(f"{letter(i)}. {o}" for i, o in enumerate(example["options"]))
+    return (f"For example, with the task {example['task']!r}, after {', then '.join(example['history'])}, the error\n"
+            f"\"{example['failed']}: {example['error']}\" and the options\n{options}\n"
+            f"the choice is {{\"choice\": \"{example['choice']}\"}}")
+
+
+def turns(name: str, key: str, domain: Domain) -> list[dict[str, str]]:
+    """The in-context examples as earlier turns of the conversation."""
+    result = []
+    for example in examples(domain.name).get(f"{key}s", ()):
+        result.append(message("user", render(name, task=example["task"])))
+        result.append(message("assistant", json_list(key, example[key])))
+    return result
+
+
+def example_part(domain: Domain, key: str, default: Any) -> Any:
+    """A part of the example file of a domain; the default where it has none."""
+    return examples(domain.name).get(key, default)
+
+
+def plan_examples(domain: Domain) -> list[tuple[str, tuple[Action, ...]]]:
+    """The examples of plans as tasks and actions."""
+    return [(str(e["task"]), tuple(Action.parse(a) for a in e["plan"])) for e in example_part(domain, "plans", ())]
+
+
+def json_list(key: str, calls: Sequence[str]) -> str:
+    """An answer as the examples give it."""
+    return f'{{"{key}": [' + ", ".join(f'"{c}"' for c in calls) + "]}"
+
+
+def message(role: str, content: str) -> dict[str, str]:
+    """One message of a conversation."""
+    return {"role": role, "content": content}
+
+
+def one_line(text: str) -> str:
+    """Text of a person or a controller as one line, so that it cannot pass for another part of the prompt."""
+    return " ".join(text.split())
+
+
+@lru_cache(maxsize=64)
+def _read(name: str) -> str:
+    try:
+        return (_FOLDER / name).read_text(encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(f"cannot read the prompt file prompts/{name}: {error}") from None
+
+
+@lru_cache(maxsize=16)
+def examples(domain_name: str) -> dict[str, Any]:
+    """The in-context examples of a domain; a domain need not have any."""
+    path = _FOLDER / "examples" / f"{domain_name}.yaml"
+    if not path.is_file():
+        return {}
+    try:
+        data = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
+    except yaml.YAMLError as error:
+        raise ConfigError(f"prompts/examples/{path.name}: {error}") from None
+    if not isinstance(data, dict):
+        raise ConfigError(f"prompts/examples/{path.name}: expected a mapping with plans, decision and goals")
+    return data

@@ -1,0 +1,45 @@
+"""What the questions of the methods are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from planweave.core.domain import Domain
+from planweave.core.world import Action, World
+from planweave.llm.clients.base import ChatReplies, ChatRequest
+from planweave.llm.embeddings.base import Embedder
+from planweave.llm.names import Mender, Similarity
+from planweave.methods.prompting import Messages
+from planweave.methods.settings import Settings
+
+
+@dataclass(frozen=True)
+class Question:
+    """One call of the port.
+
+    world is all that is known, shown the part of it that goes into prompts. history: actions done. errors: raw texts
+    of failures and what people said. send(kind, request, notes) asks the model.
+    """
+
+    sentence: str
+    domain: Domain
+    world: World
+    shown: World
+    settings: Settings
+    embedder: Embedder
+    send: Callable[[str, ChatRequest, dict[str, Any]], ChatReplies]
+    similarity: Similarity | None = None
+    history: tuple[Action, ...] = ()
+    errors: tuple[str, ...] = ()
+
+    def ask(self, kind: str, messages: Messages, **options: Any) -> ChatReplies:
+        """Ask with the options of ChatRequest; raises ModelError or CanceledError."""
+        notes = options.pop("notes", {})
+        return self.send(kind, ChatRequest(messages, **options), notes)
+
+    def mender(self) -> Mender:
+        """Maps names in replies to names of the domain and of the world."""
+        set_ = self.settings
+        return Mender(self.domain, self.world, self.similarity, cutoff=set_.cutoff, without=set_.exclude_actions)

@@ -1,0 +1,76 @@
+"""What zero_shot and scene_aware share: several free-text samples of the next step, each translated to an action."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+from planweave.core.errors import ParseError
+from planweave.core.world import Action
+from planweave.llm.clients.base import ChatReplies, ChatReply
+from planweave.llm.replies import read_each
+from planweave.methods.prompting import one_line, plan_examples
+from planweave.methods.question import Question
+from planweave.methods.translate import Translation, Translator
+
+TOKENS = 40  # of one step
+MAX_STEP = 300  # characters
+_OVER = re.compile(r"\A\W*(?:end|done|stop|finished?|none|the task is (?:done|complete|finished)|"
+                   r"task (?:is )?(?:done|completed?|finished)|no (?:more|further) steps?)\W*\Z", re.IGNORECASE)
+_LEAD = re.compile(r"\A\s*(?:[-*•]\s+|step\s{0,3}\d{1,3}\s{0,3}[.:)-]\s*|\d{1,3}\s{0,3}[.:)]\s*)", re.IGNORECASE)
+
+
+def step_of(text: str) -> str:
+    """The first step in a reply; empty where the model says that the task is done. Raises ParseError for no words."""
+    for line in text[:20_000].splitlines():
+        line = _LEAD.sub("", line.strip().strip("`*\"'"), count=1).strip().strip("`*\"'")
+        if not line:
+            continue
+        if _OVER.match(line):
+            return ""
+        if not re.search(r"[A-Za-z]", line):
+            continue
+        return line[:MAX_STEP]
+    raise ParseError(f"the reply {text[:60]!r} has no step in it")
+
+
+def translated(question: Question, replies: ChatReplies) -> list[tuple[str, Translation | None, float | None]]:
+    """Step as written, its translation (None: the end) and mean log-probability, most frequent first.
+
+    Raises ParseError where no reply can be read.
+    """
+    translator = Translator(question.domain, question.world, question.embedder, question.settings.exclude_actions)
+    known: dict[str, Translation] = {}
+
+    def read(reply: ChatReply) -> tuple[str, Translation | None, float | None]:
+        step = step_of(reply.text)
+        if step and step not in known:
+            known[step] = translator.nearest(step, question.history)
+        return step or one_line(reply.text)[:60], known[step] if step else None, reply.mean_logprob
+
+    found, problem = read_each(replies, read)
+    rows = [row for _, row in found]
+    if not rows:
+        raise ParseError(f"none of {len(replies.replies)} replies is a step; the last: {problem}")
+    count = Counter(text.lower() for text, _, _ in rows)
+    return sorted(rows, key=lambda row: -count[row[0].lower()])  # of equal scores the most frequent wins
+
+
+def example_text(question: Question, index: int) -> str:
+    """The example's task with its steps in words."""
+    task, plan = plan_examples(question.domain)[index]
+    return f"Task: {task}\n" + steps_so_far(question, plan)
+
+
+def steps_so_far(question: Question, plan: Sequence[Action]) -> str:
+    """``Step 1: …`` lines for actions."""
+    return "\n".join(f"Step {i}: {question.domain.phrase(a).capitalize()}" for i, a in enumerate(plan, 1))
+
+
+def most_similar(question: Question, tasks: Sequence[str]) -> list[float]:
+    """S_M: cosine of the sentence to each task."""
+    if not tasks:
+        return []
+    rows = question.embedder.embed([*tasks, question.sentence])
+    return [float(x) for x in rows[:-1] @ rows[-1]]

@@ -1,0 +1,198 @@
+"""Tree-Planner (Hu et al., "Tree-Planner: Efficient Close-loop Task Planning with LLMs", ICLR 2024).
+
+Plan sampling (3.1) -> action tree (3.2) -> grounded deciding with error correction (3.3), and the three guided
+variants of appendix C.5. Where the paper's code restores a snapshot of the simulator, this executes the declared
+inverses: a robot has no snapshots.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from planweave.core.action_tree import Node, Status, build_tree
+from planweave.core.plan import Plan
+from planweave.core.validation import Validation, Validator
+from planweave.core.world import Action, World
+from planweave.methods.episode import Episode
+
+GUIDES = ("model", "language", "environment", "hybrid")
+
+
+@dataclass
+class TreePlanner:
+    """samples: N plans (0: the planner's default); votes: n answers per decision (0: the planner's default).
+
+    max_corrections as in the paper, 10. guide: who decides at a fork, the model or one of appendix C.5's weights;
+    alpha weighs language against environment in "hybrid". check_plans: keep only plans that the domain says reach
+    the goal from the world as observed; the paper keeps all. Where none does, those are kept that do if what was never
+    seen is as they need it, and where none of these, those that leave a goal literal to what was never seen.
+    """
+
+    samples: int = 0
+    votes: int = 0
+    max_corrections: int = 10
+    guide: str = "model"
+    alpha: float = 0.5
+    check_plans: bool = True
+
+    def run(self, episode: Episode) -> None:
+        """Act down the tree until a plan ends, or no valid branch or no correction is left."""
+        world = episode.observe()
+        episode.tell("sampling plans")
+        sampled = episode.planner.generate_plans(
+            episode.sentence, world, samples=self.samples, task_id=episode.task_id
+        )
+        episode.spend(sampled.usage)
+        plans = self._checked(episode, world, sampled.plans)
+        episode.journal.add("sampled", received=sampled.received, dropped=sampled.dropped, mended=sampled.mended,
+                            distinct=len(sampled.plans), kept=len(plans))
+        if not plans:
+            episode.tell(message=f"none of the {sampled.received} sampled plans passes the check")
+            return
+        node = episode.tree = build_tree(plans)
+        self._descend(episode, node)
+
+    def _checked(self, episode: Episode, world: World, plans: Sequence[Plan]) -> list[Plan]:
+        """Validate every plan, record goal-condition recall (GCR_max, GCR_avg of 5.2), keep those that pass."""
+        recall: list[float] = []
+        checked: list[tuple[Plan, Validation]] = []
+        validator = Validator(episode.domain, world)
+        for plan in plans:
+            check = validator.check(plan.actions, episode.goal)
+            share = 1 - len(check.goal_unmet) / len(episode.goal) if episode.goal else 1.0
+            recall += [share] * plan.samples
+            checked.append((plan, check))
+            episode.journal.add("plan", actions=[str(a) for a in plan.actions], samples=plan.samples, valid=check.ok,
+                                gcr=round(share, 4), message=check.message, assumed=[str(x) for x in check.assumed],
+                                originals=[s.original for s in plan.steps if s.original])
+        if recall:
+            episode.journal.add("gcr", max=round(max(recall), 4), avg=round(sum(recall) / len(recall), 4))
+        return self._kept(episode, checked) if self.check_plans else list(plans)
+
+    def _kept(self, episode: Episode, checked: Sequence[tuple[Plan, Validation]]) -> list[Plan]:
+        """The plans that count on the least: on nothing, on what was never seen, on the goal holding there."""
+        grades = [0 if c.ok and not c.assumed else 1 if c.ok else 2 if c.possible else 3 for _, c in checked]
+        best = min(grades, default=3)
+        if best == 3:
+            return []
+        kept = [row for row, grade in zip(checked, grades) if grade == best]
+        assumed = sorted({str(x) for _, c in kept for x in (*c.assumed, *c.goal_open)})
+        if assumed:
+            episode.tell(message=f"no plan is sure; counting on what was not seen yet: {', '.join(assumed)}")
+            episode.journal.add("assumed", literals=assumed)
+        return [plan for plan, _ in kept]
+
+    def _descend(self, episode: Episode, node: Node) -> None:
+        """Grounded deciding (3.3) from a node downwards."""
+        history: list[tuple[Node, World]] = []  # executed nodes on the current path, with the world before each
+        errors: list[str] = []
+        while True:
+            options = node.valid_children()
+            if not options:
+                return
+            child = self._decide(episode, options, [n.action for n, _ in history if n.action], errors)
+            if child.action is None:
+                child.status = Status.DONE
+                episode.tell("plan ended")
+                return
+            before = episode.observe()
+            child.status = Status.CURRENT
+            episode.intend(_likely(child))
+            outcome = episode.execute(child.action)
+            if outcome.ok:
+                child.status = Status.DONE
+                history.append((child, before))
+                errors.clear()
+                node = child
+                continue
+            errors.append(f"{child.action}: {outcome.message}")
+            child.status = Status.FAILED
+            for below in child.children.values():
+                below.invalidate()
+            if outcome.final or episode.corrections >= self.max_corrections:
+                episode.tell(message=f"no correction left after: {outcome.message}")
+                return
+            episode.corrections += 1
+            fork = self._backtrack(episode, node, history)
+            episode.journal.add("correction", failed=str(child.action), code=outcome.code.name,
+                                message=outcome.message, back_to=str(fork.action) if fork else None)
+            if fork is None:
+                episode.tell(message=f"no branch is left after: {outcome.message}")
+                return
+            node = fork
+
+    def _backtrack(self, episode: Episode, node: Node, history: list[tuple[Node, World]]) -> Node | None:
+        """Steps (i) to (iii) of error correction: the nearest fork with a valid child, actions above it undone.
+
+        None where no valid branch is left; then nothing is undone, since nobody would go on from there.
+        """
+        fork: Node | None = node
+        while fork is not None and not fork.valid_children():
+            if fork.parent is not None:
+                fork.status = Status.INVALID
+            fork = fork.parent
+        if fork is None:
+            return None
+        episode.tell("backtracking")
+        while history and history[-1][0] is not fork:
+            undone, before = history.pop()
+            assert undone.action is not None
+            if episode.undo(undone.action, before):
+                undone.status = Status.UNDONE if undone.valid else undone.status
+        return fork
+
+    def _decide(
+        self, episode: Episode, options: list[Node], history: Sequence[Action], errors: Sequence[str]
+    ) -> Node:
+        """One valid child is taken without asking; else the model votes, or the weights of C.5 decide."""
+        if len(options) == 1:
+            return options[0]
+        if self.guide != "model":
+            weights = self._weights(episode.observe(), options)
+            episode.journal.add("weighed", guide=self.guide, options=[str(o.action) for o in options],
+                                weights=[round(w, 4) for w in weights])
+            return options[max(range(len(options)), key=lambda i: weights[i])]
+        episode.tell("deciding")
+        episode.questions += 1
+        choice = episode.planner.choose_action(
+            episode.sentence, episode.observe(), history, [o.action for o in options],
+            errors=errors, samples=self.votes, task_id=episode.task_id,
+        )
+        episode.spend(choice.usage)
+        episode.journal.add("decision", options=[str(o.action) if o.action else "[END]" for o in options],
+                            votes=list(choice.votes), unreadable=choice.unreadable, chosen=choice.index)
+        return options[choice.index]
+
+    def _weights(self, world: World, options: Sequence[Node]) -> list[float]:
+        """Evaluation functions f_L, f_E and f_Hybrid of appendix C.5."""
+        likelihoods = [o.logprob if o.logprob is not None else math.log(o.samples) for o in options]
+        language = _softmax(likelihoods)
+        environment = _softmax([
+            float(o.action is None or all(a in world.by_name for a in o.action.args)) for o in options
+        ])
+        if self.guide == "language":
+            return language
+        if self.guide == "environment":
+            return environment
+        return [self.alpha * f + (1 - self.alpha) * e for f, e in zip(language, environment)]
+
+
+def _likely(node: Node) -> list[Action]:
+    """The plan that most samples took from a node downwards, the node's action first."""
+    plan = []
+    while node.action is not None:
+        plan.append(node.action)
+        below = node.valid_children()
+        if not below:
+            break
+        node = max(below, key=lambda child: child.samples)
+    return plan
+
+
+def _softmax(values: Sequence[float]) -> list[float]:
+    top = max(values)
+    powers = [math.exp(v - top) for v in values]
+    total = sum(powers)
+    return [p / total for p in powers]

@@ -1,0 +1,135 @@
+"""Where the camera is: camera files, and results of a hand-eye calibration as other tools write them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from planweave.core.errors import ConfigError, UnknownNameError
+from planweave.core.paths import find_config
+from planweave.core.yaml_files import read_yaml
+from planweave.perception.cloud import FrameError
+from planweave.perception.geometry import Pose, rotation_from_quaternion
+from planweave.perception.robot_filter import FRAMES, RobotState, frame_in_base
+from planweave.robots.franka import BASE_FRAME
+
+_FARTHEST = 5.0  # m: no camera that sees a table is farther from its parent frame
+_HANDEYE = ".calib"  # what easy_handeye2 writes
+
+
+@dataclass(frozen=True)
+class Extrinsics:
+    """Pose of the camera's optical frame in a parent frame: the robot's base, or a link that carries the camera.
+
+    frame_id: frame of the images (x right, y down, z along the view). camera_to_parent: metres.
+    """
+
+    frame_id: str
+    camera_to_parent: Pose
+    parent: str = BASE_FRAME
+
+    @property
+    def fixed(self) -> bool:
+        """Whether the camera stands still while the arm moves."""
+        return self.parent == BASE_FRAME
+
+    def camera_to_base(self, robot: RobotState | None = None) -> Pose:
+        """The camera's pose in the robot's base frame; raises FrameError where the arm carries it and robot is None."""
+        if self.fixed:
+            return self.camera_to_parent
+        if robot is None:
+            raise FrameError(f"the camera is on {self.parent}, so its pose needs the joint states")
+        parent = frame_in_base(self.parent, robot.joints)
+        rotation, inner = parent[:3, :3], self.camera_to_parent
+        return Pose(rotation @ inner.rotation, rotation @ inner.translation + parent[:3, 3])
+
+
+def find_camera(name: str) -> Path:
+    """The camera file of a name under config/cameras, or the file of that path; raises UnknownNameError."""
+    expanded = str(Path(name).expanduser())
+    return find_config("cameras", expanded, _HANDEYE if name.endswith(_HANDEYE) else ".yaml")
+
+
+def load_extrinsics(path: Path) -> Extrinsics:
+    """Read a camera file, or a calibration that easy_handeye2 saved; raises ConfigError that names file and entry."""
+    data = read_yaml(path)
+    if not isinstance(data, dict):
+        raise ConfigError(f"{path}: must hold frame_id, position and quaternion (or matrix)")
+    try:
+        if "transform" in data and "parameters" in data:
+            data = _from_handeye(data)
+        return _from_entries(data)
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
+        raise ConfigError(f"{path}: {error}") from None
+
+
+def _from_entries(data: dict[str, Any]) -> Extrinsics:
+    frame = data.get("frame_id")
+    if not isinstance(frame, str) or not frame:
+        raise ValueError("frame_id must be the name of the camera's optical frame")
+    parent = data.get("parent", BASE_FRAME)
+    if parent not in FRAMES:
+        raise ValueError(f"parent: {UnknownNameError('frame of the robot', str(parent), FRAMES)}")
+    if "matrix" in data:
+        if "position" in data or "quaternion" in data:
+            raise ValueError("give matrix, or position and quaternion, not both")
+        pose = _from_matrix(data["matrix"])
+    else:
+        position, quaternion = _numbers(data, "position", 3), _numbers(data, "quaternion", 4)
+        length = math.hypot(*quaternion)
+        if abs(length - 1.0) > 1e-2:
+            raise ValueError(f"quaternion {quaternion} (x, y, z, w) has length {length:.4g}; a rotation's has length 1")
+        pose = Pose(rotation_from_quaternion(*quaternion), np.array(position))
+    far = float(np.abs(pose.translation).max())
+    if far > _FARTHEST:
+        raise ValueError(
+            f"the camera would be {far:g} m from {parent}; lengths are metres, and this looks like millimetres "
+            f"({far:g} mm is {far / 1000:g} m)"
+        )
+    return Extrinsics(frame, pose, parent)
+
+
+def _from_matrix(rows: Any) -> Pose:
+    """From a 4 x 4 homogeneous transform as nested lists."""
+    try:
+        matrix = np.array(rows, dtype=float)
+    except (TypeError, ValueError):
+        matrix = np.zeros(0)
+    if matrix.shape != (4, 4) or not np.isfinite(matrix).all():
+        raise ValueError(f"matrix must be 4 rows of 4 numbers, not {rows!r}")
+    if not np.allclose(matrix[3], (0, 0, 0, 1), atol=1e-6):
+        raise ValueError(f"matrix: the last row must be 0, 0, 0, 1, not {matrix[3].tolist()}")
+    rotation = matrix[:3, :3]
+    if not np.allclose(rotation @ rotation.T, np.eye(3), atol=1e-2) or np.linalg.det(rotation) < 0:
+        raise ValueError("matrix: its upper left 3 x 3 part is no rotation (orthonormal, right-handed)")
+    left, _, right = np.linalg.svd(rotation)  # the nearest true rotation, as files round their digits
+    return Pose(left @ right, matrix[:3, 3].copy())
+
+
+def _from_handeye(data: dict[str, Any]) -> dict[str, Any]:
+    """Entries of a camera file from what easy_handeye2 saves: the pose of the tracking system in the robot."""
+    parameters, transform = data["parameters"], data["transform"]
+    try:
+        on_hand = parameters["calibration_type"] == "eye_in_hand"
+        return {
+            "frame_id": parameters["tracking_base_frame"],
+            "parent": parameters["robot_effector_frame" if on_hand else "robot_base_frame"],
+            "position": [transform["translation"][axis] for axis in "xyz"],
+            "quaternion": [transform["rotation"][axis] for axis in "xyzw"],
+        }
+    except (KeyError, TypeError) as error:
+        raise ValueError(f"this is no complete calibration of easy_handeye2: {error} is missing") from None
+
+
+def _numbers(data: dict[str, Any], key: str, count: int) -> list[float]:
+    value: Any = data.get(key)
+    right = isinstance(value, list) and len(value) == count
+    if not right or not all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in value):
+        raise ValueError(f"{key} must be a list of {count} numbers, not {value!r}")
+    if not all(map(math.isfinite, value)):
+        raise ValueError(f"{key} must be finite numbers, not {value!r}")
+    return [float(v) for v in value]

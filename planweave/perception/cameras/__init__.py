@@ -1,0 +1,45 @@
+"""Cameras: where frames come from. A camera is one file here that gives Frame values; node.py chooses and connects."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from planweave.core.errors import ConfigError
+from planweave.perception.cameras import realsense, ros_bag
+from planweave.perception.cameras.frame import Camera
+from planweave.perception.cameras.threaded import LiveCamera, Recording
+
+SOURCES = ("topics", "realsense", "bag")
+
+
+def open_realsense(
+    stream: realsense.Stream, frame_id: str, arrived: Callable[[], None], silent_after: float
+) -> Camera:
+    """A RealSense camera in this process; comes up, and comes back, when it is plugged in. Arguments as in
+    ThreadedCamera; frame_id: of the camera file. Raises MissingExtraError."""
+    source = partial(realsense.device_frames, realsense.load_library(), stream, frame_id)
+    return LiveCamera(source, arrived, silent_after)
+
+
+def open_recording(
+    name: str, loop: bool, topics: dict[str, str], frame_id: str, arrived: Callable[[], None]
+) -> Camera:
+    """A recording: a folder or .mcap file is a ROS 2 bag, a .db3 or .bag file RealSense's. Raises ConfigError for what
+    is neither, MissingExtraError where the library is missing."""
+    path = Path(name).expanduser()
+    if not name or not path.exists():
+        found = f"there is no recording {name!r}" if name else "no recording is named"
+        raise ConfigError(f"source bag: {found}; set the parameter bag.path")
+    if path.is_dir() or path.suffix == ".mcap":
+        source = partial(ros_bag.bag_frames, ros_bag.load_library(), path, topics)
+    elif path.suffix in (".db3", ".bag"):
+        source = partial(realsense.recorded_frames, realsense.load_library(), path, frame_id)
+    else:
+        raise ConfigError(
+            f"source bag: {path} is no recording that is known: the folder or .mcap file of a ROS 2 bag, or a .db3 or "
+            ".bag file of RealSense"
+        )
+    return Recording(source, arrived, math.inf, loop)

@@ -1,0 +1,93 @@
+"""Recorded ROS bags through the library rosbags, which needs no ROS: folders and .mcap files of ROS 2."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from planweave.core.errors import MissingExtraError
+from planweave.perception.cameras.frame import CameraError, Frame
+from planweave.perception.cameras.ros_topics import COLOUR, DEPTH, INFO, RawImage, RawInfo, RosTopicsCamera
+from planweave.perception.cloud import FrameError
+
+_TYPES = {COLOUR: "sensor_msgs/msg/Image", DEPTH: "sensor_msgs/msg/Image", INFO: "sensor_msgs/msg/CameraInfo"}
+
+
+def load_library() -> Any:
+    """The modules rosbags.highlevel and rosbags.typesys; raises MissingExtraError."""
+    try:
+        from rosbags import highlevel, typesys
+    except ImportError:
+        raise MissingExtraError("a recorded ROS bag (rosbags)", "bag") from None
+    return highlevel, typesys
+
+
+def bag_frames(
+    library: Any, path: Path, topics: dict[str, str], ended: threading.Event
+) -> Iterator[Frame | FrameError]:
+    """Every frame of a bag, once. topics: names by COLOUR, DEPTH and INFO. Raises CameraError."""
+    highlevel, typesys = library
+    pairs = RosTopicsCamera(topics, math.inf, 0.0)
+    found = False
+    try:
+        # Bags of Humble and earlier hold no message definitions; those of sensor_msgs have not changed since.
+        reader = highlevel.AnyReader([path], default_typestore=typesys.get_typestore(typesys.Stores.LATEST))
+        with reader:
+            kinds = _kinds(reader, path, topics)
+            wanted = [c for c in reader.connections if c.topic in kinds]
+            for connection, _, data in reader.messages(connections=wanted):
+                if ended.is_set():
+                    return
+                message = reader.deserialize(data, connection.msgtype)
+                what = kinds[connection.topic]
+                stamp = message.header.stamp.sec * 1_000_000_000 + message.header.stamp.nanosec
+                if not pairs.add(what, stamp, _raw(what, message), 0.0):
+                    continue
+                found = True
+                try:
+                    frame = pairs.take()
+                except FrameError as error:
+                    yield error
+                    continue
+                if frame is not None:
+                    yield frame
+    except CameraError:
+        raise
+    except Exception as error:  # of the library, SQLite or the file system, depending on what is broken
+        raise CameraError(f"{path} cannot be read as a ROS 2 bag: {type(error).__name__}: {error}") from None
+    if not found:
+        raise CameraError(
+            f"{path}: colour, depth and camera info never have one stamp; record depth aligned to colour, with equal "
+            "stamps"
+        )
+
+
+def _kinds(reader: Any, path: Path, topics: dict[str, str]) -> dict[str, str]:
+    """What each wanted topic carries; raises CameraError that names the topics there are."""
+    there = {c.topic: c.msgtype for c in reader.connections}
+    for what, topic in topics.items():
+        if there.get(topic) != _TYPES[what]:
+            wrong = f"has {topic} as {there[topic]}" if topic in there else f"has no {topic}"
+            listed = ", ".join(f"{name} ({kind})" for name, kind in sorted(there.items())) or "nothing"
+            raise CameraError(
+                f"{path} {wrong}, where {what} is looked for as {_TYPES[what]}; set the parameters topics.*; "
+                f"it holds: {listed}"
+            )
+    return {topic: what for what, topic in topics.items()}
+
+
+def _raw(what: str, message: Any) -> RawImage | RawInfo:
+    if what == INFO:
+        return RawInfo(tuple(float(v) for v in message.k), message.height, message.width)
+    return RawImage(
+        message.header.frame_id,
+        message.height,
+        message.width,
+        message.encoding,
+        message.step,
+        memoryview(message.data),
+        bool(message.is_bigendian),
+    )

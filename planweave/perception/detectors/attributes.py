@@ -1,0 +1,362 @@
+"""Class and pose from colour, outline and relief: no training, every rule is about a size in metres or a ratio.
+
+Receptacles are wide; a tray or box is a hollow rectangle (low or high walls), a bowl a hollow round thing, a plate a
+low round one. Items: flat square top = cube, flat round top = cylinder, tall with a narrow neck = bottle, long and
+bent yellow = banana, dome = fruit by colour and size.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import cv2
+import numpy as np
+
+from planweave.perception.colours import BLACK, colour_word, family_image, patch_colour
+from planweave.perception.detection import RECEPTACLES, Detection, Measured, View
+from planweave.perception.geometry import Outline, fit_sphere, outline, rotate_into, wrap_yaw
+from planweave.perception.proposals import Region
+
+_RECEPTACLE_SIDE = 0.10  # m: nothing that a gripper of 0.08 m takes is wider than this in both directions
+_OTHER_SIZE = 0.25  # difference of sizes, as a share, from which on hidden cubes are not alike
+_FEW = 20  # pixels; of fewer no colour is told
+_AGREE = 0.6  # share of these that must be of one colour
+_QUARTER, _HALF, _FULL = math.pi / 2, math.pi, 2 * math.pi
+
+
+@dataclass(frozen=True)
+class _Look:
+    """What is measured of a region."""
+
+    region: Region
+    pixel: float
+    shape: Outline  # of all its points
+    top: float
+    colour: str
+    rgb: tuple[float, float, float]
+
+    def detection(
+        self,
+        class_name: str,
+        shape: str,
+        confidence: float,
+        xy: Sequence[float] | np.ndarray,
+        size: tuple[float, float, float],
+        *,
+        yaw: float = 0.0,
+        symmetry: float = 0.0,
+        bottom: float = 0.0,
+        floor: float | None = None,
+    ) -> Detection:
+        """A detection from the region's top down to `bottom`; floor is the top unless given."""
+        return Detection(
+            class_name,
+            self.colour,
+            shape,
+            float(np.clip(confidence, 0.05, 0.99)),
+            (float(xy[0]), float(xy[1]), bottom + size[2] / 2),
+            wrap_yaw(yaw, symmetry),
+            symmetry,
+            size,
+            bottom + size[2] if floor is None else floor,
+            self.rgb,
+            self.region.cut,
+        )
+
+
+def measure(regions: Sequence[Region], pixel: float) -> list[Measured]:
+    """One detection for every object in the regions; pixel: side of a pixel on the table, metres."""
+    found = [detect(region, pixel) for region in regions]
+    kept: list[Measured] = []
+    for region, thing in zip(regions, found):
+        if not _side_of_a_receptacle(region, thing, found):
+            kept.append((thing, region))
+            kept += [(hidden, None) for hidden in _hidden_cubes(region, thing)]
+    return kept
+
+
+def detect_by_attributes(view: View) -> list[Detection]:
+    """The detector `attributes`: what was measured, as it is."""
+    return [thing for thing, _ in view.measured]
+
+
+def _side_of_a_receptacle(region: Region, thing: Detection, found: Sequence[Detection]) -> bool:
+    """Whether this is but a piece of a wall: within a receptacle, no higher, and of its colour or in its shade."""
+    x, y, _ = thing.position
+    for other in found:
+        if other is thing or other.class_name not in RECEPTACLES or thing.top > other.top + 0.008:
+            continue
+        piece = thing.class_name in RECEPTACLES and thing.size[0] * thing.size[1] < other.size[0] * other.size[1]
+        same = thing.colour in (other.colour, "black")
+        if same and (piece or region.steep.mean() > 0.55) and other.covers(x, y, 0.012):
+            return True
+    return False
+
+
+def _hidden_cubes(region: Region, upper: Detection) -> list[Detection]:
+    """The cubes that must be under one that hangs in the air: of its size, each of the colour of the side that shows.
+
+    Told from the topmost down, as far as there are sides to be seen.
+    """
+    sides = region.sides
+    if sides is None or region.cut or upper.class_name != "cube" or upper.bottom < 0.02:
+        return []
+    count = max(1, round(upper.bottom / upper.size[0]))
+    edge = upper.bottom / count
+    if abs(edge / upper.size[0] - 1) > _OTHER_SIZE:
+        return []
+    sides = sides.part(_inner(sides))
+    z = sides.points[:, 2]
+    own = z > upper.bottom + 0.2 * upper.size[2]
+    # A side is in the shade; how much darker it is than a top the upper cube's own sides tell.
+    shade = np.median(sides.colours[own].max(axis=1)) / max(*upper.rgb, 1.0) if own.sum() >= _FEW else 0.6
+    cubes: list[Detection] = []
+    for level in reversed(range(count)):
+        here = sides.colours[(z > (level + 0.2) * edge) & (z < (level + 0.8) * edge)]
+        if len(here) < _FEW:
+            break
+        lit = np.minimum(here / np.clip(shade, 0.45, 1.0), 255.0)
+        families = family_image(lit.astype(np.uint8)[None])[0]
+        most = families == np.bincount(families).argmax()
+        if most.mean() < _AGREE:
+            break
+        rgb = np.median(lit[most], axis=0)
+        cubes.append(
+            replace(
+                upper,
+                colour=colour_word(*rgb),
+                confidence=0.3,
+                position=(*upper.position[:2], (level + 0.5) * edge),
+                size=(edge, edge, edge),
+                floor=(level + 1) * edge,
+                rgb=(float(rgb[0]), float(rgb[1]), float(rgb[2])),
+                inferred=True,
+            )
+        )
+    return cubes
+
+
+def _inner(region: Region) -> np.ndarray:
+    """Which of a region's pixels (N,) have none but its own around them: those at its edge mix two colours."""
+    r, c = region.rows - region.rows.min() + 1, region.columns - region.columns.min() + 1
+    image = np.zeros((int(r.max()) + 2, int(c.max()) + 2), dtype=np.uint8)
+    image[r, c] = 1
+    around = np.ones((3, 3), np.uint8)
+    whole = cv2.morphologyEx(image, cv2.MORPH_CLOSE, around)  # depth has holes
+    return cv2.erode(whole, around)[r, c] > 0
+
+
+def detect(region: Region, pixel: float) -> Detection:
+    """The detection of one region."""
+    rgb = patch_colour(region.colours)
+    shape = outline(region.points[:, :2], pixel / 2)
+    look = _Look(region, pixel, shape, region.top, colour_word(*rgb), rgb)
+    return _receptacle(look) if shape.short > _RECEPTACLE_SIDE else _item(look)
+
+
+def _receptacle(look: _Look) -> Detection:
+    points, shape, top = look.region.points, look.shape, look.top
+    rim = outline(points[points[:, 2] > top - 0.010, :2], look.pixel / 2) if top > 0.02 else shape
+    if rim.short < 0.7 * shape.short:
+        rim = shape
+    squareness = (rim.fill - 0.785) / (1.0 - 0.785)
+    if squareness > 0.5:
+        local = rotate_into(points[:, :2], rim.centre, rim.yaw)
+        middle = (np.abs(local[:, 0]) < rim.long / 2 - 0.02) & (np.abs(local[:, 1]) < rim.short / 2 - 0.02)
+        floor = float(np.percentile(points[middle, 2], 30)) if middle.sum() > 20 else 0.006
+        name = "tray" if top < 0.052 else "box"
+        return look.detection(
+            name,
+            "hollow",
+            0.6 + 0.4 * min(1.0, abs(top - 0.052) / 0.02),
+            rim.centre,
+            (rim.long, rim.short, top),
+            yaw=rim.yaw,
+            symmetry=_HALF,
+            floor=min(floor, top),
+        )
+    away = np.hypot(points[:, 0] - rim.circle_centre[0], points[:, 1] - rim.circle_centre[1])
+    radius = rim.radius
+    centre = _circle_centre(rim)
+    inner = points[away < 0.5 * radius, 2]
+    floor = float(np.percentile(inner, 30)) if len(inner) > 20 else 0.006
+    size = (2 * radius, 2 * radius, top)
+    if top < 0.030:
+        return look.detection(
+            "plate", "cylinder", 0.6 + 0.4 * min(1.0, (0.030 - top) / 0.01), centre, size, floor=min(floor, top)
+        )
+    return look.detection(
+        "bowl", "hollow", 0.6 + 0.4 * min(1.0, (top - 0.030) / 0.01), centre, size, floor=min(floor, top)
+    )
+
+
+def _circle_centre(shape: Outline) -> tuple[float, float]:
+    """Centre of a round outline: of its hull's area, which single outlying points hardly move."""
+    x, y = shape.hull[:, 0], shape.hull[:, 1]
+    x1, y1 = np.roll(x, -1), np.roll(y, -1)
+    cross = x * y1 - x1 * y
+    area = cross.sum() / 2
+    if abs(area) < 1e-9:
+        return shape.circle_centre
+    return float(((x + x1) * cross).sum() / (6 * area)), float(((y + y1) * cross).sum() / (6 * area))
+
+
+def _item(look: _Look) -> Detection:
+    points, top = look.region.points, look.top
+    crown = points[points[:, 2] > top - 0.011]
+    if len(crown) < 8:
+        crown = points
+    face = outline(crown[:, :2], look.pixel / 2)
+    spread = look.shape
+    own = top - float(np.percentile(points[:, 2], 3))
+    if top > 0.085 and own > 0.05 and face.radius < 0.020 and face.aspect < 1.4 and spread.short > 2.6 * face.radius:
+        return _bottle(look, face)
+    dome = _dome(look)
+    if look.colour == "yellow" and spread.aspect > 1.8:
+        return _banana(_flesh(look))
+    if dome > 0.2:
+        return _fruit(_flesh(look), dome)
+    return _block(look, crown, face)
+
+
+def _flesh(look: _Look) -> _Look:
+    """The same without what is of another colour: stalks, leaves and tips, which would shift the middle."""
+    families = family_image(look.region.colours[None])[0]
+    counts = np.bincount(families, minlength=BLACK + 1)
+    counts[BLACK] = 0
+    kept = (families == int(np.argmax(counts))) | (families == BLACK)
+    if kept.sum() < 0.5 * len(kept):
+        return look
+    region = look.region.part(kept)
+    return replace(look, region=region, shape=outline(region.points[:, :2], look.pixel / 2))
+
+
+def _dome(look: _Look) -> float:
+    """How round the top is: drop from its middle to its rim over its radius, 1 for half a sphere, 0 for a flat top.
+
+    A paraboloid z = a + b x + c y - k r^2 fitted to the middle part of what is within a radius of the top.
+    """
+    points = look.region.points
+    crown = points[points[:, 2] > look.top - 0.030]
+    if len(crown) < 20:
+        return 0.0
+    shape = outline(crown[:, :2], look.pixel / 2)
+    local = rotate_into(crown[:, :2], shape.centre, shape.yaw) / (shape.long / 2, shape.short / 2)
+    square = (local**2).sum(axis=1)
+    middle = square < 0.72**2
+    if middle.sum() < 12:
+        return 0.0
+    system = np.column_stack((np.ones(int(middle.sum())), local[middle], -square[middle]))
+    solution, *_ = np.linalg.lstsq(system, crown[middle, 2], rcond=None)
+    return float(solution[3]) / max(shape.short / 2, 1e-6)
+
+
+def _block(look: _Look, crown: np.ndarray, face: Outline) -> Detection:
+    """A cube or an upright cylinder, by the outline of its flat top."""
+    points, top = look.region.points, look.top
+    centre = _circle_centre(face)
+    level = float(np.median(crown[:, 2]))
+    squareness = (face.fill - 0.785) / (1.0 - 0.785)
+    area = face.area
+    seen = look.region.area(points[:, 2] > top - 0.011)
+    if seen > 0.8 * area:
+        area = min(area, seen)  # an outline through noisy edges is too wide, the count of pixels is not
+    edge, diameter = math.sqrt(area), 2 * math.sqrt(area / math.pi)
+    if squareness > 0.42 and face.aspect < 1.35:
+        bottom = max(level - edge, 0.0)
+        if bottom < 0.012:
+            bottom = 0.0
+        return look.detection(
+            "cube",
+            "box",
+            0.55 + 0.6 * abs(squareness - 0.42),
+            centre,
+            (edge, edge, level - bottom),
+            yaw=face.yaw,
+            symmetry=_QUARTER,
+            bottom=bottom,
+        )
+    if face.aspect < 1.35:
+        return look.detection(
+            "cylinder", "cylinder", 0.55 + 0.6 * abs(squareness - 0.42), centre, (diameter, diameter, level)
+        )
+    return look.detection(
+        "block", "box", 0.3, face.centre, (face.long, face.short, level), yaw=face.yaw, symmetry=_HALF
+    )
+
+
+def _bottle(look: _Look, neck: Outline) -> Detection:
+    """An upright bottle stands under its cap; its width is seen across the line of sight."""
+    points = look.region.points
+    centre = _circle_centre(neck)
+    away = np.hypot(points[:, 0] - centre[0], points[:, 1] - centre[1])
+    radius = float(np.percentile(away, 92))
+    share = points[:, 2] / look.top
+    shoulder = (share > 0.54) & (share < 0.78) & (away < 1.1 * radius)  # above a label, below the cap
+    rgb = patch_colour(look.region.colours[shoulder]) if shoulder.sum() > 8 else look.rgb
+    look = _Look(look.region, look.pixel, look.shape, look.top, colour_word(*rgb), rgb)
+    return look.detection("bottle", "cylinder", 0.9, centre, (2 * radius, 2 * radius, look.top))
+
+
+def _banana(look: _Look) -> Detection:
+    shape = look.shape
+    return look.detection(
+        "banana",
+        "irregular",
+        0.5 + 0.3 * min(1.5, shape.aspect - 1.8),
+        shape.centre,
+        (shape.long, shape.short, look.top),
+        yaw=shape.yaw,
+        symmetry=_HALF,
+    )
+
+
+def _fruit(look: _Look, dome: float) -> Detection:
+    """Round things by colour, size and length."""
+    points, shape, colour = look.region.points, look.shape, look.colour
+    sure = 0.5 + min(0.45, dome - 0.2)
+    centre, radius = fit_sphere(points[points[:, 2] > 0.4 * look.top])
+    if not 0.4 * shape.radius < radius < 2.0 * shape.radius:
+        centre, radius = np.array([*shape.circle_centre, 0.0]), shape.radius
+    if colour in ("red", "pink") and (radius < 0.026 or shape.short < 0.044):
+        return look.detection(
+            "strawberry",
+            "irregular",
+            sure,
+            shape.centre,
+            (shape.long, shape.short, look.top),
+            yaw=_pointed_yaw(look),
+            symmetry=_FULL,
+        )
+    if colour in ("green", "yellow") and (shape.aspect > 1.15 or shape.circle_radius > 1.1 * shape.radius):
+        return look.detection(
+            "pear",
+            "irregular",
+            sure,
+            shape.centre,
+            (shape.long, shape.short, look.top),
+            yaw=_pointed_yaw(look),
+            symmetry=_FULL,
+        )
+    name = (
+        "orange"
+        if colour in ("orange", "brown")
+        else "apple"
+        if colour in ("red", "green", "yellow", "pink")
+        else "ball"
+    )
+    return look.detection(
+        name, "irregular", sure if name != "ball" else 0.4, centre[:2], (2 * radius, 2 * radius, look.top)
+    )
+
+
+def _pointed_yaw(look: _Look) -> float:
+    """Direction of the long axis, towards its thinner end."""
+    shape = look.shape
+    along = rotate_into(look.region.points[:, :2], shape.centre, shape.yaw)
+    front, back = along[along[:, 0] > 0.15 * shape.long, 1], along[along[:, 0] < -0.15 * shape.long, 1]
+    if len(front) < 4 or len(back) < 4 or np.ptp(front) < np.ptp(back):
+        return shape.yaw
+    return shape.yaw + math.pi

@@ -1,0 +1,78 @@
+"""From phrases found by an open-vocabulary detector to the names that objects have in the world."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from planweave.perception.detection import Detection, View
+from planweave.perception.proposals import Region
+from planweave.perception.vocabulary import split_phrase
+
+
+def nameable(view: View) -> list[int]:
+    """Indices of the measured objects that are seen well enough for their looks to be judged."""
+    return [
+        k
+        for k, (thing, region) in enumerate(view.measured)
+        if region is not None and not thing.cut and len(region.rows) > 0
+    ]
+
+
+def rename(thing: Detection, phrase: str, confidence: float) -> Detection:
+    """The object under the name of a phrase; its pose stays, and its colour where the phrase has no colour word."""
+    class_name, colour = split_phrase(phrase)
+    return replace(
+        thing,
+        class_name=class_name,
+        colour=colour or thing.colour,
+        confidence=float(np.clip(confidence, 0.05, 0.99)),
+    )
+
+
+def rename_all(view: View, indices: Sequence[int], scores: np.ndarray, min_score: float) -> list[Detection]:
+    """All objects; those at `indices` under their best name, if any of their scores (indices, names) is high enough.
+
+    What no name fits keeps the name it was measured under: nothing that depth shows is lost to the arm.
+    """
+    found = [thing for thing, _ in view.measured]
+    for row, k in enumerate(indices):
+        best = int(np.argmax(scores[row]))
+        if scores[row, best] >= min_score:
+            found[k] = rename(found[k], view.names[best], float(scores[row, best]))
+    return found
+
+
+def box_of(region: Region) -> tuple[float, float, float, float]:
+    """x0, y0, x1, y1 around the region's pixels, ends excluded."""
+    return (
+        float(region.columns.min()),
+        float(region.rows.min()),
+        float(region.columns.max()) + 1.0,
+        float(region.rows.max()) + 1.0,
+    )
+
+
+def match_boxes(
+    regions: Sequence[Region], boxes: np.ndarray, labels: Sequence[int], scores: np.ndarray, names: int
+) -> np.ndarray:
+    """Scores (regions, names): of boxes (n, 4) found in the image, each given to the region it overlaps best.
+
+    A box counts for a region with which it shares at least 0.3 of their union, times that share, so that of two boxes
+    of one score the tighter one names the object.
+    """
+    result = np.zeros((len(regions), names), np.float32)
+    if not len(boxes):
+        return result
+    own = np.array([box_of(region) for region in regions], np.float32).reshape(-1, 4)
+    for box, label, score in zip(boxes, labels, scores):
+        low, high = np.maximum(own[:, :2], box[:2]), np.minimum(own[:, 2:], box[2:])
+        shared = np.prod(np.clip(high - low, 0, None), axis=1)
+        union = np.prod(own[:, 2:] - own[:, :2], axis=1) + max(float(np.prod(box[2:] - box[:2])), 0.0) - shared
+        overlap = shared / np.maximum(union, 1e-6)
+        if len(overlap) and overlap.max() >= 0.3:
+            k = int(np.argmax(overlap))
+            result[k, label] = max(result[k, label], float(score) * float(overlap[k]))
+    return result

@@ -1,0 +1,147 @@
+"""Names by ViLD (Gu et al. 2022): class-agnostic proposals, here from depth, scored by CLIP and by a trained head.
+
+As in the paper: proposals are cropped at 1 and 1.5 times their size and the two CLIP image embeddings are averaged
+(section 3.2); names become text embeddings through several prompts, beside a background (3.3); and the probabilities
+of the two branches are joined by a weighted geometric mean that trusts the head for what it was trained on and CLIP for
+the rest (3.4, lambda = 2/3). The head that was trained against text embeddings is our region head, so the distilled
+branch is CLIP itself, its teacher.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from planweave.perception.detection import Detection, View
+from planweave.perception.detectors.options import Options
+from planweave.perception.detectors.renaming import box_of, nameable, rename_all
+from planweave.perception.detectors.weights import Lazy, load, need_vision
+from planweave.perception.region_head import load_region_head, softmax
+
+LAMBDA = 2 / 3
+TEMPERATURE = 0.01
+SCALES = (1.0, 1.5)
+PROMPTS = (
+    "a photo of {article} {name}",
+    "a photo of {article} {name} in the scene",
+    "there is {article} {name} in the scene",
+    "a photo of {article} {name} on a table",
+    "a photo of {article} {name} seen from above",
+)
+BACKGROUND = ("a photo of an empty table", "a photo of the background", "a photo of a robot gripper")
+_BATCH = 32  # crops at a time
+
+
+class Vild:
+    """The detector `vild`."""
+
+    def __init__(self, options: Options):
+        need_vision("vild")
+        self._options = options
+        self._model = Lazy(self._load)
+        self._text: tuple[tuple[str, ...], np.ndarray] | None = None
+
+    def __call__(self, view: View) -> list[Detection]:
+        """See Detector."""
+        indices = nameable(view)
+        if not view.names or not indices:
+            return [thing for thing, _ in view.measured]
+        images = self._embed_images(crops(view, indices))
+        texts = self._embed_names(tuple(view.names))
+        by_image = softmax(images @ texts.T / TEMPERATURE)
+        regions = [region for k in indices if (region := view.measured[k][1]) is not None]
+        by_head, known = load_region_head().score(regions, view.pixel, view.names)
+        return rename_all(view, indices, combine(by_image, by_head, known), self._options.min_score)
+
+    def _load(self) -> tuple[Any, Any]:
+        from transformers import CLIPModel, CLIPProcessor
+
+        model, processor = load(self._options, CLIPModel, CLIPProcessor)
+        return model.eval(), processor
+
+    def _embed_names(self, names: tuple[str, ...]) -> np.ndarray:
+        """(names + 1, d), rows of length 1, the background last; kept as long as the names stay."""
+        if self._text is None or self._text[0] != names:
+            prompts = [[p.format(article=article(name), name=name) for p in PROMPTS] for name in names]
+            rows = [_unit(self._embed_texts(lines)).mean(axis=0) for lines in (*prompts, list(BACKGROUND))]
+            self._text = names, _unit(np.stack(rows))
+        return self._text[1]
+
+    def _embed_texts(self, lines: Sequence[str]) -> np.ndarray:
+        import torch
+
+        model, processor = self._model.get()
+        inputs = processor(text=list(lines), return_tensors="pt", padding=True, truncation=True)
+        with torch.inference_mode():
+            return _array(model.get_text_features(**inputs))
+
+    def _embed_images(self, images: Sequence[Sequence[np.ndarray]]) -> np.ndarray:
+        """(n, d) rows of length 1 from the crops of each region (n, scales)."""
+        import torch
+        from PIL import Image
+
+        model, processor = self._model.get()
+        flat = [Image.fromarray(crop) for pair in images for crop in pair]
+        rows = []
+        for start in range(0, len(flat), _BATCH):
+            inputs = processor(images=flat[start : start + _BATCH], return_tensors="pt")
+            with torch.inference_mode():
+                rows.append(_unit(_array(model.get_image_features(**inputs))))
+        return _unit(np.concatenate(rows).reshape(len(images), len(SCALES), -1).mean(axis=1))
+
+
+def combine(by_image: np.ndarray, by_head: np.ndarray, known: np.ndarray) -> np.ndarray:
+    """Scores (regions, names), 0 where the background is likelier than any name.
+
+    by_image: (regions, names + 1), the background last; by_head: (regions, names); known: (names,) bool, what the head
+    was trained for. The background is for the image branch to judge; the head shares what is left among the names it
+    knows, and of a name it does not know the image branch alone is heard.
+    """
+    names = by_image[:, :-1]
+    if not known.any():
+        scores = names
+    else:
+        left = names[:, known].sum(axis=1, keepdims=True)
+        share = by_head / np.maximum(by_head.sum(axis=1, keepdims=True), 1e-9)
+        head = np.where(known, share * left, names)
+        weight = np.where(known, LAMBDA, 0.0)
+        scores = np.maximum(head, 1e-9) ** weight * np.maximum(names, 1e-9) ** (1 - weight)
+    result: np.ndarray = np.where(scores.max(axis=1, keepdims=True) > by_image[:, -1:], scores, 0.0)
+    return result
+
+
+def crops(view: View, indices: Sequence[int]) -> list[list[np.ndarray]]:
+    """For every region its pixels' box at 1 and at 1.5 times its size, cut at the image's edge: (h, w, 3) uint8."""
+    height, width = view.rgb.shape[:2]
+    result = []
+    for k in indices:
+        region = view.measured[k][1]
+        assert region is not None
+        x0, y0, x1, y1 = box_of(region)
+        pair = []
+        for scale in SCALES:
+            dx, dy = (scale - 1) * (x1 - x0) / 2, (scale - 1) * (y1 - y0) / 2
+            rows = slice(max(int(y0 - dy), 0), min(int(np.ceil(y1 + dy)), height))
+            columns = slice(max(int(x0 - dx), 0), min(int(np.ceil(x1 + dx)), width))
+            pair.append(np.ascontiguousarray(view.rgb[rows, columns]))
+        result.append(pair)
+    return result
+
+
+def article(name: str) -> str:
+    """a or an."""
+    return "an" if name[:1] in "aeiou" else "a"
+
+
+def _array(features: Any) -> np.ndarray:
+    """Transformers 5 wraps the projected features in an output object, 4 gives the tensor itself."""
+    tensor = features if hasattr(features, "numpy") else features.pooler_output
+    result: np.ndarray = tensor.float().numpy()
+    return result
+
+
+def _unit(x: np.ndarray) -> np.ndarray:
+    result: np.ndarray = x / np.maximum(np.linalg.norm(x, axis=-1, keepdims=True), 1e-9)
+    return result

@@ -1,0 +1,89 @@
+"""Where the robot was when an image was taken."""
+
+from __future__ import annotations
+
+import math
+import threading
+from bisect import bisect_left
+from collections import deque
+from collections.abc import Mapping, Sequence
+
+from planweave.perception.robot_filter import RobotState
+from planweave.robots.franka import ARM_JOINTS, FINGER_JOINTS
+
+BETWEEN = 0.03
+"""Seconds between states that tell where the hand went from one image to the next."""
+_SAME_TIME = 0.005  # s
+_MOVING = 0.05  # rad: a robot that moved this far between two states is not known well enough in between
+
+
+class JointHistory:
+    """The last seconds of joint states. Thread-safe."""
+
+    def __init__(self, kept: int = 400, max_age: float = 0.1):
+        """max_age: seconds that the newest state stands for the time after it; a robot at rest may start to move."""
+        self._states: deque[RobotState] = deque(maxlen=kept)
+        self._max_age = max_age
+        self._arrived = threading.Condition()
+
+    @property
+    def newest(self) -> float:
+        """Stamp of the newest state, seconds; minus infinity where there is none."""
+        with self._arrived:
+            return self._states[-1].stamp if self._states else -math.inf
+
+    def __len__(self) -> int:
+        return len(self._states)
+
+    def add(self, stamp: float, positions: Mapping[str, float]) -> list[str]:
+        """Take in positions (rad, metres) by joint name; returns the joints that are missing, if any."""
+        missing = [name for name in (*ARM_JOINTS, *FINGER_JOINTS) if name not in positions]
+        if missing:
+            return missing
+        state = RobotState(tuple(positions[n] for n in ARM_JOINTS), sum(positions[n] for n in FINGER_JOINTS), stamp)
+        with self._arrived:
+            if self._states and stamp < self._states[-1].stamp:
+                self._states.clear()  # time began anew
+            self._states.append(state)
+            self._arrived.notify_all()
+        return []
+
+    def between(self, after: float, before: float) -> list[RobotState]:
+        """The states with stamps between two times, oldest first, no two nearer to each other than BETWEEN."""
+        found: list[RobotState] = []
+        with self._arrived:
+            for state in self._states:
+                if after < state.stamp < before and (not found or state.stamp - found[-1].stamp > BETWEEN):
+                    found.append(state)
+        return found
+
+    def at(self, stamp: float, patience: float = 0.0) -> RobotState | None:
+        """The state at a time, interpolated; None where it is not known.
+
+        patience: seconds of wall time to wait for a state that is not older than `stamp`.
+        """
+        with self._arrived:
+            self._arrived.wait_for(lambda: bool(self._states) and self._states[-1].stamp >= stamp, patience)
+            states = list(self._states)
+        if not states:
+            return None
+        index = bisect_left([s.stamp for s in states], stamp)
+        if index == len(states):
+            return states[-1] if stamp - states[-1].stamp <= self._max_age else None
+        after = states[index]
+        if index == 0:
+            return after if after.stamp - stamp <= self._max_age else None
+        before = states[index - 1]
+        for state in (before, after):
+            if abs(state.stamp - stamp) <= _SAME_TIME:
+                return state
+        turned = _largest(before.joints, after.joints)
+        if turned > _MOVING and after.stamp - before.stamp > self._max_age:
+            return None
+        share = (stamp - before.stamp) / max(after.stamp - before.stamp, 1e-9)
+        joints = tuple(a + share * (b - a) for a, b in zip(before.joints, after.joints))
+        return RobotState(joints, before.width + share * (after.width - before.width), stamp)
+
+
+def _largest(a: Sequence[float], b: Sequence[float]) -> float:
+    return max(abs(x - y) for x, y in zip(a, b))

@@ -1,0 +1,102 @@
+"""Whether two measurements can be of one thing, or of two in one place; and whether the camera sees a place empty."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from planweave.perception.detection import Detection, footprint_points, is_receptacle
+from planweave.perception.geometry import wrap_yaw
+from planweave.perception.pipeline import Scene
+
+LEVEL = 0.012  # m: heights that differ by less are one
+_PLAY = 0.012  # m: how far two rigid bodies may seem to be inside each other
+_RESIZED = 0.35  # largest difference, as a share, between two measured widths of one object
+
+
+def apart(a: Detection, b: Detection) -> float:
+    """Distance of the centres seen from above, m."""
+    return math.dist(a.position[:2], b.position[:2])
+
+
+def same_place(a: Detection, b: Detection) -> bool:
+    """Whether two things fill the same room."""
+    common = min(a.top, b.top) - max(a.bottom, b.bottom)
+    return apart(a, b) < 0.02 and common > 0.5 * min(a.size[2], b.size[2])
+
+
+def collide(a: Detection, b: Detection) -> bool:
+    """Whether two things would have to be inside each other; receptacles only with receptacles."""
+    if is_receptacle(a.class_name) != is_receptacle(b.class_name):
+        return False
+    if not _rigid(a) or not _rigid(b):
+        return same_place(a, b)
+    common = min(a.top, b.top) - max(a.bottom, b.bottom)
+    room = max((min(a.size[:2]) + min(b.size[:2])) / 2 - _PLAY, 0.02)
+    return apart(a, b) < room and common > 0.5 * min(a.size[2], b.size[2])
+
+
+def _rigid(thing: Detection) -> bool:
+    """Whether a thing fills its measured box or cylinder."""
+    return thing.shape in ("box", "cylinder")
+
+
+def of_one_size(a: Detection, b: Detection) -> bool:
+    """Whether two measurements can be of one object, turned in any way about the vertical."""
+    return all(abs(m - n) <= _RESIZED * max(m, n) for m, n in zip(sorted(a.size[:2]), sorted(b.size[:2])))
+
+
+def on_lower_ground(before: Detection, now: Detection) -> Detection:
+    """What is seen of a rigid thing whose top came down: it has not become shorter, so it stands lower.
+
+    Its bottom was put on what was remembered beneath it, which is there no more.
+    """
+    fell = before.top - now.top
+    shorter = before.size[2] - now.size[2]
+    if not (_rigid(now) and now.class_name == before.class_name and apart(before, now) < 0.02):
+        return now
+    if before.bottom < LEVEL or fell < LEVEL or abs(fell - shorter) > LEVEL / 2:
+        return now
+    height = min(before.size[2], now.top)
+    x, y, _ = now.position
+    return replace(now, position=(x, y, now.top - height / 2), size=(*now.size[:2], height))
+
+
+def alike(a: Detection, b: Detection) -> bool:
+    """Whether two views of different looks can be of one object at rest, ill seen: of about its size and place."""
+    near = apart(a, b) < 0.02 and abs(a.top - b.top) < 0.02
+    return near and abs(a.size[0] - b.size[0]) < _RESIZED * max(a.size[0], b.size[0])
+
+
+def blend(old: Detection, new: Detection, weight: float) -> Detection:
+    """The new measurement, with pose and size moved towards it by a share of the way."""
+    mix = [o + weight * (n - o) for o, n in zip((*old.position, *old.size), (*new.position, *new.size))]
+    turn = wrap_yaw(new.yaw - old.yaw, new.symmetry)
+    yaw = new.yaw if abs(turn) > 0.2 else wrap_yaw(old.yaw + weight * turn, new.symmetry)
+    return replace(
+        new,
+        position=(mix[0], mix[1], mix[2]),
+        size=(mix[3], mix[4], mix[5]),
+        yaw=yaw,
+        confidence=old.confidence + weight * (new.confidence - old.confidence),
+    )
+
+
+def place_is_empty(thing: Detection, scene: Scene) -> bool:
+    """Whether the camera sees that a thing is gone: its middle is in view, not covered, and lower than its top."""
+    places = footprint_points(thing, 0.6)
+    level = thing.bottom + 0.6 * thing.size[2]
+    columns, rows = scene.projector.pixels(np.column_stack((places, np.full(len(places), level))))
+    height, width = scene.height.shape
+    with np.errstate(invalid="ignore"):
+        inside = (columns >= 0) & (columns <= width - 1) & (rows >= 0) & (rows <= height - 1)
+    if inside.sum() < 0.7 * len(places):
+        return False
+    r, c = np.round(rows[inside]).astype(int), np.round(columns[inside]).astype(int)
+    clear = scene.cloud.valid[r, c] & ~scene.robot[r, c]
+    if clear.sum() < 0.7 * inside.sum():
+        return False
+    low = scene.height[r, c][clear] < level - min(0.008, 0.3 * thing.size[2])
+    return bool(low.mean() > 0.7)

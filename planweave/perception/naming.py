@@ -1,0 +1,62 @@
+"""Names for objects as people would call them; a name is given once and kept for as long as the object is tracked."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from planweave.perception.detection import is_receptacle
+
+_BY_COLOUR = frozenset({"cube", "cylinder", "block", "ball"})  # named by colour and shape even when alone
+_BY_CLASS = frozenset({"banana", "pear", "apple", "orange", "strawberry"})
+
+
+@dataclass(frozen=True)
+class Nameless:
+    """What a name is made of; y: position to the left of the robot, metres."""
+
+    class_name: str
+    colour: str
+    y: float
+
+
+def name_all(new: Sequence[Nameless], known: Sequence[Nameless] = (), taken: Collection[str] = ()) -> list[str]:
+    """Names for objects first seen together, in their order.
+
+    known: the objects that have names already; taken: those names. Cubes and cylinders are <colour>_<class>; fruit is
+    its class; a bottle is `bottle`, or <colour>_bottle if there are several. Receptacles are their class if alone,
+    <colour>_<class> if several of different colours, left_ and right_ if two look the same (left is +y), else
+    numbered. A name that is taken gets a number: red_cube_2.
+    """
+    names: dict[int, str] = {}
+    used = set(taken)
+    for index in sorted(range(len(new)), key=lambda i: (-new[i].y, i)):
+        thing = new[index]
+        rivals = [o for o in (*new, *known) if o.class_name == thing.class_name]
+        twins = [o for o in rivals if o.colour == thing.colour]
+        names[index] = _number(_base(thing, rivals, twins, new), used)
+        used.add(names[index])
+    return [names[i] for i in range(len(new))]
+
+
+def _base(thing: Nameless, rivals: Sequence[Nameless], twins: Sequence[Nameless], new: Sequence[Nameless]) -> str:
+    kind, coloured = thing.class_name, f"{thing.colour}_{thing.class_name}" if thing.colour else thing.class_name
+    if kind in _BY_COLOUR:
+        return coloured
+    if kind in _BY_CLASS or len(rivals) == 1:
+        return kind
+    if is_receptacle(kind) and len(twins) == 2 and all(any(o is t for o in new) for t in twins):
+        side = "left" if thing.y >= max(t.y for t in twins) else "right"
+        several_looks = len(rivals) > len(twins)
+        return f"{side}_{coloured if several_looks else kind}"
+    if len(twins) < len(rivals) or not is_receptacle(kind):
+        return coloured
+    return kind
+
+
+def _number(base: str, used: Collection[str]) -> str:
+    name, count = base, 1
+    while name in used:
+        count += 1
+        name = f"{base}_{count}"
+    return name

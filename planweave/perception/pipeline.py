@@ -1,0 +1,134 @@
+"""One frame through all stages: depth to cloud, table plane, robot filter, proposals, detector, supports. No memory."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from planweave.perception.calibration import Extrinsics
+from planweave.perception.cloud import Cloud, FrameError, Projector
+from planweave.perception.detection import Detection, Measured, View
+from planweave.perception.detectors import Detector
+from planweave.perception.detectors.attributes import detect_by_attributes, measure
+from planweave.perception.geometry import Intrinsics
+from planweave.perception.plane import Plane, fit_table
+from planweave.perception.proposals import propose
+from planweave.perception.robot_filter import RobotState, robot_mask
+from planweave.perception.supports import rest_on_supports
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Limits of the pipeline; metres and radians.
+
+    table: x_min, x_max, y_min, y_max within which objects are looked for. min_height: what is lower is table.
+    plane_offset, plane_tilt: largest disagreement between the measured table and the calibration.
+    min_depth: least share of pixels with depth.
+    """
+
+    table: tuple[float, float, float, float] = (0.12, 1.00, -0.72, 0.72)
+    min_height: float = 0.004
+    plane_offset: float = 0.02
+    plane_tilt: float = math.radians(2.0)
+    min_depth: float = 0.2
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What one frame shows.
+
+    robot: (h, w) bool; height: (h, w) metres above the table; plane: None where it is out of view. measured: the
+    objects before they were named and stood on their supports, with their pixels.
+    """
+
+    detections: tuple[Detection, ...]
+    cloud: Cloud
+    height: np.ndarray
+    robot: np.ndarray
+    plane: Plane | None
+    projector: Projector
+    measured: tuple[Measured, ...] = ()
+
+
+class Pipeline:
+    """Frames to scenes for one camera; keeps the rays of the last camera geometry."""
+
+    def __init__(
+        self, extrinsics: Extrinsics, settings: Settings | None = None, detector: Detector = detect_by_attributes
+    ):
+        self.extrinsics, self.settings = extrinsics, settings or Settings()
+        self._detect = detector
+        self._projector: Projector | None = None
+
+    def run(
+        self,
+        rgb: np.ndarray,
+        depth: np.ndarray,
+        intrinsics: Intrinsics,
+        robot: RobotState | None,
+        remembered: Iterable[Detection] = (),
+        names: Sequence[str] = (),
+    ) -> Scene:
+        """The objects of one frame.
+
+        rgb: (h, w, 3) uint8; depth: (h, w) float32 metres, 0 where unknown; robot: None where no robot is in view;
+        remembered: things known from before that may be hidden under what stands on them; names: noun phrases that
+        an open-vocabulary detector looks for.
+        Raises FrameError where the frame cannot be used.
+        """
+        shape = (intrinsics.height, intrinsics.width)
+        if rgb.shape[:2] != shape or depth.shape != shape:
+            raise FrameError(
+                f"sizes differ: colour {rgb.shape[1]} x {rgb.shape[0]}, "
+                f"depth {depth.shape[1]} x {depth.shape[0]}, camera info "
+                f"{shape[1]} x {shape[0]}; all three must agree (publish depth aligned to colour)"
+            )
+        if np.count_nonzero(depth) < self.settings.min_depth * depth.size:
+            raise FrameError("there is no depth in the image: check the depth stream, its exposure and the emitter")
+        if int(rgb[::4, ::4].max()) < 12:
+            raise FrameError("the colour image is black: check the lens cap, the light and the exposure")
+        pose, last = self.extrinsics.camera_to_base(robot), self._projector
+        if last is None or last.intrinsics != intrinsics or not last.camera_to_base.is_near(pose):
+            self._projector = Projector(intrinsics, pose)
+        assert self._projector is not None
+        cloud = self._projector.cloud(depth)
+        table = self.settings.table
+        mask = robot_mask(cloud, self._projector, robot) if robot else np.zeros(shape, dtype=bool)
+        if robot:
+            seen = Cloud(cloud.x, cloud.y, cloud.z, cloud.valid & ~mask, cloud.pixel)
+        plane = fit_table(seen if robot else cloud, table)
+        if plane is None and mask.mean() < 0.5:
+            raise FrameError(
+                f"no table within 10 cm of z = 0 in {self.extrinsics.frame_id}'s depth image: "
+                "the camera has moved or its pose in the "
+                "camera file is wrong; calibrate it again"
+            )
+        if plane is not None:
+            self._check(plane)
+            height = cloud.z - (np.float32(plane.a) * cloud.x + np.float32(plane.b) * cloud.y + np.float32(plane.c))
+        else:
+            height = cloud.z
+        inside = (cloud.x > table[0]) & (cloud.x < table[1]) & (cloud.y > table[2]) & (cloud.y < table[3])
+        regions = propose(rgb, cloud, height, mask, inside, self.settings.min_height)
+        measured = measure(regions, cloud.pixel)
+        named = self._detect(View(rgb, measured, names, cloud.pixel))
+        found = rest_on_supports(named, remembered)
+        return Scene(tuple(found), cloud, height, mask, plane, self._projector, tuple(measured))
+
+    def _check(self, plane: Plane) -> None:
+        offset = table_offset(plane, self.settings.table)
+        if abs(offset) > self.settings.plane_offset or plane.tilt > self.settings.plane_tilt:
+            raise FrameError(
+                f"the table is seen {offset * 1000:+.0f} mm and {math.degrees(plane.tilt):.1f} degrees off its place "
+                f"(allowed: "
+                f"{self.settings.plane_offset * 1000:.0f} mm, {math.degrees(self.settings.plane_tilt):.1f} degrees): "
+                "the camera has moved or its pose in the camera file is wrong; calibrate it again"
+            )
+
+
+def table_offset(plane: Plane, table: tuple[float, float, float, float]) -> float:
+    """Height in metres of the table as seen, at the middle of the region x_min, x_max, y_min, y_max; it should be 0."""
+    return plane.height_at((table[0] + table[1]) / 2, (table[2] + table[3]) / 2)

@@ -1,0 +1,44 @@
+"""What each object stands on, and with it the height of its bottom: the table, or the thing beneath it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from planweave.perception.detection import Detection, is_receptacle
+
+_SNAP = 0.012  # m: a cube's bottom this near to a surface stands on it
+
+
+def rest_on_supports(found: Sequence[Detection], remembered: Iterable[Detection] = ()) -> list[Detection]:
+    """The detections with bottom and height set by what is beneath each.
+
+    A detector knows an object's top; a cube's height it also knows, from its width. The bottom is on the highest
+    thing below (of this frame, or remembered and now hidden by what stands on it), else on the table. A cube that
+    would be too tall keeps its own height, and hangs above whatever hides under it.
+    """
+    candidates = [*found, *remembered]
+    grounded: list[Detection] = []
+    for item in found:
+        if is_receptacle(item.class_name):
+            grounded.append(_with_bottom(item, 0.0) if item.bottom < 0.03 else item)
+            continue
+        beneath = [s.floor for s in candidates if s is not item and s.floor < item.top - 0.012 and _carries(s, item)]
+        support = max(beneath, default=0.0)
+        if item.class_name == "cube" and abs(item.bottom - support) > _SNAP:
+            grounded.append(item)
+        else:
+            grounded.append(_with_bottom(item, support))
+    return grounded
+
+
+def _carries(support: Detection, item: Detection) -> bool:
+    x, y, _ = item.position
+    margin = 0.0 if is_receptacle(support.class_name) else 0.004
+    return support.covers(x, y, margin)
+
+
+def _with_bottom(item: Detection, bottom: float) -> Detection:
+    height = max(item.top - bottom, 0.004)
+    x, y, _ = item.position
+    return replace(item, position=(x, y, bottom + height / 2), size=(item.size[0], item.size[1], height))

@@ -1,0 +1,491 @@
+"""Objects over time: stable ids and names, through occlusion by the arm and while something is carried.
+
+Each frame's detections are assigned to the tracks in two rounds: to what was near (or is expected near the hand),
+then what is left over by looks alone, so that a moved object stays itself. Pairs are taken greedily, cheapest first:
+with some twenty objects of which one moves at a time the costs of wrong pairs are far apart, and greedy choice equals
+optimal assignment.
+
+Place alone makes no pair: what is of another colour or shape is another object. As long as a place shows something
+that does not look like its object, the object is not visible; after a few such views it is gone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from planweave.perception.colours import other_surface
+from planweave.perception.detection import Detection, is_receptacle
+from planweave.perception.matching import (
+    LEVEL,
+    alike,
+    apart,
+    blend,
+    collide,
+    of_one_size,
+    on_lower_ground,
+    place_is_empty,
+    same_place,
+)
+from planweave.perception.naming import Nameless, name_all
+from planweave.perception.pipeline import Scene
+from planweave.perception.robot_filter import Hand
+
+_LOOKS = 0.03  # m: how far away a detection of other looks may be to weigh as much as one of the same looks
+_OPENING = 0.006  # m: a gripper that opens by this much has let go
+_BRIEF = 12  # frames
+_FADED = 8  # views of what stands on a hidden thing after which a glimpse of another colour beneath it was an error
+_DOUBLE = 0.06  # m between the halves of one thing
+_GRASP_REACH = 0.045  # m: an object this near to the tool centre point can be between the fingers
+_HABIT = 0.2  # share of an object's views; a look as frequent as that is its own, wavering one
+_UNSURE = 0.5  # of a clear view: what one says that tells of another shape, or of the side of a hidden thing
+
+
+@dataclass(frozen=True)
+class Rules:
+    """When a track begins and ends. near: metres within which a detection is of the same place; confirm: frames in a
+    row that make an object real; clear_views: views of its place, empty or with something of another colour in it,
+    after which an object is gone (twice as many where only the shape differs); smoothing: weight of a new pose among
+    those of a resting object."""
+
+    near: float = 0.04
+    confirm: int = 2
+    clear_views: int = 4
+    smoothing: float = 0.4
+
+
+@dataclass
+class Track:
+    """One object.
+
+    last: its newest full detection, smoothed; rgb: its colour in full views, smoothed; matched: the newest frame has a
+    detection of it; inferred: not seen itself, but it must be there, below what stands on it; whole: seen in full.
+    missing: clear views without it since the last with it. glimpsed: of these, how much is but another colour on the
+    side of a hidden thing; unrepeated: views since the last such glimpse. doubtful: its looks in views that may not be
+    of it.
+    """
+
+    id: int
+    last: Detection
+    name: str = ""
+    matched: bool = True
+    inferred: bool = False
+    whole: bool = False
+    seen: int = 1
+    missing: float = 0.0
+    glimpsed: float = 0.0
+    unrepeated: int = 0
+    looks: Counter[tuple[str, str]] = field(default_factory=Counter)
+    doubtful: Counter[tuple[str, str]] = field(default_factory=Counter)
+    rgb: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    named: tuple[str, str] = ("", "")  # class and colour that its name was made of
+    judged_anew: bool = False  # its looks are counted afresh since other names are looked for
+    held: bool = False
+    grip: np.ndarray | None = None  # the object's centre in the hand's frame, metres, while it is between the fingers
+    grip_width: float = 0.0
+    carried: bool = False  # ever, by the hand
+    let_go: float = math.inf  # the widest opening since the fingers round it let it go, metres; infinite once they left
+
+    def __post_init__(self) -> None:
+        self.rgb = self.last.rgb
+
+    @property
+    def visible(self) -> bool:
+        """Seen itself in the newest frame, wholly or in part."""
+        return self.matched and not self.inferred
+
+    @property
+    def look(self) -> tuple[str, str]:
+        """Class and colour in most frames."""
+        return self.looks.most_common(1)[0][0] if self.looks else self.last.look
+
+    @property
+    def sure(self) -> bool:
+        """Whether more frames agree on what it looks like than do not."""
+        return 2 * self.looks[self.look] > self.looks.total()
+
+    def looks_like(self, detection: Detection) -> bool:
+        """Whether a detection looks as this object does in most frames, or as its name says."""
+        return detection.look in (self.look, self.named)
+
+    def clashes(self, detection: Detection) -> bool:
+        """Whether a detection is of a colour that this object cannot have in any light."""
+        return detection.colour not in (self.look[1], self.named[1]) and other_surface(self.rgb, detection.rgb)
+
+    def misshapen(self, detection: Detection) -> bool:
+        """Whether a detection is of a class that this object has never, or hardly ever, seemed to be of."""
+        if not self.name or self.judged_anew or detection.class_name in (self.look[0], self.named[0]):
+            return False
+        return self.looks[detection.look] < _HABIT * self.looks.total()
+
+    @property
+    def current(self) -> Detection:
+        """The newest pose, with the class and colour of most frames."""
+        class_name, colour = self.look
+        return replace(self.last, class_name=class_name, colour=colour)
+
+
+class Tracker:
+    """Keeps the tracks; call `update` once a frame, oldest first."""
+
+    def __init__(self, rules: Rules | None = None):
+        self.rules = rules or Rules()
+        self._tracks: list[Track] = []
+        self._gone: list[Track] = []  # named objects not on the table; they keep their names if they come back
+        self._next_id = 1
+        self.deciding = False
+        """Whether more views like the last one may still change what objects there are."""
+
+    @property
+    def tracks(self) -> list[Track]:
+        """Named tracks, oldest first."""
+        return [t for t in self._tracks if t.name]
+
+    def remembered(self) -> list[Detection]:
+        """What may be hidden now under things that stand on it."""
+        return [t.current for t in self.tracks if not t.held and not t.missing]
+
+    def judge_anew(self) -> None:
+        """Other names are looked for: what looks like another class from now on is named anew; ids and poses stay."""
+        for track in self._tracks:
+            track.looks.clear()
+            track.judged_anew = True
+
+    def reset(self) -> None:
+        """Forget everything."""
+        self._tracks, self._gone, self.deciding = [], [], False
+
+    def follow(self, hand: Hand) -> None:
+        """Take in where the hand was between two frames: what it took there, no frame need have shown."""
+        between = self._between_fingers(hand)
+        for track in self._tracks:
+            self._follow_hand(track, hand, track is between)
+
+    def update(self, detections: Sequence[Detection], scene: Scene, hand: Hand | None = None) -> list[Track]:
+        """Take in one frame; returns the named tracks."""
+        for track in self._tracks:
+            track.matched = track.inferred = track.whole = False
+        if hand is not None:
+            self.follow(hand)
+        free = [d for d in detections if not self._in_hand(d, hand)]
+        before = sum(t.missing for t in self._tracks)
+        # What is half seen must not take the place of what is seen in full.
+        for cut in (False, True):
+            pairs, rest = self._assign([d for d in free if d.cut == cut])
+            for track, detection in pairs:
+                self._see(track, detection)
+            free = [d for d in free if d.cut != cut] + rest
+        if self._everything_changed(scene):
+            self.reset()
+            free = list(detections)
+        free = self._moved(free, scene)
+        self._merge()
+        for track in self._tracks:
+            if not track.matched:
+                self._miss(track, free, scene)
+        self._infer()
+        doubts = sum(t.missing for t in self._tracks)
+        self._drop()
+        self._name_anew()
+        for detection in free:
+            if not detection.cut and not self._is_known(detection):
+                track = Track(self._next_id, detection)
+                track.looks[detection.look] += 1
+                self._next_id += 1
+                self._tracks.append(track)
+        self._name_new()
+        self.deciding = doubts != before or any(not t.name or t.glimpsed for t in self._tracks)
+        return self.tracks
+
+    def _assign(self, free: Sequence[Detection]) -> tuple[list[tuple[Track, Detection]], list[Detection]]:
+        """Pairs of what is where it was, or where the hand has brought it."""
+        tracks = [t for t in self._tracks if not t.matched]
+        costs = []
+        for i, j in _near(tracks, free, self.rules.near):
+            track, detection = tracks[i], free[j]
+            if (track.held and (detection.cut or detection.inferred)) or track.clashes(detection):
+                continue
+            same = track.looks_like(detection)
+            if not same and not detection.cut and (track.misshapen(detection) or not alike(track.last, detection)):
+                continue
+            costs.append((math.dist(detection.position, track.last.position) + (0.0 if same else _LOOKS), i, j))
+        taken_tracks: set[int] = set()
+        taken: set[int] = set()
+        pairs = []
+        for _, i, j in sorted(costs):
+            if i not in taken_tracks and j not in taken:
+                taken_tracks.add(i)
+                taken.add(j)
+                pairs.append((tracks[i], free[j]))
+        return pairs, [d for j, d in enumerate(free) if j not in taken]
+
+    def _moved(self, free: list[Detection], scene: Scene) -> list[Detection]:
+        """Give detections that are left over to unseen tracks of the same looks, then to objects that had gone.
+
+        What is only inferred can be no object that is held, or that may still be where it was.
+        """
+        for back in (False, True):
+            lost = [t for t in (self._gone if back else self._tracks) if not t.matched and t.name]
+            left = [back or (t.grip is None and place_is_empty(t.last, scene)) for t in lost]
+            pairs = sorted(
+                (
+                    (not t.held, math.dist(d.position, t.last.position), i, j)
+                    for i, t in enumerate(lost)
+                    for j, d in enumerate(free)
+                    if t.looks_like(d) and not d.cut and (left[i] or not d.inferred) and of_one_size(t.last, d)
+                ),
+            )
+            used_tracks: set[int] = set()
+            used: set[int] = set()
+            for _, _, i, j in pairs:
+                if i in used_tracks or j in used:
+                    continue
+                used_tracks.add(i)
+                used.add(j)
+                if back:
+                    self._tracks.append(lost[i])
+                self._see(lost[i], free[j], moved=True)
+            self._gone = [t for t in self._gone if not t.matched]
+            free = [d for j, d in enumerate(free) if j not in used]
+        return free
+
+    def _see(self, track: Track, detection: Detection, moved: bool = False) -> None:
+        track.matched, track.inferred = True, detection.inferred
+        track.missing = track.glimpsed = 0.0
+        track.looks += track.doubtful  # it was itself, ill seen
+        track.doubtful.clear()
+        # The side of a hidden cube tells less about it than what was seen before.
+        if detection.cut or (detection.inferred and track.name and not moved):
+            return
+        track.seen += 1
+        track.whole = not detection.inferred
+        track.looks[detection.look] += 1
+        red, green, blue = (o + self.rules.smoothing * (n - o) for o, n in zip(track.rgb, detection.rgb))
+        track.rgb = red, green, blue
+        detection = on_lower_ground(track.last, detection)
+        track.held, track.grip = False, track.grip if not moved else None
+        if (
+            not moved
+            and detection.class_name == track.last.class_name
+            and apart(track.last, detection) < 0.006
+            and abs(track.last.position[2] - detection.position[2]) < 0.008
+        ):
+            track.last = blend(track.last, detection, self.rules.smoothing)
+        else:
+            track.last = detection
+
+    def _merge(self) -> None:
+        """Two tracks of one thing, as may begin at the hand: the older one is it."""
+        unseen = [t for t in self._tracks if t.name and not t.matched and not t.held]
+        for new in [t for t in self._tracks if t.matched and not t.carried] if unseen else []:
+            for old in unseen:
+                if old.id < new.id and not old.matched and old.looks_like(new.last) and same_place(old.last, new.last):
+                    self._is(old, new)
+                    break
+
+    def _is(self, old: Track, new: Track) -> None:
+        """The object of an older track is seen where a newer one is, which ends."""
+        self._tracks.remove(new)
+        if old not in self._tracks:
+            self._gone.remove(old)
+            self._tracks.append(old)
+        old.last, old.rgb, old.grip = new.last, new.rgb, None
+        old.missing = old.glimpsed = 0.0
+        old.matched, old.inferred, old.whole = new.matched, new.inferred, new.whole
+        old.doubtful.clear()
+
+    def _miss(self, track: Track, free: Sequence[Detection], scene: Scene) -> None:
+        if not track.name:
+            track.missing += 1
+            return
+        empty = place_is_empty(track.last, scene)
+        if track.grip is not None and not empty:
+            track.missing = track.glimpsed = 0.0
+        elif not track.held:
+            track.missing += 1.0 if empty else self._is_taken(track, free)
+
+    def _infer(self) -> None:
+        """What carries a thing that is seen at its height must be there, all the way down; unless its place was seen
+        empty or taken meanwhile, or another colour on its side only lately.
+        """
+        for track in sorted(self._tracks, key=lambda t: -t.last.top):
+            if track.matched or track.held or is_receptacle(track.last.class_name):
+                continue
+            carries = track.missing <= track.glimpsed and any(
+                (t.whole or t.inferred)
+                and t is not track
+                and abs(t.last.bottom - track.last.floor) < LEVEL
+                and track.last.covers(*t.last.position[:2])
+                for t in self._tracks
+            )
+            if carries and track.glimpsed:
+                track.unrepeated += 1
+                if track.unrepeated > _FADED:
+                    track.missing = track.glimpsed = 0.0
+            track.inferred = carries and not track.missing
+
+    def _is_taken(self, track: Track, free: Sequence[Detection]) -> float:
+        """How surely something else is seen where an object should be, 0 to 1; two cannot be at one place."""
+        if any(t.whole and collide(t.last, track.last) for t in self._tracks):
+            return 1.0
+        sure, glimpse = 0.0, False
+        for detection in free:
+            if detection.cut or not collide(detection, track.last):
+                continue
+            if track.clashes(detection):
+                if detection.inferred:
+                    glimpse = True
+                else:
+                    sure = 1.0
+            elif not detection.inferred:
+                track.doubtful[detection.look] += 1
+                sure = max(sure, _UNSURE)
+        if glimpse and not sure:
+            track.glimpsed, track.unrepeated = track.glimpsed + _UNSURE, 0
+            return _UNSURE
+        return sure
+
+    def _drop(self) -> None:
+        limit = self.rules.clear_views
+        for track in [t for t in self._tracks if t.missing >= (limit if t.name else 1)]:
+            self._tracks.remove(track)
+            track.doubtful.clear()
+            if track.name and not self._was_double(track):
+                self._gone = [*self._gone, track][-20:]
+
+    def _was_double(self, gone: Track) -> bool:
+        """Whether a track that ends soon after it began was one thing seen as two; the other half then takes its name,
+        so that a lone red cube is not red_cube_2 for good.
+        """
+        if gone.seen > _BRIEF or gone.carried:
+            return False
+        for other in self._tracks:
+            numbered = other.name.startswith(gone.name + "_") and other.name.removeprefix(gone.name + "_").isdigit()
+            if numbered and not other.carried and apart(other.last, gone.last) < _DOUBLE:
+                other.name = gone.name
+                return True
+        return False
+
+    def _between_fingers(self, hand: Hand) -> Track | None:
+        """What can be between the fingers: one thing, the one at their height, not also what it stands on."""
+        near = [t for t in self._tracks if not is_receptacle(t.last.class_name) and _gap(t, hand) < _GRASP_REACH]
+        return min(near, key=lambda t: (t.grip is None, _gap(t, hand)), default=None)
+
+    def _follow_hand(self, track: Track, hand: Hand, between: bool) -> None:
+        """Notice what the fingers close around, and move it with the hand until they open."""
+        if is_receptacle(track.last.class_name):
+            return
+        local = _in_hand_frame(track, hand)
+        if track.grip is None:
+            if _gap(track, hand) >= _GRASP_REACH:
+                track.let_go = math.inf
+            if not between:
+                return
+            if track.let_go < math.inf:
+                track.let_go = max(track.let_go, hand.width)
+            # Not the whole width: a bottle is held at its neck. Fingers that have let it go but opened little do not
+            # hold it: only closing fingers take a thing.
+            fits = 0.3 * min(track.last.size[:2]) < hand.width < max(track.last.size[:2]) * 1.5 + 0.003
+            if fits and 0.004 < hand.width < min(0.076, track.let_go - _OPENING):
+                track.grip, track.grip_width, track.let_go = local, hand.width, math.inf
+            return
+        if hand.width > track.grip_width + _OPENING or hand.width < 0.003:
+            track.grip, track.held, track.let_go = None, False, hand.width
+            return
+        track.grip_width = min(track.grip_width, hand.width)
+        moved = hand.rotation @ track.grip + hand.position
+        shift = moved - track.last.position
+        if track.held or shift[2] > 0.02 or np.linalg.norm(shift[:2]) > 0.03:
+            track.held = track.carried = True
+            height = max(float(moved[2]), track.last.size[2] / 2)  # never below the table, should the grip be known ill
+            track.last = replace(track.last, position=(float(moved[0]), float(moved[1]), height))
+        elif shift[2] < 0.0:
+            track.grip = local  # the hand is still on its way down
+
+    def _in_hand(self, detection: Detection, hand: Hand | None) -> bool:
+        """Whether this is what the fingers hold, or a part of something at the fingers."""
+        if hand is None:
+            return False
+        if detection.cut and float(np.linalg.norm(hand.position - detection.position)) < 0.12:
+            return True
+        beside = math.dist(detection.position[:2], hand.position[:2]) < 0.06 and detection.top > hand.position[2] - 0.05
+        return beside and any(t.held for t in self._tracks)
+
+    def _is_known(self, detection: Detection) -> bool:
+        """Whether an object that is known but not recognised in this frame is at this place."""
+        return any(
+            t.name
+            and not t.matched
+            and not t.held
+            and apart(t.last, detection) < 0.025
+            and min(t.last.top, detection.top) - max(t.last.bottom, detection.bottom) > 0.01
+            for t in self._tracks
+        )
+
+    def _everything_changed(self, scene: Scene) -> bool:
+        """Whether this is another scene: the places of most known objects are empty at once."""
+        named = [t for t in self._tracks if t.name and not t.held]
+        empty = sum(not t.matched and place_is_empty(t.last, scene) for t in named)
+        return empty >= 3 and 2 * empty > len(named)
+
+    def _name_anew(self) -> None:
+        for track in self._tracks:
+            if not track.judged_anew or not track.matched or track.looks.total() < self.rules.confirm:
+                continue
+            track.judged_anew = False
+            if track.name and track.look[0] != track.named[0]:
+                track.name = ""
+
+    def _name_new(self) -> None:
+        # A name is kept for good, so one frame that took a cube for a cylinder must not give it; and who is the first
+        # of two alike must not hang on that either, so the others wait for it a few frames.
+        ready = [t for t in self._tracks if not t.name and t.matched and t.seen >= self.rules.confirm]
+        new = [t for t in ready if t.sure]
+        if not new or any(not t.sure and t.seen <= 2 * self.rules.confirm for t in ready):
+            return
+        # A lost object that was taken for another one at first, where it is now, must not have its own name with a 2.
+        for track in new:
+            lost = [
+                t for t in (*self._tracks, *self._gone)
+                if t.name and not t.matched and not t.held and t.missing and t.looks_like(track.current)
+                and of_one_size(t.last, track.last)
+            ]
+            if lost:
+                self._is(min(lost, key=lambda t: math.dist(t.last.position, track.last.position)), track)
+        new = [t for t in new if t in self._tracks]
+        taken = {t.name for t in (*self._tracks, *self._gone) if t.name}
+        names = name_all([_nameless(t) for t in new], [_nameless(t) for t in self._tracks if t.name], taken)
+        for track, name in zip(new, names):
+            track.name, track.named = name, track.look
+
+
+def _near(tracks: Sequence[Track], free: Sequence[Detection], near: float) -> list[tuple[int, int]]:
+    """Indices of tracks and of detections that are within their reach: `near` metres along the table, twice that in
+    space, and for what is held twice as far.
+    """
+    if not tracks or not free:
+        return []
+    away = np.array([t.last.position for t in tracks])[:, None] - np.array([d.position for d in free])
+    reach = near * np.array([2.0 if t.held else 1.0 for t in tracks])[:, None]
+    close = (np.hypot(away[..., 0], away[..., 1]) <= reach) & (np.sqrt((away**2).sum(axis=2)) <= 2 * reach)
+    return [(int(i), int(j)) for i, j in np.argwhere(close)]
+
+
+def _in_hand_frame(track: Track, hand: Hand) -> np.ndarray:
+    """The centre of an object in the hand's frame, (3,) m."""
+    local: np.ndarray = hand.rotation.T @ (np.array(track.last.position) - hand.position)
+    return local
+
+
+def _gap(track: Track, hand: Hand) -> float:
+    """How far an object is above or below the height of the fingertips, m; infinite where it is not between them."""
+    x, y, z = _in_hand_frame(track, hand)
+    return max(abs(z) - track.last.size[2] / 2, 0.0) if math.hypot(x, y) < 0.03 else math.inf
+
+
+def _nameless(track: Track) -> Nameless:
+    return Nameless(*track.look, track.last.position[1])

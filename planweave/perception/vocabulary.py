@@ -1,0 +1,94 @@
+"""The names that open-vocabulary detectors look for: short noun phrases, checked; data, never instructions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from planweave.core.errors import ConfigError
+from planweave.perception.colours import COLOURS
+
+MOST_NAMES, LONGEST, MOST_WORDS = 100, 60, 5
+_PHRASE = re.compile(r"[a-z]+(?:[ '-][a-z]+)*")
+_ARTICLE = re.compile(r"^(?:a|an|the|some|my|your|this|that|these|those)\s+")
+# Where a thing is and how many there are is not seen in its looks; what is of every kind would hide what a thing is.
+_NO_LOOKS = frozenset((
+    "left", "right", "front", "back", "top", "bottom", "upper", "lower", "middle", "first", "second", "third",
+    "last", "next", "other", "same", "near", "nearest", "far", "farthest", "all", "every", "each", "both", "two",
+    "three", "four", "five",
+))  # fmt: skip
+_ANY_KIND = frozenset((
+    "thing", "object", "item", "stuff", "everything", "anything", "fruit", "vegetable", "food", "toy", "tool",
+    "table", "side", "one",
+))  # fmt: skip
+_SINGULAR = {"scissors": "scissors", "pliers": "pliers", "tongs": "tongs", "glasses": "glass", "knives": "knife"}
+_SAME_COLOUR = {"grey": "gray", "cyan": "aqua"}
+
+
+class Vocabulary:
+    """The names of the parameters, and beside them those that were asked for last."""
+
+    def __init__(self, defaults: Sequence[str] = ()):
+        """Raises ConfigError where a name is no short noun phrase."""
+        self._defaults = clean(defaults)
+        self._names = self._defaults
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What is looked for now; replaced as a whole, so that it can be read while another thread asks."""
+        return self._names
+
+    def look_for(self, names: Sequence[str]) -> str:
+        """Look for these names beside the defaults instead of those asked for before; says what is looked for now.
+
+        Words of every kind (fruit, thing) are left out, for they would hide what a thing is.
+
+        Raises ConfigError, and changes nothing, where a name is no short noun phrase or there are too many.
+        """
+        self._names = tuple(dict.fromkeys((*self._defaults, *clean(names))))
+        return f"looked for: {', '.join(self._names)}" if self._names else "no names are looked for"
+
+
+def clean(names: Sequence[str]) -> tuple[str, ...]:
+    """The phrases in small letters and the singular, in their order, without articles, places, numbers and doubles,
+    and without those that name no kind of thing. Raises ConfigError."""
+    if len(names) > MOST_NAMES:
+        raise ConfigError(f"{len(names)} names to look for are too many; at most {MOST_NAMES} are taken at a time")
+    cleaned = []
+    for name in names:
+        phrase = " ".join(name.replace("_", " ").lower().split()) if len(name) <= LONGEST else ""
+        phrase = _ARTICLE.sub("", phrase)
+        if not _PHRASE.fullmatch(phrase) or len(phrase.split()) > MOST_WORDS:
+            shown = name if len(name) <= LONGEST else name[:LONGEST] + "…"
+            raise ConfigError(
+                f"{shown!r} is no name to look for: give a noun with at most {MOST_WORDS - 1} words before it, English "
+                f"letters only, at most {LONGEST} characters, such as 'red mug'"
+            )
+        *before, noun = phrase.split()
+        noun = singular(noun)
+        if noun not in _ANY_KIND and noun not in _NO_LOOKS:
+            cleaned.append(" ".join((*(word for word in before if word not in _NO_LOOKS), noun)))
+    return tuple(dict.fromkeys(cleaned))
+
+
+def singular(noun: str) -> str:
+    """An English noun in the singular, by its ending."""
+    if noun in _SINGULAR:
+        return _SINGULAR[noun]
+    if noun.endswith("ies") and len(noun) > 4:
+        return noun[:-3] + "y"
+    if noun.endswith(("ches", "shes", "xes", "sses", "oes")):
+        return noun[:-2]
+    return noun[:-1] if noun.endswith("s") and not noun.endswith(("ss", "us", "is")) and len(noun) > 3 else noun
+
+
+def split_phrase(phrase: str) -> tuple[str, str]:
+    """The class (lower_snake_case) and the colour in a clean phrase; "" where it has no colour word.
+
+    "dark red coffee mug" is a dark_coffee_mug of colour red; what is but a colour ("orange") is a class.
+    """
+    words = re.split(r"[ '-]", phrase)
+    *before, noun = words
+    colour = next((c for word in before if (c := _SAME_COLOUR.get(word, word)) in COLOURS), "")
+    kept = [word for word in before if _SAME_COLOUR.get(word, word) != colour or not colour]
+    return "_".join((*kept, noun)), colour

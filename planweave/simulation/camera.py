@@ -1,0 +1,183 @@
+"""The overhead RGB-D camera: its calibration, rendering without a display, and the noise of a real depth
+sensor.
+
+A GL context belongs to the thread that made it: create, use and close an OverheadCamera in one thread.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from planweave.core.errors import ConfigError
+from planweave.core.paths import find_config
+from planweave.core.yaml_files import read_yaml
+from planweave.simulation.offscreen import View
+
+if TYPE_CHECKING:
+    import mujoco
+
+
+@dataclass(frozen=True)
+class CameraConfig:
+    """A camera's calibration, as in config/cameras/<name>.yaml.
+
+    position (m) and quaternion (x, y, z, w): pose of the optical frame (x right, y down, z along the view)
+    in fr3_link0.
+    width, height in pixels; fovy: vertical field of view, degrees.
+    """
+
+    frame_id: str
+    width: int
+    height: int
+    fovy: float
+    position: tuple[float, float, float]
+    quaternion: tuple[float, float, float, float]
+
+    @property
+    def intrinsics(self) -> tuple[float, float, float, float]:
+        """fx, fy, cx, cy in pixels; the centre of the top left pixel is (0, 0)."""
+        focal = self.height / 2 / math.tan(math.radians(self.fovy) / 2)
+        return focal, focal, (self.width - 1) / 2, (self.height - 1) / 2
+
+    @property
+    def mujoco_quaternion(self) -> tuple[float, float, float, float]:
+        """The same orientation for MuJoCo (w, x, y, z), whose cameras look along -z with y up: turned by
+        180 degrees about x.
+        """
+        x, y, z, w = self.quaternion
+        return -x, w, z, -y
+
+
+def load_camera(name: str = "overhead") -> CameraConfig:
+    """Read config/cameras/<name>.yaml, or the file of that path; raises ConfigError that names the file and
+    the key.
+    """
+    path = find_config("cameras", name)
+    raw = read_yaml(path)
+    names = {field.name for field in fields(CameraConfig)}
+    if not isinstance(raw, dict) or set(raw) != names:
+        found = sorted(raw) if isinstance(raw, dict) else raw
+        raise ConfigError(f"{path}: needs exactly the keys {', '.join(sorted(names))}; found {found}")
+    try:
+        x, y, z = _floats(raw, "position", 3)
+        qx, qy, qz, qw = _floats(raw, "quaternion", 4)
+        config = CameraConfig(
+            frame_id=str(raw["frame_id"]),
+            width=int(raw["width"]),
+            height=int(raw["height"]),
+            fovy=float(raw["fovy"]),
+            position=(x, y, z),
+            quaternion=(qx, qy, qz, qw),
+        )
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ConfigError(f"{path}: {error}") from error
+    if not (16 <= config.width <= 1280 and 16 <= config.height <= 960 and 5 <= config.fovy <= 150):
+        raise ConfigError(f"{path}: width must be 16 to 1280, height 16 to 960 pixels, fovy 5 to 150 degrees")
+    if abs(math.hypot(*config.quaternion) - 1) > 1e-3:
+        raise ConfigError(
+            f"{path}: quaternion {list(config.quaternion)} does not have length 1 (order x, y, z, w)"
+        )
+    return config
+
+
+def _floats(raw: dict[str, Any], key: str, count: int) -> tuple[float, ...]:
+    if not isinstance(raw[key], list) or len(raw[key]) != count:
+        raise ValueError(f"{key} must be {count} numbers, not {raw[key]!r}")
+    return tuple(float(v) for v in raw[key])
+
+
+@dataclass(frozen=True)
+class DepthNoise:
+    """What a stereo depth camera does to depth.
+
+    sigma: standard deviation at 1 m, growing with the square of the distance, m (Nguyen, Izadi and Lovell
+    2012 find this
+    growth for depth cameras). edge: share of pixels at depth steps that are lost or lie between both
+    surfaces.
+    holes: share of all pixels without depth, in small blots.
+    """
+
+    sigma: float = 0.002
+    edge: float = 0.4
+    holes: float = 0.002
+
+    def apply(self, depth: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Depth (h, w) in m -> noisy depth (h, w) float32 in m, 0 where there is none."""
+        noisy = depth.astype(np.float32, copy=True)
+        if self.sigma > 0:
+            noisy += rng.standard_normal(depth.shape, dtype=np.float32) * np.float32(self.sigma) * depth**2
+        if self.edge > 0:
+            low, high = _neighbourhood(depth)
+            rows, columns = np.nonzero(high - low > 0.012)
+            hit = rng.random(len(rows)) < self.edge
+            rows, columns = rows[hit], columns[hit]
+            between = rng.random(len(rows))
+            flying = low[rows, columns] + (high - low)[rows, columns] * between
+            noisy[rows, columns] = np.where(rng.random(len(rows)) < 0.5, flying, 0.0)
+        if self.holes > 0:
+            height, width = depth.shape
+            count = rng.poisson(self.holes * depth.size / 9)
+            rows, columns = rng.integers(1, height - 1, count), rng.integers(1, width - 1, count)
+            for row, column in np.ndindex(3, 3):
+                noisy[rows + row - 1, columns + column - 1] = 0.0
+        return noisy
+
+
+def _neighbourhood(depth: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Smallest and largest depth among each pixel and its four neighbours."""
+    low, high = depth.copy(), depth.copy()
+    for shifted, here in (
+        (depth[1:], np.s_[:-1]),
+        (depth[:-1], np.s_[1:]),
+        (depth[:, 1:], np.s_[:, :-1]),
+        (depth[:, :-1], np.s_[:, 1:]),
+    ):
+        np.minimum(low[here], shifted, out=low[here])
+        np.maximum(high[here], shifted, out=high[here])
+    return low, high
+
+
+@dataclass(frozen=True)
+class RgbdFrame:
+    """One image pair. rgb: (h, w, 3) uint8; depth: (h, w) float32, m along the optical axis, 0 = none;
+    time: simulated, s.
+    """
+
+    time: float
+    rgb: np.ndarray
+    depth: np.ndarray
+
+
+class OverheadCamera:
+    """Renders what the overhead camera sees."""
+
+    def __init__(
+        self,
+        model: mujoco.MjModel,
+        config: CameraConfig,
+        noise: DepthNoise | None = None,
+        *,
+        seed: int = 0,
+        shadows: bool = False,
+        name: str = "overhead",
+    ):
+        """noise None: exact depth. shadows take as long again. Raises ConfigError where GL is missing."""
+        self._noise = noise
+        self._rng = np.random.default_rng(seed)
+        self._view = View(model, name, config.width, config.height, shadows=shadows)
+
+    def render(self, time: float, qpos: np.ndarray) -> RgbdFrame:
+        """Image pair of the positions ``qpos`` (as in MjData)."""
+        rgb, depth = self._view.render(qpos, depth=True)
+        assert depth is not None
+        if self._noise is not None:
+            depth = self._noise.apply(depth, self._rng)
+        return RgbdFrame(time, rgb, depth)
+
+    def close(self) -> None:
+        """Free the GL context; in the thread that made it."""
+        self._view.close()

@@ -1,0 +1,138 @@
+"""The thread that owns the overhead camera's GL context; it renders copied states, newest first, never in
+physics' way. A state in which nothing has moved is looked at some times, each with its own noise; after that the last
+image is given again with a new stamp, which is true, as the state is the simulator's own.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeout
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from planweave.core.errors import ConfigError
+from planweave.core.memory import give_back_memory
+from planweave.simulation.camera import OverheadCamera, RgbdFrame
+from planweave.simulation.simulator import Snapshot
+
+if TYPE_CHECKING:
+    import mujoco
+
+START_TIMEOUT = 30.0  # s
+LOOKS = 12  # images of one state with noise of their own, so that what tracks objects can settle
+
+
+class CameraThread:
+    """Renders on request; a newer request takes the place of one that still waits."""
+
+    def __init__(
+        self,
+        make: Callable[[mujoco.MjModel], OverheadCamera],
+        on_frame: Callable[[RgbdFrame], None],
+        on_error: Callable[[str], None],
+    ):
+        """make builds the camera of a model, in the thread. on_frame and on_error are called in the
+        thread.
+        """
+        self._make, self._on_frame, self._on_error = make, on_frame, on_error
+        self._wake = threading.Condition()
+        self._model: tuple[mujoco.MjModel, Future[None]] | None = None
+        self._current: mujoco.MjModel | None = None
+        self._request: Snapshot | None = None
+        self._still: RgbdFrame | None = None  # the newest image, and the state that it shows
+        self._shown: np.ndarray | None = None
+        self._looks = 0  # images rendered of that state
+        self._ended = False
+        self._thread = threading.Thread(target=self._run, name="camera", daemon=True)
+        self._thread.start()
+
+    def use(self, model: mujoco.MjModel) -> None:
+        """Render this model from now on; forgets a waiting request. Raises ConfigError where rendering is
+        not possible.
+        """
+        done: Future[None] = Future()
+        with self._wake:
+            self._model, self._request, self._current = (model, done), None, model
+            self._wake.notify()
+        try:
+            done.result(START_TIMEOUT)
+        except FutureTimeout:
+            raise ConfigError(
+                f"the camera did not start in {START_TIMEOUT:g} s: OpenGL hangs; try MUJOCO_GL=osmesa"
+            ) from None
+
+    def request(self, model: mujoco.MjModel, snapshot: Snapshot) -> None:
+        """Render this state as soon as the thread is free; states of a model that is not in use are passed
+        over.
+        """
+        with self._wake:
+            if model is self._current:
+                self._request = snapshot
+                self._wake.notify()
+
+    def look_anew(self) -> None:
+        """Render again, with noise of its own, even what was rendered often enough."""
+        self._looks = 0
+
+    @property
+    def settled(self) -> bool:
+        """Whether the state of the last image was rendered so often that its image is given again."""
+        return self._looks >= LOOKS
+
+    def close(self) -> None:
+        """End the thread and free its GL context."""
+        with self._wake:
+            self._ended = True
+            self._wake.notify()
+        self._thread.join(5.0)
+
+    def _run(self) -> None:
+        camera: OverheadCamera | None = None
+        try:
+            while True:
+                with self._wake:
+                    self._wake.wait_for(lambda: self._ended or self._model or self._request)
+                    if self._ended:
+                        return
+                    change, self._model = self._model, None
+                    request, self._request = self._request, None
+                if change is not None:
+                    camera = self._change(camera, *change)
+                elif request is not None and camera is not None:
+                    try:
+                        self._on_frame(self._image(camera, request))
+                    except Exception as error:
+                        self._on_error(f"the overhead camera failed: {error}")
+        finally:
+            if camera is not None:
+                camera.close()
+
+    def _image(self, camera: OverheadCamera, state: Snapshot) -> RgbdFrame:
+        """The image of a state; the last one with its stamp where that shows the same and was taken often enough."""
+        if self._shown is None or not np.array_equal(self._shown, state.qpos):
+            self._looks, self._shown = 0, state.qpos
+        elif self._looks >= LOOKS and self._still is not None:
+            if self._looks == LOOKS:
+                self._looks += 1
+                give_back_memory()  # a rest begins
+            return replace(self._still, time=state.time)
+        self._still, self._looks = camera.render(state.time, state.qpos), self._looks + 1
+        return self._still
+
+    def _change(
+        self, camera: OverheadCamera | None, model: mujoco.MjModel, done: Future[None]
+    ) -> OverheadCamera | None:
+        self._shown, self._still, self._looks = None, None, 0
+        if camera is not None:
+            camera.close()
+        try:
+            camera = self._make(model)
+        except Exception as error:
+            done.set_exception(error)
+            return None
+        done.set_result(None)
+        return camera

@@ -1,0 +1,176 @@
+"""A person's hands: objects are moved, exchanged or taken away, the camera covered, at a moment of the robot's work."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from planweave.core.errors import SceneError
+from planweave.robots.franka import TCP_SITE
+from planweave.simulation.mujoco_model import object_body
+from planweave.simulation.scene import Scene
+
+if TYPE_CHECKING:
+    import mujoco
+
+Place = tuple[float, float, float]
+
+_AT_HAND = 0.15  # m
+_ROUND_IT = (0.04, 0.12)  # the tool centre point is this near, along the table and upwards, to what it grasps, m
+_LIFTED, _CARRIED, _LOWERED, _LEFT = 0.03, 0.10, 0.03, 0.10  # m
+_EVERY = 5  # time steps between two looks
+_FLOOR, _BEHIND, _APART = -0.715, -1.2, 0.4  # where what is taken off the table ends: height, x, and between two, m
+
+
+class Moment(str, Enum):
+    """When, in the order in which they come; see Intervene.srv."""
+
+    NOW = ""
+    APPROACH = "approach"
+    GRASP = "grasp"
+    LIFT = "lift"
+    CARRY = "carry"
+    PLACE = "place"
+    RELEASE = "release"
+    RETREAT = "retreat"
+
+
+_ORDER = tuple(Moment)
+
+
+@dataclass(frozen=True)
+class Intervention:
+    """What a person does, and when. places: None in place of one means off the table; no places: `objects` take each
+    other's poses. camera: whether it gives images from then on, None: as before.
+    """
+
+    when: Moment
+    watch: int
+    objects: tuple[int, ...]
+    places: tuple[Place | None, ...] = ()
+    camera: bool | None = None
+
+
+def read_intervention(
+    scene: Scene, when: str, watch: int, objects: Sequence[int], places: Sequence[Place], camera: Sequence[bool]
+) -> Intervention:
+    """The intervention that a request asks for; raises SceneError where it means nothing in this scene."""
+    count = len(scene.objects)
+    if when not in {m.value for m in Moment}:
+        raise SceneError(f"no moment {when!r}; there are '' (at once), {', '.join(m.value for m in Moment if m.value)}")
+    wrong = [i for i in (watch, *objects) if i >= count]
+    if wrong:
+        raise SceneError(f"there is no object {wrong[0]} in {scene.name}; there are {count}, counted from 0")
+    if len(set(objects)) < len(objects):
+        raise SceneError(f"objects {list(objects)} has one of them twice")
+    if places and len(places) != len(objects):
+        raise SceneError(f"{len(objects)} objects, but {len(places)} places; give each one, or none to exchange them")
+    if not places and len(objects) == 1:
+        raise SceneError("one object has nothing to be exchanged with; give it a place")
+    if len(camera) > 1 or (not objects and not camera):
+        raise SceneError("give objects that are moved, or one value for the camera, or both")
+    for place in places:
+        if not any(math.isnan(v) for v in place) and not all(abs(v) <= 3.0 for v in place):
+            raise SceneError(f"the place {place} is more than 3 m away")
+    to = tuple(None if any(math.isnan(v) for v in place) else place for place in places)
+    return Intervention(Moment(when), watch, tuple(objects), to, camera[0] if camera else None)
+
+
+class Hands:
+    """Watches how the robot handles one object, and does once what a person is to do at a moment of that."""
+
+    def __init__(self, model: mujoco.MjModel, scene: Scene):
+        self._tcp = model.site(TCP_SITE).id
+        self._joints = [model.joint(object_body(i)) for i in range(len(scene.objects))]
+        self.reset()
+
+    def reset(self) -> None:
+        """Nothing is to be done."""
+        self._waiting: tuple[Intervention, Callable[[bool], None]] | None = None
+
+    @property
+    def active(self) -> bool:
+        """Whether something is still to be done."""
+        return self._waiting is not None
+
+    def begin(
+        self, data: mujoco.MjData, what: Intervention, on_camera: Callable[[bool], None]
+    ) -> Intervention | None:
+        """Do it at once, or when its moment comes; on_camera is told then whether the camera gives images.
+
+        Returns what waited, for a moment that never came.
+        """
+        before = self._waiting[0] if self._waiting else None
+        self._waiting = what, on_camera
+        self._count = self._passed = 0
+        self._start = self._highest = self._position(data, what.watch)
+        if what.when is Moment.NOW:
+            self._do(data)
+        return before
+
+    def update(self, data: mujoco.MjData, *, pressing: bool) -> None:
+        """After a time step; pressing: whether the fingers are on their way together, or kept apart by a thing."""
+        self._count += 1
+        if self._waiting is None or self._count % _EVERY:
+            return
+        what = self._waiting[0]
+        at, tcp = self._position(data, what.watch), data.site_xpos[self._tcp].copy()
+        if at[2] > self._highest[2]:
+            self._highest = at
+        while self._has_come(_ORDER[self._passed + 1], at, tcp, pressing):
+            self._passed += 1
+            if _ORDER[self._passed] is what.when:
+                self._do(data)
+                return
+
+    def _has_come(self, moment: Moment, at: np.ndarray, tcp: np.ndarray, pressing: bool) -> bool:
+        """Whether the moment after those that have passed is there. at, tcp: of the object and the hand, (3,) m."""
+        if moment is Moment.APPROACH:
+            return math.dist(at, tcp) < _AT_HAND
+        if moment is Moment.GRASP:
+            return pressing and math.dist(at[:2], tcp[:2]) < _ROUND_IT[0] and 0 <= tcp[2] - at[2] <= _ROUND_IT[1]
+        if moment is Moment.LIFT:
+            return bool(at[2] - self._start[2] > _LIFTED)
+        if moment is Moment.CARRY:
+            return math.dist(at[:2], self._start[:2]) > _CARRIED
+        if moment is Moment.PLACE:
+            return bool(self._highest[2] - at[2] > _LOWERED)
+        if moment is Moment.RELEASE:
+            return not pressing
+        return math.dist(at, tcp) > _LEFT
+
+    def _do(self, data: mujoco.MjData) -> None:
+        assert self._waiting is not None
+        (what, on_camera), self._waiting = self._waiting, None
+        before = [self._pose(data, i) for i in what.objects]
+        if what.places:
+            new = [self._put(pose, i, to) for pose, i, to in zip(before, what.objects, what.places)]
+        else:
+            new = [*before[1:], *before[:1]]
+        for index, pose in zip(what.objects, new):
+            joint = self._joints[index]
+            at, dof = int(joint.qposadr[0]), int(joint.dofadr[0])
+            data.qpos[at : at + 7] = pose
+            data.qvel[dof : dof + 6] = 0.0
+        if what.camera is not None:
+            on_camera(what.camera)
+
+    def _pose(self, data: mujoco.MjData, index: int) -> np.ndarray:
+        at = int(self._joints[index].qposadr[0])
+        return np.array(data.qpos[at : at + 7])
+
+    def _position(self, data: mujoco.MjData, index: int) -> np.ndarray:
+        return self._pose(data, index)[:3]
+
+    @staticmethod
+    def _put(pose: np.ndarray, index: int, to: Place | None) -> np.ndarray:
+        """Upright at a place, turned about the vertical as it was."""
+        w, _, _, z = pose[3:]
+        length = math.hypot(w, z)
+        upright = (w / length, 0.0, 0.0, z / length) if length > 1e-6 else (1.0, 0.0, 0.0, 0.0)
+        return np.array([*(to or (_BEHIND, _APART * index, _FLOOR)), *upright])

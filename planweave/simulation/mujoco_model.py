@@ -1,0 +1,298 @@
+"""A scene as a MuJoCo model: table, light, robot with its actuators, camera and objects."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from planweave.core.errors import SceneError
+from planweave.robots.franka import ARM_JOINTS, FINGER_JOINTS, GRIPPER_MAX_WIDTH, HOME, TORQUE_LIMITS, franka_spec
+from planweave.simulation.camera import CameraConfig
+from planweave.simulation.scene import Scene, Slip
+from planweave.simulation.shapes import add_shape
+
+if TYPE_CHECKING:
+    import mujoco
+
+TIMESTEP = 0.002
+STIFFNESS = (4500.0, 4500.0, 3500.0, 3500.0, 1500.0, 1500.0, 1500.0)
+"""Position gains of the arm's actuators, Nm/rad."""
+DAMPING = (180.0, 180.0, 140.0, 120.0, 30.0, 30.0, 30.0)
+"""Velocity gains, Nm s/rad."""
+ROTOR_INERTIA = (0.3, 0.3, 0.3, 0.3, 0.12, 0.12, 0.12)
+"""Of motors and gears, seen at the joints, kg m^2. Without it the servo's damping outweighs the wrist's
+inertia, and the contact
+solver, which does not see implicit damping, lets held objects creep with every acceleration of the hand."""
+GRIPPER_STIFFNESS, GRIPPER_DAMPING = 4000.0, 100.0  # N/m and N s/m at one finger
+GRIPPER_ACTUATOR = "gripper"
+OVERHEAD_CAMERA, SIDE_CAMERA = "overhead", "side"
+_OVERLAP = 0.002  # depth at which two objects count as overlapping, m
+_PAD_SOLREF, _PAD_SOLIMP = [0.004, 1.0], [0.95, 0.99, 0.001, 0.5, 2.0]
+_MAX_IMAGE = (1280, 960)
+
+
+def build_model(scene: Scene, camera: CameraConfig, model_path: str | None = None) -> mujoco.MjModel:
+    """Compile a scene. Objects are bodies ``object_<index>`` with a free joint, origin in the middle of
+    their bottom.
+
+    model_path: an MJCF of arm and hand instead of the default one.
+    Raises SceneError where objects overlap each other or the robot; ConfigError where the robot's model is
+    missing.
+    """
+
+    spec = franka_spec(model_path)
+    spec.modelname = scene.name
+    for body in spec.bodies:
+        body.gravcomp = 1.0
+    _set_options(spec)
+    _add_room(spec, scene)
+    _add_actuators(spec)
+    _add_cameras(spec, camera)
+    for side in ("left", "right"):
+        pad = spec.geom(f"fr3_{side}finger_pad")
+        if pad is not None:
+            # Rubber: its own friction and a stiff contact hold whatever the object is made of.
+            pad.friction, pad.condim, pad.priority = [1.5, 0.02, 0.001], 4, 1
+            pad.solref, pad.solimp = _PAD_SOLREF, _PAD_SOLIMP
+    for index, entry in enumerate(scene.objects):
+        x, y, z = entry.position
+        body = spec.worldbody.add_body(
+            name=object_body(index),
+            pos=[x, y, z],
+            quat=[math.cos(entry.yaw / 2), 0, 0, math.sin(entry.yaw / 2)],
+        )
+        body.add_freejoint(name=object_body(index))
+        add_shape(spec, body, entry.kind, entry.size, entry.colour)
+    _add_slips(spec, scene)
+    _add_noise(spec, scene)
+    model = spec.compile()
+    _refuse_overlaps(model, scene)
+    return model
+
+
+def object_body(index: int) -> str:
+    """Name of the body and of the free joint of scene.objects[index]."""
+    return f"object_{index}"
+
+
+def home_state(model: mujoco.MjModel) -> mujoco.MjData:
+    """A new state: objects as in the scene file, arm at home, gripper open."""
+    import mujoco
+
+    data = mujoco.MjData(model)
+    for name, value in zip(ARM_JOINTS, HOME):
+        data.joint(name).qpos[0] = value
+        data.actuator(name).ctrl[0] = value
+    for name in FINGER_JOINTS:
+        data.joint(name).qpos[0] = GRIPPER_MAX_WIDTH / 2
+    data.actuator(GRIPPER_ACTUATOR).ctrl[0] = GRIPPER_MAX_WIDTH / 2
+    mujoco.mj_forward(model, data)
+    return data
+
+
+def _set_options(spec: mujoco.MjSpec) -> None:
+    import mujoco
+
+    spec.option.timestep = TIMESTEP
+    spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
+    spec.option.cone = mujoco.mjtCone.mjCONE_ELLIPTIC
+    if hasattr(
+        mujoco.mjtEnableBit, "mjENBL_MULTICCD"
+    ):  # MuJoCo 3: off unless asked for; meshes would rest on one point
+        spec.option.enableflags |= mujoco.mjtEnableBit.mjENBL_MULTICCD
+    spec.option.impratio = 10.0  # friction stiffer than the normal force: held objects do not creep
+    spec.visual.global_.offwidth, spec.visual.global_.offheight = _MAX_IMAGE
+    spec.visual.quality.shadowsize = 2048
+    spec.visual.headlight.ambient = [0.40, 0.40, 0.40]
+    spec.visual.headlight.diffuse = [0.18, 0.18, 0.18]
+    spec.visual.headlight.specular = [0.0, 0.0, 0.0]
+    spec.visual.map.znear, spec.visual.map.zfar = 0.02, 12.0
+    spec.stat.extent, spec.stat.center = 1.0, [0.4, 0.0, 0.2]
+
+
+def _add_room(spec: mujoco.MjSpec, scene: Scene) -> None:
+    import mujoco
+
+    box, world = mujoco.mjtGeom.mjGEOM_BOX, spec.worldbody
+    spec.add_texture(
+        name="sky",
+        type=mujoco.mjtTexture.mjTEXTURE_SKYBOX,
+        builtin=mujoco.mjtBuiltin.mjBUILTIN_GRADIENT,
+        rgb1=[0.83, 0.88, 0.93],
+        rgb2=[0.52, 0.59, 0.67],
+        width=64,
+        height=384,
+    )
+    _add_wood(spec)
+    spec.add_material(name="matt", rgba=[1, 1, 1, 1], specular=0.15, shininess=0.2)
+    spec.add_material(name="floor", rgba=[0.60, 0.63, 0.67, 1], specular=0.1, shininess=0.1, reflectance=0.06)
+    spec.add_material(name="leg", rgba=[0.30, 0.31, 0.33, 1], specular=0.3, shininess=0.4)
+    thick, height = 0.036, 0.72
+    (sx, sy), (cx, cy) = scene.table_size, scene.table_centre
+    world.add_geom(
+        name="table",
+        type=box,
+        pos=[cx, cy, -thick / 2],
+        size=[sx / 2, sy / 2, thick / 2],
+        material="wood",
+        friction=[0.9, 0.01, 0.0005],
+        condim=4,
+    )
+    for x in (-1, 1):
+        for y in (-1, 1):
+            world.add_geom(
+                type=box,
+                pos=[cx + x * (sx / 2 - 0.06), cy + y * (sy / 2 - 0.06), -(height + thick) / 2],
+                size=[0.03, 0.03, (height - thick) / 2],
+                material="leg",
+                contype=0,
+                conaffinity=0,
+            )
+    world.add_geom(
+        name="floor",
+        type=mujoco.mjtGeom.mjGEOM_PLANE,
+        pos=[0, 0, -height],
+        size=[6, 6, 0.1],
+        material="floor",
+        friction=[0.9, 0.01, 0.0005],
+        condim=4,
+    )
+    world.add_light(
+        name="key",
+        type=mujoco.mjtLightType.mjLIGHT_SPOT,
+        pos=[0.9, -1.3, 2.6],
+        dir=[-0.22, 0.5, -1.0],
+        castshadow=True,
+        diffuse=[0.42, 0.41, 0.395],
+        specular=[0.15, 0.15, 0.15],
+        cutoff=60,
+        exponent=1,
+    )
+    world.add_light(
+        name="fill",
+        type=mujoco.mjtLightType.mjLIGHT_DIRECTIONAL,
+        pos=[0, 1, 3],
+        dir=[0.15, -0.3, -1.0],
+        castshadow=False,
+        diffuse=[0.20, 0.21, 0.225],
+        specular=[0.0, 0.0, 0.0],
+    )
+
+
+def _add_wood(spec: mujoco.MjSpec) -> None:
+    """A pale wood texture: fine grain along y, planks along x."""
+    import mujoco
+
+    rng = np.random.default_rng(7)
+    size = 512
+    grain = np.cumsum(rng.normal(size=size))
+    grain -= np.linspace(grain[0], grain[-1], size)
+    rows = np.arange(size)[:, None]
+    waves = 3.0 * np.sin(2 * np.pi * (rows / size + rng.uniform(0, 1, size)[None, :] * 0.02))
+    shade = 0.45 * grain[None, :] + waves + rng.normal(scale=0.5, size=(size, size))
+    planks = np.repeat(rng.normal(scale=3.0, size=8), size // 8)
+    shade += planks[None, :]
+    shade[:, :: size // 8] -= 14.0
+    image = np.clip(np.array([212.0, 198.0, 178.0])[None, None, :] + shade[:, :, None], 0, 255).astype(
+        np.uint8
+    )
+    texture = spec.add_texture(
+        name="wood", type=mujoco.mjtTexture.mjTEXTURE_2D, width=size, height=size, nchannel=3
+    )
+    texture.data = image.tobytes()
+    material = spec.add_material(
+        name="wood", rgba=[1, 1, 1, 1], specular=0.1, shininess=0.2, texuniform=True, texrepeat=[1, 1]
+    )
+    material.textures[mujoco.mjtTextureRole.mjTEXROLE_RGB] = "wood"
+
+
+def _add_actuators(spec: mujoco.MjSpec) -> None:
+    import mujoco
+
+    for name, kp, kd, limit, inertia in zip(ARM_JOINTS, STIFFNESS, DAMPING, TORQUE_LIMITS, ROTOR_INERTIA):
+        spec.joint(name).armature = inertia
+        actuator = spec.add_actuator(name=name, target=name, trntype=mujoco.mjtTrn.mjTRN_JOINT)
+        actuator.gaintype, actuator.biastype = mujoco.mjtGain.mjGAIN_FIXED, mujoco.mjtBias.mjBIAS_AFFINE
+        actuator.gainprm[0] = kp
+        actuator.biasprm[:3] = [0, -kp, -kd]
+        actuator.forcelimited, actuator.forcerange = True, [-limit, limit]
+    tendon = spec.add_tendon(name="fingers")
+    for name in FINGER_JOINTS:
+        tendon.wrap_joint(name, 0.5)
+    gripper = spec.add_actuator(name=GRIPPER_ACTUATOR, target="fingers", trntype=mujoco.mjtTrn.mjTRN_TENDON)
+    gripper.gaintype, gripper.biastype = mujoco.mjtGain.mjGAIN_FIXED, mujoco.mjtBias.mjBIAS_AFFINE
+    # The tendon is the mean of both fingers, so each finger feels half of the actuator's force.
+    gripper.gainprm[0] = 2 * GRIPPER_STIFFNESS
+    gripper.biasprm[:3] = [0, -2 * GRIPPER_STIFFNESS, -2 * GRIPPER_DAMPING]
+    gripper.forcelimited, gripper.forcerange = True, [-140.0, 140.0]
+
+
+def _add_cameras(spec: mujoco.MjSpec, camera: CameraConfig) -> None:
+    spec.worldbody.add_camera(
+        name=OVERHEAD_CAMERA, pos=camera.position, quat=camera.mujoco_quaternion, fovy=camera.fovy
+    )
+    eye, target = np.array([1.62, -1.15, 0.98]), np.array([0.36, 0.0, 0.22])
+    back = (eye - target) / np.linalg.norm(eye - target)
+    right = np.cross([0, 0, 1.0], back)
+    right /= np.linalg.norm(right)
+    up = np.cross(back, right)
+    spec.worldbody.add_camera(name=SIDE_CAMERA, pos=eye, xyaxes=[*right, *up], fovy=37)
+
+
+def _add_slips(spec: mujoco.MjSpec, scene: Scene) -> None:
+    """Give the fingers contact pairs of their own with an object that will slip, so that only their
+    friction can be changed.
+    """
+    for slip in (fault for fault in scene.faults if isinstance(fault, Slip)):
+        body = spec.body(object_body(slip.object))
+        for side in ("left", "right"):
+            pad = f"fr3_{side}finger_pad"
+            if spec.geom(pad) is None:
+                raise SceneError(
+                    f"{scene.where(slip.object)}: a slip fault needs the default robot model's finger pads"
+                )
+            for geom in body.geoms:
+                if geom.contype:
+                    spec.add_pair(
+                        name=f"slip_{slip.object}_{side}_{geom.name}",
+                        geomname1=pad,
+                        geomname2=geom.name,
+                        condim=4,
+                        solref=_PAD_SOLREF,
+                        solimp=_PAD_SOLIMP,
+                        friction=[1.5, 1.5, 0.02, 0.001, 0.001],
+                    )
+
+
+def _add_noise(spec: mujoco.MjSpec, scene: Scene) -> None:
+    """Every object a little heavier or lighter, more or less slippery than usual."""
+    noise = scene.noise
+    rng = np.random.default_rng(noise.seed)
+    for index in range(len(scene.objects)):
+        mass, friction = 1 + rng.uniform(-1, 1, 2) * (noise.mass, noise.friction)
+        for geom in spec.body(object_body(index)).geoms:
+            geom.mass *= mass
+            geom.friction *= friction
+
+
+def _refuse_overlaps(model: mujoco.MjModel, scene: Scene) -> None:
+    data = home_state(model)
+    first = model.body(object_body(0)).id
+    for contact in data.contact:
+        if contact.dist > -_OVERLAP:
+            continue
+        a, b = sorted(int(model.geom_bodyid[g]) for g in contact.geom)
+        if b < first or a == b:
+            continue
+        deep = -contact.dist * 1000
+        if a >= first:
+            problem = f"overlaps objects[{a - first}] (line {scene.objects[a - first].line}) by {deep:.0f} mm"
+            remedy = "move one of them, or give the upper one a height: position: [x, y, height of its bottom]"
+        elif a > 0:
+            problem = f"overlaps the robot by {deep:.0f} mm"
+            remedy = "the robot stands at x = 0, y = 0; move the object away from it"
+        else:
+            problem, remedy = f"is sunk into the table by {deep:.0f} mm", "give it a greater height"
+        raise SceneError(f"{scene.where(b - first)}: {problem}; {remedy}")

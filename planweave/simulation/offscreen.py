@@ -1,0 +1,139 @@
+"""Rendering a MuJoCo model without a display; colour and depth come from one pass.
+
+A GL context belongs to the thread that made it: create, use and close a View in one thread.
+"""
+
+from __future__ import annotations
+
+import ctypes.util
+import importlib
+import os
+import threading
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from planweave.core.errors import ConfigError
+
+if TYPE_CHECKING:
+    import mujoco
+
+GL_PACKAGES = "libegl1 libopengl0 libgl1-mesa-dri"
+
+
+def choose_gl() -> None:
+    """Choose software GL before MuJoCo is imported, unless MUJOCO_GL is set; raises ConfigError where there
+    is none.
+    """
+    if os.environ.get("MUJOCO_GL"):
+        return
+    if ctypes.util.find_library("EGL"):
+        os.environ["MUJOCO_GL"] = "egl"
+    elif ctypes.util.find_library("OSMesa"):
+        os.environ["MUJOCO_GL"] = "osmesa"
+    else:
+        raise ConfigError(
+            f"no OpenGL for rendering without a display: run  sudo apt install {GL_PACKAGES}  (or libosmesa6)"
+        )
+
+
+_MODEL = threading.Lock()  # a context takes the sizes of its buffers from the model, which views share
+
+
+def _context(model: mujoco.MjModel, width: int, height: int, shadows: bool) -> mujoco.MjrContext:
+    """A context with buffers of just the size of the images; shadows have one of their own."""
+    import mujoco
+
+    with _MODEL:
+        whole, quality = model.vis.global_, model.vis.quality
+        before = whole.offwidth, whole.offheight, quality.shadowsize
+        try:
+            whole.offwidth, whole.offheight = width, height
+            if not shadows:
+                quality.shadowsize = 0
+            return mujoco.MjrContext(model, mujoco.mjtFontScale.mjFONTSCALE_50.value)
+        finally:
+            whole.offwidth, whole.offheight, quality.shadowsize = before
+
+
+class View:
+    """One camera of one model, rendered into memory."""
+
+    def __init__(self, model: mujoco.MjModel, camera: str, width: int, height: int, *, shadows: bool = False):
+        """Raises ConfigError that says what to install where GL does not work."""
+        choose_gl()
+        import mujoco
+
+        self.model = model
+        self._size = (width, height)
+        self._data = mujoco.MjData(model)
+        try:
+            # mujoco.gl_context chose when MuJoCo was first imported, which may have been before choose_gl.
+            self._gl = importlib.import_module(f"mujoco.{os.environ['MUJOCO_GL'].lower()}").GLContext(
+                width, height
+            )
+            self._finish = importlib.import_module("OpenGL.GL").glFinish
+            self._gl.make_current()
+            self._context = _context(model, width, height, shadows)
+        except Exception as error:  # each GL library fails in its own way
+            raise ConfigError(
+                f"cannot render without a display (MUJOCO_GL={os.environ.get('MUJOCO_GL')}): {error}; "
+                f"run  sudo apt install {GL_PACKAGES}  (or libosmesa6 and set MUJOCO_GL=osmesa)"
+            ) from error
+        mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN.value, self._context)
+        self._context.readDepthMap = mujoco.mjtDepthMap.mjDEPTH_ZEROFAR.value
+        self._rect = mujoco.MjrRect(0, 0, width, height)
+        self._scene = mujoco.MjvScene(model, maxgeom=2000)
+        self._scene.flags[mujoco.mjtRndFlag.mjRND_SHADOW] = shadows
+        self._scene.flags[mujoco.mjtRndFlag.mjRND_REFLECTION] = False
+        self._option = mujoco.MjvOption()
+        self._camera = mujoco.MjvCamera()
+        self._camera.type = mujoco.mjtCamera.mjCAMERA_FIXED.value
+        self._camera.fixedcamid = model.camera(camera).id
+
+    def render(self, qpos: np.ndarray, *, depth: bool = False) -> tuple[np.ndarray, np.ndarray | None]:
+        """Colour (h, w, 3) uint8 and, if asked for, depth (h, w) float32 in m along the optical axis, of
+        positions ``qpos``.
+        """
+        import mujoco
+
+        self._data.qpos[:] = qpos
+        mujoco.mj_kinematics(self.model, self._data)
+        mujoco.mj_comPos(self.model, self._data)
+        mujoco.mj_camlight(self.model, self._data)
+        mujoco.mjv_updateScene(
+            self.model,
+            self._data,
+            self._option,
+            None,
+            self._camera,
+            mujoco.mjtCatBit.mjCAT_ALL.value,
+            self._scene,
+        )
+        width, height = self._size
+        rgb = np.empty((height, width, 3), np.uint8)
+        z = np.empty((height, width), np.float32) if depth else None
+        self._gl.make_current()
+        mujoco.mjr_render(self._rect, self._scene, self._context)
+        # Waiting here leaves other Python threads running; reading the pixels would wait with the
+        # interpreter locked.
+        self._finish()
+        mujoco.mjr_readPixels(rgb, z, self._rect, self._context)
+        return np.flipud(rgb), None if z is None else self._metres(np.flipud(z))
+
+    def _metres(self, buffer: np.ndarray) -> np.ndarray:
+        """Depth buffer, 1 at the near plane and 0 at the far plane -> m: the inverse of the perspective
+        projection.
+        """
+        extent = self.model.stat.extent
+        near, far = self.model.vis.map.znear * extent, self.model.vis.map.zfar * extent
+        metres: np.ndarray = (near * far / (near + buffer.astype(np.float64) * (far - near))).astype(
+            np.float32
+        )
+        return metres
+
+    def close(self) -> None:
+        """Free the GL context; in the thread that made it."""
+        self._gl.make_current()
+        self._context.free()
+        self._gl.free()

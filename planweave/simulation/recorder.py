@@ -1,0 +1,366 @@
+"""Videos of what happened, seen from the side. While recording only states are kept, and rendered when the
+machine has time.
+
+A thread of low priority renders every 16th state, then every 8th, and so on, so that a coarse video is soon
+complete and a finer one
+comes with patience; stopping a recording waits no longer than it may.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from planweave.core.errors import PlanweaveError
+from planweave.simulation.mujoco_model import SIDE_CAMERA
+from planweave.simulation.offscreen import View
+from planweave.simulation.simulator import Snapshot
+
+if TYPE_CHECKING:
+    import mujoco
+    from PIL import Image
+
+DEFAULT_RATE = 15.0  # states kept per second of simulated time
+SPEED_UP = 1.5  # of the video over simulated time in motion
+_SHORTEST = 4.0  # s of video, so that there is time to look
+_HOLD = 2.0  # s that the last picture stays
+_LEAST_RATE = 8.0  # frames per second of a video that players show well
+_COLOURS = 256  # of a GIF
+_VIVID = 60  # difference between the largest and smallest channel above which a pixel is one of a coloured thing
+_VIVID_WEIGHT = 8  # how often such pixels count for the palette: things are small, table and floor are large
+_BAND = 34  # height of the caption, pixels
+_COARSEST = 16
+_STILL = 2e-4  # change of any position that counts as movement
+_KEEP_STILL = 0.4  # simulated time of stillness that stays in the video, s
+# By file name; browsers play all but mp4v. VP8 is written seven times as fast as VP9.
+_CODECS = {".webm": ("VP80", "vp09"), ".mp4": ("vp09", "avc1", "mp4v")}
+_GIF = ".gif"
+
+
+class RecordingError(PlanweaveError):
+    """A recording cannot be started or written; the message says why."""
+
+
+@dataclass(frozen=True)
+class Recording:
+    """What was written. seconds: simulated time covered."""
+
+    frames: int
+    seconds: float
+    files: tuple[Path, ...]
+
+
+class Recorder:
+    """Keeps states while recording and writes them as a video. Thread safe."""
+
+    def __init__(self, width: int = 800, height: int = 450, max_frames: int = 160, patience: float = 6.0):
+        """patience: seconds that stopping may spend on rendering; the video is coarser where it is not
+        enough.
+        """
+        self._size, self._max_frames, self._patience = (width, height), max_frames, patience
+        self._written: set[Path] = set()  # files of earlier recordings, which may be written again
+        self._lock = threading.Condition()
+        self._states: list[tuple[mujoco.MjModel, Snapshot]] = []
+        self._images: dict[int, bytes] = {}
+        self._recording, self._ended, self._generation = False, False, 0
+        self._period, self._still_since = 1 / DEFAULT_RATE, math.inf
+        self._thread: threading.Thread | None = None
+        self._failure: str | None = None
+
+    @property
+    def recording(self) -> bool:
+        """Whether states are kept now."""
+        return self._recording
+
+    def start(self, rate: float = 0.0) -> None:
+        """Begin anew; rate: states per second of simulated time, 0 for the default. Raises RecordingError."""
+        if not math.isfinite(rate) or rate < 0 or rate > 60:
+            raise RecordingError(
+                f"{rate:g} frames per second cannot be recorded; "
+                f"possible are 1 to 60, or 0 for {DEFAULT_RATE:g}"
+            )
+        with self._lock:
+            self._states, self._images, self._failure = [], {}, None
+            self._generation += 1
+            self._period, self._still_since = 1 / (rate or DEFAULT_RATE), math.inf
+            self._recording = True
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._render, name="recorder", daemon=True)
+                self._thread.start()
+
+    def offer(self, model: mujoco.MjModel, snapshot: Snapshot) -> None:
+        """Keep the state if it is time for the next one and something moves. Cheap; called often."""
+        if not self._recording:
+            return
+        with self._lock:
+            if self._states:
+                last_model, last = self._states[-1]
+                if last_model is model:
+                    if snapshot.time - last.time < self._period - 1e-6:
+                        return
+                    if np.abs(snapshot.qpos - last.qpos).max() < _STILL:
+                        self._still_since = min(self._still_since, last.time)
+                        if snapshot.time - self._still_since > _KEEP_STILL:
+                            return
+                    else:
+                        self._still_since = math.inf
+            self._states.append((model, snapshot))
+            self._lock.notify_all()
+
+    def due(self, now: float) -> bool:
+        """Whether a state of simulated time ``now`` could be kept, so that nobody copies states in vain."""
+        return self._recording and (not self._states or now - self._states[-1][1].time >= self._period - 1e-6)
+
+    def stop(
+        self, path: str, last: tuple[mujoco.MjModel, Snapshot] | None = None, caption: str = ""
+    ) -> Recording:
+        """End the recording and write it to ``path`` (.webm, .mp4 or .gif), with pictures of its first and last
+        state beside it.
+
+        last: the state now, so that the video ends with it. caption: written below every picture of the video. Raises
+        RecordingError; the recording then goes on.
+        """
+        target = _check_path(path)
+        files = (target, *_pictures(target))
+        for file in files:
+            if os.path.lexists(file) and file not in self._written:
+                raise RecordingError(
+                    f"{file} is there already, and not of a recording of this node; remove it, or choose another name")
+        if not self._recording:
+            raise RecordingError("nothing is being recorded; start a recording first (start: true)")
+        with self._lock:
+            self._recording = False
+            if last is not None and not (self._states and self._states[-1][1].time >= last[1].time):
+                self._states.append(last)
+            states, images = self._states, self._images
+        if not states:
+            raise RecordingError(
+                "nothing was recorded: the simulation has not moved on since the recording began"
+            )
+        indices = self._wait_for_frames(len(states))
+        frames = [_decode(images[i]) for i in indices]
+        seconds = states[-1][1].time - states[0][1].time
+        rate = len(frames) / max(_SHORTEST, len(states) * self._period / SPEED_UP)
+        _, before, after = files
+        self._written.update(files)
+        temporary = target.with_name(f".{target.stem}.part{target.suffix}")
+        told = [_captioned(frame, caption) for frame in frames] if caption else frames
+        try:
+            (_write_gif if target.suffix == _GIF else _write_video)(temporary, told, rate)
+            os.replace(temporary, target)
+            _write_png(before, frames[0])
+            _write_png(after, frames[-1])
+        except OSError as error:
+            raise RecordingError(f"cannot write {target}: {error}") from error
+        finally:
+            with contextlib.suppress(OSError):
+                temporary.unlink(missing_ok=True)
+            with self._lock:
+                if self._states is states:
+                    self._states, self._images = [], {}
+        return Recording(len(frames), seconds, (target, before, after))
+
+    def close(self) -> None:
+        """Forget everything and end the thread."""
+        with self._lock:
+            self._ended, self._recording = True, False
+            self._lock.notify_all()
+        if self._thread is not None:
+            self._thread.join(5.0)
+
+    def _wait_for_frames(self, count: int) -> list[int]:
+        """Indices of the states that make the video: as fine as the cap and the patience allow."""
+        deadline = time.monotonic() + self._patience
+        finest = next(
+            s
+            for s in (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192)
+            if count / s <= self._max_frames
+        )
+        hard = deadline + 60.0
+        with self._lock:
+            self._lock.notify_all()
+            while True:
+                if self._failure:
+                    raise RecordingError(self._failure)
+                stride = finest
+                now = time.monotonic()
+                while now > deadline and stride < _COARSEST and not self._complete(count, stride):
+                    stride *= 2
+                if self._complete(count, stride):
+                    return _picked(count, stride)
+                if now > hard or self._ended:
+                    raise RecordingError(
+                        f"rendering did not finish in {hard - deadline + self._patience:.0f} s; "
+                        "the machine is too busy"
+                    )
+                self._lock.wait(0.2)
+
+    def _complete(self, count: int, stride: int) -> bool:
+        return all(i in self._images for i in _picked(count, stride))
+
+    def _next(self) -> int | None:
+        """Which state to render next: coarse ones first; the last one only when it is the last for good."""
+        count = len(self._states)
+        for stride in (_COARSEST, 8, 4, 2, 1):
+            if stride < _COARSEST and count / stride > self._max_frames:
+                return None  # finer than any video of this length will be
+            for i in _picked(count, stride) if not self._recording else range(0, count, stride):
+                if i not in self._images:
+                    return i
+        return None
+
+    def _render(self) -> None:
+        """The thread: renders what is missing, as long as there is something."""
+        with contextlib.suppress(OSError, AttributeError):
+            os.setpriority(
+                os.PRIO_PROCESS, threading.get_native_id(), 10
+            )  # this thread only: physics goes first
+        view: View | None = None
+        try:
+            while True:
+                with self._lock:
+                    while (index := self._next()) is None and not self._ended:
+                        self._lock.wait()
+                    if self._ended or index is None:
+                        return
+                    (model, snapshot), images = self._states[index], self._images
+                try:
+                    if view is None or view.model is not model:
+                        if view is not None:
+                            view.close()
+                        view = View(model, SIDE_CAMERA, *self._size, shadows=True)
+                    image = _encode(view.render(snapshot.qpos)[0])
+                except Exception as error:
+                    with self._lock:
+                        self._failure, self._states, self._images = (
+                            f"cannot render the video: {error}",
+                            [],
+                            {},
+                        )
+                        self._lock.notify_all()
+                    continue
+                with self._lock:
+                    images[index] = image
+                    self._lock.notify_all()
+        finally:
+            if view is not None:
+                view.close()
+
+
+def _picked(count: int, stride: int) -> list[int]:
+    """Every stride-th state, and always the last one."""
+    indices = list(range(0, count, stride))
+    return indices if not count or indices[-1:] == [count - 1] else [*indices, count - 1]
+
+
+def _pictures(target: Path) -> tuple[Path, Path]:
+    """The pictures of the first and last state, beside the video."""
+    return target.with_name(f"{target.stem}_before.png"), target.with_name(f"{target.stem}_after.png")
+
+
+def _check_path(path: str) -> Path:
+    if not 0 < len(path) <= 4000 or len(os.path.basename(path)) > 200 or "\0" in path:
+        raise RecordingError(f"cannot write {path[:100]!r}: no file can have this name")
+    target = Path(path).expanduser()
+    if target.suffix not in (*_CODECS, _GIF):
+        raise RecordingError(f"cannot write {path!r}: the file name must end in .webm, .mp4 or .gif")
+    if not target.parent.is_dir():
+        raise RecordingError(f"cannot write {path!r}: there is no folder {target.parent}; create it first")
+    if not os.access(target.parent, os.W_OK):
+        raise RecordingError(f"cannot write {path!r}: no permission to write into {target.parent}")
+    return target
+
+
+def _encode(image: np.ndarray) -> bytes:
+    """Kept as JPEG: a minute of raw frames would fill the memory."""
+    import cv2
+
+    encoded: Any = cv2.imencode(".jpg", image[:, :, ::-1], [cv2.IMWRITE_JPEG_QUALITY, 95])[1]
+    return bytes(encoded.tobytes())
+
+
+def _decode(data: bytes) -> np.ndarray:
+    """(h, w, 3), blue first."""
+    import cv2
+
+    return np.asarray(cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_COLOR))
+
+
+def _captioned(frame: np.ndarray, caption: str) -> np.ndarray:
+    """The picture with a line of text on a band below it; what does not fit is left out."""
+    from PIL import Image, ImageDraw, ImageFont
+
+    height, width = frame.shape[:2]
+    image = Image.new("RGB", (width, height + _BAND), "#1c2733")
+    image.paste(Image.fromarray(frame[:, :, ::-1]))
+    font = ImageFont.load_default(18)
+    text = " ".join(caption.split())
+    while text and font.getlength(f"“{text}”") > width - 24:
+        text = text[:-2].rstrip() + "…"
+    ImageDraw.Draw(image).text((width / 2, height + _BAND / 2), f"“{text}”", "white", font, anchor="mm")
+    return np.asarray(image)[:, :, ::-1].copy()
+
+
+def _write_video(path: Path, frames: list[np.ndarray], rate: float) -> None:
+    """rate: different frames per second; each is repeated so that there are enough for a player."""
+    import cv2
+
+    height, width = frames[0].shape[:2]
+    times = math.ceil(_LEAST_RATE / rate)
+    for codec in _CODECS[path.suffix]:
+        writer = cv2.VideoWriter(str(path), cv2.VideoWriter.fourcc(*codec), rate * times, (width, height))
+        if writer.isOpened():
+            for frame in frames:
+                for _ in range(times):
+                    writer.write(frame)
+            for _ in range(round(_HOLD * rate * times)):
+                writer.write(frames[-1])
+            writer.release()
+            return
+        writer.release()
+    raise RecordingError(
+        f"this OpenCV has none of the video codecs {', '.join(_CODECS[path.suffix])}; write a .gif instead"
+    )
+
+
+def _write_gif(path: Path, frames: list[np.ndarray], rate: float) -> None:
+    from PIL import Image
+
+    pictures = [Image.fromarray(frame[:, :, ::-1]) for frame in frames]
+    width, height = pictures[0].size
+    if width > 640:
+        pictures = [p.resize((640, round(640 * height / width)), Image.Resampling.LANCZOS) for p in pictures]
+    palette = _palette(pictures)
+    pictures = [p.quantize(palette=palette, dither=Image.Dither.NONE) for p in pictures]
+    shown = [round(1000 / rate)] * len(pictures)
+    shown[-1] += round(1000 * _HOLD)
+    pictures[0].save(
+        path, save_all=True, append_images=pictures[1:], duration=shown, loop=0, optimize=False
+    )
+
+
+def _palette(pictures: Sequence[Image.Image]) -> Image.Image:
+    """Colours of all pictures; those of small coloured things count more, or a banana turns out grey."""
+    from PIL import Image
+
+    some = pictures[:: max(1, len(pictures) // 8)]
+    pixels = np.concatenate([np.asarray(p)[::2, ::2].reshape(-1, 3) for p in some])
+    vivid = pixels[pixels.max(1).astype(int) - pixels.min(1) > _VIVID]
+    weighted = np.concatenate([pixels, *[vivid] * _VIVID_WEIGHT])
+    weighted = weighted[: len(weighted) // 256 * 256]
+    return Image.fromarray(weighted.reshape(-1, 256, 3)).quantize(_COLOURS, method=Image.Quantize.MEDIANCUT)
+
+
+def _write_png(path: Path, frame: np.ndarray) -> None:
+    from PIL import Image
+
+    Image.fromarray(frame[:, :, ::-1]).save(path)

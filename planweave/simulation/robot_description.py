@@ -1,0 +1,217 @@
+"""The simulated robot as a URDF and as a tree of frames, read off its MuJoCo model, and so always its own.
+
+Link and joint names are those of franka_description (robots/common/franka_arm.xacro, end_effectors/common/
+franka_hand.xacro), whose `base` above fr3_link0 is left out. Shapes are a box or a cylinder around each visible mesh:
+meshes would have to be files that a viewer on another machine does not have.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planweave.robots.franka import (
+    ARM_JOINTS,
+    BASE_FRAME,
+    FINGER_MAX_FORCE,
+    TCP_SITE,
+    TORQUE_LIMITS,
+    VELOCITY_LIMITS,
+)
+
+if TYPE_CHECKING:
+    import mujoco
+
+Array = NDArray[np.float64]
+TCP_FRAME = "fr3_hand_tcp"
+_FLANGE_JOINTS = {"fr3_link8": "fr3_joint8"}  # the one fixed joint that is not called after its link
+_COLLISION_GROUP = 3
+_FINGER_SPEED = 0.1  # m/s
+_LIMITS = dict(zip(ARM_JOINTS, zip(TORQUE_LIMITS, VELOCITY_LIMITS)))
+_LONG = 1.3  # a mesh of an arm's link so many times as long as wide is shown as a cylinder
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What is shown of a link: half extents (m) of a box, or of a cylinder along its z; its pose in the link."""
+
+    cylinder: bool
+    half: tuple[float, float, float]
+    position: tuple[float, float, float]
+    quaternion: tuple[float, float, float, float]
+    rgba: tuple[float, float, float, float]
+
+
+@dataclass(frozen=True)
+class Link:
+    """A frame in its parent's, at joint position 0; position in m, quaternion as x, y, z, w.
+
+    kind: revolute, prismatic or fixed; axis in the link's frame; lower and upper in rad or m.
+    """
+
+    name: str
+    parent: str
+    joint: str
+    kind: str
+    position: tuple[float, float, float]
+    quaternion: tuple[float, float, float, float]
+    axis: tuple[float, float, float] = (0.0, 0.0, 1.0)
+    lower: float = 0.0
+    upper: float = 0.0
+    shapes: tuple[Shape, ...] = ()
+
+    def transform(self, value: float = 0.0) -> tuple[tuple[float, float, float], tuple[float, float, float, float]]:
+        """Position (m) and quaternion (x, y, z, w) in the parent's frame for a joint position (rad or m)."""
+        if self.kind == "revolute":
+            turn = (*(math.sin(value / 2) * a for a in self.axis), math.cos(value / 2))
+            return self.position, _product(self.quaternion, turn)
+        along = _turned(self.quaternion, tuple(value * a for a in self.axis))
+        x, y, z = (p + d for p, d in zip(self.position, along))
+        return (x, y, z), self.quaternion
+
+
+def links_of(model: mujoco.MjModel) -> tuple[Link, ...]:
+    """All links of the robot in a model, parents first; the first is the base, whose parent is empty."""
+    import mujoco
+
+    kinds = {int(mujoco.mjtJoint.mjJNT_HINGE): "revolute", int(mujoco.mjtJoint.mjJNT_SLIDE): "prismatic"}
+    base = model.body(BASE_FRAME).id
+    links = [Link(BASE_FRAME, "", "", "fixed", (0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 1.0), shapes=_shapes(model, base))]
+    names = {base: BASE_FRAME}
+    for body in range(base + 1, model.nbody):
+        parent = int(model.body_parentid[body])
+        if parent not in names:
+            continue
+        name = names[body] = model.body(body).name or f"fr3_body{body}"
+        placed = _vector(model.body_pos[body]), _quaternion(model.body_quat[body])
+        shapes = _shapes(model, body)
+        if not model.body_jntnum[body]:
+            joint_name = _FLANGE_JOINTS.get(name, f"{name}_joint")
+            links.append(Link(name, names[parent], joint_name, "fixed", *placed, shapes=shapes))
+            continue
+        joint = int(model.body_jntadr[body])
+        lower, upper = (float(v) for v in model.jnt_range[joint])
+        links.append(Link(
+            name, names[parent], model.joint(joint).name, kinds[int(model.jnt_type[joint])], *placed,
+            _vector(model.jnt_axis[joint]), lower, upper, shapes))
+    site = model.site(TCP_SITE).id
+    links.append(Link(
+        TCP_FRAME, names[int(model.site_bodyid[site])], f"{TCP_FRAME}_joint", "fixed", _vector(model.site_pos[site]),
+        _quaternion(model.site_quat[site])))
+    return tuple(links)
+
+
+def urdf(links: tuple[Link, ...]) -> str:
+    """The robot as a URDF."""
+    robot = ElementTree.Element("robot", name="fr3")
+    for link in links:
+        element = ElementTree.SubElement(robot, "link", name=link.name)
+        for number, shape in enumerate(link.shapes):
+            _add_visual(element, f"{link.name}_{number}", shape)
+    for link in links[1:]:
+        joint = ElementTree.SubElement(robot, "joint", name=link.joint, type=link.kind)
+        ElementTree.SubElement(joint, "parent", link=link.parent)
+        ElementTree.SubElement(joint, "child", link=link.name)
+        ElementTree.SubElement(joint, "origin", xyz=_text(link.position), rpy=_text(_rpy(link.quaternion)))
+        if link.kind != "fixed":
+            ElementTree.SubElement(joint, "axis", xyz=_text(link.axis))
+            effort, velocity = _LIMITS.get(link.joint, (FINGER_MAX_FORCE, _FINGER_SPEED))
+            ElementTree.SubElement(
+                joint, "limit", lower=f"{link.lower:.9g}", upper=f"{link.upper:.9g}", effort=f"{effort:g}",
+                velocity=f"{velocity:g}")
+    ElementTree.indent(robot)
+    return ElementTree.tostring(robot, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _add_visual(link: ElementTree.Element, name: str, shape: Shape) -> None:
+    visual = ElementTree.SubElement(link, "visual", name=name)
+    ElementTree.SubElement(visual, "origin", xyz=_text(shape.position), rpy=_text(_rpy(shape.quaternion)))
+    geometry = ElementTree.SubElement(visual, "geometry")
+    x, y, z = shape.half
+    if shape.cylinder:
+        ElementTree.SubElement(geometry, "cylinder", radius=f"{(x + y) / 2:.6g}", length=f"{2 * z:.6g}")
+    else:
+        ElementTree.SubElement(geometry, "box", size=_text((2 * x, 2 * y, 2 * z)))
+    material = ElementTree.SubElement(visual, "material", name=name)
+    ElementTree.SubElement(material, "color", rgba=_text(shape.rgba))
+
+
+def _shapes(model: mujoco.MjModel, body: int) -> tuple[Shape, ...]:
+    """A box or cylinder for every geom of a body that is seen."""
+    import mujoco
+
+    found = []
+    first = int(model.body_geomadr[body])
+    for geom in range(first, first + int(model.body_geomnum[body])):
+        if model.geom_group[geom] == _COLLISION_GROUP:
+            continue
+        position, flat = model.geom_pos[geom], np.zeros(9)
+        mujoco.mju_quat2Mat(flat, model.geom_quat[geom])
+        rotation = flat.reshape(3, 3)
+        kind, size = int(model.geom_type[geom]), np.array(model.geom_size[geom])
+        cylinder = kind in (mujoco.mjtGeom.mjGEOM_CYLINDER, mujoco.mjtGeom.mjGEOM_CAPSULE)
+        if kind == mujoco.mjtGeom.mjGEOM_MESH:
+            mesh = int(model.geom_dataid[geom])
+            start = int(model.mesh_vertadr[mesh])
+            corners = model.mesh_vert[start:start + int(model.mesh_vertnum[mesh])]
+            low, high = corners.min(axis=0).astype(float), corners.max(axis=0).astype(float)
+            position, size = position + rotation @ ((low + high) / 2), (high - low) / 2
+            order = np.argsort(size)  # the longest side becomes z
+            cylinder = bool("link" in model.body(body).name and size[order[2]] > _LONG * size[order[1]])
+            axes = np.eye(3)[:, order]
+            if np.linalg.det(axes) < 0:
+                axes[:, 0] = -axes[:, 0]
+            rotation, size = rotation @ axes, size[order]
+        elif cylinder:
+            size = np.array([size[0], size[0], size[1]])
+        elif kind == mujoco.mjtGeom.mjGEOM_SPHERE:
+            size = np.array([size[0]] * 3)
+        quaternion = np.zeros(4)
+        mujoco.mju_mat2Quat(quaternion, rotation.ravel())
+        material = int(model.geom_matid[geom])
+        r, g, b, a = (float(c) for c in (model.mat_rgba[material] if material >= 0 else model.geom_rgba[geom]))
+        found.append(Shape(cylinder, _vector(size), _vector(position), _quaternion(quaternion), (r, g, b, a)))
+    return tuple(found)
+
+
+def _vector(values: Array) -> tuple[float, float, float]:
+    x, y, z = (float(v) for v in values)
+    return x, y, z
+
+
+def _quaternion(values: Array) -> tuple[float, float, float, float]:
+    """x, y, z, w from MuJoCo's w, x, y, z."""
+    w, x, y, z = (float(v) for v in values)
+    return x, y, z, w
+
+
+def _product(a: tuple[float, ...], b: tuple[float, ...]) -> tuple[float, float, float, float]:
+    ax, ay, az, aw = a
+    bx, by, bz, bw = b
+    return (aw * bx + ax * bw + ay * bz - az * by, aw * by - ax * bz + ay * bw + az * bx,
+            aw * bz + ax * by - ay * bx + az * bw, aw * bw - ax * bx - ay * by - az * bz)
+
+
+def _turned(quaternion: tuple[float, ...], vector: tuple[float, ...]) -> tuple[float, float, float]:
+    x, y, z, w = quaternion
+    rx, ry, rz, _ = _product(_product(quaternion, (*vector, 0.0)), (-x, -y, -z, w))
+    return rx, ry, rz
+
+
+def _rpy(quaternion: tuple[float, float, float, float]) -> tuple[float, float, float]:
+    """Roll, pitch and yaw about the fixed axes x, y and z, rad."""
+    x, y, z, w = quaternion
+    pitch = 2 * (w * y - z * x)
+    if abs(pitch) > 1 - 1e-9:  # only the sum or the difference of roll and yaw counts
+        return 0.0, math.copysign(math.pi / 2, pitch), math.copysign(2 * math.atan2(x, w), -pitch)
+    return (math.atan2(2 * (w * x + y * z), 1 - 2 * (x * x + y * y)), math.asin(pitch),
+            math.atan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z)))
+
+
+def _text(values: tuple[float, ...]) -> str:
+    return " ".join(f"{v:.9g}" for v in values)

@@ -1,0 +1,348 @@
+"""The simulated robot and table: steps physics, follows joint trajectories, moves the gripper, resets. No
+ROS, no rendering.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from planweave.robots.franka import ARM_JOINTS, FINGER_JOINTS, GRIPPER_MAX_WIDTH, HOME
+from planweave.simulation.intervention import Hands, Intervention
+from planweave.simulation.mujoco_model import DAMPING, GRIPPER_ACTUATOR, STIFFNESS, home_state, object_body
+from planweave.simulation.person import Person
+from planweave.simulation.scene import Scene
+from planweave.simulation.slips import Slips
+from planweave.simulation.trajectory import Point, Reference, TrajectoryError, interpolate, stop
+from planweave.simulation.vanishing import Vanishing
+
+if TYPE_CHECKING:
+    import mujoco
+
+FINGER_SPEED = 0.05  # of each finger, m/s
+GRIP_FORCE = 40.0  # of each finger where none is commanded, N
+MAX_GRIP_FORCE = 140.0  # the hand's peak force, N
+SETTLE_TIME = 1.0  # objects come to rest for this long after a scene is loaded, s
+_ARM_AT_REST = (0.005, 0.02)  # position error, rad, and velocity, rad/s
+_FINGERS_AT_REST = 0.002  # m/s
+_FINGERS_STILL_FOR = 0.05  # s
+_AT_REST = 1e-4  # m/s and rad/s: nothing moves; resting contacts keep up to 5e-6
+_MAX_SETTLING = 0.3  # a motion counts as ended this long after its reference, s
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """A state to render. time: simulated, s; qpos as in MjData."""
+
+    time: float
+    qpos: np.ndarray
+
+
+class Simulator:
+    """One scene in motion. Not thread safe: the caller holds a lock around every call."""
+
+    def __init__(self, model: mujoco.MjModel, scene: Scene):
+        import mujoco
+
+        self.model, self.scene = model, scene
+        self._arm = np.array([model.joint(name).qposadr[0] for name in ARM_JOINTS])
+        self._arm_dof = np.array([model.joint(name).dofadr[0] for name in ARM_JOINTS])
+        self._fingers = np.array([model.joint(name).qposadr[0] for name in FINGER_JOINTS])
+        self._fingers_dof = np.array([model.joint(name).dofadr[0] for name in FINGER_JOINTS])
+        self._arm_ctrl = np.array([model.actuator(name).id for name in ARM_JOINTS])
+        self._gripper = model.actuator(GRIPPER_ACTUATOR).id
+        self._stiffness = np.array(STIFFNESS)
+        self._lead = np.array(DAMPING) / self._stiffness
+        self._inertia_in, self._inertia_out = np.zeros(model.nv), np.zeros(model.nv)
+        self._slips, self._vanishing = Slips(model, scene), Vanishing(model, scene)
+        self._person = Person(model, scene)
+        self._hands = Hands(model, scene)
+        self._data = home_state(model)
+        self._fatal = [
+            mujoco.mjtWarning.mjWARN_BADQPOS,
+            mujoco.mjtWarning.mjWARN_BADQVEL,
+            mujoco.mjtWarning.mjWARN_BADQACC,
+        ]
+        self.motions_ended = 0
+        """Grows by one whenever a commanded motion of the arm or the gripper has come to rest."""
+        self._finger_rest_at: float | None = None
+        self._reference: Reference | None = None
+        self._idle()
+        self._settle()
+        self._data.time = 0.0
+        self._start = self._data.qpos.copy()
+
+    def reset(self) -> None:
+        """Objects back where they were, arm at home, gripper open, faults as new. Time goes on."""
+        import mujoco
+
+        time = self._data.time
+        self._data = home_state(self.model)
+        self._data.qpos[:] = self._start
+        self._data.time = time
+        self._slips.reset()
+        self._vanishing.reset()
+        self._person.reset()
+        self._hands.reset()
+        self.model.actuator_forcerange[self._gripper] = (-2 * GRIP_FORCE, 2 * GRIP_FORCE)
+        self._idle()
+        mujoco.mj_forward(self.model, self._data)
+
+    @property
+    def time(self) -> float:
+        """Simulated time, s."""
+        return float(self._data.time)
+
+    def go_on_from(self, time: float) -> None:
+        """Set the simulated time (s) of a simulator that takes another's place, so that time never goes back."""
+        self._data.time = time
+
+    @property
+    def timestep(self) -> float:
+        """Of physics, s."""
+        return float(self.model.opt.timestep)
+
+    @property
+    def unstable(self) -> bool:
+        """Whether physics blew up since the last reset (MuJoCo then starts over from its own initial
+        state).
+        """
+        return any(self._data.warning[kind].number for kind in self._fatal)
+
+    @property
+    def arm_moving(self) -> bool:
+        """Whether a trajectory or a stop is under way, settling included."""
+        return self._reference is not None
+
+    @property
+    def gripper_moving(self) -> bool:
+        """Whether the fingers move or press on towards a commanded width."""
+        return self._finger_rest_at is not None
+
+    @property
+    def busy(self) -> bool:
+        """Whether any commanded motion is under way."""
+        return self.arm_moving or self.gripper_moving
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether further steps would leave everything where it is: no motion is commanded, nothing moves, and the
+        hand is open, so that nothing creeps out of it and nobody pulls at it.
+        """
+        if self.busy or self._data.ctrl[self._gripper] < GRIPPER_MAX_WIDTH / 2:
+            return False
+        return bool(np.abs(self._data.qvel).max() < _AT_REST) and not self._data.xfrc_applied.any()
+
+    def fingerprint(self) -> bytes:
+        """The whole state but its time: equal as long as neither a step nor anybody changed anything."""
+        import mujoco
+
+        spec = mujoco.mjtState.mjSTATE_INTEGRATION.value & ~mujoco.mjtState.mjSTATE_TIME.value
+        state = np.empty(mujoco.mj_stateSize(self.model, spec))
+        mujoco.mj_getState(self.model, self._data, state, spec)
+        return state.tobytes()
+
+    def pass_time(self, seconds: float) -> None:
+        """Let time go by without physics; for a state at rest."""
+        self._data.time += seconds
+
+    def joint_state(self) -> tuple[np.ndarray, np.ndarray]:
+        """Positions and velocities (9,) of ARM_JOINTS, then FINGER_JOINTS; rad, m, rad/s, m/s."""
+        data = self._data
+        return (
+            np.concatenate([data.qpos[self._arm], data.qpos[self._fingers]]),
+            np.concatenate([data.qvel[self._arm_dof], data.qvel[self._fingers_dof]]),
+        )
+
+    def snapshot(self) -> Snapshot:
+        """The state to render, copied."""
+        return Snapshot(self.time, self._data.qpos.copy())
+
+    def object_pose(self, index: int) -> tuple[np.ndarray, np.ndarray]:
+        """True position (3,) of the middle of the bottom, m, and quaternion (4,) w, x, y, z, of
+        scene.objects[index].
+        """
+        body = self._data.body(object_body(index))
+        return body.xpos.copy(), body.xquat.copy()
+
+    def follow(self, joints: Sequence[str], points: Sequence[Point], delay: float = 0.0) -> None:
+        """Follow a trajectory, ``delay`` seconds from now; it replaces a running one. No points: stop and
+        hold.
+
+        Raises TrajectoryError where it cannot be followed; a running trajectory then goes on.
+        """
+        if not points:
+            self.stop()
+            return
+        if not math.isfinite(delay) or delay > 60:
+            raise TrajectoryError(f"the trajectory begins {delay:.0f} s from now; at most 60 s are allowed")
+        position, velocity = self._commanded()
+        waiting = Reference(np.zeros((0, 7)), np.zeros((0, 7)))
+        if delay > 0:
+            waiting = stop(position, velocity, self.timestep)
+            rest = max(0, round(delay / self.timestep) - len(waiting.positions))
+            waiting = Reference(
+                np.vstack([waiting.positions, np.tile(waiting.positions[-1], (rest, 1))]),
+                np.vstack([waiting.velocities, np.zeros((rest, 7))]),
+            )
+            position, velocity = waiting.positions[-1], np.zeros(7)
+        after = interpolate(joints, points, position, velocity, self.timestep)
+        self._begin(
+            Reference(
+                np.vstack([waiting.positions, after.positions]), np.vstack([waiting.velocities, after.velocities])
+            )
+        )
+
+    def stop(self) -> None:
+        """Bring the arm to rest within 100 ms with bounded deceleration, and hold it there."""
+        if self.arm_moving:
+            position, velocity = self._commanded()
+            self._begin(stop(position, velocity, self.timestep))
+
+    def move_gripper(self, width: float, force: float = 0.0, duration: float = 0.0) -> None:
+        """Open or close to ``width`` (m) with at most ``force`` (N, 0: the default) at each finger.
+
+        duration (s) slows it down; faster than FINGER_SPEED it never is. Raises TrajectoryError for a width
+        that cannot be.
+        """
+        if not math.isfinite(width) or not -1e-4 <= width <= GRIPPER_MAX_WIDTH + 1e-4:
+            raise TrajectoryError(
+                f"the gripper cannot open to {width:.3f} m; possible are 0 to {GRIPPER_MAX_WIDTH} m"
+            )
+        if not math.isfinite(force) or force < 0 or force > MAX_GRIP_FORCE:
+            raise TrajectoryError(
+                f"the gripper cannot press with {force:.0f} N; possible are 1 to {MAX_GRIP_FORCE:.0f} N"
+            )
+        force = max(force, 1.0) if force else GRIP_FORCE
+        self.model.actuator_forcerange[self._gripper] = (-2 * force, 2 * force)
+        actual = float(self._data.qpos[self._fingers].mean())
+        setpoint = float(self._data.ctrl[self._gripper])
+        self._finger_target = min(max(width / 2, 0.0), GRIPPER_MAX_WIDTH / 2)
+        if self._finger_target > setpoint:
+            # A closed grip presses with a setpoint inside the object; opening starts from where the fingers
+            # are.
+            self._data.ctrl[self._gripper] = setpoint = min(max(setpoint, actual), self._finger_target)
+        way = abs(self._finger_target - setpoint)
+        speed = min(FINGER_SPEED, way / duration) if duration > 0 else FINGER_SPEED
+        self._finger_step = max(speed, 1e-3) * self.timestep
+        self._finger_rest_at = math.inf
+
+    def stop_gripper(self) -> None:
+        """Hold the fingers where their motor is now."""
+        self._finger_target = float(self._data.ctrl[self._gripper])
+
+    def intervene(self, what: Intervention, on_camera: Callable[[bool], None]) -> Intervention | None:
+        """Let a person do this, at once or when its moment comes; on_camera is then told whether the camera gives
+        images. Returns what waited for a moment that did not come; that is forgotten.
+        """
+        return self._hands.begin(self._data, what, on_camera)
+
+    def step(self, count: int = 1) -> None:
+        """Advance physics by ``count`` time steps."""
+        import mujoco
+
+        for _ in range(count):
+            if self._reference is not None:
+                self._drive_arm()
+            if self._finger_rest_at is not None:
+                self._drive_fingers()
+                if self._vanishing.active:
+                    self._vanishing.update(self._data, closing=self._closing)
+            mujoco.mj_step(self.model, self._data)
+            if self._hands.active:
+                self._hands.update(self._data, pressing=self._pressing)
+            if self._data.ctrl[self._gripper] < GRIPPER_MAX_WIDTH / 2:
+                self._person.update(self._data)
+                if self._slips.active:
+                    self._slips.update(self._data, closing=self._closing)
+
+    @property
+    def _closing(self) -> bool:
+        """Whether the fingers close, or press on what is between them."""
+        return bool(self._finger_target < self._data.qpos[self._fingers].mean() + 1e-3)
+
+    @property
+    def _pressing(self) -> bool:
+        """Whether the fingers are on their way together, or are kept apart by what is between them."""
+        return bool(self._finger_target < self._data.qpos[self._fingers].mean() - 1e-3)
+
+    def _idle(self) -> None:
+        self._reference = None
+        self._controls = self._accelerations = np.zeros((0, 7))
+        self._index = 0
+        self._hold, self._hold_velocity = np.array(HOME), np.zeros(7)
+        self._finger_target = GRIPPER_MAX_WIDTH / 2
+        self._finger_step = 0.0
+        self._finger_rest_at = None
+
+    def _settle(self) -> None:
+        """Let the objects come to rest; their small drop is not part of anybody's task."""
+        import mujoco
+
+        for _ in range(int(SETTLE_TIME / self.timestep)):
+            mujoco.mj_step(self.model, self._data)
+        self._data.qvel[:] = 0
+
+    def _commanded(self) -> tuple[np.ndarray, np.ndarray]:
+        """Position and velocity of the reference now."""
+        if self._reference is None:
+            return self._hold.copy(), np.zeros(7)
+        index = min(max(self._index - 1, 0), len(self._reference.positions) - 1)
+        if self._index == 0:
+            return self._hold.copy(), self._hold_velocity.copy()
+        return self._reference.positions[index], self._reference.velocities[index]
+
+    def _begin(self, reference: Reference) -> None:
+        self._hold, self._hold_velocity = self._commanded()
+        self._reference, self._index = reference, 0
+        # A servo with velocity damping lags by (damping / stiffness) * velocity unless the command leads by
+        # as much.
+        self._controls = reference.positions + self._lead * reference.velocities
+        before = np.vstack([self._hold_velocity, reference.velocities[:-1]])
+        self._accelerations = (reference.velocities - before) / self.timestep
+
+    def _drive_arm(self) -> None:
+        import mujoco
+
+        assert self._reference is not None
+        if self._index < len(self._controls):
+            self._inertia_in[self._arm_dof] = self._accelerations[self._index]
+            mujoco.mj_mulM(self.model, self._data, self._inertia_out, self._inertia_in)
+            torque = self._inertia_out[self._arm_dof]
+            self._data.ctrl[self._arm_ctrl] = self._controls[self._index] + torque / self._stiffness
+            self._index += 1
+            return
+        end = self._reference.positions[-1]
+        late = (self._index - len(self._controls)) * self.timestep
+        self._index += 1
+        error = np.abs(self._data.qpos[self._arm] - end).max()
+        speed = np.abs(self._data.qvel[self._arm_dof]).max()
+        if (error < _ARM_AT_REST[0] and speed < _ARM_AT_REST[1]) or late > _MAX_SETTLING:
+            self._data.ctrl[self._arm_ctrl] = end
+            self._hold, self._reference = end, None
+            self.motions_ended += 1
+
+    def _drive_fingers(self) -> None:
+        """Move the gripper's setpoint on; done when the fingers stand still, at the target or pressing with
+        all their force.
+        """
+        setpoint = float(self._data.ctrl[self._gripper])
+        step = min(max(self._finger_target - setpoint, -self._finger_step), self._finger_step)
+        self._data.ctrl[self._gripper] = setpoint + step
+        limit = self.model.actuator_forcerange[self._gripper, 1]
+        pressing = abs(self._data.actuator_force[self._gripper]) > 0.98 * limit
+        still = np.abs(self._data.qvel[self._fingers_dof]).max() < _FINGERS_AT_REST
+        if step and not (pressing and still):
+            self._finger_rest_at = math.inf
+            return
+        if self._finger_rest_at == math.inf:
+            self._finger_rest_at = self.time
+        elapsed = self.time - (self._finger_rest_at or 0.0)
+        if (elapsed > _FINGERS_STILL_FOR and still) or elapsed > _MAX_SETTLING:
+            self._data.ctrl[self._gripper] = self._finger_target
+            self._finger_rest_at = None
+            self.motions_ended += 1

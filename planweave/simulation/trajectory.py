@@ -1,0 +1,195 @@
+"""Joint trajectories: checking, interpolation as ros2_control's joint_trajectory_controller does it, and a
+bounded stop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from planweave.core.errors import PlanweaveError
+from planweave.robots.franka import ACCELERATION_LIMITS, ARM_JOINTS, JOINT_LOWER, JOINT_UPPER, VELOCITY_LIMITS
+
+START_TOLERANCE = 0.05  # between the arm and a first point at time 0, rad
+_POSITION_SLACK = 1e-3  # rad
+_VELOCITY_SLACK = 1.1
+STOP_TIME = 0.08 # longest time a stop may take, s
+
+
+class TrajectoryError(PlanweaveError):
+    """A commanded trajectory cannot be followed; the message says why."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """One way point. time from the start, s; positions (rad), velocities (rad/s) and accelerations
+    (rad/s^2), or empty.
+    """
+
+    time: float
+    positions: Sequence[float]
+    velocities: Sequence[float] = ()
+    accelerations: Sequence[float] = ()
+
+
+@dataclass(frozen=True)
+class Reference:
+    """What the arm shall do at every time step. positions (n, 7) rad, velocities (n, 7) rad/s."""
+
+    positions: np.ndarray
+    velocities: np.ndarray
+
+
+def interpolate(
+    joints: Sequence[str],
+    points: Sequence[Point],
+    position: np.ndarray,
+    velocity: np.ndarray,
+    timestep: float,
+) -> Reference:
+    """Way points -> reference at every time step after now, the last way point included.
+
+    Quintic where every point has accelerations, else cubic; without velocities those of the chord through
+    the neighbours. Starts
+    at the commanded ``position`` and ``velocity`` (7,) of now, so a new trajectory may replace a running one.
+    Raises TrajectoryError where names, numbers, times, limits or the first point are wrong.
+    """
+    order = _joint_order(joints)
+    times, q = _positions(points, order)
+    v = _derivative(points, order, "velocities")
+    a = _derivative(points, order, "accelerations")
+    if times[0] <= 1e-9:
+        gap = np.abs(q[0] - position)
+        if gap.max() > START_TOLERANCE:
+            joint = int(gap.argmax())
+            raise TrajectoryError(
+                f"the trajectory starts {gap[joint]:.2f} rad away from where {ARM_JOINTS[joint]} is "
+                f"(allowed: {START_TOLERANCE} rad); plan from the newest joint state"
+            )
+        q[0] = position
+    else:
+        times = np.concatenate([[0.0], times])
+        q = np.vstack([position, q])
+        v = None if v is None else np.vstack([velocity, v])
+        a = None if a is None else np.vstack([np.zeros(7), a])
+    if v is None:
+        v = _chord_velocities(times, q, velocity)
+        a = None
+    if len(times) == 1:
+        return Reference(q.copy(), np.zeros((1, 7)))
+    steps = max(1, int(np.ceil(times[-1] / timestep - 1e-6)))
+    at = np.minimum(timestep * np.arange(1, steps + 1), times[-1])
+    with np.errstate(over="ignore", invalid="ignore"):  # what comes of numbers far too large is refused below
+        reference = _hermite(times, q, v, a, at)
+    _check_limits(reference)
+    return reference
+
+
+def stop(position: np.ndarray, velocity: np.ndarray, timestep: float) -> Reference:
+    """Uniform deceleration of all joints to rest, along the direction of motion.
+
+    As gentle as the acceleration limits allow, but never longer than STOP_TIME.
+    """
+    needed = float(np.max(np.abs(velocity) / np.array(ACCELERATION_LIMITS)))
+    duration = min(max(needed, timestep), STOP_TIME)
+    steps = max(1, int(np.ceil(duration / timestep)))
+    left = 1.0 - np.arange(1, steps + 1)[:, None] / steps
+    gone = 0.5 * duration * (1.0 - left**2)
+    return Reference(position + velocity * gone, velocity * left)
+
+
+def _joint_order(joints: Sequence[str]) -> list[int]:
+    """Where each of ARM_JOINTS stands in the message."""
+    if sorted(joints) != sorted(ARM_JOINTS):
+        raise TrajectoryError(
+            f"the trajectory must name each of {', '.join(ARM_JOINTS)} once, "
+            f"not {', '.join(joints[:20]) or 'none'}{', …' if len(joints) > 20 else ''}"
+        )
+    return [list(joints).index(name) for name in ARM_JOINTS]
+
+
+def _positions(points: Sequence[Point], order: list[int]) -> tuple[np.ndarray, np.ndarray]:
+    for index, point in enumerate(points):
+        if len(point.positions) != 7:
+            raise TrajectoryError(f"points[{index}] has {len(point.positions)} positions; 7 are needed")
+    times = np.array([point.time for point in points], dtype=float)
+    q = np.array([point.positions for point in points], dtype=float)[:, order]
+    if not np.isfinite(times).all() or not np.isfinite(q).all():
+        raise TrajectoryError("the trajectory holds a number that is not finite")
+    if times[0] < 0 or (np.diff(times) <= 0).any():
+        raise TrajectoryError("time_from_start must grow from point to point, starting at 0 or later")
+    if times[-1] > 600:
+        raise TrajectoryError(f"the trajectory takes {times[-1]:.0f} s; at most 600 s are allowed")
+    return times, q
+
+
+def _derivative(points: Sequence[Point], order: list[int], what: str) -> np.ndarray | None:
+    given = [getattr(point, what) for point in points]
+    if not all(len(values) for values in given):
+        return None
+    for index, values in enumerate(given):
+        if len(values) != 7:
+            raise TrajectoryError(f"points[{index}] has {len(values)} {what}; 7 or none are needed")
+    array = np.array(given, dtype=float)[:, order]
+    if not np.isfinite(array).all():
+        raise TrajectoryError(f"the trajectory's {what} hold a number that is not finite")
+    return array
+
+
+def _chord_velocities(times: np.ndarray, q: np.ndarray, first: np.ndarray) -> np.ndarray:
+    v = np.zeros_like(q)
+    v[0] = first
+    if len(times) > 2:
+        v[1:-1] = (q[2:] - q[:-2]) / (times[2:] - times[:-2])[:, None]
+    return v
+
+
+def _hermite(
+    times: np.ndarray, q: np.ndarray, v: np.ndarray, a: np.ndarray | None, at: np.ndarray
+) -> Reference:
+    """Piecewise polynomial through positions and velocities, and accelerations where given."""
+    segment = np.clip(np.searchsorted(times, at, side="right") - 1, 0, len(times) - 2)
+    h = (times[segment + 1] - times[segment])[:, None]
+    s = ((at - times[segment]) / h[:, 0])[:, None]
+    q0, q1, v0, v1 = q[segment], q[segment + 1], v[segment] * h, v[segment + 1] * h
+    d = q1 - q0
+    if a is None:
+        c: tuple[np.ndarray, ...] = (v0, 3 * d - 2 * v0 - v1, v0 + v1 - 2 * d)
+    else:
+        a0, a1 = a[segment] * h**2, a[segment + 1] * h**2
+        c = (
+            v0,
+            a0 / 2,
+            10 * d - 6 * v0 - 4 * v1 - 1.5 * a0 + 0.5 * a1,
+            -15 * d + 8 * v0 + 7 * v1 + 1.5 * a0 - a1,
+            6 * d - 3 * (v0 + v1) + 0.5 * (a1 - a0),
+        )
+    positions, velocities = q0.copy(), np.zeros_like(q0)
+    for power, coefficient in enumerate(c, start=1):
+        positions += coefficient * s**power
+        velocities += power * coefficient * s ** (power - 1) / h
+    return Reference(positions, velocities)
+
+
+def _check_limits(reference: Reference) -> None:
+    if not (np.isfinite(reference.positions).all() and np.isfinite(reference.velocities).all()):
+        raise TrajectoryError("the trajectory's numbers are too large to be followed")
+    low, high = np.array(JOINT_LOWER) - _POSITION_SLACK, np.array(JOINT_UPPER) + _POSITION_SLACK
+    outside = (reference.positions < low) | (reference.positions > high)
+    if outside.any():
+        step, joint = np.argwhere(outside)[0]
+        raise TrajectoryError(
+            f"the trajectory takes {ARM_JOINTS[joint]} to {reference.positions[step, joint]:.3f} rad; "
+            "allowed are "
+            f"{JOINT_LOWER[joint]} to {JOINT_UPPER[joint]} rad"
+        )
+    speed = np.abs(reference.velocities).max(axis=0)
+    fast = speed > _VELOCITY_SLACK * np.array(VELOCITY_LIMITS)
+    if fast.any():
+        joint = int(np.argmax(fast))
+        raise TrajectoryError(
+            f"the trajectory moves {ARM_JOINTS[joint]} at {speed[joint]:.2f} rad/s; allowed are "
+            f"{VELOCITY_LIMITS[joint]} rad/s"
+        )

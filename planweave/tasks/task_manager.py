@@ -1,0 +1,495 @@
+"""Tasks: a queue, one worker, and the life of one task from its sentence to its checked goal."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Protocol
+
+from planweave.core.approval import Approval
+from planweave.core.budget import Usage
+from planweave.core.cancellation import Cancellation
+from planweave.core.confirmation import Finding, confirm
+from planweave.core.domain import Domain
+from planweave.core.errors import CanceledError, GoalError, PlanweaveError, UnknownNameError
+from planweave.core.names import one_line
+from planweave.core.ports import Interpretation, LookingBody, Planner
+from planweave.core.task import TaskState, TaskStatus
+from planweave.core.world import Action, Literal, World
+from planweave.methods import METHODS
+from planweave.methods.episode import Episode
+from planweave.methods.journal import Journal
+from planweave.tasks.dry_run import PredictedBody
+
+MAX_SENTENCE = 2000
+MAX_APPROVER = 200
+_BETWEEN_LOOKS = 0.2  # s
+MAX_REQUEST_ID = 100
+_REMEMBERED = 10_000  # ids of tasks that were dropped
+log = logging.getLogger(__name__)
+
+
+class Method(Protocol):
+    """A planning method: acts until it has nothing left to do. Whether the goal holds is checked by others."""
+
+    def run(self, episode: Episode) -> None:
+        """Run the loop; may raise PlanweaveError."""
+
+
+@dataclass
+class Task:
+    """One task with what is needed to run and to watch it."""
+
+    status: TaskStatus
+    given_goal: tuple[Literal, ...]
+    journal: Journal
+    world_revision: int = 0
+    approval: Approval | None = None
+    canceled: Cancellation = field(default_factory=Cancellation)
+    episode: Episode | None = None
+    said: deque[str] = field(default_factory=deque)
+    started: float | None = None
+    ending: bool = False  # its end is being written, or is
+    ended: threading.Event = field(default_factory=threading.Event)
+
+    def snapshot(self) -> TaskStatus:
+        """The status now, with the counters of the running episode."""
+        status, episode = self.status, self.episode
+        if self.started is not None and not status.state.ended:
+            status = replace(status, elapsed=time.monotonic() - self.started)
+        if episode is not None and not status.state.ended:
+            status = replace(
+                status, phase=episode.phase or status.phase, action=episode.action, steps=episode.steps,
+                executed=episode.executed, corrections=episode.corrections, questions=episode.questions,
+                fallback=episode.fallback, pushed=tuple(episode.pushed),
+                message=episode.message, usage=status.usage + episode.usage,
+            )
+        if self.approval is not None and self.approval.shown is not None:
+            shown = self.approval.shown
+            status = replace(status, plan=shown.plan, plan_words=shown.words, plan_check=shown.check,
+                             plan_hash=shown.hash, plan_changes=shown.changes, approved_by=self.approval.approver)
+            if self.approval.waiting and not status.state.ended:
+                status = replace(status, state=TaskState.AWAITING_APPROVAL)
+        return status
+
+
+def _plain(text: str, what: str, longest: int = MAX_SENTENCE) -> str:
+    """A person's words, stripped; raises GoalError where they are too long or no plain text."""
+    text = text.strip()
+    if len(text) > longest:
+        raise GoalError(f"the {what} has {len(text)} characters; at most {longest} are read")
+    if any(ord(c) < 32 and c not in "\t\n" for c in text):
+        raise GoalError(f"the {what} has control characters; send plain text")
+    return text
+
+
+def _line(text: object) -> str:
+    """For the log: one line, not too long."""
+    shown = " ".join(map(str, text)) if isinstance(text, tuple) else one_line(str(text))
+    return shown if len(shown) <= 500 else f"{shown[:500]} …"
+
+
+class TaskManager:
+    """Accepts tasks at any time, runs one at a time in its own thread.
+
+    make: method name -> a configured method. fallback: name of the method that takes over where the chosen one
+    did not reach the goal, "" for none. approval_timeout: seconds that a person has to approve a plan before it moves
+    anything, 0 where nobody needs to. look_seconds: how long the body may take to see whether the goal holds.
+    await_body(on_wait): returns once the body reports its world. look_for(sentence): tells open-vocabulary eyes what to
+    look for. on_change(task) hears every change, on_end(task) the end. kept_tasks: tasks that have ended and can still
+    be asked for. namespace: of the body, for names of services in messages.
+    """
+
+    def __init__(
+        self, planner: Planner, body: LookingBody, make: Callable[[str], Method], *,
+        default_method: str = "tree_planner", fallback: str = "classical", action_timeout: float = 60.0,
+        max_queue: int = 50, kept_tasks: int = 200,
+        journal_folder: Path | None = None, approval_timeout: float = 0.0,
+        approved_alone: Collection[str] = (), look_seconds: float = 5.0,
+        await_body: Callable[[Callable[[str], None]], None] = lambda on_wait: None,
+        look_for: Callable[[str], str] = lambda sentence: "",
+        on_change: Callable[[Task], None] = lambda task: None, on_end: Callable[[Task], None] = lambda task: None,
+        namespace: str = "",
+    ):
+        self._planner, self._body, self._make = planner, body, make
+        self._default_method, self._fallback = default_method, fallback
+        self._action_timeout, self._max_queue = action_timeout, max_queue
+        self._journal_folder, self._on_change, self._on_end = journal_folder, on_change, on_end
+        self._approval_timeout, self._look_for, self._look_seconds = approval_timeout, look_for, look_seconds
+        self._approved_alone = approved_alone
+        self._await_body, self._namespace = await_body, namespace
+        self._kept_tasks = kept_tasks
+        self._tasks: dict[str, Task] = {}
+        self._requests: dict[str, Task] = {}  # by the id that their sender gave
+        self._dropped: deque[str] = deque(maxlen=_REMEMBERED)
+        self._queue: list[Task] = []
+        self._running: Task | None = None
+        self._changed = threading.Condition()
+        self._closed = False
+        self._numbers = itertools.count(1)
+        self._worker = threading.Thread(target=self._work, name="tasks", daemon=True)
+        self._worker.start()
+
+    def submit(
+        self, sentence: str, method: str = "", goal: Sequence[Literal] = (), world_revision: int = 0,
+        request_id: str = "", dry_run: bool = False,
+    ) -> Task:
+        """Queue a task; raises GoalError or UnknownNameError where it cannot be accepted.
+
+        It begins in a world of at least `world_revision`, so that a change that its sender has seen is not missed. A
+        repeated request with the same id, where it has one, returns the task of the first. A dry run moves nothing: the
+        method plans against what the domain predicts.
+        """
+        sentence, method = _plain(sentence, "sentence"), method or self._default_method
+        if not sentence and not goal:
+            raise GoalError("the sentence is empty: say what to do, e.g. 'put the red cube in the left tray'")
+        if method not in METHODS:
+            raise UnknownNameError("method", method, METHODS)
+        if len(request_id) > MAX_REQUEST_ID:
+            raise GoalError(f"the request id has {len(request_id)} characters; at most {MAX_REQUEST_ID} are read")
+        with self._changed:
+            earlier = self._requests.get(request_id) if request_id else None
+            if earlier is not None:
+                status = earlier.status
+                if (status.sentence, status.method, earlier.given_goal, status.dry_run) != (
+                        sentence, method, tuple(goal), dry_run):
+                    raise GoalError(f"the request id {request_id!r} is that of {status.task_id}, another task; give "
+                                    "every task an id of its own")
+                return earlier
+            if len(self._queue) >= self._max_queue:
+                raise GoalError(f"{self._max_queue} tasks wait already; cancel one or try again later")
+            task_id = f"task-{next(self._numbers)}-{int(time.time()) % 1_000_000}"
+            path = self._journal_folder / f"{task_id}.jsonl" if self._journal_folder else None
+            journal = Journal(path)
+            journal.add("submitted", sentence=sentence, method=method, goal=[str(g) for g in goal],
+                        **({"dry_run": True} if dry_run else {}))
+            asks = self._approval_timeout > 0 and not dry_run
+            approval = Approval(task_id, self._approval_timeout, self._approved_alone) if asks else None
+            status = TaskStatus(task_id, sentence, method, dry_run=dry_run)
+            task = Task(status, tuple(goal), journal, world_revision, approval)
+            self._tasks[task_id] = task
+            if request_id:
+                self._requests[request_id] = task
+            self._on_change(task)  # that it is queued is told before it can begin
+            self._queue.append(task)
+            self._changed.notify_all()
+        return task
+
+    def cancel(self, task_id: str = "") -> Task:
+        """Cancel a queued or running task (the running one where no id is given); raises GoalError if it ended."""
+        with self._changed:
+            task = self._going_on(task_id, "no task is running")
+            queued = task in self._queue
+            if queued:
+                self._queue.remove(task)
+        task.canceled.cancel("cancelled by request")
+        if queued:
+            self._end(task, TaskState.CANCELED, "cancelled before it began")
+        return task
+
+    def say(self, task_id: str, text: str) -> Task:
+        """Hand a person's words to a running task (the running one where no id is given); raises GoalError.
+
+        Methods that replan from text read them as one more error message; the record keeps them in any case.
+        """
+        text = _plain(text, "text")
+        if not text:
+            raise GoalError("the text is empty: say what went wrong or what to do, e.g. 'the mug is too hot to touch'")
+        with self._changed:
+            task = self._going_on(task_id, "no task is running that could be told anything")
+            task.journal.add("said", text=text)
+            task.said.append(text)
+        return task
+
+    def _going_on(self, task_id: str, none: str) -> Task:
+        """A task that has not ended; the running one where no id is given. Raises GoalError or UnknownNameError."""
+        with self._changed:
+            task = self._tasks.get(task_id) if task_id else self._running
+            if task is None:
+                raise UnknownNameError("task", task_id, self._tasks) if task_id else GoalError(none)
+            if task.status.state.ended:
+                raise GoalError(f"{task.status.task_id} has ended already ({task.status.state.name.lower()})")
+            return task
+
+    def approve(
+        self, task_id: str, plan_hash: str, approve: bool, comment: str = "", approver: str = "",
+    ) -> Task:
+        """A person's word on the plan of a task (the running one where no id is given); raises GoalError."""
+        comment, approver = _plain(comment, "comment"), _plain(approver, "name of the approver", MAX_APPROVER)
+        task = self._going_on(task_id, "no task is running, so no plan waits for approval")
+        if task.approval is None:
+            raise GoalError("plans need no approval here; feedback_node's parameter require_approval asks for it")
+        task.approval.answer(plan_hash, approve, comment, approver)
+        return task
+
+    def confirm(self, task_id: str, token: str, action: Action | None) -> str:
+        """Who approved the action that a body was sent with a token; raises GoalError where nobody did."""
+        task = self._running
+        if action is None or task is None or task.status.task_id != task_id or not token:
+            raise GoalError(f"no task {task_id!r} that could send {action} runs")
+        if task.approval is None:
+            raise GoalError("the body wants approved actions only, but feedback_node's require_approval is not set")
+        return task.approval.confirm(token, action)
+
+    @property
+    def running(self) -> Task | None:
+        """The task that runs now."""
+        return self._running
+
+    def get(self, task_id: str = "") -> Task | None:
+        """A task by its id; the newest where none is given."""
+        with self._changed:
+            if not task_id:
+                return next(reversed(self._tasks.values()), None)
+            return self._tasks.get(task_id)
+
+    def tasks(self, limit: int = 0) -> list[Task]:
+        """The tasks that are kept, oldest first; only the newest `limit` of them where it is not 0."""
+        with self._changed:
+            return list(self._tasks.values())[-limit:]
+
+    def dropped(self, task_id: str) -> bool:
+        """Whether there was a task of this id that is no longer kept."""
+        with self._changed:
+            return task_id in self._dropped
+
+    def _forget_old(self) -> None:
+        """Drop the oldest of the ended tasks beyond those kept."""
+        with self._changed:
+            ended = [i for i, t in self._tasks.items() if t.status.state.ended]
+            for task_id in ended[:max(0, len(ended) - self._kept_tasks)]:
+                task = self._tasks.pop(task_id)
+                self._dropped.append(task_id)
+                self._requests = {k: t for k, t in self._requests.items() if t is not task}
+
+    def close(self, seconds: float = 5.0) -> None:
+        """Cancel everything and end the worker, waiting at most some seconds."""
+        with self._changed:
+            self._closed = True
+            waiting, self._queue = self._queue, []
+            running = self._running
+            self._changed.notify_all()
+        for task in waiting:
+            self._end(task, TaskState.CANCELED, "the node was shut down")
+        if running:
+            running.canceled.cancel("the node was shut down")
+        self._worker.join(seconds)
+        if running:
+            self._end(running, TaskState.CANCELED, "the node was shut down")
+
+    def _work(self) -> None:
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._queue or self._closed)
+                if self._closed:
+                    return
+                task = self._running = self._queue.pop(0)
+            try:
+                self._run(task)
+            finally:
+                with self._changed:
+                    self._running = None
+
+    def _run(self, task: Task) -> None:
+        """One task from its sentence to its checked goal. Whatever happens, the task ends with a state."""
+        task.started = time.monotonic()
+        log.info("%s begins (%s%s): %s", task.status.task_id, task.status.method,
+                 ", dry run" if task.status.dry_run else "", _line(task.status.sentence or task.given_goal))
+        self._set(task, state=TaskState.RUNNING, phase="looking")
+        try:
+            task.canceled.check()
+            self._await_body(lambda message: self._set(task, phase="waiting for the body", message=message))
+            looked = self._look_for(task.status.sentence)
+            if looked:
+                task.journal.add("looked_for", answer=looked)
+            world, read = self._understand(task, self._body.observe(task.world_revision))
+            if read.answer:
+                self._set(task, goal_source=read.source, understood=read.understood, answer=read.answer)
+                task.journal.add("answer", answer=read.answer, understood=read.understood, source=read.source)
+                self._end(task, TaskState.ANSWERED, f"answered: {read.answer}")
+                return
+            goal = read.goal
+            world = world.with_derived(goal)
+            self._set(task, goal=goal, goal_source=read.source, understood=read.understood, unmet=world.unmet(goal))
+            task.journal.add("goal", goal=[str(g) for g in goal], source=read.source, understood=read.understood,
+                             facts=[str(f) for f in sorted(world.facts)])
+            if task.status.dry_run:
+                self._plan(task, world, goal)
+                return
+            finding, message = self._act(task, world, goal, self._body)
+            self._conclude(task, finding, message)
+        except PlanweaveError as error:
+            self._set(task, usage=task.status.usage + (error.usage or Usage()))
+            canceled = isinstance(error, CanceledError)
+            self._see_unmet(task)
+            self._end(task, TaskState.CANCELED if canceled else TaskState.FAILED, str(error) or "cancelled")
+        except Exception as error:
+            log.exception("task %s", task.status.task_id)
+            self._end(task, TaskState.FAILED, f"internal error ({type(error).__name__}: {error}); see the node's log")
+
+    def _understand(self, task: Task, world: World) -> tuple[World, Interpretation]:
+        """The goal, and the world that it is meant for. Before a task is refused for what is not there, the body looks
+        anew: perception may have been reset, or started again, a moment ago.
+        """
+        try:
+            return world, self._read(task, world)
+        except (GoalError, UnknownNameError):
+            if world.silent:
+                raise
+            look = self._body.look(self._look_seconds)
+            if not look.fresh or look.world.by_name.keys() == world.by_name.keys():
+                raise
+        return look.world, self._read(task, look.world)
+
+    def _read(self, task: Task, world: World) -> Interpretation:
+        """The goal, given or read, in literals and in words; or the answer to a question."""
+        domain = Domain.load(world.domain)
+        if task.given_goal:
+            for literal in task.given_goal:
+                domain.check_literal(literal, world)
+            return Interpretation(task.given_goal, "given", understood=domain.phrases(task.given_goal))
+        self._set(task, phase="interpreting the goal")
+        read = self._planner.interpret_goal(task.status.sentence, world, task_id=task.status.task_id)
+        self._set(task, usage=task.status.usage + read.usage)
+        if not read.goal and not read.answer:
+            raise GoalError("the sentence names nothing to reach; say what should be where in the end")
+        return replace(read, understood=read.understood or domain.phrases(read.goal))
+
+    def _plan(self, task: Task, world: World, goal: tuple[Literal, ...]) -> None:
+        """A dry run: the method acts on a predicted body; the task ends with the plan, or with why there is none."""
+        domain = Domain.load(world.domain)
+        body = PredictedBody(domain, world)
+        _, message = self._act(task, world, goal, body)
+        check = body.check(goal)
+        task.journal.add("planned", plan=[str(a) for a in body.done], ok=check.ok, check=check.message)
+        self._set(task, plan=body.done, plan_words=tuple(map(domain.phrase, body.done)), plan_check=check.message,
+                  unmet=check.goal_unmet)
+        if check.ok:
+            steps = f"{len(body.done)} steps reach the goal, as predicted" if body.done else "the goal holds already"
+            self._end(task, TaskState.PLANNED, f"{steps}; a dry run, nothing was moved")
+        else:
+            self._end(task, TaskState.FAILED, f"no plan was found that reaches the goal: {message or check.message}; "
+                                              "a dry run, nothing was moved")
+
+    def _act(
+        self, task: Task, world: World, goal: tuple[Literal, ...], body: LookingBody,
+    ) -> tuple[Finding, str]:
+        """Run the method, then the fallback where the goal does not hold; what a look says of the goal then, and what
+        is worth telling. Nothing is done where the goal holds already, or where nobody sees what is done.
+        """
+        began = world.stamp
+        if world.silent or not world.unmet(goal):
+            finding = self._look_at(task, body, goal, began)
+            if not finding.unmet or (finding.unconfirmed and not finding.look.fresh):
+                return finding, "nothing was moved" if finding.unconfirmed else "it held already, nothing was moved"
+        episode = task.episode = Episode(
+            task.status.task_id, task.status.sentence, goal, Domain.load(world.domain), self._planner, body,
+            task.journal, task.canceled, lambda: self._on_change(task), self._action_timeout, task.approval,
+            dry_run=task.status.dry_run, said=task.said, namespace=self._namespace,
+        )
+        name, failed = task.status.method, ""
+        try:
+            self._make(name).run(episode)
+        except CanceledError:
+            raise
+        except PlanweaveError as error:
+            if not self._fallback or name == self._fallback:
+                raise
+            episode.spend(error.usage)
+            failed = f"{name} failed: {error}"
+            log.warning("%s: %s", task.status.task_id, failed)
+            task.journal.add("method_failed", method=name, error=str(error), kind=type(error).__name__)
+        finding = self._look_at(task, body, goal, began)
+        if self._fallback and name != self._fallback and finding.unmet:
+            reason = failed or episode.message or f"{name} ended before the goal held"
+            told = f"the {self._fallback} planner takes over: {reason}"
+            episode.fallback = True
+            episode.tell("planning", told)
+            task.journal.add("fallback", method=self._fallback, reason=reason)
+            self._make(self._fallback).run(episode)
+            if episode.message == told:  # a plan that did not pass is worth no word in the end; a fault is
+                episode.message = f"{failed + '; ' if failed else ''}the {self._fallback} planner took over"
+            finding = self._look_at(task, body, goal, began)
+        return finding, episode.message
+
+    def _look_at(self, task: Task, body: LookingBody, goal: tuple[Literal, ...], began: float) -> Finding:
+        """Look until the goal is confirmed, two looks say that it does not hold, or the time for looking is over.
+
+        Every look begins after all motion has ended, so that its world is none that an action believes in.
+        """
+        phase = "checking the plan" if task.status.dry_run else "looking whether the goal holds"
+        if task.episode is not None:
+            task.episode.tell(phase)
+        else:
+            self._set(task, phase=phase)
+        deadline = time.monotonic() + self._look_seconds
+        unmet, finding = 0, None
+        while True:
+            task.canceled.check()
+            begun = time.monotonic()
+            look = body.look(max(0.0, deadline - begun))
+            if finding is not None and not look.fresh:  # what the looks before have shown says more
+                break
+            finding = confirm(look, goal, began)
+            unmet = unmet + 1 if finding.unmet else 0
+            if finding.confirmed or unmet >= 2 or not look.fresh or time.monotonic() >= deadline:
+                break
+            time.sleep(max(0.0, begun + _BETWEEN_LOOKS - time.monotonic()))  # where a body sees at any time
+        world = finding.look.world.with_derived(goal)
+        known = {str(g): (k := world.knowledge(g)).how.name.lower() + (f" ({k.of})" if k.of else "") for g in goal}
+        task.journal.add(
+            "checked", fresh=finding.look.fresh, stamp=world.stamp, unmet=[str(u) for u in finding.unmet], known=known,
+            unconfirmed=list(finding.unconfirmed), inferred=list(finding.inferred),
+            facts=[str(f) for f in sorted(world.facts)])
+        self._set(task, unmet=finding.unmet)
+        return finding
+
+    def _conclude(self, task: Task, finding: Finding, message: str) -> None:
+        """Success means that the goal holds in a look that began after everything had ended."""
+        if finding.confirmed:
+            seen = ["the goal holds, as observed", *finding.inferred, message]
+            self._end(task, TaskState.SUCCEEDED, "; ".join(filter(None, seen)))
+        elif finding.unmet and (finding.look.fresh or task.episode is not None):
+            domain = Domain.load(finding.look.world.domain)
+            missing = "; ".join(domain.phrase(u.negated()) for u in finding.unmet)
+            blind = "" if finding.look.fresh else "; ".join(finding.unconfirmed)
+            self._end(task, TaskState.FAILED, ". ".join(filter(None, [missing, message, blind])))
+        else:
+            why = "; ".join(finding.unconfirmed)
+            what = "holds" if finding.unmet else "was reached"
+            self._end(task, TaskState.NOT_CONFIRMED, f"nobody saw whether the goal {what}: {why}"
+                      + (f" ({message})" if message else ""))
+
+    def _see_unmet(self, task: Task) -> None:
+        """Tell what of the goal does not hold in the newest world, for a task that ends before a look at its goal."""
+        if task.status.goal and not task.status.dry_run:
+            with contextlib.suppress(PlanweaveError):
+                self._set(task, unmet=self._body.observe().with_derived(task.status.goal).unmet(task.status.goal))
+
+    def _set(self, task: Task, **fields: object) -> None:
+        task.status = replace(task.status, **fields)  # type: ignore[arg-type]
+        self._on_change(task)
+
+    def _end(self, task: Task, state: TaskState, message: str) -> None:
+        with self._changed:
+            if task.ending:
+                return
+            task.ending = True
+        final = replace(task.snapshot(), state=state, phase=state.name.lower(), message=message, action=None)
+        task.status = final
+        task.journal.add("ended", state=state.name, message=message, seconds_taken=round(final.elapsed, 3))
+        task.journal.close()
+        log.info("%s ended as %s after %.1f s and %d steps: %s", final.task_id, state.name, final.elapsed, final.steps,
+                 _line(message))
+        self._on_change(task)
+        task.episode = None  # its worlds and its tree are no longer needed
+        self._forget_old()
+        task.ended.set()
+        self._on_end(task)

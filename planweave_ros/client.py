@@ -1,0 +1,481 @@
+"""The console's ROS part: tasks, system state, scenes, recordings and camera images through the public interfaces."""
+
+from __future__ import annotations
+
+import getpass
+import json
+import os
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import rclpy
+from action_msgs.msg import GoalStatus
+from numpy.typing import NDArray
+from planweave_interfaces.action import RunTask
+from planweave_interfaces.msg import ActionTree, DetectedObjects, WorldState
+from planweave_interfaces.srv import ApprovePlan, CancelTask, GetTask, ListTasks, LoadScene, RecordVideo
+from rcl_interfaces.srv import GetParameters, SetParameters
+from rclpy.action import ActionClient
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.parameter import Parameter
+from rclpy.qos import DurabilityPolicy, QoSProfile
+from rclpy.signals import SignalHandlerOptions
+from rclpy.task import Future
+from sensor_msgs.msg import Image
+from std_srvs.srv import Trigger
+
+from planweave.core.action_tree import Status
+from planweave.core.errors import PlanweaveError, SystemDownError
+from planweave.core.task import TaskStatus
+from planweave.core.tree_rows import Row
+from planweave.core.world import Literal, World
+from planweave.launcher.namespace import namespace
+from planweave.launcher.systems import NodeSpec
+from planweave_ros import conversions as convert
+from planweave_ros.ports import MUTUAL_DISCOVERY
+from planweave_ros.presence import TASKS, Presence
+from planweave_ros.spin import spun
+
+VANISHED = 10.0  # seconds without an answer of feedback_node after which a running task counts as lost
+
+
+@dataclass(frozen=True)
+class TaskResult:
+    """How a task ended; record is the feedback node's own account (events), rows the action tree."""
+
+    success: bool
+    message: str
+    status: TaskStatus
+    record: dict[str, Any] = field(default_factory=dict)
+    rows: tuple[Row, ...] = ()
+
+
+SERVICES = {
+    "list_tasks": ListTasks, "get_task": GetTask, "cancel_task": CancelTask,
+    "approve_plan": ApprovePlan,
+    "simulation/load_scene": LoadScene, "virtualhome/load_scene": LoadScene,
+    "simulation/record": RecordVideo, "perception/forget": Trigger,
+}
+#: Calls that do no harm when they are made twice; they are repeated where no answer comes.
+REPEATABLE = {"list_tasks", "get_task", "cancel_task", "perception/forget"}
+SETTLED_FRAMES = 5  # camera frames that must agree after a scene was loaded
+
+
+class _SilentError(SystemDownError):
+    """The task server does not answer, so there is nobody to cancel the task."""
+
+
+class Client:
+    """A ROS node of the console, spun in a thread of its own. Use as a context manager."""
+
+    def __init__(self) -> None:
+        self._born = time.monotonic()
+        self._context = rclpy.Context()
+        rclpy.init(args=[], context=self._context, signal_handler_options=SignalHandlerOptions.NO)
+        self._node = rclpy.create_node(
+            f"planweave_console_{os.getpid()}", namespace=namespace() or None, context=self._context,
+            start_parameter_services=False)
+        self._rows: dict[str, tuple[Row, ...]] = {}
+        self._revision = 0  # of the world that followed the last change of scene
+        self._on_tree: Callable[[str, tuple[Row, ...]], None] = lambda task_id, rows: None
+        latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+        self._node.create_subscription(ActionTree, "action_tree", self._tree, latched)
+        self._run_task = ActionClient(self._node, RunTask, "run_task")
+        # Made now and kept: a server does not answer a client that it has not discovered yet.
+        self._services = {name: self._node.create_client(kind, name) for name, kind in SERVICES.items()}
+        self._server = Presence(self._node, TASKS)
+        # An action client made on a node that is spun already may be used by the executor before it is complete.
+        self._executor = SingleThreadedExecutor(context=self._context)
+        self._executor.add_node(self._node)
+        self._spun = spun(self._executor)
+        self._thread = self._spun.__enter__()
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._spun.__exit__(None, None, None)
+        self._run_task.destroy()
+        self._node.destroy_node()
+        self._context.try_shutdown()
+
+    def _name(self, service: str) -> str:
+        return self._node.resolve_service_name(service)
+
+    def _drop(self, subscription: Any) -> None:
+        """End a subscription in the thread that spins. Destroyed by another while that one waits for it, it would end
+        the thread with rclpy's InvalidHandle, and no answer would be heard any more."""
+        self._executor.create_task(self._node.destroy_subscription, subscription)
+
+    # What is there
+
+    def is_up(self, patience: float = 0.0) -> bool:
+        """Whether a system that takes tasks runs; waits up to ``patience`` seconds for one to be discovered."""
+        return bool(self._run_task.wait_for_server(timeout_sec=patience))
+
+    def missing(self, nodes: Iterable[NodeSpec]) -> dict[str, list[str]]:
+        """What is not visible yet, by node: names of services, actions and topics."""
+        result: dict[str, list[str]] = {}
+        for node in nodes:
+            # Servers are counted: a list of names would also have those that somebody only calls.
+            absent = [name for name in node.services if not self._node.count_services(name)]
+            absent += [name for name in node.actions if not self._node.count_services(f"{name}/_action/send_goal")]
+            absent += [name for name in node.topics if not self._node.count_publishers(name)]
+            if absent:
+                result[node.name] = absent
+        return result
+
+    def nodes(self, patience: float = 0.5) -> list[str]:
+        """Names of the nodes in our namespace, without this one; discovery is given ``patience`` seconds."""
+        time.sleep(patience)  # nothing tells when everyone has been heard
+        own = self._node.get_name(), self._node.get_namespace()
+        return sorted(name for name, there in self._node.get_node_names_and_namespaces()
+                      if there == own[1] and name != own[0])
+
+    # Tasks
+
+    def run_task(
+        self, sentence: str, *, method: str = "", goal: Sequence[Literal] = (), timeout: float = 600.0,
+        dry_run: bool = False,
+        on_status: Callable[[TaskStatus], None] = lambda status: None,
+        on_tree: Callable[[str, tuple[Row, ...]], None] = lambda task_id, rows: None,
+        on_silence: Callable[[bool, float], None] = lambda silent, heard: None,
+        watch: Callable[[], None] = lambda: None,
+    ) -> TaskResult:
+        """Run a task to its end. It is cancelled when this is interrupted or ``timeout`` (seconds) has passed.
+
+        ``watch`` is called ten times a second and may raise. Raises SystemDownError where the task server is not
+        there, vanishes, or does not end the task in time. A dry run moves nothing. ``on_silence`` hears whether the
+        body's observations stay away, and when (system time, s) the newest one came in.
+        """
+        if not self.is_up(5.0):
+            raise SystemDownError(
+                f"no system takes tasks here ({self._name('run_task')} is not there); start one: planweave up tabletop")
+        self._on_tree = on_tree
+        # An answer to this, which can be asked again, says that feedback_node has discovered this node's clients in the
+        # order in which they were made, and so that of /run_task, too, whose answer would be lost else.
+        self._call("list_tasks", ListTasks.Request(limit=1), "feedback_node")
+        request = RunTask.Goal(
+            sentence=sentence, method=method, goal=convert.literals_to_msg(goal), world_revision=self._revision,
+            dry_run=dry_run)
+        sent = self._run_task.send_goal_async(
+            request, feedback_callback=lambda message: on_status(convert.status_from_msg(message.feedback.status)))
+        try:
+            handle = self._result(sent, 10.0, f"feedback_node ({self._name('run_task')})")
+            if not handle.accepted:
+                raise SystemDownError("feedback_node rejected the task without a reason")
+            response = self._follow(handle.get_result_async(), timeout, watch, on_silence)
+        except _SilentError:
+            raise
+        except BaseException:
+            self._cancel_sent(sent)
+            raise
+        return self._task_result(response)
+
+    def _follow(
+        self, future: Future, timeout: float, watch: Callable[[], None], on_silence: Callable[[bool, float], None],
+    ) -> Any:
+        """The task's result once it has ended; raises SystemDownError where it does not end in time."""
+        latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+        worlds = self._node.create_subscription(
+            WorldState, "world_state", lambda w: on_silence(w.silent, convert.time_from_msg(w.heard)), latched)
+        try:
+            response = self._wait_for_end(future, timeout, watch)
+        finally:
+            self._drop(worlds)
+        if response is None:
+            raise SystemDownError(f"the task did not end in {timeout:g} s and was cancelled; --timeout gives it more")
+        return response
+
+    def _task_result(self, response: Any) -> TaskResult:
+        result = response.result
+        status = convert.status_from_msg(result.status)
+        success = bool(result.success) and response.status == GoalStatus.STATUS_SUCCEEDED
+        rows = self._rows.get(status.task_id, ())
+        return TaskResult(success, result.message, status, _load(result.record), rows)
+
+    def _wait_for_end(self, future: Future, timeout: float, watch: Callable[[], None]) -> Any:
+        """The result, or None at the deadline."""
+        done = threading.Event()
+        future.add_done_callback(lambda _: done.set())
+        deadline = time.monotonic() + timeout
+        # A process that was killed stays in the graph for a while, so it is asked whether it lives.
+        asker = self._services["list_tasks"]
+        answer: Future | None = None
+        seen, departures = time.monotonic(), self._server.departures
+        while not done.wait(0.1):
+            watch()
+            now = time.monotonic()
+            if self._server.departures != departures and not done.wait(1.0):
+                raise _SilentError("feedback_node has gone while it ran the task; its log says why")
+            if answer is None or answer.done():
+                seen = now
+                answer = asker.call_async(ListTasks.Request(limit=1))
+            elif now - seen > VANISHED:
+                raise _SilentError(
+                    f"feedback_node has not answered for {VANISHED:g} s while it ran the task; its log says why")
+            if now > deadline:
+                return None
+        return future.result()
+
+    def _cancel_sent(self, sent: Future) -> None:
+        """Cancel the task that ``sent`` asked for and give the body up to five seconds to stop.
+
+        Interrupted before its answer came, it may run all the same, so it is cancelled as soon as the answer comes. The
+        request is repeated, since a server that has not discovered this client loses it.
+        """
+        answered, ended = threading.Event(), threading.Event()
+        sent.add_done_callback(lambda _: answered.set())
+        if not answered.wait(5.0) or sent.exception() is not None or not sent.result().accepted:
+            return
+        handle = sent.result()
+        handle.get_result_async().add_done_callback(lambda _: ended.set())
+        deadline = time.monotonic() + 5.0
+        while not ended.is_set() and time.monotonic() < deadline:
+            handle.cancel_goal_async()
+            ended.wait(1.0)
+
+    def _tree(self, message: ActionTree) -> None:
+        rows = []
+        for node in message.nodes:
+            action = convert.action_from_msg(node.action)
+            text = str(action) if action else "[END]" if node.end else ""
+            rows.append(Row(node.id, node.parent, text, node.time_step, node.samples, Status(node.status)))
+        self._rows[message.task_id] = tuple(rows)
+        self._on_tree(message.task_id, tuple(rows))
+
+    def tasks(self, limit: int = 0) -> list[TaskStatus]:
+        """The tasks that are kept, oldest first; only the newest ``limit`` of them where it is not 0."""
+        return self.tasks_and_total(limit)[0]
+
+    def tasks_and_total(self, limit: int = 0) -> tuple[list[TaskStatus], int]:
+        """The same, and how many are kept."""
+        response = self._call("list_tasks", ListTasks.Request(limit=limit), "feedback_node")
+        return [convert.status_from_msg(status) for status in response.tasks], int(response.total)
+
+    def task(self, task_id: str = "") -> tuple[TaskStatus, dict[str, Any]]:
+        """One task with its record; the newest where no id is given."""
+        response = self._call("get_task", GetTask.Request(task_id=task_id), "feedback_node")
+        if not response.found:
+            raise PlanweaveError(response.message)
+        return convert.status_from_msg(response.status), _load(response.record)
+
+    def cancel(self, task_id: str = "") -> str:
+        """Cancel a task (the running one without an id); returns what the node says, raises where it refuses."""
+        response = self._call("cancel_task", CancelTask.Request(task_id=task_id), "feedback_node")
+        if not response.success:
+            raise PlanweaveError(response.message)
+        return str(response.message)
+
+    def approve(self, task_id: str, plan_hash: str, approve: bool, comment: str = "") -> str:
+        """Approve or refuse the plan of a task; returns what the node says, raises where it refuses the answer.
+
+        The name of the user account goes along; nobody checks it.
+        """
+        request = ApprovePlan.Request(
+            task_id=task_id, plan_hash=plan_hash, approve=approve, comment=comment, approver=_user())
+        response = self._call("approve_plan", request, "feedback_node")
+        if not response.success:
+            raise PlanweaveError(response.message)
+        return str(response.message)
+
+    # The simulation
+
+    def load_scene(self, scene: str) -> None:
+        """Load another scene, or home where a household runs; raises PlanweaveError with the simulation's reason."""
+        request = LoadScene.Request(scene=scene)
+        deadline = time.monotonic() + 5.0  # for discovery
+        homes, tables = self._services["virtualhome/load_scene"], self._services["simulation/load_scene"]
+        while not (homes.service_is_ready() or tables.service_is_ready()) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        at_home = homes.service_is_ready()
+        service, node = (("virtualhome/load_scene", "virtualhome_node") if at_home
+                         else ("simulation/load_scene", "simulation_node"))
+        response = self._call(service, request, node, 60.0)
+        if not response.success:
+            raise PlanweaveError(response.message)
+        if at_home:
+            self._await_world(2.0)
+        if self._node.count_services("perception/forget"):
+            self._call("perception/forget", Trigger.Request(), "perception_node")
+        self._wait_until_seen(8.0)
+
+    def parameter(self, node: str, name: str) -> str:
+        """The value of a node's text parameter."""
+        service = f"{node}/get_parameters"
+        if service not in self._services:
+            self._services[service] = self._node.create_client(GetParameters, service)
+        return str(self._call(service, GetParameters.Request(names=[name]), node).values[0].string_value)
+
+    def set_parameter(self, node: str, name: str, value: str) -> None:
+        """Set a changeable text parameter of a node; raises PlanweaveError with the node's reason."""
+        service = f"{node}/set_parameters"
+        if service not in self._services:
+            self._services[service] = self._node.create_client(SetParameters, service)
+        request = SetParameters.Request(parameters=[Parameter(name, value=value).to_parameter_msg()])
+        answer = self._call(service, request, node).results[0]
+        if not answer.successful:
+            raise PlanweaveError(f"{node} does not take {name}={value!r}: {answer.reason}")
+
+    def world(self, patience: float = 5.0) -> World | None:
+        """The world as the body published it last; None where none comes in ``patience`` seconds."""
+        heard: list[WorldState] = []
+        there = threading.Event()
+
+        def keep(message: WorldState) -> None:
+            heard.append(message)
+            there.set()
+
+        latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+        subscription = self._node.create_subscription(WorldState, "world_state", keep, latched)
+        there.wait(patience)
+        self._drop(subscription)
+        return convert.world_from_msg(heard[-1]) if heard else None
+
+    def _await_world(self, patience: float) -> None:
+        """Wait for the world that was published last; the next task is to begin in no older one."""
+        heard = threading.Event()
+
+        def world(message: WorldState) -> None:
+            self._revision = int(message.revision)
+            heard.set()
+
+        latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+        subscription = self._node.create_subscription(WorldState, "world_state", world, latched)
+        heard.wait(patience)
+        self._drop(subscription)
+
+    def _wait_until_seen(self, patience: float) -> None:
+        """Wait until perception, which was told to forget, has found what is there, and the world says so.
+
+        That is: the same names in five camera frames, and in the world. This gives up, without an error, after
+        ``patience`` seconds.
+        """
+        if not self._node.count_publishers("perception/detected_objects"):
+            return
+        settled = threading.Event()
+        frames: list[frozenset[str]] = []
+        known: frozenset[str] = frozenset()
+        revision = 0
+
+        def look() -> None:
+            if len(frames) >= SETTLED_FRAMES and known == frames[-1]:
+                settled.set()
+
+        def detected(message: DetectedObjects) -> None:
+            names = frozenset(thing.name for thing in message.objects)
+            if frames and names != frames[-1]:
+                frames.clear()
+            frames.append(names)
+            look()
+
+        def world(message: WorldState) -> None:
+            nonlocal known, revision
+            revision = int(message.revision)
+            known = frozenset(thing.name for thing in message.objects if thing.type != "location")
+            look()
+
+        latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+        subscriptions = [
+            self._node.create_subscription(DetectedObjects, "perception/detected_objects", detected, 10),
+            self._node.create_subscription(WorldState, "world_state", world, latched),
+        ]
+        settled.wait(patience)
+        for subscription in subscriptions:
+            self._drop(subscription)
+        self._revision = revision
+
+    def start_recording(self) -> None:
+        """Begin to record the simulation."""
+        self._record(RecordVideo.Request(start=True))
+
+    def stop_recording(self, path: str, timeout: float = 600.0) -> int:
+        """Write the recording to ``path`` (.webm, .mp4 or .gif), also over an earlier one; returns how many frames."""
+        video = Path(path)  # the node writes over no file that is not its own: anybody can ask it to
+        if video.suffix in (".webm", ".mp4", ".gif"):
+            for file in (video, *(video.with_name(f"{video.stem}_{when}.png") for when in ("before", "after"))):
+                file.unlink(missing_ok=True)
+        return self._record(RecordVideo.Request(start=False, path=path), timeout)
+
+    def _record(self, request: Any, timeout: float = 10.0) -> int:
+        response = self._call("simulation/record", request, "simulation_node", timeout)
+        if not response.success:
+            raise PlanweaveError(response.message)
+        return int(response.frames)
+
+    def picture(self, topic: str = "camera/color/image_raw", timeout: float = 10.0) -> NDArray[np.uint8]:
+        """The next colour image, (height, width, 3) uint8 RGB."""
+        got: list[Image] = []
+        there = threading.Event()
+
+        def keep(message: Image) -> None:
+            got.append(message)
+            there.set()
+
+        subscription = self._node.create_subscription(Image, topic, keep, QoSProfile(depth=2))
+        try:
+            if not there.wait(timeout):
+                raise SystemDownError(f"no image on {topic} in {timeout:g} s")
+        finally:
+            self._drop(subscription)
+        message = got[0]
+        if message.encoding != "rgb8":
+            raise PlanweaveError(f"{topic} is {message.encoding}, expected rgb8")
+        rows = np.frombuffer(bytes(message.data), np.uint8).reshape(message.height, message.step)
+        image: NDArray[np.uint8] = rows[:, : message.width * 3].reshape(message.height, message.width, 3).copy()
+        return image
+
+    # Waiting
+
+    def _call(self, name: str, request: Any, who: str, timeout: float = 10.0) -> Any:
+        client = self._services[name]
+        if not client.wait_for_service(timeout_sec=5.0):
+            raise SystemDownError(f"{name} is not there: {who} does not run; start a system: planweave up tabletop")
+        if name not in REPEATABLE:
+            self._wait_discovered()
+            return self._result(client.call_async(request), timeout, f"{who} ({name})")
+        deadline = time.monotonic() + timeout
+        while True:  # the first answers may get lost, see MUTUAL_DISCOVERY
+            future = client.call_async(request)
+            if _done(future, min(1.0, deadline - time.monotonic())):
+                return future.result()
+            if time.monotonic() >= deadline:
+                raise SystemDownError(f"{who} ({name}) did not answer in {timeout:g} s")
+
+    def _wait_discovered(self) -> None:
+        """A server answers only whom it has discovered, which may take it longer than it took us to discover it."""
+        time.sleep(max(0.0, self._born + MUTUAL_DISCOVERY - time.monotonic()))
+
+    def _result(self, future: Future, timeout: float, who: str) -> Any:
+        if not _done(future, timeout):
+            raise SystemDownError(f"{who} did not answer in {timeout:g} s")
+        return future.result()
+
+
+def _user() -> str:
+    """Name of the user account; some accounts have only a number."""
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):
+        return f"user {os.getuid()}"
+
+
+def _done(future: Future, seconds: float) -> bool:
+    """Whether a future is done, after at most some seconds; another thread spins."""
+    done = threading.Event()
+    future.add_done_callback(lambda _: done.set())
+    return done.wait(seconds)
+
+
+def _load(record: str) -> dict[str, Any]:
+    """A record as a table; empty where there is none."""
+    try:
+        value = json.loads(record) if record else {}
+    except ValueError:
+        value = {"unreadable": record[:2000]}
+    return value if isinstance(value, dict) else {"record": value}

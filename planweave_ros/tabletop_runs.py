@@ -1,0 +1,195 @@
+"""Runs of tabletop tasks on the running system: actions over DDS, judged by the simulator's true poses."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from geometry_msgs.msg import PoseArray
+
+from planweave.bench.tabletop_checks import Body
+from planweave.bench.tabletop_tasks import Task, check, scene_bodies
+from planweave.bench.tabletop_variants import Variant, variant
+from planweave.core.domain import Domain
+from planweave.core.errors import PlanweaveError
+from planweave.core.failure import Code
+from planweave.core.ports import Outcome
+from planweave.core.world import Action
+from planweave.methods import METHODS
+from planweave.methods.episode import Episode
+from planweave.methods.journal import Journal
+from planweave.simulation.scene import Scene, load_scene
+from planweave_ros.client import Client
+from planweave_ros.conversions import time_from_msg
+from planweave_ros.ports import RosBody
+
+SEEN = 15.0  # wall seconds until the camera has seen a new scene
+
+
+class Truth:
+    """The simulator's true poses, as they come in."""
+
+    def __init__(self, node: Any):
+        self._condition = threading.Condition()
+        self._newest: PoseArray | None = None
+        node.create_subscription(PoseArray, "simulation/object_poses", self._heard, 10)
+
+    def _heard(self, message: PoseArray) -> None:
+        with self._condition:
+            self._newest = message
+            self._condition.notify_all()
+
+    def bodies(self, scene: Scene, held: str = "", seconds: float = 5.0) -> list[Body]:
+        """Where the objects of the scene that is loaded are, by the next message."""
+        with self._condition:
+            before = self._stamp
+            if not self._condition.wait_for(lambda: self._stamp > before, seconds):
+                raise PlanweaveError(f"no true poses on /simulation/object_poses for {seconds:g} s")
+            assert self._newest is not None
+            poses = [
+                ((p.position.x, p.position.y, p.position.z),
+                 (p.orientation.x, p.orientation.y, p.orientation.z, p.orientation.w)) for p in self._newest.poses
+            ]
+        return scene_bodies(scene, poses, held)
+
+    @property
+    def _stamp(self) -> float:
+        return time_from_msg(self._newest.header.stamp) if self._newest else -1.0
+
+
+@dataclass
+class Run:
+    """How one run went. lacking: what the checker says of the true poses; seconds: of wall time and of robot time."""
+
+    task: str
+    seed: int
+    lacking: list[str] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)  # codes of failed actions
+    messages: list[str] = field(default_factory=list)
+    actions: int = 0
+    replans: int = 0
+    slips: int = 0
+    vanishings: int = 0
+    wall: float = 0.0
+    motion: float = 0.0
+    planning: float = 0.0
+
+    @property
+    def success(self) -> bool:
+        """Whether the true poses fulfil the task."""
+        return not self.lacking
+
+
+class CountingBody:
+    """A body as a port, whose actions are counted in a run."""
+
+    def __init__(self, body: RosBody, run: Run):
+        self._body, self._run = body, run
+
+    def observe(self, revision: int = 0) -> Any:
+        """See planweave.core.ports.Body."""
+        return self._body.observe(revision)
+
+    def execute(self, action: Action, **more: Any) -> Outcome:
+        """See planweave.core.ports.Body."""
+        outcome = self._body.execute(action, **more)
+        run = self._run
+        run.actions += 1
+        run.motion += outcome.motion_seconds
+        run.planning += outcome.planning_seconds
+        if outcome.code is not Code.SUCCESS:
+            run.failures.append(outcome.code.name)
+            run.messages.append(f"{action}: {outcome.message}")
+        return outcome
+
+
+@dataclass
+class Stage:
+    """The running system and what is needed to run tasks on it; folder is for scene files."""
+
+    client: Client
+    body: RosBody
+    truth: Truth
+    folder: Path
+    workspace: str = ""
+
+    def set_up(self, task: Task, changed: Variant) -> Scene:
+        """Load a scene and wait until the camera has seen all of it; raises PlanweaveError where it has not."""
+        path = self.folder / f"{task.id}.yaml"
+        path.write_text(changed.text, encoding="utf-8")
+        if self.workspace != task.workspace:
+            self.client.set_parameter("executor_node", "workspace", task.workspace)
+            self.workspace = task.workspace
+        self.client.load_scene(str(path))
+        scene = load_scene(str(path))
+        wanted = dict(zip(changed.names, scene_bodies(scene)))
+
+        def seen() -> bool:
+            places = {o.name: o.position for o in self.body.observe().objects}
+            return all(
+                (place := places.get(name)) is not None and math.dist(place[:2], body.position[:2]) < 0.03
+                for name, body in wanted.items()
+            )
+
+        if not _until(seen, SEEN):
+            known = self.body.observe().by_name
+            raise PlanweaveError(
+                f"{task.id}: the camera has not seen {', '.join(n for n in wanted if n not in known) or 'all'} "
+                f"where it stands after {SEEN:g} s; it sees {', '.join(sorted(known))}")
+        return scene
+
+    def run(self, task: Task, seed: int, *, recover: bool = False, slip: float = 0.0, vanish: float = 0.0) -> Run:
+        """One run: the reference plan; with `recover` by the classical planner, which plans again after a failure."""
+        changed = variant(task, seed, slip, vanish)
+        run = Run(task.id, seed, slips=changed.slips, vanishings=changed.vanishings)
+        try:
+            scene = self.set_up(task, changed)
+        except PlanweaveError as error:
+            run.lacking, run.failures, run.messages = [str(error)], ["NOT_SEEN"], [str(error)]
+            return run
+        start = self.truth.bodies(scene)
+        begun = time.monotonic()
+        if recover:
+            self._recover(task, run)
+        else:
+            body = CountingBody(self.body, run)
+            for action in task.reference:
+                if not body.execute(action).ok:
+                    break
+        run.wall = time.monotonic() - begun
+        world = self.body.observe()
+        held = next((f.args[0] for f in world.facts if f.predicate == "holding"), "")
+        run.lacking = check(task, self.truth.bodies(scene, held), start)
+        return run
+
+    def _recover(self, task: Task, run: Run) -> None:
+        """To the goal by the classical planner."""
+        nobody: Any = _NoPlanner()
+        journal, domain = Journal(), Domain.load("tabletop")
+        episode = Episode("", task.sentence, task.goal, domain, nobody, CountingBody(self.body, run), journal)
+        try:
+            METHODS["classical"]().run(episode)
+        except PlanweaveError as error:
+            run.messages.append(str(error))
+        run.replans = max(0, len(journal.events("classical_plan")) - 1)
+
+
+class _NoPlanner:
+    """The classical method asks nobody."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise PlanweaveError(f"the classical method asked a language model ({name})")
+
+
+def _until(condition: Callable[[], bool], seconds: float) -> bool:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.02)
+    return True
