@@ -1,1 +1,1 @@
-"""Measuring Planweave: tasks, metrics, runners. Imports every room; nothing imports it."""
+"""Figures of this project; not installed. python -m benchmarks"""

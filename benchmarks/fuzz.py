@@ -1,4 +1,4 @@
-"""Figures of `planweave bench fuzz`: replies and sentences that nobody would write, put to the real readers."""
+"""Figures of `python -m benchmarks fuzz`: replies and sentences that nobody would write, put to the real readers."""
 
 from __future__ import annotations
 

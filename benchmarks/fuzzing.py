@@ -26,12 +26,12 @@ from planweave.llm.names import Mender
 from planweave.llm.parsing import parse_choice, parse_goal, parse_plan
 from planweave.llm.replies import readable
 from planweave.llm.step_list import MAX_STEP, numbered_steps
+from planweave.methods.blocking import parse_selection
+from planweave.methods.brainbody import parse_command
 from planweave.methods.condition import parse_truth
 from planweave.methods.interpret import interpret
-from planweave.methods.questions.blocking import parse_selection
-from planweave.methods.questions.brainbody import parse_command
-from planweave.methods.questions.iterative import parse_step
-from planweave.methods.questions.progprompt import completed, joined
+from planweave.methods.iterative import parse_step
+from planweave.methods.progprompt import completed, joined
 from planweave.methods.sampled import step_of
 from planweave.methods.translate import Translator
 

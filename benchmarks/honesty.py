@@ -46,8 +46,8 @@ from planweave.launcher.running_system import log_folder
 from planweave.launcher.systems import load_system
 from planweave.simulation.scene import Scene, load_scene
 from planweave_ros import conversions as convert
+from planweave_ros.calling import MUTUAL_DISCOVERY
 from planweave_ros.client import SETTLED_FRAMES, Client
-from planweave_ros.ports import MUTUAL_DISCOVERY
 from planweave_ros.tabletop_runs import Truth
 
 PATIENCE = 90.0  # wall seconds for one task; for whatever else is waited for, a third of it

@@ -1,4 +1,4 @@
-"""Figures of the household as rows for `planweave bench household`: the simulator, beside eai-eval where installed; how
+"""Figures of the household: the simulator, beside eai-eval where installed; how
 long decisions take beside the model; tokens per task."""
 
 from __future__ import annotations

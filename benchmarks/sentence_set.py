@@ -19,7 +19,7 @@ from planweave.core.paths import config_dir
 from planweave.core.ports import Interpretation
 from planweave.core.world import Literal, World, WorldObject
 
-SENTENCES = Path(__file__).resolve().parent / "tasks" / "sentences.yaml"
+SENTENCES = Path(__file__).resolve().parent / "sentences.yaml"
 _EXCLUSIVE = {"in", "on", "at", "inside", "holding", "handed_over"}
 
 Goal = frozenset[Literal]

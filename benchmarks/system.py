@@ -13,7 +13,6 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,24 +21,18 @@ import yaml
 from planweave_interfaces.action import ExecuteAction
 from rclpy.action import ActionClient
 from rclpy.executors import SingleThreadedExecutor
-from rclpy.node import Node
-from rclpy.signals import SignalHandlerOptions
 from rich.console import Console
 from rich.progress import track
 
 from benchmarks.perception_figures import measure
 from benchmarks.spun_node import wait_until
-from planweave.core.cancellation import Cancellation
 from planweave.core.errors import PlanweaveError, SystemDownError
 from planweave.core.ports import Outcome
 from planweave.core.world import Action
-from planweave.launcher.running_system import RunningSystem, log_folder
-from planweave.launcher.systems import load_system
 from planweave_ros.client import Client
 from planweave_ros.ports import RosBody
-from planweave_ros.spin import spun
+from planweave_ros.tabletop_runs import running_parts
 
-NODES = ("simulation_node", "perception_node", "executor_node")
 COLOURS = ("red", "blue", "green", "yellow")
 WITHIN = 0.01  # m: a placement farther off than this is not counted as one
 
@@ -76,38 +69,6 @@ class Placement:
     def motion(self) -> float:
         """Seconds of robot time in motion."""
         return sum(o.motion_seconds for o in self.outcomes)
-
-
-@contextmanager
-def running_parts(console: Console, **executor: str) -> Iterator[tuple[Client, RosBody, Node]]:
-    """Simulation, perception and executor as processes, without planner and feedback; parameters of the executor.
-
-    Gives a console client, the body as feedback_node sees it, and a node that is spun in a thread.
-    """
-    whole = load_system("tabletop")
-    system = replace(whole, nodes=tuple(n for n in whole.nodes if n.name in NODES))
-    with Client() as client, RunningSystem(system, log_folder("bench"), {"executor_node": executor}) as running:
-        console.print(f"starting {', '.join(NODES)}; logs: {running.logs}")
-        running.wait_ready(client)
-        with _body() as (body, node):
-            yield client, body, node
-
-
-@contextmanager
-def _body() -> Iterator[tuple[RosBody, Node]]:
-    """The body as feedback_node sees it, on a node spun in a thread."""
-    rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
-    node = rclpy.create_node("planweave_bench")
-    nobody = Cancellation()
-    body = RosBody(node, lambda: nobody, timeout=60.0, silence=20.0)
-    executor = SingleThreadedExecutor()
-    executor.add_node(node)
-    try:
-        with spun(executor):
-            yield body, node
-    finally:
-        node.destroy_node()
-        rclpy.try_shutdown()
 
 
 def _workspace(folder: Path, targets: Sequence[tuple[float, float]]) -> Path:

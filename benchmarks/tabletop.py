@@ -21,7 +21,6 @@ from rich.progress import track
 
 from benchmarks.perception_figures import REALISTIC, Figures, compare, intrinsics_of, random_scene, render
 from benchmarks.planning_figures import measure as measure_planning
-from benchmarks.system import running_parts
 from planweave.bench.runner import ids_of
 from planweave.bench.tabletop_tasks import OWN, PAPERS, Task, load_task
 from planweave.core.errors import SceneError
@@ -31,7 +30,7 @@ from planweave.perception.pipeline import Pipeline
 from planweave.simulation.camera import load_camera
 from planweave.simulation.mujoco_model import build_model
 from planweave.simulation.offscreen import choose_gl
-from planweave_ros.tabletop_runs import Run, Stage, Truth
+from planweave_ros.tabletop_runs import Run, Stage, Truth, running_parts
 
 SUCCESS, RECOVERED = 0.98, 0.90
 FAULTS = 0.05  # share of the objects to be moved that slip once, and of those that vanish once

@@ -28,11 +28,10 @@ from planweave.core.cancellation import Cancellation
 from planweave.core.domain import Domain
 from planweave.core.errors import ConfigError, PlanweaveError
 from planweave.core.health import Level, Report
+from planweave.core.parameter import option_parameters
 from planweave.core.paths import config_dir
 from planweave.core.task import TaskState
 from planweave.methods import METHODS
-from planweave.methods.iterative import REPLANS
-from planweave.methods.tree_planner import GUIDES
 from planweave.tasks.naming import names_in
 from planweave.tasks.task_manager import Method, Task, TaskManager
 from planweave_ros import conversions as convert
@@ -61,37 +60,7 @@ PARAMETERS = [
     Parameter("max_queue", 50, "tasks that may wait", 1, 10000),
     Parameter("kept_tasks", 200, "tasks that have ended and can still be asked for, with their records", 1, 100_000),
     Parameter("journal_folder", "", "existing folder for one JSONL file per task; empty: memory only"),
-    Parameter("tree_planner.samples", 0, "plans to sample, N; 0: the planner's default", 0, 1000),
-    Parameter("tree_planner.votes", 0, "answers per decision, n; 0: the planner's default", 0, 1000),
-    Parameter("tree_planner.max_corrections", 10, "error corrections at most", 0, 1000),
-    Parameter("tree_planner.guide", "model", "who decides at a fork", choices=GUIDES),
-    Parameter("tree_planner.alpha", 0.5, "weight of language against environment in the hybrid guide", 0.0, 1.0),
-    Parameter("tree_planner.check_plans", True, "keep only sampled plans that the domain says reach the goal"),
-    Parameter("progprompt.comments", True, "comments in the example programs (COMMENTS in Table I)"),
-    Parameter("progprompt.assertions", True, "assertions in the example programs (FEEDBACK in Table I)"),
-    Parameter("brainbody.max_feedback", 3, "feedback loops at most, K", 0, 1000),
-    Parameter("brainbody.max_steps", 100, "actions at most", 1, 10_000),
-    Parameter("blocking.max_actions", 100, "actions at most", 1, 10_000),
-    Parameter("blocking.asked_again", 2, "repetitions of a question answered outside the list", 0, 100),
-    Parameter("scene_aware.samples", 10, "samples of each step, k", 1, 200),
-    Parameter("scene_aware.weight_probability", 0.5, "W_a, of the sample's mean log-probability", 0.0, 100.0),
-    Parameter("scene_aware.weight_match", 1.0, "W_aM, of the match to the admissible action", 0.0, 100.0),
-    Parameter("scene_aware.weight_relevance", 0.25, "W_o, of the objects' relatedness", 0.0, 100.0),
-    Parameter("scene_aware.weight_object_match", 0.7, "W_oM, of the match of the objects' names", 0.0, 100.0),
-    Parameter("scene_aware.weight_distance", 0.5, "W_oD, of the distance to the last step's objects", 0.0, 100.0),
-    Parameter("scene_aware.repetition", 0.5, "taken off for each earlier use of the same action", 0.0, 100.0),
-    Parameter("scene_aware.cutoff", 1.0, "score below which the plan ends", -100.0, 100.0),
-    Parameter("scene_aware.max_steps", 20, "steps at most", 1, 1000),
-    Parameter("zero_shot.samples", 10, "samples of each step, k", 1, 200),
-    Parameter("zero_shot.likelihood", 0.3, "weight of the sample's mean log-probability", 0.0, 100.0),
-    Parameter("zero_shot.cutoff", 0.5, "score below which the plan ends", -100.0, 100.0),
-    Parameter("zero_shot.max_steps", 20, "steps at most", 1, 1000),
-    Parameter("iterative.replan", "local", "what to do after a failed action", choices=REPLANS),
-    Parameter("iterative.max_corrections", 10, "error corrections at most", 0, 1000),
-    Parameter("iterative.max_steps", 40, "actions at most", 1, 10_000),
-    Parameter("classical.max_replans", 20, "plans after the first at most", 0, 1000),
-    Parameter("classical.plan_timeout", 5.0, "seconds for one search", 0.1, 600.0),
-    Parameter("classical.retries", 3, "repetitions of one action that fails", 0, 100),
+    *(row for name in METHODS for row in option_parameters(METHODS[name], f"{name}.")),
 ]
 
 

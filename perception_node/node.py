@@ -31,7 +31,7 @@ from planweave.perception.cameras.realsense import Stream
 from planweave.perception.cameras.ros_topics import COLOUR, DEPTH, INFO, RawImage, RawInfo, RosTopicsCamera
 from planweave.perception.changes import ChangeDetector, Changes
 from planweave.perception.cloud import FrameError
-from planweave.perception.detectors import DETECTORS, MODELS, OPEN_VOCABULARY, make_detector
+from planweave.perception.detectors import DETECTORS, is_open_vocabulary, make_detector, models
 from planweave.perception.drawing import annotate
 from planweave.perception.geometry import Pose, rotation_from_quaternion
 from planweave.perception.joint_history import JointHistory
@@ -67,7 +67,7 @@ PARAMETERS = [
     Parameter("look_timeout", 15.0, "seconds perception/look_for waits for images seen with new names", 0.0, 600.0),
     *(
         Parameter(f"models.{name}", model, "name on the Hugging Face hub (name@revision), or a folder with the weights")
-        for name, model in MODELS.items()
+        for name, model in models().items()
     ),
     Parameter("min_score", 0.15, "least confidence of an open-vocabulary detector in a name", 0.0, 1.0),
     Parameter("topics.colour", "camera/color/image_raw", "colour images"),
@@ -165,7 +165,7 @@ class PerceptionNode(ManagedNode):
         self._frames_seen = 0
         self._look_timeout: float = values["look_timeout"]
         self._frames_to_tell = values["tracking.confirm"] + 1  # one may have been in progress
-        if values["detector"] in OPEN_VOCABULARY:  # the others have nothing to be told
+        if is_open_vocabulary(values["detector"]):  # the others have nothing to be told
             alone = MutuallyExclusiveCallbackGroup()  # its answer waits for images
             self.create_service(LookFor, "perception/look_for", self._look_for, callback_group=alone)
         self._camera = self._open_camera(values, topics)

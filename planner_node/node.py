@@ -26,6 +26,7 @@ from planweave.core.errors import (
     UnknownNameError,
 )
 from planweave.core.health import Level, Report
+from planweave.core.parameter import option_parameters
 from planweave.core.paths import config_dir
 from planweave.core.world import Action
 from planweave.llm.accounting import PRICES, Prices
@@ -35,9 +36,8 @@ from planweave.llm.clients.none import NoClient
 from planweave.llm.embeddings import EMBEDDERS, choose_embedder
 from planweave.llm.names import EmbeddingSimilarity
 from planweave.llm.replies import sendable
+from planweave.methods import questions
 from planweave.methods.planner import LanguagePlanner, Settings
-from planweave.methods.questions import SELECTORS
-from planweave.methods.settings import SAMPLING
 from planweave_ros import conversions as convert
 from planweave_ros.deferred import DeferredActionServer, Goal
 from planweave_ros.diagnostics import publish_diagnostics
@@ -46,7 +46,6 @@ from planweave_ros.parameters import Parameter, declare
 from planweave_ros.presence import PLANNER, show_presence
 from planweave_ros.spin import run_node
 
-_D = Settings()
 PARAMETERS = [
     Parameter("client", "auto",
               "who is asked; auto: the endpoint of OPENAI_BASE_URL or OPENAI_API_KEY, else the embedded model",
@@ -57,39 +56,11 @@ PARAMETERS = [
     Parameter("cassette", "", "recorded exchanges for client replay"),
     Parameter("record", "", "file to append every exchange to, for a later replay"),
     Parameter("price_table", "", "price table; empty: the one that comes with Planweave"),
-    Parameter("timeout", _D.timeout, "seconds one question may take with all retries", 0.1, 3600.0),
-    Parameter("samples", _D.samples, "plans sampled per task, N", 1, 200),
-    Parameter("samples_embedded", _D.samples_embedded, "the same for the embedded model", 1, 200),
-    Parameter("sampling", _D.sampling, "request: all plans in one request, as in the paper; stepwise: in turn, each "
-              "step out of the actions that can be done then, until a plan reaches the goal; auto: stepwise for the "
-              "embedded model", choices=SAMPLING),
-    Parameter("sampling_seconds_embedded", _D.sampling_seconds_embedded,
-              "seconds after the first answer in which stepwise sampling asks for further steps", 0.1, 3600.0),
-    Parameter("temperature", _D.temperature, "of plan sampling", 0.0, 2.0),
-    Parameter("top_p", _D.top_p, "of plan sampling", 0.01, 1.0),
-    Parameter("votes", _D.votes, "votes per decision, n", 1, 200),
-    Parameter("votes_embedded", _D.votes_embedded, "the same for the embedded model", 1, 200),
-    Parameter("choice_temperature", _D.choice_temperature, "of a decision", 0.0, 2.0),
-    Parameter("goal_votes", _D.goal_votes, "readings of a sentence that the grammar does not cover", 1, 50),
-    Parameter("goal_temperature", _D.goal_temperature, "of these readings", 0.0, 2.0),
-    Parameter("goal_agreement", _D.goal_agreement, "more than this share of them must agree", 0.0, 0.99),
-    Parameter("goal_agreement_embedded", _D.goal_agreement_embedded, "the same for the embedded model", 0.0, 0.99),
-    Parameter("max_steps", _D.max_steps, "steps of a sampled plan at most", 1, 1000),
-    Parameter("max_steps_embedded", _D.max_steps_embedded, "the same for the embedded model", 1, 1000),
-    Parameter("cutoff", _D.cutoff, "similarity below which a name in a plan is taken for unknown", 0.0, 1.0),
-    Parameter("exclude_actions", [""], "actions of the domain that are not offered to the model"),
+    *option_parameters(Settings),
+    Parameter("exclude_actions", list(Settings.exclude_actions),
+              "actions of the domain that are not offered to the model"),
     Parameter("embedding", "hashed", "how names and tasks are compared; minilm needs planweave[local-models]",
               choices=tuple(EMBEDDERS)),
-    Parameter("scene_tokens", _D.scene_tokens, "tokens of a prompt for objects and observation at most", 500, 100_000),
-    Parameter("words_tokens", _D.words_tokens, "tokens of a program or of a plan in words at most", 50, 20_000),
-    Parameter("program_temperature", _D.program_temperature, "of a program and of LangPrompt's plan", 0.0, 2.0),
-    Parameter("brain_temperature", _D.brain_temperature, "of BrainBody's Brain", 0.0, 2.0),
-    Parameter("body_temperature", _D.body_temperature, "of BrainBody's Body", 0.0, 2.0),
-    Parameter("step_temperature", _D.step_temperature, "of the Iterative-Planner", 0.0, 2.0),
-    Parameter("proposals", _D.proposals, "samples of the next step, k (zero_shot, scene_aware)", 1, 200),
-    Parameter("proposal_temperature", _D.proposal_temperature, "of these samples", 0.0, 2.0),
-    Parameter("select_temperature", _D.select_temperature, "of a selection (blocking)", 0.0, 2.0),
-    Parameter("environment_weight", _D.environment_weight, "W_e: surroundings in the choice of an example", 0.0, 10.0),
     Parameter("budget_requests", 200, "requests per task at most; 0: no limit", 0, 1_000_000),
     Parameter("budget_tokens", 1_000_000, "tokens per task at most; 0: no limit", 0, 1_000_000_000),
     Parameter("budget_cost", 1.0, "US dollars per task at most; 0: no limit", 0.0, 10_000.0),
@@ -235,7 +206,7 @@ class PlannerNode(GuardedNode):
         def ask(canceled: threading.Event) -> Any:
             world, history = convert.world_from_msg(request.world), _actions(request.history)
             errors = list(request.errors)
-            if request.method in SELECTORS:
+            if request.method in questions().select:
                 try:
                     return self.planner.select_action(
                         request.method, request.sentence, world, history, _actions(request.options),
@@ -245,7 +216,7 @@ class PlannerNode(GuardedNode):
                     result.unreadable = 1  # the caller may ask again with the message as a note
                     raise
             if request.method not in ("", "tree_planner"):
-                raise UnknownNameError("method that chooses", request.method, ["tree_planner", *SELECTORS])
+                raise UnknownNameError("method that chooses", request.method, ["tree_planner", *questions().select])
             return self.planner.choose_action(
                 request.sentence, world, history, [convert.action_from_msg(m) for m in request.options],
                 errors=errors, samples=request.samples, temperature=request.temperature, task_id=request.task_id,

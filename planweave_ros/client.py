@@ -37,7 +37,7 @@ from planweave.core.world import Literal, World
 from planweave.launcher.namespace import namespace
 from planweave.launcher.systems import NodeSpec
 from planweave_ros import conversions as convert
-from planweave_ros.ports import MUTUAL_DISCOVERY
+from planweave_ros.calling import MUTUAL_DISCOVERY
 from planweave_ros.presence import TASKS, Presence
 from planweave_ros.spin import spun
 

@@ -5,21 +5,30 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import rclpy
 from geometry_msgs.msg import PoseArray
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.signals import SignalHandlerOptions
+from rich.console import Console
 
 from planweave.bench.tabletop_checks import Body
 from planweave.bench.tabletop_tasks import Task, check, scene_bodies
 from planweave.bench.tabletop_variants import Variant, variant
+from planweave.core.cancellation import Cancellation
 from planweave.core.domain import Domain
 from planweave.core.errors import PlanweaveError
 from planweave.core.failure import Code
 from planweave.core.ports import Outcome
 from planweave.core.world import Action
+from planweave.launcher.running_system import RunningSystem, log_folder
+from planweave.launcher.systems import load_system
 from planweave.methods import METHODS
 from planweave.methods.episode import Episode
 from planweave.methods.journal import Journal
@@ -27,8 +36,42 @@ from planweave.simulation.scene import Scene, load_scene
 from planweave_ros.client import Client
 from planweave_ros.conversions import time_from_msg
 from planweave_ros.ports import RosBody
+from planweave_ros.spin import spun
 
+NODES = ("simulation_node", "perception_node", "executor_node")
 SEEN = 15.0  # wall seconds until the camera has seen a new scene
+
+
+@contextmanager
+def running_parts(console: Console, **executor: str) -> Iterator[tuple[Client, RosBody, Node]]:
+    """Simulation, perception and executor as processes, without planner and feedback; parameters of the executor.
+
+    Gives a console client, the body as feedback_node sees it, and a node that is spun in a thread.
+    """
+    whole = load_system("tabletop")
+    system = replace(whole, nodes=tuple(n for n in whole.nodes if n.name in NODES))
+    with Client() as client, RunningSystem(system, log_folder("bench"), {"executor_node": executor}) as running:
+        console.print(f"starting {', '.join(NODES)}; logs: {running.logs}")
+        running.wait_ready(client)
+        with _body() as (body, node):
+            yield client, body, node
+
+
+@contextmanager
+def _body() -> Iterator[tuple[RosBody, Node]]:
+    """The body as feedback_node sees it, on a node spun in a thread."""
+    rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
+    node = rclpy.create_node("planweave_bench")
+    nobody = Cancellation()
+    body = RosBody(node, lambda: nobody, timeout=60.0, silence=20.0)
+    executor = SingleThreadedExecutor()
+    executor.add_node(node)
+    try:
+        with spun(executor):
+            yield body, node
+    finally:
+        node.destroy_node()
+        rclpy.try_shutdown()
 
 
 class Truth:

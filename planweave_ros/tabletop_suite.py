@@ -1,7 +1,7 @@
 """Suite `tabletop`: the papers' tasks on the table and our own, on the running system, judged by true poses.
 
 Simulation, perception and executor run as nodes of this process's ROS domain; an action takes seconds. Each repetition
-moves the objects a little (planweave_ros.tabletop_runs). Its records hold every observed world, so that a replay needs no
+moves the objects a little (tabletop_runs.py). Its records hold every observed world, so that a replay needs no
 system.
 """
 
@@ -32,6 +32,12 @@ class TabletopSuite:
 
     name = "tabletop"
     description = "the papers' tabletop tasks and our own, with the simulated arm"
+    needs_ros = True
+
+    def close(self) -> None:
+        """End the nodes that this process started, if any; a signal would end them in the middle."""
+        _HELD.close()
+        _system.cache_clear()
 
     def cases(self) -> Mapping[str, Case]:
         """All tasks."""
@@ -100,19 +106,12 @@ def _cases() -> Mapping[str, Case]:
     }
 
 
-def let_go() -> None:
-    """End the nodes that this process started, if any. Workers are asked to: a signal would end them in the middle."""
-    _HELD.close()
-    _system.cache_clear()
-
-
 @lru_cache(maxsize=1)
 def _system() -> Any:
-    """The nodes, started once in this process and ended by `let_go`; raises PlanweaveError where they stay down."""
+    """The nodes, started once in this process. Raises PlanweaveError where they stay down."""
     from rich.console import Console
 
-    from benchmarks.system import running_parts
-    from planweave_ros.tabletop_runs import Stage, Truth
+    from planweave_ros.tabletop_runs import Stage, Truth, running_parts
 
     held = _HELD
     client, body, node = held.enter_context(running_parts(Console(stderr=True, quiet=True)))

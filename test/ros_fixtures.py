@@ -147,7 +147,7 @@ def spin_until():
 
 @pytest.fixture
 def start_node(tmp_path):
-    """start_node("executor_node", parameter=value, …) -> planweave.launcher.processes.NodeProcess, ended after the test.
+    """start_node("executor_node", parameter=value, …) -> a NodeProcess, ended after the test.
 
     Keywords `parameter_files`, `module` (another module in its place) and `environment` are passed on.
     """

@@ -107,7 +107,7 @@ def _played(
 
 
 def _told(options: argparse.Namespace, config: Config, out: Path, outcome: Outcome, console: Console) -> int:
-    from planweave.cli.bench import machine
+    from planweave.bench.machine import machine
 
     results = Results(out, config)
     how = "planweave " + shlex.join(sys.argv[1:]) if sys.argv[1:2] == ["bench"] else f"planweave bench {config.suite}"

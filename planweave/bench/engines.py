@@ -15,6 +15,7 @@ from typing import Any, Protocol
 
 from planweave.bench.episodes import Ended, Spec, play
 from planweave.bench.records import EpisodeText
+from planweave.bench.suites import SUITES
 from planweave.core.errors import ConfigError, MissingExtraError, PlanweaveError, SystemDownError
 
 _GOODBYE = 20.0  # seconds that workers have to end what they started
@@ -22,10 +23,9 @@ _GRACE = 120.0  # seconds beyond an episode's own deadline after which its worke
 
 
 def _let_go() -> None:
-    """End what this worker has started."""
-    from planweave_ros import tabletop_suite as tabletop
-
-    tabletop.let_go()
+    """End what this worker has started for the suites that it played."""
+    for suite in SUITES.values():
+        suite.close()
 
 
 class UnplayableError(Exception):

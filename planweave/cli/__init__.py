@@ -1,1 +1,1 @@
-"""People's way in: the command `planweave`."""
+"""The command `planweave`: one verb a file."""

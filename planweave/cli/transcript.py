@@ -12,7 +12,7 @@ from planweave.core.budget import Usage
 
 
 def transcript(entries: Sequence[dict[str, Any]]) -> str:
-    """The exchanges in the records of ended tasks (values as of planweave.cli.results.result_json, with a name each)."""
+    """The exchanges in the records of ended tasks (results.result_json, with a name each)."""
     lines = ["# What was asked of which language model", ""]
     for entry in entries:
         usage = entry["usage"]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,3 +20,16 @@ class Parameter:
     high: float | None = None
     choices: tuple[str, ...] = ()
     changeable: bool = False
+
+
+def option(
+    default: Any, description: str, low: float | None = None, high: float | None = None, choices: tuple[str, ...] = ()
+) -> Any:
+    """A field of a dataclass of options: its default and its description stand here alone."""
+    return field(default=default, metadata={"row": (description, low, high, choices)})
+
+
+def option_parameters(options: type, prefix: str = "") -> list[Parameter]:
+    """The fields of a dataclass of options that were made by `option`, as parameters called prefix + field."""
+    return [Parameter(prefix + each.name, each.default, *each.metadata["row"])  # type: ignore[arg-type]
+            for each in fields(options) if "row" in each.metadata]

@@ -15,7 +15,7 @@ def config_dir() -> Path:
     that it lies in (PREFIX/lib/pythonX.Y/site-packages). No other is taken, so that an overlay never runs with an
     older package's settings. Raises ConfigError where there is none.
     """
-    here = Path(__file__).resolve().parent.parent
+    here = Path(__file__).resolve().parents[2]
     places = [here / "config", *(prefix / "share" / "planweave" / "config" for prefix in (here, *here.parents[:3]))]
     for place in places:
         if (place / "domains").is_dir():

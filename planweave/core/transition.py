@@ -1,6 +1,7 @@
 """The compiled transition function of a domain: which literals an action lacks, and what it changes.
 
-Preconditions and effects run compiled (planweave.core.compiled); why a precondition fails is found by walking the formula.
+Preconditions and effects run compiled (planweave.core.compiled); why a precondition fails is found by walking the
+formula.
 """
 
 from __future__ import annotations

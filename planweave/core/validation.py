@@ -78,7 +78,7 @@ def achievers(domain: Domain, literal: Literal) -> tuple[str, ...]:
 class Validator:
     """Checks plans that all start from one world; what is made of the world once serves them all. One thread's.
 
-    Where a step or the goal fails for want of a fact that is unknown (see planweave.core.assumptions), the fact is assumed
+    Where a step or the goal fails for want of a fact that is unknown (see assumptions.py), the fact is assumed
     to hold at the start and the plan runs again, so that a plan fails only where it must. A goal literal that no step
     makes true counts as unmet, assumed or not.
     """

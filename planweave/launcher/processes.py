@@ -73,7 +73,7 @@ def start_node(
 ) -> NodeProcess:
     """Start the node of the room ``name``; ``parameters`` go over those of the files. Returns at once.
 
-    The node is in the namespace of this process (`planweave.launcher.namespace`). ``module`` runs another module in its place;
+    The node is in the namespace of this process (namespace.py). ``module`` runs another module in its place;
     ``environment`` is put over this process's own. The kernel ends the node with the thread that started it, so call
     this from a thread that stays. The log is written on where it exists.
     """

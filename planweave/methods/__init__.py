@@ -1,25 +1,34 @@
-"""Planning methods: one file each, and this table. A method's ``run(episode)`` acts until it has nothing left to do."""
+"""Planning methods: one file each, found through the entry points ``planweave.methods``.
 
-from planweave.methods.base_llm import BaseLLM
-from planweave.methods.blocking import Blocking
-from planweave.methods.brainbody import BrainBody
-from planweave.methods.classical import Classical
-from planweave.methods.iterative import Iterative
-from planweave.methods.lang_prompt import LangPrompt
-from planweave.methods.progprompt import ProgPrompt
-from planweave.methods.scene_aware import SceneAware
-from planweave.methods.tree_planner import TreePlanner
-from planweave.methods.zero_shot import ZeroShot
+A method is a dataclass of its options with ``run(episode)``, which acts until it has nothing left to do, and
+``questions``, what it asks of the model.
+"""
 
-METHODS = {
-    "tree_planner": TreePlanner,
-    "progprompt": ProgPrompt,
-    "brainbody": BrainBody,
-    "blocking": Blocking,
-    "scene_aware": SceneAware,
-    "zero_shot": ZeroShot,
-    "iterative": Iterative,
-    "base_llm": BaseLLM,
-    "lang_prompt": LangPrompt,
-    "classical": Classical,
-}
+from __future__ import annotations
+
+from dataclasses import is_dataclass
+from functools import cache
+from typing import Any
+
+from planweave.core.plugins import Registry
+from planweave.methods.question import Questions
+
+
+def _wrong(method: Any) -> str:
+    if not (isinstance(method, type) and is_dataclass(method) and callable(getattr(method, "run", None))):
+        return "a method is a dataclass of its options with run(episode)"
+    if not isinstance(getattr(method, "questions", Questions()), Questions):
+        return "the attribute questions is no planweave.methods.question.Questions"
+    return ""
+
+
+METHODS = Registry("planweave.methods", "method", _wrong)
+
+
+@cache
+def questions() -> Questions:
+    """The questions of all methods together."""
+    merged = Questions()
+    for method in reversed(METHODS.working().values()):  # of a name that two methods use, the first stays
+        merged |= getattr(method, "questions", Questions())
+    return merged

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from planweave.methods.episode import Episode
+from planweave.methods.question import Questions
 
 
 @dataclass
 class BaseLLM:
     """One plan of commands, executed open loop."""
+
+    questions: ClassVar[Questions] = Questions(sample=("base_llm",))
 
     def run(self, episode: Episode) -> None:
         """Ask once, then execute; a command that fails is left behind."""

@@ -2,21 +2,180 @@
 
 A Brain writes numbered steps in words; a Body turns each into one command or passes; an error goes back to the Brain,
 which explains it and writes a new tail from the failed step on.
+
+Each prompt has the parts of its figure in their order. What stays the same within a task comes first, in the system
+message, so that a prompt cache serves.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
+from planweave.core.domain import Domain
+from planweave.core.errors import ParseError
+from planweave.core.parameter import option
+from planweave.core.ports import Grounding, Written
+from planweave.core.world import Action, Literal, World
+from planweave.llm.parsing import parse_plan
+from planweave.llm.step_list import numbered_steps
 from planweave.methods.episode import Episode
+from planweave.methods.prompting import Messages, example_part, message, objects_text, one_line, plan_examples, render
+from planweave.methods.question import Question, Questions
+
+_PASS = re.compile(r"<\s*pass\s*>|\A\W*(?:action plan\s*:\s*)?pass\W*\Z", re.IGNORECASE)
+_COMMAND = re.compile(r"(?:<\s*\w{1,20}\s*>\s*)?\[[^\[\]]{1,60}\](?:\s*<[^<>]{1,80}>(?:\s*\(\s*\d{1,6}\s*\))?){0,5}")
+_LABEL = re.compile(r"(?i)action plan\s*:")
+_CALL = re.compile(r"[A-Za-z_]\w{0,60}\([^()]{0,200}\)")
+_BODY_TOKENS = 120
+
+
+def write(question: Question, history: Sequence[str], start: int, options: Mapping[str, bool]) -> Written:
+    """The whole plan, numbered from 0 (Figure 2)."""
+    domain = question.domain
+    examples = "\n\n".join(
+        f"High-level Instruction: {task}\nStep-by-step Instructions:\n{_numbered([domain.phrase(a) for a in plan])}"
+        for task, plan in plan_examples(domain)[:4])
+    messages = (
+        message("system", render("brainbody/plan_system.txt", examples=examples, **_scene(question))),
+        message("user", render("brainbody/plan_user.txt", environment=triplets(domain, question.shown),
+                               task=one_line(question.sentence), start=str(start))),
+    )
+    return _written(question, "brain", messages, start, history)
+
+
+def write_tail(question: Question, history: Sequence[str], start: int, options: Mapping[str, bool]) -> Written:
+    """An explanation of the error and a new plan that starts at the failed step (Figure 4).
+
+    history: the steps so far, the failed one last; start: its number.
+    """
+    examples = "\n\n".join(
+        f"High-level Instruction: {e['task']}\nInitial Plan:\n{_numbered(e['plan'])}\nError Step: {e['error_step']}\n"
+        f"Feedback: {e['feedback']}\nExplanation: {e['explanation']}\nNew Plan:\n"
+        f"{_numbered(e['new_plan'], e['error_step'])}"
+        for e in example_part(question.domain, "corrections", ()))
+    messages = (
+        message("system", render("brainbody/feedback_system.txt", examples=examples, **_scene(question))),
+        message("user", render(
+            "brainbody/feedback_user.txt", task=one_line(question.sentence), start=str(start),
+            plan=_numbered([one_line(h) for h in history]) or "(none)",
+            feedback="\n".join(one_line(e) for e in question.errors) or "(none)",
+            environment=triplets(question.domain, question.shown))),
+    )
+    return _written(question, "brain_feedback", messages, start, history)
+
+
+def ground(question: Question, step: str) -> Grounding:
+    """One command, or a pass (Figure 3). A reply without a command is asked again once, then ParseError.
+
+    A command with names that are like no known ones is handed on as written: the body refuses it, and its error goes
+    back to the Brain, as the paper has it.
+    """
+    domain = question.domain
+    agent = str(example_part(domain, "agent", "rob0"))
+    messages: Messages = (
+        message("system", render("brainbody/body_system.txt", syntax=_syntax(agent), agent=agent,
+                                 examples=_body_examples(domain, agent), **_scene(question))),
+        message("user", render("brainbody/body_user.txt", step=one_line(step),
+                               errors="".join(f"\nEarlier error: {one_line(e)}" for e in question.errors))),
+    )
+    replies = question.ask("command", messages, temperature=question.settings.body_temperature,
+                           max_tokens=_BODY_TOKENS)
+    text, usage = replies.replies[0].text, replies.usage
+    try:
+        action = parse_command(text)
+    except ParseError as error:
+        again = (*messages, message("assistant", text), message("user", f"{error}. Reply with that line alone."))
+        replies = question.ask("command", again, temperature=question.settings.body_temperature,
+                               max_tokens=_BODY_TOKENS)
+        text, usage = replies.replies[0].text, usage + replies.usage
+        action = parse_command(text)
+    if action is None:
+        return Grounding(None, one_line(text)[:300], usage)
+    mended = question.mender().plan([action])
+    return Grounding(mended[0].action if mended else action, one_line(text)[:300], usage)
+
+
+def parse_command(text: str) -> Action | None:
+    """The first command of a reply, as written; None for ``<pass>``. Raises ParseError."""
+    text = text[:4000]
+    label = _LABEL.search(text)
+    text = text[label.end():] if label else text
+    for line in text.splitlines():
+        command, skip = _COMMAND.search(line) or _CALL.search(line), _PASS.search(line)
+        if skip and (command is None or skip.start() < command.start()):
+            return None
+        if command:
+            return parse_plan(re.sub(r"\A<[^<>]*>\s*(?=\[)", "", command.group(0)))[0]
+    raise ParseError(f"no command in the reply {text[:100]!r}; expected one line such as <rob0>[grasp] <red_cube>, or "
+                     "<pass>")
+
+
+def triplets(domain: Domain, world: World) -> str:
+    """The state as triplets (s : p : o), Section 3: relations between things, and properties with true or false."""
+    rows = [_triplet(f) for f in sorted(world.facts) if domain.predicates[f.predicate].state == "yes"]
+    for predicate in domain.predicates.values():
+        if predicate.state == "negative" and len(predicate.parameters) == 1:
+            rows += [_triplet(x) for name in domain.candidates(predicate.parameters[0], world.objects)
+                     if world.holds(x := Literal(predicate.name, (name,), False))]
+    return ", ".join(rows) or "(nothing is known)"
+
+
+def _triplet(literal: Literal) -> str:
+    truth = "true" if literal.positive else "false"
+    if len(literal.args) == 2:
+        return f"({literal.args[0]} : {literal.predicate} : {literal.args[1]})"
+    return f"({literal.args[0] if literal.args else 'robot'} : {literal.predicate} : {truth})"
+
+
+def _written(
+    question: Question, kind: str, messages: Messages, start: int, history: Sequence[str]
+) -> Written:
+    set_ = question.settings
+    replies = question.ask(kind, messages, temperature=set_.brain_temperature, max_tokens=set_.words_tokens)
+    steps, explanation = numbered_steps(replies.replies[0].text, start, history[:start])
+    return Written(steps, explanation, replies.usage)
+
+
+def _scene(question: Question) -> dict[str, str]:
+    without = question.settings.exclude_actions
+    actions = ", ".join(s.phrase.replace("{", "<").replace("}", ">") + f" [{s.name}]"
+                        for s in question.domain.actions.values() if s.name not in without)
+    return {"objects": objects_text(question.shown), "actions": actions}
+
+
+def _syntax(agent: str) -> str:
+    return f"<{agent}>[action] <object>, or with two objects <{agent}>[action] <object> <object>"
+
+
+def _command(agent: str, action: Action) -> str:
+    return " ".join([f"<{agent}>[{action.name}]", *(f"<{arg}>" for arg in action.args)])
+
+
+def _body_examples(domain: Domain, agent: str) -> str:
+    """Each action once, with phrase and command, and the steps to be passed over."""
+    actions = {a.name: a for _, plan in plan_examples(domain) for a in plan}
+    rows = [f"Description: {domain.phrase(a)}\nAction Plan: {_command(agent, a)}" for a in actions.values()]
+    rows += [f"Description: {e['step']}\nAction Plan: <pass>\nExplanation: {e['explanation']}"
+             for e in example_part(domain, "passes", ())]
+    return "\n\n".join(rows)
+
+
+def _numbered(steps: Sequence[str], start: int = 0) -> str:
+    return "\n".join(f"{i}: {step}" for i, step in enumerate(steps, start))
 
 
 @dataclass
 class BrainBody:
     """max_feedback is K, 3 in the paper; after that many replans a failed step is left behind."""
 
-    max_feedback: int = 3
-    max_steps: int = 100
+    questions: ClassVar[Questions] = Questions(
+        write={"brainbody": write, "brainbody_feedback": write_tail}, ground={"brainbody": ground})
+
+    max_feedback: int = option(3, "feedback loops at most, K", 0, 1000)
+    max_steps: int = option(100, "actions at most", 1, 10_000)
 
     def run(self, episode: Episode) -> None:
         """Algorithm 1; names as in the paper: hlp the high-level plan, i its index, k the feedback loops."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from planweave.core.classical import solve
 from planweave.core.failure import Code
+from planweave.core.parameter import option
 from planweave.core.transition import Transition
 from planweave.core.unobserved_effects import Hopes
 from planweave.core.world import Action, Literal, World
@@ -25,9 +26,9 @@ _OUT_OF_REACH = {Code.UNREACHABLE, Code.PLANNING_FAILED, Code.COLLISION}
 class Classical:
     """max_replans: how often to plan again; plan_timeout: seconds for each search; retries of one action that slips."""
 
-    max_replans: int = 20
-    plan_timeout: float = 5.0
-    retries: int = 3
+    max_replans: int = option(20, "plans after the first at most", 0, 1000)
+    plan_timeout: float = option(5.0, "seconds for one search", 0.1, 600.0)
+    retries: int = option(3, "repetitions of one action that fails", 0, 100)
 
     def run(self, episode: Episode) -> None:
         """Act until the goal holds in the observed world; raises NoPlanError where no plan reaches it."""

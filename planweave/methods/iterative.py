@@ -3,14 +3,98 @@
 One action is asked for at a time, with everything in the prompt each time. Without replanning a failed action ends
 the plan; local replanning asks again at the failed step; global replanning starts from the first step again, with
 what was executed taken back by its inverses (the paper resets the simulator).
+
+Everything is in the prompt each time. Temperature 0 and top-p 1, as found best there (B.1); objects,
+actions and examples are those of plan sampling.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
+from planweave.core.errors import ParseError
+from planweave.core.parameter import option
+from planweave.core.ports import Candidate, Proposals
 from planweave.core.world import Action, World
+from planweave.llm.clients.base import ChatReply
+from planweave.llm.parsing import parse_plan
+from planweave.llm.replies import read_each
+from planweave.llm.schema import step_schema
 from planweave.methods.episode import Episode
+from planweave.methods.prompting import (
+    Messages,
+    actions_text,
+    message,
+    objects_text,
+    observation_text,
+    one_line,
+    plan_examples,
+    render,
+)
+from planweave.methods.question import Question, Questions
+
+END = "end"
+_TOKENS = 60
+_OVER = re.compile(r"\A\W*(?:end|done|stop|finished?|none|task (?:is )?complete[d]?)\W*\Z", re.IGNORECASE)
+_JSON = re.compile(r'(?i)\A\s*(?:```(?:json)?)?\s*\{\s*"(?:action|step|next|plan)"\s*:\s*\[?\s*"([^"]{0,200})"')
+
+
+def propose(question: Question, samples: int) -> Proposals:
+    """The next action, or none where the task is done. Raises ParseError for a reply that is neither."""
+    set_ = question.settings
+    replies = question.ask(
+        "step", step_messages(question), n=max(1, samples), temperature=set_.step_temperature, max_tokens=_TOKENS,
+        logprobs=samples > 1, json_schema=step_schema(question.domain, question.shown, END, set_.exclude_actions))
+    mender = question.mender()
+
+    def read(reply: ChatReply) -> Candidate:
+        action = parse_step(reply.text)
+        mended = mender.plan([action]) if action is not None else ()
+        if mended is None:
+            raise ParseError(f"a name in {reply.text[:100]!r} is not known")
+        return Candidate(reply.text, mended[0].action if mended else None, logprob=reply.mean_logprob)
+
+    candidates, problem = read_each(replies, read)
+    if not candidates:
+        raise ParseError(f"none of {len(replies.replies)} replies is a next action; the last: {problem}")
+    return Proposals(tuple(candidate for _, candidate in candidates), replies.usage)
+
+
+def parse_step(text: str) -> Action | None:
+    """The one action of a reply as written, None for the end; raises ParseError."""
+    text = text[:4000]
+    line = " ".join(text.split())
+    found = _JSON.match(line)
+    if _OVER.match(found.group(1) if found else line):
+        return None
+    bare = text.strip().strip("`").removeprefix("json").strip()
+    if bare.startswith("{") and bare.endswith("}"):  # {"action": "grasp", "arguments": ["red_cube"]}
+        text = f'{{"plan": [{bare}]}}'
+    try:
+        return parse_plan(text)[0]
+    except ParseError:
+        if re.search(r"\[END\]", text):
+            return None
+        raise
+
+
+def step_messages(question: Question) -> Messages:
+    """Instruction and global information, which stay the same; then observation, examples, task, history, errors."""
+    domain, without = question.domain, question.settings.exclude_actions
+    examples = "\n\n".join(f"Task: {task}\n" + "\n".join([*map(str, plan), END])
+                           for task, plan in plan_examples(domain))
+    failed = "".join(f"\nThis was tried and failed, or was said: {one_line(e)}" for e in question.errors)
+    parts: dict[str, Any] = {"actions": actions_text(domain, without), "objects": objects_text(question.shown)}
+    return (
+        message("system", render("iterative/system.txt", **parts)),
+        message("user", render(
+            "iterative/user.txt", observation=observation_text(domain, question.shown), examples=examples,
+            task=one_line(question.sentence), errors=failed,
+            history="\n".join(map(str, question.history)) or "(none yet)")),
+    )
+
 
 REPLANS = ("none", "local", "global")
 
@@ -19,9 +103,11 @@ REPLANS = ("none", "local", "global")
 class Iterative:
     """replan: none, local or global; at most max_corrections of them (10 in the paper) and max_steps actions tried."""
 
-    replan: str = "local"
-    max_corrections: int = 10
-    max_steps: int = 40
+    questions: ClassVar[Questions] = Questions(propose={"iterative": propose})
+
+    replan: str = option("local", "what to do after a failed action", choices=REPLANS)
+    max_corrections: int = option(10, "error corrections at most", 0, 1000)
+    max_steps: int = option(40, "actions at most", 1, 10_000)
 
     def run(self, episode: Episode) -> None:
         """Ask, act, append, until the model says that the task is done."""

@@ -22,6 +22,7 @@ from planweave.llm.names import Mender, Similarity
 from planweave.llm.parsing import letter, parse_choice, parse_plan
 from planweave.llm.replies import CUT, read_each
 from planweave.llm.schema import choice_schema, plan_schema
+from planweave.methods import questions
 from planweave.methods.action_filter import offered
 from planweave.methods.condition import check
 from planweave.methods.conditions import MAX_CHARACTERS as MAX_CONDITION
@@ -29,7 +30,6 @@ from planweave.methods.interpret import checked_sentence, interpret
 from planweave.methods.prompt_world import PromptWorlds
 from planweave.methods.prompting import Messages, decide_messages, sample_messages
 from planweave.methods.question import Question
-from planweave.methods.questions import GROUNDERS, PROPOSERS, SAMPLERS, SELECTORS, WRITERS
 from planweave.methods.settings import Settings
 from planweave.methods.stepwise import StepwisePlans, Trying
 
@@ -90,7 +90,7 @@ class LanguagePlanner:
 
         Raises ParseError where no plan is left, ModelError, GoalError (the sentence) or CanceledError.
         """
-        _row("method of plans", method, dict.fromkeys(SAMPLERS))
+        _row("method of plans", method, dict.fromkeys(questions().sample))
         sentence, set_ = checked_sentence(sentence), self.settings
         domain = offered(self._load_domain(world.domain), sentence, world.actions_off)
         longest = set_.max_steps_embedded if self._embedded else set_.max_steps
@@ -162,7 +162,7 @@ class LanguagePlanner:
         canceled: threading.Event | None = None,
     ) -> Written:
         """A whole plan in the method's own form; raises ParseError, ModelError, GoalError or CanceledError."""
-        ask = _row("method that writes", method, WRITERS)
+        ask = _row("method that writes", method, questions().write)
         question = self._question(sentence, world, (), errors, task_id, canceled, context=history)
         return ask(question, history, start, options or {})
 
@@ -172,7 +172,7 @@ class LanguagePlanner:
         canceled: threading.Event | None = None,
     ) -> Grounding:
         """One step in words as an action; raises ParseError, ModelError, GoalError or CanceledError."""
-        ask = _row("method that grounds steps", method, GROUNDERS)
+        ask = _row("method that grounds steps", method, questions().ground)
         return ask(self._question(sentence, world, (), errors, task_id, canceled, context=[step]), step)
 
     @counted
@@ -181,7 +181,7 @@ class LanguagePlanner:
         samples: int = 0, task_id: str = "", canceled: threading.Event | None = None,
     ) -> Proposals:
         """Candidates for the next step; raises ParseError, ModelError, GoalError or CanceledError."""
-        ask = _row("method that proposes steps", method, PROPOSERS)
+        ask = _row("method that proposes steps", method, questions().propose)
         return ask(self._question(sentence, world, history, errors, task_id, canceled), samples)
 
     @counted
@@ -192,7 +192,7 @@ class LanguagePlanner:
     ) -> Choice:
         """Choose one of the candidates; raises ParseError (also for an answer outside them), ModelError, GoalError or
         CanceledError."""
-        ask = _row("method that selects", method, SELECTORS)
+        ask = _row("method that selects", method, questions().select)
         if not options:
             raise ParseError("there are no options to choose from")
         asked = self._question(sentence, world, history, errors, task_id, canceled,

@@ -1,21 +1,166 @@
-"""ProgPrompt (Singh et al., ICRA 2023): one program, run statement by statement, assertions checked on the way."""
+"""ProgPrompt (Singh et al., ICRA 2023): one program, run statement by statement, assertions checked on the way.
+
+The prompt is the beginning of a Python file: an import of the actions, the objects, example functions, and the head of
+the function wanted. What comes back is read by planweave.core.program and never run as Python.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
+from planweave.core.domain import Domain
 from planweave.core.errors import ParseError
-from planweave.core.program import Assertion, Branch, Call, Comment, Statement, read_program
+from planweave.core.parameter import option
+from planweave.core.ports import Written
+from planweave.core.program import MAX_CHARACTERS, Assertion, Branch, Call, Comment, Statement, read_program
+from planweave.core.world import World
 from planweave.methods.episode import Episode
+from planweave.methods.prompting import Messages, example_part, message, one_line, render
+from planweave.methods.question import Question, Questions
+
+_HEAD = re.compile(r"\s*(?:async\s+)?def\s")
+_CALLED = re.compile(r"\b([A-Za-z_]\w{0,60})(?=\()")
+_CONTINUE = "Your reply was cut off. Go on exactly where it stopped; repeat nothing."
+_KEPT = 20  # lines at the end of a cut reply in which a repeated beginning is looked for
+
+
+def write(question: Question, history: Sequence[str], start: int, options: Mapping[str, bool]) -> Written:
+    """Options: comments, assertions (rows 3 to 6 of Table I). Raises ParseError that names the line."""
+    programs = example_part(question.domain, "programs", {})
+    head = function_head(question.sentence)
+    if programs.get("objects") == "local":
+        head += f"\n    objects = {_names(question.shown, programs)}"
+    messages = program_messages(question, programs, head, options)
+    set_ = question.settings
+    asked = {"temperature": set_.program_temperature, "max_tokens": set_.words_tokens}
+    replies = question.ask("program", messages, **asked)
+    reply, usage = replies.replies[0], replies.usage
+    text = reply.text
+    if reply.finish_reason == "length":
+        more = question.ask("program", (*messages, message("assistant", text), message("user", _CONTINUE)), **asked)
+        text, usage = joined(text, more.replies[0].text), usage + more.usage
+    text = completed(text, head, question.domain)
+    read_program(text, {name: len(schema.parameters) for name, schema in question.domain.actions.items()})
+    return Written(tuple(text.split("\n")), usage=usage)
+
+
+def program_messages(
+    question: Question, programs: Mapping[str, Any], head: str, options: Mapping[str, bool]
+) -> Messages:
+    """The prompt in the paper's order: import, objects, examples, head."""
+    domain, offered = question.domain, programs.get("actions") or list(question.domain.actions)
+    local = programs.get("objects") == "local"
+    examples = [_switched(text, options) for text in programs.get("examples", ())]
+    said = "".join(f"\n# Bear in mind: {one_line(e)}" for e in question.errors)
+    return (
+        message("system", render("progprompt/system.txt")),
+        message("user", render(
+            "progprompt/user.txt", actions=", ".join(_imported(domain, name) for name in offered),
+            objects="" if local else f"objects = {_names(question.shown, programs)}\n\n",
+            examples="\n\n".join(examples), task=one_line(question.sentence), errors=said, head=head)),
+    )
+
+
+def function_head(sentence: str) -> str:
+    """``def put_the_red_cube_in_the_left_tray():``"""
+    words = re.findall(r"[a-z0-9]+", sentence.lower())
+    name = "_".join(words)[:60].strip("_") or "task"
+    return f"def {'task_' if name[0].isdigit() else ''}{name}():"
+
+
+def joined(first: str, second: str) -> str:
+    """A reply that was cut off and what the model wrote when it was asked to go on; it may begin anew somewhere."""
+    second = "\n".join(line for line in second.split("\n") if not line.strip().startswith("```"))
+    if _HEAD.match(second.lstrip("\n")):
+        return second
+    lines = first.rstrip("\n").split("\n")
+    begun = next((line for line in second.split("\n") if line.strip()), "")
+    for back in range(1, min(_KEPT, len(lines)) + 1):  # it repeats a line from near the end
+        if begun.strip() and lines[-back].strip() and begun.strip().startswith(lines[-back].strip()):
+            return "\n".join([*lines[:-back], second.lstrip("\n")])
+    return first + second
+
+
+def completed(text: str, head: str, domain: Domain) -> str:
+    """A reply as one function: where it goes on from the head, the head is put before it; aliases become names."""
+    if len(text) > MAX_CHARACTERS:
+        raise ParseError(f"the program has {len(text)} characters; at most {MAX_CHARACTERS} are read")
+    if not any(_HEAD.match(line) for line in text.split("\n")):
+        lines = [line.expandtabs(4) for line in text.split("\n") if not line.strip().startswith("```")]
+        if not any(line.strip() for line in lines):
+            raise ParseError("line 1: the reply is empty; expected the body of the function")
+        text = "\n".join([head, *_indented(lines)])
+    text = "\n".join(_recoveries_in_line(text.split("\n")))
+    aliases = {_plain(a): name for name, schema in domain.actions.items() for a in (*schema.aliases, name)}
+    aliases |= {_plain(name): name for name in domain.actions}  # an action's own name before another's alias
+    return _CALLED.sub(lambda m: aliases.get(_plain(m.group(1)), m.group(1)), text)
+
+
+def _indented(lines: Sequence[str]) -> list[str]:
+    """The lines of a body, indented by at least 4; some endpoints strip the beginning of the first one."""
+    full = [i for i, line in enumerate(lines) if line.strip()]
+    margins = [len(lines[i]) - len(lines[i].lstrip()) for i in full]
+    rest = min(margins[1:], default=margins[0])
+    first = lines[full[0]].lstrip()
+    if margins[0] == 0 < rest:
+        margins[0] = max(0, rest - 4) if first.startswith(("for ", "if ", "while ")) else rest
+    first = " " * margins[0] + first
+    more = " " * max(0, 4 - min(rest, margins[0]))
+    return [more + line if line.strip() else line for line in (first, *lines[full[0] + 1 :])]
+
+
+def _recoveries_in_line(lines: Sequence[str]) -> Iterator[str]:
+    """``else:`` lines that are indented below their assertion, as some of the paper's are, moved under it."""
+    margin: int | None = None
+    for line in lines:
+        body = line.lstrip()
+        indent = len(line.expandtabs(4)) - len(body)
+        if body.startswith("assert"):
+            margin = indent
+        elif body.startswith("else:") and body[5:].strip() and margin is not None and indent > margin:
+            line = " " * margin + body
+        elif body and not body.startswith(("#", "else:")):
+            margin = None
+        yield line
+
+
+def _plain(name: str) -> str:
+    return name.replace("_", "").lower()
+
+
+def _imported(domain: Domain, name: str) -> str:
+    parameters = domain.actions[name].parameters
+    return " ".join([name, *("<obj>" if len(parameters) == 1 else f"<obj{i}>" for i, _ in enumerate(parameters, 1))])
+
+
+def _names(world: World, programs: Mapping[str, Any]) -> list[str]:
+    """What programs call the objects: their classes, as in the paper, or their names."""
+    if programs.get("names") == "class":
+        return sorted({o.class_name or o.name for o in world.objects})
+    return sorted(o.name for o in world.objects)
+
+
+def _switched(program: str, options: Mapping[str, bool]) -> str:
+    """An example without its comments or assertions, where these are switched off."""
+    lines = program.rstrip().split("\n")
+    if not options.get("comments", True):
+        lines = [line for line in lines if not line.strip().startswith("#")]
+    if not options.get("assertions", True):
+        lines = [line for line in lines if not line.strip().startswith(("assert", "else:"))]
+    return "\n".join(lines)
 
 
 @dataclass
 class ProgPrompt:
     """comments and assertions can be left out of the examples (rows 3 to 6 of the paper's Table I)."""
 
-    comments: bool = True
-    assertions: bool = True
+    questions: ClassVar[Questions] = Questions(write={"progprompt": write})
+
+    comments: bool = option(True, "comments in the example programs (COMMENTS in Table I)")
+    assertions: bool = option(True, "assertions in the example programs (FEEDBACK in Table I)")
 
     def run(self, episode: Episode) -> None:
         """Ask for the program, then run it."""

@@ -1,13 +1,14 @@
-"""What the questions of the methods are made of."""
+"""What the questions of the methods are made of, and which ones a method asks."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from planweave.core.domain import Domain
-from planweave.core.world import Action, World
+from planweave.core.ports import Choice, Grounding, Proposals, Written
+from planweave.core.world import Action, Literal, World
 from planweave.llm.clients.base import ChatReplies, ChatRequest
 from planweave.llm.embeddings.base import Embedder
 from planweave.llm.names import Mender, Similarity
@@ -43,3 +44,25 @@ class Question:
         """Maps names in replies to names of the domain and of the world."""
         set_ = self.settings
         return Mender(self.domain, self.world, self.similarity, cutoff=set_.cutoff, without=set_.exclude_actions)
+
+
+@dataclass(frozen=True)
+class Questions:
+    """What a method asks of the model, each under the name that its loop asks for (docs/extending.md).
+
+    sample: names under which whole plans are sampled, by the prompts NAME/sample_system.txt and sample_user.txt.
+    """
+
+    sample: tuple[str, ...] = ()
+    write: Mapping[str, Callable[[Question, Sequence[str], int, Mapping[str, bool]], Written]] = field(
+        default_factory=dict)
+    ground: Mapping[str, Callable[[Question, str], Grounding]] = field(default_factory=dict)
+    propose: Mapping[str, Callable[[Question, int], Proposals]] = field(default_factory=dict)
+    select: Mapping[str, Callable[[Question, Sequence[Action], Sequence[Literal]], Choice]] = field(
+        default_factory=dict)
+
+    def __or__(self, other: Questions) -> Questions:
+        """Both; those of the other count where a name is in both."""
+        return Questions(
+            tuple(dict.fromkeys((*self.sample, *other.sample))), {**self.write, **other.write},
+            {**self.ground, **other.ground}, {**self.propose, **other.propose}, {**self.select, **other.select})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from planweave.core.parameter import option
 from planweave.llm.names import CUTOFF
 
 SAMPLING = ("auto", "request", "stepwise")
@@ -14,38 +15,41 @@ class Settings:
     """Parameters of the planner; the defaults are those of the papers, see config/planner.yaml.
 
     sampling: "request" asks for all plans at once, as the paper does; "stepwise" has them written in turn, step by step
-    (`planweave.methods.stepwise`); "auto" is stepwise for a client that can. Those that end in _embedded are for the model
+    (stepwise.py); "auto" is stepwise for a client that can. Those that end in _embedded are for the model
     in this process, which is small. goal_agreement: share of the readings of a sentence that must be more than this to
     count. timeout: seconds for one question with all its retries. max_steps: of one plan. exclude_actions: not offered.
     scene_tokens: how much of a prompt may go to objects and observation together; words_tokens: how long a plan in
     words or a program may be.
     """
 
-    samples: int = 25
-    samples_embedded: int = 3
-    sampling: str = "auto"
-    sampling_seconds_embedded: float = 20.0
-    temperature: float = 0.8
-    top_p: float = 0.95
-    votes: int = 20
-    votes_embedded: int = 9
-    choice_temperature: float = 0.7
-    goal_votes: int = 5
-    goal_temperature: float = 0.7
-    goal_agreement: float = 0.5
-    goal_agreement_embedded: float = 0.99
-    max_steps: int = 30
-    max_steps_embedded: int = 12
-    timeout: float = 60.0
-    cutoff: float = CUTOFF
-    exclude_actions: tuple[str, ...] = ()
-    scene_tokens: int = 3200
-    words_tokens: int = 600
-    program_temperature: float = 0.0
-    brain_temperature: float = 0.5
-    body_temperature: float = 0.5
-    step_temperature: float = 0.0
-    proposals: int = 10
-    proposal_temperature: float = 0.7
-    select_temperature: float = 0.0
-    environment_weight: float = 0.5
+    samples: int = option(25, "plans sampled per task, N", 1, 200)
+    samples_embedded: int = option(3, "the same for the embedded model", 1, 200)
+    sampling: str = option(
+        "auto", "request: all plans in one request, as in the paper; stepwise: in turn, each step out of the actions "
+        "that can be done then, until a plan reaches the goal; auto: stepwise for the embedded model", choices=SAMPLING)
+    sampling_seconds_embedded: float = option(
+        20.0, "seconds after the first answer in which stepwise sampling asks for further steps", 0.1, 3600.0)
+    temperature: float = option(0.8, "of plan sampling", 0.0, 2.0)
+    top_p: float = option(0.95, "of plan sampling", 0.01, 1.0)
+    votes: int = option(20, "votes per decision, n", 1, 200)
+    votes_embedded: int = option(9, "the same for the embedded model", 1, 200)
+    choice_temperature: float = option(0.7, "of a decision", 0.0, 2.0)
+    goal_votes: int = option(5, "readings of a sentence that the grammar does not cover", 1, 50)
+    goal_temperature: float = option(0.7, "of these readings", 0.0, 2.0)
+    goal_agreement: float = option(0.5, "more than this share of them must agree", 0.0, 0.99)
+    goal_agreement_embedded: float = option(0.99, "the same for the embedded model", 0.0, 0.99)
+    max_steps: int = option(30, "steps of a sampled plan at most", 1, 1000)
+    max_steps_embedded: int = option(12, "the same for the embedded model", 1, 1000)
+    timeout: float = option(60.0, "seconds one question may take with all retries", 0.1, 3600.0)
+    cutoff: float = option(CUTOFF, "similarity below which a name in a plan is taken for unknown", 0.0, 1.0)
+    exclude_actions: tuple[str, ...] = ("grab_and_putin",)  # its parts grasp and place_in are offered
+    scene_tokens: int = option(3200, "tokens of a prompt for objects and observation at most", 500, 100_000)
+    words_tokens: int = option(600, "tokens of a program or of a plan in words at most", 50, 20_000)
+    program_temperature: float = option(0.0, "of a program and of LangPrompt's plan", 0.0, 2.0)
+    brain_temperature: float = option(0.5, "of BrainBody's Brain", 0.0, 2.0)
+    body_temperature: float = option(0.5, "of BrainBody's Body", 0.0, 2.0)
+    step_temperature: float = option(0.0, "of the Iterative-Planner", 0.0, 2.0)
+    proposals: int = option(10, "samples of the next step, k (zero_shot, scene_aware)", 1, 200)
+    proposal_temperature: float = option(0.7, "of these samples", 0.0, 2.0)
+    select_temperature: float = option(0.0, "of a selection (blocking)", 0.0, 2.0)
+    environment_weight: float = option(0.5, "W_e: surroundings in the choice of an example", 0.0, 10.0)

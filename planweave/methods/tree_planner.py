@@ -10,12 +10,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from planweave.core.action_tree import Node, Status, build_tree
+from planweave.core.parameter import option
 from planweave.core.plan import Plan
 from planweave.core.validation import Validation, Validator
 from planweave.core.world import Action, World
 from planweave.methods.episode import Episode
+from planweave.methods.question import Questions
 
 GUIDES = ("model", "language", "environment", "hybrid")
 
@@ -30,12 +33,14 @@ class TreePlanner:
     seen is as they need it, and where none of these, those that leave a goal literal to what was never seen.
     """
 
-    samples: int = 0
-    votes: int = 0
-    max_corrections: int = 10
-    guide: str = "model"
-    alpha: float = 0.5
-    check_plans: bool = True
+    questions: ClassVar[Questions] = Questions(sample=("tree_planner",))
+
+    samples: int = option(0, "plans to sample, N; 0: the planner's default", 0, 1000)
+    votes: int = option(0, "answers per decision, n; 0: the planner's default", 0, 1000)
+    max_corrections: int = option(10, "error corrections at most", 0, 1000)
+    guide: str = option("model", "who decides at a fork", choices=GUIDES)
+    alpha: float = option(0.5, "weight of language against environment in the hybrid guide", 0.0, 1.0)
+    check_plans: bool = option(True, "keep only sampled plans that the domain says reach the goal")
 
     def run(self, episode: Episode) -> None:
         """Act down the tree until a plan ends, or no valid branch or no correction is left."""

@@ -2,25 +2,56 @@
 
 Each free-text step is translated to the nearest admissible action, which is appended to the prompt in its place.
 The plan is made without looking at the world again, then executed open loop.
+
+One example is retrieved by the similarity of its task. The objects are listed as for the other methods, which the
+original does not do.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
-from planweave.core.ports import Candidate
+from planweave.core.parameter import option
+from planweave.core.ports import Candidate, Proposals
 from planweave.core.world import Action
 from planweave.methods.episode import Episode
+from planweave.methods.prompting import message, objects_text, one_line, plan_examples, render
+from planweave.methods.question import Question, Questions
+from planweave.methods.sampled import TOKENS, example_text, most_similar, steps_so_far, translated
+
+
+def propose(question: Question, samples: int) -> Proposals:
+    """k samples of the next step. Raises ParseError where none can be read."""
+    set_ = question.settings
+    alike = most_similar(question, [task for task, _ in plan_examples(question.domain)])
+    example = example_text(question, max(range(len(alike)), key=alike.__getitem__)) if alike else "(none)"
+    number = len(question.history) + 1
+    messages = (
+        message("system", render("zero_shot/system.txt", objects=objects_text(question.shown), example=example)),
+        message("user", render(
+            "zero_shot/user.txt", task=one_line(question.sentence), number=str(number),
+            steps=(steps_so_far(question, question.history) + "\n") if question.history else "")),
+    )
+    replies = question.ask(
+        "proposals", messages, n=samples or set_.proposals, temperature=set_.proposal_temperature, max_tokens=TOKENS,
+        logprobs=True, notes={"embedding": question.embedder.name})
+    return Proposals(tuple(
+        Candidate(text, None, logprob=logprob) if found is None else
+        Candidate(text, found.actions[0], found.match, found.object_match, logprob)
+        for text, found, logprob in translated(question, replies)), replies.usage)
 
 
 @dataclass
 class ZeroShot:
     """samples per step; a step scores match + likelihood * mean log-probability, below cutoff the plan ends."""
 
-    samples: int = 10
-    likelihood: float = 0.3
-    cutoff: float = 0.5
-    max_steps: int = 20
+    questions: ClassVar[Questions] = Questions(propose={"zero_shot": propose})
+
+    samples: int = option(10, "samples of each step, k", 1, 200)
+    likelihood: float = option(0.3, "weight of the sample's mean log-probability", 0.0, 100.0)
+    cutoff: float = option(0.5, "score below which the plan ends", -100.0, 100.0)
+    max_steps: int = option(20, "steps at most", 1, 1000)
 
     def run(self, episode: Episode) -> None:
         """Plan with the first observation, then execute."""

@@ -12,7 +12,7 @@ from planweave.core.world import Action, Literal, World
 
 
 class PredictedBody:
-    """planweave.core.ports.LookingBody over one observed world. done: the actions that can be carried out in their order.
+    """A LookingBody (core.ports) over one observed world. done: the actions that can be carried out in their order.
 
     The whole plan is checked from the observed world each time, so that what it assumes of things never seen
     (planweave.core.validation) is the same for all of its steps.

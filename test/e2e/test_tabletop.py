@@ -33,7 +33,7 @@ def client_node():
 @pytest.fixture
 def system(start_node, make_node, spin_until):
     """The five nodes as processes by name, and a client; the planner answers goals by grammar alone."""
-    from planweave_ros.ports import MUTUAL_DISCOVERY
+    from planweave_ros.calling import MUTUAL_DISCOVERY
 
     nodes = {}
 

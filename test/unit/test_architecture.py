@@ -7,83 +7,114 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-NODES = sorted(path.name for path in ROOT.glob("*_node") if (path / "__init__.py").is_file())
-ROOMS = ["planweave", "planweave_ros", "console", "evaluation", *NODES]
+NODES = sorted(path.parent.name for path in ROOT.glob("*_node/node.py"))
+ROOMS = ["planweave", "planweave_ros", *NODES, "benchmarks", "training"]
 ROS = {
     "rclpy", "launch", "launch_ros", "ament_index_python", "builtin_interfaces", "planweave_interfaces", "tf2_ros",
     "action_msgs", "geometry_msgs", "rcl_interfaces", "rosgraph_msgs", "sensor_msgs", "std_msgs", "std_srvs",
     "trajectory_msgs", "control_msgs", "moveit", "rosidl_runtime_py", "unique_identifier_msgs",
     "visualization_msgs", "tf2_msgs", "diagnostic_msgs", "lifecycle_msgs",
 }
-CONSOLE_ROS = {"client.py", "launch_files.py", "ros_probe.py"}
-# The doctor asks the very model that planner_node would ask.
-CONSOLE_NODES = {"model_probe.py": {"planner_node"}, "tasks.py": {"evaluation"}}
+#: What each part may import beside itself. planweave.cli is the application: it alone sees planweave_ros from below it.
+LIBRARY = ("core", "robots", "goals", "llm", "methods", "tasks", "simulation", "perception", "bodies", "bench",
+           "launcher")
+LAYERS = {
+    "core": set(),
+    "robots": {"core"},
+    "goals": {"core"},
+    "llm": {"core"},
+    "launcher": {"core"},
+    "simulation": {"core", "robots"},
+    "perception": {"core", "robots"},
+    "bodies": {"core", "robots"},
+    "methods": {"core", "goals", "llm"},
+    "tasks": {"core", "methods"},
+    "bench": {"core", "llm", "methods", "bodies", "simulation", "perception"},
+    "planweave_ros": {*LIBRARY},
+    "cli": {*LIBRARY, "planweave_ros"},
+    "benchmarks": {*LIBRARY, "cli", "planweave_ros"},
+    "training": {"core", "robots", "perception", "simulation"},
+    **{node: {*LIBRARY, "planweave_ros"} for node in NODES},
+}
 
 
 def python_files():
-    """Every Python file of the rooms and of launch/, as a path relative to the root."""
+    """Every Python file of the packages and of launch/, as a path relative to the root."""
     for room in [*ROOMS, "launch"]:
         yield from sorted(path.relative_to(ROOT) for path in (ROOT / room).rglob("*.py"))
 
 
-def imported(source):
-    """Top-level packages that a source text imports anywhere, also inside functions."""
+def part_of(*names):
+    """The part of the architecture that a dotted name or path belongs to; None for the top of planweave/ itself."""
+    if names[0] != "planweave":
+        return names[0]
+    return names[1] if len(names) > 1 and names[1] in (*LIBRARY, "cli") else None
+
+
+def modules(source):
+    """Dotted names that a source text imports anywhere, also inside functions and by import_module."""
     names = set()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
-            names.update(alias.name.split(".")[0] for alias in node.names)
+            names.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.level == 0:
-            names.add(node.module.split(".")[0])
+            names.update(f"{node.module}.{alias.name}" for alias in node.names)
         elif (isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant)
               and ast.unparse(node.func) in ("importlib.import_module", "import_module", "__import__")):
-            names.add(str(node.args[0].value).split(".")[0])
+            names.add(str(node.args[0].value))
     return names
+
+
+def imported(source):
+    """Top-level packages that a source text imports."""
+    return {name.split(".")[0] for name in modules(source)}
 
 
 def violations(path, names):
     """What of these imports breaks a rule, as sentences."""
-    room, others = path.parts[0], names & set(ROOMS)
-    if room == "planweave":
-        yield from (f"planweave/ imports the room {name}" for name in others - {"planweave"})
-    elif room == "planweave_ros":
-        yield from (f"planweave_ros/ imports the room {name}" for name in others - {"planweave", "planweave_ros"})
-    elif room in NODES:
-        allowed = {"planweave", "planweave_ros", room} if path.name == "node.py" else {"planweave", room}
-        yield from (f"{room} imports {name}" for name in others - allowed)
-    elif room == "console":
-        yield from (f"console imports {name}" for name in
-                    (others & {*NODES, "evaluation"}) - CONSOLE_NODES.get(path.name, set()))
-    ros_allowed = (
-        room in ("planweave_ros", "launch", "evaluation")
-        or (room in NODES and len(path.parts) == 2 and path.name == "node.py")
-        or (room == "console" and path.name in CONSOLE_ROS)
-    )
-    if not ros_allowed:
-        yield from (f"{name} belongs in node.py" for name in names & ROS)
+    here = part_of(*path.with_suffix("").parts)
+    for name in sorted(names):
+        first = name.split(".")[0]
+        there = part_of(*name.split(".")) if first in ROOMS else None
+        if here in LAYERS and there in LAYERS and there != here and there not in LAYERS[here]:
+            yield f"{here} imports {there}"
+        if first in ROS and path.parts[0] not in ("planweave_ros", "launch", "benchmarks", *NODES):
+            yield f"{first} belongs in a node or planweave_ros"
 
 
 @pytest.mark.parametrize("path", list(python_files()), ids=str)
 def test_imports_keep_the_rules(path):
-    names = imported((ROOT / path).read_text())
-    assert not list(violations(path, names))
+    assert not list(violations(path, modules((ROOT / path).read_text())))
 
 
 @pytest.mark.parametrize(("path", "source", "broken"), [
-    ("planweave/bodies/arm/skills.py", "import rclpy", "rclpy belongs in node.py"),
-    ("executor_node/node.py", "import rclpy", None),
-    ("planweave/bodies/arm/arms/node.py", "def f():\n    from rclpy.node import Node", "rclpy belongs in node.py"),
-    ("executor_node/node.py", "from planweave.perception.tracking import Tracker", "executor_node imports perception_node"),
-    ("planweave/bodies/arm/skills.py", "from planweave_ros import spin", "executor_node imports planweave_ros"),
-    ("planweave/core/plan.py", "import planweave.cli.main", "planweave/ imports the room console"),
+    ("planweave/core/plan.py", "import rclpy", "rclpy belongs in a node or planweave_ros"),
+    ("planweave/bodies/arm/node.py", "def f():\n    from rclpy.node import Node",
+     "rclpy belongs in a node or planweave_ros"),
     ("planweave/core/plan.py", "from importlib import import_module\nimport_module('rclpy.node')",
-     "rclpy belongs in node.py"),
-    ("planweave/core/plan.py", "from planweave.core.world import World", None),
-    ("planweave/cli/main.py", "import planweave.simulation.scene", "console imports simulation_node"),
-    ("planweave_ros/client.py", "import rclpy", None),
-    ("planweave/cli/run.py", "import rclpy", "rclpy belongs in node.py"),
+     "rclpy belongs in a node or planweave_ros"),
+    ("executor_node/node.py", "import rclpy", None),
+    ("executor_node/node.py", "from planweave.bodies.arm import skills", None),
+    ("executor_node/node.py", "from perception_node.node import PARAMETERS", "executor_node imports perception_node"),
+    ("planweave/bodies/arm/skills/grasp.py", "from planweave_ros import spin", "bodies imports planweave_ros"),
+    ("planweave/perception/tracking.py", "from planweave import bodies", "perception imports bodies"),
+    ("planweave/core/plan.py", "import planweave.cli.main", "core imports cli"),
+    ("planweave/methods/iterative.py", "from planweave.tasks.task_manager import TaskManager", "methods imports tasks"),
+    ("planweave_ros/client.py", "from planweave.cli import run", "planweave_ros imports cli"),
+    ("planweave/cli/run.py", "from planweave_ros.client import Client", None),
+    ("planweave/bench/runner.py", "import benchmarks.system", "bench imports benchmarks"),
 ])
 def test_the_rules_find_what_breaks_them(path, source, broken):
-    assert list(violations(Path(path), imported(source))) == ([broken] if broken else [])
+    assert list(violations(Path(path), modules(source))) == ([broken] if broken else [])
+
+
+def test_the_layers_have_no_cycle_and_every_folder_is_in_one():
+    folders = {path.parent.name for path in (ROOT / "planweave").glob("*/*.py")}
+    assert folders == {*LIBRARY, "cli"}
+    done: set[str] = set()
+    while ready := {part for part, below in LAYERS.items() if part not in done and below <= done}:
+        done |= ready
+    assert done == set(LAYERS)
 
 
 def test_launch_is_no_package():
@@ -106,19 +137,16 @@ def test_no_file_is_longer_than_500_lines():
     assert not long
 
 
-def test_the_tables_that_the_page_on_extending_names_exist():
+def test_what_the_page_on_extending_names_exists():
     page = (ROOT / "docs" / "extending.md").read_text()
     source = "".join((ROOT / f).read_text() for f in (
-        "planweave/methods/__init__.py", "feedback_node/node.py", "planweave/methods/questions/__init__.py",
         "planweave/bodies/arm/skills/__init__.py", "planweave/bodies/arm/relations.py"))
-    named = set(re.findall(r"`(_?[A-Z][A-Z_]{4,})`", page)) - {"FAILED"}
-    assert {"METHODS", "SAMPLERS", "SKILLS", "FURTHER"} <= named
-    for table in named:
+    tables = set(re.findall(r"`(_?[A-Z][A-Z_]{4,})`", page)) - {"FAILED"}
+    assert {"SKILLS", "FURTHER"} <= tables
+    for table in tables:
         assert re.search(rf"^{table}\b.* = ", source, re.MULTILINE), table
     for path in re.findall(r"`([a-z_]+/[\w/.]+\.(?:py|yaml|pddl))`", page):
         assert "NAME" in path or (ROOT / path).exists(), path
-    tables = set(re.findall(r"^([A-Z]+) = ", (ROOT / "planweave/methods/questions/__init__.py").read_text(), re.MULTILINE))
-    assert tables <= named, "a kind of question that the page leaves out"
 
 
 OURS = "executor|perception|joint_states|llm_exchanges|robot_description|world_state|look"

@@ -56,7 +56,7 @@ def text_of(renderable, width=160):
 
 def test_help_of_every_verb_has_examples_and_needs_no_ros():
     code = (
-        "import sys, contextlib, io\nfrom console import cli\n"
+        "import sys, contextlib, io\nfrom planweave.cli import main as cli\n"
         "for verb in cli.VERBS:\n"
         "    out = io.StringIO()\n"
         "    with contextlib.redirect_stdout(out), contextlib.suppress(SystemExit):\n"

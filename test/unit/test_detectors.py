@@ -11,7 +11,7 @@ from planweave.core.errors import ConfigError, MissingExtraError, UnknownNameErr
 from planweave.core.paths import find_config
 from planweave.perception.calibration import load_extrinsics
 from planweave.perception.detection import RECEPTACLES, Detection, View
-from planweave.perception.detectors import DETECTORS, MODELS, make_detector
+from planweave.perception.detectors import DETECTORS, make_detector, models
 from planweave.perception.detectors.renaming import box_of, match_boxes, nameable, rename, rename_all
 from planweave.perception.detectors.vild import article, combine, crops
 from planweave.perception.detectors.weights import MEGABYTES
@@ -171,10 +171,10 @@ def test_unknown_detector_names_the_known_ones():
         UnknownNameError, match=r"unknown detector 'vlid'; did you mean 'vild'.*attributes.*region_head"
     ):
         make_detector("vlid")
-    assert set(MODELS) < set(DETECTORS) and set(MODELS.values()) <= set(MEGABYTES)
+    assert set(models()) < set(DETECTORS) and set(models().values()) <= set(MEGABYTES)
 
 
-@pytest.mark.parametrize("name", sorted(MODELS))
+@pytest.mark.parametrize("name", sorted(models()))
 def test_missing_extra_is_named(name, monkeypatch):
     found = importlib.util.find_spec
     monkeypatch.setattr(importlib.util, "find_spec", lambda n, *a: None if n == "transformers" else found(n, *a))

@@ -1,4 +1,4 @@
-"""The readers of replies and sentences on texts that nobody would write; `planweave bench fuzz` does it 10^5 times."""
+"""The readers of replies and sentences on texts that nobody would write; python -m benchmarks fuzz: 10^5 times."""
 
 from hypothesis import example, given, settings
 from hypothesis import strategies as st

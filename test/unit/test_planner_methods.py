@@ -14,15 +14,15 @@ from planweave.core.world import Action, Literal, World, WorldObject
 from planweave.llm.clients.base import Capabilities, ChatReplies, ChatReply
 from planweave.llm.embeddings.hashed import HashedEmbedder
 from planweave.llm.step_list import numbered_steps
+from planweave.methods import questions
+from planweave.methods.blocking import parse_selection
+from planweave.methods.brainbody import parse_command
 from planweave.methods.condition import parse_truth
 from planweave.methods.conditions import holds_by_rule, parse_condition
+from planweave.methods.iterative import parse_step
 from planweave.methods.planner import LanguagePlanner, Settings
+from planweave.methods.progprompt import completed, function_head, joined
 from planweave.methods.prompting import example_part, examples, plan_examples
-from planweave.methods.questions import PROPOSERS, WRITERS
-from planweave.methods.questions.blocking import parse_selection
-from planweave.methods.questions.brainbody import parse_command
-from planweave.methods.questions.iterative import parse_step
-from planweave.methods.questions.progprompt import completed, function_head, joined
 from planweave.methods.sampled import step_of
 from planweave.methods.translate import Translator
 
@@ -476,7 +476,7 @@ def test_examples_are_of_their_domain(domain):
             assert len(domain.predicates[literal.predicate].parameters) == len(literal.args)
     for correction in example_part(domain, "corrections", ()):
         assert correction["error_step"] == len(correction["plan"]) - 1
-    assert set(WRITERS) and set(PROPOSERS)
+    assert questions().write and questions().propose
 
 
 _PIECES = st.lists(st.sampled_from([

@@ -129,7 +129,8 @@ def test_a_world_grows_as_its_objects_do(model):
 
 
 def test_what_an_action_asks_for_is_listed(model, monkeypatch):
-    monkeypatch.setattr("planweave.bodies.arm.world_model.needed_predicates", lambda domain: frozenset({"near", "clear"}))
+    monkeypatch.setattr("planweave.bodies.arm.world_model.needed_predicates",
+                        lambda domain: frozenset({"near", "clear"}))
     known = seen(model, 9)
     assert known.derived == DERIVED - {"near"}
     near = {f.args for f in known.facts if f.predicate == "near"}

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.perception_figures import intrinsics_of
 from planweave.core.paths import find_config
 from planweave.perception.calibration import load_extrinsics
 from planweave.perception.cloud import FrameError
 from planweave.perception.detection import Detection, Measured
+from planweave.perception.geometry import Intrinsics
 from planweave.perception.pipeline import Pipeline
 from planweave.perception.proposals import Region
 from planweave.simulation.camera import CameraConfig, DepthNoise, OverheadCamera, load_camera
@@ -72,7 +72,8 @@ class Studio:
                 self._light(model)
                 frame = eye.render(0.0, qpos)
                 try:
-                    scene = self.pipeline.run(frame.rgb, frame.depth, intrinsics_of(self.camera), None)
+                    intrinsics = Intrinsics(*self.camera.intrinsics, self.camera.width, self.camera.height)
+                    scene = self.pipeline.run(frame.rgb, frame.depth, intrinsics, None)
                 except FrameError:
                     continue
                 yield Shot(frame.rgb, scene.cloud.pixel, _match(scene.measured, places))

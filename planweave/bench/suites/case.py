@@ -75,9 +75,14 @@ class Suite(Protocol):
 
     name: str
     description: str
+    #: whether its stages speak to nodes
+    needs_ros: bool
 
     def cases(self) -> Mapping[str, Case]:
         """All cases by their ids; raises MissingExtraError or ConfigError where they cannot be had."""
 
     def stage(self, case: Case, repetition: int = 0) -> Stage:
         """A fresh stage for one episode of a case; repetitions may differ where the suite says so."""
+
+    def close(self) -> None:
+        """End what this process has started for the suite."""

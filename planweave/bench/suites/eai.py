@@ -35,6 +35,10 @@ class EaiSuite:
 
     name = "eai"
     description = "342 tasks of the Embodied Agent Interface (VirtualHome), our corrected scorer"
+    needs_ros = False
+
+    def close(self) -> None:
+        """Nothing was started."""
 
     def cases(self) -> Mapping[str, Case]:
         """All tasks; reading them takes a few seconds once. Raises MissingExtraError."""

@@ -21,6 +21,10 @@ class FaultSuite(HomeSuite):
 
     name = "faults"
     description = "household tasks in which an action fails, has no effect, or the world changes under the plan"
+    needs_ros = False
+
+    def close(self) -> None:
+        """Nothing was started."""
 
     def cases(self) -> Mapping[str, Case]:
         """All tasks."""

@@ -26,6 +26,10 @@ class HomeSuite:
 
     name = "home"
     description = "household tasks of our own in three homes, observed in part"
+    needs_ros = False
+
+    def close(self) -> None:
+        """Nothing was started."""
 
     def cases(self) -> Mapping[str, Case]:
         """All tasks."""

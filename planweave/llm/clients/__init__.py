@@ -5,40 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from planweave.core.errors import ConfigError, UnknownNameError
+from planweave.core.plugins import Registry
 from planweave.llm.clients.base import ChatClient
-from planweave.llm.clients.embedded import EmbeddedClient
-from planweave.llm.clients.none import NoClient
-from planweave.llm.clients.recording import RecordingClient, ReplayClient
+from planweave.llm.clients.recording import RecordingClient
 
-
-def _openai(environ: Mapping[str, str], settings: Mapping[str, str]) -> ChatClient:
-    from planweave.llm.clients.openai_client import DEFAULT_BASE_URL, OpenAIClient
-
-    base_url = environ.get("OPENAI_BASE_URL", "")
-    if not base_url and not environ.get("OPENAI_API_KEY"):
-        raise ConfigError("client 'openai' needs OPENAI_API_KEY, or OPENAI_BASE_URL for a server that wants no key")
-    model = environ.get("PLANWEAVE_MODEL", "") or settings.get("model", "")
-    if not model and base_url in ("", DEFAULT_BASE_URL):
-        model = settings.get("openai_model", "")
-    return OpenAIClient(base_url, environ.get("OPENAI_API_KEY", ""), model)
-
-
-def _embedded(environ: Mapping[str, str], settings: Mapping[str, str]) -> ChatClient:
-    return EmbeddedClient(environ.get("PLANWEAVE_MODEL", "") or settings.get("model", ""),
-                          threads=int(settings.get("threads") or 0))
-
-
-def _replay(environ: Mapping[str, str], settings: Mapping[str, str]) -> ChatClient:
-    if not settings.get("cassette"):
-        raise ConfigError("client 'replay' needs the parameter 'cassette', the path of a recorded cassette")
-    return ReplayClient(settings["cassette"])
-
-
-def _none(environ: Mapping[str, str], settings: Mapping[str, str]) -> ChatClient:
-    return NoClient()
-
-
-CLIENTS = {"openai": _openai, "embedded": _embedded, "replay": _replay, "none": _none}
+CLIENTS = Registry("planweave.clients", "client")
+"""By name: called with the environment and the settings, gives a ChatClient; raises ConfigError."""
 
 
 def choose_client(environ: Mapping[str, str], settings: Mapping[str, str]) -> ChatClient:

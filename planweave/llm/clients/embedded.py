@@ -13,6 +13,7 @@ import logging
 import os
 import secrets
 import threading
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -145,3 +146,9 @@ def _held(reply: ChatReply, request: ChatRequest) -> ChatReply:
         raise ModelRequestError(f"the embedded model answered {text[:80]!r}, which is none of {len(request.choices)} "
                                 "choices")
     return dataclasses.replace(reply, text=text)
+
+
+def from_environment(environ: Mapping[str, str], settings: Mapping[str, str]) -> EmbeddedClient:
+    """The client of the model in this process (door planweave.clients)."""
+    return EmbeddedClient(environ.get("PLANWEAVE_MODEL", "") or settings.get("model", ""),
+                          threads=int(settings.get("threads") or 0))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from planweave.core.errors import ModelUnavailableError
 from planweave.llm.clients.base import Capabilities, ChatReplies, ChatRequest
 
@@ -26,3 +28,8 @@ class NoClient:
 
     def close(self) -> None:
         """Nothing to let go of."""
+
+
+def from_settings(environ: Mapping[str, str], settings: Mapping[str, str]) -> NoClient:
+    """See NoClient (door planweave.clients)."""
+    return NoClient()

@@ -24,6 +24,7 @@ import openai
 
 from planweave.core.budget import Usage
 from planweave.core.errors import (
+    ConfigError,
     ModelAuthError,
     ModelError,
     ModelRequestError,
@@ -342,3 +343,13 @@ def _cause(error: BaseException) -> str:
         error = error.__cause__
     return f"{type(error).__name__}: {error}"
 
+
+def from_environment(environ: Mapping[str, str], settings: Mapping[str, str]) -> OpenAIClient:
+    """The client of the endpoint that the environment names (door planweave.clients); raises ConfigError."""
+    base_url = environ.get("OPENAI_BASE_URL", "")
+    if not base_url and not environ.get("OPENAI_API_KEY"):
+        raise ConfigError("client 'openai' needs OPENAI_API_KEY, or OPENAI_BASE_URL for a server that wants no key")
+    model = environ.get("PLANWEAVE_MODEL", "") or settings.get("model", "")
+    if not model and base_url in ("", DEFAULT_BASE_URL):
+        model = settings.get("openai_model", "")
+    return OpenAIClient(base_url, environ.get("OPENAI_API_KEY", ""), model)

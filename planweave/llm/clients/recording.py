@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import threading
 from collections import defaultdict
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -124,3 +125,10 @@ def _difference(asked: dict[str, Any], recorded: dict[str, Any]) -> tuple[int, s
     if one != two:
         return same, f"the text differs from {one[same:same + 40]!r} on (recorded: {two[same:same + 40]!r})"
     return same + 1, f"the settings differ: {', '.join(settings) or 'roles'}"
+
+
+def from_settings(environ: Mapping[str, str], settings: Mapping[str, str]) -> ReplayClient:
+    """The client that answers from a cassette (door planweave.clients); raises ConfigError."""
+    if not settings.get("cassette"):
+        raise ConfigError("client 'replay' needs the parameter 'cassette', the path of a recorded cassette")
+    return ReplayClient(settings["cassette"])

@@ -8,7 +8,7 @@ bent yellow = banana, dome = fruit by colour and size.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import cv2
@@ -16,6 +16,7 @@ import numpy as np
 
 from planweave.perception.colours import BLACK, colour_word, family_image, patch_colour
 from planweave.perception.detection import RECEPTACLES, Detection, Measured, View
+from planweave.perception.detectors.options import Options
 from planweave.perception.geometry import Outline, fit_sphere, outline, rotate_into, wrap_yaw
 from planweave.perception.proposals import Region
 
@@ -360,3 +361,11 @@ def _pointed_yaw(look: _Look) -> float:
     if len(front) < 4 or len(back) < 4 or np.ptp(front) < np.ptp(back):
         return shape.yaw
     return shape.yaw + math.pi
+
+
+def by_attributes(options: Options) -> Callable[[View], list[Detection]]:
+    """The detector `attributes`, which has no options."""
+    return detect_by_attributes
+
+
+by_attributes.open_vocabulary = False  # type: ignore[attr-defined]

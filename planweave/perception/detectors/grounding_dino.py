@@ -17,6 +17,7 @@ class GroundingDino(BoxDetector):
     """The detector `grounding_dino`."""
 
     name = "grounding_dino"
+    model = "IDEA-Research/grounding-dino-tiny"
     classes = ("GroundingDinoForObjectDetection", "AutoProcessor")
 
     def find(self, view: View) -> tuple[np.ndarray, list[int], np.ndarray]:

@@ -13,6 +13,7 @@ class Owlv2(BoxDetector):
     """The detector `owlv2`."""
 
     name = "owlv2"
+    model = "google/owlv2-base-patch16-ensemble"
     classes = ("Owlv2ForObjectDetection", "Owlv2Processor")
 
     def find(self, view: View) -> tuple[np.ndarray, list[int], np.ndarray]:

@@ -37,6 +37,8 @@ _BATCH = 32  # crops at a time
 class Vild:
     """The detector `vild`."""
 
+    model = "openai/clip-vit-base-patch32"
+
     def __init__(self, options: Options):
         need_vision("vild")
         self._options = options

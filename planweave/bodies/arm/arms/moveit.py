@@ -1,7 +1,8 @@
 """Planning and execution by MoveIt: a planner and a follower in place of our own; no ROS in here.
 
 What MoveIt plans is a path. It is timed, checked against the safety limits and checked for collisions by the same code
-as every other path (`planweave.bodies.arm.motion_execution`), and only then executed, through MoveIt's trajectory execution.
+as every other path (`planweave.bodies.arm.motion_execution`), and only then executed, through MoveIt's trajectory
+execution.
 """
 
 from __future__ import annotations

@@ -1,0 +1,89 @@
+"""Figures of Planweave on this machine, of one run each; never promises. Run in a checkout.
+
+examples:
+  python -m benchmarks system --placements 10 --json
+  python -m benchmarks household
+  python -m benchmarks fuzz --texts 2000
+  python -m benchmarks idle --seconds 20
+  python -m benchmarks world
+  python -m benchmarks sentences
+  python -m benchmarks honesty --task taken_at_lift --repeat 5
+  python -m benchmarks kills --task executor_node/holding feedback_node/kill
+  python -m benchmarks tabletop --seeds 2 --task plus_sign
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from planweave.bench.machine import machine
+from planweave.core.errors import ConfigError, PlanweaveError
+
+#: modules with run(options, console) -> rows of figures
+FIGURES = ("system", "household", "tabletop", "bakeoff", "honesty", "idle", "kills", "sentences", "fuzz", "world")
+CHOOSABLE = ("tabletop", "kills", "honesty")  # figures of which --task chooses some
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    made = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__,
+                                   formatter_class=argparse.RawDescriptionHelpFormatter)
+    made.add_argument("figures", metavar="FIGURES", choices=FIGURES, help=", ".join(FIGURES))
+    made.add_argument("--seed", type=int, default=0, help="of everything random (default: 0)")
+    made.add_argument("--task", "--tasks", dest="tasks", nargs="+", action="extend", default=[], metavar="ID",
+                      help="only these tasks of the tabletop, deaths, or cases of honesty; repeatable")
+    made.add_argument("--json", action="store_true", help="nothing but one JSON object on standard output")
+    made.add_argument("--repeat", type=int, default=1, metavar="R", help="of the cases of honesty (default: 1)")
+    made.add_argument("--placements", type=int, default=50, help="random pick-and-places (default: 50)")
+    made.add_argument("--scenes", type=int, default=30, help="random scenes for perception (default: 30)")
+    made.add_argument("--trips", type=int, default=200, help="action round trips (default: 200)")
+    made.add_argument("--seconds", type=float, default=20.0, help="of rest that are measured (default: 20)")
+    made.add_argument("--texts", type=int, default=100_000, help="fuzzed replies, and sentences (default: 100000)")
+    made.add_argument("--seeds", type=int, default=20, help="runs of each tabletop task (default: 20)")
+    made.add_argument("--jobs", type=int, default=0, metavar="J", help="episodes side by side (default: all cores)")
+    return made
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure and print; 1 where a figure misses its goal, 2 for a wrong command line."""
+    from rich.console import Console
+
+    options = parser().parse_args(arguments)
+    console = Console(stderr=True) if options.json else Console()
+    if not console.is_terminal:
+        console = Console(stderr=options.json, width=110)
+    try:
+        if options.tasks and options.figures not in CHOOSABLE:
+            raise ConfigError(f"--task has no meaning for the figures of {options.figures}; it chooses tasks of "
+                              f"tabletop, and cases of kills and honesty")
+        importlib.import_module("planweave.cli.main").prepare_ros()
+        rows: list[dict[str, Any]] = importlib.import_module(f"benchmarks.{options.figures}").run(options, console)
+    except PlanweaveError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2 if isinstance(error, ConfigError) else 1
+    _show(options, console, rows)
+    return 0 if all(row["met"] is not False for row in rows) else 1
+
+
+def _show(options: argparse.Namespace, console: Any, rows: list[dict[str, Any]]) -> None:
+    from rich.table import Table
+
+    if options.json:
+        print(json.dumps({"suite": options.figures, "machine": machine(), "figures": rows}, indent=2))
+        return
+    table = Table(title=f"benchmarks {options.figures}: {machine()}")
+    for heading in ("figure", "value", "goal", "met"):
+        table.add_column(heading)
+    for row in rows:
+        met = "" if row["met"] is None else "yes" if row["met"] else "no"
+        table.add_row(row["figure"], row["value"], row["goal"], met)
+    console.print(table)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

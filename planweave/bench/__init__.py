@@ -1,0 +1,1 @@
+"""The bake-off: suites, episodes, records, metrics, reports."""

@@ -1,0 +1,1 @@
+"""Bodies: what carries out actions and reports a world."""

@@ -1,0 +1,1 @@
+"""A household: VirtualHome, by the built-in simulator or by Unity."""

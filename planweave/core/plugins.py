@@ -1,0 +1,118 @@
+"""Doors for other packages: parts found by name through entry points, ours and those of installed packages alike.
+
+A package adds a method, domain, body, detector, client, suite or robot by an entry point of the group
+``planweave.methods`` and so on; nothing of Planweave is touched. What cannot be loaded is named with its package and
+left out; the rest works.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+from planweave.core.errors import PlanweaveError, UnknownNameError
+
+OURS = "planweave"
+_log = logging.getLogger(__name__)
+
+
+class PluginError(PlanweaveError):
+    """A part of an installed package cannot be used; the message names the part, the package and what to do."""
+
+
+class Registry(Mapping[str, Any]):
+    """The parts of one group by name, loaded when they are asked for.
+
+    Listing the names loads nothing. A name that two packages offer stays with Planweave, else with the first in
+    alphabetical order of the packages.
+    """
+
+    def __init__(self, group: str, kind: str, check: Callable[[Any], str] = lambda part: ""):
+        """group: of the entry points; kind: one part in words, for errors; check: what is wrong with a part, or "" """
+        self.group, self.kind = group, kind
+        self._check = check
+        self._loaded: dict[str, Any] = {}
+        self._broken: dict[str, PluginError] = {}
+
+    @cached_property
+    def _entries(self) -> dict[str, EntryPoint]:
+        found: dict[str, EntryPoint] = {}
+        offered = {(each.name, each.value, _package(each)): each for each in entry_points(group=self.group)}
+        for each in sorted(offered.values(), key=lambda e: (_package(e) != OURS, _package(e), e.name)):
+            if each.name not in found:
+                found[each.name] = each
+            elif _package(each) != _package(found[each.name]):
+                _log.warning("the %s %r of the package %s is left out: %s has one of this name", self.kind, each.name,
+                             _package(each), _package(found[each.name]))
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name in self._entries if name not in self._broken)
+
+    def __len__(self) -> int:
+        return len(self._entries.keys() - self._broken)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._entries and name not in self._broken
+
+    def __getitem__(self, name: str) -> Any:
+        """The part. Raises UnknownNameError, or PluginError where it cannot be loaded."""
+        if name in self._broken:
+            raise self._broken[name]
+        if name not in self._entries:
+            raise UnknownNameError(self.kind, name, self)
+        if name not in self._loaded:
+            try:
+                self._loaded[name] = self._load(self._entries[name])
+            except PluginError as error:
+                self._broken[name] = error
+                raise
+        return self._loaded[name]
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """The part, or the default where there is none of this name."""
+        if name not in self:
+            return default
+        return self[name]
+
+    def working(self) -> dict[str, Any]:
+        """All parts that can be loaded; a warning names each one that cannot."""
+        found = {}
+        for name in self._entries:
+            known = name in self._broken
+            try:
+                found[name] = self[name]
+            except PluginError as error:
+                if not known:
+                    _log.warning("%s", error)
+        return found
+
+    def problems(self) -> list[str]:
+        """What cannot be used, one line each; loads everything."""
+        self.working()
+        return [str(error) for error in self._broken.values()]
+
+    def package_of(self, name: str) -> str:
+        """The package that offers a part."""
+        return _package(self._entries[name])
+
+    def _load(self, entry: EntryPoint) -> Any:
+        try:
+            part = entry.load()
+            wrong = self._check(part)
+        except PlanweaveError:
+            raise
+        except Exception as error:  # the code of others may raise anything
+            wrong = f"{type(error).__name__}: {error}"
+        if wrong:
+            package = _package(entry)
+            raise PluginError(f"the {self.kind} {entry.name!r} of the package {package} cannot be used "
+                              f"({entry.value}): {wrong}; mend the package, or: pip uninstall {package}")
+        return part
+
+
+def _package(entry: EntryPoint) -> str:
+    return entry.dist.name if entry.dist is not None else "?"

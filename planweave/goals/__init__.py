@@ -1,0 +1,1 @@
+"""A sentence to goal literals: controlled English, the questions it answers, what stays unclear."""

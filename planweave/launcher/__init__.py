@@ -1,0 +1,1 @@
+"""Systems of nodes: their description, processes, environment."""

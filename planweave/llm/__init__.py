@@ -1,0 +1,1 @@
+"""Clients of language models, embeddings, asking with deadlines and budgets, reading replies, accounting."""

@@ -1,0 +1,1 @@
+"""One description a robot."""

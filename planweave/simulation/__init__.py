@@ -1,0 +1,1 @@
+"""An arm on a table with an RGB-D camera in MuJoCo."""

@@ -1,0 +1,1 @@
+"""The queue of tasks, dry runs, what a sentence names."""

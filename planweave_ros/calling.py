@@ -1,0 +1,141 @@
+"""Goals and requests from a thread that does not spin the node, each wait with a deadline."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from rclpy.action import ActionClient
+from rclpy.callback_groups import ReentrantCallbackGroup
+from rclpy.node import Node
+from rclpy.task import Future
+
+from planweave.core.cancellation import Cancellation
+from planweave.core.errors import SystemDownError
+from planweave_ros.presence import Presence
+
+#: A server answers only a client that it has discovered, which may take it so many seconds longer than the other way.
+MUTUAL_DISCOVERY = 0.8
+STOP_SECONDS = 5.0  # how long a server may take to confirm a cancellation
+_LOOK_SECONDS = 0.5  # how often is looked whether the servers are there
+START_SECONDS = 10.0  # how long a server may take to come, e.g. one that is being started again
+
+
+class Caller:
+    """Sends goals and requests from a thread that does not spin the node; every wait has a deadline."""
+
+    def __init__(self, node: Node, canceled: Callable[[], Cancellation], presence: Presence | None = None):
+        self._node, self._canceled, self._presence = node, canceled, presence
+        self._group = ReentrantCallbackGroup()
+        self._since: dict[Any, float | None] = {}  # client -> when its server was first seen; None: not there
+        node.create_timer(_LOOK_SECONDS, self._look, callback_group=self._group)
+
+    def action_client(self, kind: Any, name: str) -> ActionClient:
+        """A client of an action server whose coming and going is watched."""
+        client = ActionClient(self._node, kind, name, callback_group=self._group)
+        self._since[client] = None
+        return client
+
+    def client(self, kind: Any, name: str) -> Any:
+        """A client of a service whose coming and going is watched."""
+        client = self._node.create_client(kind, name, callback_group=self._group)
+        self._since[client] = None
+        return client
+
+    def _look(self) -> None:
+        now = time.monotonic()
+        for client, since in self._since.items():
+            self._since[client] = (since or now) if self.is_ready(client) else None
+
+    def is_ready(self, client: Any) -> bool:
+        """Whether a client's server is there. The graph alone would show one that was killed for another 20 s."""
+        if self._presence is not None and self._presence.lost:
+            return False
+        return bool(client.server_is_ready() if isinstance(client, ActionClient) else client.service_is_ready())
+
+    def wait(self, future: Future, seconds: float, what: str, alive: Callable[[], bool]) -> Any:
+        """The result of a future; None where the task is cancelled first; SystemDownError after the deadline."""
+        ready = threading.Event()
+        future.add_done_callback(lambda _: ready.set())
+        canceled = self._canceled()
+        deadline = time.monotonic() + seconds
+        missing = 0
+        with canceled.calling(ready.set):
+            while not ready.wait(max(0.0, min(_LOOK_SECONDS, deadline - time.monotonic()))):
+                missing = 0 if alive() else missing + 1
+                if missing >= 2:
+                    raise SystemDownError(f"{what} has gone away; start it again and repeat the task")
+                if time.monotonic() >= deadline:
+                    raise SystemDownError(f"{what} did not answer in {seconds:g} s")
+        return future.result() if future.done() else None
+
+    def there(self, client: Any, seconds: float) -> bool:
+        """Whether a server is there, or comes before a deadline; one that has just come is left time to discover us."""
+        deadline = time.monotonic() + seconds
+        while not self.is_ready(client):
+            if time.monotonic() > deadline:
+                return False
+            self._canceled().check()
+            time.sleep(0.02)
+        since = self._since[client] or time.monotonic()
+        time.sleep(max(0.0, since + MUTUAL_DISCOVERY - time.monotonic()))
+        return True
+
+    def watched(self, client: Any) -> Callable[[], bool]:
+        """A function that says whether the server that is there now is there still."""
+        seen, before = self._presence, self._presence.departures if self._presence is not None else 0
+        return lambda: self.is_ready(client) and (seen is None or seen.departures == before)
+
+    def check_canceled(self) -> None:
+        """Raise CanceledError where the running task was cancelled."""
+        self._canceled().check()
+
+    def run_goal(
+        self, client: ActionClient, goal: Any, seconds: float, what: str,
+        on_feedback: Callable[[Any], None] | None = None, on_stopped: Callable[[Any], object] | None = None,
+    ) -> Any:
+        """Send a goal and wait for its result; cancelled on the server when the wait ends early.
+
+        on_stopped hears the result of a goal that was cancelled because the task was.
+        """
+        if not self.there(client, min(seconds, START_SECONDS)):
+            raise SystemDownError(f"{what} is not running; start it, e.g. with: planweave up tabletop")
+        listener = (lambda message: on_feedback(message.feedback)) if on_feedback else None
+        alive = self.watched(client)
+        sent = client.send_goal_async(goal, feedback_callback=listener)
+        try:
+            handle = self.wait(sent, min(seconds, 10.0), what, alive)
+        except SystemDownError:
+            sent.add_done_callback(_cancel_late)
+            raise
+        if handle is None:
+            sent.add_done_callback(_cancel_late)
+            self._canceled().check()
+        if not handle.accepted:
+            raise SystemDownError(f"{what} rejected the goal; it may be busy with another one")
+        result = handle.get_result_async()
+        try:
+            reply = self.wait(result, seconds, what, alive)
+        except SystemDownError:
+            handle.cancel_goal_async()
+            raise
+        if reply is None:  # the task was cancelled: stop the server, and wait until it has stopped
+            handle.cancel_goal_async()
+            stopped = threading.Event()
+            result.add_done_callback(lambda _: stopped.set())
+            deadline = time.monotonic() + STOP_SECONDS
+            while not stopped.wait(0.1) and alive():
+                if time.monotonic() > deadline:
+                    raise SystemDownError(f"{what} did not confirm the cancellation in {STOP_SECONDS:g} s")
+            if on_stopped is not None and result.done() and result.result() is not None:
+                on_stopped(result.result().result)
+            self._canceled().check()
+        return reply.result
+
+
+def _cancel_late(future: Future) -> None:
+    handle = future.result()
+    if handle is not None and handle.accepted:
+        handle.cancel_goal_async()
