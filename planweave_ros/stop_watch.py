@@ -30,8 +30,9 @@ BEAT = 0.1
 """Seconds between two signs of life."""
 SILENCE = 1.0
 """Seconds without one after which the sender counts as gone."""
-_ANSWER, _TIMES = 1.0, 30  # s for the controller to answer a cancel request, and how often it is sent at most: one
-# that has not discovered this process yet, or is busy, does not hear the first
+_ANSWER = 1.0  # s for the controller to answer a cancel request, which is sent again until it does: one that has not
+# discovered this process yet, or is busy, does not hear the first
+_PERSISTENCE, _REMINDER = 600.0, 30.0  # s until it is given up, and between two lines in the log that say so
 _FAREWELL = b"q"
 
 
@@ -96,7 +97,8 @@ def main(services: Sequence[str]) -> int:
     names = ", ".join(service.removesuffix(CANCEL) for service in services)
 
     def stop(why: str) -> None:
-        for _ in range(_TIMES):
+        begun = said = time.monotonic()
+        while time.monotonic() - begun < _PERSISTENCE:
             sent = [client.call_async(CancelGoal.Request()) for client in clients if client.service_is_ready()]
             end = time.monotonic() + _ANSWER
             while time.monotonic() < end and not all(future.done() for future in sent):
@@ -105,6 +107,9 @@ def main(services: Sequence[str]) -> int:
                 stopped = sum(len(future.result().goals_canceling) for future in sent)
                 node.get_logger().error(f"executor_node {why}: {stopped} goals of {names} were cancelled")
                 return
+            if time.monotonic() - said > _REMINDER:
+                said = time.monotonic()
+                node.get_logger().error(f"executor_node {why}, and nobody answers on {names}: nothing is stopped yet")
         node.get_logger().error(f"executor_node {why}, and nobody answered on {names}: nothing was stopped")
 
     patience: float | None = None  # until the first sign of life

@@ -167,7 +167,7 @@ def texts(source):
 
 @pytest.mark.parametrize("room", [*NODES, "planweave", "planweave_ros"])
 def test_messages_name_no_service_or_topic_without_its_namespace(room):
-    """Who works in a namespace is told names as they are there; planweave/bodies/arm/ros_names.py alone has defaults."""
+    """Who works in a namespace is told names as they are there; ros_names.py alone has defaults."""
     for path in sorted((ROOT / room).rglob("*.py")):
         if path.name != "ros_names.py":
             assert not [text for text in texts(path.read_text()) if ABSOLUTE.search(text)], path
