@@ -101,7 +101,9 @@ def main(services: Sequence[str]) -> int:
         while time.monotonic() - begun < _PERSISTENCE:
             sent = [client.call_async(CancelGoal.Request()) for client in clients if client.service_is_ready()]
             end = time.monotonic() + _ANSWER
-            while time.monotonic() < end and not all(future.done() for future in sent):
+            while time.monotonic() < end and not (sent and all(future.done() for future in sent)):
+                if not sent and any(client.service_is_ready() for client in clients):
+                    break
                 time.sleep(0.01)
             if sent and all(future.done() for future in sent):
                 stopped = sum(len(future.result().goals_canceling) for future in sent)
