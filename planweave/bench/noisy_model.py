@@ -73,8 +73,9 @@ class NoisyModel:
         form, n = set((request.json_schema or {}).get("properties", ())), request.n
         if form == {"plan"}:
             return [json.dumps({"plan": [str(a) for a in self._plan(rng)]}) for _ in range(n)]
-        if form == {"action"}:
-            return [json.dumps({"action": str(step) if (step := self._next((), rng)) else "end"}) for _ in range(n)]
+        if form in ({"action"}, {"thought", "action"}):
+            thought = {"thought": ""} if "thought" in form else {}
+            return [json.dumps({**thought, "action": str(self._next((), rng) or "end")}) for _ in range(n)]
         if form == {"choice"}:
             return [self._choice(asked, rng)] * n
         if "Select the best action from this list" in asked:

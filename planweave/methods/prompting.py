@@ -25,15 +25,19 @@ _FOLDER = Path(__file__).resolve().parent / "prompts"
 _DONE = "stop here, the task is done"
 
 
-def render(name: str, **values: str) -> str:
-    """A prompt file with its ``$variables`` filled in; raises ConfigError for a missing file or variable."""
+def render(name: str | Path, **values: str) -> str:
+    """A prompt file with its ``$variables`` filled in; raises ConfigError for a missing file or variable.
+
+    name: of a file in ``prompts/``, or the path of one in another package.
+    """
+    shown = name if isinstance(name, Path) else f"prompts/{name}"
     try:
         return string.Template(_read(name)).substitute(values).strip()
     except KeyError as error:
-        raise ConfigError(f"prompts/{name} asks for ${error.args[0]}, which is not given; given are "
+        raise ConfigError(f"{shown} asks for ${error.args[0]}, which is not given; given are "
                           f"{', '.join(sorted(values))}") from None
     except ValueError as error:
-        raise ConfigError(f"prompts/{name}: {error}; write a dollar sign as $$") from None
+        raise ConfigError(f"{shown}: {error}; write a dollar sign as $$") from None
 
 
 def sample_messages(domain: Domain, world: World, sentence: str, without: Collection[str] = (),
@@ -181,11 +185,12 @@ def one_line(text: str) -> str:
 
 
 @lru_cache(maxsize=64)
-def _read(name: str) -> str:
+def _read(name: str | Path) -> str:
+    path = name if isinstance(name, Path) else _FOLDER / name
     try:
-        return (_FOLDER / name).read_text(encoding="utf-8")
-    except OSError as error:
-        raise ConfigError(f"cannot read the prompt file prompts/{name}: {error}") from None
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"cannot read the prompt file {path}: {error}") from None
 
 
 @lru_cache(maxsize=16)

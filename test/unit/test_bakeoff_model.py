@@ -46,6 +46,13 @@ def test_without_errors_every_method_reaches_the_goal_by_the_gold_plan(method):
             assert ended.measures.lcs == ended.measures.exec == ended.measures.graph == 1
 
 
+def test_it_gives_an_action_without_a_thought_where_both_are_asked_for():
+    expert, *_ = expert_on("watch_tv")
+    form = {"type": "object", "properties": {"thought": {"type": "string"}, "action": {"type": "string"}}}
+    reply = NoisyModel(expert, 0.0).complete(ChatRequest(({"role": "user", "content": "next?"},), json_schema=form))
+    assert json.loads(reply.replies[0].text) == {"thought": "", "action": "walk(tv_65)"}
+
+
 def test_it_is_the_same_for_the_same_seed_and_another_for_another():
     def played(repetition, seed=0):
         return play(Spec("home", TASKS[0], "iterative", "simulated:0.4", repetition, seed), Recorder()).measures

@@ -123,6 +123,19 @@ def test_a_missing_variable_or_file_is_an_error():
         prompting.render("goal/none.txt")
 
 
+def test_prompts_of_other_packages_are_given_by_their_path(tmp_path):
+    path = tmp_path / "user.txt"
+    path.write_text("Do $task.\n")
+    assert prompting.render(path, task="this") == "Do this."
+    with pytest.raises(ConfigError, match=rf"{path} asks for \$task"):
+        prompting.render(path, other="x")
+    with pytest.raises(ConfigError, match=r"cannot read the prompt file .*none\.txt"):
+        prompting.render(tmp_path / "none.txt")
+    (tmp_path / "latin.txt").write_bytes(b"\xff")
+    with pytest.raises(ConfigError, match=r"cannot read the prompt file .*latin\.txt"):
+        prompting.render(tmp_path / "latin.txt")
+
+
 # Schemas
 
 def test_plan_schema_lists_what_the_types_allow():
