@@ -18,11 +18,13 @@ import os
 import resource
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from planweave.core.errors import PlanweaveError
+from planweave.core.plugins import OURS
 from planweave.launcher.environment import is_closed_to_the_network, ros_environment
 from planweave.launcher.ros_distribution import refuse_old_ros
 
@@ -57,13 +59,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(options: argparse.Namespace) -> int:
     """Run the verb."""
-    findings = []
-    for check in [check_python, check_packages, check_extras, check_ros, check_rendering, check_meshes, check_real_time,
-                  *([] if options.no_model else [check_model])]:
-        finding = check()
-        findings.append(finding)
-        if not options.json:
-            _show(finding)
+    findings: list[Finding] = []
+    checks: list[Callable[[], Finding | list[Finding]]] = [
+        check_python, check_packages, check_extras, check_plugins, check_ros, check_rendering, check_meshes,
+        check_real_time]
+    for check in checks + ([] if options.no_model else [check_model]):
+        found = check()
+        for finding in [found] if isinstance(found, Finding) else found:
+            findings.append(finding)
+            if not options.json:
+                _show(finding)
     good = all(finding.state != "failed" for finding in findings)
     if options.json:
         print(json.dumps({"success": good, "findings": [asdict(finding) for finding in findings]}, indent=2))
@@ -93,6 +98,25 @@ def check_extras() -> Finding:
     absent = [name for name in EXTRAS if name not in there]
     text = f"installed: {', '.join(there) or 'none'}" + (f"; not installed: {', '.join(absent)}" if absent else "")
     return Finding("extras", "ok", text, "", {"installed": there, "not_installed": absent})
+
+
+def check_plugins() -> list[Finding]:
+    """What cannot be used of the parts that packages offer (docs/extending.md): one row for each kind with a problem,
+    one for the packages otherwise."""
+    from planweave.bench.suites import SUITES
+    from planweave.llm.clients import CLIENTS
+    from planweave.methods import METHODS
+    from planweave.perception.detectors import DETECTORS
+
+    registries = (METHODS, SUITES.registry, DETECTORS, CLIENTS)
+    broken = {registry.group: problems for registry in registries if (problems := registry.problems())}
+    if broken:
+        return [Finding(group.removeprefix("planweave."), "warning", "\n".join(problems),
+                        "everything else works", {"problems": problems}) for group, problems in broken.items()]
+    others = {f"{registry.kind} {name}": package for registry in registries for name in registry
+              if (package := registry.package_of(name)) != OURS}
+    text = ", ".join(f"{part} ({package})" for part, package in others.items())
+    return [Finding("plugins", "ok", text or "none", details={"parts": others})]
 
 
 def check_ros() -> Finding:

@@ -36,6 +36,7 @@ class Registry(Mapping[str, Any]):
         self._check = check
         self._loaded: dict[str, Any] = {}
         self._broken: dict[str, PluginError] = {}
+        self._left_out: list[str] = []
 
     @cached_property
     def _entries(self) -> dict[str, EntryPoint]:
@@ -45,8 +46,9 @@ class Registry(Mapping[str, Any]):
             if each.name not in found:
                 found[each.name] = each
             elif _package(each) != _package(found[each.name]):
-                _log.warning("the %s %r of the package %s is left out: %s has one of this name", self.kind, each.name,
-                             _package(each), _package(found[each.name]))
+                self._left_out.append(f"the {self.kind} {each.name!r} of the package {_package(each)} is left out: "
+                                      f"{_package(found[each.name])} has one of this name; give it another name")
+                _log.warning("%s", self._left_out[-1])
         return found
 
     def __iter__(self) -> Iterator[str]:
@@ -93,7 +95,7 @@ class Registry(Mapping[str, Any]):
     def problems(self) -> list[str]:
         """What cannot be used, one line each; loads everything."""
         self.working()
-        return [str(error) for error in self._broken.values()]
+        return [*map(str, self._broken.values()), *self._left_out]
 
     def package_of(self, name: str) -> str:
         """The package that offers a part."""
@@ -103,9 +105,9 @@ class Registry(Mapping[str, Any]):
         try:
             part = entry.load()
             wrong = self._check(part)
-        except PlanweaveError:
-            raise
-        except Exception as error:  # the code of others may raise anything
+        except (Exception, SystemExit) as error:  # the code of others may raise anything
+            if isinstance(error, PlanweaveError) and _package(entry) == OURS:
+                raise
             wrong = f"{type(error).__name__}: {error}"
         if wrong:
             package = _package(entry)
@@ -115,4 +117,5 @@ class Registry(Mapping[str, Any]):
 
 
 def _package(entry: EntryPoint) -> str:
-    return entry.dist.name if entry.dist is not None else "?"
+    """The name of the package that an entry point is of; a broken one may lack it."""
+    return (entry.dist.name if entry.dist is not None else "") or "?"
