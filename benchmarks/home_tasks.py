@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from planweave.bench.suites.homes import HomePort
-from planweave.bodies.home.body import Body
 from planweave.bodies.home.facts import edge_literal, state_literal
 from planweave.bodies.home.graph import graph_from
 from planweave.bodies.home.home import SimulatedHome
+from planweave.bodies.home.port import HomeBody
 from planweave.bodies.home.script import read_line
 from planweave.bodies.home.simulator import Simulator
 from planweave.core.budget import Usage
@@ -42,14 +41,6 @@ TASKS = {
     "make coffee": "filled(mug)",
     "slice and toast the bread": "sliced(bread); toasted(bread)",
 }
-
-
-class HomeBody(HomePort):
-    """The household body as a port, in one of our homes or a graph file, observed in part."""
-
-    def __init__(self, scene: str) -> None:
-        self.home = SimulatedHome(scene)
-        super().__init__(Body(self.home))
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from benchmarks.home_tasks import HomeBody
 from planweave.core.errors import PlanweaveError
-from planweave.core.ports import Look, Outcome
+from planweave.core.ports import Outcome
 from planweave.core.state import AtomKey
 from planweave.core.task import TaskStatus
 from planweave.core.world import Action, Literal
@@ -76,10 +76,6 @@ class SharedHome(HomeBody):
             for text in self._case.begins:
                 state.add(_atom(text))
         return outcome
-
-    def look(self, seconds: float) -> Look:
-        """See planweave.core.ports.LookingBody."""
-        return Look(self._body.look())
 
 
 def play(case: HomeCase) -> tuple[TaskStatus, bool]:

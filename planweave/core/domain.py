@@ -15,11 +15,11 @@ from lark.exceptions import LarkError
 from pddl.exceptions import PDDLMissingRequirementError, PDDLValidationError
 from pddl.parser.domain import DomainParser
 
+from planweave.core.domain_files import Loaded, find_domain
 from planweave.core.errors import ConfigError, DomainError, InvalidActionError, UnknownNameError
 from planweave.core.formula import Atom, Effect, Formula, Parameter, atoms_in, effects_of, formula_of, parameters_of
-from planweave.core.paths import find_config
 from planweave.core.world import Action, Literal, World, WorldObject
-from planweave.core.yaml_files import read_text, read_yaml
+from planweave.core.yaml_files import parse_yaml, read_text
 
 MAX_DEPTH = 50  # of brackets in a PDDL file
 _SECTIONS = {"predicates", "actions", "classes", "categories"}
@@ -98,10 +98,38 @@ class Domain:
     _below: dict[frozenset[str], frozenset[str]] = field(default_factory=dict, repr=False)  # types with all below
 
     @classmethod
-    def load(cls, name: str | Path = "tabletop") -> Domain:
-        """Load ``config/domains/<name>.pddl`` or the PDDL file at a path; cached. Raises DomainError."""
-        path = find_config("domains", str(name), ".pddl")
-        return _load(path, path.stat().st_mtime_ns)
+    def load(cls, name: str | Path = "tabletop", notes: str = "", *, replace: bool = False) -> Domain:
+        """Load a domain by its name, by the path of its PDDL file, or from PDDL text; cached. Raises DomainError.
+
+        A name is that of a domain loaded before from a path or text, of one in ``config/domains``, or of one that an
+        installed package offers (entry points ``planweave.domains``), looked for in this order. Beside a file
+        ``x.pddl``, ``x.yaml`` holds its notes; to a text they are given as `notes`. What is loaded from a path or text
+        can be loaded by the name in its ``(define (domain NAME)`` from then on; ConfigError where another domain has
+        that name, unless `replace` says that it takes its place.
+        """
+        if isinstance(name, str) and name.lstrip()[:1] in ("(", ";"):
+            domain = _read_text(name, notes)
+            _LOADED.add(domain.name, domain, (name, notes), "PDDL text", replace)
+            return domain
+        if notes:
+            raise DomainError("notes are given with PDDL text only; beside the file x.pddl they stand in x.yaml")
+        if isinstance(known := _LOADED.get(str(name)), Domain):
+            return known
+        path, by_name = find_domain(str(name), _LOADED)
+        notes_path = path.with_suffix(".yaml")
+        domain = _load(path, path.stat().st_mtime_ns, notes_path.stat().st_mtime_ns if notes_path.is_file() else 0)
+        if not by_name or domain.name != str(name):
+            texts = domain.pddl_text, read_text(notes_path) if notes_path.is_file() else ""
+            _LOADED.add(domain.name, domain, texts, str(path.resolve()), replace)
+        return domain
+
+    def world(self, objects: str, facts: Iterable[str | Literal] = (), *, assume: bool = True) -> World:
+        """A world as people write it, see planweave.core.written; raises ParseError, UnknownNameError or
+        InvalidActionError.
+        """
+        from planweave.core.written import written_world
+
+        return written_world(self, objects, facts, assume)
 
     def is_a(self, type_name: str, ancestors: Iterable[str]) -> bool:
         """Whether a type is, or is below, one of the ancestors; no ancestors means any type."""
@@ -215,53 +243,84 @@ class Domain:
         return positive + negative
 
 
+_LOADED = Loaded()
+
+
+@dataclass(frozen=True)
+class _Source:
+    """A text with the name that errors call it by."""
+
+    name: str
+    text: str
+
+
 @lru_cache(maxsize=16)
-def _load(path: Path, _mtime: int) -> Domain:
-    text = _bounded(path)
-    report = kairos.check_domain(text, path.name)
+def _load(path: Path, _mtime: int, _notes_mtime: int) -> Domain:
+    notes_path = path.with_suffix(".yaml")
+    try:
+        text = read_text(path)
+        notes = read_text(notes_path) if notes_path.exists() else ""
+    except ConfigError as error:
+        raise DomainError(str(error)) from None
+    return _read(_Source(path.name, text), _Source(notes_path.name, notes))
+
+
+@lru_cache(maxsize=16)
+def _read_text(text: str, notes: str) -> Domain:
+    return _read(_Source("PDDL text", text), _Source("notes", notes))
+
+
+def _read(source: _Source, notes_source: _Source) -> Domain:
+    _check_bounds(source)
+    text = source.text
+    report = kairos.check_domain(text, source.name)
     wrong = [d for d in report.diagnostics if d.severity != kairos.Severity.NOTE and d.code not in _HARMLESS]
     if wrong:
         raise DomainError("\n".join(str(d) for d in wrong))
     try:
         parsed = DomainParser()(text)
     except PDDLMissingRequirementError as error:
-        raise DomainError(f"{path.name}: {error}; add it to (:requirements …)") from None
+        raise DomainError(f"{source.name}: {error}; add it to (:requirements …)") from None
     except (PDDLValidationError, LarkError, ValueError, AssertionError, KeyError, TypeError, AttributeError) as error:
-        raise DomainError(f"{path.name}: {error}") from None
-    notes_path = path.with_suffix(".yaml")
-    notes = _read_yaml(notes_path)
+        raise DomainError(_no_precondition(source) or f"{source.name}: {error}") from None
+    notes = _read_notes(notes_source)
     try:
-        return _compile(text, parsed, notes, notes_path)
+        return _compile(text, parsed, notes, notes_source)
     except (AttributeError, TypeError, ValueError, KeyError, IndexError) as error:  # an entry of another form
-        raise DomainError(f"{notes_path.name}: an entry has not the form it should have, as in config/domains/"
+        raise DomainError(f"{notes_source.name}: an entry has not the form it should have, as in config/domains/"
                           f"tabletop.yaml ({type(error).__name__}: {error})") from None
 
 
-def _bounded(path: Path) -> str:
-    """The text of a PDDL file whose brackets are not nested deeper than parsers bear; raises DomainError."""
-    try:
-        text = read_text(path)
-    except ConfigError as error:
-        raise DomainError(str(error)) from None
+def _no_precondition(source: _Source) -> str:
+    """What is wrong where an action has no precondition, which the parser does not read; else empty."""
+    for action in re.finditer(r"\(:action\s+([\w-]+)((?:(?!\(:action).)*)", source.text, re.S):
+        if ":precondition" not in action[2]:
+            line = source.text.count("\n", 0, action.start()) + 1
+            return f"{source.name}:{line}: action {action[1]} has no :precondition; where it needs none, write (and)"
+    return ""
+
+
+def _check_bounds(source: _Source) -> None:
+    """Raise DomainError where brackets are nested deeper than parsers bear."""
+    text = source.text
     for number, line in enumerate(text.splitlines(), 1):
         if "\0" in line:
-            raise DomainError(f"{path.name}:{number}: a NUL character")
+            raise DomainError(f"{source.name}:{number}: a NUL character")
     depth = 0
     for bracket in re.finditer(r"[()]|;[^\n]*", text):
         depth += {"(": 1, ")": -1}.get(bracket.group(), 0)
         if depth > MAX_DEPTH:
             line_number = text.count("\n", 0, bracket.start()) + 1
-            raise DomainError(f"{path.name}:{line_number}: brackets nested more than {MAX_DEPTH} deep")
-    return text
+            raise DomainError(f"{source.name}:{line_number}: brackets nested more than {MAX_DEPTH} deep")
 
 
-def _compile(text: str, parsed: Any, notes: dict[str, Any], notes_path: Path) -> Domain:
+def _compile(text: str, parsed: Any, notes: dict[str, Any], notes_source: _Source) -> Domain:
     """The domain of a parsed PDDL text and its notes."""
     order = {name: text.find(f"(:action {name}") for name in (str(a.name) for a in parsed.actions)}
     predicates = {}
     declared = sorted(parsed.predicates, key=lambda p: text.find(f"({p.name}"))
     for source in declared:
-        note = _section(notes, "predicates", notes_path).get(str(source.name), {})
+        note = _section(notes, "predicates", notes_source).get(str(source.name), {})
         phrase = note.get("phrase", f"{source.name} holds")
         state = {True: "yes", False: "no"}.get(note.get("state", False), str(note.get("state")))
         predicates[str(source.name)] = Predicate(
@@ -272,7 +331,7 @@ def _compile(text: str, parsed: Any, notes: dict[str, Any], notes_path: Path) ->
     actions = {}
     for action in sorted(parsed.actions, key=lambda a: order[str(a.name)]):
         name = str(action.name)
-        note = _section(notes, "actions", notes_path).get(name, {})
+        note = _section(notes, "actions", notes_source).get(name, {})
         actions[name] = ActionSchema(
             name, parameters_of(tuple(action.parameters)), formula_of(action.precondition), effects_of(action),
             note.get("phrase", name), tuple(note.get("aliases", ())),
@@ -285,31 +344,29 @@ def _compile(text: str, parsed: Any, notes: dict[str, Any], notes_path: Path) ->
         MappingProxyType({str(k): str(v) if v else "" for k, v in parsed.types.items()}),
         MappingProxyType(predicates),
         MappingProxyType(actions),
-        MappingProxyType({c: t for t, cs in _section(notes, "classes", notes_path).items() for c in cs}),
-        MappingProxyType({w: tuple(cs) for w, cs in _section(notes, "categories", notes_path).items()}),
+        MappingProxyType({c: t for t, cs in _section(notes, "classes", notes_source).items() for c in cs}),
+        MappingProxyType({w: tuple(cs) for w, cs in _section(notes, "categories", notes_source).items()}),
         text,
         MappingProxyType({k: v for k, v in notes.items() if k not in _SECTIONS}),
     )
-    _check_notes(domain, notes, notes_path)
+    _check_notes(domain, notes, notes_source)
     return domain
 
 
-def _read_yaml(path: Path) -> dict[str, Any]:
-    if not path.exists():
-        return {}
+def _read_notes(source: _Source) -> dict[str, Any]:
     try:
-        notes = read_yaml(path) or {}
+        notes = parse_yaml(source.text, source.name) or {}
     except ConfigError as error:
         raise DomainError(str(error)) from None
     if not isinstance(notes, dict):
-        raise DomainError(f"{path.name}: expected a mapping with actions, predicates, classes, categories")
+        raise DomainError(f"{source.name}: expected a mapping with actions, predicates, classes, categories")
     return notes
 
 
-def _section(notes: dict[str, Any], key: str, path: Path) -> dict[str, Any]:
+def _section(notes: dict[str, Any], key: str, source: _Source) -> dict[str, Any]:
     section = notes.get(key) or {}
     if not isinstance(section, dict):
-        raise DomainError(f"{path.name}: {key!r} must be a mapping")
+        raise DomainError(f"{source.name}: {key!r} must be a mapping")
     return section
 
 
@@ -334,12 +391,12 @@ def _inverse_rules(rows: list[dict[str, Any]]) -> tuple[InverseRule, ...]:
     return tuple(rules)
 
 
-def _check_notes(domain: Domain, notes: dict[str, Any], path: Path) -> None:
+def _check_notes(domain: Domain, notes: dict[str, Any], source: _Source) -> None:
     """Names in the YAML file must be those of the PDDL file."""
 
     def known(kind: str, name: str, names: Iterable[str]) -> None:
         if name not in set(names):
-            raise DomainError(f"{path.name}:{_line(path, name)}: {UnknownNameError(kind, name, names)}")
+            raise DomainError(f"{source.name}:{_line(source, name)}: {UnknownNameError(kind, name, names)}")
 
     for name in notes.get("actions") or {}:
         known("action", name, domain.actions)
@@ -361,8 +418,8 @@ def _check_notes(domain: Domain, notes: dict[str, Any], path: Path) -> None:
             known("predicate", atom.predicate, domain.predicates)
 
 
-def _line(path: Path, word: str) -> int:
-    for number, line in enumerate(path.read_text().splitlines(), 1):
+def _line(source: _Source, word: str) -> int:
+    for number, line in enumerate(source.text.splitlines(), 1):
         if re.search(rf"\b{re.escape(word)}\b", line):
             return number
     return 1

@@ -48,6 +48,9 @@ class Validation:
     assumed: tuple[Literal, ...] = ()
     goal_open: tuple[Literal, ...] = ()
 
+    def __str__(self) -> str:
+        return self.message
+
     @property
     def possible(self) -> bool:
         """Whether every step can be done and nothing of the goal is known to fail."""

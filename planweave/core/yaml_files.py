@@ -62,10 +62,14 @@ def read_text(path: Path) -> str:
 
 def read_yaml(path: Path) -> Any:
     """The value of a file, None where it is empty. Raises ConfigError with file and line."""
-    text = read_text(path)
+    return parse_yaml(read_text(path), str(path))
+
+
+def parse_yaml(text: str, name: str) -> Any:
+    """The value of a text, None where it is empty; name: what errors call it. Raises ConfigError with the line."""
     try:
         return yaml.load(text, Loader=BoundedLoader)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = f"line {mark.line + 1}: " if mark else ""
-        raise ConfigError(f"{path}: {line}not valid YAML: {getattr(error, 'problem', None) or error}") from None
+        raise ConfigError(f"{name}: {line}not valid YAML: {getattr(error, 'problem', None) or error}") from None

@@ -11,7 +11,6 @@ from collections import deque
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Protocol
 
 from planweave.core.approval import Approval
 from planweave.core.budget import Usage
@@ -27,6 +26,8 @@ from planweave.methods import METHODS
 from planweave.methods.episode import Episode
 from planweave.methods.journal import Journal
 from planweave.tasks.dry_run import PredictedBody
+from planweave.tasks.method_run import Method as Method
+from planweave.tasks.method_run import MethodFaultError, run_method
 
 MAX_SENTENCE = 2000
 MAX_APPROVER = 200
@@ -34,13 +35,6 @@ _BETWEEN_LOOKS = 0.2  # s
 MAX_REQUEST_ID = 100
 _REMEMBERED = 10_000  # ids of tasks that were dropped
 log = logging.getLogger(__name__)
-
-
-class Method(Protocol):
-    """A planning method: acts until it has nothing left to do. Whether the goal holds is checked by others."""
-
-    def run(self, episode: Episode) -> None:
-        """Run the loop; may raise PlanweaveError."""
 
 
 @dataclass
@@ -104,7 +98,7 @@ class TaskManager:
     anything, 0 where nobody needs to. look_seconds: how long the body may take to see whether the goal holds.
     await_body(on_wait): returns once the body reports its world. look_for(sentence): tells open-vocabulary eyes what to
     look for. on_change(task) hears every change, on_end(task) the end. kept_tasks: tasks that have ended and can still
-    be asked for. namespace: of the body, for names of services in messages.
+    be asked for. namespace: of the body, for names of services in messages. load_domain: gives a world's domain.
     """
 
     def __init__(
@@ -116,7 +110,7 @@ class TaskManager:
         await_body: Callable[[Callable[[str], None]], None] = lambda on_wait: None,
         look_for: Callable[[str], str] = lambda sentence: "",
         on_change: Callable[[Task], None] = lambda task: None, on_end: Callable[[Task], None] = lambda task: None,
-        namespace: str = "",
+        namespace: str = "", load_domain: Callable[[str], Domain] = Domain.load,
     ):
         self._planner, self._body, self._make = planner, body, make
         self._default_method, self._fallback = default_method, fallback
@@ -124,7 +118,7 @@ class TaskManager:
         self._journal_folder, self._on_change, self._on_end = journal_folder, on_change, on_end
         self._approval_timeout, self._look_for, self._look_seconds = approval_timeout, look_for, look_seconds
         self._approved_alone = approved_alone
-        self._await_body, self._namespace = await_body, namespace
+        self._await_body, self._namespace, self._load_domain = await_body, namespace, load_domain
         self._kept_tasks = kept_tasks
         self._tasks: dict[str, Task] = {}
         self._requests: dict[str, Task] = {}  # by the id that their sender gave
@@ -350,7 +344,7 @@ class TaskManager:
 
     def _read(self, task: Task, world: World) -> Interpretation:
         """The goal, given or read, in literals and in words; or the answer to a question."""
-        domain = Domain.load(world.domain)
+        domain = self._load_domain(world.domain)
         if task.given_goal:
             for literal in task.given_goal:
                 domain.check_literal(literal, world)
@@ -364,7 +358,7 @@ class TaskManager:
 
     def _plan(self, task: Task, world: World, goal: tuple[Literal, ...]) -> None:
         """A dry run: the method acts on a predicted body; the task ends with the plan, or with why there is none."""
-        domain = Domain.load(world.domain)
+        domain = self._load_domain(world.domain)
         body = PredictedBody(domain, world)
         _, message = self._act(task, world, goal, body)
         check = body.check(goal)
@@ -390,14 +384,14 @@ class TaskManager:
             if not finding.unmet or (finding.unconfirmed and not finding.look.fresh):
                 return finding, "nothing was moved" if finding.unconfirmed else "it held already, nothing was moved"
         episode = task.episode = Episode(
-            task.status.task_id, task.status.sentence, goal, Domain.load(world.domain), self._planner, body,
+            task.status.task_id, task.status.sentence, goal, self._load_domain(world.domain), self._planner, body,
             task.journal, task.canceled, lambda: self._on_change(task), self._action_timeout, task.approval,
             dry_run=task.status.dry_run, said=task.said, namespace=self._namespace,
         )
         name, failed = task.status.method, ""
         try:
-            self._make(name).run(episode)
-        except CanceledError:
+            run_method(self._make, name, episode)
+        except (CanceledError, MethodFaultError):
             raise
         except PlanweaveError as error:
             if not self._fallback or name == self._fallback:
@@ -413,7 +407,7 @@ class TaskManager:
             episode.fallback = True
             episode.tell("planning", told)
             task.journal.add("fallback", method=self._fallback, reason=reason)
-            self._make(self._fallback).run(episode)
+            run_method(self._make, self._fallback, episode)
             if episode.message == told:  # a plan that did not pass is worth no word in the end; a fault is
                 episode.message = f"{failed + '; ' if failed else ''}the {self._fallback} planner took over"
             finding = self._look_at(task, body, goal, began)
@@ -457,7 +451,7 @@ class TaskManager:
             seen = ["the goal holds, as observed", *finding.inferred, message]
             self._end(task, TaskState.SUCCEEDED, "; ".join(filter(None, seen)))
         elif finding.unmet and (finding.look.fresh or task.episode is not None):
-            domain = Domain.load(finding.look.world.domain)
+            domain = self._load_domain(finding.look.world.domain)
             missing = "; ".join(domain.phrase(u.negated()) for u in finding.unmet)
             blind = "" if finding.look.fresh else "; ".join(finding.unconfirmed)
             self._end(task, TaskState.FAILED, ". ".join(filter(None, [missing, message, blind])))

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+import planweave
+
 ROOT = Path(__file__).resolve().parents[2]
 NODES = sorted(path.parent.name for path in ROOT.glob("*_node/node.py"))
 ROOMS = ["planweave", "planweave_ros", *NODES, "benchmarks", "training"]
@@ -30,6 +32,7 @@ LAYERS = {
     "methods": {"core", "goals", "llm"},
     "tasks": {"core", "methods"},
     "bench": {"core", "llm", "methods", "bodies", "simulation", "perception"},
+    "api": {"core", "goals", "llm", "methods", "tasks", "bodies"},  # planweave/api.py and the public names
     "planweave_ros": {*LIBRARY},
     "cli": {*LIBRARY, "planweave_ros"},
     "benchmarks": {*LIBRARY, "cli", "planweave_ros"},
@@ -48,7 +51,9 @@ def part_of(*names):
     """The part of the architecture that a dotted name or path belongs to; None for the top of planweave/ itself."""
     if names[0] != "planweave":
         return names[0]
-    return names[1] if len(names) > 1 and names[1] in (*LIBRARY, "cli") else None
+    if names[1:2] and names[1] in planweave.__all__:
+        return "api"
+    return names[1] if len(names) > 1 and names[1] in (*LIBRARY, "api", "cli") else None
 
 
 def modules(source):
@@ -100,6 +105,9 @@ def test_imports_keep_the_rules(path):
     ("planweave/perception/tracking.py", "from planweave import bodies", "perception imports bodies"),
     ("planweave/core/plan.py", "import planweave.cli.main", "core imports cli"),
     ("planweave/methods/iterative.py", "from planweave.tasks.task_manager import TaskManager", "methods imports tasks"),
+    ("planweave/tasks/dry_run.py", "import planweave.api", "tasks imports api"),
+    ("planweave/core/plan.py", "from planweave import run", "core imports api"),
+    ("planweave/core/plan.py", "from planweave import __version__", None),
     ("planweave_ros/client.py", "from planweave.cli import run", "planweave_ros imports cli"),
     ("planweave/cli/run.py", "from planweave_ros.client import Client", None),
     ("planweave/bench/runner.py", "import benchmarks.system", "bench imports benchmarks"),

@@ -9,9 +9,9 @@ from planweave.bench.faults import Injection
 from planweave.bench.suites.case import Case
 from planweave.bodies.home.body import Body
 from planweave.bodies.home.graph import Graph
+from planweave.bodies.home.port import HomePort
 from planweave.bodies.home.simulator import Simulator, Step
 from planweave.core.ports import Body as Port
-from planweave.core.ports import Outcome
 from planweave.core.world import Action, Literal, World
 
 
@@ -37,23 +37,6 @@ class PlainHome:
     def load(self, scene: str) -> None:
         """Nobody asks for it in an episode."""
         raise NotImplementedError("a stage is played once; make a new one")
-
-
-class HomePort:
-    """The household body as a port, without ROS."""
-
-    def __init__(self, body: Body) -> None:
-        self._body = body
-
-    def observe(self, revision: int = 0) -> World:
-        """What the person knows."""
-        return self._body.observe()
-
-    def execute(self, action: Action, *, task_id: str = "", timeout: float = 0.0,
-                on_phase: Callable[[str, float], None] | None = None, approval: str = "") -> Outcome:
-        """Do one action."""
-        step = self._body.execute(action)
-        return Outcome(step.code, step.message, self._body.observe(), step.unmet)
 
 
 class HomeStage:

@@ -1,0 +1,266 @@
+"""The library's few functions: plan, check a plan, and run a task on a body, without ROS. See docs/library.md."""
+
+from __future__ import annotations
+
+import os
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from planweave.core.budget import Budget, Usage
+from planweave.core.cancellation import Cancellation
+from planweave.core.classical import solve
+from planweave.core.domain import Domain
+from planweave.core.errors import ConfigError, MissingExtraError, PlanweaveError, UnknownNameError
+from planweave.core.parameter import option_parameters
+from planweave.core.ports import LookingBody
+from planweave.core.task import TaskState, TaskStatus
+from planweave.core.validation import Validation, validate
+from planweave.core.world import Action, Literal, World
+from planweave.core.written import Written, read_goal
+from planweave.llm.accounting import Prices
+from planweave.llm.clients import choose_client
+from planweave.llm.clients.base import ChatClient
+from planweave.llm.clients.none import NoClient
+from planweave.methods import METHODS
+from planweave.methods.planner import LanguagePlanner
+from planweave.tasks.task_manager import Method, Task, TaskManager
+
+#: The defaults of planner_node and feedback_node.
+_BUDGET = Budget(requests=200, tokens=1_000_000, cost=1.0)
+_ACTION_TIMEOUT = 180.0  # s
+_END = 5.0  # s that a cancelled task has to end
+_OPENAI_MODEL = "gpt-4.1-mini"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Steps in their order; prints as numbered steps. domain gives them words."""
+
+    actions: tuple[Action, ...]
+    domain: Domain
+
+    def __iter__(self) -> Iterator[Action]:
+        return iter(self.actions)
+
+    def __len__(self) -> int:
+        return len(self.actions)
+
+    def __getitem__(self, index: int) -> Action:
+        return self.actions[index]
+
+    def __str__(self) -> str:
+        if not self.actions:
+            return "nothing to do: the goal holds already"
+        return "\n".join(f"{number}. {action}" for number, action in enumerate(self.actions, 1))
+
+
+@dataclass(frozen=True)
+class Result:
+    """How a task ended. success: the goal was seen to hold after everything had ended.
+
+    steps: the actions that were tried, each with the name of its outcome's code. usage: what was asked of a model.
+    record: every event, as in a task's journal. status: the last status, with all else that is known.
+    """
+
+    success: bool
+    state: TaskState
+    message: str
+    goal: tuple[Literal, ...]
+    steps: tuple[tuple[Action, str], ...]
+    usage: Usage
+    record: tuple[dict[str, Any], ...]
+    status: TaskStatus
+
+    def __str__(self) -> str:
+        lines = [f"{number}. {action}: {code.lower()}" for number, (action, code) in enumerate(self.steps, 1)]
+        return "\n".join([*lines, f"{self.state.name.lower()}: {self.message}"])
+
+
+def plan(domain: Domain, world: World, goal: Written, *, timeout: float = 5.0) -> Plan:
+    """A classical plan to a goal ("in(cup, tray) and not on(a, b)", a Literal, or several); no model is asked.
+
+    timeout: seconds for the search. Raises NoPlanError, which says what cannot be reached and why; and ParseError,
+    UnknownNameError or InvalidActionError for a goal that is none.
+    """
+    _same_domain(domain, world)
+    return Plan(solve(domain, world, read_goal(domain, world, goal), _seconds("timeout", timeout)), domain)
+
+
+def check(domain: Domain, world: World, plan: Plan | str | Iterable[Action | str], goal: Written = ()) -> Validation:
+    """Whether a plan can be done and reaches a goal; prints the first step that fails with its causes.
+
+    plan: what `plan` returned, actions, or a text of one action a line (or between ``;``). Raises ParseError, and
+    UnknownNameError or InvalidActionError for a goal that is none; a wrong step is a result, not an error.
+    """
+    _same_domain(domain, world)
+    given: Iterable[Action | str] = (
+        [part for part in plan.replace(";", "\n").splitlines() if part.strip()] if isinstance(plan, str) else plan)
+    actions = [Action.parse(each) if isinstance(each, str) else each for each in given]
+    wanted = read_goal(domain, world, goal) if goal else ()
+    return validate(domain, world, actions, wanted)
+
+
+def run(
+    sentence: str = "", *, body: LookingBody, method: str = "tree_planner", model: str | ChatClient | None = None,
+    goal: Written | None = None, on_event: Callable[[TaskStatus], None] | None = None, timeout: float = 600.0,
+    fallback: str = "classical", options: Mapping[str, Any] | None = None,
+) -> Result:
+    """Do what a sentence says on a body, and wait for the end.
+
+    The same loop as in feedback_node: success means that the goal was seen to hold after everything had ended. body:
+    SymbolicBody, Home, or anything that keeps `LookingBody`. model: None for what the environment says
+    (OPENAI_BASE_URL, OPENAI_API_KEY, PLANWEAVE_MODEL, else the embedded model), "none" for no model, the name of the
+    endpoint's model or the path of a .gguf file, or a ChatClient, which stays open. goal: given outright, then the
+    sentence need not be read. on_event hears every change, in the caller's thread; what it raises cancels the task.
+    timeout: seconds of wall time, after which the task is cancelled. fallback: the method that takes over where the
+    goal does not hold, "" for none. options: of the method.
+
+    What goes wrong with the task is in the result. Raises PlanweaveError for wrong usage alone.
+    """
+    made = _method_maker(method, fallback, options or {})
+    seconds = _seconds("timeout", timeout)
+    if getattr(body, "require_approval", False):
+        raise ConfigError("this body does only what a person has approved, and run() asks nobody: use the nodes "
+                          "(planweave up, planweave approve)")
+    domain = getattr(body, "domain", None)
+    load = partial(_domain_of, domain) if isinstance(domain, Domain) else Domain.load
+    wanted = read_goal(load((world := body.observe()).domain), world, goal) if goal is not None else ()
+    client, ours = (_client(model), True) if model is None or isinstance(model, str) else (model, False)
+    events: queue.SimpleQueue[TaskStatus] = queue.SimpleQueue()
+    manager: TaskManager | None = None
+
+    def exchanged(exchange: dict[str, Any]) -> None:
+        task = manager.get(str(exchange.get("task_id", ""))) if manager is not None else None
+        if task is not None:
+            task.journal.add("exchange", **exchange)
+
+    try:
+        asked = LanguagePlanner(client, budget=_BUDGET, prices=Prices(), load_domain=load, on_exchange=exchanged)
+        planner: Any = _Asked(asked, lambda: manager.running if manager is not None else None)
+        manager = TaskManager(
+            planner, body, made, default_method=method, fallback=fallback, action_timeout=_ACTION_TIMEOUT,
+            on_change=lambda task: events.put(task.snapshot()), load_domain=load)
+        task = manager.submit(sentence, method, wanted)
+        _wait(task, events, on_event, seconds)
+        return _result(task)
+    finally:
+        if manager is not None:
+            manager.close(_END)
+        if ours:
+            client.close()
+
+
+def _wait(
+    task: Task, events: queue.SimpleQueue[TaskStatus], on_event: Callable[[TaskStatus], None] | None, seconds: float,
+) -> None:
+    """Hand on the events until the task has ended; cancel it when its time is over."""
+    deadline = time.monotonic() + seconds
+    told: TaskStatus | None = None
+    while True:
+        over = task.ended.is_set()  # what came before that is in the queue
+        try:
+            status = events.get(timeout=0.0 if over else max(0.0, min(0.05, deadline - time.monotonic())))
+            if on_event is not None and status != told:
+                on_event(told := status)
+            continue
+        except queue.Empty:
+            if over:
+                return
+        if time.monotonic() >= deadline:
+            if task.canceled.is_set:
+                return
+            task.canceled.cancel(f"cancelled: it had not ended within the {seconds:g} s given (timeout)")
+            deadline = time.monotonic() + _END
+
+
+def _result(task: Task) -> Result:
+    status, events = task.snapshot(), tuple(task.journal.events())
+    if not status.state.ended:  # it hangs in code that looks at no flag
+        message = f"{task.canceled.reason}, and does not stop; it was {status.phase}"
+        return Result(False, TaskState.CANCELED, message, status.goal, _steps(events), status.usage, events, status)
+    return Result(status.state is TaskState.SUCCEEDED, status.state, status.message, status.goal, _steps(events),
+                  status.usage, events, status)
+
+
+def _steps(events: Iterable[Mapping[str, Any]]) -> tuple[tuple[Action, str], ...]:
+    return tuple((Action.parse(e["action"]), str(e["code"])) for e in events if e["event"] == "action")
+
+
+class _Asked:
+    """The planner for a task loop: every question ends when its task is cancelled."""
+
+    def __init__(self, planner: LanguagePlanner, running: Callable[[], Task | None]) -> None:
+        self._planner, self._running = planner, running
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        question = getattr(self._planner, name)
+
+        def ask(*args: Any, **kwargs: Any) -> Any:
+            task, given_up = self._running(), threading.Event()
+            canceled = task.canceled if task is not None else Cancellation()
+            with canceled.calling(given_up.set):
+                try:
+                    return question(*args, **kwargs, canceled=given_up)
+                except PlanweaveError:
+                    canceled.check()  # the reason that the task has, not the question's
+                    raise
+
+        return ask
+
+
+def _client(model: str | None) -> ChatClient:
+    if model == "none":
+        return NoClient("no language model is to be asked (model=\"none\")")
+    environ = {**os.environ, **({"PLANWEAVE_MODEL": model} if model else {})}
+    try:
+        return choose_client(environ, {"client": "auto", "openai_model": _OPENAI_MODEL})
+    except MissingExtraError as error:
+        if model:
+            raise
+        return NoClient(f"{error}; or set OPENAI_API_KEY or OPENAI_BASE_URL")
+
+
+def _method_maker(method: str, fallback: str, options: Mapping[str, Any]) -> Callable[[str], Method]:
+    """What makes a method by its name, the chosen one with its options; raises UnknownNameError or ConfigError."""
+    for name in filter(None, (method, fallback)):
+        if name not in METHODS:
+            raise UnknownNameError("method", name, METHODS)
+    rows = {row.name: row for row in option_parameters(METHODS[method])}
+    for name, value in options.items():
+        row = rows.get(name)
+        if row is None:
+            raise UnknownNameError(f"option of {method}", str(name), rows)
+        kinds = (float, int) if isinstance(row.default, float) else (type(row.default),)
+        if type(value) not in kinds:
+            raise ConfigError(f"option {name}={value!r} of {method} must be a {type(row.default).__name__}: "
+                              f"{row.description}")
+        if row.choices and value not in row.choices:
+            raise ConfigError(f"option {name}={value!r} of {method}: expected one of {', '.join(row.choices)}")
+        if (row.low is not None and not value >= row.low) or (row.high is not None and not value <= row.high):
+            raise ConfigError(f"option {name}={value!r} of {method} must be from {row.low:g} to {row.high:g}")
+
+    def make(name: str) -> Method:
+        made: Method = METHODS[name](**(options if name == method else {}))
+        return made
+
+    return make
+
+
+def _domain_of(domain: Domain, name: str) -> Domain:
+    return domain if name == domain.name else Domain.load(name)
+
+
+def _same_domain(domain: Domain, world: World) -> None:
+    if world.domain != domain.name:
+        raise ConfigError(f"the world is one of the domain {world.domain!r}, and {domain.name!r} was given")
+
+
+def _seconds(name: str, value: float) -> float:
+    if not isinstance(value, (int, float)) or isinstance(value, bool) or not 0 < value <= 86_400:
+        raise ConfigError(f"{name}={value!r}: give seconds, above 0 and at most 86400")
+    return float(value)

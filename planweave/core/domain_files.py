@@ -1,0 +1,91 @@
+"""Where domains are: in config/domains, in installed packages, and those already loaded from a path or a text."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from planweave.core.errors import ConfigError, DomainError, UnknownNameError
+from planweave.core.paths import config_dir, is_file
+from planweave.core.plugins import PluginError, Registry
+
+DOMAINS = Registry("planweave.domains", "domain")
+"""By name: the path of a .pddl file, or a folder, package or module beside which ``<name>.pddl`` lies."""
+
+
+def find_domain(name: str, loaded: Iterable[str] = ()) -> tuple[Path, bool]:
+    """The .pddl file of a domain, and whether it was found by name. loaded: further names, for the error.
+
+    Raises DomainError, UnknownNameError or PluginError.
+    """
+    if name.endswith(".pddl"):
+        if is_file(name):
+            return Path(name), False
+        raise DomainError(f"{name[:300]}: there is no such file; give the path of a .pddl file, or a domain's name")
+    folder = config_dir() / "domains"
+    path = folder / f"{name}.pddl"
+    if path.parent == folder and is_file(path):
+        return path, True
+    if name in DOMAINS:
+        return _offered(name), True
+    raise UnknownNameError("domain", name, {*(p.stem for p in folder.glob("*.pddl")), *DOMAINS, *loaded})
+
+
+def _offered(name: str) -> Path:
+    """The file that an installed package offers."""
+    part = DOMAINS[name]
+    if isinstance(part, ModuleType):
+        part = next(iter(getattr(part, "__path__", ())), None) or Path(str(part.__file__)).parent
+    path = Path(part) if isinstance(part, (str, Path)) else None
+    if path is not None and path.is_dir():
+        path /= f"{name}.pddl"
+    if path is None or not is_file(path):
+        package = DOMAINS.package_of(name)
+        raise PluginError(f"the domain {name!r} of the package {package} cannot be used: {path or part!r} is no .pddl "
+                          f"file; mend the package, or: pip uninstall {package}")
+    return path
+
+
+class Loaded(Mapping[str, Any]):
+    """Domains that were loaded from paths and texts in this process, by their names. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._kept: dict[str, tuple[Any, tuple[str, str], str]] = {}  # domain, PDDL and notes, where from
+
+    def __getitem__(self, name: str) -> Any:
+        return self._kept[name][0]
+
+    def __iter__(self) -> Any:
+        return iter(tuple(self._kept))
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def add(self, name: str, domain: Any, texts: tuple[str, str], origin: str, replace: bool) -> None:
+        """Keep a domain by its name; ConfigError where it differs from another of this name. A file that was edited
+        takes its own place.
+        """
+        with self._lock:
+            old = self._kept.get(name)
+            if not replace:
+                if old is not None and old[1] != texts and (old[2] != origin or origin == "PDDL text"):
+                    raise _conflict(name, origin, old[2])
+                ours = config_dir() / "domains" / f"{name}.pddl"
+                if old is None and ours.parent.name == "domains" and is_file(ours) and (
+                        str(ours.resolve()) != origin and _texts(ours) != texts):
+                    raise _conflict(name, origin, str(ours))
+            self._kept[name] = domain, texts, origin
+
+
+def _texts(path: Path) -> tuple[str, str]:
+    notes = path.with_suffix(".yaml")
+    return path.read_text(encoding="utf-8"), notes.read_text(encoding="utf-8") if notes.is_file() else ""
+
+
+def _conflict(name: str, origin: str, other: str) -> ConfigError:
+    return ConfigError(f"{origin}: another domain is called {name!r} already ({other}), and worlds name their domain; "
+                       "give this one a name of its own in (define (domain …)), or load it with replace=True")

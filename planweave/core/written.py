@@ -1,0 +1,141 @@
+"""Worlds, facts and goals as people write them: ``cup, mug: item; tray: container`` and ``in(cup, tray) and not p(x)``.
+
+A world is what its writer says, and beside it what the section ``assumed`` of the domain's YAML file says of every
+world: ``objects`` that need no declaration (added where a fact names them), and ``facts`` that hold unless a given fact
+says otherwise. Nothing else is added.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from planweave.core.domain import Domain
+from planweave.core.errors import DomainError, ParseError, UnknownNameError
+from planweave.core.names import MAX_SYMBOL, is_symbol
+from planweave.core.world import MAX_OBJECTS, Known, Literal, World, WorldObject
+
+_BETWEEN = re.compile(r"\s+and\s+|;|\n")
+Written = str | Literal | Iterable["str | Literal"]
+
+
+def read_literals(written: Written) -> tuple[Literal, ...]:
+    """Literals out of a text ("p(a) and not q(b)"; also ``;`` and lines), a literal, or several; raises ParseError."""
+    if isinstance(written, Literal):
+        return (written,)
+    if isinstance(written, str):
+        return tuple(Literal.parse(part) for part in _BETWEEN.split(written) if part.strip())
+    if not isinstance(written, Iterable):
+        raise ParseError(f"{written!r} is no goal: give a text such as 'in(cup, tray)', a Literal, or several of them")
+    return tuple(literal for each in written for literal in read_literals(each))
+
+
+def read_goal(domain: Domain, world: World, written: Written) -> tuple[Literal, ...]:
+    """The literals of a goal, checked against domain and world; raises ParseError, UnknownNameError or
+    InvalidActionError.
+    """
+    goal = tuple(dict.fromkeys(read_literals(written)))
+    if not goal:
+        raise ParseError("the goal is empty: say what is to hold, e.g. 'in(cup, tray)'")
+    for literal in goal:
+        domain.check_literal(literal, world)
+    return goal
+
+
+def written_world(domain: Domain, objects: str, facts: Written = (), assume: bool = True) -> World:
+    """The world of a text. facts may be negative ("not reachable(cup)"), which keeps what is assumed away.
+
+    assume: add what the section ``assumed`` says. Everything counts as seen. Raises ParseError for what cannot be
+    read, UnknownNameError for types, predicates and objects, InvalidActionError for wrong arguments.
+    """
+    things = list(_objects(domain, objects))
+    given = read_literals(facts)
+    assumed = _Assumed(domain) if assume else None
+    if assumed is not None:
+        declared = {thing.name for thing in things}
+        named = dict.fromkeys(arg for fact in given for arg in fact.args if arg not in declared)
+        things += [_thing(domain, name, assumed.objects[name]) for name in named if name in assumed.objects]
+    world = World(domain.name, tuple(things))
+    for fact in given:
+        domain.check_literal(fact, world)
+        if fact.negated() in given:
+            raise ParseError(f"the facts say both {fact} and {fact.negated()}")
+    held = {fact for fact in given if fact.positive}
+    if assumed is not None:
+        assumed.add(domain, world, held, {fact.atom for fact in given if not fact.positive})
+    return World(domain.name, tuple(things), frozenset(held))
+
+
+def _objects(domain: Domain, text: str) -> Iterator[WorldObject]:
+    seen: dict[str, str] = {}
+    for group in filter(str.strip, re.split(r"[;\n]", text)):
+        names, colon, kind = group.partition(":")
+        if not colon or not kind.strip():
+            raise ParseError(f"cannot read {group.strip()[:80]!r}: expected name: type, or name, name: type")
+        for name in (part.strip() for part in names.split(",")):
+            if not is_symbol(name):
+                raise ParseError(f"the name {name[:100]!r} is no symbol: a letter, then letters, digits, _; "
+                                 f"{MAX_SYMBOL} at most, and a comma between two names")
+            if name.lower() in seen:
+                raise ParseError(f"{name} is declared twice" if seen[name.lower()] == name else
+                                 f"{seen[name.lower()]} and {name} differ in case only, which PDDL does not tell apart")
+            seen[name.lower()] = name
+            if len(seen) > MAX_OBJECTS:
+                raise ParseError(f"more than {MAX_OBJECTS} objects")
+            yield _thing(domain, name, kind.strip())
+
+
+def _thing(domain: Domain, name: str, kind: str) -> WorldObject:
+    if kind not in domain.types and kind != "object":
+        raise UnknownNameError("type", kind, domain.types or ["object"])
+    return WorldObject(name, kind, known=Known.SEEN)
+
+
+class _Assumed:
+    """The section ``assumed`` of a domain's YAML file; raises DomainError where it is wrong."""
+
+    def __init__(self, domain: Domain) -> None:
+        self._file = f"{domain.name}.yaml: assumed"
+        section = domain.extra.get("assumed") or {}
+        if not isinstance(section, Mapping):
+            raise DomainError(f"{self._file}: must be a mapping with objects and facts")
+        self.objects: dict[str, str] = {str(k): str(v) for k, v in (section.get("objects") or {}).items()}
+        self._rows = [self._row(domain, row) for row in section.get("facts") or ()]
+
+    def _row(self, domain: Domain, row: Any) -> tuple[Literal, str, list[list[Literal]]]:
+        try:
+            fact, kind = Literal.parse(row["fact"]), str(row.get("for", "object"))
+            unless = [[Literal.parse(part) for part in ways] for ways in row.get("unless", ())]
+        except (ParseError, KeyError, TypeError, AttributeError) as error:
+            raise DomainError(f"{self._file}: cannot read {row!r} ({error}); the form is {{fact: p(?x), for: type, "
+                              "unless: [[q(?x), r(?o, ?x)]]}") from None
+        for literal in (fact, *(part for ways in unless for part in ways)):
+            if literal.predicate not in domain.predicates:
+                raise DomainError(f"{self._file}: "
+                                  f"{UnknownNameError('predicate', literal.predicate, domain.predicates)}")
+        if set(fact.args) - {"?x"}:
+            raise DomainError(f"{self._file}: {fact}: the one variable of an assumed fact is ?x")
+        return fact, kind, unless
+
+    def add(self, domain: Domain, world: World, held: set[Literal], denied: set[Literal]) -> None:
+        """Add to the facts that are held what is assumed, row by row."""
+        for fact, kind, unless in self._rows:
+            names = [o.name for o in world.objects if domain.is_a(o.type, [kind])] if fact.args else [""]
+            for name in names:
+                atom = Literal(fact.predicate, (name,) * len(fact.args))
+                if atom not in denied and not any(_hold(ways, {"?x": name}, held) for ways in unless):
+                    held.add(atom)
+
+
+def _hold(pattern: Sequence[Literal], bound: Mapping[str, str], held: set[Literal]) -> bool:
+    """Whether facts fit all literals of a pattern, with one binding of its variables."""
+    if not pattern:
+        return True
+    for fact in held:
+        if fact.predicate == pattern[0].predicate and len(fact.args) == len(pattern[0].args):
+            more = dict(bound)
+            if all(more.setdefault(term, arg) == arg if term.startswith("?") else term == arg
+                   for term, arg in zip(pattern[0].args, fact.args)) and _hold(pattern[1:], more, held):
+                return True
+    return False

@@ -1,0 +1,195 @@
+"""The public names: what they import, the page about them, and what they say to wrong input."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import planweave as pw
+from planweave import api
+from planweave.core import domain_files
+from planweave.core.budget import Usage
+from planweave.llm.clients.base import Capabilities, ChatReplies, ChatReply
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "docs" / "library.md").read_text()
+HEAVY = {"rclpy", "cv2", "mujoco", "torch", "numpy", "kairos", "openai", "yaml", "importlib.metadata"}
+
+
+class Replies:
+    """A model that gives the same reply to every question."""
+
+    endpoint, model, capabilities = "replay", "scripted", Capabilities(True, True, True)
+
+    def __init__(self, text="[]", wait=None):
+        self.text, self.wait, self.closed, self.asked = text, wait, False, 0
+
+    def complete(self, request):
+        self.asked += 1
+        while self.wait is not None and not self.wait.wait(0.01):
+            request.check()
+        return ChatReplies(tuple(ChatReply(self.text) for _ in range(request.n)), Usage(1, 100, 0, 10))
+
+    def close(self):
+        self.closed = True
+
+
+@pytest.fixture
+def domain():
+    return pw.Domain.load("tabletop")
+
+
+@pytest.fixture
+def world(domain):
+    return domain.world("cup: item; tray: container", facts=["on(cup, table)"])
+
+
+@pytest.fixture(autouse=True)
+def forget_domains(monkeypatch):
+    from planweave.core import domain
+
+    monkeypatch.setattr(domain, "_LOADED", domain_files.Loaded())
+
+
+def test_importing_it_imports_nothing_else():
+    code = f"import sys, planweave; dir(planweave); print(sorted({HEAVY!r} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, cwd=ROOT,
+                          check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_every_public_name_is_there():
+    assert set(pw.__all__) == set(pw._NAMES) <= set(dir(pw))
+    for name in pw.__all__:
+        assert getattr(pw, name) is not None
+        assert re.search(rf"^    from \S+ import .*\b{name}$", (ROOT / "planweave/__init__.py").read_text(), re.M), name
+    with pytest.raises(AttributeError, match="no attribute 'plans'"):
+        _ = pw.plans
+
+
+def test_the_page_runs(monkeypatch, capsys):
+    """Its one question to a commercial model is answered by a script."""
+    client = Replies('["grasp(cup)", "place_in(cup, tray)"]')
+    monkeypatch.setattr(api, "choose_client", lambda environ, settings: client)
+    blocks = re.findall(r"```python\n(.*?)```", PAGE, re.S)
+    assert len(blocks) >= 6
+    names = {}
+    for block in blocks:
+        exec(compile(block, "docs/library.md", "exec"), names)  # noqa: S102 - our own page
+        printed = capsys.readouterr().out
+        for line in re.findall(r"print\(.*\)\s+# (.*)", block):
+            assert line.removesuffix("…").rstrip() in printed
+        if block is blocks[0]:
+            assert printed == re.search(r"```text\n(.*?)```", PAGE, re.S).group(1)
+    assert client.asked and client.closed
+
+
+def test_the_page_names_everything():
+    left_out = {"Action", "World", "GoalError", "METHODS", "Outcome"}
+    assert {name for name in pw.__all__ if not re.search(rf"pw\.{name}\b|`{name}`", PAGE)} <= left_out
+
+
+@pytest.mark.parametrize(("objects", "facts", "error", "words"), [
+    ("cup: itme", [], pw.UnknownNameError, "unknown type 'itme'; did you mean 'item'"),
+    ("cup", [], pw.ParseError, "name: type"),
+    ("a cup: item", [], pw.ParseError, "'a cup' is no symbol"),
+    ("cup: item; cup: item", [], pw.ParseError, "declared twice"),
+    ("cup, Cup: item", [], pw.ParseError, "differ in case only"),
+    ("cup: item", ["onn(cup, table)"], pw.UnknownNameError, "did you mean 'on'"),
+    ("bottle: item", ["on(botle, table)"], pw.UnknownNameError,
+     "unknown object 'botle'; did you mean 'bottle'"),
+    ("cup: item", ["on(cup, shelf)"], pw.UnknownNameError, "unknown object 'shelf'"),
+    ("cup: item", ["on(cup)"], pw.InvalidActionError, "the form is on(i, t)"),
+    ("cup: item", ["in(cup, table)"], pw.InvalidActionError, "table is a surface"),
+    ("cup: item", ["on(cup, "], pw.ParseError, "cannot read"),
+    ("cup: item", ["clear(cup)", "not clear(cup)"], pw.ParseError, "both"),
+])
+def test_a_world_that_is_none(domain, objects, facts, error, words):
+    with pytest.raises(error, match=re.escape(words)):
+        domain.world(objects, facts)
+
+
+def test_a_world_has_what_was_said_and_what_the_domain_assumes(domain):
+    written = domain.world("a, b: item; tray: container; spot: location",
+                           ["on(a, b)", "holding(b)", "not reachable(tray)"])
+    assert {str(f) for f in written.facts} == {
+        "on(a, b)", "holding(b)", "at_base()", "reachable(a)", "reachable(b)", "reachable(spot)", "narrow(a)",
+        "narrow(b)", "clear(a)", "clear(tray)", "clear(spot)"}
+    bare = domain.world("a: item; table: surface", ["on(a, table)"], assume=False)
+    assert {str(f) for f in bare.facts} == {"on(a, table)"}
+    with pytest.raises(pw.UnknownNameError, match="'table'"):
+        domain.world("a: item", ["on(a, table)"], assume=False)
+
+
+def test_what_is_assumed_is_checked():
+    with pytest.raises(pw.DomainError, match="assumed: unknown predicate 'lot'"):
+        pw.Domain.load(LAMPS, "assumed: {facts: [{fact: lot()}]}").world("")
+
+
+LAMPS = """(define (domain lamps) (:requirements :strips) (:predicates (lit))
+  (:action light :parameters () :precondition (and) :effect (lit)))"""
+
+
+def test_a_goal_in_every_form(domain, world):
+    literal = pw.Literal.parse("in(cup, tray)")
+    for goal in ("in(cup, tray) and not on(cup, table)", literal, [literal, "not holding(cup)"],
+                 "in(cup, tray); at_base()"):
+        assert pw.check(domain, world, pw.plan(domain, world, goal), goal).ok
+    assert str(pw.plan(domain, world, "on(cup, table)")) == "nothing to do: the goal holds already"
+    for goal, error in (("", pw.ParseError), ("in(cup, tary)", pw.UnknownNameError),
+                        ("in(tray, cup)", pw.InvalidActionError)):
+        with pytest.raises(error):
+            pw.plan(domain, world, goal)
+
+
+def test_no_plan_says_which_literal_and_why(domain):
+    far = domain.world("cup: item; tray: container", ["on(cup, table)", "not reachable(cup)"])
+    with pytest.raises(pw.NoPlanError, match=r"the cup is in the tray \(the cup is out of reach\)") as caught:
+        pw.plan(domain, far, "in(cup, tray)")
+    assert caught.value.proved
+
+
+def test_a_domain_from_a_path_stays_findable_and_none_takes_its_name(tmp_path):
+    (tmp_path / "a.pddl").write_text(LAMPS)
+    found = pw.Domain.load(tmp_path / "a.pddl")
+    assert pw.Domain.load("lamps") is found and pw.Domain.load(LAMPS).name == "lamps"
+    other = LAMPS.replace("(lit)", "(on)")
+    with pytest.raises(pw.ConfigError, match="another domain is called 'lamps'"):
+        pw.Domain.load(other)
+    assert pw.Domain.load(other, replace=True) is pw.Domain.load("lamps")
+    (tmp_path / "b.pddl").write_text(LAMPS.replace("lamps", "tabletop"))
+    with pytest.raises(pw.ConfigError, match=r"another domain is called 'tabletop' already .*config"):
+        pw.Domain.load(tmp_path / "b.pddl")
+    with pytest.raises(pw.DomainError, match="there is no such file"):
+        pw.Domain.load(tmp_path / "c.pddl")
+    with pytest.raises(pw.UnknownNameError, match="did you mean 'tabletop'"):
+        pw.Domain.load("tabeltop")
+
+
+def test_a_file_that_was_edited_takes_its_own_place(tmp_path):
+    path, notes = tmp_path / "lamps.pddl", tmp_path / "lamps.yaml"
+    path.write_text(LAMPS)
+    assert pw.Domain.load(path).phrase(pw.Literal("lit")) == "lit holds"
+    notes.write_text("predicates: {lit: {phrase: it is light}}")
+    assert pw.Domain.load(path).phrase(pw.Literal("lit")) == "it is light"
+    assert pw.Domain.load("lamps").phrase(pw.Literal("lit")) == "it is light"
+
+
+def test_a_task_in_a_domain_of_a_path(tmp_path):
+    (tmp_path / "a.pddl").write_text(LAMPS)
+    domain = pw.Domain.load(tmp_path / "a.pddl")
+    result = pw.run(goal="lit()", body=pw.SymbolicBody(domain, domain.world("")), method="classical", model="none")
+    assert result.success and result.steps == ((pw.Action("light"), "SUCCESS"),)
+
+
+@pytest.mark.parametrize(("text", "notes", "words"), [
+    ("(define (domain x)", "", "PDDL text:1:19: error"),
+    (LAMPS.replace(" :precondition (and)", ""), "", "PDDL text:2: action light has no :precondition"),
+    (LAMPS, "actions:\n  ligth: {phrase: x}", "notes:2: unknown action 'ligth'; did you mean 'light'"),
+    (LAMPS, "a: [", "notes: line 1: not valid YAML"),
+])
+def test_a_domain_text_with_an_error(text, notes, words):
+    with pytest.raises(pw.DomainError, match=re.escape(words)):
+        pw.Domain.load(text, notes)
