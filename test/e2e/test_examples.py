@@ -66,3 +66,9 @@ def test_the_bakeoff_plays_the_method(install, tmp_path):
     found = bench(install, "method_react", tmp_path, "home", "--method", "react", "--task", "watch_tv")
     whole = found["rows"][0]
     assert (whole["method"], whole["sr"]["mean"], whole["failures"]) == ("react", 1.0, {})
+
+
+def test_the_bakeoff_plays_the_suite(install, tmp_path):
+    found = bench(install, "suite_own", tmp_path, "own_home", "--method", "iterative")
+    whole = found["rows"][0]
+    assert (found["suite"], whole["episodes"], whole["sr"]["mean"], whole["failures"]) == ("own_home", 2, 1.0, {})

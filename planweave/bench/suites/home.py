@@ -22,8 +22,9 @@ TASKS = Path(__file__).resolve().parents[1] / "tasks" / "home.yaml"
 
 
 class HomeSuite:
-    """The tasks of tasks/home.yaml."""
+    """The tasks of tasks/home.yaml; a subclass may have a file of its own."""
 
+    tasks = TASKS
     name = "home"
     description = "household tasks of our own in three homes, observed in part"
     needs_ros = False
@@ -33,16 +34,16 @@ class HomeSuite:
 
     def cases(self) -> Mapping[str, Case]:
         """All tasks."""
-        return _cases(TASKS)
+        return _cases(self.tasks)
 
     def stage(self, case: Case, repetition: int = 0) -> HomeStage:
         """A fresh home, with the case's fault in wait where it has one."""
         return HomeStage(case, load_graph(case.scene))
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=8)
 def _cases(path: Path) -> Mapping[str, Case]:
-    return {name: _case(name, row) for name, row in read_tasks(path).items()}
+    return {name: _case(path, name, row) for name, row in read_tasks(path).items()}
 
 
 def read_tasks(path: Path) -> dict[str, dict[str, Any]]:
@@ -61,16 +62,18 @@ def literals(text: str) -> tuple[Literal, ...]:
     return tuple(Literal.parse(part) for part in text.split(";"))
 
 
-def _case(name: str, row: dict[str, Any]) -> Case:
+def _case(path: Path, name: str, row: dict[str, Any]) -> Case:
+    """scene: a name, or a .json file beside the file of tasks."""
     try:
-        source = str(row.get("source", ""))
+        source, scene = str(row.get("source", "")), str(row["scene"])
         return Case(
-            name, str(row["sentence"]), str(row["scene"]), literals(row["goal"]),
-            tuple(Action.parse(a) for a in row["gold"]), tuple(literals(g) for g in row.get("or", ())),
+            name, str(row["sentence"]), str(path.parent / scene) if scene.endswith(".json") else scene,
+            literals(row["goal"]), tuple(Action.parse(a) for a in row["gold"]),
+            tuple(literals(g) for g in row.get("or", ())),
             source=source, groups=_groups(source),
         )
     except (KeyError, TypeError, ValueError) as error:
-        raise ConfigError(f"tasks/home.yaml: {name}: {error!r}; a task needs sentence, scene, goal and gold") from None
+        raise ConfigError(f"{path}: {name}: {error!r}; a task needs sentence, scene, goal and gold") from None
 
 
 def _groups(source: str) -> tuple[str, ...]:
