@@ -33,6 +33,7 @@ from planweave.tasks.task_manager import Method, Task, TaskManager
 #: The defaults of planner_node and feedback_node.
 _BUDGET = Budget(requests=200, tokens=1_000_000, cost=1.0)
 _ACTION_TIMEOUT = 180.0  # s
+_POLL = 0.05  # s
 _END = 5.0  # s that a cancelled task has to end
 _OPENAI_MODEL = "gpt-4.1-mini"
 
@@ -164,14 +165,13 @@ def _wait(
     while True:
         over = task.ended.is_set()  # what came before that is in the queue
         try:
-            status = events.get(timeout=0.0 if over else max(0.0, min(0.05, deadline - time.monotonic())))
+            status = events.get(timeout=0.0 if over else _POLL)
             if on_event is not None and status != told:
                 on_event(told := status)
-            continue
         except queue.Empty:
             if over:
                 return
-        if time.monotonic() >= deadline:
+        if not over and time.monotonic() >= deadline:
             if task.canceled.is_set:
                 return
             task.canceled.cancel(f"cancelled: it had not ended within the {seconds:g} s given (timeout)")

@@ -117,7 +117,7 @@ def _reason(result: Any, timeout: float) -> str:
     """Why the search ended, without the planner's advice on its own options: these are not Planweave's."""
     if result.status == kairos.Status.TIMEOUT:
         return (f"the search ended after {timeout:g} s ({result.stats.states:,} states searched); ask for less at a "
-                "time, or give it more time with the parameter classical.plan_timeout of feedback_node")
+                "time, or give it more time: classical.plan_timeout of feedback_node, timeout of planweave.plan")
     sentences = [s for d in result.diagnostics for s in re.split(r"(?<=[.])\s+", str(d.message))]
     useful = " ".join(s for s in sentences if not any(word in s for word in _ADVICE))
     return useful or str(result.status).removeprefix("Status.")

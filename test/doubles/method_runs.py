@@ -12,11 +12,9 @@ from pathlib import Path
 
 from doubles.planner_worlds import BLOCKS
 from doubles.scripted import SymbolicBody
-from planweave.bodies.home.body import Body
-from planweave.bodies.home.home import SimulatedHome
+from planweave.bodies.home import port
 from planweave.core.domain import Domain
 from planweave.core.errors import PlanweaveError
-from planweave.core.ports import Outcome
 from planweave.core.world import Literal
 from planweave.llm.clients import choose_client
 from planweave.methods import METHODS
@@ -35,24 +33,18 @@ TASKS = {
 OPTIONS = {"scene_aware": {"samples": 3}, "zero_shot": {"samples": 3}}
 
 
-class HomeBody:
-    """The household body as a port: the built-in simulator with partial observation, without ROS."""
+class HomeBody(port.HomeBody):
+    """The test home, with what was done in it."""
 
     def __init__(self):
-        self.body, self.done = Body(SimulatedHome(str(HOME))), []
+        super().__init__(HOME)
+        self.done = []
 
-    @property
-    def world(self):
-        return self.body.observe()
-
-    def observe(self, revision=0):
-        return self.body.observe()
-
-    def execute(self, action, *, task_id="", timeout=0.0, on_phase=None, approval=""):
-        step = self.body.execute(action)
-        if step.ok:
+    def execute(self, action, **options):
+        outcome = super().execute(action, **options)
+        if outcome.ok:
             self.done.append(str(action))
-        return Outcome(step.code, step.message, self.body.observe(), step.unmet)
+        return outcome
 
 
 def run(task, method, client):

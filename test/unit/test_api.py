@@ -3,7 +3,10 @@
 import re
 import subprocess
 import sys
+import threading
+from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
 
 import pytest
 
@@ -11,7 +14,9 @@ import planweave as pw
 from planweave import api
 from planweave.core import domain_files
 from planweave.core.budget import Usage
+from planweave.core.plugins import Registry
 from planweave.llm.clients.base import Capabilities, ChatReplies, ChatReply
+from planweave.methods import METHODS
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "library.md").read_text()
@@ -193,3 +198,161 @@ def test_a_task_in_a_domain_of_a_path(tmp_path):
 def test_a_domain_text_with_an_error(text, notes, words):
     with pytest.raises(pw.DomainError, match=re.escape(words)):
         pw.Domain.load(text, notes)
+
+
+@pytest.mark.parametrize("part", ["file", "folder", "module"])
+def test_a_domain_of_an_installed_package(tmp_path, monkeypatch, part):
+    (tmp_path / "lamps.pddl").write_text(LAMPS)
+    module = ModuleType("my_domains")
+    module.__file__ = str(tmp_path / "__init__.py")
+    given = {"file": tmp_path / "lamps.pddl", "folder": str(tmp_path), "module": module}[part]
+    offer(monkeypatch, given)
+    assert pw.Domain.load("lamps").actions.keys() == {"light"}
+    with pytest.raises(pw.UnknownNameError, match="lamps"):
+        pw.Domain.load("lamp_post")
+
+
+def test_a_domain_of_a_package_that_has_none(monkeypatch):
+    offer(monkeypatch, 7)
+    with pytest.raises(pw.PlanweaveError, match=r"the domain 'lamps' of the package their-domains cannot be used"):
+        pw.Domain.load("lamps")
+
+
+def offer(monkeypatch, part):
+    registry = Registry("planweave.domains", "domain")
+    registry.__dict__["_entries"] = {"lamps": SimpleNamespace(
+        name="lamps", value="my_domains", load=lambda: part, dist=SimpleNamespace(name="their-domains"))}
+    monkeypatch.setattr(domain_files, "DOMAINS", registry)
+
+
+def test_slips_and_failures_of_a_symbolic_body(domain, world):
+    grasp, lift = pw.Action.parse("grasp(cup)"), pw.Action.parse("place_in(cup, tray)")
+    body = pw.SymbolicBody(domain, world, failures={"grasp(cup)": pw.Code.NO_GRASP})
+    outcome = body.execute(lift)
+    assert outcome.code is pw.Code.PRECONDITION_UNMET and outcome.unmet == (pw.Literal.parse("holding(cup)"),)
+    assert [body.execute(grasp).code.name for _ in range(2)] == ["NO_GRASP", "SUCCESS"] and body.done == [grasp]
+    assert body.execute(pw.Action.parse("grasp(mug)")).code is pw.Code.UNKNOWN_OBJECT
+    assert body.execute(pw.Action.parse("gasp(cup)")).code is pw.Code.INVALID_ACTION
+    assert body.world.holds(pw.Literal.parse("holding(cup)")) and body.look(0.0).world.stamp > world.stamp
+
+    def codes(seed):
+        slippery = pw.SymbolicBody(domain, world, slips=0.4, failures=0.4, seed=seed)
+        return [slippery.execute(grasp).code.name for _ in range(12)]
+
+    assert codes(1) == codes(1) != codes(2)
+    assert {"GRASP_LOST", "CONTROL_FAILED", "SUCCESS"} <= {*codes(1), *codes(2), *codes(3)}
+    lost = pw.SymbolicBody(domain, world, slips=1.0)
+    assert lost.execute(grasp).code is pw.Code.GRASP_LOST and lost.world.facts == world.facts
+
+
+@pytest.mark.parametrize(("options", "error", "words"), [
+    ({"slips": 2}, pw.ConfigError, "slips=2 is no probability"),
+    ({"failures": {"gasp(cup)": pw.Code.NO_GRASP}}, pw.UnknownNameError, "did you mean 'grasp'"),
+    ({"failures": {"grasp(cup)": pw.Code.SUCCESS}}, pw.ConfigError, "other than SUCCESS"),
+])
+def test_a_symbolic_body_that_cannot_be(domain, world, options, error, words):
+    with pytest.raises(error, match=words):
+        pw.SymbolicBody(domain, world, **options)
+
+
+def test_a_world_of_another_domain(world):
+    other = pw.Domain.load(LAMPS)
+    for wrong in (lambda: pw.SymbolicBody(other, world), lambda: pw.plan(other, world, "lit()"),
+                  lambda: pw.check(other, world, "light()")):
+        with pytest.raises(pw.ConfigError, match="'tabletop'"):
+            wrong()
+
+
+def test_a_task_that_is_done_by_the_model_that_is_given(domain, world):
+    client, told = Replies('["grasp(cup)", "place_in(cup, tray)"]'), []
+    result = pw.run("put the cup in the tray", body=pw.SymbolicBody(domain, world), model=client, fallback="",
+                    on_event=lambda status: told.append((status.state.name, threading.current_thread().name)))
+    assert result.success and result.state is pw.TaskState.SUCCEEDED and not client.closed
+    assert [str(action) for action, _ in result.steps] == ["grasp(cup)", "place_in(cup, tray)"]
+    assert result.usage.requests >= 1 and any(e["event"] == "exchange" for e in result.record)
+    assert told[0] == ("QUEUED", "MainThread") and told[-1] == ("SUCCEEDED", "MainThread")
+    assert str(result).startswith("1. grasp(cup): success\n2. place_in(cup, tray): success\nsucceeded: the goal holds")
+
+
+def test_what_cannot_be_done_is_no_success(domain, world):
+    body = pw.SymbolicBody(domain, world, slips=1.0)
+    result = pw.run("put the cup in the tray", body=body, method="classical", model="none")
+    assert not result.success and result.state is pw.TaskState.FAILED and not body.done
+    assert "the cup is not in the tray" in result.message and {code for _, code in result.steps} == {"GRASP_LOST"}
+    result = pw.run("sing a song", body=body, method="classical", model="none")
+    assert not result.success and result.state is pw.TaskState.FAILED and result.steps == ()
+
+
+def test_a_task_that_takes_too_long_is_cancelled(domain, world):
+    client = Replies(wait=threading.Event())
+    result = pw.run("put the cup in the tray", body=pw.SymbolicBody(domain, world), model=client, timeout=0.3)
+    assert result.state is pw.TaskState.CANCELED and "had not ended within the 0.3 s" in result.message
+    assert not result.success and not [t for t in threading.enumerate() if t.name == "tasks" and t.is_alive()]
+
+
+def test_what_the_listener_raises_ends_the_task(domain, world):
+    def stop(status):
+        raise KeyboardInterrupt
+
+    body = pw.SymbolicBody(domain, world)
+    with pytest.raises(KeyboardInterrupt):
+        pw.run("put the cup in the tray", body=body, model=Replies(wait=threading.Event()), on_event=stop)
+    assert not body.done and not [t for t in threading.enumerate() if t.name == "tasks" and t.is_alive()]
+
+
+@pytest.mark.parametrize(("usage", "error", "words"), [
+    ({"method": "tree_planer"}, pw.UnknownNameError, "unknown method 'tree_planer'; did you mean 'tree_planner'"),
+    ({"fallback": "clasical"}, pw.UnknownNameError, "did you mean 'classical'"),
+    ({"options": {"sample": 3}}, pw.UnknownNameError, "unknown option of tree_planner 'sample'; did you mean"),
+    ({"options": {"samples": -1}}, pw.ConfigError, "samples=-1 of tree_planner must be from 0 to 1000"),
+    ({"options": {"samples": True}}, pw.ConfigError, "must be a int"),
+    ({"options": {"guide": "modle"}}, pw.ConfigError, "expected one of model"),
+    ({"timeout": 0}, pw.ConfigError, "timeout=0: give seconds"),
+    ({"goal": "in(cup, tary)"}, pw.UnknownNameError, "did you mean 'tray'"),
+    ({"goal": ""}, pw.ParseError, "the goal is empty"),
+    ({"sentence": ""}, pw.GoalError, "the sentence is empty"),
+    ({"model": "gpt-4.1-mini"}, pw.ConfigError, "no endpoint is given"),
+])
+def test_wrong_usage_raises_and_does_nothing(domain, world, monkeypatch, usage, error, words):
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "PLANWEAVE_MODEL"):
+        monkeypatch.delenv(name, raising=False)
+    body = pw.SymbolicBody(domain, world)
+    with pytest.raises(error, match=re.escape(words)):
+        pw.run(**{"sentence": "put the cup in the tray", "body": body, "model": "none", **usage})
+    assert not body.done
+
+
+def test_a_body_that_wants_approval_is_refused(domain, world):
+    body = pw.SymbolicBody(domain, world)
+    body.require_approval = True
+    with pytest.raises(pw.ConfigError, match="what a person has approved"):
+        pw.run("put the cup in the tray", body=body, model="none")
+
+
+@dataclass
+class Faulty:
+    """A method with a fault."""
+
+    def run(self, episode):
+        episode.execute(pw.Action.parse("grasp(cup)"))
+        raise ZeroDivisionError("division by zero")
+
+
+def test_a_method_with_a_fault_ends_its_task_alone(domain, world, monkeypatch):
+    monkeypatch.setitem(METHODS._loaded, "iterative", Faulty)
+    body = pw.SymbolicBody(domain, world)
+    result = pw.run("put the cup in the tray", body=body, method="iterative", model="none")
+    assert result.state is pw.TaskState.FAILED and len(result.steps) == 1
+    assert "internal error while the method 'iterative' of the package planweave ran (ZeroDivisionError: division by " \
+           "zero)" in result.message
+    assert pw.run("put the cup in the tray", body=body, method="classical", model="none").success
+
+
+def test_a_home():
+    home = pw.Home("home_flat")
+    result = pw.run("put the salmon in the fridge", body=home, method="classical", model="none")
+    assert result.success, result.message
+    with pytest.raises(pw.UnknownNameError, match="did you mean 'home_flat'"):
+        pw.Home("home_flt")
+    with pytest.raises(pw.ConfigError, match="partial, full"):
+        pw.Home("home_flat", observe="all")
