@@ -15,7 +15,7 @@ from planweave.core.budget import Budget, Usage
 from planweave.core.cancellation import Cancellation
 from planweave.core.classical import solve
 from planweave.core.domain import Domain
-from planweave.core.errors import ConfigError, MissingExtraError, PlanweaveError, UnknownNameError
+from planweave.core.errors import ConfigError, MissingExtraError, ParseError, PlanweaveError, UnknownNameError
 from planweave.core.parameter import option_parameters
 from planweave.core.ports import LookingBody
 from planweave.core.task import TaskState, TaskStatus
@@ -101,6 +101,8 @@ def check(domain: Domain, world: World, plan: Plan | str | Iterable[Action | str
     _same_domain(domain, world)
     given: Iterable[Action | str] = (
         [part for part in plan.replace(";", "\n").splitlines() if part.strip()] if isinstance(plan, str) else plan)
+    if not isinstance(given, Iterable):
+        raise ParseError(f"{given!r} is no plan: give what plan() returned, actions, or a text")
     actions = [Action.parse(each) if isinstance(each, str) else each for each in given]
     wanted = read_goal(domain, world, goal) if goal else ()
     return validate(domain, world, actions, wanted)
@@ -125,6 +127,9 @@ def run(
     """
     made = _method_maker(method, fallback, options or {})
     seconds = _seconds("timeout", timeout)
+    _has(body, "body", ("observe", "execute", "look"), "pw.SymbolicBody, pw.Home, or what keeps pw.LookingBody")
+    if model is not None and not isinstance(model, str):
+        _has(model, "model", ("complete", "close", "capabilities"), "None, \"none\", a model's name, or a ChatClient")
     if getattr(body, "require_approval", False):
         raise ConfigError("this body does only what a person has approved, and run() asks nobody: use the nodes "
                           "(planweave up, planweave approve)")
@@ -253,6 +258,12 @@ def _method_maker(method: str, fallback: str, options: Mapping[str, Any]) -> Cal
 
 def _domain_of(domain: Domain, name: str) -> Domain:
     return domain if name == domain.name else Domain.load(name)
+
+
+def _has(part: object, option: str, names: Iterable[str], wanted: str) -> None:
+    missing = [name for name in names if not hasattr(part, name)]
+    if missing:
+        raise ConfigError(f"{option}={part!r:.200} has no {', '.join(missing)}; give {wanted}")
 
 
 def _same_domain(domain: Domain, world: World) -> None:

@@ -69,6 +69,8 @@ def written_world(domain: Domain, objects: str, facts: Written = (), assume: boo
 
 def _objects(domain: Domain, text: str) -> Iterator[WorldObject]:
     seen: dict[str, str] = {}
+    if not isinstance(text, str):
+        raise ParseError(f"{text!r:.80} is no text such as 'cup, mug: item; tray: container'")
     for group in filter(str.strip, re.split(r"[;\n]", text)):
         names, colon, kind = group.partition(":")
         if not colon or not kind.strip():

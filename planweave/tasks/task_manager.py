@@ -326,7 +326,7 @@ class TaskManager:
             self._end(task, TaskState.CANCELED if canceled else TaskState.FAILED, str(error) or "cancelled")
         except Exception as error:
             log.exception("task %s", task.status.task_id)
-            self._end(task, TaskState.FAILED, f"internal error ({type(error).__name__}: {error}); see the node's log")
+            self._end(task, TaskState.FAILED, f"internal error ({type(error).__name__}: {error}); see the log")
 
     def _understand(self, task: Task, world: World) -> tuple[World, Interpretation]:
         """The goal, and the world that it is meant for. Before a task is refused for what is not there, the body looks

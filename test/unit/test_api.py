@@ -100,6 +100,7 @@ def test_the_page_names_everything():
     ("cup: itme", [], pw.UnknownNameError, "unknown type 'itme'; did you mean 'item'"),
     ("cup", [], pw.ParseError, "name: type"),
     ("a cup: item", [], pw.ParseError, "'a cup' is no symbol"),
+    (["cup"], [], pw.ParseError, "no text such as"),
     ("cup: item; cup: item", [], pw.ParseError, "declared twice"),
     ("cup, Cup: item", [], pw.ParseError, "differ in case only"),
     ("cup: item", ["onn(cup, table)"], pw.UnknownNameError, "did you mean 'on'"),
@@ -300,6 +301,11 @@ def test_what_the_listener_raises_ends_the_task(domain, world):
     assert not body.done and not [t for t in threading.enumerate() if t.name == "tasks" and t.is_alive()]
 
 
+def test_a_question_is_answered_and_is_no_success(domain, world):
+    result = pw.run("where is the cup?", body=pw.SymbolicBody(domain, world), model="none")
+    assert result.state is pw.TaskState.ANSWERED and not result.success and "on the table" in result.message
+
+
 @pytest.mark.parametrize(("usage", "error", "words"), [
     ({"method": "tree_planer"}, pw.UnknownNameError, "unknown method 'tree_planer'; did you mean 'tree_planner'"),
     ({"fallback": "clasical"}, pw.UnknownNameError, "did you mean 'classical'"),
@@ -310,6 +316,8 @@ def test_what_the_listener_raises_ends_the_task(domain, world):
     ({"timeout": 0}, pw.ConfigError, "timeout=0: give seconds"),
     ({"goal": "in(cup, tary)"}, pw.UnknownNameError, "did you mean 'tray'"),
     ({"goal": ""}, pw.ParseError, "the goal is empty"),
+    ({"body": 3}, pw.ConfigError, "body=3 has no observe, execute, look; give pw.SymbolicBody"),
+    ({"model": 3}, pw.ConfigError, "model=3 has no complete"),
     ({"sentence": ""}, pw.GoalError, "the sentence is empty"),
     ({"model": "gpt-4.1-mini"}, pw.ConfigError, "no endpoint is given"),
 ])
@@ -320,6 +328,14 @@ def test_wrong_usage_raises_and_does_nothing(domain, world, monkeypatch, usage, 
     with pytest.raises(error, match=re.escape(words)):
         pw.run(**{"sentence": "put the cup in the tray", "body": body, "model": "none", **usage})
     assert not body.done
+
+
+def test_a_plan_that_is_none(domain, world):
+    with pytest.raises(pw.ParseError, match="7 is no plan"):
+        pw.check(domain, world, 7)
+    with pytest.raises(pw.ParseError, match="cannot read"):
+        pw.check(domain, world, "grasp(cup")
+    assert "unknown action 'gasp'; did you mean 'grasp'" in str(pw.check(domain, world, "gasp(cup)"))
 
 
 def test_a_body_that_wants_approval_is_refused(domain, world):
