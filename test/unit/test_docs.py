@@ -1,0 +1,65 @@
+"""What the documents say about the repository: files that exist, the size of the examples, one version of ruff."""
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+tomllib = pytest.importorskip("tomllib", reason="Python 3.10 has no tomllib")
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md")),
+        *sorted((ROOT / "examples").glob("*/README.md"))]
+EXAMPLES = sorted(path.parent for path in (ROOT / "examples").glob("*/pyproject.toml"))
+DOORS = {f"planweave.{door}" for door in ("methods", "suites", "detectors", "clients")}
+#: Made while one works; NAME and such are places to fill in
+MADE = {"build/", "install/", "out/", "config/cameras/hand_eye.yaml"}
+_PATH = re.compile(r"`((?:[\w.-]+/)+(?:[\w-]+\.(?:py|md|yaml|json|txt|toml|xml|pddl|html|npz))?)`")
+_ROW = re.compile(r"(?m)^\| \[`(\w+)`\]\(\.\./examples/\1\) \| `([\w.]+)` \| (\d+) \| (\d+) \|$")
+
+
+@pytest.mark.parametrize("document", DOCS, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_a_document_names_files_and_folders_that_exist(document):
+    named = set(_PATH.findall(document.read_text(encoding="utf-8"))) - MADE
+    missing = {name for name in named if not re.search(r"\b[A-Z]{2,}\b", name)
+               and not (ROOT / name).exists() and not (document.parent / name).exists()}
+    assert not missing
+
+
+def entry_points(folder):
+    return tomllib.loads((folder / "pyproject.toml").read_text())["project"]["entry-points"]
+
+
+def test_there_is_an_example_for_each_door():
+    assert {group for folder in EXAMPLES for group in entry_points(folder)} >= DOORS
+
+
+def test_the_table_of_examples_counts_their_files():
+    rows = _ROW.findall((ROOT / "docs" / "extending.md").read_text(encoding="utf-8"))
+    for name, group, python, data in rows:
+        folder = ROOT / "examples" / name
+        files = [path for path in folder.rglob("*") if path.is_file() and not path.name.startswith("test_")
+                 and path.name not in ("pyproject.toml", "README.md")
+                 and not {"__pycache__", "build"} & set(path.parts) and ".egg-info" not in str(path)]
+        modules = [path for path in files if path.suffix == ".py"]
+        assert (len(modules), len(files) - len(modules)) == (int(python), int(data)) and int(python) == 1, name
+        assert list(entry_points(folder)) == [group], name
+    assert {name for name, *_ in rows} == {folder.name for folder in EXAMPLES}
+
+
+def test_examples_are_neither_collected_nor_installed():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    assert project["tool"]["pytest"]["ini_options"]["testpaths"] == ["test"]
+    assert "examples" not in (ROOT / "setup.py").read_text()
+
+
+def test_pre_commit_has_the_ruff_of_pyproject():
+    (repo,) = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    assert f"ruff=={repo['rev'].removeprefix('v')}" in project["project"]["optional-dependencies"]["dev"]
+
+
+def test_a_bug_report_asks_for_the_doctor():
+    form = yaml.safe_load((ROOT / ".github" / "ISSUE_TEMPLATE" / "bug_report.yml").read_text())
+    (asked,) = [part for part in form["body"] if part.get("id") == "doctor"]
+    assert "planweave doctor --json" in asked["attributes"]["label"] and asked["validations"]["required"]
