@@ -46,7 +46,7 @@ from planweave_ros.spin import run_node
 MAX_EXCHANGE_MESSAGE = 4_000_000
 """Characters of one message on /llm_exchanges; longer ones are not read."""
 PARAMETERS = [
-    Parameter("method", "tree_planner", "planning method of tasks that name none", choices=tuple(METHODS)),
+    Parameter("method", "tree_planner", "planning method of tasks that name none", choices=tuple(METHODS.working())),
     Parameter("fallback", "classical", "method that takes over where the goal is not reached, or none",
               choices=("classical", "none")),
     Parameter("action_timeout", 180.0, "seconds of wall time one action may take", 1.0, 3600.0),
@@ -60,7 +60,7 @@ PARAMETERS = [
     Parameter("max_queue", 50, "tasks that may wait", 1, 10000),
     Parameter("kept_tasks", 200, "tasks that have ended and can still be asked for, with their records", 1, 100_000),
     Parameter("journal_folder", "", "existing folder for one JSONL file per task; empty: memory only"),
-    *(row for name in METHODS for row in option_parameters(METHODS[name], f"{name}.")),
+    *(row for name, made in METHODS.working().items() for row in option_parameters(made, f"{name}.")),
 ]
 
 

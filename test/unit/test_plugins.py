@@ -1,6 +1,8 @@
 """Parts of installed packages: what works is found, what does not is named with its package and left out."""
 
 import importlib
+import os
+import subprocess
 import sys
 
 import pytest
@@ -146,3 +148,13 @@ def test_the_doctor_names_the_parts_of_other_packages(package, monkeypatch):
     monkeypatch.setattr("planweave.methods.METHODS", methods())
     (finding,) = doctor.check_plugins()
     assert finding.state == "ok" and "method mine (good-robot)" in finding.text
+
+
+def test_a_broken_method_does_not_keep_feedback_node_from_starting(package, tmp_path):
+    package("bad-robot", "import no_such_module_here", {"broken": "Method"})
+    code = "from feedback_node.node import PARAMETERS; print(PARAMETERS[0].choices)"
+    paths = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
+    done = subprocess.run([sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": paths}, text=True, check=False,
+                          capture_output=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert "'iterative'" in done.stdout and "broken" not in done.stdout and "bad-robot" in done.stderr
