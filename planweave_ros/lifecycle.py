@@ -31,6 +31,7 @@ class ManagedNode(LifecycleNodeMixin, GuardedNode):
         parts[1].__init__(self, callback_group=MutuallyExclusiveCallbackGroup())
         self._state = "unconfigured"
         self.finalized: Callable[[], None] = lambda: None
+        self.refused = ""  # why this node must not work here, where that shows only when it runs
         """Called once the node was shut down; `run_node` ends the process."""
 
     @property

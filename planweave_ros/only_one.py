@@ -15,7 +15,9 @@ from rclpy.node import Node
 from planweave.core.errors import ConfigError
 
 DISCOVERY = 0.5
-"""Seconds after its start in which a node usually hears of the others."""
+"""Seconds after its start in which a node often hears of the others."""
+NEWCOMER = 10.0
+"""Seconds after its start in which a node surely hears of the others: Fast DDS repeats what was missed every 3 s."""
 _NAMELESS = ("_NODE_NAME_UNKNOWN_", "_CREATED_BY_BARE_DDS_APP_")
 
 

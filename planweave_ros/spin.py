@@ -18,7 +18,7 @@ from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
 
-from planweave.core.errors import PlanweaveError
+from planweave.core.errors import ConfigError, PlanweaveError
 from planweave.core.memory import give_back_memory, use_one_heap
 from planweave.launcher.ros_distribution import refuse_old_ros
 from planweave_ros.guarded import log_fault
@@ -196,6 +196,9 @@ def run_node(
                         f"this process stood still for {stood[0]:.0f} s (stopped, or its machine frozen), so the other "
                         "nodes have given it up; it ends, to be started again")
                 stop(node)
+                refused = getattr(node, "refused", "")
+                if refused:
+                    raise ConfigError(refused)
     except PlanweaveError as error:
         print(f"error: {error}", file=sys.stderr, flush=True)
         return 2
