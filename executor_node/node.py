@@ -59,7 +59,7 @@ from planweave_ros import conversions as convert
 from planweave_ros.arm_ports import ArmPorts, Names
 from planweave_ros.diagnostics import publish_diagnostics
 from planweave_ros.lifecycle import AUTOSTART, ManagedNode
-from planweave_ros.only_one import NEWCOMER, Sources, refuse_a_second_body, second_body
+from planweave_ros.only_one import Sources, leave_to_another_body, refuse_a_second_body, second_body
 from planweave_ros.parameters import declare
 from planweave_ros.permission import Permission
 from planweave_ros.presence import BODY, COMMANDER, Presence, show_presence
@@ -160,9 +160,7 @@ class ExecutorNode(ManagedNode):
             Trigger, "executor/let_go", self._on_let_go, callback_group=MutuallyExclusiveCallbackGroup()
         )
         refuse_a_second_body(self, begun)
-        self._newcomer_until = begun + NEWCOMER
-        self._newcomer = self.create_timer(
-            _HEARTBEAT, self._leave_to_another_body, callback_group=MutuallyExclusiveCallbackGroup())
+        leave_to_another_body(self, begun)
         if self._moveit is not None:
             self._moveit.start()
         if values["arm"] != "trajectory":  # nothing is refused from here on: its watch of a node that went would stop
@@ -185,14 +183,6 @@ class ExecutorNode(ManagedNode):
     def forget(self) -> None:
         """Know the world as the next images show it."""
         self._world.clock_restarted()
-
-    def _leave_to_another_body(self) -> None:
-        """End where a body was there before that was discovered late."""
-        self.refused = second_body(self)
-        if self.refused or time.monotonic() > self._newcomer_until:
-            self._newcomer.cancel()
-        if self.refused:
-            self.finalized()
 
     def stop_work(self) -> None:
         """Stop the arm and let the running action end; takes no goals any more. The node must be spun meanwhile."""

@@ -10,14 +10,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from rclpy._rclpy_pybind11 import NodeNameNonExistentError, RCLError
+from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from rclpy.node import Node
 
 from planweave.core.errors import ConfigError
+from planweave_ros.lifecycle import ManagedNode
 
 DISCOVERY = 0.5
 """Seconds after its start in which a node often hears of the others."""
 NEWCOMER = 10.0
 """Seconds after its start in which a node surely hears of the others: Fast DDS repeats what was missed every 3 s."""
+_LOOK = 0.25  # s between two looks of a newcomer
 _NAMELESS = ("_NODE_NAME_UNKNOWN_", "_CREATED_BY_BARE_DDS_APP_")
 
 
@@ -46,6 +49,18 @@ def refuse_a_second_body(node: Node, since: float, topic: str = "world_state") -
         if left <= 0:
             return
         time.sleep(min(0.05, left))
+
+
+def leave_to_another_body(node: ManagedNode, since: float, topic: str = "world_state") -> None:
+    """Have the node end in its first seconds where a body was there before that is discovered late."""
+    def look() -> None:
+        node.refused = second_body(node, topic)
+        if node.refused or time.monotonic() > since + NEWCOMER:
+            timer.cancel()
+        if node.refused:
+            node.finalized()
+
+    timer = node.create_timer(_LOOK, look, callback_group=MutuallyExclusiveCallbackGroup())
 
 
 def publisher_of(info: Mapping[str, Any]) -> bytes:
