@@ -4,6 +4,7 @@ second publisher could tell of a world that is not there.
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Mapping
@@ -21,6 +22,7 @@ DISCOVERY = 0.5
 NEWCOMER = 10.0
 """Seconds after its start in which a node surely hears of the others: Fast DDS repeats what was missed every 3 s."""
 _LOOK = 0.25  # s between two looks of a newcomer
+_STAYS = 3.0  # s for which another body must be seen: one that has just ended may be seen for a moment
 _NAMELESS = ("_NODE_NAME_UNKNOWN_", "_CREATED_BY_BARE_DDS_APP_")
 
 
@@ -52,13 +54,17 @@ def refuse_a_second_body(node: Node, since: float, topic: str = "world_state") -
 
 
 def leave_to_another_body(node: ManagedNode, since: float, topic: str = "world_state") -> None:
-    """Have the node end in its first seconds where a body was there before that is discovered late."""
+    """Have the node end in its first seconds where a body was there before that is discovered late, and stays."""
+    seen = [math.inf]  # when the other body was seen first, without a gap since
+
     def look() -> None:
-        node.refused = second_body(node, topic)
-        if node.refused or time.monotonic() > since + NEWCOMER:
-            timer.cancel()
-        if node.refused:
+        now, problem = time.monotonic(), second_body(node, topic)
+        seen[0] = min(seen[0], now) if problem else math.inf
+        if now - seen[0] > _STAYS:
+            node.refused = problem
             node.finalized()
+        if node.refused or (now > since + NEWCOMER and not problem):
+            timer.cancel()
 
     timer = node.create_timer(_LOOK, look, callback_group=MutuallyExclusiveCallbackGroup())
 

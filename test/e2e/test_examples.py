@@ -51,7 +51,7 @@ def test_an_example_is_installed_and_its_own_test_passes(install, name):
     folder, environment = install(name)
     said = run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", folder, "-c", os.devnull,
                 folder], folder, environment)
-    assert " passed" in said and "failed" not in said and "skipped" not in said
+    assert " passed" in said and " failed" not in said and " skipped" not in said
 
 
 def bench(install, name, tmp_path, *arguments):

@@ -40,8 +40,11 @@ def client():
 
 
 def run_verb(*arguments, capsys):
-    code = cli.main(list(arguments))
-    printed = capsys.readouterr()
+    for _ in range(3):  # many participants in one process: some take longer than a verb waits to discover each other
+        code = cli.main(list(arguments))
+        printed = capsys.readouterr()
+        if "a system runs already in this ROS domain (double" not in printed.err:
+            break  # else nothing was sent
     assert "Traceback" not in printed.err + printed.out
     return code, printed.out, printed.err
 
