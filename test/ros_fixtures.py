@@ -74,6 +74,16 @@ def ros():
     rclpy.try_shutdown()
 
 
+@pytest.fixture(autouse=True)
+def no_node_lingers(request):
+    """A node stays in the ROS graph until its last publisher, action server or client is gone, and those stand in
+    cycles with it, also where it refused to start: a body that lingers keeps that of a later test from starting.
+    """
+    yield
+    if "ros" in request.fixturenames:
+        gc.collect()
+
+
 @pytest.fixture
 def executor(ros):
     """An executor that spins in a thread of its own until the test has ended."""
@@ -108,9 +118,6 @@ def make_node(ros, executor):
     executor.end()  # it must not wait for what is destroyed
     while made:
         made.pop(0).destroy_node()
-    # A node stays in the ROS graph until its last action server or client is gone, and those stand in cycles with it: a
-    # body that lingers keeps the next one from starting.
-    gc.collect()
 
 
 @pytest.fixture
@@ -164,6 +171,6 @@ def start_node(tmp_path):
 
     yield make
     late = stop_nodes(started, patience=10.0 * PATIENCE)
-    for node in started:
-        if node.name in late:
-            print(f"--- {node.name} (had to be killed)\n{node.output()[-4000:]}")
+    for node in started:  # pytest shows it where the test failed
+        state = "had to be killed" if node.name in late else f"exit code {node.returncode}"
+        print(f"--- {node.name} ({state})\n{node.output()[-4000:]}")

@@ -50,8 +50,12 @@ def table(make_node, start_node, spin_until):
         def start(self):
             self.facts = set()
             self.executor = start_node("executor_node", parameter_files=[SIMULATION])
-            spin_until(lambda: self.body.there and self.facts and self.action.server_is_ready(), 60, "the executor")
+            spin_until(self.is_ready, 60, "the executor")
             time.sleep(1.0)  # nothing tells when it has discovered the client
+
+        def is_ready(self):
+            assert self.executor.returncode is None, self.executor.output()
+            return self.body.there and self.facts and self.action.server_is_ready()
 
         def joints(self, msg):
             new = np.array(msg.position[:7])
