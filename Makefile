@@ -43,6 +43,7 @@ setup build: python
 
 lint: python
 	@$(PREPARE) --dev
+	@$(RUN) ruff format --check .
 	@$(RUN) ruff check .
 	@$(RUN) mypy .
 

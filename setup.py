@@ -7,32 +7,49 @@ from setuptools import find_namespace_packages, setup
 
 HERE = Path(__file__).resolve().parent
 ROOMS = [
-    "planweave", "planweave_ros", "planner_node", "feedback_node", "perception_node", "executor_node",
-    "simulation_node", "virtualhome_node",
+    "planweave",
+    "planweave_ros",
+    "planner_node",
+    "feedback_node",
+    "perception_node",
+    "executor_node",
+    "simulation_node",
+    "virtualhome_node",
 ]
 
 METHODS = {
-    "tree_planner": "TreePlanner", "progprompt": "ProgPrompt", "brainbody": "BrainBody", "blocking": "Blocking",
-    "scene_aware": "SceneAware", "zero_shot": "ZeroShot", "iterative": "Iterative", "base_llm": "BaseLLM",
-    "lang_prompt": "LangPrompt", "classical": "Classical",
+    "tree_planner": "TreePlanner",
+    "progprompt": "ProgPrompt",
+    "brainbody": "BrainBody",
+    "blocking": "Blocking",
+    "scene_aware": "SceneAware",
+    "zero_shot": "ZeroShot",
+    "iterative": "Iterative",
+    "base_llm": "BaseLLM",
+    "lang_prompt": "LangPrompt",
+    "classical": "Classical",
 }
 #: Our own parts, through the same entry points as those of other packages (docs/extending.md).
 DOORS = {
     "methods": {name: f"planweave.methods.{name}:{cls}" for name, cls in METHODS.items()},
     "suites": {
-        "home": "planweave.bench.suites.home:HomeSuite", "eai": "planweave.bench.suites.eai:EaiSuite",
-        "faults": "planweave.bench.suites.faulty:FaultSuite", "tabletop": "planweave_ros.tabletop_suite:TabletopSuite",
+        "home": "planweave.bench.suites.home:HomeSuite",
+        "eai": "planweave.bench.suites.eai:EaiSuite",
+        "faults": "planweave.bench.suites.faulty:FaultSuite",
+        "tabletop": "planweave_ros.tabletop_suite:TabletopSuite",
     },
     "detectors": {
         "attributes": "planweave.perception.detectors.attributes:by_attributes",
         "region_head": "planweave.perception.detectors.by_head:ByHead",
-        "vild": "planweave.perception.detectors.vild:Vild", "owlv2": "planweave.perception.detectors.owlv2:Owlv2",
+        "vild": "planweave.perception.detectors.vild:Vild",
+        "owlv2": "planweave.perception.detectors.owlv2:Owlv2",
         "grounding_dino": "planweave.perception.detectors.grounding_dino:GroundingDino",
     },
     "clients": {
         "openai": "planweave.llm.clients.openai_client:from_environment",
         "embedded": "planweave.llm.clients.embedded:from_environment",
-        "replay": "planweave.llm.clients.recording:from_settings", "none": "planweave.llm.clients.none:from_settings",
+        "replay": "planweave.llm.clients.recording:from_settings",
+        "none": "planweave.llm.clients.none:from_settings",
     },
 }
 

@@ -31,12 +31,21 @@ CHOOSABLE = ("tabletop", "kills", "honesty")  # figures of which --task chooses 
 
 def parser() -> argparse.ArgumentParser:
     """The command line."""
-    made = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__,
-                                   formatter_class=argparse.RawDescriptionHelpFormatter)
+    made = argparse.ArgumentParser(
+        prog="python -m benchmarks", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     made.add_argument("figures", metavar="FIGURES", choices=FIGURES, help=", ".join(FIGURES))
     made.add_argument("--seed", type=int, default=0, help="of everything random (default: 0)")
-    made.add_argument("--task", "--tasks", dest="tasks", nargs="+", action="extend", default=[], metavar="ID",
-                      help="only these tasks of the tabletop, deaths, or cases of honesty; repeatable")
+    made.add_argument(
+        "--task",
+        "--tasks",
+        dest="tasks",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="ID",
+        help="only these tasks of the tabletop, deaths, or cases of honesty; repeatable",
+    )
     made.add_argument("--json", action="store_true", help="nothing but one JSON object on standard output")
     made.add_argument("--repeat", type=int, default=1, metavar="R", help="of the cases of honesty (default: 1)")
     made.add_argument("--placements", type=int, default=50, help="random pick-and-places (default: 50)")
@@ -59,8 +68,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         console = Console(stderr=options.json, width=110)
     try:
         if options.tasks and options.figures not in CHOOSABLE:
-            raise ConfigError(f"--task has no meaning for the figures of {options.figures}; it chooses tasks of "
-                              f"tabletop, and cases of kills and honesty")
+            raise ConfigError(
+                f"--task has no meaning for the figures of {options.figures}; it chooses tasks of "
+                f"tabletop, and cases of kills and honesty"
+            )
         importlib.import_module("planweave.cli.main").prepare_ros()
         rows: list[dict[str, Any]] = importlib.import_module(f"benchmarks.{options.figures}").run(options, console)
     except PlanweaveError as error:

@@ -32,15 +32,24 @@ def run(options: argparse.Namespace, console: Console) -> list[dict[str, Any]]:
         console.print(f"{len(cases) * len(METHODS)} episodes with {jobs} jobs …")
         speeds[jobs], memory = _speed(Config("home", cases, METHODS, (MODEL,), seed=options.seed), jobs)
         ratio = f", {speeds[jobs] / speeds[1]:.1f} times one job" if jobs > 1 else ""
-        rows.append(_row(f"episodes a minute, {jobs} job{'s' * (jobs > 1)} on {default_jobs()} cores",
-                         f"{speeds[jobs]:,.0f}{ratio}"))
+        rows.append(
+            _row(
+                f"episodes a minute, {jobs} job{'s' * (jobs > 1)} on {default_jobs()} cores",
+                f"{speeds[jobs]:,.0f}{ratio}",
+            )
+        )
         rows.append(_row(f"memory of a worker, {jobs} job{'s' * (jobs > 1)}", f"{memory:.0f} MiB at most"))
     console.print("the same episodes with and without a record …")
     plain, recorded, size = _recording(cases[:20], options.seed)
     cost = recorded / plain - 1
-    rows.append(_row("recording, of the time of an episode with a model that answers at once",
-                     f"{cost:.1%} ({1e3 * (recorded - plain):.1f} of {1e3 * plain:.1f} ms), {size / 1024:.0f} KiB "
-                     "an episode", f"< {RECORDING_GOAL:.0%}", cost < RECORDING_GOAL))
+    rows.append(
+        _row(
+            "recording, of the time of an episode with a model that answers at once",
+            f"{cost:.1%} ({1e3 * (recorded - plain):.1f} of {1e3 * plain:.1f} ms), {size / 1024:.0f} KiB an episode",
+            f"< {RECORDING_GOAL:.0%}",
+            cost < RECORDING_GOAL,
+        )
+    )
     return rows
 
 

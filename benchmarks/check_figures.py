@@ -61,7 +61,7 @@ def _varied(plan: Sequence[Action], world: World, rate: float, rng: random.Rando
             if not step.args or rng.random() < 0.5:
                 continue
             place = rng.randrange(len(step.args))
-            step = Action(step.name, (*step.args[:place], rng.choice(names), *step.args[place + 1:]))
+            step = Action(step.name, (*step.args[:place], rng.choice(names), *step.args[place + 1 :]))
         steps.append(step)
     return tuple(steps)
 

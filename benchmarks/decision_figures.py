@@ -60,8 +60,10 @@ class ReadyReplies:
     def complete(self, request: ChatRequest) -> ChatReplies:
         """The texts in turn, as many as were asked for."""
         self.characters = sum(len(m["content"]) for m in request.messages)
-        return ChatReplies(tuple(ChatReply(self.texts[i % len(self.texts)], logprob=-3.0, tokens=10)
-                                 for i in range(request.n)), Usage(1))
+        return ChatReplies(
+            tuple(ChatReply(self.texts[i % len(self.texts)], logprob=-3.0, tokens=10) for i in range(request.n)),
+            Usage(1),
+        )
 
     def close(self) -> None:
         """Nothing is held."""
@@ -75,8 +77,14 @@ class Decisions:
         self.domain: Domain = self.simulator.vocabulary.domain
         names = {n.class_name: n.name for n in reversed([*self.simulator.graph.nodes.values()])}
         self.salmon, self.fridge = names["salmon"], names["fridge"]
-        calls = [("find", self.salmon), ("grab", self.salmon), ("find", self.fridge), ("open", self.fridge),
-                 ("putin", self.salmon, self.fridge), ("close", self.fridge)]
+        calls = [
+            ("find", self.salmon),
+            ("grab", self.salmon),
+            ("find", self.fridge),
+            ("open", self.fridge),
+            ("putin", self.salmon, self.fridge),
+            ("close", self.fridge),
+        ]
         self.plan = tuple(Action(name, args) for name, *rest in calls for args in [tuple(rest)])
         self.goal = (Literal("inside", (self.salmon, self.fridge)), Literal("closed", (self.fridge,)))
         observer = Observer()
@@ -100,7 +108,7 @@ class Decisions:
         p, calls = self.planner, [str(a) for a in self.plan]
         find, grab = self.plan[:2]
         options = [find, grab, self.plan[2], None]
-        plans = tuple(json.dumps({"plan": [*calls[:i], *calls[i + 1:]] if i < 5 else calls}) for i in range(9))
+        plans = tuple(json.dumps({"plan": [*calls[:i], *calls[i + 1 :]] if i < 5 else calls}) for i in range(9))
         step = json.dumps({"action": calls[1]})
 
         def sampled(world: World) -> object:
@@ -117,20 +125,29 @@ class Decisions:
             "next step (iterative)": ((step,), lambda w: p.propose_steps("iterative", SENTENCE, w, [find])),
             "10 proposals (zero_shot)": (
                 ("Grab the salmon", "Pick up the salmon", "Walk to the fridge", "Open the refrigerator"),
-                lambda w: p.propose_steps("zero_shot", SENTENCE, w, [find])),
+                lambda w: p.propose_steps("zero_shot", SENTENCE, w, [find]),
+            ),
             "10 proposals (scene_aware)": (
                 ("Grab the salmon", "Pick up the salmon", "Walk to the fridge", "Open the refrigerator"),
-                lambda w: p.propose_steps("scene_aware", SENTENCE, w, [find])),
+                lambda w: p.propose_steps("scene_aware", SENTENCE, w, [find]),
+            ),
             "selection (blocking)": (
                 (f"$$ {find.name} {self.salmon} $$",),
-                lambda w: p.select_action("blocking", SENTENCE, w, [], [find, grab], goal=self.goal)),
-            "program (progprompt)": ((PROGRAM,), lambda w: p.write("progprompt", SENTENCE, w, options={
-                "comments": True, "assertions": True})),
+                lambda w: p.select_action("blocking", SENTENCE, w, [], [find, grab], goal=self.goal),
+            ),
+            "program (progprompt)": (
+                (PROGRAM,),
+                lambda w: p.write("progprompt", SENTENCE, w, options={"comments": True, "assertions": True}),
+            ),
             "plan in words (brainbody)": ((STEPS,), written),
-            "command (brainbody)": ((f"<char0>[grab] <{self.salmon}>",),
-                                    lambda w: p.ground_step("brainbody", SENTENCE, "grab the salmon", w)),
-            "command (lang_prompt)": ((calls[1],),
-                                      lambda w: p.ground_step("lang_prompt", SENTENCE, "grab the salmon", w)),
+            "command (brainbody)": (
+                (f"<char0>[grab] <{self.salmon}>",),
+                lambda w: p.ground_step("brainbody", SENTENCE, "grab the salmon", w),
+            ),
+            "command (lang_prompt)": (
+                (calls[1],),
+                lambda w: p.ground_step("lang_prompt", SENTENCE, "grab the salmon", w),
+            ),
             "condition by rule": (("True",), lambda w: p.check_condition("'fridge' is 'opened'", w)),
             "condition by the model": (("True",), lambda w: p.check_condition("'salmon' is 'fresh'", w)),
             "goal by the grammar": (("",), lambda w: p.interpret_goal(f"put {self.salmon} in {self.fridge}", w)),
@@ -149,7 +166,10 @@ def decision_figures(decisions: Decisions | None = None, repeats: int = 40) -> d
             begin = time.perf_counter()
             ask(world)
             times.append((time.perf_counter() - begin) * 1e3)
-        figures[name] = {"median_ms": statistics.median(times), "first_ms": times[0],
-                         "p95_ms": sorted(times)[min(len(times) - 1, int(0.95 * len(times)))],
-                         "characters": decisions.client.characters}
+        figures[name] = {
+            "median_ms": statistics.median(times),
+            "first_ms": times[0],
+            "p95_ms": sorted(times)[min(len(times) - 1, int(0.95 * len(times)))],
+            "characters": decisions.client.characters,
+        }
     return figures

@@ -43,8 +43,12 @@ def _found(what: str, found: Found, console: Console) -> list[dict[str, Any]]:
     return [
         _row(f"fuzzed {what}: texts, readings accepted", f"{found.texts:,}, {found.accepted:,}"),
         _row(f"fuzzed {what}: crashes and unknown names", str(len(found.faults)), "0", not found.faults),
-        _row(f"fuzzed {what}: longest, processor time", f"{found.seconds:.3f} s ({found.slowest})", f"<= {LONGEST:g} s",
-             found.seconds <= LONGEST),
+        _row(
+            f"fuzzed {what}: longest, processor time",
+            f"{found.seconds:.3f} s ({found.slowest})",
+            f"<= {LONGEST:g} s",
+            found.seconds <= LONGEST,
+        ),
     ]
 
 

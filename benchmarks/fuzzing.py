@@ -41,19 +41,131 @@ TRANSLATED = 20  # one step in so many is also translated, which takes milliseco
 Reader = Callable[[str], None]
 _CASSETTES = Path(__file__).resolve().parent.parent / "test" / "cassettes"
 _TOKENS = (
-    "{", "}", "[", "]", "(", ")", "<", ">", '"', "'", ",", ":", "\\", "\n", " ", "\t", "$$", "$", "```",
-    "```json\n", "#", "def f():\n", "    ", "assert(", "else: ", "if ", "for i in range(99): ", "grasp(",
-    "grasp('", "red_cube", "left_tray", "[grasp] <red_cube> (1)", '{"plan": [', '{"choice": "',
-    '{"goal": ["', '{"action": "', "1. ", "0: ", "- ", "Option ", "A", "B.", "True", "false", "END", "done",
-    "<pass>", "<think>", "</think>", "not ", "in(", "null", "NaN", "Infinity", "1e999", "9" * 50, "é", "日本",
-    "\u202e", "\u0000", "\x1b[2J", "\ud800", "\udfff", "😀", "ﬀ", "İ", "\u00a0", "\u2028", "../", "%s",
-    "${x}", "__import__('os')", "unicorn", "put_on(unicorn, moon)", "lambda: ", "a" * 200, " " * 300,
+    "{",
+    "}",
+    "[",
+    "]",
+    "(",
+    ")",
+    "<",
+    ">",
+    '"',
+    "'",
+    ",",
+    ":",
+    "\\",
+    "\n",
+    " ",
+    "\t",
+    "$$",
+    "$",
+    "```",
+    "```json\n",
+    "#",
+    "def f():\n",
+    "    ",
+    "assert(",
+    "else: ",
+    "if ",
+    "for i in range(99): ",
+    "grasp(",
+    "grasp('",
+    "red_cube",
+    "left_tray",
+    "[grasp] <red_cube> (1)",
+    '{"plan": [',
+    '{"choice": "',
+    '{"goal": ["',
+    '{"action": "',
+    "1. ",
+    "0: ",
+    "- ",
+    "Option ",
+    "A",
+    "B.",
+    "True",
+    "false",
+    "END",
+    "done",
+    "<pass>",
+    "<think>",
+    "</think>",
+    "not ",
+    "in(",
+    "null",
+    "NaN",
+    "Infinity",
+    "1e999",
+    "9" * 50,
+    "é",
+    "日本",
+    "\u202e",
+    "\u0000",
+    "\x1b[2J",
+    "\ud800",
+    "\udfff",
+    "😀",
+    "ﬀ",
+    "İ",
+    "\u00a0",
+    "\u2028",
+    "../",
+    "%s",
+    "${x}",
+    "__import__('os')",
+    "unicorn",
+    "put_on(unicorn, moon)",
+    "lambda: ",
+    "a" * 200,
+    " " * 300,
 )
 _WORDS = (
-    "put", "the", "all", "a", "red", "cube", "blue", "in", "on", "left", "tray", "to", "of", "and", "then",
-    "both", "not", "between", "next", "stack", "move", "everything", "except", "it", "unicorn", "hand",
-    "me", "clear", "into", "two", "three", ",", ".", "?", "!", "banana", "plate", "swap", "if", "under",
-    "\u0000", "\ud800", "é", "日本", "9" * 40, "A" * 90,
+    "put",
+    "the",
+    "all",
+    "a",
+    "red",
+    "cube",
+    "blue",
+    "in",
+    "on",
+    "left",
+    "tray",
+    "to",
+    "of",
+    "and",
+    "then",
+    "both",
+    "not",
+    "between",
+    "next",
+    "stack",
+    "move",
+    "everything",
+    "except",
+    "it",
+    "unicorn",
+    "hand",
+    "me",
+    "clear",
+    "into",
+    "two",
+    "three",
+    ",",
+    ".",
+    "?",
+    "!",
+    "banana",
+    "plate",
+    "swap",
+    "if",
+    "under",
+    "\u0000",
+    "\ud800",
+    "é",
+    "日本",
+    "9" * 40,
+    "A" * 90,
 )
 
 
@@ -62,8 +174,11 @@ def table() -> World:
     items = ("red_cube", "blue_cube", "green_cube", "banana")
     places = ("table", "left_side", "right_side")
     objects = [WorldObject(n, "item", n.split("_")[-1]) for n in items]
-    objects += [WorldObject("left_tray", "container", "tray"), WorldObject("right_tray", "container", "tray"),
-                WorldObject("plate", "surface", "plate")]
+    objects += [
+        WorldObject("left_tray", "container", "tray"),
+        WorldObject("right_tray", "container", "tray"),
+        WorldObject("plate", "surface", "plate"),
+    ]
     objects += [WorldObject(n, "location") for n in places]
     facts = [Literal(p, (o.name,)) for o in objects for p in ("clear", "reachable")]
     facts += [Literal("narrow", (n,)) for n in items] + [Literal("at", (n, "table")) for n in items]
@@ -76,9 +191,19 @@ class NotThereError(AssertionError):
 
 def real_replies() -> list[str]:
     """Texts that models wrote, from the test cassettes where these are there, and some of each form."""
-    found = [PROGRAM, STEPS, '{"plan": ["grasp(red_cube)", "place_in(red_cube, left_tray)"]}', '{"choice": "B"}',
-             '{"goal": ["in(red_cube, left_tray)"]}', "$$ grasp red_cube $$", "<rob0>[grasp] <red_cube>", "True",
-             '{"action": "grasp(red_cube)"}', "Pick up the red cube", "1. grasp(red_cube)\n2. END"]
+    found = [
+        PROGRAM,
+        STEPS,
+        '{"plan": ["grasp(red_cube)", "place_in(red_cube, left_tray)"]}',
+        '{"choice": "B"}',
+        '{"goal": ["in(red_cube, left_tray)"]}',
+        "$$ grasp red_cube $$",
+        "<rob0>[grasp] <red_cube>",
+        "True",
+        '{"action": "grasp(red_cube)"}',
+        "Pick up the red cube",
+        "1. grasp(red_cube)\n2. END",
+    ]
     for path in sorted(_CASSETTES.glob("*.jsonl")):
         for line in path.read_text(encoding="utf-8").splitlines():
             if line.startswith("{"):
@@ -124,10 +249,16 @@ def _mutated(chance: random.Random, text: str, others: Sequence[str]) -> str:
 def fuzzed_sentences(seed: int, count: int) -> Iterator[str]:
     """Mutations of sentences, and words of the grammar in any order; one in 500 is as long as sentences may be."""
     chance = random.Random(seed)
-    real = ["put the red cube in the left tray", "stack the red cube, the blue cube and the green cube",
-            "move the banana to the left of the plate and then put all cubes in the right tray",
-            "put everything except the banana on the plate", "swap the red cube and the blue cube", "what do you see?",
-            "put the red cube in the bowl and all between it and the pear next to the plate", "hand me the banana"]
+    real = [
+        "put the red cube in the left tray",
+        "stack the red cube, the blue cube and the green cube",
+        "move the banana to the left of the plate and then put all cubes in the right tray",
+        "put everything except the banana on the plate",
+        "swap the red cube and the blue cube",
+        "what do you see?",
+        "put the red cube in the bowl and all between it and the pear next to the plate",
+        "hand me the banana",
+    ]
     for number in range(count):
         if number % 500 == 499:
             yield " ".join(chance.choice(_WORDS) for _ in range(600))[:2000]
@@ -135,7 +266,7 @@ def fuzzed_sentences(seed: int, count: int) -> Iterator[str]:
             words = chance.choice(real).split()
             for _ in range(chance.randint(1, 4)):
                 at = chance.randrange(len(words) + 1)
-                words[at:at + chance.randint(0, 2)] = chance.choices(_WORDS, k=chance.randint(0, 2))
+                words[at : at + chance.randint(0, 2)] = chance.choices(_WORDS, k=chance.randint(0, 2))
             yield " ".join(words)
         else:
             yield " ".join(chance.choices(_WORDS, k=chance.randint(1, 15)))
@@ -173,7 +304,7 @@ def reply_readers(world: World | None = None) -> dict[str, Reader]:
         mended([action] if action else [])
 
     def program(text: str) -> None:
-        whole = completed(joined(text[: len(text) // 2], text[len(text) // 2:]), "def task():", domain)
+        whole = completed(joined(text[: len(text) // 2], text[len(text) // 2 :]), "def task():", domain)
         for statement in read_program(whole, arity).body:
             if isinstance(statement, Call) and len(statement.args) != arity[statement.name]:
                 raise NotThereError(str(statement))
@@ -195,11 +326,17 @@ def reply_readers(world: World | None = None) -> dict[str, Reader]:
                 raise NotThereError("a log-probability that is not finite")
 
     return {
-        "plans": lambda t: mended(parse_plan(t)), "goals": goal, "choices": choice,
+        "plans": lambda t: mended(parse_plan(t)),
+        "goals": goal,
+        "choices": choice,
         "steps": lambda t: one(parse_step(t)),
-        "commands": lambda t: one(parse_command(t)), "programs": program, "numbered steps": steps, "free steps": step,
+        "commands": lambda t: one(parse_command(t)),
+        "programs": program,
+        "numbered steps": steps,
+        "free steps": step,
         "selections": lambda t: _in_range(parse_selection(t, options, domain), len(options)),
-        "true or false": lambda t: _none(parse_truth(t)), "HTTP answers": answer,
+        "true or false": lambda t: _none(parse_truth(t)),
+        "HTTP answers": answer,
     }
 
 
@@ -268,9 +405,36 @@ def as_asked(text: str) -> str:
     return readable(ChatReply(text)).text
 
 
-UNITS = ("<think>", "a", "(", "[", "{", "$$ ", "\n", " ", "0: a\n", "assert(a ", "assert ", "option ", '{"a":',
-         "[a]<b>(1)", "plan ", "#\n", "a(a,", "- ", '"', "def f():\n", "A ", "plan: ", "'a' in ", "<a", "\t", "else:\n",
-         "f(a)\n", "9")
+UNITS = (
+    "<think>",
+    "a",
+    "(",
+    "[",
+    "{",
+    "$$ ",
+    "\n",
+    " ",
+    "0: a\n",
+    "assert(a ",
+    "assert ",
+    "option ",
+    '{"a":',
+    "[a]<b>(1)",
+    "plan ",
+    "#\n",
+    "a(a,",
+    "- ",
+    '"',
+    "def f():\n",
+    "A ",
+    "plan: ",
+    "'a' in ",
+    "<a",
+    "\t",
+    "else:\n",
+    "f(a)\n",
+    "9",
+)
 
 
 def slopes(

@@ -35,8 +35,9 @@ TASKS = {
     "eat chips on the sofa": "agent_on(sofa); used(chips)",
     "put the salmon in the fridge": "inside(salmon, fridge); closed(fridge)",
     "wash the plate": "washed(plate)",
-    "bring the coffee pot and the cupcake to the coffee table":
-        "on(coffee_pot, coffee_table); on(cupcake, coffee_table)",
+    "bring the coffee pot and the cupcake to the coffee table": (
+        "on(coffee_pot, coffee_table); on(cupcake, coffee_table)"
+    ),
     "microwave the salmon": "heated(salmon)",
     "make coffee": "filled(mug)",
     "slice and toast the bread": "sliced(bread); toasted(bread)",

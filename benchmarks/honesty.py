@@ -63,7 +63,6 @@ class Outcome(str, Enum):
     NOT_PLAYED = "not played"  # what was to be done in it could not be, or its moment never came
 
 
-
 @dataclass(frozen=True)
 class Played:
     """How a case went. reported: whether the task said success; true: whether its goal held in the simulator then."""
@@ -360,8 +359,13 @@ def _rows(played: Sequence[Played]) -> list[dict[str, Any]]:
 
     def row(outcome: Outcome, goal: str = "", met: bool | None = None) -> dict[str, Any]:
         ids = [p.case for p in played if p.outcome is outcome]
-        return {"figure": f"honesty: {outcome.value}", "value": f"{counts[outcome]} of {len(played)}", "goal": goal,
-                "met": met, "cases": ids}
+        return {
+            "figure": f"honesty: {outcome.value}",
+            "value": f"{counts[outcome]} of {len(played)}",
+            "goal": goal,
+            "met": met,
+            "cases": ids,
+        }
 
     return [
         row(Outcome.FALSE_SUCCESS, "0", not counts[Outcome.FALSE_SUCCESS]),
@@ -378,6 +382,12 @@ def _table(played: Sequence[Played]) -> Table:
     for heading in ("case", "reported", "true", "outcome", "s", "message"):
         table.add_column(heading, overflow="fold")
     for p in played:
-        table.add_row(p.case, "success" if p.reported else "no", "yes" if p.true else "no", p.outcome.value,
-                      f"{p.seconds:.1f}", p.message[:160])
+        table.add_row(
+            p.case,
+            "success" if p.reported else "no",
+            "yes" if p.true else "no",
+            p.outcome.value,
+            f"{p.seconds:.1f}",
+            p.message[:160],
+        )
     return table

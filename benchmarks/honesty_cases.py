@@ -85,8 +85,10 @@ _TRAYS = {"left_tray": _tray(*_LEFT), "right_tray": _tray(*_RIGHT)}
 _APART = {"red_cube": _cube("red", *_SPOT), "yellow_cube": _cube("yellow", *_OTHER), **_TRAYS}
 _DONE = {"red_cube": _cube("red", *_LEFT, _FLOOR), "yellow_cube": _cube("yellow", *_OTHER), **_TRAYS}
 _TOWER = {
-    "red_cube": _cube("red", *_LEFT, _FLOOR), "yellow_cube": _cube("yellow", *_LEFT, _FLOOR + 0.05),
-    "green_cube": _cube("green", *_SPOT), **_TRAYS,
+    "red_cube": _cube("red", *_LEFT, _FLOOR),
+    "yellow_cube": _cube("yellow", *_LEFT, _FLOOR + 0.05),
+    "green_cube": _cube("green", *_SPOT),
+    **_TRAYS,
 }
 _TWINS = {"red_cube": _cube("red", *_LEFT, _FLOOR), "red_cube_2": _cube("red", *_SPOT), **_TRAYS}
 _MORE = {**_APART, "blue_cube": _cube("blue", 0.40, 0.25)}
@@ -124,19 +126,32 @@ CASES = (
     # Another thing in its place, the camera working.
     Case("exchanged_before", _DONE, _IN, (Hand(exchange=_SWAP),)),
     Case("another_in_its_place", _DONE, _IN, (Hand(move={"red_cube": AWAY, "yellow_cube": (*_LEFT, _FLOOR)}),)),
-    Case("another_a_centimetre_beside", _DONE, _IN, (
-        Hand(move={"red_cube": AWAY, "yellow_cube": (_LEFT[0] + 0.01, _LEFT[1], _FLOOR)}), Wait(3.0))),
+    Case(
+        "another_a_centimetre_beside",
+        _DONE,
+        _IN,
+        (Hand(move={"red_cube": AWAY, "yellow_cube": (_LEFT[0] + 0.01, _LEFT[1], _FLOOR)}), Wait(3.0)),
+    ),
     Case("another_grasped", _APART, _IN, (Hand("grasp", exchange=_SWAP),)),
     Case("another_put_into_the_hand", _APART, _IN, (Hand("carry", exchange=_SWAP),)),
     Case("exchanged_after_release", _APART, _IN, (Hand("retreat", exchange=_SWAP),)),
     Case("lower_cube_vanished", _TOWER, _IN, (Hand(move=_TAKEN),)),
     Case("lower_cube_vanished_a_while_ago", _TOWER, _IN, (Hand(move=_TAKEN), Wait(3.0)), only_bench=True),
     Case("lower_cube_vanished_from_a_tower", _TOWER, "on(yellow_cube, red_cube)", (Hand(move=_TAKEN),)),
-    Case("lower_cube_exchanged", _TOWER, "on(yellow_cube, red_cube)", (Hand(exchange=("red_cube", "green_cube")),),
-         only_bench=True),
+    Case(
+        "lower_cube_exchanged",
+        _TOWER,
+        "on(yellow_cube, red_cube)",
+        (Hand(exchange=("red_cube", "green_cube")),),
+        only_bench=True,
+    ),
     # Taken away, the camera working.
-    *(Case(f"taken_at_{m}", _APART, _IN, (Hand(m, move=_TAKEN),), only_bench=m in ("grasp", "lift", "place", "release"))
-      for m in ("approach", "grasp", "lift", "carry", "place", "release", "retreat")),
+    *(
+        Case(
+            f"taken_at_{m}", _APART, _IN, (Hand(m, move=_TAKEN),), only_bench=m in ("grasp", "lift", "place", "release")
+        )
+        for m in ("approach", "grasp", "lift", "carry", "place", "release", "retreat")
+    ),
     Case("taken_out_before", _DONE, _IN, (Hand(move=_OUT),)),
     Case("pushed_off_the_table", _APART, _IN, (Hand(move=_TAKEN),), only_bench=True),
     Case("first_taken_while_second_is_carried", _APART, _BOTH, (Hand("carry", "yellow_cube", _TAKEN),)),
@@ -144,19 +159,41 @@ CASES = (
     Case("tray_taken_from_under_it", _DONE, _IN, (Hand(move={"left_tray": (0.40, 0.45, 0.0)}),), only_bench=True),
     # Taken out of the hand that carries the second thing, or exchanged in it.
     Case("second_taken_from_the_hand", _APART, _BOTH, (Hand("carry", "yellow_cube", {"yellow_cube": AWAY}),)),
-    Case("second_taken_and_laid_down", _APART, _BOTH, (Hand("carry", "yellow_cube", {"yellow_cube": (*_SPOT, 0.0)}),),
-         only_bench=True),
-    Case("second_exchanged_in_the_hand", _APART, _BOTH, (Hand("carry", "yellow_cube", exchange=_SWAP),),
-         only_bench=True),
+    Case(
+        "second_taken_and_laid_down",
+        _APART,
+        _BOTH,
+        (Hand("carry", "yellow_cube", {"yellow_cube": (*_SPOT, 0.0)}),),
+        only_bench=True,
+    ),
+    Case(
+        "second_exchanged_in_the_hand", _APART, _BOTH, (Hand("carry", "yellow_cube", exchange=_SWAP),), only_bench=True
+    ),
     # A thing is added while the robot works.
-    Case("added_beside", _MORE, _IN, (_MORE_LATER, Wait(3.0), Hand("carry", move={"blue_cube": (0.40, 0.25, 0.0)})),
-         only_bench=True),
-    Case("added_where_it_goes", _MORE, _IN,
-         (_MORE_LATER, Wait(3.0), Hand("lift", move={"blue_cube": (*_LEFT, _FLOOR)}))),
-    Case("added_where_it_was", _MORE, _IN,
-         (_MORE_LATER, Wait(3.0), Hand("carry", move={"blue_cube": (*_SPOT, 0.0)})), only_bench=True),
-    Case("added_on_top", _MORE, _IN,
-         (_MORE_LATER, Wait(3.0), Hand("retreat", move={"blue_cube": (*_LEFT, _FLOOR + 0.05)})), only_bench=True),
+    Case(
+        "added_beside",
+        _MORE,
+        _IN,
+        (_MORE_LATER, Wait(3.0), Hand("carry", move={"blue_cube": (0.40, 0.25, 0.0)})),
+        only_bench=True,
+    ),
+    Case(
+        "added_where_it_goes", _MORE, _IN, (_MORE_LATER, Wait(3.0), Hand("lift", move={"blue_cube": (*_LEFT, _FLOOR)}))
+    ),
+    Case(
+        "added_where_it_was",
+        _MORE,
+        _IN,
+        (_MORE_LATER, Wait(3.0), Hand("carry", move={"blue_cube": (*_SPOT, 0.0)})),
+        only_bench=True,
+    ),
+    Case(
+        "added_on_top",
+        _MORE,
+        _IN,
+        (_MORE_LATER, Wait(3.0), Hand("retreat", move={"blue_cube": (*_LEFT, _FLOOR + 0.05)})),
+        only_bench=True,
+    ),
     # Equal things, and another scene.
     Case("one_of_two_equal_taken", _TWINS, _IN, (Hand(move=_TAKEN),)),
     Case("scene_reloaded_while_lifting", _APART, _IN, (), (Reload(),)),

@@ -43,8 +43,10 @@ _SHUT, _LAID, _SWITCHED = "close(fridge_10)", "putback(coffee_pot_48, coffee_tab
 _OUT = (("inside(salmon_49, fridge_10)",), ("on(salmon_49, kitchen_counter_6)",))
 _AJAR = (("closed(fridge_10)",), ("opened(fridge_10)",))
 _ASIDE = (("on(coffee_pot_48, coffee_table_19)",), ("on(coffee_pot_48, tvstand_20)",))
-_AWAY = (("on(coffee_pot_48, coffee_table_19)", "in_room(coffee_pot_48, living_room_2)"),
-         ("on(coffee_pot_48, kitchen_counter_6)", "in_room(coffee_pot_48, kitchen_1)"))
+_AWAY = (
+    ("on(coffee_pot_48, coffee_table_19)", "in_room(coffee_pot_48, living_room_2)"),
+    ("on(coffee_pot_48, kitchen_counter_6)", "in_room(coffee_pot_48, kitchen_1)"),
+)
 _LIT = (("switched_off(light_switch_17)",), ("switched_on(light_switch_17)",))
 
 CASES = (
@@ -64,8 +66,15 @@ class SharedHome(HomeBody):
         super().__init__(SCENE)
         self._case, self.met = case, False
 
-    def execute(self, action: Action, *, task_id: str = "", timeout: float = 0.0,
-                on_phase: Callable[[str, float], None] | None = None, approval: str = "") -> Outcome:
+    def execute(
+        self,
+        action: Action,
+        *,
+        task_id: str = "",
+        timeout: float = 0.0,
+        on_phase: Callable[[str, float], None] | None = None,
+        approval: str = "",
+    ) -> Outcome:
         """See planweave.core.ports.Body."""
         outcome = super().execute(action)
         if outcome.ok and str(action) == self._case.after and not self.met:
@@ -82,8 +91,12 @@ def play(case: HomeCase) -> tuple[TaskStatus, bool]:
     """How the task ended, and whether its goal holds then. Raises PlanweaveError where the case cannot be played."""
     home = SharedHome(case)
     goal = tuple(Literal.parse(part) for part in case.goal.split(";"))
-    manager = TaskManager(LanguagePlanner(NoClient()), home, lambda name: METHODS[name](plan_timeout=PATIENCE / 2),
-                          default_method="classical")
+    manager = TaskManager(
+        LanguagePlanner(NoClient()),
+        home,
+        lambda name: METHODS[name](plan_timeout=PATIENCE / 2),
+        default_method="classical",
+    )
     try:
         task = manager.submit("", goal=goal)
         if not task.ended.wait(PATIENCE):
@@ -91,8 +104,9 @@ def play(case: HomeCase) -> tuple[TaskStatus, bool]:
     finally:
         manager.close()
     if case.after and not home.met:
-        raise PlanweaveError(f"{case.id}: {case.after} was never done, so nobody changed anything: "
-                             f"{task.status.message}")
+        raise PlanweaveError(
+            f"{case.id}: {case.after} was never done, so nobody changed anything: {task.status.message}"
+        )
     return task.status, all(map(home.home.simulator.holds, goal))
 
 

@@ -45,8 +45,11 @@ def _simulator(data: Path) -> list[dict[str, Any]]:
     for scene, f in figures(data).items():
         rows += [
             _row(f"{scene}: step", f"{f['step_us']:.1f} us, {f['steps_per_second']:,.0f} a second"),
-            _row(f"{scene}: load", f"{f['load_ms']:.1f} ms, {f['load_and_first_step_ms']:.1f} ms with a first step, "
-                 f"{f['load_and_first_look_ms']:.1f} ms with a first look"),
+            _row(
+                f"{scene}: load",
+                f"{f['load_ms']:.1f} ms, {f['load_and_first_step_ms']:.1f} ms with a first step, "
+                f"{f['load_and_first_look_ms']:.1f} ms with a first look",
+            ),
             _row(f"{scene}: observe", f"{f['observe_ms']:.1f} ms"),
             _row(f"{scene}: memory", f"{f['memory_mib']:.1f} MiB"),
         ]
@@ -55,13 +58,19 @@ def _simulator(data: Path) -> list[dict[str, Any]]:
             rows.append(_row(f"{scene}: eai-eval", "not installed (pip install --no-deps eai-eval)"))
             continue
         rows += [
-            _row(f"{scene}: step against eai-eval",
-                 f"{ratio['step']:.0f}x ({theirs['step_us']:.0f} us; in place {ratio['step_in_place']:.0f}x)",
-                 f">= {STEP_GOAL:.0f}x", ratio["step"] >= STEP_GOAL),
-            _row(f"{scene}: load against eai-eval",
-                 f"{ratio['load']:.1f}x ({theirs['load_ms']:.1f} ms); with a first step "
-                 f"{ratio['load_and_first_step']:.1f}x ({theirs['load_and_first_step_ms']:.1f} ms)",
-                 f">= {LOAD_GOAL:.0f}x", ratio["load"] >= LOAD_GOAL),
+            _row(
+                f"{scene}: step against eai-eval",
+                f"{ratio['step']:.0f}x ({theirs['step_us']:.0f} us; in place {ratio['step_in_place']:.0f}x)",
+                f">= {STEP_GOAL:.0f}x",
+                ratio["step"] >= STEP_GOAL,
+            ),
+            _row(
+                f"{scene}: load against eai-eval",
+                f"{ratio['load']:.1f}x ({theirs['load_ms']:.1f} ms); with a first step "
+                f"{ratio['load_and_first_step']:.1f}x ({theirs['load_and_first_step_ms']:.1f} ms)",
+                f">= {LOAD_GOAL:.0f}x",
+                ratio["load"] >= LOAD_GOAL,
+            ),
             _row(f"{scene}: memory of eai-eval", f"{theirs['memory_mib']:.1f} MiB"),
         ]
     return rows
@@ -70,9 +79,12 @@ def _simulator(data: Path) -> list[dict[str, Any]]:
 def _decisions() -> list[dict[str, Any]]:
     decisions = Decisions()
     return [
-        _row(f"{decisions.objects} objects: {name}",
-             f"{f['median_ms']:.1f} ms, 95 % below {f['p95_ms']:.1f} ms, prompt {f['characters']:,.0f} characters",
-             f"<= {DECISION_GOAL:.0f} ms", f["median_ms"] <= DECISION_GOAL)
+        _row(
+            f"{decisions.objects} objects: {name}",
+            f"{f['median_ms']:.1f} ms, 95 % below {f['p95_ms']:.1f} ms, prompt {f['characters']:,.0f} characters",
+            f"<= {DECISION_GOAL:.0f} ms",
+            f["median_ms"] <= DECISION_GOAL,
+        )
         for name, f in decision_figures(decisions).items()
     ]
 
@@ -81,17 +93,30 @@ def _tokens(name: str, tasks: list[HomeTask], seeds: int = 2) -> list[dict[str, 
     """Tokens of each method, then the savings; a saving counts as reached where it is at every rate of errors."""
     found = [token_figures(tasks, rate, seeds) for rate in ERROR_RATES]
     shares = "/".join(f"{rate:.0%}" for rate in ERROR_RATES)
-    rows = [_row(f"{name}, simulated model with {shares} wrong steps: {method}", _each(found, method))
-            for method in found[0]]
+    rows = [
+        _row(f"{name}, simulated model with {shares} wrong steps: {method}", _each(found, method))
+        for method in found[0]
+    ]
     for against, goal in PAPER.items():
         for by in ("tree_planner without correction" if against == "no replanning" else "tree_planner", DEFAULT):
             saved = [saving(rows_, against, by) for rows_ in found]
-            rows.append(_row(f"{name}: saving of {by} against {against}", " / ".join(f"{s:.0%}" for s in saved),
-                             f">= {goal:.0%} (paper)", min(saved) >= goal))
+            rows.append(
+                _row(
+                    f"{name}: saving of {by} against {against}",
+                    " / ".join(f"{s:.0%}" for s in saved),
+                    f">= {goal:.0%} (paper)",
+                    min(saved) >= goal,
+                )
+            )
     sizes = prompt_sizes(tasks)
-    rows.append(_row(f"{name}: prompts in tokens", f"plans {sizes.plan:,.0f}, a choice {sizes.choice:,.0f}, a step of "
-                     f"iterative {sizes.step:,.0f}; an action {sizes.action:.1f}, a plan {sizes.steps:.1f} actions; by "
-                     f"the paper's model less is taken below N = {sizes.most_samples:.0f}"))
+    rows.append(
+        _row(
+            f"{name}: prompts in tokens",
+            f"plans {sizes.plan:,.0f}, a choice {sizes.choice:,.0f}, a step of "
+            f"iterative {sizes.step:,.0f}; an action {sizes.action:.1f}, a plan {sizes.steps:.1f} actions; by "
+            f"the paper's model less is taken below N = {sizes.most_samples:.0f}",
+        )
+    )
     return rows
 
 
@@ -100,17 +125,27 @@ def _checks(name: str, tasks: list[HomeTask]) -> list[dict[str, Any]]:
     found = check_figures(tasks)
     sure, assumed, left_open, refused = found.right
     return [
-        _row(f"{name}: right plans by the check", f"{sure} sure, {assumed} on assumptions, {left_open} with a goal "
-             f"left open, {refused} refused of {len(tasks)}"),
-        _row(f"{name}: plans made of these", f"{found.refused} of {found.varied_right} right ones refused, "
-             f"{found.passed} of {found.varied_wrong} wrong ones let pass"),
+        _row(
+            f"{name}: right plans by the check",
+            f"{sure} sure, {assumed} on assumptions, {left_open} with a goal "
+            f"left open, {refused} refused of {len(tasks)}",
+        ),
+        _row(
+            f"{name}: plans made of these",
+            f"{found.refused} of {found.varied_right} right ones refused, "
+            f"{found.passed} of {found.varied_wrong} wrong ones let pass",
+        ),
     ]
 
 
 def _each(found: list[dict[str, Row]], method: str) -> str:
     of = [rows[method] for rows in found]
-    parts = (" / ".join(f"{r.tokens:,.0f}" for r in of), " / ".join(f"{r.requests:.1f}" for r in of),
-             " / ".join(f"{r.corrections:.1f}" for r in of), " / ".join(f"{r.met / r.runs:.0%}" for r in of))
+    parts = (
+        " / ".join(f"{r.tokens:,.0f}" for r in of),
+        " / ".join(f"{r.requests:.1f}" for r in of),
+        " / ".join(f"{r.corrections:.1f}" for r in of),
+        " / ".join(f"{r.met / r.runs:.0%}" for r in of),
+    )
     return "{} tokens, {} questions, {} corrections a task; goal held in {}".format(*parts)
 
 

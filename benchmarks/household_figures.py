@@ -54,8 +54,11 @@ def large_home(nodes: int = 444, seed: int = 0) -> JsonGraph:
         edges.append({"from_id": node["id"], "relation_type": edge["relation_type"], "to_id": support})
         edges.append({"from_id": node["id"], "relation_type": "INSIDE", "to_id": room})
         near = {support, *rng.sample(placed[room], min(12, len(placed[room])))}
-        edges += [{"from_id": a, "relation_type": "CLOSE", "to_id": b}
-                  for n in near for a, b in ((n, node["id"]), (node["id"], n))]
+        edges += [
+            {"from_id": a, "relation_type": "CLOSE", "to_id": b}
+            for n in near
+            for a, b in ((n, node["id"]), (node["id"], n))
+        ]
         placed[room].append(node["id"])
     return data
 
@@ -115,8 +118,11 @@ def _figures_of(data: JsonGraph, repeats: int) -> dict[str, Any]:
     run()  # compile the actions, build the indexes
     step = _best(run, repeats) / len(actions)
     result: dict[str, Any] = {
-        "nodes": len(data["nodes"]), "edges": len(data["edges"]), "steps": len(actions),
-        "step_us": step * 1e6, "steps_per_second": 1 / step,
+        "nodes": len(data["nodes"]),
+        "edges": len(data["edges"]),
+        "steps": len(actions),
+        "step_us": step * 1e6,
+        "steps_per_second": 1 / step,
         "load_ms": _best(lambda: Simulator(read_graph(text)), loads) * 1e3,
         "load_and_first_step_ms": _best(lambda: Simulator(read_graph(text)).execute(actions[0]), loads) * 1e3,
         "load_and_first_look_ms": _best(lambda: _looked(Simulator(read_graph(text))), loads) * 1e3,
@@ -182,9 +188,12 @@ def _theirs(text: str, lines: list[str], repeats: int) -> dict[str, Any]:
     copied = min((run(False) for _ in range(max(1, repeats // 2))), key=lambda r: r[0])
     in_place = min((run(True) for _ in range(max(1, repeats // 2))), key=lambda r: r[0])
     return {
-        "step_us": copied[0] / copied[1] * 1e6, "step_in_place_us": in_place[0] / in_place[1] * 1e6,
-        "steps_allowed": copied[1], "load_ms": _best(load, 4 * repeats) * 1e3,
-        "load_and_first_step_ms": _best(load_and_step, 4 * repeats) * 1e3, "memory_mib": _memory(load),
+        "step_us": copied[0] / copied[1] * 1e6,
+        "step_in_place_us": in_place[0] / in_place[1] * 1e6,
+        "steps_allowed": copied[1],
+        "load_ms": _best(load, 4 * repeats) * 1e3,
+        "load_and_first_step_ms": _best(load_and_step, 4 * repeats) * 1e3,
+        "memory_mib": _memory(load),
     }
 
 
@@ -215,16 +224,20 @@ def report(results: dict[str, Any]) -> str:
     lines = []
     for scene, f in results.items():
         lines.append(f"{scene}: {f['nodes']} nodes, {f['edges']} edges, {f['steps']} steps")
-        lines.append(f"  {f['step_us']:.1f} us a step ({f['steps_per_second']:,.0f} a second), load "
-                     f"{f['load_ms']:.1f} ms (with a first step {f['load_and_first_step_ms']:.1f} ms, with a first "
-                     f"look {f['load_and_first_look_ms']:.1f} ms), observe "
-                     f"{f['observe_ms']:.1f} ms, {f['memory_mib']:.1f} MiB")
+        lines.append(
+            f"  {f['step_us']:.1f} us a step ({f['steps_per_second']:,.0f} a second), load "
+            f"{f['load_ms']:.1f} ms (with a first step {f['load_and_first_step_ms']:.1f} ms, with a first "
+            f"look {f['load_and_first_look_ms']:.1f} ms), observe "
+            f"{f['observe_ms']:.1f} ms, {f['memory_mib']:.1f} MiB"
+        )
         if "eai_eval" in f:
             t, r = f["eai_eval"], f["ratio"]
-            lines.append(f"  eai-eval: {t['step_us']:.0f} us a step ({t['step_in_place_us']:.0f} in place), load "
-                         f"{t['load_ms']:.1f} ms, {t['memory_mib']:.1f} MiB; ours is {r['step']:.0f} times as fast "
-                         f"({r['step_in_place']:.0f} in place), on load {r['load']:.1f} "
-                         f"(with the first step {r['load_and_first_step']:.1f}), memory {r['memory']:.1f}")
+            lines.append(
+                f"  eai-eval: {t['step_us']:.0f} us a step ({t['step_in_place_us']:.0f} in place), load "
+                f"{t['load_ms']:.1f} ms, {t['memory_mib']:.1f} MiB; ours is {r['step']:.0f} times as fast "
+                f"({r['step_in_place']:.0f} in place), on load {r['load']:.1f} "
+                f"(with the first step {r['load_and_first_step']:.1f}), memory {r['memory']:.1f}"
+            )
         else:
             lines.append("  eai-eval is not installed: no comparison (pip install --no-deps eai-eval)")
     return "\n".join(lines)

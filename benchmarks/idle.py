@@ -47,18 +47,40 @@ def run(options: argparse.Namespace, console: Console) -> list[dict[str, Any]]:
         shares = {n: (processor_seconds(p) - before[n]) / wall for n, p in running.pids.items()}
         memory = {n: proportional_memory(p) for n, p in running.pids.items()}
         running.check()
-    rows = [_row(f"{n}: share of a core, memory", f"{100 * shares[n]:.1f} %, {memory[n]:.0f} MB",
-                 share=shares[n], megabytes=memory[n]) for n in shares]
+    rows = [
+        _row(
+            f"{n}: share of a core, memory",
+            f"{100 * shares[n]:.1f} %, {memory[n]:.0f} MB",
+            share=shares[n],
+            megabytes=memory[n],
+        )
+        for n in shares
+    ]
     share, megabytes, added = sum(shares.values()), sum(memory.values()), rested - at_once
     return [
         *rows,
-        _row("all nodes: share of a core", f"{100 * share:.1f} %", f"≤ {100 * SHARE_GOAL:.0f} %",
-             share <= SHARE_GOAL, share=share),
-        _row("all nodes: memory (proportional set size)", f"{megabytes:.0f} MB", f"≤ {MEMORY_GOAL:.0f} MB",
-             megabytes <= MEMORY_GOAL, megabytes=megabytes),
-        _row("task to first trajectory: right after another, after a rest, median",
-             f"{1000 * at_once:.0f} ms, {1000 * rested:.0f} ms", f"a rest adds ≤ {1000 * REACTION_GOAL:.0f} ms",
-             added <= REACTION_GOAL, at_once_ms=1000 * at_once, rested_ms=1000 * rested),
+        _row(
+            "all nodes: share of a core",
+            f"{100 * share:.1f} %",
+            f"≤ {100 * SHARE_GOAL:.0f} %",
+            share <= SHARE_GOAL,
+            share=share,
+        ),
+        _row(
+            "all nodes: memory (proportional set size)",
+            f"{megabytes:.0f} MB",
+            f"≤ {MEMORY_GOAL:.0f} MB",
+            megabytes <= MEMORY_GOAL,
+            megabytes=megabytes,
+        ),
+        _row(
+            "task to first trajectory: right after another, after a rest, median",
+            f"{1000 * at_once:.0f} ms, {1000 * rested:.0f} ms",
+            f"a rest adds ≤ {1000 * REACTION_GOAL:.0f} ms",
+            added <= REACTION_GOAL,
+            at_once_ms=1000 * at_once,
+            rested_ms=1000 * rested,
+        ),
     ]
 
 
@@ -101,7 +123,8 @@ def _trajectories() -> Iterator[list[float]]:
     heard: list[float] = []
     with spun_node("planweave_bench_idle") as node:
         node.create_subscription(
-            JointTrajectory, "fr3_arm_controller/joint_trajectory", lambda _: heard.append(time.monotonic()), 10)
+            JointTrajectory, "fr3_arm_controller/joint_trajectory", lambda _: heard.append(time.monotonic()), 10
+        )
         yield heard
 
 

@@ -40,8 +40,12 @@ from planweave_ros.spin import spun
 
 NODES = ("executor_node", "feedback_node", "planner_node", "perception_node", "simulation_node")
 MOMENTS = {
-    "idle": (), "planning": ("looking", "interpreting", "planning"), "approaching": ("acting: approaching",),
-    "holding": ("acting: transferring",), "releasing": ("acting: opening",), "verifying": ("acting: verifying",),
+    "idle": (),
+    "planning": ("looking", "interpreting", "planning"),
+    "approaching": ("acting: approaching",),
+    "holding": ("acting: transferring",),
+    "releasing": ("acting: opening",),
+    "verifying": ("acting: verifying",),
 }
 _MOVING = ("approaching", "holding")  # moments in which the arm must be on its way
 SIGNALS = {"kill": signal.SIGKILL, "int": signal.SIGINT}
@@ -89,20 +93,31 @@ class Case:
     def row(self) -> dict[str, Any]:
         """As a row of the bench."""
         held = f", held {self.held or 'nothing'}, then {self.held_after or 'nothing'} ({self.said_after})"
-        task = "" if self.moment == "idle" else (
-            f"{self.state.lower()} after {_seconds(self.ended)}{' FALSELY' if self.false_success else ''}, ")
-        value = (f"{task}arm {self.overrun:.2f} rad further{held}, next task done after {_seconds(self.served)} "
-                 f"in {self.tries}; {self.message}")
-        return {"figure": f"{self.node}, {self.moment}, SIG{self.signal.upper()}", "value": value,
-                "goal": f"ended ≤ {IN_TIME:g} s with a reason, no false success, next served", "met": self.good,
-                **{k: v for k, v in vars(self).items() if k not in ("node", "moment")}}
+        task = (
+            ""
+            if self.moment == "idle"
+            else (f"{self.state.lower()} after {_seconds(self.ended)}{' FALSELY' if self.false_success else ''}, ")
+        )
+        value = (
+            f"{task}arm {self.overrun:.2f} rad further{held}, next task done after {_seconds(self.served)} "
+            f"in {self.tries}; {self.message}"
+        )
+        return {
+            "figure": f"{self.node}, {self.moment}, SIG{self.signal.upper()}",
+            "value": value,
+            "goal": f"ended ≤ {IN_TIME:g} s with a reason, no false success, next served",
+            "met": self.good,
+            **{k: v for k, v in vars(self).items() if k not in ("node", "moment")},
+        }
 
 
 def run(options: argparse.Namespace, console: Console) -> list[dict[str, Any]]:
     """All cases as rows; --task chooses some by node, moment and signal, e.g. executor_node/holding or idle/kill."""
     wanted = [
         (node, moment, number)
-        for node in NODES for moment in MOMENTS for number in SIGNALS
+        for node in NODES
+        for moment in MOMENTS
+        for number in SIGNALS
         if not options.tasks or any({node, moment, number} >= set(word.split("/")) for word in options.tasks)
     ]
     rows = []
@@ -110,11 +125,16 @@ def run(options: argparse.Namespace, console: Console) -> list[dict[str, Any]]:
         for node, moment, number in wanted:
             case = _case(watch, client, running, node, moment, number)
             rows.append(case.row())
-            console.print(f"{'ok ' if case.good else 'BAD'} {rows[-1]['figure']}: {rows[-1]['value']}", markup=False,
-                          highlight=False)
+            console.print(
+                f"{'ok ' if case.good else 'BAD'} {rows[-1]['figure']}: {rows[-1]['value']}",
+                markup=False,
+                highlight=False,
+            )
     good = sum(row["met"] for row in rows)
-    return [*rows, {"figure": "deaths survived", "value": f"{good} of {len(rows)}", "goal": "all",
-                    "met": good == len(rows)}]
+    return [
+        *rows,
+        {"figure": "deaths survived", "value": f"{good} of {len(rows)}", "goal": "all", "met": good == len(rows)},
+    ]
 
 
 class _Watch:
@@ -170,8 +190,11 @@ class _Watch:
 
     def send(self, cube: str, tray: str) -> Any:
         """Send a task; the future of its result, None where nobody takes it."""
-        goal = RunTask.Goal(sentence=f"put the {cube} in the {tray}", method="classical",
-                            goal=convert.literals_to_msg([Literal("in", (cube, tray))]))
+        goal = RunTask.Goal(
+            sentence=f"put the {cube} in the {tray}",
+            method="classical",
+            goal=convert.literals_to_msg([Literal("in", (cube, tray))]),
+        )
         sent = self.run.send_goal_async(goal)
         if not _until(sent.done, 5.0) or not sent.result().accepted:
             return None
@@ -249,13 +272,15 @@ def _case(watch: _Watch, client: Client, running: RunningSystem, node: str, mome
 
 def _fresh(watch: _Watch, client: Client, revive: Callable[[], None]) -> bool:
     """The scene as at the beginning, nothing held, and known to be so."""
+
     def fresh() -> bool:
         try:
             client.load_scene(_SCENE)
         except PlanweaveError:
             return False
-        return _until(lambda: {"hand_empty()", "at_base()"} <= watch.facts and watch.ready and not watch.held(), 20.0,
-                      revive)
+        return _until(
+            lambda: {"hand_empty()", "at_base()"} <= watch.facts and watch.ready and not watch.held(), 20.0, revive
+        )
 
     return _until(fresh, 90.0, revive)
 

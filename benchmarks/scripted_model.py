@@ -63,8 +63,14 @@ class ScriptedModel:
             raise ModelError(f"the simulated model answers with a plan, an action or a choice, not with {sorted(form)}")
         replies = tuple(ChatReply(text, tokens=estimated_tokens(text)) for text in answers)
         self.prompts.setdefault(next(iter(form)), []).append(sum(map(estimated_tokens, texts)))
-        usage = Usage(1, sum(map(estimated_tokens, texts)), 0, sum(r.tokens for r in replies),
-                      model=self.model, endpoint=self.endpoint)
+        usage = Usage(
+            1,
+            sum(map(estimated_tokens, texts)),
+            0,
+            sum(r.tokens for r in replies),
+            model=self.model,
+            endpoint=self.endpoint,
+        )
         return ChatReplies(replies, usage)
 
     def close(self) -> None:
@@ -89,8 +95,10 @@ class ScriptedModel:
         return json.dumps({"action": str(gold[index]) if index < len(gold) else "end"})
 
     def _choice(self, gold: Sequence[Action], asked: str, rng: random.Random) -> str:
-        options = {mark: Action.parse(call) if call else None for mark, call in
-                   _OPTION.findall(asked.partition("Which of these options")[2])}
+        options = {
+            mark: Action.parse(call) if call else None
+            for mark, call in _OPTION.findall(asked.partition("Which of these options")[2])
+        }
         index = next_index(gold, *_so_far(asked))
         ahead = [*gold[index:], None, *gold[:index]]
         best = min(options, key=lambda m: ahead.index(options[m]) if options[m] in ahead else len(ahead))
@@ -134,4 +142,4 @@ def _altered(step: Action, names: Sequence[str], rng: random.Random) -> Action:
     if not step.args or not others:
         return step
     place = rng.randrange(len(step.args))
-    return Action(step.name, (*step.args[:place], rng.choice(others), *step.args[place + 1:]))
+    return Action(step.name, (*step.args[:place], rng.choice(others), *step.args[place + 1 :]))

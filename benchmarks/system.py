@@ -91,8 +91,12 @@ def _place(
         under_arm = x < 0.44 and abs(y) < 0.22  # the arm at home hides what is there from the camera
         if math.dist((x, y), target) > 0.15 and not under_arm:
             break
-    cube = {"kind": "cube", "colour": colour, "position": [round(x, 4), round(y, 4)],
-            "yaw": round(rng.uniform(-math.pi, math.pi), 3)}
+    cube = {
+        "kind": "cube",
+        "colour": colour,
+        "position": [round(x, 4), round(y, 4)],
+        "yaw": round(rng.uniform(-math.pi, math.pi), 3),
+    }
     scene = folder / f"scene_{index}.yaml"
     scene.write_text(yaml.safe_dump({"description": "one cube", "objects": [cube]}))
     client.load_scene(str(scene))
@@ -185,18 +189,35 @@ def _placement_rows(placements: Sequence[Placement]) -> list[dict[str, Any]]:
         code = p.outcomes[-1].code.name
         if code != "SUCCESS":
             failures[code] = failures.get(code, 0) + 1
-    rows = [_row("pick-and-place: placed within 1 cm", f"{len(good)} of {len(placements)}", "≥ 98 %", share >= 0.98,
-                 share=share)]
+    rows = [
+        _row(
+            "pick-and-place: placed within 1 cm",
+            f"{len(good)} of {len(placements)}",
+            "≥ 98 %",
+            share >= 0.98,
+            share=share,
+        )
+    ]
     if failures:
         rows.append(_row("failures by code", ", ".join(f"{k} {v}" for k, v in sorted(failures.items()))))
     if errors:
-        rows.append(_row("placement error, median and largest",
-                         f"{statistics.median(errors):.1f} mm, {max(errors):.1f} mm",
-                         median_mm=statistics.median(errors), max_mm=max(errors)))
+        rows.append(
+            _row(
+                "placement error, median and largest",
+                f"{statistics.median(errors):.1f} mm, {max(errors):.1f} mm",
+                median_mm=statistics.median(errors),
+                max_mm=max(errors),
+            )
+        )
         seconds = [p.seconds for p in good] or [math.nan]
-        rows.append(_row("wall time per pick-and-place, median and 95th percentile",
-                         f"{statistics.median(seconds):.2f} s, {_p95(seconds):.2f} s",
-                         median_s=statistics.median(seconds), p95_s=_p95(seconds)))
+        rows.append(
+            _row(
+                "wall time per pick-and-place, median and 95th percentile",
+                f"{statistics.median(seconds):.2f} s, {_p95(seconds):.2f} s",
+                median_s=statistics.median(seconds),
+                p95_s=_p95(seconds),
+            )
+        )
     return rows
 
 
@@ -208,9 +229,12 @@ def _planning_rows(placements: Sequence[Placement]) -> list[dict[str, Any]]:
     ratio = sum(p.planning for p in done) / sum(p.motion for p in done)
     vamp = "installed: its proposals are tried before OMPL" if importlib.util.find_spec("vamp") else "not installed"
     return [
-        _row("planning per pick-and-place, median and 95th percentile",
-             f"{statistics.median(planning):.0f} ms, {_p95(planning):.0f} ms",
-             median_ms=statistics.median(planning), p95_ms=_p95(planning)),
+        _row(
+            "planning per pick-and-place, median and 95th percentile",
+            f"{statistics.median(planning):.0f} ms, {_p95(planning):.0f} ms",
+            median_ms=statistics.median(planning),
+            p95_ms=_p95(planning),
+        ),
         _row("planning over robot's motion time", f"{100 * ratio:.2f} %", "≤ 1 %", ratio <= 0.01, ratio=ratio),
         _row("VAMP beside OMPL", vamp),
     ]
@@ -218,14 +242,24 @@ def _planning_rows(placements: Sequence[Placement]) -> list[dict[str, Any]]:
 
 def _perception_rows(seen: dict[str, float]) -> list[dict[str, Any]]:
     return [
-        _row("perception: objects missed, invented, mistaken",
-             f"{seen['missed']:.0f}, {seen['invented']:.0f}, {seen['mistaken']:.0f} of {seen['objects']:.0f}"),
-        _row("perception: position error, median and 95th percentile",
-             f"{seen['error_median_mm']:.2f} mm, {seen['error_p95_mm']:.2f} mm", "≤ 5 mm median",
-             seen["error_median_mm"] <= 5, **{k: seen[k] for k in ("error_median_mm", "error_p95_mm")}),
-        _row("perception: time per 640×480 frame, median and 95th percentile",
-             f"{seen['frame_median_ms']:.0f} ms, {seen['frame_p95_ms']:.0f} ms", "≤ 50 ms median",
-             seen["frame_median_ms"] <= 50, **{k: seen[k] for k in ("frame_median_ms", "frame_p95_ms")}),
+        _row(
+            "perception: objects missed, invented, mistaken",
+            f"{seen['missed']:.0f}, {seen['invented']:.0f}, {seen['mistaken']:.0f} of {seen['objects']:.0f}",
+        ),
+        _row(
+            "perception: position error, median and 95th percentile",
+            f"{seen['error_median_mm']:.2f} mm, {seen['error_p95_mm']:.2f} mm",
+            "≤ 5 mm median",
+            seen["error_median_mm"] <= 5,
+            **{k: seen[k] for k in ("error_median_mm", "error_p95_mm")},
+        ),
+        _row(
+            "perception: time per 640×480 frame, median and 95th percentile",
+            f"{seen['frame_median_ms']:.0f} ms, {seen['frame_p95_ms']:.0f} ms",
+            "≤ 50 ms median",
+            seen["frame_median_ms"] <= 50,
+            **{k: seen[k] for k in ("frame_median_ms", "frame_p95_ms")},
+        ),
     ]
 
 
@@ -233,7 +267,12 @@ def _trip_rows(plain: list[float], ours: list[float], refused: list[float]) -> l
     base, action, refusal = (1000 * statistics.median(v) for v in (plain, ours, refused))
     return [
         _row("plain action round trip, median", f"{base:.2f} ms", median_ms=base),
-        _row("executed action without planning and motion, over plain", f"{action:.2f} ms, {action / base:.2f}×",
-             "≤ 2×", action / base <= 2, ratio=action / base),
+        _row(
+            "executed action without planning and motion, over plain",
+            f"{action:.2f} ms, {action / base:.2f}×",
+            "≤ 2×",
+            action / base <= 2,
+            ratio=action / base,
+        ),
         _row("refused action, over plain", f"{refusal:.2f} ms, {refusal / base:.2f}×", ratio=refusal / base),
     ]

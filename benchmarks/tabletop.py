@@ -79,8 +79,15 @@ def _task_rows(tasks: Sequence[Task], runs: Sequence[Run]) -> list[dict[str, Any
     papers = [r for r in runs if r.task in PAPERS]
     if papers:
         share = sum(r.success for r in papers) / len(papers)
-        rows.append(_row("the papers' tasks by reference plans", f"{sum(r.success for r in papers)} of {len(papers)}",
-                         f"≥ {SUCCESS:.0%}", share >= SUCCESS, share=share))
+        rows.append(
+            _row(
+                "the papers' tasks by reference plans",
+                f"{sum(r.success for r in papers)} of {len(papers)}",
+                f"≥ {SUCCESS:.0%}",
+                share >= SUCCESS,
+                share=share,
+            )
+        )
     codes = Counter(code for r in runs for code in r.failures)
     codes["wrong end without a failed action"] = sum(not r.success and not r.failures for r in runs)
     named = ", ".join(f"{code} {count}" for code, count in codes.most_common() if count)
@@ -91,9 +98,13 @@ def _runs_row(name: str, runs: Sequence[Run]) -> dict[str, Any]:
     good = [r for r in runs if r.success]
     wall, motion = (statistics.median([getattr(r, key) for r in good] or [float("nan")]) for key in ("wall", "motion"))
     actions = statistics.median([r.actions for r in runs])
-    return _row(f"{name}: success; robot and wall seconds, median",
-                f"{len(good)} of {len(runs)}; {motion:.0f} s, {wall:.1f} s for {actions:.0f} actions",
-                share=len(good) / len(runs), motion_s=motion, wall_s=wall)
+    return _row(
+        f"{name}: success; robot and wall seconds, median",
+        f"{len(good)} of {len(runs)}; {motion:.0f} s, {wall:.1f} s for {actions:.0f} actions",
+        share=len(good) / len(runs),
+        motion_s=motion,
+        wall_s=wall,
+    )
 
 
 def _recovery_rows(runs: Sequence[Run]) -> list[dict[str, Any]]:
@@ -102,11 +113,19 @@ def _recovery_rows(runs: Sequence[Run]) -> list[dict[str, Any]]:
     good, recovered = sum(r.success for r in papers), sum(r.success for r in hit)
     slips, vanishings = sum(r.slips for r in papers), sum(r.vanishings for r in papers)
     return [
-        _row(f"with {FAULTS:.0%} slips and {FAULTS:.0%} vanishings, replanning by `classical`",
-             f"{good} of {len(papers)}", f"≥ {RECOVERED:.0%}", good >= RECOVERED * len(papers)),
-        _row("of these, runs that met a fault",
-             f"{recovered} of {len(hit)} ({slips} slips, {vanishings} vanishings; "
-             f"{sum(r.replans for r in papers)} times planned again)", hit=len(hit), recovered=recovered),
+        _row(
+            f"with {FAULTS:.0%} slips and {FAULTS:.0%} vanishings, replanning by `classical`",
+            f"{good} of {len(papers)}",
+            f"≥ {RECOVERED:.0%}",
+            good >= RECOVERED * len(papers),
+        ),
+        _row(
+            "of these, runs that met a fault",
+            f"{recovered} of {len(hit)} ({slips} slips, {vanishings} vanishings; "
+            f"{sum(r.replans for r in papers)} times planned again)",
+            hit=len(hit),
+            recovered=recovered,
+        ),
     ]
 
 
@@ -115,9 +134,16 @@ def _planning_rows(seed: int) -> list[dict[str, Any]]:
     for count, planned in measure_planning(MOTIONS, seed).items():
         median, p95 = np.percentile(planned.milliseconds, [50, 95])
         goal = (f"≤ {PLANNING_GOAL:.0f} ms median", bool(median <= PLANNING_GOAL)) if count == 12 else ("", None)
-        rows.append(_row(f"motion planning among {count} obstacles, median and 95th percentile",
-                         f"{median:.1f} ms, {p95:.1f} ms; {planned.failed} of {MOTIONS} without a plan", *goal,
-                         median_ms=float(median), p95_ms=float(p95), failed=planned.failed))
+        rows.append(
+            _row(
+                f"motion planning among {count} obstacles, median and 95th percentile",
+                f"{median:.1f} ms, {p95:.1f} ms; {planned.failed} of {MOTIONS} without a plan",
+                *goal,
+                median_ms=float(median),
+                p95_ms=float(p95),
+                failed=planned.failed,
+            )
+        )
     return rows
 
 
@@ -126,13 +152,19 @@ def _perception_rows(seed: int) -> list[dict[str, Any]]:
     seen = figures.summary()
     found = seen["objects"] - seen["missed"]
     return [
-        _row(f"perception of {OBJECTS} objects: found, of these named rightly; invented",
-             f"{found:.0f} of {seen['objects']:.0f}, {found - seen['mistaken']:.0f}; {seen['invented']:.0f}",
-             numbers=seen),
-        _row("position error, median and 95th percentile",
-             f"{seen['error_median_mm']:.2f} mm, {seen['error_p95_mm']:.2f} mm"),
-        _row("time per frame on one thread, median and 95th percentile",
-             f"{seen['frame_median_ms']:.0f} ms, {seen['frame_p95_ms']:.0f} ms"),
+        _row(
+            f"perception of {OBJECTS} objects: found, of these named rightly; invented",
+            f"{found:.0f} of {seen['objects']:.0f}, {found - seen['mistaken']:.0f}; {seen['invented']:.0f}",
+            numbers=seen,
+        ),
+        _row(
+            "position error, median and 95th percentile",
+            f"{seen['error_median_mm']:.2f} mm, {seen['error_p95_mm']:.2f} mm",
+        ),
+        _row(
+            "time per frame on one thread, median and 95th percentile",
+            f"{seen['frame_median_ms']:.0f} ms, {seen['frame_p95_ms']:.0f} ms",
+        ),
     ]
 
 

@@ -45,9 +45,14 @@ class Row:
     def of(cls, runs: Sequence[Run]) -> Row:
         """The means of runs."""
         used, n = [r.usage for r in runs], len(runs)
-        return cls(sum(u.total_tokens for u in used) / n, sum(u.prompt_tokens for u in used) / n,
-                   sum(u.requests for u in used) / n, sum(r.corrections for r in runs) / n,
-                   sum(r.met for r in runs), n)
+        return cls(
+            sum(u.total_tokens for u in used) / n,
+            sum(u.prompt_tokens for u in used) / n,
+            sum(u.requests for u in used) / n,
+            sum(r.corrections for r in runs) / n,
+            sum(r.met for r in runs),
+            n,
+        )
 
 
 def token_figures(tasks: Sequence[HomeTask], error_rate: float, seeds: int) -> dict[str, Row]:
@@ -55,8 +60,13 @@ def token_figures(tasks: Sequence[HomeTask], error_rate: float, seeds: int) -> d
     plans = {task.words: task.plan for task in tasks}
     settings = Settings()
     return {
-        name: Row.of([run_method(method, task, ScriptedModel(plans, error_rate, seed), settings, **options)
-                      for task in tasks for seed in range(seeds)])
+        name: Row.of(
+            [
+                run_method(method, task, ScriptedModel(plans, error_rate, seed), settings, **options)
+                for task in tasks
+                for seed in range(seeds)
+            ]
+        )
         for name, (method, options) in METHODS.items()
     }
 
@@ -90,8 +100,13 @@ def prompt_sizes(tasks: Sequence[HomeTask]) -> PromptSizes:
             run_method(method, task, model, Settings(), **options)
     sizes = {form: statistics.fmean(found) for form, found in model.prompts.items()}
     actions = [action for task in tasks for action in task.plan]
-    return PromptSizes(sizes["plan"], sizes["choice"], sizes["action"],
-                       statistics.fmean(estimated_tokens(f'"{a}", ') for a in actions), len(actions) / len(tasks))
+    return PromptSizes(
+        sizes["plan"],
+        sizes["choice"],
+        sizes["action"],
+        statistics.fmean(estimated_tokens(f'"{a}", ') for a in actions),
+        len(actions) / len(tasks),
+    )
 
 
 def saving(rows: dict[str, Row], against: str, by: str = "tree_planner") -> float:

@@ -52,17 +52,28 @@ def run(options: argparse.Namespace, console: Console) -> list[dict[str, Any]]:
         world = model.world()
         size = len(serialize_message(world_to_msg(world)))
         sent = _milliseconds(_there_and_back, world)
-        literals = [Literal(p, (things[0].name, *(t.name for t in things[1:n])))
-                    for p, n in (("near", 2), ("left_of", 2), ("apart", 1), ("between", 3))]
+        literals = [
+            Literal(p, (things[0].name, *(t.name for t in things[1:n])))
+            for p, n in (("near", 2), ("left_of", 2), ("apart", 1), ("between", 3))
+        ]
         asked = _milliseconds(world.unmet, literals)
         goal = GOALS.get(number)
-        rows.append(_row(
-            f"{number} objects: facts, message; new, one moved, sent, asked",
-            f"{len(world.facts)}, {size / 1024:.1f} KiB; {first:.1f}, {statistics.median(changed):.1f}, {sent:.1f}, "
-            f"{asked:.1f} ms", f"all new ≤ {goal:g} ms" if goal else "",
-            first <= goal if goal else None, objects=number, facts=len(world.facts), first_ms=first,
-            changed_ms=statistics.median(changed), message_ms=sent, asked_ms=asked,
-            bytes=size))
+        rows.append(
+            _row(
+                f"{number} objects: facts, message; new, one moved, sent, asked",
+                f"{len(world.facts)}, {size / 1024:.1f} KiB; {first:.1f}, {statistics.median(changed):.1f}, "
+                f"{sent:.1f}, {asked:.1f} ms",
+                f"all new ≤ {goal:g} ms" if goal else "",
+                first <= goal if goal else None,
+                objects=number,
+                facts=len(world.facts),
+                first_ms=first,
+                changed_ms=statistics.median(changed),
+                message_ms=sent,
+                asked_ms=asked,
+                bytes=size,
+            )
+        )
     return rows
 
 
@@ -70,8 +81,10 @@ def _cubes(number: int, rng: random.Random) -> list[Thing]:
     """Cubes of 4 cm at random places of a grid on the table, each turned at random."""
     cells = [(0.3 + _CELL * i, -0.6 + _CELL * j) for i in range(_ROWS) for j in range(_COLUMNS)]
     rng.shuffle(cells)
-    return [Thing(f"cube_{k}", "item", "cube", (x, y, 0.02), (0.04,) * 3, rng.uniform(0.0, 1.5))
-            for k, (x, y) in enumerate(cells[:number])]
+    return [
+        Thing(f"cube_{k}", "item", "cube", (x, y, 0.02), (0.04,) * 3, rng.uniform(0.0, 1.5))
+        for k, (x, y) in enumerate(cells[:number])
+    ]
 
 
 def _there_and_back(world: World) -> World:

@@ -92,25 +92,35 @@ class ExecutorNode(ManagedNode):
         self._world_publisher = self.create_publisher(WorldState, "world_state", LATCHED)
         self._world_msg = convert.WorldMessages()
         self._world = WorldModel(
-            self._domain, load_workspace(values["workspace"]), kinematics, safety, self._publish_world,
-            values["silence_timeout"], values["joint_state_timeout"], self._base_frame,
+            self._domain,
+            load_workspace(values["workspace"]),
+            kinematics,
+            safety,
+            self._publish_world,
+            values["silence_timeout"],
+            values["joint_state_timeout"],
+            self._base_frame,
             actions_off(values, self._domain.actions),
         )
         self._moveit = (
             MoveItProcess(
-                values["moveit_config"] or str(config_dir() / "moveit"), self.get_parameter("use_sim_time").value,
+                values["moveit_config"] or str(config_dir() / "moveit"),
+                self.get_parameter("use_sim_time").value,
                 namespace=self.get_namespace(),
             )
             if values["arm"] == "moveit"
             else None
         )
         ports = self._ports = ArmPorts(
-            self, Names(values["arm_controller"], values["gripper_controller"], values["hand"]))
+            self, Names(values["arm_controller"], values["gripper_controller"], values["hand"])
+        )
         self._topics = values["arm"] == "trajectory", values["gripper"] == "trajectory"
         gripper = make_gripper(values["gripper"], ports, values["home_gripper"])
         self._names = names = RosNames(
-            self.resolve_topic_name("perception/detected_objects"), self.resolve_service_name("executor/recover"),
-            self.resolve_service_name("executor/let_go"))
+            self.resolve_topic_name("perception/detected_objects"),
+            self.resolve_service_name("executor/recover"),
+            self.resolve_service_name("executor/let_go"),
+        )
         self._arm = make_arm(values["arm"], gripper, ports, values["joint_state_timeout"], self._moveit, names)
         planner = make_planner(scene, kinematics, self._arm, self._moveit, values["moveit_pipeline"])
         reaching = Reaching(scene, kinematics, planner, values["planning_timeout"])
@@ -126,8 +136,12 @@ class ExecutorNode(ManagedNode):
         self._joints = JointStates()
         self._sources = Sources(self)
         self._unseen_grip = UnseenGrip(
-            self._arm, self._world, values["grip_force"], values["feel_grip"],
-            lambda: until(lambda: not ports.unheard(*self._topics), _DISCOVERY), self.get_logger().warning,
+            self._arm,
+            self._world,
+            values["grip_force"],
+            values["feel_grip"],
+            lambda: until(lambda: not ports.unheard(*self._topics), _DISCOVERY),
+            self.get_logger().warning,
             names.let_go,
         )
         self._commander = Presence(self, COMMANDER, self._on_commander_lost)
@@ -135,13 +149,19 @@ class ExecutorNode(ManagedNode):
         one_at_a_time = MutuallyExclusiveCallbackGroup()
         for topic in values["joint_state_topics"]:
             self.create_subscription(
-                JointState, topic, partial(self._on_joint_states, topic), 10, callback_group=one_at_a_time)
+                JointState, topic, partial(self._on_joint_states, topic), 10, callback_group=one_at_a_time
+            )
         self.create_subscription(
-            DetectedObjects, "perception/detected_objects", self._on_detections, 10,
+            DetectedObjects,
+            "perception/detected_objects",
+            self._on_detections,
+            10,
             callback_group=MutuallyExclusiveCallbackGroup(),
         )
         self.create_timer(
-            _HEARTBEAT, self._world.check_silence, callback_group=MutuallyExclusiveCallbackGroup(),
+            _HEARTBEAT,
+            self._world.check_silence,
+            callback_group=MutuallyExclusiveCallbackGroup(),
             clock=Clock(clock_type=ClockType.STEADY_TIME),
         )
         self.create_service(Look, "look", self._on_look, callback_group=MutuallyExclusiveCallbackGroup())
@@ -150,8 +170,11 @@ class ExecutorNode(ManagedNode):
         self._watch: StopWatch | None = None
         if values["robot"] == "fr3":
             self._recovery = Recovery(
-                self, values["arm_controller"], numbers(values, "collision_torques", 7),
-                numbers(values, "collision_forces", 6))
+                self,
+                values["arm_controller"],
+                numbers(values, "collision_torques", 7),
+                numbers(values, "collision_forces", 6),
+            )
             self.create_service(
                 Trigger, "executor/recover", self._on_recover, callback_group=MutuallyExclusiveCallbackGroup()
             )
@@ -166,14 +189,26 @@ class ExecutorNode(ManagedNode):
         if values["arm"] != "trajectory":  # nothing is refused from here on: its watch of a node that went would stop
             self._watch = StopWatch([ports.cancel_name])  # the arm, which may be another's
         self._server = ActionServer(
-            self, ExecuteAction, "execute_action", self._execute, goal_callback=lambda _: GoalResponse.ACCEPT,
-            cancel_callback=self._on_cancel, callback_group=ReentrantCallbackGroup(),
+            self,
+            ExecuteAction,
+            "execute_action",
+            self._execute,
+            goal_callback=lambda _: GoalResponse.ACCEPT,
+            cancel_callback=self._on_cancel,
+            callback_group=ReentrantCallbackGroup(),
         )
         show_presence(self, BODY)
-        publish_diagnostics(self, {
-            "arm": self._arm_report, "camera": self._camera_report,
-            "joint states": lambda: heard("joint states", time.monotonic() - self._felt, values["joint_state_timeout"]),
-        }, hardware="fr3")
+        publish_diagnostics(
+            self,
+            {
+                "arm": self._arm_report,
+                "camera": self._camera_report,
+                "joint states": lambda: heard(
+                    "joint states", time.monotonic() - self._felt, values["joint_state_timeout"]
+                ),
+            },
+            hardware="fr3",
+        )
         self.start(values["autostart"])
 
     def pause_work(self) -> None:
@@ -232,8 +267,11 @@ class ExecutorNode(ManagedNode):
 
     def _on_joint_states(self, topic: str, msg: JointState, info: dict[str, Any]) -> None:
         # Arm and fingers may have a broadcaster each, on one topic.
-        parts = [part for part, joints in (("arm", franka.ARM_JOINTS), ("fingers", franka.FINGER_JOINTS))
-                 if not set(joints).isdisjoint(msg.name)]
+        parts = [
+            part
+            for part, joints in (("arm", franka.ARM_JOINTS), ("fingers", franka.FINGER_JOINTS))
+            if not set(joints).isdisjoint(msg.name)
+        ]
         if not all(self._believes(f"{topic} ({part})", topic, info) for part in parts):
             return
         fault = joint_state_fault(msg.name, msg.position, msg.velocity)
@@ -245,7 +283,8 @@ class ExecutorNode(ManagedNode):
             return
         if state.stamp < self._stamp - 1.0:
             self.get_logger().warning(
-                f"the clock of {self.resolve_topic_name(topic)} went back: the simulation was restarted")
+                f"the clock of {self.resolve_topic_name(topic)} went back: the simulation was restarted"
+            )
             self._arm.abort(Code.CONTROL_FAILED, "the controller was restarted meanwhile")
             self._world.clock_restarted()
         self._stamp = state.stamp
@@ -271,8 +310,10 @@ class ExecutorNode(ManagedNode):
             name = names.get(detected.name, "")
             numbers = convert.position_from_msg(detected.pose), convert.orientation_from_msg(detected.pose)
             if not name or name in things or not can_be(*numbers, convert.size_from_msg(detected.size)):
-                self._left_out(f"the detected object {detected.name[:100]!r}",
-                               "its name is empty or stands twice, or its pose or size cannot be")
+                self._left_out(
+                    f"the detected object {detected.name[:100]!r}",
+                    "its name is empty or stands twice, or its pose or size cannot be",
+                )
                 continue
             things[name] = self._thing(name, detected)
         self._world.on_detections(things.values(), stamp)
@@ -283,9 +324,16 @@ class ExecutorNode(ManagedNode):
     def _thing(self, name: str, msg: DetectedObject) -> Thing:
         class_name = one_line(msg.class_name)
         return Thing(
-            name, self._domain.type_of_class(class_name), class_name, convert.position_from_msg(msg.pose),
-            convert.size_from_msg(msg.size), yaw_of(convert.orientation_from_msg(msg.pose)), one_line(msg.colour),
-            one_line(msg.shape), msg.visible, msg.inferred and not msg.visible,
+            name,
+            self._domain.type_of_class(class_name),
+            class_name,
+            convert.position_from_msg(msg.pose),
+            convert.size_from_msg(msg.size),
+            yaw_of(convert.orientation_from_msg(msg.pose)),
+            one_line(msg.colour),
+            one_line(msg.shape),
+            msg.visible,
+            msg.inferred and not msg.visible,
         )
 
     def _on_set(self, parameters: Sequence[RosParameter]) -> SetParametersResult:
@@ -320,13 +368,15 @@ class ExecutorNode(ManagedNode):
 
     def _camera_report(self) -> Report:
         world = self._world.world()
-        return heard("detections", time.time() - world.heard if world.heard else math.inf,
-                     0.0 if world.silent else math.inf)
+        return heard(
+            "detections", time.time() - world.heard if world.heard else math.inf, 0.0 if world.silent else math.inf
+        )
 
     def _on_look(self, request: Look.Request, response: Look.Response) -> Look.Response:
         """The world with an image taken from now on."""
         response.fresh, response.message = fresh_look(
-            self._world, lambda: (self._sent[0], self._stamp), request.timeout, self._names.detections)
+            self._world, lambda: (self._sent[0], self._stamp), request.timeout, self._names.detections
+        )
         response.world = self._world_msg(self._world.world())
         return response
 
@@ -450,12 +500,15 @@ class ExecutorNode(ManagedNode):
         if not until(lambda: not self._ports.unheard(*self._topics), _DISCOVERY):
             unheard = self._ports.unheard(*self._topics)
             raise SkillFailureError(
-                Code.CONTROL_FAILED, f"nobody listens on {unheard}: is the controller (or simulation_node) running?")
+                Code.CONTROL_FAILED, f"nobody listens on {unheard}: is the controller (or simulation_node) running?"
+            )
         real = self._ports.real_controller() if self._topics[0] else ""
         if real:
             raise SkillFailureError(
-                Code.SAFETY_STOP, f"{real} is a controller of ros2_control, which arm: trajectory cannot stop; start "
-                "executor_node with config/franka.yaml or config/gazebo.yaml; nothing was moved")
+                Code.SAFETY_STOP,
+                f"{real} is a controller of ros2_control, which arm: trajectory cannot stop; start "
+                "executor_node with config/franka.yaml or config/gazebo.yaml; nothing was moved",
+            )
         problem = self._watch.problem if self._watch is not None else ""
         problem = problem or (self._recovery.prepare() if self._recovery is not None else "")
         if problem:
@@ -476,7 +529,10 @@ class ExecutorNode(ManagedNode):
         with self._lock:
             self._canceled.discard(goal)
         return ExecuteAction.Result(
-            code=int(code), message=message, motion_seconds=motion, planning_seconds=planning,
+            code=int(code),
+            message=message,
+            motion_seconds=motion,
+            planning_seconds=planning,
             world=self._world_msg(self._world.world()),
         )
 

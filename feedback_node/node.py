@@ -47,8 +47,12 @@ MAX_EXCHANGE_MESSAGE = 4_000_000
 """Characters of one message on /llm_exchanges; longer ones are not read."""
 PARAMETERS = [
     Parameter("method", "tree_planner", "planning method of tasks that name none", choices=tuple(METHODS.working())),
-    Parameter("fallback", "classical", "method that takes over where the goal is not reached, or none",
-              choices=("classical", "none")),
+    Parameter(
+        "fallback",
+        "classical",
+        "method that takes over where the goal is not reached, or none",
+        choices=("classical", "none"),
+    ),
     Parameter("action_timeout", 180.0, "seconds of wall time one action may take", 1.0, 3600.0),
     Parameter("planner_timeout", 180.0, "seconds of wall time one call of the planner may take", 1.0, 3600.0),
     Parameter("body_silence", 30.0, "seconds a task waits for a body that is there and reports its world", 0.1, 600.0),
@@ -81,7 +85,8 @@ class FeedbackNode(GuardedNode):
         self._telling = threading.Lock()  # one status after the other, so that none is older than the one before
         group = ReentrantCallbackGroup()
         self._status = self.create_publisher(
-            TaskStatus, "task_status", QoSProfile(depth=20, durability=DurabilityPolicy.TRANSIENT_LOCAL))
+            TaskStatus, "task_status", QoSProfile(depth=20, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+        )
         self._tree = self.create_publisher(ActionTree, "action_tree", LATCHED)
         in_order = MutuallyExclusiveCallbackGroup()  # else a record could have two exchanges the wrong way round
         self._exchanges = self.resolve_topic_name("llm_exchanges")
@@ -90,15 +95,23 @@ class FeedbackNode(GuardedNode):
         body = RosBody(self, self._cancellation, values["action_timeout"], values["body_silence"])
         eyes = RosEyes(self, self._cancellation, values["look_timeout"])
         self.manager = TaskManager(
-            planner, body, self._method, default_method=values["method"],
+            planner,
+            body,
+            self._method,
+            default_method=values["method"],
             fallback="" if values["fallback"] == "none" else values["fallback"],
-            action_timeout=values["action_timeout"], max_queue=values["max_queue"],
-            kept_tasks=values["kept_tasks"], journal_folder=folder,
+            action_timeout=values["action_timeout"],
+            max_queue=values["max_queue"],
+            kept_tasks=values["kept_tasks"],
+            journal_folder=folder,
             approval_timeout=values["approval_timeout"] if values["require_approval"] else 0.0,
             approved_alone=values["approved_alone"],
-            look_seconds=values["confirm_timeout"], await_body=body.await_ready,
+            look_seconds=values["confirm_timeout"],
+            await_body=body.await_ready,
             look_for=lambda sentence: eyes.look_for(names_in(sentence)),
-            on_change=self._changed, on_end=self._finish_run, namespace=self.get_namespace().rstrip("/"),
+            on_change=self._changed,
+            on_end=self._finish_run,
+            namespace=self.get_namespace().rstrip("/"),
         )
         self.create_service(SubmitTask, "submit_task", self._submit, callback_group=group)
         self.create_service(CancelTask, "cancel_task", self._cancel, callback_group=group)
@@ -129,7 +142,7 @@ class FeedbackNode(GuardedNode):
 
     def _method(self, name: str) -> Method:
         prefix = name + "."
-        options = {k[len(prefix):]: v for k, v in self._settings.items() if k.startswith(prefix)}
+        options = {k[len(prefix) :]: v for k, v in self._settings.items() if k.startswith(prefix)}
         method: Method = METHODS[name](**options)
         return method
 
@@ -162,8 +175,12 @@ class FeedbackNode(GuardedNode):
         waiting = sum(task.status.state is TaskState.QUEUED for task in tasks)
         going_on = running.snapshot() if running else None
         last = next((task.status for task in reversed(tasks) if task.status.state.ended), None)
-        values = {"waiting": waiting, "kept": len(tasks), "running": going_on.task_id if going_on else "",
-                  "last_ended": f"{last.task_id} {last.state.name}" if last else ""}
+        values = {
+            "waiting": waiting,
+            "kept": len(tasks),
+            "running": going_on.task_id if going_on else "",
+            "last_ended": f"{last.task_id} {last.state.name}" if last else "",
+        }
         if going_on is not None and going_on.state is TaskState.AWAITING_APPROVAL:
             return Report(Level.WARN, f"the plan of {going_on.task_id} waits for a person: planweave approve", values)
         if waiting >= self._settings["max_queue"]:
@@ -181,7 +198,9 @@ class FeedbackNode(GuardedNode):
         if len(msg.data) > MAX_EXCHANGE_MESSAGE:
             self.get_logger().warning(
                 f"an exchange of {len(msg.data)} characters on {self._exchanges} is in no record; the longest kept has "
-                f"{MAX_EXCHANGE_MESSAGE}", once=True)
+                f"{MAX_EXCHANGE_MESSAGE}",
+                once=True,
+            )
             return
         try:
             exchange = json.loads(msg.data)
@@ -192,13 +211,19 @@ class FeedbackNode(GuardedNode):
         except (ValueError, AttributeError, RecursionError) as error:
             self.get_logger().warning(
                 f"what was published on {self._exchanges} is no exchange ({type(error).__name__}); it is in no record",
-                once=True)
+                once=True,
+            )
 
     def _submit(self, request: SubmitTask.Request, response: SubmitTask.Response) -> SubmitTask.Response:
         try:
             task = self.manager.submit(
-                request.sentence, request.method, convert.literals_from_msg(request.goal), request.world_revision,
-                request.request_id, request.dry_run)
+                request.sentence,
+                request.method,
+                convert.literals_from_msg(request.goal),
+                request.world_revision,
+                request.request_id,
+                request.dry_run,
+            )
         except PlanweaveError as error:
             response.message = str(error)
         else:
@@ -226,8 +251,9 @@ class FeedbackNode(GuardedNode):
 
     def _approve(self, request: ApprovePlan.Request, response: ApprovePlan.Response) -> ApprovePlan.Response:
         try:
-            task = self.manager.approve(request.task_id, request.plan_hash, request.approve, request.comment,
-                                        request.approver)
+            task = self.manager.approve(
+                request.task_id, request.plan_hash, request.approve, request.comment, request.approver
+            )
         except PlanweaveError as error:
             response.message = str(error)
         else:
@@ -241,7 +267,8 @@ class FeedbackNode(GuardedNode):
         """A body asks whether an action is part of an approved plan."""
         try:
             response.approved_by = self.manager.confirm(
-                request.task_id, request.approval, convert.action_from_msg(request.action))
+                request.task_id, request.approval, convert.action_from_msg(request.action)
+            )
             response.approved = True
         except PlanweaveError as error:
             response.message = str(error)
@@ -252,7 +279,8 @@ class FeedbackNode(GuardedNode):
         if task is None and self.manager.dropped(request.task_id):
             response.message = (
                 f"{request.task_id} has ended and is no longer kept: only the last {self._settings['kept_tasks']} are "
-                "(parameter kept_tasks); with journal_folder its record is in a file")
+                "(parameter kept_tasks); with journal_folder its record is in a file"
+            )
             return response
         if task is None:
             known = ", ".join(t.status.task_id for t in self.manager.tasks(10)) or "none"
@@ -273,8 +301,12 @@ class FeedbackNode(GuardedNode):
         request, result = goal.request, RunTask.Result()
         try:
             task = self.manager.submit(
-                request.sentence, request.method, convert.literals_from_msg(request.goal), request.world_revision,
-                dry_run=request.dry_run)
+                request.sentence,
+                request.method,
+                convert.literals_from_msg(request.goal),
+                request.world_revision,
+                dry_run=request.dry_run,
+            )
         except PlanweaveError as error:
             result.message = str(error)
             goal.finish(result, success=False)

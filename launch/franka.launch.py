@@ -25,30 +25,41 @@ def generate_launch_description():
         "franka",
         [
             *arguments(ARGUMENTS),
-            include("franka_bringup", "franka.launch.py", {
-                "robot_type": "fr3",
-                "namespace": LaunchConfiguration("namespace"),
-                "robot_ip": LaunchConfiguration("robot_ip"),
-                "load_gripper": "true",
-                "use_fake_hardware": LaunchConfiguration("use_fake_hardware"),
-                "load_franka_robot_state_broadcaster": "false",  # 1000 large messages a second that nobody reads
-                "controllers_yaml": chosen(
-                    "use_fake_hardware", "true", str(controllers / "controllers_fake.yaml"),
-                    str(controllers / "controllers.yaml"),
-                ),
-            }),
+            include(
+                "franka_bringup",
+                "franka.launch.py",
+                {
+                    "robot_type": "fr3",
+                    "namespace": LaunchConfiguration("namespace"),
+                    "robot_ip": LaunchConfiguration("robot_ip"),
+                    "load_gripper": "true",
+                    "use_fake_hardware": LaunchConfiguration("use_fake_hardware"),
+                    "load_franka_robot_state_broadcaster": "false",  # 1000 large messages a second that nobody reads
+                    "controllers_yaml": chosen(
+                        "use_fake_hardware",
+                        "true",
+                        str(controllers / "controllers_fake.yaml"),
+                        str(controllers / "controllers.yaml"),
+                    ),
+                },
+            ),
             # executor_node activates it, once the robot knows at which contact it stops itself
             spawner("fr3_arm_controller", condition=IfCondition(fake)),
             spawner("fr3_arm_controller", "--inactive", condition=UnlessCondition(fake)),
-            include("realsense2_camera", "rs_launch.py", {
-                "camera_namespace": LaunchConfiguration("namespace"),
-                "camera_name": "camera",
-                "serial_no": LaunchConfiguration("serial"),
-                "align_depth.enable": "true",
-                "enable_sync": "true",
-                "rgb_camera.color_profile": "640,480,15",
-                "depth_module.depth_profile": "640,480,15",
-            }, condition=IfCondition(chosen("realsense", "driver", "true", "false"))),
+            include(
+                "realsense2_camera",
+                "rs_launch.py",
+                {
+                    "camera_namespace": LaunchConfiguration("namespace"),
+                    "camera_name": "camera",
+                    "serial_no": LaunchConfiguration("serial"),
+                    "align_depth.enable": "true",
+                    "enable_sync": "true",
+                    "rgb_camera.color_profile": "640,480,15",
+                    "depth_module.depth_profile": "640,480,15",
+                },
+                condition=IfCondition(chosen("realsense", "driver", "true", "false")),
+            ),
         ],
         defaults={
             "gripper": chosen("use_fake_hardware", "true", "none", "franka"),

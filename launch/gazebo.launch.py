@@ -28,31 +28,56 @@ def generate_launch_description():
     model = f" {folder / 'fr3.urdf.xacro'} controllers:={controllers} namespace:="
     robot = Command([FindExecutable(name="xacro"), model, namespace])
     spawn = Node(
-        package="ros_gz_sim", executable="create", output="screen", namespace=namespace,
+        package="ros_gz_sim",
+        executable="create",
+        output="screen",
+        namespace=namespace,
         arguments=["-topic", "robot_description", "-name", "fr3"],
     )
-    return launch_description("gazebo", [
-        *arguments(ARGUMENTS),
-        # Where Gazebo finds package://franka_description
-        AppendEnvironmentVariable(
-            "GZ_SIM_RESOURCE_PATH", PathJoinSubstitution([FindPackageShare("franka_description"), ".."])
-        ),
-        include("ros_gz_sim", "gz_sim.launch.py", {
-            "gz_args": ["-r ", chosen("gui", "false", "-s ", ""), LaunchConfiguration("world")],
-            "on_exit_shutdown": "true",
-        }),
-        Node(
-            package="robot_state_publisher", executable="robot_state_publisher", output="screen", namespace=namespace,
-            parameters=[{"robot_description": ParameterValue(robot, value_type=str), "use_sim_time": True}],
-        ),
-        Node(
-            package="ros_gz_bridge", executable="parameter_bridge", output="screen", namespace=namespace,
-            parameters=[{"config_file": str(folder / "bridge.yaml"), "use_sim_time": True}],
-        ),
-        spawn,
-        RegisterEventHandler(OnProcessExit(
-            target_action=spawn,
-            on_exit=[spawner("joint_state_broadcaster", "fr3_arm_controller", "fr3_gripper_controller",
-                             parameters=controllers)],
-        )),
-    ], defaults={"use_sim_time": "true"})
+    return launch_description(
+        "gazebo",
+        [
+            *arguments(ARGUMENTS),
+            # Where Gazebo finds package://franka_description
+            AppendEnvironmentVariable(
+                "GZ_SIM_RESOURCE_PATH", PathJoinSubstitution([FindPackageShare("franka_description"), ".."])
+            ),
+            include(
+                "ros_gz_sim",
+                "gz_sim.launch.py",
+                {
+                    "gz_args": ["-r ", chosen("gui", "false", "-s ", ""), LaunchConfiguration("world")],
+                    "on_exit_shutdown": "true",
+                },
+            ),
+            Node(
+                package="robot_state_publisher",
+                executable="robot_state_publisher",
+                output="screen",
+                namespace=namespace,
+                parameters=[{"robot_description": ParameterValue(robot, value_type=str), "use_sim_time": True}],
+            ),
+            Node(
+                package="ros_gz_bridge",
+                executable="parameter_bridge",
+                output="screen",
+                namespace=namespace,
+                parameters=[{"config_file": str(folder / "bridge.yaml"), "use_sim_time": True}],
+            ),
+            spawn,
+            RegisterEventHandler(
+                OnProcessExit(
+                    target_action=spawn,
+                    on_exit=[
+                        spawner(
+                            "joint_state_broadcaster",
+                            "fr3_arm_controller",
+                            "fr3_gripper_controller",
+                            parameters=controllers,
+                        )
+                    ],
+                )
+            ),
+        ],
+        defaults={"use_sim_time": "true"},
+    )

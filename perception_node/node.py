@@ -174,7 +174,8 @@ class PerceptionNode(ManagedNode):
         checks: dict[str, Check] = {"camera": partial(self._camera_report, values["silent_after"])}
         if self._filter_robot:
             checks["joint states"] = lambda: heard(
-                "joint states", time.monotonic() - self._joints_at, values["silent_after"])
+                "joint states", time.monotonic() - self._joints_at, values["silent_after"]
+            )
         publish_diagnostics(self, checks)
         self.start(values["autostart"])
 
@@ -258,16 +259,16 @@ class PerceptionNode(ManagedNode):
             dict(zip(msg.name, msg.position)),
         )
         if missing and not self._joints:
-            self._say(f"{self._joint_topic} lacks {', '.join(missing)}; the robot cannot be told from objects without "
-                      "them")
+            self._say(
+                f"{self._joint_topic} lacks {', '.join(missing)}; the robot cannot be told from objects without them"
+            )
 
     def _forget(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         """Reset the tracker, since somebody rearranged the table; answered once new images have shown what is there."""
         self.forget()
         before = self._forget_before
         with self._frames:
-            known = self._frames.wait_for(
-                lambda: self._settled > before or self._ended.is_set(), _FORGET_PATIENCE)
+            known = self._frames.wait_for(lambda: self._settled > before or self._ended.is_set(), _FORGET_PATIENCE)
         response.success, response.message = True, "objects were looked for anew"
         if not known:
             response.message = (
@@ -291,7 +292,8 @@ class PerceptionNode(ManagedNode):
         if vocabulary.names != before and self._look_timeout:
             with self._frames:
                 seen = self._frames.wait_for(
-                    lambda: self._frames_seen >= enough or self._ended.is_set(), self._look_timeout)
+                    lambda: self._frames_seen >= enough or self._ended.is_set(), self._look_timeout
+                )
             if not seen:
                 response.message += f"; too few images came in {self._look_timeout:g} s to say what is there"
         return response
@@ -310,8 +312,9 @@ class PerceptionNode(ManagedNode):
             self.get_logger().info("the camera gives images again")
 
     def _camera_report(self, longest: float) -> Report:
-        report = heard("images", time.monotonic() - self._frame_at, longest,
-                       "the recording is over" if self._camera.ended else "")
+        report = heard(
+            "images", time.monotonic() - self._frame_at, longest, "the recording is over" if self._camera.ended else ""
+        )
         if report.level is not Level.OK:
             return replace(report, message=self._camera.complaint(time.monotonic()) or report.message)
         return replace(report, level=Level.WARN, message=self.why_idle) if self.why_idle else report
@@ -417,8 +420,12 @@ class PerceptionNode(ManagedNode):
         for what, make in (
             (COLOUR, lambda: image_to_msg(frame.rgb, "rgb8", header)),
             (DEPTH, lambda: image_to_msg(frame.depth, "32FC1", header)),
-            (INFO, lambda: camera_info_to_msg(
-                (camera.fx, camera.fy), (camera.cx, camera.cy), (camera.width, camera.height), header)),
+            (
+                INFO,
+                lambda: camera_info_to_msg(
+                    (camera.fx, camera.fy), (camera.cx, camera.cy), (camera.width, camera.height), header
+                ),
+            ),
         ):
             if self._images[what].get_subscription_count():
                 self._images[what].publish(make())

@@ -47,9 +47,12 @@ from planweave_ros.presence import PLANNER, show_presence
 from planweave_ros.spin import run_node
 
 PARAMETERS = [
-    Parameter("client", "auto",
-              "who is asked; auto: the endpoint of OPENAI_BASE_URL or OPENAI_API_KEY, else the embedded model",
-              choices=("auto", *CLIENTS)),
+    Parameter(
+        "client",
+        "auto",
+        "who is asked; auto: the endpoint of OPENAI_BASE_URL or OPENAI_API_KEY, else the embedded model",
+        choices=("auto", *CLIENTS),
+    ),
     Parameter("model", "", "model of the endpoint, or a .gguf file for the embedded one; PLANWEAVE_MODEL overrules it"),
     Parameter("openai_model", "gpt-4.1-mini", "model for OpenAI's own endpoint where none is named"),
     Parameter("threads", 0, "threads of the embedded model; 0: half of the cores", 0, 1024),
@@ -57,10 +60,15 @@ PARAMETERS = [
     Parameter("record", "", "file to append every exchange to, for a later replay"),
     Parameter("price_table", "", "price table; empty: the one that comes with Planweave"),
     *option_parameters(Settings),
-    Parameter("exclude_actions", list(Settings.exclude_actions),
-              "actions of the domain that are not offered to the model"),
-    Parameter("embedding", "hashed", "how names and tasks are compared; minilm needs planweave[local-models]",
-              choices=tuple(EMBEDDERS)),
+    Parameter(
+        "exclude_actions", list(Settings.exclude_actions), "actions of the domain that are not offered to the model"
+    ),
+    Parameter(
+        "embedding",
+        "hashed",
+        "how names and tasks are compared; minilm needs planweave[local-models]",
+        choices=tuple(EMBEDDERS),
+    ),
     Parameter("budget_requests", 200, "requests per task at most; 0: no limit", 0, 1_000_000),
     Parameter("budget_tokens", 1_000_000, "tokens per task at most; 0: no limit", 0, 1_000_000_000),
     Parameter("budget_cost", 1.0, "US dollars per task at most; 0: no limit", 0.0, 10_000.0),
@@ -86,11 +94,14 @@ class PlannerNode(GuardedNode):
         values["exclude_actions"] = tuple(a for a in values["exclude_actions"] if a)
         embedder = choose_embedder(values["embedding"])
         self.planner = LanguagePlanner(
-            self._client, Settings(**{f.name: values[f.name] for f in fields(Settings)}),
+            self._client,
+            Settings(**{f.name: values[f.name] for f in fields(Settings)}),
             budget=Budget(values["budget_requests"], values["budget_tokens"], values["budget_cost"]),
-            prices=Prices(values["price_table"] or PRICES), embedder=embedder,
+            prices=Prices(values["price_table"] or PRICES),
+            embedder=embedder,
             similarity=None if embedder.name == "hashed" else EmbeddingSimilarity(embedder),
-            on_exchange=self._publish_exchange)
+            on_exchange=self._publish_exchange,
+        )
         self._exchange_counts = [0, 0]  # answered, failed
         self._last_exchange: tuple[float, str] | None = None  # when (time.monotonic()), and what failed
         self._pool = ThreadPoolExecutor(values["workers"], thread_name_prefix="question")
@@ -134,14 +145,20 @@ class PlannerNode(GuardedNode):
         except MissingExtraError as error:
             if values["client"] != "auto":
                 raise
-            self.get_logger().warning(f"{error}; or set OPENAI_API_KEY or OPENAI_BASE_URL. Until then only goals in "
-                                      "controlled English are read, and the classical method plans")
+            self.get_logger().warning(
+                f"{error}; or set OPENAI_API_KEY or OPENAI_BASE_URL. Until then only goals in "
+                "controlled English are read, and the classical method plans"
+            )
             return NoClient(str(error))
 
     def _model_report(self) -> Report:
         """Whether the model answered when it was asked last; it is asked for nothing but tasks."""
-        values = {"model": self._client.model, "endpoint": self._client.endpoint,
-                  "answered": self._exchange_counts[0], "failed": self._exchange_counts[1]}
+        values = {
+            "model": self._client.model,
+            "endpoint": self._client.endpoint,
+            "answered": self._exchange_counts[0],
+            "failed": self._exchange_counts[1],
+        }
         if isinstance(self._client, NoClient):
             return Report(Level.WARN, "there is no model; only sentences in controlled English are read", values)
         if self._last_exchange is None:
@@ -159,8 +176,9 @@ class PlannerNode(GuardedNode):
         if not self._gone:
             self._exchanges.publish(String(data=sendable(json.dumps(exchange, ensure_ascii=False))))
 
-    def _serve(self, goal: Goal, result: Any, ask: Callable[[threading.Event], Any],
-               fill: Callable[[Any], None]) -> None:
+    def _serve(
+        self, goal: Goal, result: Any, ask: Callable[[threading.Event], Any], fill: Callable[[Any], None]
+    ) -> None:
         """One action goal: ask in a thread, fill the result; every failure becomes a message in it."""
 
         def work() -> None:
@@ -188,9 +206,15 @@ class PlannerNode(GuardedNode):
 
         def ask(canceled: threading.Event) -> Any:
             return self.planner.generate_plans(
-                request.sentence, convert.world_from_msg(request.world), samples=request.samples,
-                temperature=request.temperature, top_p=request.top_p, task_id=request.task_id,
-                method=request.method or "tree_planner", canceled=canceled)
+                request.sentence,
+                convert.world_from_msg(request.world),
+                samples=request.samples,
+                temperature=request.temperature,
+                top_p=request.top_p,
+                task_id=request.task_id,
+                method=request.method or "tree_planner",
+                canceled=canceled,
+            )
 
         def fill(sampled: Any) -> None:
             goal.publish(GeneratePlans.Feedback(received=sampled.received))
@@ -209,18 +233,32 @@ class PlannerNode(GuardedNode):
             if request.method in questions().select:
                 try:
                     return self.planner.select_action(
-                        request.method, request.sentence, world, history, _actions(request.options),
-                        goal=convert.literals_from_msg(request.goal), errors=errors, task_id=request.task_id,
-                        canceled=canceled)
+                        request.method,
+                        request.sentence,
+                        world,
+                        history,
+                        _actions(request.options),
+                        goal=convert.literals_from_msg(request.goal),
+                        errors=errors,
+                        task_id=request.task_id,
+                        canceled=canceled,
+                    )
                 except ParseError:
                     result.unreadable = 1  # the caller may ask again with the message as a note
                     raise
             if request.method not in ("", "tree_planner"):
                 raise UnknownNameError("method that chooses", request.method, ["tree_planner", *questions().select])
             return self.planner.choose_action(
-                request.sentence, world, history, [convert.action_from_msg(m) for m in request.options],
-                errors=errors, samples=request.samples, temperature=request.temperature, task_id=request.task_id,
-                canceled=canceled)
+                request.sentence,
+                world,
+                history,
+                [convert.action_from_msg(m) for m in request.options],
+                errors=errors,
+                samples=request.samples,
+                temperature=request.temperature,
+                task_id=request.task_id,
+                canceled=canceled,
+            )
 
         def fill(choice: Any) -> None:
             goal.publish(ChooseAction.Feedback(received=sum(choice.votes) + choice.unreadable))
@@ -234,8 +272,15 @@ class PlannerNode(GuardedNode):
 
         def ask(canceled: threading.Event) -> Any:
             return self.planner.propose_steps(
-                request.method, request.sentence, convert.world_from_msg(request.world), _actions(request.history),
-                errors=list(request.errors), samples=request.samples, task_id=request.task_id, canceled=canceled)
+                request.method,
+                request.sentence,
+                convert.world_from_msg(request.world),
+                _actions(request.history),
+                errors=list(request.errors),
+                samples=request.samples,
+                task_id=request.task_id,
+                canceled=canceled,
+            )
 
         def fill(proposed: Any) -> None:
             goal.publish(ProposeSteps.Feedback(received=len(proposed.candidates)))
@@ -249,9 +294,16 @@ class PlannerNode(GuardedNode):
 
         def ask(canceled: threading.Event) -> Any:
             return self.planner.write(
-                request.method, request.sentence, convert.world_from_msg(request.world),
-                history=list(request.history), errors=list(request.errors), start=int(request.start),
-                options=_switches(request.options), task_id=request.task_id, canceled=canceled)
+                request.method,
+                request.sentence,
+                convert.world_from_msg(request.world),
+                history=list(request.history),
+                errors=list(request.errors),
+                start=int(request.start),
+                options=_switches(request.options),
+                task_id=request.task_id,
+                canceled=canceled,
+            )
 
         def fill(written: Any) -> None:
             goal.publish(WritePlan.Feedback(received=1))
@@ -275,8 +327,8 @@ class PlannerNode(GuardedNode):
     def _interpret(self, request: InterpretGoal.Request, response: InterpretGoal.Response) -> InterpretGoal.Response:
         def ask() -> None:
             read = self.planner.interpret_goal(
-                request.sentence, convert.world_from_msg(request.world), task_id=request.task_id,
-                canceled=self._closing)
+                request.sentence, convert.world_from_msg(request.world), task_id=request.task_id, canceled=self._closing
+            )
             response.source, response.goal = read.source, convert.literals_to_msg(read.goal)
             response.understood, response.answer = read.understood, read.answer
             response.usage = convert.usage_to_msg(read.usage)
@@ -286,8 +338,14 @@ class PlannerNode(GuardedNode):
     def _ground(self, request: GroundStep.Request, response: GroundStep.Response) -> GroundStep.Response:
         def ask() -> None:
             found = self.planner.ground_step(
-                request.method, request.sentence, request.step, convert.world_from_msg(request.world),
-                errors=list(request.errors), task_id=request.task_id, canceled=self._closing)
+                request.method,
+                request.sentence,
+                request.step,
+                convert.world_from_msg(request.world),
+                errors=list(request.errors),
+                task_id=request.task_id,
+                canceled=self._closing,
+            )
             response.passed, response.action = found.action is None, convert.action_to_msg(found.action)
             response.message, response.usage = found.text, convert.usage_to_msg(found.usage)
 
@@ -296,8 +354,11 @@ class PlannerNode(GuardedNode):
     def _check(self, request: CheckCondition.Request, response: CheckCondition.Response) -> CheckCondition.Response:
         def ask() -> None:
             found = self.planner.check_condition(
-                request.condition, convert.world_from_msg(request.world), task_id=request.task_id,
-                canceled=self._closing)
+                request.condition,
+                convert.world_from_msg(request.world),
+                task_id=request.task_id,
+                canceled=self._closing,
+            )
             response.holds, response.source = found.holds, found.source
             response.usage = convert.usage_to_msg(found.usage)
 

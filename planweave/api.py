@@ -100,7 +100,8 @@ def check(domain: Domain, world: World, plan: Plan | str | Iterable[Action | str
     """
     _same_domain(domain, world)
     given: Iterable[Action | str] = (
-        [part for part in plan.replace(";", "\n").splitlines() if part.strip()] if isinstance(plan, str) else plan)
+        [part for part in plan.replace(";", "\n").splitlines() if part.strip()] if isinstance(plan, str) else plan
+    )
     if not isinstance(given, Iterable):
         raise ParseError(f"{given!r} is no plan: give what plan() returned, actions, or a text")
     actions = [Action.parse(each) if isinstance(each, str) else each for each in given]
@@ -109,9 +110,16 @@ def check(domain: Domain, world: World, plan: Plan | str | Iterable[Action | str
 
 
 def run(
-    sentence: str = "", *, body: LookingBody, method: str = "tree_planner", model: str | ChatClient | None = None,
-    goal: Written | None = None, on_event: Callable[[TaskStatus], None] | None = None, timeout: float = 600.0,
-    fallback: str = "classical", options: Mapping[str, Any] | None = None,
+    sentence: str = "",
+    *,
+    body: LookingBody,
+    method: str = "tree_planner",
+    model: str | ChatClient | None = None,
+    goal: Written | None = None,
+    on_event: Callable[[TaskStatus], None] | None = None,
+    timeout: float = 600.0,
+    fallback: str = "classical",
+    options: Mapping[str, Any] | None = None,
 ) -> Result:
     """Do what a sentence says on a body, and wait for the end.
 
@@ -129,10 +137,12 @@ def run(
     seconds = _seconds("timeout", timeout)
     _has(body, "body", ("observe", "execute", "look"), "pw.SymbolicBody, pw.Home, or what keeps pw.LookingBody")
     if model is not None and not isinstance(model, str):
-        _has(model, "model", ("complete", "close", "capabilities"), "None, \"none\", a model's name, or a ChatClient")
+        _has(model, "model", ("complete", "close", "capabilities"), 'None, "none", a model\'s name, or a ChatClient')
     if getattr(body, "require_approval", False):
-        raise ConfigError("this body does only what a person has approved, and run() asks nobody: use the nodes "
-                          "(planweave up, planweave approve)")
+        raise ConfigError(
+            "this body does only what a person has approved, and run() asks nobody: use the nodes "
+            "(planweave up, planweave approve)"
+        )
     domain = getattr(body, "domain", None)
     load = partial(_domain_of, domain) if isinstance(domain, Domain) else Domain.load
     wanted = read_goal(load((world := body.observe()).domain), world, goal) if goal is not None else ()
@@ -149,8 +159,15 @@ def run(
         asked = LanguagePlanner(client, budget=_BUDGET, prices=Prices(), load_domain=load, on_exchange=exchanged)
         planner: Any = _Asked(asked, lambda: manager.running if manager is not None else None)
         manager = TaskManager(
-            planner, body, made, default_method=method, fallback=fallback, action_timeout=_ACTION_TIMEOUT,
-            on_change=lambda task: events.put(task.snapshot()), load_domain=load)
+            planner,
+            body,
+            made,
+            default_method=method,
+            fallback=fallback,
+            action_timeout=_ACTION_TIMEOUT,
+            on_change=lambda task: events.put(task.snapshot()),
+            load_domain=load,
+        )
         task = manager.submit(sentence, method, wanted)
         _wait(task, events, on_event, seconds)
         return _result(task)
@@ -162,7 +179,10 @@ def run(
 
 
 def _wait(
-    task: Task, events: queue.SimpleQueue[TaskStatus], on_event: Callable[[TaskStatus], None] | None, seconds: float,
+    task: Task,
+    events: queue.SimpleQueue[TaskStatus],
+    on_event: Callable[[TaskStatus], None] | None,
+    seconds: float,
 ) -> None:
     """Hand on the events until the task has ended; cancel it when its time is over."""
     deadline = time.monotonic() + seconds
@@ -188,8 +208,16 @@ def _result(task: Task) -> Result:
     if not status.state.ended:  # it hangs in code that looks at no flag
         message = f"{task.canceled.reason}, and does not stop; it was {status.phase}"
         return Result(False, TaskState.CANCELED, message, status.goal, _steps(events), status.usage, events, status)
-    return Result(status.state is TaskState.SUCCEEDED, status.state, status.message, status.goal, _steps(events),
-                  status.usage, events, status)
+    return Result(
+        status.state is TaskState.SUCCEEDED,
+        status.state,
+        status.message,
+        status.goal,
+        _steps(events),
+        status.usage,
+        events,
+        status,
+    )
 
 
 def _steps(events: Iterable[Mapping[str, Any]]) -> tuple[tuple[Action, str], ...]:
@@ -220,7 +248,7 @@ class _Asked:
 
 def _client(model: str | None) -> ChatClient:
     if model == "none":
-        return NoClient("no language model is to be asked (model=\"none\")")
+        return NoClient('no language model is to be asked (model="none")')
     environ = {**os.environ, **({"PLANWEAVE_MODEL": model} if model else {})}
     try:
         return choose_client(environ, {"client": "auto", "openai_model": _OPENAI_MODEL})
@@ -242,8 +270,9 @@ def _method_maker(method: str, fallback: str, options: Mapping[str, Any]) -> Cal
             raise UnknownNameError(f"option of {method}", str(name), rows)
         kinds = (float, int) if isinstance(row.default, float) else (type(row.default),)
         if type(value) not in kinds:
-            raise ConfigError(f"option {name}={value!r} of {method} must be a {type(row.default).__name__}: "
-                              f"{row.description}")
+            raise ConfigError(
+                f"option {name}={value!r} of {method} must be a {type(row.default).__name__}: {row.description}"
+            )
         if row.choices and value not in row.choices:
             raise ConfigError(f"option {name}={value!r} of {method}: expected one of {', '.join(row.choices)}")
         if (row.low is not None and not value >= row.low) or (row.high is not None and not value <= row.high):

@@ -36,7 +36,9 @@ class CancelPort:
     def __init__(self, node: Node, name: str):
         self._name = node.resolve_service_name(name)
         self._client = node.create_client(
-            CancelGoal, f"{self._name}{CANCEL}", callback_group=ReentrantCallbackGroup()  # remapped there once more
+            CancelGoal,
+            f"{self._name}{CANCEL}",
+            callback_group=ReentrantCallbackGroup(),  # remapped there once more
         )
 
     def cancel(self) -> str:

@@ -60,9 +60,7 @@ class ArmPorts:
 
     def publish_gripper(self, width: float, force: float) -> None:
         """Publish an opening (m) and a force (N)."""
-        point = JointTrajectoryPoint(
-            positions=[width / 2], effort=[force], time_from_start=controllers.duration(0.0)
-        )
+        point = JointTrajectoryPoint(positions=[width / 2], effort=[force], time_from_start=controllers.duration(0.0))
         self._gripper.publish(JointTrajectory(joint_names=[franka.FINGER_JOINTS[0]], points=[point]))
 
     def follow(self) -> tuple[ActionPort, Callable[[Any], Any]]:

@@ -93,8 +93,13 @@ class Caller:
         self._canceled().check()
 
     def run_goal(
-        self, client: ActionClient, goal: Any, seconds: float, what: str,
-        on_feedback: Callable[[Any], None] | None = None, on_stopped: Callable[[Any], object] | None = None,
+        self,
+        client: ActionClient,
+        goal: Any,
+        seconds: float,
+        what: str,
+        on_feedback: Callable[[Any], None] | None = None,
+        on_stopped: Callable[[Any], object] | None = None,
     ) -> Any:
         """Send a goal and wait for its result; cancelled on the server when the wait ends early.
 

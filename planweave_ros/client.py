@@ -56,10 +56,14 @@ class TaskResult:
 
 
 SERVICES = {
-    "list_tasks": ListTasks, "get_task": GetTask, "cancel_task": CancelTask,
+    "list_tasks": ListTasks,
+    "get_task": GetTask,
+    "cancel_task": CancelTask,
     "approve_plan": ApprovePlan,
-    "simulation/load_scene": LoadScene, "virtualhome/load_scene": LoadScene,
-    "simulation/record": RecordVideo, "perception/forget": Trigger,
+    "simulation/load_scene": LoadScene,
+    "virtualhome/load_scene": LoadScene,
+    "simulation/record": RecordVideo,
+    "perception/forget": Trigger,
 }
 #: Calls that do no harm when they are made twice; they are repeated where no answer comes.
 REPEATABLE = {"list_tasks", "get_task", "cancel_task", "perception/forget"}
@@ -78,8 +82,11 @@ class Client:
         self._context = rclpy.Context()
         rclpy.init(args=[], context=self._context, signal_handler_options=SignalHandlerOptions.NO)
         self._node = rclpy.create_node(
-            f"planweave_console_{os.getpid()}", namespace=namespace() or None, context=self._context,
-            start_parameter_services=False)
+            f"planweave_console_{os.getpid()}",
+            namespace=namespace() or None,
+            context=self._context,
+            start_parameter_services=False,
+        )
         self._rows: dict[str, tuple[Row, ...]] = {}
         self._revision = 0  # of the world that followed the last change of scene
         self._on_tree: Callable[[str, tuple[Row, ...]], None] = lambda task_id, rows: None
@@ -134,13 +141,19 @@ class Client:
         """Names of the nodes in our namespace, without this one; discovery is given ``patience`` seconds."""
         time.sleep(patience)  # nothing tells when everyone has been heard
         own = self._node.get_name(), self._node.get_namespace()
-        return sorted(name for name, there in self._node.get_node_names_and_namespaces()
-                      if there == own[1] and name != own[0])
+        return sorted(
+            name for name, there in self._node.get_node_names_and_namespaces() if there == own[1] and name != own[0]
+        )
 
     # Tasks
 
     def run_task(
-        self, sentence: str, *, method: str = "", goal: Sequence[Literal] = (), timeout: float = 600.0,
+        self,
+        sentence: str,
+        *,
+        method: str = "",
+        goal: Sequence[Literal] = (),
+        timeout: float = 600.0,
         dry_run: bool = False,
         on_status: Callable[[TaskStatus], None] = lambda status: None,
         on_tree: Callable[[str, tuple[Row, ...]], None] = lambda task_id, rows: None,
@@ -155,16 +168,22 @@ class Client:
         """
         if not self.is_up(5.0):
             raise SystemDownError(
-                f"no system takes tasks here ({self._name('run_task')} is not there); start one: planweave up tabletop")
+                f"no system takes tasks here ({self._name('run_task')} is not there); start one: planweave up tabletop"
+            )
         self._on_tree = on_tree
         # An answer to this, which can be asked again, says that feedback_node has discovered this node's clients in the
         # order in which they were made, and so that of /run_task, too, whose answer would be lost else.
         self._call("list_tasks", ListTasks.Request(limit=1), "feedback_node")
         request = RunTask.Goal(
-            sentence=sentence, method=method, goal=convert.literals_to_msg(goal), world_revision=self._revision,
-            dry_run=dry_run)
+            sentence=sentence,
+            method=method,
+            goal=convert.literals_to_msg(goal),
+            world_revision=self._revision,
+            dry_run=dry_run,
+        )
         sent = self._run_task.send_goal_async(
-            request, feedback_callback=lambda message: on_status(convert.status_from_msg(message.feedback.status)))
+            request, feedback_callback=lambda message: on_status(convert.status_from_msg(message.feedback.status))
+        )
         try:
             handle = self._result(sent, 10.0, f"feedback_node ({self._name('run_task')})")
             if not handle.accepted:
@@ -178,12 +197,17 @@ class Client:
         return self._task_result(response)
 
     def _follow(
-        self, future: Future, timeout: float, watch: Callable[[], None], on_silence: Callable[[bool, float], None],
+        self,
+        future: Future,
+        timeout: float,
+        watch: Callable[[], None],
+        on_silence: Callable[[bool, float], None],
     ) -> Any:
         """The task's result once it has ended; raises SystemDownError where it does not end in time."""
         latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
         worlds = self._node.create_subscription(
-            WorldState, "world_state", lambda w: on_silence(w.silent, convert.time_from_msg(w.heard)), latched)
+            WorldState, "world_state", lambda w: on_silence(w.silent, convert.time_from_msg(w.heard)), latched
+        )
         try:
             response = self._wait_for_end(future, timeout, watch)
         finally:
@@ -218,7 +242,8 @@ class Client:
                 answer = asker.call_async(ListTasks.Request(limit=1))
             elif now - seen > VANISHED:
                 raise _SilentError(
-                    f"feedback_node has not answered for {VANISHED:g} s while it ran the task; its log says why")
+                    f"feedback_node has not answered for {VANISHED:g} s while it ran the task; its log says why"
+                )
             if now > deadline:
                 return None
         return future.result()
@@ -278,7 +303,8 @@ class Client:
         The name of the user account goes along; nobody checks it.
         """
         request = ApprovePlan.Request(
-            task_id=task_id, plan_hash=plan_hash, approve=approve, comment=comment, approver=_user())
+            task_id=task_id, plan_hash=plan_hash, approve=approve, comment=comment, approver=_user()
+        )
         response = self._call("approve_plan", request, "feedback_node")
         if not response.success:
             raise PlanweaveError(response.message)
@@ -294,8 +320,9 @@ class Client:
         while not (homes.service_is_ready() or tables.service_is_ready()) and time.monotonic() < deadline:
             time.sleep(0.02)
         at_home = homes.service_is_ready()
-        service, node = (("virtualhome/load_scene", "virtualhome_node") if at_home
-                         else ("simulation/load_scene", "simulation_node"))
+        service, node = (
+            ("virtualhome/load_scene", "virtualhome_node") if at_home else ("simulation/load_scene", "simulation_node")
+        )
         response = self._call(service, request, node, 60.0)
         if not response.success:
             raise PlanweaveError(response.message)

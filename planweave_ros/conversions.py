@@ -117,9 +117,13 @@ def size_from_msg(msg: Vector3) -> tuple[float, float, float]:
 def object_to_msg(thing: WorldObject, last_seen: float | None) -> WorldObjectMsg:
     """A world object as a message."""
     msg = WorldObjectMsg(
-        name=thing.name, type=thing.type, class_name=thing.class_name,
+        name=thing.name,
+        type=thing.type,
+        class_name=thing.class_name,
         attributes=[f"{k}={v}" for k, v in sorted(thing.attributes.items())],
-        known=int(thing.known), hidden_by=thing.hidden_by, last_seen=time_to_msg(last_seen or 0.0),
+        known=int(thing.known),
+        hidden_by=thing.hidden_by,
+        last_seen=time_to_msg(last_seen or 0.0),
     )
     if thing.position is not None:
         msg.located = True
@@ -133,8 +137,13 @@ def object_from_msg(msg: WorldObjectMsg) -> WorldObject:
     attributes = dict(one_line(a).split("=", 1) for a in msg.attributes if "=" in one_line(a))
     known = _KNOWN.get(msg.known, Known.UNKNOWN)
     thing = WorldObject(
-        msg.name, msg.type, one_line(msg.class_name), attributes, known=known,
-        last_seen=time_from_msg(msg.last_seen) or None, hidden_by=msg.hidden_by,
+        msg.name,
+        msg.type,
+        one_line(msg.class_name),
+        attributes,
+        known=known,
+        last_seen=time_from_msg(msg.last_seen) or None,
+        hidden_by=msg.hidden_by,
     )
     if not msg.located:
         return thing
@@ -145,10 +154,14 @@ def object_from_msg(msg: WorldObjectMsg) -> WorldObject:
 def world_to_msg(world: World) -> WorldMsg:
     """A world as a message."""
     msg = WorldMsg(
-        domain=world.domain, revision=world.revision,
+        domain=world.domain,
+        revision=world.revision,
         objects=[object_to_msg(o, world.last_seen(o.name)) for o in world.objects],
-        facts=literals_to_msg(sorted(world.facts)), silent=world.silent, heard=time_to_msg(world.heard),
-        derived=sorted(world.derived), actions_off=sorted(world.actions_off),
+        facts=literals_to_msg(sorted(world.facts)),
+        silent=world.silent,
+        heard=time_to_msg(world.heard),
+        derived=sorted(world.derived),
+        actions_off=sorted(world.actions_off),
     )
     msg.header.frame_id = world.frame
     msg.header.stamp = time_to_msg(world.stamp)
@@ -169,9 +182,14 @@ class WorldMessages:
             self._last = world, msg
         elif known != world:
             msg = WorldMsg(
-                header=Header(stamp=time_to_msg(world.stamp), frame_id=world.frame), domain=msg.domain,
-                revision=msg.revision, facts=msg.facts, derived=msg.derived, silent=world.silent,
-                heard=time_to_msg(world.heard), actions_off=sorted(world.actions_off),
+                header=Header(stamp=time_to_msg(world.stamp), frame_id=world.frame),
+                domain=msg.domain,
+                revision=msg.revision,
+                facts=msg.facts,
+                derived=msg.derived,
+                silent=world.silent,
+                heard=time_to_msg(world.heard),
+                actions_off=sorted(world.actions_off),
                 objects=[object_to_msg(o, world.last_seen(o.name)) for o in world.objects],
             )
         return msg
@@ -183,9 +201,16 @@ def world_from_msg(msg: WorldMsg) -> World:
         if number > MAX_OBJECTS:
             raise WorldError(f"the world is refused: it has {number} {what}; at most {MAX_OBJECTS} are taken")
     world = World(
-        msg.domain, tuple(object_from_msg(o) for o in msg.objects), frozenset(literals_from_msg(msg.facts)),
-        time_from_msg(msg.header.stamp), msg.header.frame_id, int(msg.revision), bool(msg.silent),
-        time_from_msg(msg.heard), spatial.known(msg.derived), frozenset(msg.actions_off),
+        msg.domain,
+        tuple(object_from_msg(o) for o in msg.objects),
+        frozenset(literals_from_msg(msg.facts)),
+        time_from_msg(msg.header.stamp),
+        msg.header.frame_id,
+        int(msg.revision),
+        bool(msg.silent),
+        time_from_msg(msg.heard),
+        spatial.known(msg.derived),
+        frozenset(msg.actions_off),
     )
     fault = world.fault()
     if fault:
@@ -202,26 +227,36 @@ def plan_to_msg(plan: Plan) -> PlanMsg:
 
 def plan_from_msg(msg: PlanMsg) -> Plan:
     """A plan from its message."""
-    steps = tuple(
-        PlanStep(Action(s.action.name, tuple(s.action.arguments)), s.text, s.original) for s in msg.steps
-    )
+    steps = tuple(PlanStep(Action(s.action.name, tuple(s.action.arguments)), s.text, s.original) for s in msg.steps)
     return Plan(steps, int(msg.samples), float(msg.logprob) if msg.has_logprob else None)
 
 
 def usage_to_msg(usage: Usage) -> UsageMsg:
     """Language model use as a message."""
     return UsageMsg(
-        requests=usage.requests, prompt_tokens=usage.prompt_tokens, cached_tokens=usage.cached_tokens,
-        completion_tokens=usage.completion_tokens, model_seconds=float(usage.model_seconds),
-        has_cost=usage.cost is not None, cost=float(usage.cost or 0.0), model=usage.model, endpoint=usage.endpoint,
+        requests=usage.requests,
+        prompt_tokens=usage.prompt_tokens,
+        cached_tokens=usage.cached_tokens,
+        completion_tokens=usage.completion_tokens,
+        model_seconds=float(usage.model_seconds),
+        has_cost=usage.cost is not None,
+        cost=float(usage.cost or 0.0),
+        model=usage.model,
+        endpoint=usage.endpoint,
     )
 
 
 def usage_from_msg(msg: UsageMsg) -> Usage:
     """Language model use from its message."""
     return Usage(
-        int(msg.requests), int(msg.prompt_tokens), int(msg.cached_tokens), int(msg.completion_tokens),
-        float(msg.model_seconds), float(msg.cost) if msg.has_cost else None, msg.model, msg.endpoint,
+        int(msg.requests),
+        int(msg.prompt_tokens),
+        int(msg.cached_tokens),
+        int(msg.completion_tokens),
+        float(msg.model_seconds),
+        float(msg.cost) if msg.has_cost else None,
+        msg.model,
+        msg.endpoint,
     )
 
 
@@ -231,58 +266,109 @@ def tree_to_msg(root: TreeNode, task_id: str) -> ActionTreeMsg:
     ids: dict[int, int] = {}
     for node in root.subtree():
         ids[id(node)] = len(msg.nodes)
-        msg.nodes.append(ActionNodeMsg(
-            id=ids[id(node)], parent=ids[id(node.parent)] if node.parent is not None else -1,
-            action=action_to_msg(node.action), end=node.is_end, time_step=node.time_step, samples=node.samples,
-            logprob=float(node.logprob or 0.0), status=int(node.status),
-        ))
+        msg.nodes.append(
+            ActionNodeMsg(
+                id=ids[id(node)],
+                parent=ids[id(node.parent)] if node.parent is not None else -1,
+                action=action_to_msg(node.action),
+                end=node.is_end,
+                time_step=node.time_step,
+                samples=node.samples,
+                logprob=float(node.logprob or 0.0),
+                status=int(node.status),
+            )
+        )
     return msg
 
 
 def status_to_msg(status: TaskStatus) -> TaskStatusMsg:
     """A task's state as a message (without the stamp)."""
     return TaskStatusMsg(
-        task_id=status.task_id, sentence=status.sentence, method=status.method, state=int(status.state),
-        phase=status.phase, goal=literals_to_msg(status.goal), goal_source=status.goal_source,
-        understood=status.understood, answer=status.answer, dry_run=status.dry_run,
-        unmet=literals_to_msg(status.unmet), plan=[action_to_msg(a) for a in status.plan],
-        plan_words=list(status.plan_words), plan_check=status.plan_check, plan_hash=status.plan_hash,
-        plan_changes=list(status.plan_changes), approved_by=status.approved_by,
-        action=action_to_msg(status.action), pushed=list(status.pushed), steps=status.steps, executed=status.executed,
-        corrections=status.corrections, questions=status.questions, fallback=status.fallback,
-        message=status.message, elapsed=float(status.elapsed), usage=usage_to_msg(status.usage),
+        task_id=status.task_id,
+        sentence=status.sentence,
+        method=status.method,
+        state=int(status.state),
+        phase=status.phase,
+        goal=literals_to_msg(status.goal),
+        goal_source=status.goal_source,
+        understood=status.understood,
+        answer=status.answer,
+        dry_run=status.dry_run,
+        unmet=literals_to_msg(status.unmet),
+        plan=[action_to_msg(a) for a in status.plan],
+        plan_words=list(status.plan_words),
+        plan_check=status.plan_check,
+        plan_hash=status.plan_hash,
+        plan_changes=list(status.plan_changes),
+        approved_by=status.approved_by,
+        action=action_to_msg(status.action),
+        pushed=list(status.pushed),
+        steps=status.steps,
+        executed=status.executed,
+        corrections=status.corrections,
+        questions=status.questions,
+        fallback=status.fallback,
+        message=status.message,
+        elapsed=float(status.elapsed),
+        usage=usage_to_msg(status.usage),
     )
 
 
 def status_from_msg(msg: TaskStatusMsg) -> TaskStatus:
     """A task's state from its message."""
     return TaskStatus(
-        task_id=msg.task_id, sentence=msg.sentence, method=msg.method, state=TaskState(msg.state), phase=msg.phase,
-        goal=literals_from_msg(msg.goal), goal_source=msg.goal_source, understood=msg.understood, answer=msg.answer,
-        unmet=literals_from_msg(msg.unmet), plan=tuple(a for a in map(action_from_msg, msg.plan) if a),
-        plan_words=tuple(msg.plan_words), plan_check=msg.plan_check, plan_hash=msg.plan_hash,
-        plan_changes=tuple(msg.plan_changes), approved_by=msg.approved_by, action=action_from_msg(msg.action),
+        task_id=msg.task_id,
+        sentence=msg.sentence,
+        method=msg.method,
+        state=TaskState(msg.state),
+        phase=msg.phase,
+        goal=literals_from_msg(msg.goal),
+        goal_source=msg.goal_source,
+        understood=msg.understood,
+        answer=msg.answer,
+        unmet=literals_from_msg(msg.unmet),
+        plan=tuple(a for a in map(action_from_msg, msg.plan) if a),
+        plan_words=tuple(msg.plan_words),
+        plan_check=msg.plan_check,
+        plan_hash=msg.plan_hash,
+        plan_changes=tuple(msg.plan_changes),
+        approved_by=msg.approved_by,
+        action=action_from_msg(msg.action),
         pushed=tuple(msg.pushed),
-        steps=int(msg.steps), executed=int(msg.executed), corrections=int(msg.corrections),
-        questions=int(msg.questions), fallback=bool(msg.fallback), message=msg.message, elapsed=float(msg.elapsed),
-        usage=usage_from_msg(msg.usage), dry_run=bool(msg.dry_run),
+        steps=int(msg.steps),
+        executed=int(msg.executed),
+        corrections=int(msg.corrections),
+        questions=int(msg.questions),
+        fallback=bool(msg.fallback),
+        message=msg.message,
+        elapsed=float(msg.elapsed),
+        usage=usage_from_msg(msg.usage),
+        dry_run=bool(msg.dry_run),
     )
 
 
 def candidate_to_msg(candidate: Candidate) -> CandidateMsg:
     """A proposed step as a message."""
     return CandidateMsg(
-        text=candidate.text, action=action_to_msg(candidate.action), match=float(candidate.match),
-        object_match=float(candidate.object_match), has_logprob=candidate.logprob is not None,
-        logprob=float(candidate.logprob or 0.0), relatedness=float(candidate.relatedness),
+        text=candidate.text,
+        action=action_to_msg(candidate.action),
+        match=float(candidate.match),
+        object_match=float(candidate.object_match),
+        has_logprob=candidate.logprob is not None,
+        logprob=float(candidate.logprob or 0.0),
+        relatedness=float(candidate.relatedness),
     )
 
 
 def candidate_from_msg(msg: CandidateMsg) -> Candidate:
     """A proposed step from its message."""
     return Candidate(
-        msg.text, action_from_msg(msg.action), float(msg.match), float(msg.object_match),
-        float(msg.logprob) if msg.has_logprob else None, float(msg.relatedness),
+        msg.text,
+        action_from_msg(msg.action),
+        float(msg.match),
+        float(msg.object_match),
+        float(msg.logprob) if msg.has_logprob else None,
+        float(msg.relatedness),
     )
 
 

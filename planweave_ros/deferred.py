@@ -73,16 +73,24 @@ class DeferredActionServer:
     """
 
     def __init__(
-        self, node: Node, action_type: Any, name: str, start: Callable[[Goal], None],
+        self,
+        node: Node,
+        action_type: Any,
+        name: str,
+        start: Callable[[Goal], None],
         accept: Callable[[Any], bool] = lambda request: True,
     ):
         self._start = start
         self._goals: dict[bytes, Goal] = {}
         self._lock = threading.Lock()
         self._server = _Server(
-            node, action_type, name, self._conclude,
+            node,
+            action_type,
+            name,
+            self._conclude,
             goal_callback=lambda request: GoalResponse.ACCEPT if accept(request) else GoalResponse.REJECT,
-            handle_accepted_callback=self._accepted, cancel_callback=self._cancel,
+            handle_accepted_callback=self._accepted,
+            cancel_callback=self._cancel,
             callback_group=ReentrantCallbackGroup(),
         )
 

@@ -26,8 +26,10 @@ def publish_diagnostics(node: Node, checks: Mapping[str, Check], hardware: str =
     try:
         from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
     except ImportError:
-        node.get_logger().warning("diagnostic_msgs is not installed, so there is no /diagnostics: make setup installs "
-                                  "it; with ROS 2 from packages it is ros-$ROS_DISTRO-diagnostic-msgs")
+        node.get_logger().warning(
+            "diagnostic_msgs is not installed, so there is no /diagnostics: make setup installs "
+            "it; with ROS 2 from packages it is ros-$ROS_DISTRO-diagnostic-msgs"
+        )
         return
     publisher = node.create_publisher(DiagnosticArray, "/diagnostics", 10)
 
@@ -37,9 +39,12 @@ def publish_diagnostics(node: Node, checks: Mapping[str, Check], hardware: str =
         except Exception as error:
             report = Report(Level.ERROR, f"cannot be checked: {type(error).__name__}: {error}")
         return DiagnosticStatus(
-            level=bytes([report.level]), name=f"{node.get_fully_qualified_name()[1:]}: {name}", message=report.message,
+            level=bytes([report.level]),
+            name=f"{node.get_fully_qualified_name()[1:]}: {name}",
+            message=report.message,
             hardware_id=hardware or node.get_namespace().strip("/") or "planweave",
-            values=[KeyValue(key=key, value=_shown(value)) for key, value in report.values.items()])
+            values=[KeyValue(key=key, value=_shown(value)) for key, value in report.values.items()],
+        )
 
     def publish() -> None:
         array = DiagnosticArray(status=[status(name, check) for name, check in checks.items()])

@@ -29,8 +29,10 @@ class FramePublisher:
         try:
             from tf2_msgs.msg import TFMessage
         except ImportError:
-            node.get_logger().warning("tf2_msgs is not installed, so there is no /tf: make setup builds it, with ROS 2 "
-                                      "from packages it is ros-$ROS_DISTRO-tf2-msgs")
+            node.get_logger().warning(
+                "tf2_msgs is not installed, so there is no /tf: make setup builds it, with ROS 2 "
+                "from packages it is ros-$ROS_DISTRO-tf2-msgs"
+            )
             return
         self._message = TFMessage
         self._moving = node.create_publisher(TFMessage, "tf", QoSProfile(depth=100))
@@ -50,5 +52,7 @@ class FramePublisher:
 def _transform(frame: Frame, stamp: Time) -> TransformStamped:
     parent, child, (x, y, z), (qx, qy, qz, qw) = frame
     return TransformStamped(
-        header=Header(stamp=stamp, frame_id=parent), child_frame_id=child,
-        transform=Transform(translation=Vector3(x=x, y=y, z=z), rotation=Quaternion(x=qx, y=qy, z=qz, w=qw)))
+        header=Header(stamp=stamp, frame_id=parent),
+        child_frame_id=child,
+        transform=Transform(translation=Vector3(x=x, y=y, z=z), rotation=Quaternion(x=qx, y=qy, z=qz, w=qw)),
+    )

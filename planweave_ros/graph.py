@@ -31,9 +31,15 @@ def permissions_of(observer: Node, name: str, namespace: str = "/") -> Permissio
 
 def offers(permissions: Permissions, topics: Iterable[str], services: Iterable[str], actions: Iterable[str]) -> bool:
     """Whether a node publishes and serves all of these already."""
-    return all(name.lstrip("/") in permissions[way] for way, names in (
-        (("topics", "publish"), topics), (("services", "reply"), services), (("actions", "execute"), actions),
-    ) for name in names)
+    return all(
+        name.lstrip("/") in permissions[way]
+        for way, names in (
+            (("topics", "publish"), topics),
+            (("services", "reply"), services),
+            (("actions", "execute"), actions),
+        )
+        for name in names
+    )
 
 
 def policies(nodes: Mapping[str, Permissions], namespace: str = "/") -> str:
@@ -48,7 +54,8 @@ def policies(nodes: Mapping[str, Permissions], namespace: str = "/") -> str:
         path = "/".join(filter(None, ("/planweave", inside, node)))
         enclave = ElementTree.SubElement(enclaves, "enclave", path=path)
         profile = ElementTree.SubElement(
-            ElementTree.SubElement(enclave, "profiles"), "profile", ns=f"/{inside}", node=node)
+            ElementTree.SubElement(enclave, "profiles"), "profile", ns=f"/{inside}", node=node
+        )
         for (kind, way), names in permissions.items():
             if names:
                 group = ElementTree.SubElement(profile, kind, {way: "ALLOW"})
@@ -69,14 +76,18 @@ def read_policies(text: str) -> dict[str, Permissions]:
     found: dict[str, Permissions] = {}
     for profile in ElementTree.fromstring(text.encode()).iter("profile"):
         found[profile.get("node", "")] = {
-            (group.tag, way): {element.text or "" for element in group} for group in profile for way in group.attrib}
+            (group.tag, way): {element.text or "" for element in group} for group in profile for way in group.attrib
+        }
     return found
 
 
 def missing(permissions: Permissions, allowed: Permissions) -> list[str]:
     """What is used and not allowed, e.g. "topics publish tf"."""
-    return [f"{kind} {way} {name}" for (kind, way), names in permissions.items()
-            for name in sorted(names - allowed.get((kind, way), set()))]
+    return [
+        f"{kind} {way} {name}"
+        for (kind, way), names in permissions.items()
+        for name in sorted(names - allowed.get((kind, way), set()))
+    ]
 
 
 def together(parts: Iterable[Permissions]) -> Permissions:

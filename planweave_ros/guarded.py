@@ -23,14 +23,17 @@ class GuardedNode(Node):
     says so, where the response has a message. rclpy itself would end the process.
     """
 
-    def create_subscription(self, msg_type: Any, topic: str, callback: Callable[..., None], *args: Any,
-                            **kwargs: Any) -> Any:
+    def create_subscription(
+        self, msg_type: Any, topic: str, callback: Callable[..., None], *args: Any, **kwargs: Any
+    ) -> Any:
         """See rclpy."""
         return super().create_subscription(
-            msg_type, topic, self._guarded(callback, f"a message on {topic}"), *args, **kwargs)
+            msg_type, topic, self._guarded(callback, f"a message on {topic}"), *args, **kwargs
+        )
 
-    def create_timer(self, timer_period_sec: float, callback: Callable[..., None] | None, *args: Any,
-                     **kwargs: Any) -> Any:
+    def create_timer(
+        self, timer_period_sec: float, callback: Callable[..., None] | None, *args: Any, **kwargs: Any
+    ) -> Any:
         """See rclpy; but a timer counts wall time, also with use_sim_time, unless a clock is given: watches go on while
         /clock stands.
         """
@@ -38,8 +41,9 @@ class GuardedNode(Node):
         kwargs.setdefault("clock", Clock(clock_type=ClockType.STEADY_TIME))
         return super().create_timer(timer_period_sec, guarded, *args, **kwargs)
 
-    def create_service(self, srv_type: Any, srv_name: str, callback: Callable[[Any, Any], Any], *args: Any,
-                       **kwargs: Any) -> Any:
+    def create_service(
+        self, srv_type: Any, srv_name: str, callback: Callable[[Any, Any], Any], *args: Any, **kwargs: Any
+    ) -> Any:
         """See rclpy."""
         what = f"a request of {srv_name}"
 
@@ -51,8 +55,11 @@ class GuardedNode(Node):
                 log_fault(self, what, error)
                 failed = type(response)()  # the other may be half filled
                 if hasattr(failed, "message"):
-                    failed.message = (str(error) if isinstance(error, PlanweaveError) else
-                                      f"{self.get_name()} could not answer ({_shown(error)}); see its log")
+                    failed.message = (
+                        str(error)
+                        if isinstance(error, PlanweaveError)
+                        else f"{self.get_name()} could not answer ({_shown(error)}); see its log"
+                    )
                 return failed
 
         service = super().create_service(srv_type, srv_name, answer, *args, **kwargs)

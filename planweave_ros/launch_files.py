@@ -45,8 +45,9 @@ def launch_description(name: str, around: Sequence[Any] = (), defaults: Mapping[
     from launch import LaunchDescription
 
     refuse_old_ros(os.environ)
-    closed = [SetEnvironmentVariable(key, value)
-              for key, value in network_settings(os.environ, Path(sys.prefix)).items()]
+    closed = [
+        SetEnvironmentVariable(key, value) for key, value in network_settings(os.environ, Path(sys.prefix)).items()
+    ]
     system = load_system(name)
     given = defaults or {}
     common = arguments({**COMMON, "use_sim_time": (given.get("use_sim_time", "false"), *COMMON["use_sim_time"][1:])})
@@ -58,25 +59,38 @@ def launch_description(name: str, around: Sequence[Any] = (), defaults: Mapping[
     ]
     condition = None
     if around:
-        own.append(DeclareLaunchArgument(
-            "nodes", default_value="true", choices=["true", "false"],
-            description=f"false: only what is around; start the rest with planweave up {name}",
-        ))
+        own.append(
+            DeclareLaunchArgument(
+                "nodes",
+                default_value="true",
+                choices=["true", "false"],
+                description=f"false: only what is around; start the rest with planweave up {name}",
+            )
+        )
         condition = IfCondition(LaunchConfiguration("nodes"))
     nodes = []
     for spec in system.nodes:
         options: dict[str, Any] = {
             option.parameter: ParameterValue(LaunchConfiguration(option.name), value_type=type(option.default))
-            for option in system.options if spec.name in option.nodes
+            for option in system.options
+            if spec.name in option.nodes
         }
         options["use_sim_time"] = ParameterValue(LaunchConfiguration("use_sim_time"), value_type=bool)
         files = list(map(str, spec.parameter_files))
-        nodes.append(Node(
-            package="planweave", executable=spec.name, output="screen", namespace=LaunchConfiguration("namespace"),
-            parameters=[*files, _given_or("params_file", files[-1]), options],
-            ros_arguments=["--log-level", LaunchConfiguration("log_level")],
-            respawn=True, respawn_delay=RESPAWN_DELAY, on_exit=_end_all_after_a_mistake, condition=condition,
-        ))
+        nodes.append(
+            Node(
+                package="planweave",
+                executable=spec.name,
+                output="screen",
+                namespace=LaunchConfiguration("namespace"),
+                parameters=[*files, _given_or("params_file", files[-1]), options],
+                ros_arguments=["--log-level", LaunchConfiguration("log_level")],
+                respawn=True,
+                respawn_delay=RESPAWN_DELAY,
+                on_exit=_end_all_after_a_mistake,
+                condition=condition,
+            )
+        )
     return LaunchDescription([*closed, *common, *around, *own, *nodes])
 
 
@@ -111,7 +125,8 @@ def include(package: str, file: str, given: Mapping[str, Any], condition: Any = 
 
     return IncludeLaunchDescription(
         PythonLaunchDescriptionSource(PathJoinSubstitution([FindPackageShare(package), "launch", file])),
-        launch_arguments=list(given.items()), condition=condition,
+        launch_arguments=list(given.items()),
+        condition=condition,
     )
 
 
@@ -140,9 +155,15 @@ def spawner(*controllers: str, parameters: str = "", condition: Any = None) -> A
     from launch_ros.actions import Node
 
     return Node(
-        package="controller_manager", executable="spawner", output="screen", namespace=LaunchConfiguration("namespace"),
+        package="controller_manager",
+        executable="spawner",
+        output="screen",
+        namespace=LaunchConfiguration("namespace"),
         arguments=[
-            *controllers, "--controller-manager-timeout", "60", *(["--param-file", parameters] if parameters else []),
+            *controllers,
+            "--controller-manager-timeout",
+            "60",
+            *(["--param-file", parameters] if parameters else []),
         ],
         condition=condition,
     )

@@ -13,7 +13,8 @@ from planweave_ros.guarded import GuardedNode
 from planweave_ros.parameters import Parameter
 
 AUTOSTART = Parameter(
-    "autostart", True, "become active at the start; false: wait for  ros2 lifecycle set NODE activate")
+    "autostart", True, "become active at the start; false: wait for  ros2 lifecycle set NODE activate"
+)
 _ANSWERED = 0.3  # s for the answer of a shutdown to leave before the process ends
 _SUCCESS = TransitionCallbackReturn.SUCCESS
 _WAYS = {"unconfigured": ("configure", "activate"), "inactive": ("activate",)}

@@ -39,6 +39,7 @@ def parameters(folder: Path, use_sim_time: bool) -> dict[str, Any]:
 
     The robot's description is not among them: MoveIt takes it from the topic /robot_description.
     """
+
     def load(name: str) -> dict[str, Any]:
         return dict(yaml.safe_load((folder / name).read_text()))
 
@@ -101,7 +102,9 @@ class MoveItServer:
             for index, solid in enumerate(request["solids"]):
                 scene.apply_collision_object(collision_object_msg=collision_object(f"solid_{index}", solid))
             table = {
-                "kind": "box", "half": [side / 2 for side in _TABLE], "orientation": [0.0, 0.0, 0.0, 1.0],
+                "kind": "box",
+                "half": [side / 2 for side in _TABLE],
+                "orientation": [0.0, 0.0, 0.0, 1.0],
                 "centre": [0.0, 0.0, request["table"] - _TABLE[2] / 2],
             }
             scene.apply_collision_object(collision_object_msg=collision_object("table", table))
@@ -219,12 +222,17 @@ def main() -> int:
     try:
         from moveit.planning import MoveItPy
     except ImportError as error:
-        reply({"error": f"MoveIt's Python package cannot be imported ({error}): sudo apt install ros-jazzy-moveit-py "
-                        "ros-jazzy-moveit, and source /opt/ros/jazzy/setup.bash"})
+        reply(
+            {
+                "error": f"MoveIt's Python package cannot be imported ({error}): sudo apt install ros-jazzy-moveit-py "
+                "ros-jazzy-moveit, and source /opt/ros/jazzy/setup.bash"
+            }
+        )
         return 2
     try:
-        moveit = MoveItPy(node_name=NODE, name_space=options.namespace,
-                          config_dict=parameters(options.config, options.use_sim_time))
+        moveit = MoveItPy(
+            node_name=NODE, name_space=options.namespace, config_dict=parameters(options.config, options.use_sim_time)
+        )
     except Exception as error:
         reply({"error": f"MoveIt could not start ({type(error).__name__}: {error}); its messages are in the log"})
         return 2

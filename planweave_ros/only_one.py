@@ -77,8 +77,10 @@ def publisher_of(info: Mapping[str, Any]) -> bytes:
 
 def publishers(node: Node, topic: str) -> dict[bytes, str]:
     """Names of the nodes that publish a topic, by what `publisher_of` gives of their messages."""
-    return {bytes(i.endpoint_gid): _full_name(i) if i.node_name not in _NAMELESS else "a node without a name"
-            for i in node.get_publishers_info_by_topic(topic)}
+    return {
+        bytes(i.endpoint_gid): _full_name(i) if i.node_name not in _NAMELESS else "a node without a name"
+        for i in node.get_publishers_info_by_topic(topic)
+    }
 
 
 def services_of(node: Node, name: str) -> list[str]:

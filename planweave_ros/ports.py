@@ -74,76 +74,155 @@ class RosPlanner:
         return result
 
     def generate_plans(
-        self, sentence: str, world: World, *, samples: int = 0, temperature: float = -1.0, top_p: float = 0.0,
-        task_id: str = "", method: str = "tree_planner",
+        self,
+        sentence: str,
+        world: World,
+        *,
+        samples: int = 0,
+        temperature: float = -1.0,
+        top_p: float = 0.0,
+        task_id: str = "",
+        method: str = "tree_planner",
     ) -> SampledPlans:
         """See planweave.core.ports.Planner."""
         goal = GeneratePlans.Goal(
-            method=method, task_id=task_id, sentence=sentence, world=convert.world_to_msg(world), samples=samples,
-            temperature=float(temperature), top_p=float(top_p),
+            method=method,
+            task_id=task_id,
+            sentence=sentence,
+            world=convert.world_to_msg(world),
+            samples=samples,
+            temperature=float(temperature),
+            top_p=float(top_p),
         )
         result = self._goal(self._generate, goal, "generate_plans")
         return SampledPlans(
-            tuple(convert.plan_from_msg(p) for p in result.plans), int(result.received), int(result.dropped),
-            int(result.mended), convert.usage_from_msg(result.usage),
+            tuple(convert.plan_from_msg(p) for p in result.plans),
+            int(result.received),
+            int(result.dropped),
+            int(result.mended),
+            convert.usage_from_msg(result.usage),
         )
 
     def choose_action(
-        self, sentence: str, world: World, history: Sequence[Action], options: Sequence[Action | None], *,
-        errors: Sequence[str] = (), samples: int = 0, temperature: float = -1.0, task_id: str = "",
+        self,
+        sentence: str,
+        world: World,
+        history: Sequence[Action],
+        options: Sequence[Action | None],
+        *,
+        errors: Sequence[str] = (),
+        samples: int = 0,
+        temperature: float = -1.0,
+        task_id: str = "",
     ) -> Choice:
         """See planweave.core.ports.Planner."""
         goal = ChooseAction.Goal(
-            method="tree_planner", task_id=task_id, sentence=sentence, world=convert.world_to_msg(world),
-            history=[convert.action_to_msg(a) for a in history], errors=list(errors),
-            options=[convert.action_to_msg(o) for o in options], samples=samples, temperature=float(temperature),
+            method="tree_planner",
+            task_id=task_id,
+            sentence=sentence,
+            world=convert.world_to_msg(world),
+            history=[convert.action_to_msg(a) for a in history],
+            errors=list(errors),
+            options=[convert.action_to_msg(o) for o in options],
+            samples=samples,
+            temperature=float(temperature),
         )
         return convert.choice_from_result(self._goal(self._choose, goal, "choose_action"))
 
     def select_action(
-        self, method: str, sentence: str, world: World, history: Sequence[Action], options: Sequence[Action], *,
-        goal: Sequence[Literal] = (), errors: Sequence[str] = (), task_id: str = "",
+        self,
+        method: str,
+        sentence: str,
+        world: World,
+        history: Sequence[Action],
+        options: Sequence[Action],
+        *,
+        goal: Sequence[Literal] = (),
+        errors: Sequence[str] = (),
+        task_id: str = "",
     ) -> Choice:
         """See planweave.core.ports.Planner."""
         request = ChooseAction.Goal(
-            method=method, task_id=task_id, sentence=sentence, world=convert.world_to_msg(world),
-            history=[convert.action_to_msg(a) for a in history], errors=list(errors),
-            options=[convert.action_to_msg(o) for o in options], goal=convert.literals_to_msg(goal), temperature=-1.0,
+            method=method,
+            task_id=task_id,
+            sentence=sentence,
+            world=convert.world_to_msg(world),
+            history=[convert.action_to_msg(a) for a in history],
+            errors=list(errors),
+            options=[convert.action_to_msg(o) for o in options],
+            goal=convert.literals_to_msg(goal),
+            temperature=-1.0,
         )
         return convert.choice_from_result(self._goal(self._choose, request, "choose_action"))
 
     def propose_steps(
-        self, method: str, sentence: str, world: World, history: Sequence[Action], *, errors: Sequence[str] = (),
-        samples: int = 0, task_id: str = "",
+        self,
+        method: str,
+        sentence: str,
+        world: World,
+        history: Sequence[Action],
+        *,
+        errors: Sequence[str] = (),
+        samples: int = 0,
+        task_id: str = "",
     ) -> Proposals:
         """See planweave.core.ports.Planner."""
         goal = ProposeSteps.Goal(
-            method=method, task_id=task_id, sentence=sentence, world=convert.world_to_msg(world),
-            history=[convert.action_to_msg(a) for a in history], errors=list(errors), samples=samples,
+            method=method,
+            task_id=task_id,
+            sentence=sentence,
+            world=convert.world_to_msg(world),
+            history=[convert.action_to_msg(a) for a in history],
+            errors=list(errors),
+            samples=samples,
         )
         result = self._goal(self._propose, goal, "propose_steps")
         candidates = tuple(convert.candidate_from_msg(c) for c in result.candidates)
         return Proposals(candidates, convert.usage_from_msg(result.usage))
 
     def write(
-        self, method: str, sentence: str, world: World, *, history: Sequence[str] = (), errors: Sequence[str] = (),
-        start: int = 0, options: Mapping[str, bool] | None = None, task_id: str = "",
+        self,
+        method: str,
+        sentence: str,
+        world: World,
+        *,
+        history: Sequence[str] = (),
+        errors: Sequence[str] = (),
+        start: int = 0,
+        options: Mapping[str, bool] | None = None,
+        task_id: str = "",
     ) -> Written:
         """See planweave.core.ports.Planner."""
         goal = WritePlan.Goal(
-            method=method, task_id=task_id, sentence=sentence, world=convert.world_to_msg(world),
-            history=list(history), errors=list(errors), start=start,
+            method=method,
+            task_id=task_id,
+            sentence=sentence,
+            world=convert.world_to_msg(world),
+            history=list(history),
+            errors=list(errors),
+            start=start,
             options=[f"{k}={'true' if v else 'false'}" for k, v in (options or {}).items()],
         )
         result = self._goal(self._write, goal, "write_plan")
         return Written(tuple(result.lines), result.explanation, convert.usage_from_msg(result.usage))
 
     def ground_step(
-        self, method: str, sentence: str, step: str, world: World, *, errors: Sequence[str] = (), task_id: str = "",
+        self,
+        method: str,
+        sentence: str,
+        step: str,
+        world: World,
+        *,
+        errors: Sequence[str] = (),
+        task_id: str = "",
     ) -> Grounding:
         """See planweave.core.ports.Planner."""
         request = GroundStep.Request(
-            method=method, task_id=task_id, sentence=sentence, step=step, world=convert.world_to_msg(world),
+            method=method,
+            task_id=task_id,
+            sentence=sentence,
+            step=step,
+            world=convert.world_to_msg(world),
             errors=list(errors),
         )
         reply = self._call(self._ground, request, "ground_step")
@@ -166,8 +245,12 @@ class RosPlanner:
         if not reply.success:
             raise _failure(reply, GoalError(reply.message))
         return Interpretation(
-            convert.literals_from_msg(reply.goal), reply.source, convert.usage_from_msg(reply.usage),
-            reply.understood, reply.answer)
+            convert.literals_from_msg(reply.goal),
+            reply.source,
+            convert.usage_from_msg(reply.usage),
+            reply.understood,
+            reply.answer,
+        )
 
     def _call(self, client: Any, request: Any, name: str) -> Any:
         """The answer of a service of the planner node."""
@@ -233,11 +316,12 @@ class RosBody:
         problem = two_publishers(names := self._living.names(), self._topic)
         if problem or not names:
             return None, problem or self._refused
-        (source, name), = names.items()
+        ((source, name),) = names.items()
         if source != self._owner:
             if self._action + _GOALS not in services_of(self._node, name):
-                return None, (f"{name} publishes {self._topic}, but does not serve {self._action}; stop it, or start "
-                              "the body")
+                return None, (
+                    f"{name} publishes {self._topic}, but does not serve {self._action}; stop it, or start the body"
+                )
             self._owner = source
         # Without publishers in the messages' info (rclpy before 9) all worlds are from the one publisher there is.
         return self._worlds.get(source) or self._worlds.get(b""), self._refused
@@ -287,15 +371,19 @@ class RosBody:
 
     def _unbelieved(self, problem: str) -> str:
         """Why there is no world to be believed."""
-        return f"the world cannot be believed: {problem}" if problem else (
+        if problem:
+            return f"the world cannot be believed: {problem}"
+        return (
             f"no body reports the world (nothing on {self._topic} in {self._silence:g} s): is executor_node running, "
-            "and does perception see camera images? try: planweave doctor")
+            "and does perception see camera images? try: planweave doctor"
+        )
 
     def _require(self) -> None:
         """Raise SystemDownError where the body is known to have gone: nothing is worth waiting for then."""
         if self._presence.lost:
             raise SystemDownError(
-                "the body has gone away (executor_node or virtualhome_node ended); start it again and repeat the task")
+                "the body has gone away (executor_node or virtualhome_node ended); start it again and repeat the task"
+            )
 
     def observe(self, revision: int = 0) -> World:
         """See planweave.core.ports.Body."""
@@ -315,29 +403,45 @@ class RosBody:
             raise SystemDownError(self._unbelieved(problem))
         raise SystemDownError(
             f"the task is to begin in world revision {revision}, but the body's newest is {world.revision} after "
-            f"{self._silence:g} s; was the body restarted? look at {self._topic} anew and send the task again")
+            f"{self._silence:g} s; was the body restarted? look at {self._topic} anew and send the task again"
+        )
 
     def execute(
-        self, action: Action, *, task_id: str = "", timeout: float = 0.0,
-        on_phase: Callable[[str, float], None] | None = None, approval: str = "",
+        self,
+        action: Action,
+        *,
+        task_id: str = "",
+        timeout: float = 0.0,
+        on_phase: Callable[[str, float], None] | None = None,
+        approval: str = "",
     ) -> Outcome:
         """See planweave.core.ports.Body."""
         seconds = timeout or self._timeout
         goal = ExecuteAction.Goal(
-            task_id=task_id, action=convert.action_to_msg(action), approval=approval, timeout=float(seconds))
+            task_id=task_id, action=convert.action_to_msg(action), approval=approval, timeout=float(seconds)
+        )
         listener = (lambda f: on_phase(f.phase, f.progress)) if on_phase else None
         try:
             result = self._caller.run_goal(
-                self._execute, goal, seconds + 5.0, f"the body ({self._action})", listener,
-                lambda stopped: self._answered(stopped.world, self._action + _GOALS))
+                self._execute,
+                goal,
+                seconds + 5.0,
+                f"the body ({self._action})",
+                listener,
+                lambda stopped: self._answered(stopped.world, self._action + _GOALS),
+            )
         except SystemDownError as error:
             if self._presence.lost:
                 raise
             with self._arrived:
                 return Outcome(Code.CONTROL_FAILED, str(error), self._worlds.get(self._owner) or World(""))
         return Outcome(
-            Code(result.code), result.message, self._answered(result.world, self._action + _GOALS),
-            convert.literals_from_msg(result.unmet), float(result.motion_seconds), float(result.planning_seconds),
+            Code(result.code),
+            result.message,
+            self._answered(result.world, self._action + _GOALS),
+            convert.literals_from_msg(result.unmet),
+            float(result.motion_seconds),
+            float(result.planning_seconds),
             tuple(result.pushed),
         )
 
@@ -372,7 +476,9 @@ class RosEyes:
         if not names or not self._look.service_is_ready():
             return ""
         reply = self._caller.wait(
-            self._look.call_async(LookFor.Request(names=list(names))), self._timeout, self._name,
+            self._look.call_async(LookFor.Request(names=list(names))),
+            self._timeout,
+            self._name,
             self._look.service_is_ready,
         )
         if reply is None:

@@ -24,9 +24,7 @@ LEASE = 1.0
 
 
 def _qos() -> QoSProfile:
-    return QoSProfile(
-        depth=1, liveliness=LivelinessPolicy.AUTOMATIC, liveliness_lease_duration=Duration(seconds=LEASE)
-    )
+    return QoSProfile(depth=1, liveliness=LivelinessPolicy.AUTOMATIC, liveliness_lease_duration=Duration(seconds=LEASE))
 
 
 def show_presence(node: Node, part: str) -> None:
@@ -49,7 +47,11 @@ class Presence:
         """Grows when one has gone, also where another has taken its place already."""
         self._lock = threading.Lock()
         node.create_subscription(
-            Empty, f"{part}/alive", lambda _: None, _qos(), callback_group=ReentrantCallbackGroup(),
+            Empty,
+            f"{part}/alive",
+            lambda _: None,
+            _qos(),
+            callback_group=ReentrantCallbackGroup(),
             event_callbacks=SubscriptionEventCallbacks(liveliness=self._change, use_default_callbacks=False),
         )
 

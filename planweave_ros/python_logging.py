@@ -8,8 +8,16 @@ from contextlib import contextmanager
 
 from rclpy.node import Node
 
-OURS = ("planweave", "planweave_ros", "planner_node", "feedback_node", "perception_node", "executor_node",
-        "simulation_node", "virtualhome_node")
+OURS = (
+    "planweave",
+    "planweave_ros",
+    "planner_node",
+    "feedback_node",
+    "perception_node",
+    "executor_node",
+    "simulation_node",
+    "virtualhome_node",
+)
 """Packages whose records count from INFO on; those of all others from WARNING on."""
 
 

@@ -44,12 +44,9 @@ class Recovery:
         self._contact_request = contact.Request
         self._controller = controller.rpartition("/")[2]
         self._torques, self._forces = [float(x) for x in torques], [float(x) for x in forces]
-        self._state = node.create_client(
-            state, "controller_manager/set_hardware_component_state", callback_group=group
-        )
+        self._state = node.create_client(state, "controller_manager/set_hardware_component_state", callback_group=group)
         self._switch = node.create_client(switch, "controller_manager/switch_controller", callback_group=group)
-        self._contact = node.create_client(
-            contact, "service_server/set_full_collision_behavior", callback_group=group)
+        self._contact = node.create_client(contact, "service_server/set_full_collision_behavior", callback_group=group)
         self._lock = threading.Lock()
         self._prepared = False
 

@@ -41,5 +41,7 @@ class RunningTasks:
         task = going_on[0]
         others = f" and {len(going_on) - 1} more" if len(going_on) > 1 else ""
         said = f' ("{task.sentence[:80]}")' if task.sentence else ""
-        return (f"{task.task_id}{said}{others} would find another world than it began in; wait for its end, or: "
-                f"planweave cancel {task.task_id}")
+        return (
+            f"{task.task_id}{said}{others} would find another world than it began in; wait for its end, or: "
+            f"planweave cancel {task.task_id}"
+        )

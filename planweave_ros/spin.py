@@ -154,7 +154,9 @@ class _Spinning:
 
 
 def run_node(
-    make: Callable[[], NodeT], args: Sequence[str] | None = None, threads: int = 4,
+    make: Callable[[], NodeT],
+    args: Sequence[str] | None = None,
+    threads: int = 4,
     stop: Callable[[NodeT], None] = lambda node: None,
 ) -> int:
     """Initialise ROS, make the node, spin it until SIGINT, SIGTERM or its lifecycle's shutdown, and clean up; returns
@@ -194,7 +196,8 @@ def run_node(
                 if stood:
                     node.get_logger().error(
                         f"this process stood still for {stood[0]:.0f} s (stopped, or its machine frozen), so the other "
-                        "nodes have given it up; it ends, to be started again")
+                        "nodes have given it up; it ends, to be started again"
+                    )
                 stop(node)
                 refused = getattr(node, "refused", "")
                 if refused:

@@ -43,9 +43,11 @@ class StopWatch:
 
     def __init__(self, services: Sequence[str]):
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "planweave_ros.stop_watch", *services], stdin=subprocess.PIPE,
+            [sys.executable, "-m", "planweave_ros.stop_watch", *services],
+            stdin=subprocess.PIPE,
             env={**os.environ, **enclave_of(sys.argv)},
-            start_new_session=True)  # what ends this process group must not end it
+            start_new_session=True,
+        )  # what ends this process group must not end it
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._beat, name="stop watch", daemon=True)
         self._thread.start()
@@ -55,8 +57,10 @@ class StopWatch:
         """Why nobody would stop the arm should this process die; else empty."""
         if self._process.poll() is None:
             return ""
-        return (f"the process that stops the arm should executor_node die has ended (exit code "
-                f"{self._process.returncode}); start executor_node again")
+        return (
+            f"the process that stops the arm should executor_node die has ended (exit code "
+            f"{self._process.returncode}); start executor_node again"
+        )
 
     def close(self) -> None:
         """End it; the arm stands already."""
@@ -87,8 +91,7 @@ def main(services: Sequence[str]) -> int:
     """The process: watch standard input until it ends."""
     rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
     quiet = Parameter("start_type_description_service", value=False)  # no enclave could name that service
-    node = rclpy.create_node(
-        f"stop_watch_{os.getpid()}", start_parameter_services=False, parameter_overrides=[quiet])
+    node = rclpy.create_node(f"stop_watch_{os.getpid()}", start_parameter_services=False, parameter_overrides=[quiet])
     clients = [node.create_client(CancelGoal, service) for service in services]
     executor = SingleThreadedExecutor()
     executor.add_node(node)

@@ -95,8 +95,11 @@ class Truth:
                 raise PlanweaveError(f"no true poses on /simulation/object_poses for {seconds:g} s")
             assert self._newest is not None
             poses = [
-                ((p.position.x, p.position.y, p.position.z),
-                 (p.orientation.x, p.orientation.y, p.orientation.z, p.orientation.w)) for p in self._newest.poses
+                (
+                    (p.position.x, p.position.y, p.position.z),
+                    (p.orientation.x, p.orientation.y, p.orientation.z, p.orientation.w),
+                )
+                for p in self._newest.poses
             ]
         return scene_bodies(scene, poses, held)
 
@@ -183,7 +186,8 @@ class Stage:
             known = self.body.observe().by_name
             raise PlanweaveError(
                 f"{task.id}: the camera has not seen {', '.join(n for n in wanted if n not in known) or 'all'} "
-                f"where it stands after {SEEN:g} s; it sees {', '.join(sorted(known))}")
+                f"where it stands after {SEEN:g} s; it sees {', '.join(sorted(known))}"
+            )
         return scene
 
     def run(self, task: Task, seed: int, *, recover: bool = False, slip: float = 0.0, vanish: float = 0.0) -> Run:

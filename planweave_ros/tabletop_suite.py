@@ -75,8 +75,10 @@ class TabletopStage:
         held = next((f.args[0] for f in facts if f.predicate == "holding"), "")
         handed = [f.args[0] for f in facts if f.predicate == "handed_over"]
         bodies = self._system.truth.bodies(self._scene, held)
-        return {_words(c): not check(replace(self._task, checker=(c,)), bodies, self._start, handed)
-                for c in self._task.checker}
+        return {
+            _words(c): not check(replace(self._task, checker=(c,)), bodies, self._start, handed)
+            for c in self._task.checker
+        }
 
     def after_gold(self) -> frozenset[Literal]:
         """As the domain says."""
@@ -100,8 +102,15 @@ def _cases() -> Mapping[str, Case]:
     from planweave.bench.tabletop_tasks import PAPERS
 
     return {
-        name: Case(name, task.sentence, task.scene, task.goal, task.reference, source=task.source,
-                   groups=("papers" if name in PAPERS else "own",))
+        name: Case(
+            name,
+            task.sentence,
+            task.scene,
+            task.goal,
+            task.reference,
+            source=task.source,
+            groups=("papers" if name in PAPERS else "own",),
+        )
         for name, task in _tasks().items()
     }
 

@@ -53,9 +53,7 @@ PARAMETERS = [
     Parameter("scene", "blocks", "scene under config/scenes, or the path of a scene file"),
     Parameter("frame_prefix", "", "before the name of every frame, e.g. arm1/, as robot_state_publisher has it"),
     Parameter("camera", "overhead", "camera under config/cameras, or the path of a camera file"),
-    Parameter(
-        "robot_model", "", "MJCF file of arm and hand; empty: the meshes of the wheel dm-robotics-panda"
-    ),
+    Parameter("robot_model", "", "MJCF file of arm and hand; empty: the meshes of the wheel dm-robotics-panda"),
     Parameter(
         "real_time_factor",
         0.0,
@@ -75,9 +73,7 @@ PARAMETERS = [
         0.0,
         0.05,
     ),
-    Parameter(
-        "depth_noise.edge", 0.4, "share of pixels at depth steps that are lost or float in between", 0.0, 1.0
-    ),
+    Parameter("depth_noise.edge", 0.4, "share of pixels at depth steps that are lost or float in between", 0.0, 1.0),
     Parameter("depth_noise.holes", 0.002, "share of pixels without depth", 0.0, 0.5),
     Parameter("video.width", 800, "pixels", 160, 1280),
     Parameter("video.height", 450, "pixels", 120, 960),
@@ -134,9 +130,18 @@ class SimulationNode(GuardedNode):
         links = links_of(simulator.model)
         self._moving_links = [link for link in links if link.kind != "fixed"]
         camera = self._prefix + BASE_FRAME, self._camera.frame_id, self._camera.position, self._camera.quaternion
-        self._frames = FramePublisher(self, urdf(links), [
-            *((self._prefix + link.parent, self._prefix + link.name, *link.transform())
-              for link in links[1:] if link.kind == "fixed"), camera])
+        self._frames = FramePublisher(
+            self,
+            urdf(links),
+            [
+                *(
+                    (self._prefix + link.parent, self._prefix + link.name, *link.transform())
+                    for link in links[1:]
+                    if link.kind == "fixed"
+                ),
+                camera,
+            ],
+        )
         self._recorder = Recorder(
             values["video.width"],
             values["video.height"],
@@ -198,12 +203,8 @@ class SimulationNode(GuardedNode):
 
     def _make_camera(self, model: Any) -> OverheadCamera:
         values = self._values
-        noise = DepthNoise(
-            values["depth_noise.sigma"], values["depth_noise.edge"], values["depth_noise.holes"]
-        )
-        return OverheadCamera(
-            model, self._camera, noise, seed=values["seed"], shadows=values["image_shadows"]
-        )
+        noise = DepthNoise(values["depth_noise.sigma"], values["depth_noise.edge"], values["depth_noise.holes"])
+        return OverheadCamera(model, self._camera, noise, seed=values["seed"], shadows=values["image_shadows"])
 
     def _error(self, text: str) -> None:
         if not self._gone.is_set():
@@ -237,8 +238,13 @@ class SimulationNode(GuardedNode):
         if self._frames.wanted:
             at = dict(zip(message.name, message.position))
             self._frames.publish(
-                ((self._prefix + link.parent, self._prefix + link.name, *link.transform(at[link.joint]))
-                 for link in self._moving_links), stamp, self._publish)
+                (
+                    (self._prefix + link.parent, self._prefix + link.name, *link.transform(at[link.joint]))
+                    for link in self._moving_links
+                ),
+                stamp,
+                self._publish,
+            )
         if self._truth.get_subscription_count():
             truth = PoseArray(poses=[_pose(simulator, i) for i in range(len(simulator.scene.objects))])
             truth.header.stamp, truth.header.frame_id = stamp, self._prefix + BASE_FRAME
@@ -282,8 +288,10 @@ class SimulationNode(GuardedNode):
         stamp = time_to_msg(frame.time)
         listeners = self._colour.get_subscription_count(), self._depth.get_subscription_count()
         if frame.rgb is self._sent:
-            self._publish(self._still, TimeReference(
-                header=Header(stamp=stamp, frame_id=self._camera.frame_id), time_ref=self._sent_stamp))
+            self._publish(
+                self._still,
+                TimeReference(header=Header(stamp=stamp, frame_id=self._camera.frame_id), time_ref=self._sent_stamp),
+            )
             if listeners == self._listeners and self._imaged - self._sent_at < self._again:
                 return
             self._again = min(2 * self._again, _IMAGE_ANYWAY[1])
@@ -325,11 +333,7 @@ class SimulationNode(GuardedNode):
                 simulator.stop_gripper()
                 return
             point = message.points[-1]
-            if (
-                list(message.joint_names) != [FINGER_JOINTS[0]]
-                or len(point.positions) != 1
-                or len(point.effort) > 1
-            ):
+            if list(message.joint_names) != [FINGER_JOINTS[0]] or len(point.positions) != 1 or len(point.effort) > 1:
                 raise TrajectoryError(
                     f"the gripper's trajectory must name {FINGER_JOINTS[0]} alone, with one position "
                     "(half the opening width, m) and at most one effort (N)"
@@ -460,9 +464,7 @@ def _camera_info(camera: CameraConfig) -> CameraInfo:
 
 def _image(pixels: np.ndarray, encoding: str, stamp: Any, frame_id: str) -> Image:
     height, width = pixels.shape[:2]
-    message = Image(
-        height=height, width=width, encoding=encoding, is_bigendian=0, step=pixels.nbytes // height
-    )
+    message = Image(height=height, width=width, encoding=encoding, is_bigendian=0, step=pixels.nbytes // height)
     message.header.stamp, message.header.frame_id = stamp, frame_id
     message.data = array.array("B", np.ascontiguousarray(pixels).tobytes())
     return message

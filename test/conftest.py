@@ -48,6 +48,7 @@ def _no_network(monkeypatch):
             if self.family in (socket.AF_INET, socket.AF_INET6):
                 _check_local(address[0])
             return call(self, address)
+
         return connect_locally
 
     def look_up_locally(host, *args, **kwargs):

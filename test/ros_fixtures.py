@@ -165,8 +165,16 @@ def start_node(tmp_path):
 
     def make(name, *, parameter_files=(), module="", environment=None, **parameters):
         log = tmp_path / f"{name}-{len(started)}.log"
-        started.append(start(name, log, parameter_files=parameter_files, parameters=parameters, module=module,
-                             environment=environment))
+        started.append(
+            start(
+                name,
+                log,
+                parameter_files=parameter_files,
+                parameters=parameters,
+                module=module,
+                environment=environment,
+            )
+        )
         return started[-1]
 
     yield make

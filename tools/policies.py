@@ -31,17 +31,27 @@ REAL_ARM = {
         ("topics", "subscribe"): {"franka/joint_states", "franka_gripper/joint_states"},
         ("services", "reply"): {"executor/recover"},
         ("services", "request"): {
-            "confirm_approval", "controller_manager/set_hardware_component_state",
-            "controller_manager/switch_controller", "service_server/set_full_collision_behavior"},
+            "confirm_approval",
+            "controller_manager/set_hardware_component_state",
+            "controller_manager/switch_controller",
+            "service_server/set_full_collision_behavior",
+        },
         ("actions", "call"): {
-            "action_server/error_recovery", "fr3_arm_controller/follow_joint_trajectory",
-            "fr3_gripper_controller/gripper_cmd", "franka_gripper/grasp", "franka_gripper/homing",
-            "franka_gripper/move"},
+            "action_server/error_recovery",
+            "fr3_arm_controller/follow_joint_trajectory",
+            "fr3_gripper_controller/gripper_cmd",
+            "franka_gripper/grasp",
+            "franka_gripper/homing",
+            "franka_gripper/move",
+        },
     },
     "perception_node": {
         ("topics", "subscribe"): {"tf", "tf_static"},  # camera: tf2:FRAME
         ("topics", "publish"): {  # source: realsense, bag
-            "camera/aligned_depth_to_color/image_raw", "camera/color/camera_info", "camera/color/image_raw"},
+            "camera/aligned_depth_to_color/image_raw",
+            "camera/color/camera_info",
+            "camera/color/image_raw",
+        },
         ("services", "reply"): {"perception/look_for"},  # detectors with an open vocabulary
     },
 }
@@ -53,7 +63,8 @@ def observe(observer, name):
     """Permissions by node of a system that runs until none has changed for three seconds."""
     system = load_system(name)
     with tempfile.TemporaryDirectory() as logs, RunningSystem(system, Path(logs)) as running:
-        found, since, end = {}, time.monotonic(), time.monotonic() + PATIENCE
+        found: dict[str, dict] = {}
+        since, end = time.monotonic(), time.monotonic() + PATIENCE
         while time.monotonic() < end:
             running.check()
             there = set(observer.get_node_names())

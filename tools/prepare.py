@@ -127,11 +127,15 @@ def check_machine(sourced):
         stop(f"Python {version} is too old; 3.10 or newer is needed. Name one with: make PYTHON=python3.11 …")
     if not sourced:
         if sys.version_info[:2] > NEWEST:
-            stop(f"Python {version} is newer than the wheels that are needed (3.10 to 3.13). "
-                 "Name another one with: make PYTHON=python3.12 …")
+            stop(
+                f"Python {version} is newer than the wheels that are needed (3.10 to 3.13). "
+                "Name another one with: make PYTHON=python3.12 …"
+            )
         if platform.system() != "Linux" or platform.machine() != "x86_64":
-            stop(f"ROS 2 from PyPI is there for x86-64 Linux only, and this is {platform.system()} "
-                 f"{platform.machine()}. Source a ROS 2 installation first.")
+            stop(
+                f"ROS 2 from PyPI is there for x86-64 Linux only, and this is {platform.system()} "
+                f"{platform.machine()}. Source a ROS 2 installation first."
+            )
     missing = []
     if not all(importlib.util.find_spec(module) for module in ("venv", "ensurepip")):
         missing.append(("the module venv", f"python{sys.version_info[0]}.{sys.version_info[1]}-venv"))
@@ -142,16 +146,22 @@ def check_machine(sourced):
     if not (Path(sysconfig.get_paths()["include"]) / "Python.h").is_file():
         missing.append(("the headers of Python", f"python{sys.version_info[0]}.{sys.version_info[1]}-dev"))
     if missing:
-        stop(f"missing: {', '.join(what for what, _ in missing)}. On Debian or Ubuntu: "
-             f"sudo apt-get install {' '.join(package for _, package in missing)}")
+        stop(
+            f"missing: {', '.join(what for what, _ in missing)}. On Debian or Ubuntu: "
+            f"sudo apt-get install {' '.join(package for _, package in missing)}"
+        )
 
 
 def look_for_rendering():
     """Say what the simulated camera will miss; what else there is works without."""
     missing = [name for name in ("EGL", "OpenGL") if not find_library(name)]
     if missing and not find_library("OSMesa"):
-        print(f"planweave: no library {' and '.join(missing)}: the simulated camera cannot render. On Debian, "
-              f"Ubuntu: sudo apt-get install {GL_PACKAGES}", file=sys.stderr, flush=True)
+        print(
+            f"planweave: no library {' and '.join(missing)}: the simulated camera cannot render. On Debian, "
+            f"Ubuntu: sudo apt-get install {GL_PACKAGES}",
+            file=sys.stderr,
+            flush=True,
+        )
 
 
 def stamp_is(path, content):
@@ -181,8 +191,11 @@ def make_environment(venv, sourced):
     stamp = venv / "planweave-python"
     if stamp_is(stamp, key) and (venv / "bin" / "python").exists():
         return []
-    print(f"making {venv} with Python {platform.python_version()} and "
-          f"{'the sourced ROS 2 ' + os.environ['ROS_DISTRO'] if sourced else 'ROS 2 from PyPI'}", flush=True)
+    print(
+        f"making {venv} with Python {platform.python_version()} and "
+        f"{'the sourced ROS 2 ' + os.environ['ROS_DISTRO'] if sourced else 'ROS 2 from PyPI'}",
+        flush=True,
+    )
     run(sys.executable, "-m", "venv", "--clear", *(["--system-site-packages"] if sourced else []), venv)
     stamp.write_text(key)
     return ["environment"]
@@ -235,8 +248,9 @@ def numpy_constraint(venv):
 
     Its compiled modules (moveit_py, tf2, cv_bridge) end the process beside a newer one.
     """
-    answer = subprocess.run([sys.executable, "-c", "import numpy; print(numpy.__version__)"], capture_output=True,
-                            text=True, check=False).stdout
+    answer = subprocess.run(
+        [sys.executable, "-c", "import numpy; print(numpy.__version__)"], capture_output=True, text=True, check=False
+    ).stdout
     if not answer.startswith("1."):
         return []
     path = venv / "planweave-numpy.txt"
@@ -252,8 +266,18 @@ def pip(venv, *arguments):
     elsewhere = any(os.environ.get(name) for name in ("PIP_CACHE_DIR", "XDG_CACHE_HOME"))
     # As root pip believes that it can write to a home folder that is read-only, and fails.
     cache = [] if elsewhere or os.access(os.path.expanduser("~"), os.W_OK) else ["--no-cache-dir"]
-    run(venv / "bin" / "python", "-m", "pip", *arguments[:1], "--quiet", "--disable-pip-version-check",
-        "--no-input", *(["--no-compile"] if arguments[0] == "install" else []), *cache, *arguments[1:])
+    run(
+        venv / "bin" / "python",
+        "-m",
+        "pip",
+        *arguments[:1],
+        "--quiet",
+        "--disable-pip-version-check",
+        "--no-input",
+        *(["--no-compile"] if arguments[0] == "install" else []),
+        *cache,
+        *arguments[1:],
+    )
 
 
 def build_all_messages(venv, sourced):
@@ -287,15 +311,27 @@ def build_messages(venv, sourced, name, folder):
     python = venv / "bin" / "python"
     generator = ["-G", "Ninja"] if shutil.which("ninja", path=environment["PATH"]) else []
     commands = [
-        ["cmake", "-S", folder, "-B", build, *generator, f"-DCMAKE_INSTALL_PREFIX={venv}",
-         "-DBUILD_TESTING=OFF", f"-DPython3_EXECUTABLE={python}", f"-DPYTHON_EXECUTABLE={python}",
-         "-DPython3_FIND_VIRTUALENV=ONLY", *([] if sourced else ["-DPYTHON_ONLY=ON"])],
+        [
+            "cmake",
+            "-S",
+            folder,
+            "-B",
+            build,
+            *generator,
+            f"-DCMAKE_INSTALL_PREFIX={venv}",
+            "-DBUILD_TESTING=OFF",
+            f"-DPython3_EXECUTABLE={python}",
+            f"-DPYTHON_EXECUTABLE={python}",
+            "-DPython3_FIND_VIRTUALENV=ONLY",
+            *([] if sourced else ["-DPYTHON_ONLY=ON"]),
+        ],
         ["cmake", "--build", build, "--parallel", str(len(os.sched_getaffinity(0))), "--target", "install"],
     ]
     with log.open("w") as output:
         for command in commands:
-            result = subprocess.run([str(part) for part in command], env=environment, stdout=output,
-                                    stderr=subprocess.STDOUT, check=False)
+            result = subprocess.run(
+                [str(part) for part in command], env=environment, stdout=output, stderr=subprocess.STDOUT, check=False
+            )
             if result.returncode:
                 output.flush()
                 print("\n".join(log.read_text().splitlines()[-40:]), file=sys.stderr)
@@ -329,8 +365,11 @@ def write_tools(venv):
     Only there they find planweave_interfaces, and colcon installs nodes that find their packages. What pip installed
     into the environment itself stays.
     """
-    elsewhere = os.pathsep.join(folder for folder in os.environ.get("PATH", "").split(os.pathsep)
-                                if os.path.realpath(folder or ".") != os.path.realpath(venv / "bin"))
+    elsewhere = os.pathsep.join(
+        folder
+        for folder in os.environ.get("PATH", "").split(os.pathsep)
+        if os.path.realpath(folder or ".") != os.path.realpath(venv / "bin")
+    )
     for name in ("ros2", "colcon"):
         path, tool = venv / "bin" / name, shutil.which(name, path=elsewhere)
         ours = path.is_file() and path.read_text().startswith(TOOL_HEAD)

@@ -35,10 +35,18 @@ from planweave_ros.spin import run_node
 PARAMETERS = [
     Parameter("scene", "home_flat", "home: a name under config/scenes, or the path of a VirtualHome graph (JSON)"),
     Parameter("backend", "simulator", "what plays the home", choices=("simulator", "unity")),
-    Parameter("observe", "partial", "what of the home is told: what can be seen from the room, or everything",
-              choices=("partial", "full")),
-    Parameter("names", "all", "things whose names are known: all from the start, or those seen so far",
-              choices=("all", "seen")),
+    Parameter(
+        "observe",
+        "partial",
+        "what of the home is told: what can be seen from the room, or everything",
+        choices=("partial", "full"),
+    ),
+    Parameter(
+        "names",
+        "all",
+        "things whose names are known: all from the start, or those seen so far",
+        choices=("all", "seen"),
+    ),
     Parameter("action_timeout", 60.0, "wall seconds for one action where its goal gives no time", 0.1, 3600.0),
     Parameter("action_seconds", 0.0, "wall seconds that an action takes in the simulator, to watch it", 0.0, 60.0),
     Parameter("picture_period", 0.5, "wall seconds between looks whether a new picture is due", 0.05, 60.0),
@@ -74,8 +82,13 @@ class VirtualHomeNode(GuardedNode):
         self._pictures = self.create_publisher(CompressedImage, "virtualhome/picture", LATCHED)
         group = ReentrantCallbackGroup()
         self._server = ActionServer(
-            self, ExecuteAction, "execute_action", self._execute, goal_callback=lambda _: GoalResponse.ACCEPT,
-            cancel_callback=lambda _: CancelResponse.ACCEPT, callback_group=group,
+            self,
+            ExecuteAction,
+            "execute_action",
+            self._execute,
+            goal_callback=lambda _: GoalResponse.ACCEPT,
+            cancel_callback=lambda _: CancelResponse.ACCEPT,
+            callback_group=group,
         )
         self._tasks = RunningTasks(self)
         self.create_service(Look, "look", self._look, callback_group=group)
@@ -86,7 +99,8 @@ class VirtualHomeNode(GuardedNode):
         show_presence(self, BODY)
         self.get_logger().info(
             f"ready: {values['backend']}, {len(world.objects)} things told, the person is in "
-            f"{next((f.args[0] for f in world.facts if f.predicate == 'agent_in'), 'no room')}")
+            f"{next((f.args[0] for f in world.facts if f.predicate == 'agent_in'), 'no room')}"
+        )
 
     def stop_work(self) -> None:
         """Let a running action end early; it reports its end while the node is still spun."""
@@ -141,7 +155,9 @@ class VirtualHomeNode(GuardedNode):
             finally:
                 self._busy = ""
         result = ExecuteAction.Result(
-            code=int(step.code), message=step.message, unmet=convert.literals_to_msg(step.unmet),
+            code=int(step.code),
+            message=step.message,
+            unmet=convert.literals_to_msg(step.unmet),
             motion_seconds=time.monotonic() - started,
         )
         world = self._publish()

@@ -24,9 +24,12 @@ class ByHeight:
 
     def __call__(self, view: View) -> list[Detection]:
         """Every measured object, renamed where its pixels are seen."""
-        return [thing if region is None or is_receptacle(thing.class_name) else
-                replace(thing, class_name=name_of(float(np.percentile(region.points[:, 2], _TOP)) - thing.bottom))
-                for thing, region in view.measured]
+        return [
+            thing
+            if region is None or is_receptacle(thing.class_name)
+            else replace(thing, class_name=name_of(float(np.percentile(region.points[:, 2], _TOP)) - thing.bottom))
+            for thing, region in view.measured
+        ]
 
 
 def name_of(height: float) -> str:

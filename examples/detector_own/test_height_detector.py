@@ -9,13 +9,28 @@ from planweave.perception.proposals import Region
 
 def measured(height, class_name="cube", seen=True):
     """A box of 5 cm x 5 cm on the table and its pixels."""
-    thing = Detection(class_name, "red", "box", 0.9, (0.5, 0.0, height / 2), 0.0, np.pi / 2, (0.05, 0.05, height),
-                      height, (200.0, 20.0, 20.0))
+    thing = Detection(
+        class_name,
+        "red",
+        "box",
+        0.9,
+        (0.5, 0.0, height / 2),
+        0.0,
+        np.pi / 2,
+        (0.05, 0.05, height),
+        height,
+        (200.0, 20.0, 20.0),
+    )
     side = np.linspace(-0.025, 0.025, 10)
     x, y = (grid.ravel() for grid in np.meshgrid(0.5 + side, side))
     rows, columns = (grid.ravel() for grid in np.mgrid[:10, :10])
-    region = Region(rows, columns, np.column_stack((x, y, np.full(100, height))), np.full((100, 3), 200, np.uint8),
-                    np.zeros(100, bool))
+    region = Region(
+        rows,
+        columns,
+        np.column_stack((x, y, np.full(100, height))),
+        np.full((100, 3), 200, np.uint8),
+        np.zeros(100, bool),
+    )
     return thing, region if seen else None
 
 

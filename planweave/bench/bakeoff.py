@@ -53,8 +53,15 @@ def main(options: argparse.Namespace, console: Console) -> int:
 def _config(options: argparse.Namespace) -> Config:
     if options.suite not in SUITES:
         raise UnknownNameError("suite", options.suite, SUITES)
-    for name, least in (("repeat", 1), ("limit", 0), ("jobs", 0), ("timeout", 0.001), ("rate", 0),
-                        ("budget_tokens", 0), ("budget_cost", 0)):
+    for name, least in (
+        ("repeat", 1),
+        ("limit", 0),
+        ("jobs", 0),
+        ("timeout", 0.001),
+        ("rate", 0),
+        ("budget_tokens", 0),
+        ("budget_cost", 0),
+    ):
         if getattr(options, name) < least:
             raise ConfigError(f"--{name.replace('_', '-')} must be at least {least:g}")
     methods, models = names_of(options.method), models_of(options.model)
@@ -79,14 +86,18 @@ def _jobs(options: argparse.Namespace) -> int:
     return 1 if options.suite == "tabletop" else options.jobs or default_jobs()  # one system in a ROS domain
 
 
-def _played(
-    options: argparse.Namespace, config: Config, out: Path, engine: Engine, console: Console
-) -> Outcome:
+def _played(options: argparse.Namespace, config: Config, out: Path, engine: Engine, console: Console) -> Outcome:
     """Play with a line of progress: how many, how good so far, how long it will take."""
     from rich import progress as bars
 
-    columns = (bars.TextColumn("{task.description}"), bars.BarColumn(), bars.MofNCompleteColumn(),
-               bars.TimeElapsedColumn(), bars.TextColumn("left"), bars.TimeRemainingColumn(compact=True))
+    columns = (
+        bars.TextColumn("{task.description}"),
+        bars.BarColumn(),
+        bars.MofNCompleteColumn(),
+        bars.TimeElapsedColumn(),
+        bars.TextColumn("left"),
+        bars.TimeRemainingColumn(compact=True),
+    )
     with bars.Progress(*columns, console=console, speed_estimate_period=120) as progress:
         held: list[float] = []
 
@@ -127,8 +138,11 @@ def _told(options: argparse.Namespace, config: Config, out: Path, outcome: Outco
     for line in missing_in_words(outcome.missing):
         console.print(f"missing: {line}", style="red", markup=False, highlight=False)
     if outcome.missing:
-        console.print(f"{len(outcome.missing)} episodes are missing; the same command with --resume --out {out} tries "
-                      "them again", markup=False, highlight=False)
+        console.print(
+            f"{len(outcome.missing)} episodes are missing; the same command with --resume --out {out} tries them again",
+            markup=False,
+            highlight=False,
+        )
     if files:
         console.print(f"report: {files[0]}", markup=False, highlight=False, soft_wrap=True)
     return 130 if outcome.stopped == "interrupted" else 1 if results.missing else 0
@@ -148,8 +162,9 @@ def _table(results: Results, model: str) -> Any:
         sr = number_of("sr", row.estimates["sr"])
         others = [number_of(key, row.estimates[key])["text"].partition(" ±")[0] or "–" for key in _SHOWN]
         tokens = sum(e.mean for k in ("prompt", "completion") if (e := row.estimates[k]))
-        table.add_row(method, str(len(row.episodes)), sr["text"] or "–", sr["range"].strip("[]") or "–", *others,
-                      f"{tokens:,.0f}")
+        table.add_row(
+            method, str(len(row.episodes)), sr["text"] or "–", sr["range"].strip("[]") or "–", *others, f"{tokens:,.0f}"
+        )
     return table
 
 

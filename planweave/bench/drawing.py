@@ -122,8 +122,9 @@ def _brief(told: dict[str, Any]) -> str:
 
 def _end(end: dict[str, Any]) -> Panel:
     m = end["measures"]
-    lines = [f"{'[green]✓[/green]' if holds else '[red]✗[/red]'} {escape(name)}" for name, holds in
-             end["conditions"].items()]
+    lines = [
+        f"{'[green]✓[/green]' if holds else '[red]✗[/red]'} {escape(name)}" for name, holds in end["conditions"].items()
+    ]
     if end["error"]:
         lines.append(f"[red]ended by {end['kind']}: {escape(end['error'])}[/red]")
     if end.get("message"):
@@ -135,7 +136,14 @@ def _end(end: dict[str, Any]) -> Panel:
         f"cost {cost}",
         f"{m['model_seconds']:.3f} s model, {m['body_seconds']:.3f} s body, {m['our_seconds']:.3f} s ours",
     ]
-    title = "void: it says nothing about the method" if end["void"] else (
-        "the goal holds" if m["sr"] == 1 else "the goal does not hold")
-    return Panel("\n".join(lines), title=title, title_align="left",
-                 border_style="yellow" if end["void"] else "green" if m["sr"] == 1 else "red")
+    title = (
+        "void: it says nothing about the method"
+        if end["void"]
+        else ("the goal holds" if m["sr"] == 1 else "the goal does not hold")
+    )
+    return Panel(
+        "\n".join(lines),
+        title=title,
+        title_align="left",
+        border_style="yellow" if end["void"] else "green" if m["sr"] == 1 else "red",
+    )

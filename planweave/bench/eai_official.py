@@ -49,21 +49,31 @@ def _score(package: Path, episodes: list[Played]) -> dict[str, Any]:
         answers.mkdir(parents=True)
         text = json.dumps([{"identifier": e.spec.case, "llm_output": _answer(e)} for e in episodes])
         (answers / "planweave_outputs.json").write_text(text, encoding="utf-8")
-        options = Namespace(dataset="virtualhome", llm_response_path=str(Path(name) / "answers"),
-                            resource_dir=str(package / "resources"), dataset_dir=str(package / "dataset"),
-                            output_dir=str(Path(name) / "scores"))
+        options = Namespace(
+            dataset="virtualhome",
+            llm_response_path=str(Path(name) / "answers"),
+            resource_dir=str(package / "resources"),
+            dataset_dir=str(package / "dataset"),
+            output_dir=str(Path(name) / "scores"),
+        )
         try:
             evaluate_results(options)
             found = next(Path(name, "scores").rglob("summary.json"))
             summary = json.loads(found.read_text(encoding="utf-8"))
         except ZeroDivisionError:
-            return {"task_success": "not for these tasks alone: it needs some with each kind of goal",
-                    "execution_success": "–"}
+            return {
+                "task_success": "not for these tasks alone: it needs some with each kind of goal",
+                "execution_success": "–",
+            }
         except Exception as error:  # of their code, whatever it is
-            return {"task_success": f"their scorer failed: {type(error).__name__}: {error}"[:200],
-                    "execution_success": "–"}
-    return {"task_success": summary["goal_evaluation"]["task_success_rate"],
-            "execution_success": summary["trajectory_evaluation"]["execution_success_rate"]}
+            return {
+                "task_success": f"their scorer failed: {type(error).__name__}: {error}"[:200],
+                "execution_success": "–",
+            }
+    return {
+        "task_success": summary["goal_evaluation"]["task_success_rate"],
+        "execution_success": summary["trajectory_evaluation"]["execution_success_rate"],
+    }
 
 
 def _answer(episode: Played) -> str:

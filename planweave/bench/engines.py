@@ -98,13 +98,16 @@ class ClusterEngine:
         try:
             self._client: Any = Client(address, timeout=wait, set_as_default=False)
         except (OSError, TimeoutError, ValueError) as error:
-            raise SystemDownError(f"no Dask scheduler answers at {address}: {error}; start one with `dask scheduler`, "
-                                  "and workers with `dask worker ADDRESS --nthreads 1`") from None
+            raise SystemDownError(
+                f"no Dask scheduler answers at {address}: {error}; start one with `dask scheduler`, "
+                "and workers with `dask worker ADDRESS --nthreads 1`"
+            ) from None
         threads = self._client.nthreads()
         if not threads:
             self._client.close()
-            raise SystemDownError(f"the Dask scheduler at {address} has no workers; start some with "
-                                  f"`dask worker {address} --nthreads 1`")
+            raise SystemDownError(
+                f"the Dask scheduler at {address} has no workers; start some with `dask worker {address} --nthreads 1`"
+            )
         self.jobs = sum(threads.values())
         self._executor = self._client.get_executor(pure=False, retries=0)
         self._check_versions(address)
@@ -126,8 +129,10 @@ class ClusterEngine:
         found = set(self._client.run(_version).values())
         if found != {__version__}:
             self.close()
-            raise ConfigError(f"the workers of {address} have Planweave {', '.join(sorted(found))}, here it is "
-                              f"{__version__}: install the same everywhere")
+            raise ConfigError(
+                f"the workers of {address} have Planweave {', '.join(sorted(found))}, here it is "
+                f"{__version__}: install the same everywhere"
+            )
 
 
 def _version() -> str:

@@ -92,7 +92,10 @@ class _Told(Journal):
 
 
 def play(
-    spec: Spec, recorder: Recorder, client: ChatClient | None = None, stage: Stage | None = None,
+    spec: Spec,
+    recorder: Recorder,
+    client: ChatClient | None = None,
+    stage: Stage | None = None,
 ) -> Ended:
     """Play an episode and tell the recorder all of it. client, stage: stand-ins, for a replay."""
     case, own_stage = SUITES[spec.suite].cases()[spec.case], stage is None
@@ -108,13 +111,31 @@ def _play(spec: Spec, case: Case, stage: Stage, recorder: Recorder, client: Chat
     world = stage.body.observe()
     facts = [str(f) for f in sorted(world.facts)]
     recorder.add(
-        "episode", format=FORMAT, suite=spec.suite, case=case.id, method=spec.method, model=spec.model,
-        repetition=spec.repetition, seed=spec.seed, timeout=spec.timeout, sentence=case.sentence, scene=case.scene,
-        source=case.source, groups=list(case.groups), goal=[str(g) for g in case.goal],
+        "episode",
+        format=FORMAT,
+        suite=spec.suite,
+        case=case.id,
+        method=spec.method,
+        model=spec.model,
+        repetition=spec.repetition,
+        seed=spec.seed,
+        timeout=spec.timeout,
+        sentence=case.sentence,
+        scene=case.scene,
+        source=case.source,
+        groups=list(case.groups),
+        goal=[str(g) for g in case.goal],
         gold=[str(a) for a in case.gold],
-        fault=None if case.fault is None else {"kind": case.fault.kind, "action": case.fault.action,
-                                               "times": case.fault.times, "changes": [*map(str, case.fault.changes)]},
-        objects=[o.name for o in world.objects], facts=facts,
+        fault=None
+        if case.fault is None
+        else {
+            "kind": case.fault.kind,
+            "action": case.fault.action,
+            "times": case.fault.times,
+            "changes": [*map(str, case.fault.changes)],
+        },
+        objects=[o.name for o in world.objects],
+        facts=facts,
     )
     before, body = stage.truth(), stage.body
     if not stage.reproducible:
@@ -136,8 +157,13 @@ def _play(spec: Spec, case: Case, stage: Stage, recorder: Recorder, client: Chat
     journal = _Told(recorder, facts, done)
     asked = _Exchanges(recorder)
     settings = Settings(timeout=spec.timeout)  # the deadline of the episode is that of its questions
-    planner = LanguagePlanner(paced, settings, on_exchange=asked.take, prices=_prices(),
-                              budget=Budget(tokens=spec.budget_tokens, cost=spec.budget_cost))
+    planner = LanguagePlanner(
+        paced,
+        settings,
+        on_exchange=asked.take,
+        prices=_prices(),
+        budget=Budget(tokens=spec.budget_tokens, cost=spec.budget_cost),
+    )
     canceled = Cancellation()
     episode = Episode(_TASK, case.sentence, case.goal, stage.domain, planner, body, journal, canceled)
     alarm = threading.Timer(spec.timeout, canceled.cancel, [f"the episode took longer than {spec.timeout:g} s"])
@@ -155,13 +181,29 @@ def _play(spec: Spec, case: Case, stage: Stage, recorder: Recorder, client: Chat
     if not stage.reproducible:
         recorder.add("truth", **world_as_dict(after))
     measures = measure(
-        conditions, tried, case.gold, before.facts, after.facts, stage.after_gold(),
-        corrections=episode.corrections, usage=asked.usage, model_seconds=paced.seconds,
-        body_seconds=journal.body_seconds, seconds=seconds,
+        conditions,
+        tried,
+        case.gold,
+        before.facts,
+        after.facts,
+        stage.after_gold(),
+        corrections=episode.corrections,
+        usage=asked.usage,
+        model_seconds=paced.seconds,
+        body_seconds=journal.body_seconds,
+        seconds=seconds,
     )
     ended = Ended(measures, conditions, _is_void(error), str(error or ""), type(error).__name__ if error else "")
-    recorder.add("end", conditions=conditions, void=ended.void, error=ended.error, kind=ended.kind,
-                 message=episode.message, questions=episode.questions, measures=measures.as_dict())
+    recorder.add(
+        "end",
+        conditions=conditions,
+        void=ended.void,
+        error=ended.error,
+        kind=ended.kind,
+        message=episode.message,
+        questions=episode.questions,
+        measures=measures.as_dict(),
+    )
     return ended
 
 

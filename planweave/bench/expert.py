@@ -64,8 +64,7 @@ class Expert:
                 if not self._can(state, step):
                     return False
                 changes.append(self._transition.apply(state, step))
-            found = self._case.conditions(
-                lambda g: ((g.predicate, *g.args) in state) == g.positive, [*done, *steps])
+            found = self._case.conditions(lambda g: ((g.predicate, *g.args) in state) == g.positive, [*done, *steps])
             return all(found.values())
         finally:
             for change in reversed(changes):
@@ -80,8 +79,12 @@ class Expert:
     def _planned_anew(self, world: World, state: State) -> tuple[Action, ...]:
         facts = frozenset(Literal(f[0], f[1:]) for f in state.facts)
         try:
-            return solve(self.domain, World(world.domain, world.objects, facts, frame=world.frame),
-                         self._case.goal, self._seconds)
+            return solve(
+                self.domain,
+                World(world.domain, world.objects, facts, frame=world.frame),
+                self._case.goal,
+                self._seconds,
+            )
         except PlanweaveError:
             return ()
 

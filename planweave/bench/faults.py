@@ -19,8 +19,14 @@ from planweave.core.failure import Code
 from planweave.core.world import Action, Literal
 
 KINDS = ("fails", "no_effect", "changes")
-_OPPOSITE = {"opened": "closed", "closed": "opened", "switched_on": "switched_off", "switched_off": "switched_on",
-             "plugged_in": "plugged_out", "plugged_out": "plugged_in"}
+_OPPOSITE = {
+    "opened": "closed",
+    "closed": "opened",
+    "switched_on": "switched_off",
+    "switched_off": "switched_on",
+    "plugged_in": "plugged_out",
+    "plugged_out": "plugged_in",
+}
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,7 @@ AS_IN_PAPERS: dict[str, dict[str, Any]] = {"tree_planner": {"check_plans": False
 #: Methods that ask no model; they are run once, whatever models are asked for.
 WITHOUT_MODEL = frozenset({"classical"})
 #: Parameters that take one of a few words, by method.
-CHOICES: dict[tuple[str, str], tuple[str, ...]] = {
-    ("iterative", "replan"): REPLANS, ("tree_planner", "guide"): GUIDES}
+CHOICES: dict[tuple[str, str], tuple[str, ...]] = {("iterative", "replan"): REPLANS, ("tree_planner", "guide"): GUIDES}
 
 
 def parse_method(text: str) -> tuple[str, dict[str, Any]]:

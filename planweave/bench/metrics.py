@@ -26,8 +26,18 @@ from planweave.core.world import Action, Literal
 #: Facts of one argument that are edges of the person in VirtualHome's graph.
 _OF_PERSON = frozenset({"agent_in", "agent_on", "close_to", "facing", "holds_rh", "holds_lh", "worn"})
 #: Book-keeping of the domain that is neither node nor edge of a graph.
-_NO_GRAPH = frozenset({"carried", "taken_from_top", "taken_from_inside", "taken_in", "right_hand_free",
-                       "left_hand_free", "next_to", "in_room"})
+_NO_GRAPH = frozenset(
+    {
+        "carried",
+        "taken_from_top",
+        "taken_from_inside",
+        "taken_in",
+        "right_hand_free",
+        "left_hand_free",
+        "next_to",
+        "in_room",
+    }
+)
 
 Facts = Collection[Literal]
 
@@ -84,21 +94,39 @@ class Measures:
 
 
 def measure(
-    conditions: Mapping[str, bool], tried: Sequence[Tried], gold: Sequence[Action], before: Facts, after: Facts,
-    gold_after: Facts, *, corrections: int = 0, usage: Usage | None = None, model_seconds: float = 0.0,
-    body_seconds: float = 0.0, seconds: float = 0.0,
+    conditions: Mapping[str, bool],
+    tried: Sequence[Tried],
+    gold: Sequence[Action],
+    before: Facts,
+    after: Facts,
+    gold_after: Facts,
+    *,
+    corrections: int = 0,
+    usage: Usage | None = None,
+    model_seconds: float = 0.0,
+    body_seconds: float = 0.0,
+    seconds: float = 0.0,
 ) -> Measures:
     """All measures of an episode. before, after, gold_after: facts of the world as it is, at the start, at the end, and
     after the gold plan. seconds: of the whole episode."""
     used = usage or Usage()
     kept = [t.action for t in tried if t.why != "undo"]
     return Measures(
-        sr=float(all(conditions.values())), gcr=share(sum(conditions.values()), len(conditions), 1.0) or 0.0,
-        exec=share(sum(t.ok for t in tried), len(tried)), lcs=lcs(kept, gold),
-        graph=graph_correctness(before, after, gold_after), corrections=corrections, actions=len(tried),
-        gold=len(gold), requests=used.requests, prompt_tokens=used.prompt_tokens, cached_tokens=used.cached_tokens,
-        completion_tokens=used.completion_tokens, cost=used.cost if used.requests else 0.0,
-        model_seconds=round(model_seconds, 4), body_seconds=round(body_seconds, 4),
+        sr=float(all(conditions.values())),
+        gcr=share(sum(conditions.values()), len(conditions), 1.0) or 0.0,
+        exec=share(sum(t.ok for t in tried), len(tried)),
+        lcs=lcs(kept, gold),
+        graph=graph_correctness(before, after, gold_after),
+        corrections=corrections,
+        actions=len(tried),
+        gold=len(gold),
+        requests=used.requests,
+        prompt_tokens=used.prompt_tokens,
+        cached_tokens=used.cached_tokens,
+        completion_tokens=used.completion_tokens,
+        cost=used.cost if used.requests else 0.0,
+        model_seconds=round(model_seconds, 4),
+        body_seconds=round(body_seconds, 4),
         our_seconds=round(max(0.0, seconds - model_seconds - body_seconds), 4),
         failures=dict(Counter(t.code for t in tried if not t.ok)),
     )

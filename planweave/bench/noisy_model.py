@@ -61,8 +61,15 @@ class NoisyModel:
         rng = random.Random(f"{self._seed}\n{self._asked[whole]}\n{whole}")
         answers = self._answers(request, texts[0], texts[-1], rng)
         replies = tuple(ChatReply(self._maybe_malformed(a, rng), tokens=estimated_tokens(a)) for a in answers)
-        usage = Usage(1, sum(map(estimated_tokens, texts)), 0, sum(r.tokens for r in replies), cost=0.0,
-                      model=self.model, endpoint=self.endpoint)
+        usage = Usage(
+            1,
+            sum(map(estimated_tokens, texts)),
+            0,
+            sum(r.tokens for r in replies),
+            cost=0.0,
+            model=self.model,
+            endpoint=self.endpoint,
+        )
         return ChatReplies(replies, usage)
 
     def close(self) -> None:
@@ -95,8 +102,10 @@ class NoisyModel:
             return [self._in_words(self._next(planned, rng)) for _ in range(n)]
         if system.startswith("A robot can use these objects"):
             return [self._lines(self._plan(rng), "Step {}: {}", 1)] * n
-        raise ModelRequestError(f"the simulated model does not know questions of this form: {asked[:120]!r}; goals "
-                                "must be given with the task")
+        raise ModelRequestError(
+            f"the simulated model does not know questions of this form: {asked[:120]!r}; goals "
+            "must be given with the task"
+        )
 
     # ---- what it knows, with errors
 
@@ -148,7 +157,7 @@ class NoisyModel:
         if not step.args or not others:
             return step
         place = rng.randrange(len(step.args))
-        return Action(step.name, (*step.args[:place], rng.choice(others), *step.args[place + 1:]))
+        return Action(step.name, (*step.args[:place], rng.choice(others), *step.args[place + 1 :]))
 
     # ---- forms of answers
 
@@ -193,7 +202,8 @@ class NoisyModel:
         if step is None:
             return "done"
         if step.name in self._expert.domain.actions and len(step.args) == len(
-                self._expert.domain.actions[step.name].parameters):
+            self._expert.domain.actions[step.name].parameters
+        ):
             words = self._expert.domain.phrase(step)
         else:
             words = " ".join([step.name.replace("_", " "), "the", *(a.replace("_", " ") for a in step.args)])
@@ -203,8 +213,13 @@ class NoisyModel:
     def _maybe_malformed(self, text: str, rng: random.Random) -> str:
         if rng.random() >= self._rate * MALFORMED:
             return text
-        return rng.choice((text[: len(text) // 2], "I am sorry, I am not sure what you mean by that.",
-                           '{"thoughts": "first I look around", "steps_to_take": 3}'))
+        return rng.choice(
+            (
+                text[: len(text) // 2],
+                "I am sorry, I am not sure what you mean by that.",
+                '{"thoughts": "first I look around", "steps_to_take": 3}',
+            )
+        )
 
 
 def _plain(words: str) -> str:

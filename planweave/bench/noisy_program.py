@@ -40,8 +40,11 @@ def _assertions(domain: Domain, action: Action, args: Sequence[str]) -> list[str
     if action.name in ("walk", "run", "find", "turnto"):
         return []
     names = [p.name for p in schema.parameters]
-    needs = {(part.predicate, names.index(part.terms[0])) for part in conjuncts(schema.precondition)
-             if isinstance(part, Atom) and part.terms and part.terms[0] in names}
+    needs = {
+        (part.predicate, names.index(part.terms[0]))
+        for part in conjuncts(schema.precondition)
+        if isinstance(part, Atom) and part.terms and part.terms[0] in names
+    }
     lines: list[str] = []
     if action.name in ("putin", "putback"):
         lines += [f"assert('{args[0]}' in 'hands')", f"else: find('{args[0]}')", f"else: grab('{args[0]}')"]

@@ -14,8 +14,9 @@ from planweave.bench.suites import SUITES
 from planweave.core.errors import ConfigError, ModelError, UnknownNameError
 from planweave.llm.clients.base import Capabilities, ChatReplies, ChatRequest
 
-_TIMES = frozenset({"at", "wall_seconds", "motion_seconds", "planning_seconds", "model_seconds", "body_seconds",
-                    "our_seconds"})
+_TIMES = frozenset(
+    {"at", "wall_seconds", "motion_seconds", "planning_seconds", "model_seconds", "body_seconds", "our_seconds"}
+)
 
 
 class Difference(Exception):
@@ -94,8 +95,15 @@ def replay(events: Sequence[dict[str, Any]]) -> int:
     if head["case"] not in cases:
         raise UnknownNameError("task", head["case"], cases)
     try:
-        spec = Spec(head["suite"], head["case"], head["method"], head["model"], head["repetition"], head["seed"],
-                    head["timeout"])
+        spec = Spec(
+            head["suite"],
+            head["case"],
+            head["method"],
+            head["model"],
+            head["repetition"],
+            head["seed"],
+            head["timeout"],
+        )
     except KeyError as error:
         raise ConfigError(f"the record lacks {error} in its first event") from None
     case = cases[spec.case]
@@ -131,7 +139,7 @@ def _first_difference(recorded: Any, now: Any, where: str = "") -> tuple[str, st
     if isinstance(recorded, str) and isinstance(now, str):
         same = next((i for i, (a, b) in enumerate(zip(recorded, now)) if a != b), min(len(recorded), len(now)))
         start = max(0, same - 30)
-        return f"{where[:-1]}: …{recorded[start:same + 60]!r}", f"{where[:-1]}: …{now[start:same + 60]!r}"
+        return f"{where[:-1]}: …{recorded[start : same + 60]!r}", f"{where[:-1]}: …{now[start : same + 60]!r}"
     return f"{where[:-1]}: {_short(recorded)}", f"{where[:-1]}: {_short(now)}"
 
 

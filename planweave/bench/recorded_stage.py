@@ -27,8 +27,15 @@ class WorldTeller:
         self._recorder.add("world", **world_as_dict(world))
         return world
 
-    def execute(self, action: Action, *, task_id: str = "", timeout: float = 0.0,
-                on_phase: Callable[[str, float], None] | None = None, approval: str = "") -> Outcome:
+    def execute(
+        self,
+        action: Action,
+        *,
+        task_id: str = "",
+        timeout: float = 0.0,
+        on_phase: Callable[[str, float], None] | None = None,
+        approval: str = "",
+    ) -> Outcome:
         """Execute and record."""
         outcome = self._body.execute(action, task_id=task_id, timeout=timeout, on_phase=on_phase)
         self._recorder.add("world", **world_as_dict(outcome.world))
@@ -62,14 +69,25 @@ class RecordedStage:
         """The next recorded world."""
         return self._next()
 
-    def execute(self, action: Action, *, task_id: str = "", timeout: float = 0.0,
-                on_phase: Callable[[str, float], None] | None = None, approval: str = "") -> Outcome:
+    def execute(
+        self,
+        action: Action,
+        *,
+        task_id: str = "",
+        timeout: float = 0.0,
+        on_phase: Callable[[str, float], None] | None = None,
+        approval: str = "",
+    ) -> Outcome:
         """The next recorded outcome; the comparison of events finds another action than then."""
         event = self._outcomes.pop(0) if self._outcomes else {}
         return Outcome(
-            Code[event.get("code", "CANCELED")], event.get("message", ""), self._next(),
-            tuple(Literal.parse(u) for u in event.get("unmet", ())), event.get("motion_seconds", 0.0),
-            event.get("planning_seconds", 0.0))
+            Code[event.get("code", "CANCELED")],
+            event.get("message", ""),
+            self._next(),
+            tuple(Literal.parse(u) for u in event.get("unmet", ())),
+            event.get("motion_seconds", 0.0),
+            event.get("planning_seconds", 0.0),
+        )
 
     def after_gold(self) -> frozenset[Literal]:
         """As the domain says."""
@@ -100,20 +118,49 @@ def predicted(domain: Domain, world: World, plan: Sequence[Action]) -> frozenset
 def world_as_dict(world: World) -> dict[str, Any]:
     """A world as plain JSON values."""
     return {
-        "domain": world.domain, "frame": world.frame, "stamp": world.stamp, "revision": world.revision,
-        "objects": [{"name": o.name, "type": o.type, "class_name": o.class_name, "attributes": dict(o.attributes),
-                     "position": o.position, "orientation": o.orientation, "size": o.size} for o in world.objects],
+        "domain": world.domain,
+        "frame": world.frame,
+        "stamp": world.stamp,
+        "revision": world.revision,
+        "objects": [
+            {
+                "name": o.name,
+                "type": o.type,
+                "class_name": o.class_name,
+                "attributes": dict(o.attributes),
+                "position": o.position,
+                "orientation": o.orientation,
+                "size": o.size,
+            }
+            for o in world.objects
+        ],
         "facts": [str(f) for f in sorted(world.facts)],
     }
 
 
 def world_from_dict(data: Mapping[str, Any]) -> World:
     """The opposite of `world_as_dict`."""
+
     def point(value: Any) -> Any:
         return None if value is None else tuple(value)
 
     objects = tuple(
-        WorldObject(o["name"], o["type"], o["class_name"], dict(o["attributes"]), point(o["position"]),
-                    point(o["orientation"]), point(o["size"])) for o in data["objects"])
-    return World(data["domain"], objects, frozenset(map(Literal.parse, data["facts"])), data["stamp"], data["frame"],
-                 data["revision"])
+        WorldObject(
+            o["name"],
+            o["type"],
+            o["class_name"],
+            dict(o["attributes"]),
+            point(o["position"]),
+            point(o["orientation"]),
+            point(o["size"]),
+        )
+        for o in data["objects"]
+    )
+    return World(
+        data["domain"],
+        objects,
+        frozenset(map(Literal.parse, data["facts"])),
+        data["stamp"],
+        data["frame"],
+        data["revision"],
+    )

@@ -20,12 +20,29 @@ TEMPLATES = Path(__file__).with_name("templates")
 _SHARES = frozenset({"sr", "gcr", "exec", "lcs", "graph"})
 _WITH_RANGE = _SHARES | {"corrections", "prompt"}
 _BESIDE = ("sr", "exec", "gcr", "lcs", "graph", "corrections", "cost")
-_IN_MARKDOWN = ("sr", "gcr", "exec", "lcs", "graph", "corrections", "requests", "prompt", "cached", "completion",
-                "cost", "model_s", "ours_s")
+_IN_MARKDOWN = (
+    "sr",
+    "gcr",
+    "exec",
+    "lcs",
+    "graph",
+    "corrections",
+    "requests",
+    "prompt",
+    "cached",
+    "completion",
+    "cost",
+    "model_s",
+    "ours_s",
+)
 
 
 def write_report(
-    results: Results, how: str, about: str, reasons: Mapping[str, str], official: Sequence[Mapping[str, Any]] = (),
+    results: Results,
+    how: str,
+    about: str,
+    reasons: Mapping[str, str],
+    official: Sequence[Mapping[str, Any]] = (),
 ) -> list[Path]:
     """Write all files; returns their paths, the HTML report first. how: the command. about: machine and time.
 
@@ -33,21 +50,29 @@ def write_report(
     """
     import jinja2
 
-    environment = jinja2.Environment(loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=True,
-                                     trim_blocks=True, undefined=jinja2.StrictUndefined)
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=True, trim_blocks=True, undefined=jinja2.StrictUndefined
+    )
     sections = [_section(results, model) for model in results.models]
     missing = {s.name: reasons.get(s.name, "not played") for s in results.missing}
     common: dict[str, Any] = {
-        "suite": results.config.suite, "how": how, "about": about, "missing": sorted(missing),
-        "wanted": len(results.wanted), "reasons": missing_in_words(missing), "intervals": has_scipy(),
+        "suite": results.config.suite,
+        "how": how,
+        "about": about,
+        "missing": sorted(missing),
+        "wanted": len(results.wanted),
+        "reasons": missing_in_words(missing),
+        "intervals": has_scipy(),
         "headings": [heading for heading, _ in MEASURES.values()],
         "meanings": {MEASURES[name][0]: meaning for name, meaning in MEANINGS.items()},
-        "sections": sections, "official": list(official),
+        "sections": sections,
+        "official": list(official),
     }
     files = {
         "report.html": environment.get_template("report.html").render(common),
         "episodes.html": environment.get_template("episodes.html").render(
-            suite=results.config.suite, sections=_episode_sections(results)),
+            suite=results.config.suite, sections=_episode_sections(results)
+        ),
         "report.md": _markdown(common),
         "results.json": json.dumps({"how": how, "about": about, **as_json(results)}, indent=1) + "\n",
     }
@@ -80,20 +105,51 @@ def _section(results: Results, model: str) -> dict[str, Any]:
     groups = [g for g in results.groups() if any(results.row(r.method, model, g).wanted for r in rows)]
     codes = sorted({code for row in rows for code in row.failures})
     return {
-        "title": title_of(model), "simulated": is_simulated(model),
-        "rows": [{"method": r.method, "episodes": len(r.episodes), "wanted": r.wanted,
-                  "lacking": len(r.episodes) < r.wanted, "link": _link(r),
-                  "numbers": [number_of(k, r.estimates[k]) for k in MEASURES]} for r in rows],
-        "papers": _beside_papers(results, model), "plots": plots(results, model), "group_names": groups,
-        "groups": [{"method": r.method, "cells": [
-            {"number": number_of("sr", (part := results.row(r.method, model, g)).estimates["sr"]), "link": _link(part)}
-            for g in groups]} for r in rows] if groups else [],
+        "title": title_of(model),
+        "simulated": is_simulated(model),
+        "rows": [
+            {
+                "method": r.method,
+                "episodes": len(r.episodes),
+                "wanted": r.wanted,
+                "lacking": len(r.episodes) < r.wanted,
+                "link": _link(r),
+                "numbers": [number_of(k, r.estimates[k]) for k in MEASURES],
+            }
+            for r in rows
+        ],
+        "papers": _beside_papers(results, model),
+        "plots": plots(results, model),
+        "group_names": groups,
+        "groups": [
+            {
+                "method": r.method,
+                "cells": [
+                    {
+                        "number": number_of("sr", (part := results.row(r.method, model, g)).estimates["sr"]),
+                        "link": _link(part),
+                    }
+                    for g in groups
+                ],
+            }
+            for r in rows
+        ]
+        if groups
+        else [],
         "codes": codes,
         "failures": [{"method": r.method, "link": _link(r), "texts": _failure_texts(r, codes)} for r in rows],
         "comparisons": [
-            {"one": one, "two": two, "difference": f"{c.difference:+.2f}", "range": _range("sr", c.low, c.high),
-             "p": "–" if p is None else f"{p:.3f}", "tasks": c.tasks, "link": f"episodes.html#{_anchor(one, model)}"}
-            for one, two, c, p in results.comparisons(model)],
+            {
+                "one": one,
+                "two": two,
+                "difference": f"{c.difference:+.2f}",
+                "range": _range("sr", c.low, c.high),
+                "p": "–" if p is None else f"{p:.3f}",
+                "tasks": c.tasks,
+                "link": f"episodes.html#{_anchor(one, model)}",
+            }
+            for one, two, c, p in results.comparisons(model)
+        ],
     }
 
 
@@ -114,9 +170,15 @@ def _beside_papers(results: Results, model: str) -> list[dict[str, Any]]:
         row = results.row(paper["method"], model, paper["group"])
         if not row.episodes:
             continue
-        entry = found.setdefault((paper["method"], paper["group"]), {
-            "name": f"{paper['method']}, {paper['group'] + ' tasks' if paper['group'] else 'all tasks'}",
-            "link": _link(row), "numbers": [number_of(k, row.estimates[k]) for k in _BESIDE], "theirs": []})
+        entry = found.setdefault(
+            (paper["method"], paper["group"]),
+            {
+                "name": f"{paper['method']}, {paper['group'] + ' tasks' if paper['group'] else 'all tasks'}",
+                "link": _link(row),
+                "numbers": [number_of(k, row.estimates[k]) for k in _BESIDE],
+                "theirs": [],
+            },
+        )
         entry["theirs"].append({"label": paper["label"], "texts": [paper.get(k, "") for k in _BESIDE]})
     return list(found.values())
 
@@ -165,37 +227,75 @@ def _episode_sections(results: Results) -> list[dict[str, Any]]:
     for model in results.models:
         for method in results.methods(model):
             row = results.row(method, model)
-            episodes: list[dict[str, Any]] = [{
-                "id": _anchor(method, model, f"{e.spec.case}.{e.spec.repetition}"), "case": e.case,
-                "name": f"{e.spec.case}.{e.spec.repetition}", "good": e.measures.sr == 1,
-                "path": (path := e.path.relative_to(results.out)).as_posix(),
-                "page": path.with_suffix(".html").as_posix(), "gcr": f"{e.measures.gcr:.2f}",
-                "actions": e.measures.actions, "requests": e.measures.requests, "tokens": f"{e.measures.tokens:,}",
-                "seconds": f"{e.measures.model_seconds + e.measures.body_seconds + e.measures.our_seconds:.2f}",
-                "words": e.error[:200] or ", ".join(f"{n} × {c}" for c, n in e.measures.failures.items()),
-            } for e in row.episodes]
-            groups = [{"id": _anchor(method, model, g), "name": g,
-                       "episodes": [e for e in episodes if g in groups_of(e["case"])]} for g in results.groups()]
-            sections.append({"id": _anchor(method, model), "method": method, "model": model, "episodes": episodes,
-                             "simulated": is_simulated(model), "groups": groups})
+            episodes: list[dict[str, Any]] = [
+                {
+                    "id": _anchor(method, model, f"{e.spec.case}.{e.spec.repetition}"),
+                    "case": e.case,
+                    "name": f"{e.spec.case}.{e.spec.repetition}",
+                    "good": e.measures.sr == 1,
+                    "path": (path := e.path.relative_to(results.out)).as_posix(),
+                    "page": path.with_suffix(".html").as_posix(),
+                    "gcr": f"{e.measures.gcr:.2f}",
+                    "actions": e.measures.actions,
+                    "requests": e.measures.requests,
+                    "tokens": f"{e.measures.tokens:,}",
+                    "seconds": f"{e.measures.model_seconds + e.measures.body_seconds + e.measures.our_seconds:.2f}",
+                    "words": e.error[:200] or ", ".join(f"{n} × {c}" for c, n in e.measures.failures.items()),
+                }
+                for e in row.episodes
+            ]
+            groups = [
+                {
+                    "id": _anchor(method, model, g),
+                    "name": g,
+                    "episodes": [e for e in episodes if g in groups_of(e["case"])],
+                }
+                for g in results.groups()
+            ]
+            sections.append(
+                {
+                    "id": _anchor(method, model),
+                    "method": method,
+                    "model": model,
+                    "episodes": episodes,
+                    "simulated": is_simulated(model),
+                    "groups": groups,
+                }
+            )
     return sections
 
 
 def _markdown(common: Mapping[str, Any]) -> str:
     lines = [f"# planweave bench {common['suite']}", "", common["about"], "", f"`{common['how']}`", ""]
     if common["missing"]:
-        lines += [f"**{len(common['missing'])} of {common['wanted']} episodes are missing** and count nowhere:", "",
-                  *(f"- {line}" for line in common["reasons"]), ""]
-    lines += ["Means ± standard deviation of repetitions" + (
-        " [95 % bootstrap interval over tasks]." if common["intervals"] else
-        "; intervals need `pip install 'planweave[bench]'`."), ""]
+        lines += [
+            f"**{len(common['missing'])} of {common['wanted']} episodes are missing** and count nowhere:",
+            "",
+            *(f"- {line}" for line in common["reasons"]),
+            "",
+        ]
+    lines += [
+        "Means ± standard deviation of repetitions"
+        + (
+            " [95 % bootstrap interval over tasks]."
+            if common["intervals"]
+            else "; intervals need `pip install 'planweave[bench]'`."
+        ),
+        "",
+    ]
     for section in common["sections"]:
         lines += section_markdown(section)
     if common["official"]:
-        lines += ["## What EAI's own scorer says", "", "| method | model | task success, % | execution success, % | "
-                  "plans |", "|---|---|---|---|---|"]
-        lines += [f"| {o['method']} | {o['model']} | {o['task_success']} | {o['execution_success']} | {o['plans']} |"
-                  for o in common["official"]]
+        lines += [
+            "## What EAI's own scorer says",
+            "",
+            "| method | model | task success, % | execution success, % | plans |",
+            "|---|---|---|---|---|",
+        ]
+        lines += [
+            f"| {o['method']} | {o['model']} | {o['task_success']} | {o['execution_success']} | {o['plans']} |"
+            for o in common["official"]
+        ]
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -204,43 +304,71 @@ def section_markdown(section: Mapping[str, Any]) -> list[str]:
     keys = list(MEASURES)
     lines = [f"## {section['title']}", ""]
     if section["simulated"]:
-        lines += ["**Simulated: no language model.** It knows a right plan and errs at this rate; these numbers "
-                  "compare the methods' loops and say nothing about any language model.", ""]
-    lines += ["| method | episodes | " + " | ".join(MEASURES[k][0] for k in _IN_MARKDOWN) + " |",
-              "|---" * (len(_IN_MARKDOWN) + 2) + "|"]
+        lines += [
+            "**Simulated: no language model.** It knows a right plan and errs at this rate; these numbers "
+            "compare the methods' loops and say nothing about any language model.",
+            "",
+        ]
+    lines += [
+        "| method | episodes | " + " | ".join(MEASURES[k][0] for k in _IN_MARKDOWN) + " |",
+        "|---" * (len(_IN_MARKDOWN) + 2) + "|",
+    ]
     for row in section["rows"]:
         numbers = [row["numbers"][keys.index(k)] for k in _IN_MARKDOWN]
         episodes = f"{row['episodes']} of {row['wanted']}" if row["lacking"] else str(row["episodes"])
-        cells = [f"[{n['text']}]({row['link']})" + (f" {n['range']}" if n["range"] and k in _SHARES else "")
-                 if n["text"] else "–" for k, n in zip(_IN_MARKDOWN, numbers)]
+        cells = [
+            f"[{n['text']}]({row['link']})" + (f" {n['range']}" if n["range"] and k in _SHARES else "")
+            if n["text"]
+            else "–"
+            for k, n in zip(_IN_MARKDOWN, numbers)
+        ]
         lines.append(f"| {row['method']} | [{episodes}]({row['link']}) | " + " | ".join(cells) + " |")
     lines.append("")
     if section["papers"]:
-        lines += ["Beside the papers, whose tasks, homes and models are others:", "",
-                  "| | SR | Exec | GCR | LCS | graph | NO.EC | cost |", "|---|---|---|---|---|---|---|---|"]
+        lines += [
+            "Beside the papers, whose tasks, homes and models are others:",
+            "",
+            "| | SR | Exec | GCR | LCS | graph | NO.EC | cost |",
+            "|---|---|---|---|---|---|---|---|",
+        ]
         for entry in section["papers"]:
             numbers = [f"[{n['text']}]({entry['link']})" if n["text"] else "–" for n in entry["numbers"]]
             lines.append(f"| **{entry['name']}** | " + " | ".join(numbers) + " |")
             lines += [f"| {q['label']} | " + " | ".join(t or "–" for t in q["texts"]) + " |" for q in entry["theirs"]]
         lines.append("")
     if section["groups"]:
-        lines += ["Success rate by group of tasks:", "", "| method | " + " | ".join(section["group_names"]) + " |",
-                  "|---" * (len(section["group_names"]) + 1) + "|"]
-        lines += [f"| {row['method']} | " + " | ".join(
-            f"[{c['number']['text']}]({c['link']})" if c["number"]["text"] else "–" for c in row["cells"]) + " |"
-            for row in section["groups"]]
+        lines += [
+            "Success rate by group of tasks:",
+            "",
+            "| method | " + " | ".join(section["group_names"]) + " |",
+            "|---" * (len(section["group_names"]) + 1) + "|",
+        ]
+        lines += [
+            f"| {row['method']} | "
+            + " | ".join(f"[{c['number']['text']}]({c['link']})" if c["number"]["text"] else "–" for c in row["cells"])
+            + " |"
+            for row in section["groups"]
+        ]
         lines.append("")
     if section["codes"]:
-        lines += ["Failed actions per 100 tried, by code:", "",
-                  "| method | " + " | ".join([*section["codes"], "ended by an error"]) + " |",
-                  "|---" * (len(section["codes"]) + 2) + "|"]
+        lines += [
+            "Failed actions per 100 tried, by code:",
+            "",
+            "| method | " + " | ".join([*section["codes"], "ended by an error"]) + " |",
+            "|---" * (len(section["codes"]) + 2) + "|",
+        ]
         lines += [f"| {row['method']} | " + " | ".join(row["texts"]) + " |" for row in section["failures"]]
         lines.append("")
     if section["comparisons"]:
-        lines += ["Paired comparison of success rates (first minus second; p adjusted after Benjamini and "
-                  "Hochberg):", "",
-                  "| first | second | difference | p | tasks |", "|---|---|---|---|---|"]
-        lines += [f"| {c['one']} | {c['two']} | [{c['difference']}]({c['link']}) {c['range']} | {c['p']} | "
-                  f"{c['tasks']} |" for c in section["comparisons"]]
+        lines += [
+            "Paired comparison of success rates (first minus second; p adjusted after Benjamini and Hochberg):",
+            "",
+            "| first | second | difference | p | tasks |",
+            "|---|---|---|---|---|",
+        ]
+        lines += [
+            f"| {c['one']} | {c['two']} | [{c['difference']}]({c['link']}) {c['range']} | {c['p']} | {c['tasks']} |"
+            for c in section["comparisons"]
+        ]
         lines.append("")
     return lines

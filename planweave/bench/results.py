@@ -23,13 +23,20 @@ from planweave.core.errors import ConfigError
 PAPERS = Path(__file__).with_name("papers.yaml")
 #: measure: heading, how it is read out of an episode's measures
 MEASURES: dict[str, tuple[str, Callable[[Measures], float | None]]] = {
-    "sr": ("SR", lambda m: m.sr), "gcr": ("GCR", lambda m: m.gcr), "exec": ("Exec", lambda m: m.exec),
-    "lcs": ("LCS", lambda m: m.lcs), "graph": ("graph", lambda m: m.graph),
-    "corrections": ("NO.EC", lambda m: m.corrections), "actions": ("actions", lambda m: m.actions),
+    "sr": ("SR", lambda m: m.sr),
+    "gcr": ("GCR", lambda m: m.gcr),
+    "exec": ("Exec", lambda m: m.exec),
+    "lcs": ("LCS", lambda m: m.lcs),
+    "graph": ("graph", lambda m: m.graph),
+    "corrections": ("NO.EC", lambda m: m.corrections),
+    "actions": ("actions", lambda m: m.actions),
     "requests": ("questions", lambda m: m.requests),
-    "prompt": ("prompt tokens", lambda m: m.prompt_tokens), "cached": ("of these cached", lambda m: m.cached_tokens),
-    "completion": ("completion tokens", lambda m: m.completion_tokens), "cost": ("cost, $", lambda m: m.cost),
-    "model_s": ("model, s", lambda m: m.model_seconds), "body_s": ("body, s", lambda m: m.body_seconds),
+    "prompt": ("prompt tokens", lambda m: m.prompt_tokens),
+    "cached": ("of these cached", lambda m: m.cached_tokens),
+    "completion": ("completion tokens", lambda m: m.completion_tokens),
+    "cost": ("cost, $", lambda m: m.cost),
+    "model_s": ("model, s", lambda m: m.model_seconds),
+    "body_s": ("body, s", lambda m: m.body_seconds),
     "ours_s": ("ours, s", lambda m: m.our_seconds),
 }
 #: The same in words, for the readers of a report.
@@ -122,10 +129,19 @@ class Results:
         """The numbers of a method with a model, on all cases or on those of a group."""
         episodes = [e for e in self._by[method, model] if not group or group in groups_of(e.case)]
         cases = SUITES[self.config.suite].cases()
-        wanted = sum(1 for s in self.wanted if (s.method, s.model) == (method, model)
-                     and (not group or group in groups_of(cases[s.case])))
-        return Row(method, model, group, {k: estimate(_values(episodes, read)) for k, (_, read) in MEASURES.items()},
-                   episodes, wanted)
+        wanted = sum(
+            1
+            for s in self.wanted
+            if (s.method, s.model) == (method, model) and (not group or group in groups_of(cases[s.case]))
+        )
+        return Row(
+            method,
+            model,
+            group,
+            {k: estimate(_values(episodes, read)) for k, (_, read) in MEASURES.items()},
+            episodes,
+            wanted,
+        )
 
     def groups(self) -> list[str]:
         """Groups of the cases of this run: of papers, by length of the gold plan, by fault."""
@@ -139,7 +155,7 @@ class Results:
         values = {m: _values(self._by[m, model], MEASURES["sr"][1]) for m in methods}
         found = []
         for i, one in enumerate(methods):
-            for two in methods[i + 1:]:
+            for two in methods[i + 1 :]:
                 comparison = compare(values[one], values[two])
                 if comparison is not None:
                     found.append((one, two, comparison))
@@ -149,8 +165,11 @@ class Results:
 
 def groups_of(case: Case) -> tuple[str, ...]:
     """The groups that a case counts for."""
-    length = next(f"plan of {a} to {b} steps" if b < 99 else f"plan of {a} or more steps"
-                  for a, b in LENGTHS if len(case.expected) <= b)
+    length = next(
+        f"plan of {a} to {b} steps" if b < 99 else f"plan of {a} or more steps"
+        for a, b in LENGTHS
+        if len(case.expected) <= b
+    )
     return (*case.groups, length)
 
 
@@ -177,10 +196,19 @@ def as_json(results: Results) -> dict[str, Any]:
             for group in ("", *results.groups()):
                 row = results.row(method, model, group)
                 if row.wanted:
-                    rows.append({
-                        "method": method, "model": model, "simulated": is_simulated(model), "group": group,
-                        "episodes": len(row.episodes), "wanted": row.wanted, "failures": dict(row.failures),
-                        **{k: None if e is None else {"mean": e.mean, "sd": e.sd, "low": e.low, "high": e.high}
-                           for k, e in row.estimates.items()},
-                    })
+                    rows.append(
+                        {
+                            "method": method,
+                            "model": model,
+                            "simulated": is_simulated(model),
+                            "group": group,
+                            "episodes": len(row.episodes),
+                            "wanted": row.wanted,
+                            "failures": dict(row.failures),
+                            **{
+                                k: None if e is None else {"mean": e.mean, "sd": e.sd, "low": e.low, "high": e.high}
+                                for k, e in row.estimates.items()
+                            },
+                        }
+                    )
     return {"suite": results.config.suite, "rows": rows, "missing": [s.name for s in results.missing]}

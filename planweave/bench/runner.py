@@ -78,11 +78,14 @@ def prepare(out: Path, config: Config, resume: bool) -> None:
     if path.is_file():
         differences = _differences(read_config(out), config)
         if differences:
-            raise ConfigError(f"{out} is a run of another configuration: {'; '.join(differences)}. Take another --out, "
-                              "or ask for the same")
+            raise ConfigError(
+                f"{out} is a run of another configuration: {'; '.join(differences)}. Take another --out, "
+                "or ask for the same"
+            )
         if not resume:
-            raise ConfigError(f"{out} has this run already, or a part of it; add --resume to go on with it, or take "
-                              "another --out")
+            raise ConfigError(
+                f"{out} has this run already, or a part of it; add --resume to go on with it, or take another --out"
+            )
         return
     if out.is_dir() and any(out.iterdir()):
         raise ConfigError(f"{out} is not empty and is no run of the bench (it has no {CONFIG}); take another --out")
@@ -116,8 +119,11 @@ def newest_of(folder: Path, config: Config) -> Path | None:
 
 def _differences(old: Config, new: Config) -> list[str]:
     before, after = asdict(old), asdict(new)
-    return [f"{key} was {_shown(before[key], after[key])}, now {_shown(after[key], before[key])}"
-            for key in before if before[key] != after[key]]
+    return [
+        f"{key} was {_shown(before[key], after[key])}, now {_shown(after[key], before[key])}"
+        for key in before
+        if before[key] != after[key]
+    ]
 
 
 def _shown(value: Any, other: Any) -> str:
@@ -130,8 +136,14 @@ def _shown(value: Any, other: Any) -> str:
 class Run:
     """Plays what is missing in a folder. told(spec, ended, outcome) hears of every episode that has ended."""
 
-    def __init__(self, out: Path, config: Config, engine: Engine, limits: Limits | None = None,
-                 told: Callable[[Spec, Ended | None, Outcome], None] = lambda *_: None) -> None:
+    def __init__(
+        self,
+        out: Path,
+        config: Config,
+        engine: Engine,
+        limits: Limits | None = None,
+        told: Callable[[Spec, Ended | None, Outcome], None] = lambda *_: None,
+    ) -> None:
         self._out, self._engine, self._limits, self._told = out / EPISODES, engine, limits or Limits(), told
         self.outcome = Outcome()
         self._waiting: deque[Spec] = deque()
@@ -195,12 +207,14 @@ class Run:
         tokens, cost = 0, 0.0
         if limits.tokens:
             tokens = (limits.tokens - self._tokens - sum(s.budget_tokens for s in self._running.values())) // max(
-                1, jobs - len(self._running))
+                1, jobs - len(self._running)
+            )
             if tokens <= 0:
                 return None
         if limits.cost:
             cost = (limits.cost - self._cost - sum(s.budget_cost for s in self._running.values())) / max(
-                1, jobs - len(self._running))
+                1, jobs - len(self._running)
+            )
             if cost <= 1e-9:
                 return None
         return replace(spec, budget_tokens=tokens, budget_cost=cost, per_minute=limits.per_minute / jobs)
@@ -261,8 +275,9 @@ def missing_in_words(missing: dict[str, str]) -> list[str]:
     for name, reason in missing.items():
         kinds.setdefault(reason.partition(":")[0], []).append(name)
     rows = sorted(kinds.values(), key=lambda names: -len(names))
-    return [f"{len(names)} episode{'s' * (len(names) > 1)}, e.g. {names[0]}: {missing[names[0]][:400]}"
-            for names in rows]
+    return [
+        f"{len(names)} episode{'s' * (len(names) > 1)}, e.g. {names[0]}: {missing[names[0]][:400]}" for names in rows
+    ]
 
 
 def ids_of(asked: Sequence[str], known: Sequence[str], limit: int = 0) -> tuple[str, ...]:

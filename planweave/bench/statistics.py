@@ -88,8 +88,14 @@ def _interval(values: Sequence[float], seed: int) -> tuple[float | None, float |
         return values[0], values[0]
     from scipy.stats import bootstrap
 
-    found = bootstrap((np.asarray(values),), np.mean, n_resamples=RESAMPLES, confidence_level=CONFIDENCE,
-                      method="percentile", rng=np.random.default_rng(seed))
+    found = bootstrap(
+        (np.asarray(values),),
+        np.mean,
+        n_resamples=RESAMPLES,
+        confidence_level=CONFIDENCE,
+        method="percentile",
+        rng=np.random.default_rng(seed),
+    )
     return float(found.confidence_interval.low), float(found.confidence_interval.high)
 
 
@@ -103,6 +109,12 @@ def _p_value(differences: Sequence[float], seed: int) -> float | None:
     def mean(x: Any, axis: int) -> Any:
         return np.mean(x, axis=axis)
 
-    found = permutation_test((np.asarray(differences),), mean, permutation_type="samples", vectorized=True,
-                             n_resamples=RESAMPLES, rng=np.random.default_rng(seed))
+    found = permutation_test(
+        (np.asarray(differences),),
+        mean,
+        permutation_type="samples",
+        vectorized=True,
+        n_resamples=RESAMPLES,
+        rng=np.random.default_rng(seed),
+    )
     return float(found.pvalue)

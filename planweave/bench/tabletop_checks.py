@@ -163,13 +163,22 @@ def line(
         if abs(thing.position[0] - middle[0]) > straight or not _stands(thing):
             yield f"{thing.name} is not in line with the others: {_where(thing)}"
     if not (_between(middle[0], x) and _between(middle[1], y)):
-        yield (f"the line's middle is at ({middle[0]:.2f}, {middle[1]:.2f}) m, not where x is {_span(x)} and "
-               f"y {_span(y)} m")
+        yield (
+            f"the line's middle is at ({middle[0]:.2f}, {middle[1]:.2f}) m, not where x is {_span(x)} and "
+            f"y {_span(y)} m"
+        )
 
 
 def shape(
-    situation: Situation, objects: Sequence[str], patterns: Sequence[str], pitch: Interval, tolerance: float,
-    turn: float = 0.2, views: Sequence[float] = (0.0,), x: Interval = (0.0, 1.0), y: Interval = (-1.0, 1.0),
+    situation: Situation,
+    objects: Sequence[str],
+    patterns: Sequence[str],
+    pitch: Interval,
+    tolerance: float,
+    turn: float = 0.2,
+    views: Sequence[float] = (0.0,),
+    x: Interval = (0.0, 1.0),
+    y: Interval = (-1.0, 1.0),
 ) -> Iterator[str]:
     """The objects stand in one of the patterns, all cells taken and nothing left over.
 
@@ -200,8 +209,7 @@ def triangle(
     side: lengths of its sides, m; least_angle: of its angles, rad.
     """
     there = [
-        b for b in _bodies(situation, among)
-        if _stands(b) and _between(b.position[0], x) and _between(b.position[1], y)
+        b for b in _bodies(situation, among) if _stands(b) and _between(b.position[0], x) and _between(b.position[1], y)
     ]
     for corners in combinations(there, 3):
         sides = [math.dist(a.position[:2], b.position[:2]) for a, b in combinations(corners, 2)]
@@ -241,8 +249,17 @@ def handed(situation: Situation, objects: Sequence[str]) -> Iterator[str]:
 
 Condition = Callable[..., Iterator[str]]
 CONDITIONS: dict[str, Condition] = {
-    "inside": inside, "on_surface": on_surface, "region": region, "count": count, "assigned": assigned,
-    "line": line, "shape": shape, "triangle": triangle, "stack": stack, "still": still, "handed": handed,
+    "inside": inside,
+    "on_surface": on_surface,
+    "region": region,
+    "count": count,
+    "assigned": assigned,
+    "line": line,
+    "shape": shape,
+    "triangle": triangle,
+    "stack": stack,
+    "still": still,
+    "handed": handed,
 }
 
 
@@ -295,7 +312,10 @@ def _cells(picture: str) -> list[tuple[float, float]]:
 
 
 def _misfit(
-    points: Sequence[tuple[float, float]], cells: Sequence[tuple[float, float]], pitch: Interval, turn: float,
+    points: Sequence[tuple[float, float]],
+    cells: Sequence[tuple[float, float]],
+    pitch: Interval,
+    turn: float,
     views: Sequence[float],
 ) -> float:
     """Largest distance of a point from its cell in the best arrangement, m; infinite where none has allowed pitch and

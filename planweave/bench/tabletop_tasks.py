@@ -34,9 +34,19 @@ from planweave.simulation.scene import Scene, SceneObject, load_scene
 from planweave.simulation.shapes import KINDS
 
 FOLDER = Path(__file__).parent / "tasks" / "tabletop"
-PAPERS = ("right_side_only", "letter_l", "rainbow_line", "one_each_side", "red_triangle", "plus_sign",
-          "segregate_shapes", "banana_in_bowl", "pear_on_plate", "banana_on_plate_pear_in_bowl",
-          "sort_fruits_and_bottles")
+PAPERS = (
+    "right_side_only",
+    "letter_l",
+    "rainbow_line",
+    "one_each_side",
+    "red_triangle",
+    "plus_sign",
+    "segregate_shapes",
+    "banana_in_bowl",
+    "pear_on_plate",
+    "banana_on_plate_pear_in_bowl",
+    "sort_fruits_and_bottles",
+)
 """BrainBody-LLM's seven (Table 4) and ProgPrompt's four (Table IV)."""
 OWN = ("stack_five", "clear_table", "hand_me")
 TASKS = (*PAPERS, *OWN)
@@ -44,8 +54,14 @@ _NEEDED = ("sentence", "source", "scene", "goal", "checker", "reference")
 _KNOWN = (*_NEEDED, "workspace", "distractors", "unreachable")
 
 #: Height of a kind of the given size, m (its footprint is in KINDS)
-_HEIGHTS = {"cube": lambda s: s[0], "banana": lambda s: 0.23 * s[0], "pear": lambda s: 0.64 * s[0],
-            "apple": lambda s: 0.86 * s[0], "orange": lambda s: 0.94 * s[0], "strawberry": lambda s: 0.75 * s[0]}
+_HEIGHTS = {
+    "cube": lambda s: s[0],
+    "banana": lambda s: 0.23 * s[0],
+    "pear": lambda s: 0.64 * s[0],
+    "apple": lambda s: 0.86 * s[0],
+    "orange": lambda s: 0.94 * s[0],
+    "strawberry": lambda s: 0.75 * s[0],
+}
 
 
 @dataclass(frozen=True)
@@ -92,9 +108,17 @@ def load_task(name: str) -> Task:
         raise ConfigError(f"{path}: goal and reference must be lists of texts: {error}") from None
     extra = table.get("distractors") or {"objects": [], "counts": [0]}
     task = Task(
-        path.stem, str(table["sentence"]), str(table["source"]), str(table["scene"]),
-        str(table.get("workspace", "tabletop")), goal, tuple(table["checker"]), reference,
-        tuple(extra["objects"]), tuple(extra["counts"]), tuple(table.get("unreachable", ())),
+        path.stem,
+        str(table["sentence"]),
+        str(table["source"]),
+        str(table["scene"]),
+        str(table.get("workspace", "tabletop")),
+        goal,
+        tuple(table["checker"]),
+        reference,
+        tuple(extra["objects"]),
+        tuple(extra["counts"]),
+        tuple(table.get("unreachable", ())),
     )
     _check_conditions(path, task.checker)
     return task

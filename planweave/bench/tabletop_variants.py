@@ -33,7 +33,7 @@ def variant(task: Task, seed: int, slip: float = 0.0, vanish: float = 0.0) -> Va
     """The scene of a run. slip, vanish: shares of the objects to be moved whose first grasp meets that fault."""
     rng = random.Random(f"{task.id} {seed}")
     scene = load_scene(task.scene)
-    left_out = set(task.distractors[task.counts[seed % len(task.counts)]:])
+    left_out = set(task.distractors[task.counts[seed % len(task.counts)] :])
     kept = [(o, n) for o, n in zip(scene.objects, scene_names(scene)) if n not in left_out]
     objects = _shuffled(scene, [o for o, _ in kept], rng)
     names = tuple(n for _, n in kept)
@@ -48,8 +48,14 @@ def variant(task: Task, seed: int, slip: float = 0.0, vanish: float = 0.0) -> Va
     document = {
         "description": f"{task.id}, seed {seed}",
         "objects": [
-            {"kind": o.kind, "colour": o.colour, "position": [round(p, 4) for p in o.position], "size": list(o.size),
-             "yaw": round(o.yaw, 4)} for o in objects
+            {
+                "kind": o.kind,
+                "colour": o.colour,
+                "position": [round(p, 4) for p in o.position],
+                "size": list(o.size),
+                "yaw": round(o.yaw, 4),
+            }
+            for o in objects
         ],
         "noise": {"seed": seed, **NOISE},
         "faults": faults,
@@ -63,15 +69,21 @@ def _shuffled(scene: Scene, objects: Sequence[SceneObject], rng: random.Random) 
     reach, turn = scene.jitter.position, scene.jitter.yaw
     for _ in range(1000):
         moved = [
-            SceneObject(o.kind, o.colour, (o.position[0] + rng.uniform(-reach, reach),
-                                           o.position[1] + rng.uniform(-reach, reach), o.position[2]),
-                        o.size, math.remainder(o.yaw + rng.uniform(-turn, turn), 2 * math.pi), o.line)
+            SceneObject(
+                o.kind,
+                o.colour,
+                (o.position[0] + rng.uniform(-reach, reach), o.position[1] + rng.uniform(-reach, reach), o.position[2]),
+                o.size,
+                math.remainder(o.yaw + rng.uniform(-turn, turn), 2 * math.pi),
+                o.line,
+            )
             for o in objects
         ]
         if all(_apart(a, b.position, b) for i, a in enumerate(moved) for b in moved[:i]):
             return moved
     raise PlanweaveError(
-        f"scene {scene.name}: its objects stand so near that jitter leaves them no room; move them apart")
+        f"scene {scene.name}: its objects stand so near that jitter leaves them no room; move them apart"
+    )
 
 
 def _apart(one: SceneObject, where: Sequence[float], other: SceneObject) -> bool:
@@ -80,8 +92,11 @@ def _apart(one: SceneObject, where: Sequence[float], other: SceneObject) -> bool
 
 def _radius(thing: SceneObject) -> float:
     along, across, _ = extent(thing)
-    return along / 2 if thing.kind in ("cylinder", "bottle", "apple", "orange", "plate", "bowl") else \
-        math.hypot(along, across) / 2
+    return (
+        along / 2
+        if thing.kind in ("cylinder", "bottle", "apple", "orange", "plate", "bowl")
+        else math.hypot(along, across) / 2
+    )
 
 
 def _elsewhere(objects: Sequence[SceneObject], index: int, rng: random.Random) -> list[float]:

@@ -26,12 +26,18 @@ class SymbolicBody:
     """
 
     def __init__(
-        self, domain: Domain, world: World, slips: float = 0.0, failures: float | Mapping[str, Code] = 0.0,
+        self,
+        domain: Domain,
+        world: World,
+        slips: float = 0.0,
+        failures: float | Mapping[str, Code] = 0.0,
         seed: int = 0,
     ) -> None:
         if world.domain != domain.name:
-            raise ConfigError(f"the world is one of the domain {world.domain!r}, the body of {domain.name!r}; make it "
-                              "by the world() of the same domain")
+            raise ConfigError(
+                f"the world is one of the domain {world.domain!r}, the body of {domain.name!r}; make it "
+                "by the world() of the same domain"
+            )
         if fault := world.fault():
             raise ConfigError(f"the world cannot be: {fault}")
         rate = 0.0 if isinstance(failures, Mapping) else failures
@@ -65,8 +71,13 @@ class SymbolicBody:
             return Look(self._world)
 
     def execute(
-        self, action: Action, *, task_id: str = "", timeout: float = 0.0,
-        on_phase: Callable[[str, float], None] | None = None, approval: str = "",
+        self,
+        action: Action,
+        *,
+        task_id: str = "",
+        timeout: float = 0.0,
+        on_phase: Callable[[str, float], None] | None = None,
+        approval: str = "",
     ) -> Outcome:
         """Change the world as the domain says; what is not done is an outcome and changes nothing."""
         with self._lock:

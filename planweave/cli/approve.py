@@ -32,8 +32,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     word = parser.add_mutually_exclusive_group()
     word.add_argument("--yes", action="store_true", help="approve the plan; without a terminal this or --no is needed")
     word.add_argument("--no", action="store_true", help="refuse it; the task is cancelled")
-    parser.add_argument("--hash", default="",
-                        help="of the plan that was read; another one is refused (default: the one shown)")
+    parser.add_argument(
+        "--hash", default="", help="of the plan that was read; another one is refused (default: the one shown)"
+    )
     parser.add_argument("--comment", default="", help="kept in the task's record")
     parser.add_argument("--json", action="store_true", help="nothing but one JSON object on standard output")
 
@@ -54,11 +55,22 @@ def main(options: argparse.Namespace) -> int:
             decided = True
         if not decided:
             if options.json:
-                print(json.dumps({"success": False, "task_id": status.task_id, "understood": status.understood,
-                                  "goal": [str(g) for g in status.goal], "plan": [str(a) for a in status.plan],
-                                  "plan_words": list(status.plan_words), "plan_check": status.plan_check,
-                                  "hash": status.plan_hash, "changes": list(status.plan_changes),
-                                  "message": status.message}))
+                print(
+                    json.dumps(
+                        {
+                            "success": False,
+                            "task_id": status.task_id,
+                            "understood": status.understood,
+                            "goal": [str(g) for g in status.goal],
+                            "plan": [str(a) for a in status.plan],
+                            "plan_words": list(status.plan_words),
+                            "plan_check": status.plan_check,
+                            "hash": status.plan_hash,
+                            "changes": list(status.plan_changes),
+                            "message": status.message,
+                        }
+                    )
+                )
             else:
                 print("nothing was answered: there is no terminal to ask on; say --yes or --no", file=sys.stderr)
             return 1

@@ -27,22 +27,40 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
     parser.add_argument("suite", metavar="SUITE", help=", ".join(SUITES))
     parser.add_argument("--seed", type=int, default=0, help="of everything random (default: 0)")
-    parser.add_argument("--task", "--tasks", dest="tasks", nargs="+", action="extend", default=[], metavar="ID",
-                        help="only these tasks; repeatable")
+    parser.add_argument(
+        "--task",
+        "--tasks",
+        dest="tasks",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="ID",
+        help="only these tasks; repeatable",
+    )
     parser.add_argument("--json", action="store_true", help="nothing but one JSON object on standard output")
-    parser.add_argument("--method", nargs="+", action="extend", default=[], metavar="M",
-                       help="methods, e.g. tree_planner iterative:replan=global (default: all)")
-    parser.add_argument("--model", nargs="+", action="extend", default=[], metavar="NAME",
-                       help="auto (default: what `planweave run` asks), openai:NAME, embedded, cassette:PATH, "
-                            "simulated:RATE (no model: knows a right plan and errs at the rate)")
+    parser.add_argument(
+        "--method",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="M",
+        help="methods, e.g. tree_planner iterative:replan=global (default: all)",
+    )
+    parser.add_argument(
+        "--model",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="NAME",
+        help="auto (default: what `planweave run` asks), openai:NAME, embedded, cassette:PATH, "
+        "simulated:RATE (no model: knows a right plan and errs at the rate)",
+    )
     parser.add_argument("--limit", type=int, default=0, metavar="N", help="only the first N tasks")
-    parser.add_argument("--repeat", type=int, default=1, metavar="R",
-                       help="repetitions (default: 1)")
+    parser.add_argument("--repeat", type=int, default=1, metavar="R", help="repetitions (default: 1)")
     parser.add_argument("--jobs", type=int, default=0, metavar="J", help="episodes side by side (default: all cores)")
     parser.add_argument("--cluster", default="", metavar="ADDRESS", help="play on a Dask cluster, e.g. tcp://host:8786")
     parser.add_argument("--out", default="", metavar="DIR", help="folder of the run (default: a new one in out/bench)")
-    parser.add_argument("--resume", action="store_true",
-                        help="go on with a run (default: the newest of the same kind)")
+    parser.add_argument("--resume", action="store_true", help="go on with a run (default: the newest of the same kind)")
     parser.add_argument("--timeout", type=float, default=600.0, metavar="S", help="seconds an episode (default: 600)")
     parser.add_argument("--rate", type=float, default=0.0, metavar="N", help="questions a minute, over all workers")
     parser.add_argument("--budget-tokens", type=int, default=0, metavar="N", help="tokens of the whole run")

@@ -58,7 +58,7 @@ def main(options: argparse.Namespace) -> int:
     system, tasks = load_demo()
     if options.only is not None and not 1 <= options.only <= len(tasks):
         raise ConfigError(f"--only {options.only}: expected 1 to {len(tasks)}")
-    chosen = tasks if options.only is None else tasks[options.only - 1:options.only]
+    chosen = tasks if options.only is None else tasks[options.only - 1 : options.only]
     out = options.out.resolve()
     try:
         out.mkdir(parents=True, exist_ok=True)
@@ -72,14 +72,15 @@ def main(options: argparse.Namespace) -> int:
     with Client() as client:
         if client.is_up(1.0):
             raise PlanweaveError(
-                "a system runs already in this ROS domain; end it first, or: ROS_DOMAIN_ID=7 planweave demo")
-        settings = {"scene": chosen[0].scene, "video_patience": str(VIDEO_PATIENCE),
-                    "video_frames": str(VIDEO_FRAMES)}
+                "a system runs already in this ROS domain; end it first, or: ROS_DOMAIN_ID=7 planweave demo"
+            )
+        settings = {"scene": chosen[0].scene, "video_patience": str(VIDEO_PATIENCE), "video_frames": str(VIDEO_FRAMES)}
         with started(system, settings, client, console) as running:
             started_in = time.monotonic() - begun
             for task in chosen:
-                entries.append(_one(client, console, task, out, options.method, running.check,
-                                    load=task is not chosen[0]))
+                entries.append(
+                    _one(client, console, task, out, options.method, running.check, load=task is not chosen[0])
+                )
     return _finish(console, entries, out, started_in, time.monotonic() - begun)
 
 
@@ -97,8 +98,9 @@ def load_demo() -> tuple[str, list[DemoTask]]:
         raise ConfigError(f"{path}: {error}") from None
 
 
-def _one(client: Client, console: Console, task: DemoTask, out: Path, method: str, check: Callable[[], None],
-         load: bool) -> dict[str, Any]:
+def _one(
+    client: Client, console: Console, task: DemoTask, out: Path, method: str, check: Callable[[], None], load: bool
+) -> dict[str, Any]:
     """Do one task with everything that is to be seen of it; returns its entry for result.json."""
     from planweave.cli.picture import draw_tree
     from planweave.cli.progress import Progress, done_lines, summary
@@ -110,8 +112,9 @@ def _one(client: Client, console: Console, task: DemoTask, out: Path, method: st
         client.load_scene(task.scene)
     client.start_recording()
     with Progress(console, task.sentence) as progress:
-        result = client.run_task(task.sentence, method=method, timeout=300.0, on_status=progress.status,
-                                 on_tree=progress.tree, watch=check)
+        result = client.run_task(
+            task.sentence, method=method, timeout=300.0, on_status=progress.status, on_tree=progress.tree, watch=check
+        )
     summary(console, result.status, result.message)
     for line in done_lines(result.record):
         console.print(f"  {line}", highlight=False, markup=False)
@@ -183,12 +186,22 @@ def _finish(console: Console, entries: list[dict[str, Any]], out: Path, started_
     from planweave.cli.transcript import transcript
 
     (out / "transcript.md").write_text(transcript(entries))
-    (out / "result.json").write_text(json.dumps({
-        "success": good, "seconds": round(seconds, 1), "seconds_to_start": round(started_in, 1), "tasks": entries,
-    }, indent=2))
+    (out / "result.json").write_text(
+        json.dumps(
+            {
+                "success": good,
+                "seconds": round(seconds, 1),
+                "seconds_to_start": round(started_in, 1),
+                "tasks": entries,
+            },
+            indent=2,
+        )
+    )
     reached = sum(entry["success"] for entry in entries)
     own = sum(entry["planned_by_model"] for entry in entries)
-    console.print(f"\n{reached} of {len(entries)} goals reached, {own} as the language model planned, in "
-                  f"{seconds:.0f} s ({started_in:.0f} s to start). "
-                  f"In {out}: {', '.join(sorted(path.name for path in out.iterdir()))}")
+    console.print(
+        f"\n{reached} of {len(entries)} goals reached, {own} as the language model planned, in "
+        f"{seconds:.0f} s ({started_in:.0f} s to start). "
+        f"In {out}: {', '.join(sorted(path.name for path in out.iterdir()))}"
+    )
     return 0 if good else 1

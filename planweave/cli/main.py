@@ -43,7 +43,9 @@ USAGE_ERROR, FAILURE, INTERRUPTED = 2, 1, 130
 def parser(verb: str | None = None) -> argparse.ArgumentParser:
     """The whole parser; only the module of ``verb`` is imported for its arguments."""
     top = argparse.ArgumentParser(
-        prog="planweave", description="A sentence becomes robot actions that work.", epilog=EXAMPLES,
+        prog="planweave",
+        description="A sentence becomes robot actions that work.",
+        epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     top.add_argument("--version", action="version", version=f"planweave {__version__}")
@@ -57,8 +59,11 @@ def parser(verb: str | None = None) -> argparse.ArgumentParser:
         if loaded is not None:
             loaded.add_arguments(sub)
             if getattr(loaded, "NEEDS_ROS", True):
-                sub.add_argument("--namespace", metavar="NAME",
-                                 help="ROS namespace of the system, e.g. arm1 (default: PLANWEAVE_NAMESPACE, or none)")
+                sub.add_argument(
+                    "--namespace",
+                    metavar="NAME",
+                    help="ROS namespace of the system, e.g. arm1 (default: PLANWEAVE_NAMESPACE, or none)",
+                )
     return top
 
 

@@ -55,8 +55,11 @@ def draw_tree(rows: Sequence[Row], path: Path, title: str = "") -> None:
         return HEAD + (lines[row_id] + 0.5) * ROW
 
     by_id = {row.id: row for row in kept}
-    boxes = {row.id: (left[row.time_step], left[row.time_step] + font.getlength(texts[row.id]) + 2 * PAD)
-             for row in kept if row.parent >= 0}
+    boxes = {
+        row.id: (left[row.time_step], left[row.time_step] + font.getlength(texts[row.id]) + 2 * PAD)
+        for row in kept
+        if row.parent >= 0
+    }
     for row in sorted(kept, key=lambda r: r.status in (Status.DONE, Status.CURRENT)):
         if row.parent < 0:
             continue
@@ -126,8 +129,9 @@ def _legend(rows: Sequence[Row]) -> list[tuple[Status, str]]:
     return [(status, COLOURS[status][3]) for status in COLOURS if status in present]
 
 
-def _draw_legend(draw: ImageDraw.ImageDraw, legend: list[tuple[Status, str]],
-                 font: ImageFont.ImageFont | ImageFont.FreeTypeFont) -> None:
+def _draw_legend(
+    draw: ImageDraw.ImageDraw, legend: list[tuple[Status, str]], font: ImageFont.ImageFont | ImageFont.FreeTypeFont
+) -> None:
     x = float(MARGIN)
     for status, word in legend:
         fill, outline, ink, _ = COLOURS[status]

@@ -20,15 +20,23 @@ from planweave.core.tree_rows import Row, children_of
 from planweave.core.world import Literal
 
 MARKS = {
-    Status.UNTRIED: ("·", "dim"), Status.CURRENT: ("▶", "bold yellow"), Status.DONE: ("✓", "green"),
-    Status.FAILED: ("✗", "bold red"), Status.INVALID: ("✗", "dim red"), Status.UNDONE: ("↶", "magenta"),
+    Status.UNTRIED: ("·", "dim"),
+    Status.CURRENT: ("▶", "bold yellow"),
+    Status.DONE: ("✓", "green"),
+    Status.FAILED: ("✗", "bold red"),
+    Status.INVALID: ("✗", "dim red"),
+    Status.UNDONE: ("↶", "magenta"),
 }
 WORDS = {
-    TaskState.SUCCEEDED: ("done", "bold green"), TaskState.FAILED: ("failed", "bold red"),
-    TaskState.CANCELED: ("cancelled", "bold yellow"), TaskState.ANSWERED: ("answer", "bold cyan"),
-    TaskState.PLANNED: ("planned", "bold cyan"), TaskState.AWAITING_APPROVAL: ("awaiting approval", "bold magenta"),
+    TaskState.SUCCEEDED: ("done", "bold green"),
+    TaskState.FAILED: ("failed", "bold red"),
+    TaskState.CANCELED: ("cancelled", "bold yellow"),
+    TaskState.ANSWERED: ("answer", "bold cyan"),
+    TaskState.PLANNED: ("planned", "bold cyan"),
+    TaskState.AWAITING_APPROVAL: ("awaiting approval", "bold magenta"),
     TaskState.NOT_CONFIRMED: ("not confirmed", "bold yellow"),
-    TaskState.RUNNING: ("running", "bold cyan"), TaskState.QUEUED: ("queued", "dim"),
+    TaskState.RUNNING: ("running", "bold cyan"),
+    TaskState.QUEUED: ("queued", "dim"),
 }
 MAX_LINES = 24
 MAX_LITERALS = 6
@@ -44,8 +52,10 @@ def usage_text(usage: Usage) -> str:
         return f"{name} was asked and did not answer in {usage.model_seconds:.0f} s"
     cost = "price unknown" if usage.cost is None else f"${usage.cost:.4f}" if usage.cost else "no cost"
     cached = f" ({usage.cached_tokens} cached)" if usage.cached_tokens else ""
-    return (f"{usage.requests} requests to {usage.model or 'a model'} ({usage.endpoint}): {usage.prompt_tokens} tokens "
-            f"read{cached}, {usage.completion_tokens} written, {usage.model_seconds:.1f} s, {cost}")
+    return (
+        f"{usage.requests} requests to {usage.model or 'a model'} ({usage.endpoint}): {usage.prompt_tokens} tokens "
+        f"read{cached}, {usage.completion_tokens} written, {usage.model_seconds:.1f} s, {cost}"
+    )
 
 
 def tree_view(rows: Sequence[Row], limit: int = MAX_LINES) -> Tree | None:
@@ -232,7 +242,8 @@ def details(status: TaskStatus) -> list[str]:
     if status.steps and not status.dry_run:
         lines.append(
             f"steps  {status.executed} of {status.steps} actions succeeded, {status.corrections} corrections"
-            + (", the classical planner took over" if status.fallback else ""))
+            + (", the classical planner took over" if status.fallback else "")
+        )
     lines.append(f"time   {status.elapsed:.1f} s")
     lines.append(f"model  {usage_text(status.usage)}")
     return lines
@@ -246,16 +257,21 @@ def done_lines(record: Mapping[str, Any]) -> list[str]:
             good = event.get("code") == "SUCCESS"
             why = {"fallback": "  (classical planner)", "undo": "  (taken back)"}.get(event.get("why", ""), "")
             pushed = f"; pushed aside: {', '.join(event['pushed'])}" if event.get("pushed") else ""
-            lines.append(f"{'✓' if good else '✗'} {event.get('action')}{why}"
-                         + ("" if good else f": {event.get('message', '')}") + pushed)
+            lines.append(
+                f"{'✓' if good else '✗'} {event.get('action')}{why}"
+                + ("" if good else f": {event.get('message', '')}")
+                + pushed
+            )
     return lines
 
 
 def plan_lines(status: TaskStatus) -> list[str]:
     """The steps of a plan, numbered, in words and as actions of the domain."""
     words = status.plan_words or ("",) * len(status.plan)
-    return [f"{number}. {said}  [{action}]" if said else f"{number}. {action}"
-            for number, (said, action) in enumerate(zip(words, status.plan), 1)]
+    return [
+        f"{number}. {said}  [{action}]" if said else f"{number}. {action}"
+        for number, (said, action) in enumerate(zip(words, status.plan), 1)
+    ]
 
 
 def _holds(status: TaskStatus) -> str:

@@ -34,6 +34,9 @@ def main(options: argparse.Namespace) -> int:
     except Difference as difference:
         print(json.dumps({"same": False, "difference": str(difference)}) if options.json else f"{path}: {difference}")
         return 1
-    print(json.dumps({"same": True, "events": count}) if options.json
-          else f"{path.name}: all {count} events are as recorded")
+    print(
+        json.dumps({"same": True, "events": count})
+        if options.json
+        else f"{path.name}: all {count} events are as recorded"
+    )
     return 0

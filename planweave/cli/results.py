@@ -24,16 +24,32 @@ def read_goal(texts: list[str]) -> tuple[Literal, ...]:
                 literals.append(Literal.parse(part))
             except ParseError as error:
                 raise GoalError(
-                    f'--goal: {error}; write it like "in(red_cube, left_tray) and clear(blue_cube)"') from None
+                    f'--goal: {error}; write it like "in(red_cube, left_tray) and clear(blue_cube)"'
+                ) from None
     return tuple(literals)
 
 
 def status_json(status: TaskStatus) -> dict[str, Any]:
     """A status as plain JSON values; literals and actions as texts."""
-    values = {name: getattr(status, name) for name in (
-        "task_id", "sentence", "method", "phase", "goal_source", "understood", "answer", "dry_run", "steps",
-        "executed", "corrections", "questions",
-        "fallback", "message")}
+    values = {
+        name: getattr(status, name)
+        for name in (
+            "task_id",
+            "sentence",
+            "method",
+            "phase",
+            "goal_source",
+            "understood",
+            "answer",
+            "dry_run",
+            "steps",
+            "executed",
+            "corrections",
+            "questions",
+            "fallback",
+            "message",
+        )
+    }
     return {
         **values,
         "state": status.state.name.lower(),
@@ -54,7 +70,9 @@ def status_json(status: TaskStatus) -> dict[str, Any]:
 def result_json(result: TaskResult) -> dict[str, Any]:
     """Everything that is known of an ended task; `success` and `message` first."""
     return {
-        "success": result.success, "message": result.message,
+        "success": result.success,
+        "message": result.message,
         **{key: value for key, value in status_json(result.status).items() if key != "message"},
-        "tree": as_json(result.rows), "record": result.record,
+        "tree": as_json(result.rows),
+        "record": result.record,
     }

@@ -43,17 +43,27 @@ DISCOVERY_OF_OURS = 20.0  # the same where one that we started is known to run, 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The verb's arguments."""
     parser.add_argument("sentence", nargs="?", default="", help="what to do, in plain English")
-    parser.add_argument("--system", help="system to start where none runs (default: tabletop); another one that runs "
-                                         "already is refused")
+    parser.add_argument(
+        "--system", help="system to start where none runs (default: tabletop); another one that runs already is refused"
+    )
     parser.add_argument("--scene", help="scene to load first: a name under config/scenes, or a scene file")
-    parser.add_argument("--task", help="a task known by name (evaluation/tasks/): gives sentence, scene, places and "
-                        "goal where these are not given, and its own check of the end")
+    parser.add_argument(
+        "--task",
+        help="a task known by name (evaluation/tasks/): gives sentence, scene, places and "
+        "goal where these are not given, and its own check of the end",
+    )
     parser.add_argument("--dry", action="store_true", help="say what was understood and the plan; move nothing")
     parser.add_argument("--method", default="", help="planning method, e.g. tree_planner or classical")
-    parser.add_argument("--goal", action="append", default=[], metavar="LITERALS",
-                        help='outright goal, e.g. "in(red_cube, left_tray)"; may be given several times')
-    parser.add_argument("--timeout", type=float, default=600.0, metavar="SECONDS",
-                        help="cancel the task after this time (default: 600)")
+    parser.add_argument(
+        "--goal",
+        action="append",
+        default=[],
+        metavar="LITERALS",
+        help='outright goal, e.g. "in(red_cube, left_tray)"; may be given several times',
+    )
+    parser.add_argument(
+        "--timeout", type=float, default=600.0, metavar="SECONDS", help="cancel the task after this time (default: 600)"
+    )
     parser.add_argument("--json", action="store_true", help="nothing but one JSON object on standard output")
 
 
@@ -72,7 +82,8 @@ def main(options: argparse.Namespace) -> int:
         goal = goal or task.data.goal
     if not options.sentence.strip() and not goal:
         raise GoalError(
-            'nothing to do: give a sentence, e.g. planweave run "put the red cube in the left tray", or --goal')
+            'nothing to do: give a sentence, e.g. planweave run "put the red cube in the left tray", or --goal'
+        )
     console = _console(options.json)
     with contextlib.ExitStack() as stack:
         client, check = stack.enter_context(system_for(options.system, options.scene, console))
@@ -90,9 +101,15 @@ def main(options: argparse.Namespace) -> int:
             asker.status(status)
 
         result = client.run_task(
-            options.sentence, method=options.method, goal=goal, timeout=options.timeout,
-            dry_run=options.dry, on_status=status, on_tree=progress.tree,
-            on_silence=progress.silence, watch=watch,
+            options.sentence,
+            method=options.method,
+            goal=goal,
+            timeout=options.timeout,
+            dry_run=options.dry,
+            on_status=status,
+            on_tree=progress.tree,
+            on_silence=progress.silence,
+            watch=watch,
         )
         checked = task.checked(client) if task and not options.dry else None
     success = result.success and (checked is None or checked["fulfilled"])
@@ -145,12 +162,17 @@ def _check_system(client: Client, name: str, patience: float = 5.0) -> None:
             raise PlanweaveError(
                 f"--system {name} was asked for, but the system that runs here is {others} ({', '.join(running)}"
                 f"{f'; without {lacking}' if lacking else ''}). Leave --system away to use it, end it first, or choose "
-                "another domain: ROS_DOMAIN_ID=7 planweave run …")
+                "another domain: ROS_DOMAIN_ID=7 planweave run …"
+            )
 
 
 @contextlib.contextmanager
 def started(
-    name: str, values: dict[str, str], client: Client, console: Console, timeout: float = 60.0,
+    name: str,
+    values: dict[str, str],
+    client: Client,
+    console: Console,
+    timeout: float = 60.0,
     params: str | None = None,
 ) -> Iterator[RunningSystem]:
     """A system that is ready, ended afterwards. params: path of one more parameter file."""

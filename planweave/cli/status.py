@@ -22,8 +22,13 @@ WIDE = 2500  # columns of what is no terminal
 MAX_LITERALS = 6
 NEWEST = 20
 STYLES = {
-    TaskState.SUCCEEDED: "green", TaskState.FAILED: "red", TaskState.CANCELED: "yellow", TaskState.RUNNING: "bold cyan",
-    TaskState.AWAITING_APPROVAL: "bold magenta", TaskState.ANSWERED: "cyan", TaskState.PLANNED: "cyan",
+    TaskState.SUCCEEDED: "green",
+    TaskState.FAILED: "red",
+    TaskState.CANCELED: "yellow",
+    TaskState.RUNNING: "bold cyan",
+    TaskState.AWAITING_APPROVAL: "bold magenta",
+    TaskState.ANSWERED: "cyan",
+    TaskState.PLANNED: "cyan",
     TaskState.NOT_CONFIRMED: "yellow",
 }
 
@@ -50,8 +55,11 @@ def main(options: argparse.Namespace) -> int:
                 print(json.dumps({**status_json(status), "record": record}, indent=2))
             else:
                 console = Console(soft_wrap=True)
-                console.print(f"{status.task_id}: {status.sentence or '(goal given)'}  [{status.method}]",
-                              highlight=False, markup=False)
+                console.print(
+                    f"{status.task_id}: {status.sentence or '(goal given)'}  [{status.method}]",
+                    highlight=False,
+                    markup=False,
+                )
                 summary(console, status)
                 for line in done_lines(record):
                     console.print(f"  {line}", highlight=False, markup=False)
@@ -60,8 +68,12 @@ def main(options: argparse.Namespace) -> int:
         nodes, world = client.nodes(), client.world(1.0)
     if options.json:
         sight = {"silent": world.silent, "silent_since": world.heard if world.silent else None} if world else None
-        print(json.dumps({"nodes": nodes, "sight": sight, "tasks_kept": total,
-                          "tasks": [status_json(task) for task in tasks]}, indent=2))
+        print(
+            json.dumps(
+                {"nodes": nodes, "sight": sight, "tasks_kept": total, "tasks": [status_json(task) for task in tasks]},
+                indent=2,
+            )
+        )
         return 0
     console = Console(width=None if sys.stdout.isatty() else WIDE)  # a pipe has no width: nothing is broken or cut
     console.print(f"nodes: {', '.join(nodes)}", highlight=False)
@@ -81,15 +93,30 @@ def _table(tasks: Sequence[TaskStatus]) -> Table:
     from rich.text import Text
 
     table = Table(box=None)
-    for name, whole in (("task", True), ("state", True), ("sentence", False), ("method", False), ("steps", True),
-                        ("tokens", True), ("seconds", True)):
-        table.add_column(name, no_wrap=whole, overflow="ignore" if whole else "fold",
-                         justify="right" if name in ("steps", "tokens", "seconds") else "left")
+    for name, whole in (
+        ("task", True),
+        ("state", True),
+        ("sentence", False),
+        ("method", False),
+        ("steps", True),
+        ("tokens", True),
+        ("seconds", True),
+    ):
+        table.add_column(
+            name,
+            no_wrap=whole,
+            overflow="ignore" if whole else "fold",
+            justify="right" if name in ("steps", "tokens", "seconds") else "left",
+        )
     for task in tasks:
         table.add_row(
-            task.task_id, Text(task.state.name.lower(), STYLES.get(task.state, "dim")),
-            Text(task.sentence or " and ".join(map(str, task.goal[:MAX_LITERALS]))), task.method, str(task.steps),
-            str(task.usage.total_tokens), f"{task.elapsed:.1f}",
+            task.task_id,
+            Text(task.state.name.lower(), STYLES.get(task.state, "dim")),
+            Text(task.sentence or " and ".join(map(str, task.goal[:MAX_LITERALS]))),
+            task.method,
+            str(task.steps),
+            str(task.usage.total_tokens),
+            f"{task.elapsed:.1f}",
         )
         if not task.state.ended:
             table.add_row("", "", Text(task.phase, "dim"))

@@ -56,12 +56,16 @@ class NamedTask:
             if time.monotonic() > deadline:
                 raise PlanweaveError(
                     f"task {self.data.id}: {', '.join(dict.fromkeys(missing))} not seen within {SEEN:g} s; seen: "
-                    f"{', '.join(sorted(known)) or 'nothing'}")
+                    f"{', '.join(sorted(known)) or 'nothing'}"
+                )
             time.sleep(0.1)
 
     def checked(self, client: Client) -> dict[str, Any]:
         """What the checker says of the world as observed now."""
         world = client.world()
-        lacking = ["nothing is heard of the world"] if world is None else self._tasks.check_world(
-            self.data, world, self._start)
+        lacking = (
+            ["nothing is heard of the world"]
+            if world is None
+            else self._tasks.check_world(self.data, world, self._start)
+        )
         return {"by": "the world as observed", "fulfilled": not lacking, "lacking": lacking}

@@ -17,9 +17,12 @@ def transcript(entries: Sequence[dict[str, Any]]) -> str:
     for entry in entries:
         usage = entry["usage"]
         lines += [
-            f"## {entry['name']}: {entry['sentence']}", "",
-            f"Goal ({entry['goal_source'] or 'unknown'}): `{' and '.join(entry['goal']) or 'none'}`", "",
-            usage_text(Usage(**usage)) + ".", "",
+            f"## {entry['name']}: {entry['sentence']}",
+            "",
+            f"Goal ({entry['goal_source'] or 'unknown'}): `{' and '.join(entry['goal']) or 'none'}`",
+            "",
+            usage_text(Usage(**usage)) + ".",
+            "",
         ]
         exchanges = [event for event in entry["record"].get("events", []) if event.get("event") == "exchange"]
         for number, exchange in enumerate(exchanges, 1):

@@ -28,13 +28,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The verb's arguments."""
     parser.add_argument("system", help="name of a system in config/systems.yaml, e.g. tabletop")
     parser.add_argument("--scene", help="the same as --set scene=…")
-    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE",
-                        help="an option of the system, or NODE.PARAMETER, e.g. "
-                             "feedback_node.require_approval=true; repeatable")
-    parser.add_argument("--params", metavar="FILE",
-                        help="a parameter file of your own; what it names counts over the files of the system")
-    parser.add_argument("--timeout", type=float, default=60.0, metavar="SECONDS",
-                        help="how long the nodes may take to be ready (default: 60)")
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="an option of the system, or NODE.PARAMETER, e.g. feedback_node.require_approval=true; repeatable",
+    )
+    parser.add_argument(
+        "--params",
+        metavar="FILE",
+        help="a parameter file of your own; what it names counts over the files of the system",
+    )
+    parser.add_argument(
+        "--timeout",
+        type=float,
+        default=60.0,
+        metavar="SECONDS",
+        help="how long the nodes may take to be ready (default: 60)",
+    )
 
 
 def main(options: argparse.Namespace) -> int:
@@ -50,12 +62,17 @@ def main(options: argparse.Namespace) -> int:
         if client.is_up(DISCOVERY):
             raise PlanweaveError(
                 f"a system runs already in this ROS domain ({', '.join(client.nodes())}); end it first, or choose "
-                "another namespace (--namespace arm2) or domain: ROS_DOMAIN_ID=7 planweave up …")
+                "another namespace (--namespace arm2) or domain: ROS_DOMAIN_ID=7 planweave up …"
+            )
         with started(options.system, values, client, console, options.timeout, options.params) as running:
-            example = "put the salmon in the fridge" if options.system == "household" else (
-                "put the red cube in the left tray")
-            console.print(f'ready. Give it a task: planweave run "{example}"   (Ctrl-C ends)',
-                          highlight=False, markup=False)
+            example = (
+                "put the salmon in the fridge"
+                if options.system == "household"
+                else ("put the red cube in the left tray")
+            )
+            console.print(
+                f'ready. Give it a task: planweave run "{example}"   (Ctrl-C ends)', highlight=False, markup=False
+            )
             try:
                 while True:
                     running.revive(lambda line: console.print(line, highlight=False, markup=False))

@@ -103,5 +103,6 @@ def plans_of(root: Node) -> dict[tuple[Action, ...], int]:
     """The plans a tree holds, each with its number of samples: the inverse of build_tree."""
     return {
         tuple(n.action for n in leaf.path()[:-1] if n.action is not None): leaf.samples
-        for leaf in root.subtree() if leaf.is_end
+        for leaf in root.subtree()
+        if leaf.is_end
     }

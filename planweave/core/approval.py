@@ -70,7 +70,12 @@ class Approval:
         self._announced = tuple(plan)
 
     def pass_through(
-        self, action: Action, domain: Domain, world: World, goal: Sequence[Literal], canceled: Cancellation,
+        self,
+        action: Action,
+        domain: Domain,
+        world: World,
+        goal: Sequence[Literal],
+        canceled: Cancellation,
         on_change: Callable[[Request, Word | None], None],
     ) -> str:
         """The token of an action that may be done now; on_change hears a request, and again with the answer to it.
@@ -112,9 +117,7 @@ class Approval:
             raise GoalError(f"{action} is not the step of an approved plan that is to be done now")
         return self.approver
 
-    def _ask(
-        self, request: Request, canceled: Cancellation, on_change: Callable[[Request, Word | None], None]
-    ) -> Word:
+    def _ask(self, request: Request, canceled: Cancellation, on_change: Callable[[Request, Word | None], None]) -> Word:
         with self._answered:
             self._word, self.shown, self.waiting = None, request, True
         try:
@@ -128,7 +131,8 @@ class Approval:
         canceled.check()
         if word is None:
             raise CanceledError(
-                f"nobody approved the plan in {self._seconds:g} s, so the task ends; nothing moved while it waited")
+                f"nobody approved the plan in {self._seconds:g} s, so the task ends; nothing moved while it waited"
+            )
         on_change(request, word)
         return word
 
@@ -144,7 +148,8 @@ class Approval:
             if plan_hash != self.shown.hash:
                 raise GoalError(
                     f"the plan that waits is {self.shown.hash}, not {plan_hash or 'empty'}: it changed; read it again "
-                    "(planweave approve) and send its hash")
+                    "(planweave approve) and send its hash"
+                )
             self._word = Word(approve, comment, approver)
             self._answered.notify_all()
 

@@ -52,16 +52,20 @@ def _rule(domain: Domain, row: Any) -> Rule:
         when, also = ([x] if isinstance(x, str) else x for x in (row["when"], row.get("also", [])))
         rule = Rule(Literal.parse(row["fact"]), tuple(map(Literal.parse, when)), tuple(map(Literal.parse, also)))
     except (TypeError, KeyError, AttributeError, ParseError) as error:
-        raise DomainError(f"{domain.name}.yaml: unknown: cannot read {row!r} ({error}); the form is "
-                          '{fact: "clean(?o)", when: "unseen(?o)"}') from None
+        raise DomainError(
+            f"{domain.name}.yaml: unknown: cannot read {row!r} ({error}); the form is "
+            '{fact: "clean(?o)", when: "unseen(?o)"}'
+        ) from None
     for literal in (rule.fact, *rule.when, *rule.also):
         known = domain.predicates.get(literal.predicate)
         if known is None:
             unknown = UnknownNameError("predicate", literal.predicate, domain.predicates)
             raise DomainError(f"{domain.name}.yaml: unknown: {unknown}")
         if len(literal.args) != len(known.parameters) or not set(literal.args) <= set(rule.fact.args):
-            raise DomainError(f"{domain.name}.yaml: unknown: {literal} must have {len(known.parameters)} of the "
-                              f"variables of {rule.fact}")
+            raise DomainError(
+                f"{domain.name}.yaml: unknown: {literal} must have {len(known.parameters)} of the "
+                f"variables of {rule.fact}"
+            )
     return rule
 
 
@@ -91,15 +95,17 @@ class Assumptions:
         """A fact that is not told, and what holds with it, if it is unknown; None if it is false."""
         if fact not in self._barred:
             for rule in self._rules.get(fact[0], ()):
-                if self._fits(fact) and all((rule.bound(w, fact) in self._marks[w.predicate]) == w.positive
-                                            for w in rule.when):
+                if self._fits(fact) and all(
+                    (rule.bound(w, fact) in self._marks[w.predicate]) == w.positive for w in rule.when
+                ):
                     return frozenset([fact, *(rule.bound(a, fact) for a in rule.also)])
         return None
 
     def _fits(self, fact: AtomKey) -> bool:
         parameters = self._transition.domain.predicates[fact[0]].parameters
         return len(set(fact[1:])) == len(fact) - 1 and all(
-            self._transition.fits(name, p.types) for name, p in zip(fact[1:], parameters))
+            self._transition.fits(name, p.types) for name, p in zip(fact[1:], parameters)
+        )
 
     def repair(self, state: State, formula: Formula, binding: Binding) -> frozenset[AtomKey] | None:
         """Unknown facts with which a formula holds in a state: empty where it holds anyway, None where none help."""
@@ -177,7 +183,8 @@ class Assumptions:
                 types = {v.name: v.types for v in effect.variables}
                 for term, name in zip(atom.terms, fact[1:]):
                     if bound.setdefault(term, name) != name or (
-                            term in types and not self._transition.fits(name, types[term])):
+                        term in types and not self._transition.fits(name, types[term])
+                    ):
                         break
                 else:
                     yield effect, bound

@@ -50,8 +50,11 @@ def _ways(schema: ActionSchema, literal: Literal) -> list[tuple[Binding, tuple[F
 
 def _brings_about(schema: ActionSchema, literal: Literal) -> bool:
     """Whether a certain effect has this literal: then its possible failure is no way to the opposite."""
-    return any(_unify(atom, literal) is not None
-               for effect in schema.effects for atom in (effect.add if literal.positive else effect.delete))
+    return any(
+        _unify(atom, literal) is not None
+        for effect in schema.effects
+        for atom in (effect.add if literal.positive else effect.delete)
+    )
 
 
 def resolution_actions(
@@ -68,15 +71,19 @@ def resolution_actions(
     """
     (by, only), fixed = _sensible(domain), fixed_predicates(domain)
     ranked = _ranked(domain, transition, state, literal, fixed, conditions_hold=True) or _ranked(
-        domain, transition, state, literal, fixed, conditions_hold=False)
+        domain, transition, state, literal, fixed, conditions_hold=False
+    )
     found: list[Action] = []
     everyday = {name: rows for name, rows in ranked.items() if rows and not domain.actions[name].words}
     usual = {name: rows for name, rows in ranked.items() if rows}
     sensible: dict[str, dict[Action, int]] = {}
     for name, rows in (everyday or usual).items():
         if literal.predicate not in by or not literal.positive or name in by[literal.predicate]:
-            sensible[name] = {a: n for a, n in rows.items() if name not in only or _holds(
-                domain.actions[name], only[name], a, literal, state)}
+            sensible[name] = {
+                a: n
+                for a, n in rows.items()
+                if name not in only or _holds(domain.actions[name], only[name], a, literal, state)
+            }
     for rows in ({n: r for n, r in sensible.items() if r} or everyday or usual).values():
         fewest = min(rows.values())
         found += sorted(a for a, unmet in rows.items() if unmet == fewest)[:limit]
@@ -84,7 +91,11 @@ def resolution_actions(
 
 
 def _ranked(
-    domain: Domain, transition: Transition, state: State, literal: Literal, fixed: frozenset[str],
+    domain: Domain,
+    transition: Transition,
+    state: State,
+    literal: Literal,
+    fixed: frozenset[str],
     conditions_hold: bool,
 ) -> dict[str, dict[Action, int]]:
     """Action schema -> ground actions that achieve a literal -> how many literals they lack; none without any."""

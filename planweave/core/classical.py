@@ -75,7 +75,11 @@ def _compiled(pddl_text: str) -> kairos.Domain:
 
 
 def solve(
-    domain: Domain, world: World, goal: Sequence[Literal], timeout: float = 5.0, all_outcomes: bool = False,
+    domain: Domain,
+    world: World,
+    goal: Sequence[Literal],
+    timeout: float = 5.0,
+    all_outcomes: bool = False,
     namespace: str = "",
 ) -> tuple[Action, ...]:
     """The shortest-effort plan of the ``ff`` search; empty where the goal holds already. timeout in seconds.
@@ -116,8 +120,10 @@ def solve(
 def _reason(result: Any, timeout: float) -> str:
     """Why the search ended, without the planner's advice on its own options: these are not Planweave's."""
     if result.status == kairos.Status.TIMEOUT:
-        return (f"the search ended after {timeout:g} s ({result.stats.states:,} states searched); ask for less at a "
-                "time, or give it more time: classical.plan_timeout of feedback_node, timeout of planweave.plan")
+        return (
+            f"the search ended after {timeout:g} s ({result.stats.states:,} states searched); ask for less at a "
+            "time, or give it more time: classical.plan_timeout of feedback_node, timeout of planweave.plan"
+        )
     sentences = [s for d in result.diagnostics for s in re.split(r"(?<=[.])\s+", str(d.message))]
     useful = " ".join(s for s in sentences if not any(word in s for word in _ADVICE))
     return useful or str(result.status).removeprefix("Status.")

@@ -94,8 +94,9 @@ class _Compiler:
             if formula.every:
                 some = self.test(Quantified(False, formula.variables, negated(formula.part)), slots)
                 return lambda state, frame: not some(state, frame)
-            return self.search(formula.variables, conjuncts(formula.part), _outside(slots, formula.variables),
-                               lambda _: _found)
+            return self.search(
+                formula.variables, conjuncts(formula.part), _outside(slots, formula.variables), lambda _: _found
+            )
         tests = tuple(self.test(part, slots) for part in formula.parts)
         if len(tests) == 2:
             one, two = tests
@@ -113,22 +114,27 @@ class _Compiler:
             rows = [(_DELETE, self.key(atom, inner)) for atom in effect.delete]
             rows += [(_ADD, self.key(atom, inner)) for atom in effect.add]
             if len(rows) == 1:
-                (slot, key), = rows
+                ((slot, key),) = rows
 
                 def append(state: State, frame: Frame) -> bool:
                     frame[slot].append(key(frame))
                     return False
             else:
+
                 def append(state: State, frame: Frame) -> bool:
                     for slot, key in rows:
                         frame[slot].append(key(frame))
                     return False
+
             return append
 
         return self.search(effect.variables, effect.condition.parts, _outside(slots, effect.variables), emit)
 
     def search(
-        self, variables: Sequence[Parameter], parts: Iterable[Formula], slots: dict[str, int],
+        self,
+        variables: Sequence[Parameter],
+        parts: Iterable[Formula],
+        slots: dict[str, int],
         last: Callable[[dict[str, int]], Test],
     ) -> Test:
         """Run `last` for every binding for which all parts hold, until it says True; whether it did."""
@@ -163,8 +169,13 @@ class _Compiler:
         return (lambda frame: term) if slot is None else (lambda frame: str(frame[slot]))
 
     def _assign(
-        self, variable: Parameter, value: Callable[[Frame], str], others: list[Parameter], todo: list[Formula],
-        slots: dict[str, int], last: Callable[[dict[str, int]], Test],
+        self,
+        variable: Parameter,
+        value: Callable[[Frame], str],
+        others: list[Parameter],
+        todo: list[Formula],
+        slots: dict[str, int],
+        last: Callable[[dict[str, int]], Test],
     ) -> Test:
         slot = self.new_slot()
         after = self.search(others, todo, {**slots, variable.name: slot}, last)
@@ -180,7 +191,11 @@ class _Compiler:
         return assign
 
     def _enumerate(
-        self, variable: Parameter, others: list[Parameter], todo: list[Formula], slots: dict[str, int],
+        self,
+        variable: Parameter,
+        others: list[Parameter],
+        todo: list[Formula],
+        slots: dict[str, int],
         last: Callable[[dict[str, int]], Test],
     ) -> Test:
         slot = self.new_slot()
@@ -197,7 +212,11 @@ class _Compiler:
         return enumerate_all
 
     def _matches(
-        self, atom: Atom, free: dict[str, Parameter], todo: list[Formula], slots: dict[str, int],
+        self,
+        atom: Atom,
+        free: dict[str, Parameter],
+        todo: list[Formula],
+        slots: dict[str, int],
         last: Callable[[dict[str, int]], Test],
     ) -> Test:
         """Bind an atom's free variables by the facts that match it."""
@@ -217,7 +236,7 @@ class _Compiler:
         after = self.search(others, todo, inner, last)
         name = atom.predicate
         if len(atom.terms) == 1:
-            (_, slot, types), = outputs
+            ((_, slot, types),) = outputs
 
             def unary(state: State, frame: Frame) -> bool:
                 for fact in state.of(name):
@@ -229,8 +248,8 @@ class _Compiler:
 
             return unary
         if len(atom.terms) == 2 and len(outputs) == 1 and not twice:
-            (where, slot, types), = outputs
-            (at, value), = fixed
+            ((where, slot, types),) = outputs
+            ((at, value),) = fixed
 
             def binary(state: State, frame: Frame) -> bool:
                 for fact in state.lookup(name, at, value(frame)):

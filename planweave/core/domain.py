@@ -182,7 +182,12 @@ class Domain:
         )
 
     def _check_arguments(
-        self, text: str, name: str, parameters: tuple[Parameter, ...], args: tuple[str, ...], world: World,
+        self,
+        text: str,
+        name: str,
+        parameters: tuple[Parameter, ...],
+        args: tuple[str, ...],
+        world: World,
         error: type[Exception],
     ) -> None:
         if len(args) != len(parameters):
@@ -203,7 +208,8 @@ class Domain:
         pairs = [set(pair) for pair in (self.extra.get("goals") or {}).get("never_together", ())]
         held = {fact.predicate for fact in world.facts}
         return [
-            p.unknown.replace("{namespace}", namespace) for p in self.predicates.values()
+            p.unknown.replace("{namespace}", namespace)
+            for p in self.predicates.values()
             if p.unknown and p.name not in held and not any(p.name in pair and pair & held for pair in pairs)
         ]
 
@@ -229,9 +235,7 @@ class Domain:
 
     def observation(self, world: World) -> list[str]:
         """The sentences that describe a world: positive facts, and negative ones where those are the news."""
-        positive = [
-            self.phrase(f) for f in sorted(world.facts) if self.predicates[f.predicate].state == "yes"
-        ]
+        positive = [self.phrase(f) for f in sorted(world.facts) if self.predicates[f.predicate].state == "yes"]
         negative = []
         for predicate in self.predicates.values():
             if predicate.state != "negative" or len(predicate.parameters) != 1:
@@ -287,8 +291,10 @@ def _read(source: _Source, notes_source: _Source) -> Domain:
     try:
         return _compile(text, parsed, notes, notes_source)
     except (AttributeError, TypeError, ValueError, KeyError, IndexError) as error:  # an entry of another form
-        raise DomainError(f"{notes_source.name}: an entry has not the form it should have, as in config/domains/"
-                          f"tabletop.yaml ({type(error).__name__}: {error})") from None
+        raise DomainError(
+            f"{notes_source.name}: an entry has not the form it should have, as in config/domains/"
+            f"tabletop.yaml ({type(error).__name__}: {error})"
+        ) from None
 
 
 def _no_precondition(source: _Source) -> str:
@@ -324,8 +330,12 @@ def _compile(text: str, parsed: Any, notes: dict[str, Any], notes_source: _Sourc
         phrase = note.get("phrase", f"{source.name} holds")
         state = {True: "yes", False: "no"}.get(note.get("state", False), str(note.get("state")))
         predicates[str(source.name)] = Predicate(
-            str(source.name), parameters_of(tuple(source.terms)), phrase,
-            note.get("negative", f"it is not so that {phrase}"), bool(note.get("goal", False)), state,
+            str(source.name),
+            parameters_of(tuple(source.terms)),
+            phrase,
+            note.get("negative", f"it is not so that {phrase}"),
+            bool(note.get("goal", False)),
+            state,
             str(note.get("unknown", "")),
         )
     actions = {}
@@ -333,8 +343,12 @@ def _compile(text: str, parsed: Any, notes: dict[str, Any], notes_source: _Sourc
         name = str(action.name)
         note = _section(notes, "actions", notes_source).get(name, {})
         actions[name] = ActionSchema(
-            name, parameters_of(tuple(action.parameters)), formula_of(action.precondition), effects_of(action),
-            note.get("phrase", name), tuple(note.get("aliases", ())),
+            name,
+            parameters_of(tuple(action.parameters)),
+            formula_of(action.precondition),
+            effects_of(action),
+            note.get("phrase", name),
+            tuple(note.get("aliases", ())),
             _inverse_rules(note["inverse"]) if "inverse" in note else None,
             tuple(_signed_atom(t) for t in note.get("possibly", ())),
             tuple(str(w) for w in note.get("words", ())),

@@ -44,8 +44,10 @@ def _offered(name: str) -> Path:
         path /= f"{name}.pddl"
     if path is None or not is_file(path):
         package = DOMAINS.package_of(name)
-        raise PluginError(f"the domain {name!r} of the package {package} cannot be used: {path or part!r} is no .pddl "
-                          f"file; mend the package, or: pip uninstall {package}")
+        raise PluginError(
+            f"the domain {name!r} of the package {package} cannot be used: {path or part!r} is no .pddl "
+            f"file; mend the package, or: pip uninstall {package}"
+        )
     return path
 
 
@@ -75,8 +77,12 @@ class Loaded(Mapping[str, Any]):
                 if old is not None and old[1] != texts and (old[2] != origin or origin == "PDDL text"):
                     raise _conflict(name, origin, old[2])
                 ours = config_dir() / "domains" / f"{name}.pddl"
-                if old is None and ours.parent.name == "domains" and is_file(ours) and (
-                        str(ours.resolve()) != origin and _texts(ours) != texts):
+                if (
+                    old is None
+                    and ours.parent.name == "domains"
+                    and is_file(ours)
+                    and (str(ours.resolve()) != origin and _texts(ours) != texts)
+                ):
                     raise _conflict(name, origin, str(ours))
             self._kept[name] = domain, texts, origin
 
@@ -87,5 +93,7 @@ def _texts(path: Path) -> tuple[str, str]:
 
 
 def _conflict(name: str, origin: str, other: str) -> ConfigError:
-    return ConfigError(f"{origin}: another domain is called {name!r} already ({other}), and worlds name their domain; "
-                       "give this one a name of its own in (define (domain …)), or load it with replace=True")
+    return ConfigError(
+        f"{origin}: another domain is called {name!r} already ({other}), and worlds name their domain; "
+        "give this one a name of its own in (define (domain …)), or load it with replace=True"
+    )

@@ -50,6 +50,7 @@ def close_names(name: str, known: Iterable[str]) -> list[str]:
     """Known names that somebody may have meant who wrote another one, best first: one slip of the fingers, not "table"
     for "apple".
     """
+
     def likely(other: str) -> bool:
         same_letters = sorted(other) == sorted(name)
         return same_letters or difflib.SequenceMatcher(None, name, other).ratio() >= _LIKE

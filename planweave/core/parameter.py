@@ -31,5 +31,8 @@ def option(
 
 def option_parameters(options: type, prefix: str = "") -> list[Parameter]:
     """The fields of a dataclass of options that were made by `option`, as parameters called prefix + field."""
-    return [Parameter(prefix + each.name, each.default, *each.metadata["row"])  # type: ignore[arg-type]
-            for each in fields(options) if "row" in each.metadata]
+    return [
+        Parameter(prefix + each.name, each.default, *each.metadata["row"])  # type: ignore[arg-type]
+        for each in fields(options)
+        if "row" in each.metadata
+    ]

@@ -46,8 +46,10 @@ class Registry(Mapping[str, Any]):
             if each.name not in found:
                 found[each.name] = each
             elif _package(each) != _package(found[each.name]):
-                self._left_out.append(f"the {self.kind} {each.name!r} of the package {_package(each)} is left out: "
-                                      f"{_package(found[each.name])} has one of this name; give it another name")
+                self._left_out.append(
+                    f"the {self.kind} {each.name!r} of the package {_package(each)} is left out: "
+                    f"{_package(found[each.name])} has one of this name; give it another name"
+                )
                 _log.warning("%s", self._left_out[-1])
         return found
 
@@ -111,8 +113,10 @@ class Registry(Mapping[str, Any]):
             wrong = f"{type(error).__name__}: {error}"
         if wrong:
             package = _package(entry)
-            raise PluginError(f"the {self.kind} {entry.name!r} of the package {package} cannot be used "
-                              f"({entry.value}): {wrong}; mend the package, or: pip uninstall {package}")
+            raise PluginError(
+                f"the {self.kind} {entry.name!r} of the package {package} cannot be used "
+                f"({entry.value}): {wrong}; mend the package, or: pip uninstall {package}"
+            )
         return part
 
 

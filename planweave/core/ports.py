@@ -110,14 +110,29 @@ class Planner(Protocol):
     """
 
     def generate_plans(
-        self, sentence: str, world: World, *, samples: int = 0, temperature: float = -1.0, top_p: float = 0.0,
-        task_id: str = "", method: str = "tree_planner",
+        self,
+        sentence: str,
+        world: World,
+        *,
+        samples: int = 0,
+        temperature: float = -1.0,
+        top_p: float = 0.0,
+        task_id: str = "",
+        method: str = "tree_planner",
     ) -> SampledPlans:
         """Sample plans in one request (Tree-Planner, Section 3.1). At least one plan, else ParseError."""
 
     def choose_action(
-        self, sentence: str, world: World, history: Sequence[Action], options: Sequence[Action | None], *,
-        errors: Sequence[str] = (), samples: int = 0, temperature: float = -1.0, task_id: str = "",
+        self,
+        sentence: str,
+        world: World,
+        history: Sequence[Action],
+        options: Sequence[Action | None],
+        *,
+        errors: Sequence[str] = (),
+        samples: int = 0,
+        temperature: float = -1.0,
+        task_id: str = "",
     ) -> Choice:
         """Choose among candidates by majority vote (Tree-Planner, Section 3.3); None: the task is done."""
 
@@ -125,25 +140,55 @@ class Planner(Protocol):
         """Read a sentence into goal literals over the world's objects, or answer a question; raises GoalError."""
 
     def select_action(
-        self, method: str, sentence: str, world: World, history: Sequence[Action], options: Sequence[Action], *,
-        goal: Sequence[Literal] = (), errors: Sequence[str] = (), task_id: str = "",
+        self,
+        method: str,
+        sentence: str,
+        world: World,
+        history: Sequence[Action],
+        options: Sequence[Action],
+        *,
+        goal: Sequence[Literal] = (),
+        errors: Sequence[str] = (),
+        task_id: str = "",
     ) -> Choice:
         """Choose one of the candidates in the method's own words; an answer outside the list is a ParseError."""
 
     def propose_steps(
-        self, method: str, sentence: str, world: World, history: Sequence[Action], *, errors: Sequence[str] = (),
-        samples: int = 0, task_id: str = "",
+        self,
+        method: str,
+        sentence: str,
+        world: World,
+        history: Sequence[Action],
+        *,
+        errors: Sequence[str] = (),
+        samples: int = 0,
+        task_id: str = "",
     ) -> Proposals:
         """Candidates for the next step, each translated to the nearest admissible action."""
 
     def write(
-        self, method: str, sentence: str, world: World, *, history: Sequence[str] = (), errors: Sequence[str] = (),
-        start: int = 0, options: Mapping[str, bool] | None = None, task_id: str = "",
+        self,
+        method: str,
+        sentence: str,
+        world: World,
+        *,
+        history: Sequence[str] = (),
+        errors: Sequence[str] = (),
+        start: int = 0,
+        options: Mapping[str, bool] | None = None,
+        task_id: str = "",
     ) -> Written:
         """A whole plan in the method's own form: a program, or steps numbered from `start`."""
 
     def ground_step(
-        self, method: str, sentence: str, step: str, world: World, *, errors: Sequence[str] = (), task_id: str = "",
+        self,
+        method: str,
+        sentence: str,
+        step: str,
+        world: World,
+        *,
+        errors: Sequence[str] = (),
+        task_id: str = "",
     ) -> Grounding:
         """One step in words as an action of the domain."""
 
@@ -189,8 +234,15 @@ class Body(Protocol):
     def observe(self, revision: int = 0) -> World:
         """The newest world, of at least a revision; raises SystemDownError where none comes before the deadline."""
 
-    def execute(self, action: Action, *, task_id: str = "", timeout: float = 0.0,
-                on_phase: Callable[[str, float], None] | None = None, approval: str = "") -> Outcome:
+    def execute(
+        self,
+        action: Action,
+        *,
+        task_id: str = "",
+        timeout: float = 0.0,
+        on_phase: Callable[[str, float], None] | None = None,
+        approval: str = "",
+    ) -> Outcome:
         """Execute one action and wait for its outcome. Failures are outcomes, not exceptions.
 
         timeout in seconds of wall time, 0 for the body's default; on_phase hears phase and progress 0 to 1. approval:

@@ -309,8 +309,14 @@ class _Reader:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.keywords:
             return Condition(node.func.id, "", ", ".join(self._text(a, names) for a in node.args))
         if isinstance(node, ast.Compare) and len(node.ops) == 1:
-            relation = {ast.In: "in", ast.Is: "is", ast.Eq: "is", ast.NotIn: "not in", ast.IsNot: "is not",
-                        ast.NotEq: "is not"}.get(type(node.ops[0]))
+            relation = {
+                ast.In: "in",
+                ast.Is: "is",
+                ast.Eq: "is",
+                ast.NotIn: "not in",
+                ast.IsNot: "is not",
+                ast.NotEq: "is not",
+            }.get(type(node.ops[0]))
             if relation:
                 return _condition(self._text(node.left, names), relation, self._text(node.comparators[0], names))
         raise ParseError(f"line {node.lineno}: cannot read this condition; write e.g. assert('close' to 'mug')")

@@ -49,7 +49,8 @@ def relevant_world(domain: Domain, world: World, goal: Sequence[Literal]) -> Wor
     for _ in range(_DEPTH):
         names.update(place for name in list(names) for place in above[name])
     return replace(
-        world, objects=tuple(o for o in world.objects if o.name in names),
+        world,
+        objects=tuple(o for o in world.objects if o.name in names),
         facts=frozenset(f for f in world.facts if all(a in names for a in f.args)),
     )
 
@@ -66,7 +67,9 @@ def _required(domain: Domain, goal: Sequence[Literal]) -> Iterator[str]:
     for literal in goal:
         for schema in domain.actions.values():
             made = [
-                a for e in schema.effects for a in (e.add if literal.positive else e.delete)
+                a
+                for e in schema.effects
+                for a in (e.add if literal.positive else e.delete)
                 if a.predicate == literal.predicate
             ]
             free = {p.name for p in schema.parameters} - {t for a in made for t in a.terms}
@@ -80,7 +83,8 @@ def _tool_types(domain: Domain, goal: Sequence[Literal]) -> Iterator[frozenset[s
     for literal in goal:
         for schema in domain.actions.values():
             effects = [
-                e for e in schema.effects
+                e
+                for e in schema.effects
                 if any(a.predicate == literal.predicate for a in (e.add if literal.positive else e.delete))
             ]
             for effect in effects:

@@ -138,8 +138,11 @@ class _Table:
 
 
 RELATIONS: Mapping[str, tuple[int, Callable[..., bool]]] = {
-    "left_of": (2, _Table.left_of), "right_of": (2, _Table.right_of), "near": (2, _Table.near),
-    "apart": (1, _Table.apart), "between": (3, _Table.between),
+    "left_of": (2, _Table.left_of),
+    "right_of": (2, _Table.right_of),
+    "near": (2, _Table.near),
+    "apart": (1, _Table.apart),
+    "between": (3, _Table.between),
 }
 """Predicates that follow from poses: how many arguments they take, and how they are computed."""
 

@@ -37,7 +37,9 @@ class State:
     __slots__ = ("_groups", "_late", "_tables", "members")
 
     def __init__(
-        self, groups: dict[str, set[AtomKey]], members: Members,
+        self,
+        groups: dict[str, set[AtomKey]],
+        members: Members,
         late: Mapping[str, Callable[[], set[AtomKey]]] | None = None,
     ):
         self._groups = groups
@@ -123,6 +125,7 @@ class State:
                 found = self.lookup(predicate, position, value)
                 best = found if len(found) < len(best) else best
         return [
-            fact for fact in best
+            fact
+            for fact in best
             if len(fact) == len(pattern) and all(v is None or v == f for v, f in zip(pattern[1:], fact[1:]))
         ]

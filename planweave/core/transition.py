@@ -268,7 +268,5 @@ def inverse_actions(domain: Domain, before: World, action: Action) -> tuple[Acti
     return None
 
 
-
-
 def _by_names(binding: Binding) -> list[tuple[str, str]]:
     return sorted(binding.items())

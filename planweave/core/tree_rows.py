@@ -42,8 +42,14 @@ def with_fallback(rows: Sequence[Row], record: Mapping[str, Any]) -> tuple[Row, 
     for event in record.get("events", []):
         if event.get("event") == "action" and event.get("why") == "fallback":
             done = event.get("code") == "SUCCESS"
-            row = Row(max(r.id for r in found) + 1, parent, f"{event.get('action')}  (classical planner)",
-                      next(r.time_step for r in found if r.id == parent) + 1, 0, Status.DONE if done else Status.FAILED)
+            row = Row(
+                max(r.id for r in found) + 1,
+                parent,
+                f"{event.get('action')}  (classical planner)",
+                next(r.time_step for r in found if r.id == parent) + 1,
+                0,
+                Status.DONE if done else Status.FAILED,
+            )
             found.append(row)
             parent = row.id if done else parent
     return tuple(found) if len(found) > 1 else tuple(rows)

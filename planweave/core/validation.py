@@ -59,8 +59,11 @@ class Validation:
     @cached_property
     def world(self) -> World:
         """The predicted world; only what changed is made anew, since a home has ten thousand facts."""
-        return replace(self.start, facts=self.start.facts.difference(_literals(self.deleted))
-                       .union(_literals(self.added)), derived=frozenset())  # poses are not predicted
+        return replace(
+            self.start,
+            facts=self.start.facts.difference(_literals(self.deleted)).union(_literals(self.added)),
+            derived=frozenset(),
+        )  # poses are not predicted
 
 
 def _literals(facts: Iterable[AtomKey]) -> list[Literal]:
@@ -70,10 +73,12 @@ def _literals(facts: Iterable[AtomKey]) -> list[Literal]:
 def achievers(domain: Domain, literal: Literal) -> tuple[str, ...]:
     """Names of the actions with an effect that can make a literal true."""
     return tuple(
-        schema.name for schema in domain.actions.values()
+        schema.name
+        for schema in domain.actions.values()
         if any(
             atom.predicate == literal.predicate
-            for effect in schema.effects for atom in (effect.add if literal.positive else effect.delete)
+            for effect in schema.effects
+            for atom in (effect.add if literal.positive else effect.delete)
         )
     )
 
@@ -158,8 +163,14 @@ class Validator:
         return self._found(False, None, causes, f"the goal is not reached: {reasons}", goal, changes, assumed)
 
     def _found(
-        self, ok: bool, step: int | None, causes: tuple[Cause, ...], message: str, goal: Sequence[Literal],
-        changes: Sequence[Change], assumed: frozenset[AtomKey],
+        self,
+        ok: bool,
+        step: int | None,
+        causes: tuple[Cause, ...],
+        message: str,
+        goal: Sequence[Literal],
+        changes: Sequence[Change],
+        assumed: frozenset[AtomKey],
     ) -> Validation:
         added: set[AtomKey] = set(assumed)
         deleted: set[AtomKey] = set()
@@ -170,10 +181,21 @@ class Validator:
             message += "; assumed of things not seen yet: " + ", ".join(map(str, _literals(assumed)))
         unmet = self._unmet(goal, changes, assumed)
         self._unknown.bar(_touched(changes))
-        maybe = tuple(g for g in unmet if g.positive and self._unknown.any
-                      and self._unknown.unknown((g.predicate, *g.args)))
-        return Validation(ok, step, causes, message, self._world, frozenset(added), frozenset(deleted - assumed),
-                          unmet, tuple(_literals(assumed)), maybe)
+        maybe = tuple(
+            g for g in unmet if g.positive and self._unknown.any and self._unknown.unknown((g.predicate, *g.args))
+        )
+        return Validation(
+            ok,
+            step,
+            causes,
+            message,
+            self._world,
+            frozenset(added),
+            frozenset(deleted - assumed),
+            unmet,
+            tuple(_literals(assumed)),
+            maybe,
+        )
 
     def _unmet(
         self, goal: Sequence[Literal], changes: Sequence[Change], assumed: frozenset[AtomKey]
@@ -191,8 +213,10 @@ class Validator:
         if found.failed_step is not None and found.causes:
             action = actions[found.failed_step]
             binding = self._domain.actions[action.name].binding(action.args)
-            parts = (self._unknown.repair(self._state, part, binding)
-                     for part in self._transition.failing(self._state, action))
+            parts = (
+                self._unknown.repair(self._state, part, binding)
+                for part in self._transition.failing(self._state, action)
+            )
             ways[1] = next((p for p in parts if p), ways[1])
         while changes:
             change = changes.pop()
@@ -213,9 +237,7 @@ def _touched(changes: Iterable[Change]) -> set[AtomKey]:
     return {fact for change in changes for fact in (*change.added, *change.denied)}
 
 
-def validate(
-    domain: Domain, world: World, actions: Sequence[Action], goal: Sequence[Literal] = ()
-) -> Validation:
+def validate(domain: Domain, world: World, actions: Sequence[Action], goal: Sequence[Literal] = ()) -> Validation:
     """Check one plan; `Validator` for several from the same world."""
     return Validator(domain, world).check(actions, goal)
 

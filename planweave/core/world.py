@@ -190,8 +190,10 @@ class World:
         seen: set[str] = set()
         for thing in self.objects:
             if not is_symbol(thing.name):
-                return (f"the name {thing.name[:100]!r} of an object is no symbol: a letter, then letters, digits, _; "
-                        f"{MAX_SYMBOL} at most")
+                return (
+                    f"the name {thing.name[:100]!r} of an object is no symbol: a letter, then letters, digits, _; "
+                    f"{MAX_SYMBOL} at most"
+                )
             if thing.name in seen:
                 return f"two objects have the name {thing.name}"
             seen.add(thing.name)

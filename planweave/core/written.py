@@ -77,11 +77,16 @@ def _objects(domain: Domain, text: str) -> Iterator[WorldObject]:
             raise ParseError(f"cannot read {group.strip()[:80]!r}: expected name: type, or name, name: type")
         for name in (part.strip() for part in names.split(",")):
             if not is_symbol(name):
-                raise ParseError(f"the name {name[:100]!r} is no symbol: a letter, then letters, digits, _; "
-                                 f"{MAX_SYMBOL} at most, and a comma between two names")
+                raise ParseError(
+                    f"the name {name[:100]!r} is no symbol: a letter, then letters, digits, _; "
+                    f"{MAX_SYMBOL} at most, and a comma between two names"
+                )
             if name.lower() in seen:
-                raise ParseError(f"{name} is declared twice" if seen[name.lower()] == name else
-                                 f"{seen[name.lower()]} and {name} differ in case only, which PDDL does not tell apart")
+                raise ParseError(
+                    f"{name} is declared twice"
+                    if seen[name.lower()] == name
+                    else f"{seen[name.lower()]} and {name} differ in case only, which PDDL does not tell apart"
+                )
             seen[name.lower()] = name
             if len(seen) > MAX_OBJECTS:
                 raise ParseError(f"more than {MAX_OBJECTS} objects")
@@ -110,12 +115,15 @@ class _Assumed:
             fact, kind = Literal.parse(row["fact"]), str(row.get("for", "object"))
             unless = [[Literal.parse(part) for part in ways] for ways in row.get("unless", ())]
         except (ParseError, KeyError, TypeError, AttributeError) as error:
-            raise DomainError(f"{self._file}: cannot read {row!r} ({error}); the form is {{fact: p(?x), for: type, "
-                              "unless: [[q(?x), r(?o, ?x)]]}") from None
+            raise DomainError(
+                f"{self._file}: cannot read {row!r} ({error}); the form is {{fact: p(?x), for: type, "
+                "unless: [[q(?x), r(?o, ?x)]]}"
+            ) from None
         for literal in (fact, *(part for ways in unless for part in ways)):
             if literal.predicate not in domain.predicates:
-                raise DomainError(f"{self._file}: "
-                                  f"{UnknownNameError('predicate', literal.predicate, domain.predicates)}")
+                raise DomainError(
+                    f"{self._file}: {UnknownNameError('predicate', literal.predicate, domain.predicates)}"
+                )
         if set(fact.args) - {"?x"}:
             raise DomainError(f"{self._file}: {fact}: the one variable of an assumed fact is ?x")
         return fact, kind, unless
@@ -137,7 +145,9 @@ def _hold(pattern: Sequence[Literal], bound: Mapping[str, str], held: set[Litera
     for fact in held:
         if fact.predicate == pattern[0].predicate and len(fact.args) == len(pattern[0].args):
             more = dict(bound)
-            if all(more.setdefault(term, arg) == arg if term.startswith("?") else term == arg
-                   for term, arg in zip(pattern[0].args, fact.args)) and _hold(pattern[1:], more, held):
+            if all(
+                more.setdefault(term, arg) == arg if term.startswith("?") else term == arg
+                for term, arg in zip(pattern[0].args, fact.args)
+            ) and _hold(pattern[1:], more, held):
                 return True
     return False

@@ -24,8 +24,13 @@ class BoundedLoader(yaml.SafeLoader):
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         self.aliases += self.check_event(yaml.AliasEvent)
-        wrong = (f"more than {MAX_ALIASES} aliases (*name)" if self.aliases > MAX_ALIASES else
-                 f"nested more than {MAX_DEPTH} deep" if self.depth >= MAX_DEPTH else "")
+        wrong = (
+            f"more than {MAX_ALIASES} aliases (*name)"
+            if self.aliases > MAX_ALIASES
+            else f"nested more than {MAX_DEPTH} deep"
+            if self.depth >= MAX_DEPTH
+            else ""
+        )
         if wrong:
             mark: Any = self.get_mark()
             raise yaml.composer.ComposerError(None, None, wrong, mark)

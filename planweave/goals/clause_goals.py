@@ -320,15 +320,15 @@ class ClauseGoals(ClauseThings):
         if not clause.things:
             yield from self._filled(ways[0], "", others)
             return
-        why = {way: (lambda n, way=way: self._why_not(way, n, others)) for way in ways}
 
         def reason(name: str) -> str:
-            found = [w(name) for w in why.values()]
+            found = [self._why_not(way, name, others) for way in ways]
             return "" if "" in found else found[0]
 
         def taken(name: str) -> bool:
             return not reason(name) and all(
-                self._world.holds(g) for g in self._filled(next(w for w in ways if not why[w](name)), name, others)
+                self._world.holds(g)
+                for g in self._filled(next(w for w in ways if not self._why_not(w, name, others)), name, others)
             )
 
         closes = clause.template == f"{self._notes.get('closes')}({{x}})"
@@ -346,7 +346,7 @@ class ClauseGoals(ClauseThings):
         for thing in things:
             if reason(thing):
                 raise GoalError(f"{clause.verb!r}: {reason(thing)}")
-            filled = self._filled(next(w for w in ways if not why[w](thing)), thing, others)
+            filled = self._filled(next(w for w in ways if not self._why_not(w, thing, others)), thing, others)
             machines = self._notes.get("machines", {})
             at = [g.args[1] for g in filled if g.args[:1] == (thing,) and g.predicate in self._at]
             for literal in filled:
@@ -404,8 +404,9 @@ class ClauseGoals(ClauseThings):
         said = self._domain.phrase(Literal(state, (thing,)))
         if self._world.holds(Literal(state, (thing,))):
             raise GoalError(f"{said} already, and no goal can say that it is so again by the {spoken(where)}")
-        self.names.notes.append(f"no goal can say in what {said.removeprefix('the ')}, only that it is in the "
-                                f"{spoken(where)} in the end")
+        self.names.notes.append(
+            f"no goal can say in what {said.removeprefix('the ')}, only that it is in the {spoken(where)} in the end"
+        )
 
     def _where(self, clause: Clause, place: Place, things: Sequence[str]) -> Iterator[Literal]:
         """ "heat it in the microwave": the machine it is done with; "read on the sofa": the seat."""

@@ -181,8 +181,7 @@ class ClauseThings:
             return True
         beside = named in self._beside
         return any(
-            self._fits(p.parameters[0].types, name)
-            for p in (self._beside.values() if beside else self._relations)
+            self._fits(p.parameters[0].types, name) for p in (self._beside.values() if beside else self._relations)
         )
 
     def _is_there(self, name: str, word: Words, others: Sequence[str]) -> bool:

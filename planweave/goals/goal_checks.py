@@ -34,15 +34,21 @@ def checked_goal(domain: Domain, world: World, literals: Iterable[Literal]) -> t
             raise _contradiction(domain, one, two)
         if one.predicate == two.predicate and one.predicate in notes.get("once", ()):
             raise _contradiction(domain, one, two)
-        if len(one.args) == len(two.args) == 2 and one.args[1] == two.args[1] and names <= exclusive and Literal(
-                str(notes.get("room_for_one", "")), one.args[1:]) in world.facts:
+        if (
+            len(one.args) == len(two.args) == 2
+            and one.args[1] == two.args[1]
+            and names <= exclusive
+            and Literal(str(notes.get("room_for_one", "")), one.args[1:]) in world.facts
+        ):
             raise _contradiction(domain, one, two, f"{one.args[1]} has room for one")
     for group in notes.get("never_together", ()):
         for found in product(*([g for g in goal if str(g).split("(")[0] == name] for name in group)):
             if len({g.args[:1] for g in found if g.args}) == 1 or not any(g.args for g in found):
                 raise _contradiction(domain, found[0], found[1])
-    for names in [{p.name for p in domain.predicates.values()} - set(notes.get("beside", ())),
-                  *({name} for name in notes.get("one_way", ()))]:
+    for names in [
+        {p.name for p in domain.predicates.values()} - set(notes.get("beside", ())),
+        *({name} for name in notes.get("one_way", ())),
+    ]:
         _check_cycles([g for g in goal if g.predicate in names])
     return goal
 
@@ -82,16 +88,20 @@ def misfit(domain: Domain, world: World, literal: Literal) -> str:
             if all(Literal(p, literal.args) in world.facts for p in of):
                 return ""
         for of in needs:
-            return next(domain.phrase(Literal(p, literal.args, False)) for p in of
-                        if Literal(p, literal.args) not in world.facts)
+            return next(
+                domain.phrase(Literal(p, literal.args, False))
+                for p in of
+                if Literal(p, literal.args) not in world.facts
+            )
     return ""
 
 
 def _nested(world: World, predicate: str | None, one: Literal, two: Literal) -> bool:
     if not predicate or one.predicate != two.predicate or len(one.args) != 2:
         return False
-    return any(Literal(predicate, pair) in world.facts
-               for pair in ((one.args[1], two.args[1]), (two.args[1], one.args[1])))
+    return any(
+        Literal(predicate, pair) in world.facts for pair in ((one.args[1], two.args[1]), (two.args[1], one.args[1]))
+    )
 
 
 def _check_cycles(goal: Sequence[Literal]) -> None:
@@ -107,5 +117,7 @@ def _check_cycles(goal: Sequence[Literal]) -> None:
 
 
 def _contradiction(domain: Domain, one: Literal, two: Literal, why: str = "") -> GoalError:
-    return GoalError(f"the goal can never hold: {one} and {two} exclude each other"
-                     + (f" ({why})" if why else f" ({domain.phrase(one)}; {domain.phrase(two)})"))
+    return GoalError(
+        f"the goal can never hold: {one} and {two} exclude each other"
+        + (f" ({why})" if why else f" ({domain.phrase(one)}; {domain.phrase(two)})")
+    )

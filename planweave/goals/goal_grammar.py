@@ -134,8 +134,10 @@ class Reader(ClauseGoals):
         self.names.claimed = self._claims(tree)
         for index, clause in enumerate(tree):
             if index and clause.joined in ("and", ",") and tree[index - 1].forbidden and not clause.forbidden:
-                raise GoalError("whether all of it is forbidden, or the first part only, is not clear; say what is to "
-                                "be done first, or in a sentence of its own")
+                raise GoalError(
+                    "whether all of it is forbidden, or the first part only, is not clear; say what is to "
+                    "be done first, or in a sentence of its own"
+                )
             for literal in [g for g in self._goal if g.predicate in self._notes.get("passing", ())]:
                 del self._goal[literal]  # "go home, then …": it will not stay there
                 self.names.notes.append(f"that {self._domain.phrase(literal)} is only on the way")
@@ -202,8 +204,16 @@ class Reader(ClauseGoals):
                 continue
             if other in before and other in self._forbidden:
                 raise GoalError(f"{self._domain.phrase(other)} is asked for, and the contrary as well")
-            elsewhere = one and not replaced and (not later or (len({literal.predicate, other.predicate}) > 1
-                                                                and literal.predicate == self._notes.get("leaves")))
+            elsewhere = (
+                one
+                and not replaced
+                and (
+                    not later
+                    or (
+                        len({literal.predicate, other.predicate}) > 1 and literal.predicate == self._notes.get("leaves")
+                    )
+                )
+            )
             if literal != other and (other not in before or elsewhere):
                 raise GoalError(
                     f"in the end {self._domain.phrase(other)} or {self._domain.phrase(literal)}, not both; say which"

@@ -77,5 +77,6 @@ class Vocabulary:
         """A noun phrase of a domain's file, "the microwave"; raises GoalError."""
         for thing, end in self.parser(tuple(text.split()), text.split()[1:]).phrases_at(0):
             if end == len(text.split()):
-                return thing
+                whole: NounPhrase = thing
+                return whole
         raise GoalError(f"cannot read {text!r} in the domain's file")

@@ -18,8 +18,9 @@ def namespace() -> str:
         return ""
     found = f"/{given}"
     if not _VALID.fullmatch(found) or "__" in found:
-        raise ConfigError(f"namespace {given!r}: expected letters, digits and _, parts with / between them, e.g. arm1 "
-                          "or lab/arm1")
+        raise ConfigError(
+            f"namespace {given!r}: expected letters, digits and _, parts with / between them, e.g. arm1 or lab/arm1"
+        )
     return found
 
 

@@ -86,10 +86,15 @@ def stray(files: Mapping[str, Collection[str]], node: str) -> str:
     neighbours = [name for name in NODES if name != own]
     names = {path: [name for name in its if name != _EVERYBODY] for path, its in files.items()}
     others = {path: its for path, its in names.items() if its and not any(is_for(name, node) for name in its)}
-    wrong = {path: its for path, its in others.items()
-             if any(name.rpartition("/")[2] not in neighbours for name in its) or others == names}
+    wrong = {
+        path: its
+        for path, its in others.items()
+        if any(name.rpartition("/")[2] not in neighbours for name in its) or others == names
+    }
     if not wrong:
         return ""
     said = "; ".join(f"{path} is for {', '.join(sorted(set(its)))}" for path, its in wrong.items())
-    return (f"{node} was given parameters that are not for it, and would run without them: {said}; name the entry "
-            f"/**/{own} (any namespace) or {node}")
+    return (
+        f"{node} was given parameters that are not for it, and would run without them: {said}; name the entry "
+        f"/**/{own} (any namespace) or {node}"
+    )

@@ -68,8 +68,13 @@ class NodeProcess:
 
 
 def start_node(
-    name: str, log: Path, *, parameter_files: Sequence[Path] = (), parameters: Mapping[str, object] | None = None,
-    module: str = "", environment: Mapping[str, str] | None = None,
+    name: str,
+    log: Path,
+    *,
+    parameter_files: Sequence[Path] = (),
+    parameters: Mapping[str, object] | None = None,
+    module: str = "",
+    environment: Mapping[str, str] | None = None,
 ) -> NodeProcess:
     """Start the node of the room ``name``; ``parameters`` go over those of the files. Returns at once.
 
@@ -88,12 +93,19 @@ def start_node(
     if ros_arguments:
         command += ["--ros-args", *ros_arguments]
     environment = {
-        **ros_environment(os.environ, Path(sys.prefix)), "PYTHONUNBUFFERED": "1", **(environment or {}),
+        **ros_environment(os.environ, Path(sys.prefix)),
+        "PYTHONUNBUFFERED": "1",
+        **(environment or {}),
     }
     with log.open("ab") as output:
         process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, env=environment,
-            start_new_session=True, preexec_fn=_end_with_parent,
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            env=environment,
+            start_new_session=True,
+            preexec_fn=_end_with_parent,
         )
     return NodeProcess(name, process, log)
 

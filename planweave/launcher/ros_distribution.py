@@ -18,4 +18,5 @@ def refuse_old_ros(environment: Mapping[str, str]) -> None:
             f"ROS 2 {distro.capitalize()} is sourced, which Planweave refuses: it ignores "
             "ROS_AUTOMATIC_DISCOVERY_RANGE, so every machine in the network could move the arm; its "
             "joint_trajectory_controller has no decelerate_on_cancel, so a stop does not brake; and it has no "
-            "moveit_py. Source Jazzy or Kilted")
+            "moveit_py. Source Jazzy or Kilted"
+        )

@@ -69,7 +69,9 @@ class RunningSystem:
     def _start(self, node: NodeSpec) -> NodeProcess:
         self._deaths[node.name].started = time.monotonic()
         return start_node(
-            node.name, self.logs / f"{node.name}.log", parameter_files=node.parameter_files,
+            node.name,
+            self.logs / f"{node.name}.log",
+            parameter_files=node.parameter_files,
             parameters=self._overrides.get(node.name),
         )
 
@@ -88,8 +90,9 @@ class RunningSystem:
         """Raise SystemDownError where a node has ended; the message has its last words."""
         for process in self._processes:
             if process.returncode is not None:
-                raise SystemDownError(f"{process.name} ended ({_how(process.returncode)}): {_last_words(process)}\n"
-                                      f"its log: {process.log}")
+                raise SystemDownError(
+                    f"{process.name} ended ({_how(process.returncode)}): {_last_words(process)}\nits log: {process.log}"
+                )
 
     def signal(self, name: str, number: int) -> None:
         """Send a signal to a node, to see what becomes of the rest."""
@@ -116,14 +119,18 @@ class RunningSystem:
             deaths.count = 1 if now - deaths.started > STEADY else deaths.count + 1
             why = f"{node.name} ended ({_how(process.returncode)}): {_last_words(process)}"
             if deaths.count >= DEATHS:
-                raise SystemDownError(f"{why}\nit ended {DEATHS} times soon after its start and is given up; its log: "
-                                      f"{process.log}")
+                raise SystemDownError(
+                    f"{why}\nit ended {DEATHS} times soon after its start and is given up; its log: {process.log}"
+                )
             pause = min(FIRST_PAUSE * 2 ** (deaths.count - 1), LONGEST_PAUSE)
             deaths.again = now + pause
             say(f"{why}; it is started again in {pause:g} s")
 
     def wait_ready(
-        self, graph: Graph, timeout: float = 60.0, on_ready: Callable[[str], None] = lambda name: None,
+        self,
+        graph: Graph,
+        timeout: float = 60.0,
+        on_ready: Callable[[str], None] = lambda name: None,
     ) -> None:
         """Wait until everything that the description names is there; ``on_ready`` hears of each node."""
         deadline = time.monotonic() + timeout

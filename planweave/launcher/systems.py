@@ -54,8 +54,10 @@ class System:
         file = Path(path).absolute()
         names = [name for name, _ in parameter_files.read(file)]
         if not any(parameter_files.is_for(name, f"{namespace()}/{node.name}") for name in names for node in self.nodes):
-            raise ConfigError(f"{file} is for no node of the system {self.name}: it names "
-                              f"{', '.join(names) or 'none'}; expected e.g. /**/{self.nodes[0].name}")
+            raise ConfigError(
+                f"{file} is for no node of the system {self.name}: it names "
+                f"{', '.join(names) or 'none'}; expected e.g. /**/{self.nodes[0].name}"
+            )
         nodes = tuple(replace(node, parameter_files=(*node.parameter_files, file)) for node in self.nodes)
         return replace(self, nodes=nodes)
 
@@ -86,8 +88,10 @@ class UnknownOptionError(UnknownNameError):
     def __init__(self, system: System, name: str):
         super().__init__(f"option of the system {system.name}", name, [option.name for option in system.options])
         nodes = ", ".join(node.name for node in system.nodes)
-        self.args = (f"{self}; any parameter is set as NODE.PARAMETER=VALUE, e.g. feedback_node.require_approval=true; "
-                     f"nodes: {nodes}",)
+        self.args = (
+            f"{self}; any parameter is set as NODE.PARAMETER=VALUE, e.g. feedback_node.require_approval=true; "
+            f"nodes: {nodes}",
+        )
 
 
 def load_system(name: str, config: Path | None = None) -> System:
@@ -101,16 +105,19 @@ def load_system(name: str, config: Path | None = None) -> System:
         entry = table[name]
         nodes = tuple(
             NodeSpec(
-                node["name"], tuple(config / file for file in _listed(node["parameters"])),
+                node["name"],
+                tuple(config / file for file in _listed(node["parameters"])),
                 **{kind: tuple(node.get("ready", {}).get(kind, ())) for kind in ("services", "actions", "topics")},
             )
             for node in entry["nodes"]
         )
         files = {node.name: node.parameter_files for node in nodes}
         options = tuple(
-            Option(key, its, row["parameter"], _value(files[its[0]], its[0], row["parameter"]),
-                   row.get("description", ""))
-            for key, row in entry.get("options", {}).items() for its in [tuple(_listed(row["node"]))]
+            Option(
+                key, its, row["parameter"], _value(files[its[0]], its[0], row["parameter"]), row.get("description", "")
+            )
+            for key, row in entry.get("options", {}).items()
+            for its in [tuple(_listed(row["node"]))]
         )
         return System(name, entry["description"], nodes, options)
     except (KeyError, TypeError, AttributeError) as error:

@@ -24,11 +24,15 @@ class Prices:
             data = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
             self.date = str(data["date"])
             self._local = frozenset(data.get("local", ()))
-            self._models = {str(name): (float(p["prompt"]), float(p["cached"]), float(p["completion"]))
-                            for name, p in data["models"].items()}
+            self._models = {
+                str(name): (float(p["prompt"]), float(p["cached"]), float(p["completion"]))
+                for name, p in data["models"].items()
+            }
         except (OSError, yaml.YAMLError, KeyError, TypeError, ValueError, AttributeError) as error:
-            raise ConfigError(f"price table {path}: {error!r}; it needs date and models, each with prompt, cached and "
-                              "completion in US dollars per million tokens") from error
+            raise ConfigError(
+                f"price table {path}: {error!r}; it needs date and models, each with prompt, cached and "
+                "completion in US dollars per million tokens"
+            ) from error
 
     def priced(self, usage: Usage) -> Usage:
         """The same use with its cost; None stays where the model's price is not known."""
@@ -40,8 +44,11 @@ class Prices:
         if found is None:
             return usage
         prompt, cached, completion = self._models[found]
-        cost = ((usage.prompt_tokens - usage.cached_tokens) * prompt + usage.cached_tokens * cached
-                + usage.completion_tokens * completion) / 1e6
+        cost = (
+            (usage.prompt_tokens - usage.cached_tokens) * prompt
+            + usage.cached_tokens * cached
+            + usage.completion_tokens * completion
+        ) / 1e6
         return dataclasses.replace(usage, cost=cost)
 
 

@@ -53,18 +53,30 @@ class Asker:
     since 1970), request, reply or error, and whatever notes the question has.
     """
 
-    def __init__(self, client: ChatClient, timeout: float, budget: Budget, prices: Prices,
-                 on_exchange: Callable[[dict[str, Any]], None] | None) -> None:
+    def __init__(
+        self,
+        client: ChatClient,
+        timeout: float,
+        budget: Budget,
+        prices: Prices,
+        on_exchange: Callable[[dict[str, Any]], None] | None,
+    ) -> None:
         self.client, self._timeout, self._ledger = client, timeout, Ledger(budget)
         self._prices, self._on_exchange = prices, on_exchange
 
-    def ask(self, kind: str, request: ChatRequest, task_id: str = "", canceled: threading.Event | None = None,
-            **notes: Any) -> ChatReplies:
+    def ask(
+        self, kind: str, request: ChatRequest, task_id: str = "", canceled: threading.Event | None = None, **notes: Any
+    ) -> ChatReplies:
         """The replies; raises ModelError (BudgetExceededError among them) or CanceledError."""
         self._ledger.check(task_id)
         request = replace(request, deadline=time.monotonic() + self._timeout, canceled=canceled)
-        exchange: dict[str, Any] = {"task_id": task_id, "kind": kind, "stamp": time.time(),
-                                    "request": request.as_dict(), **notes}
+        exchange: dict[str, Any] = {
+            "task_id": task_id,
+            "kind": kind,
+            "stamp": time.time(),
+            "request": request.as_dict(),
+            **notes,
+        }
         begun = time.monotonic()
         try:
             replies = self.client.complete(request)

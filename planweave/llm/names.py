@@ -74,8 +74,15 @@ def _spelling(one: str, two: str) -> float:
 class Mender:
     """Maps what a model wrote to actions of the domain over the objects of one world."""
 
-    def __init__(self, domain: Domain, world: World, similarity: Similarity | None = None, *,
-                 cutoff: float = CUTOFF, without: Iterable[str] = ()) -> None:
+    def __init__(
+        self,
+        domain: Domain,
+        world: World,
+        similarity: Similarity | None = None,
+        *,
+        cutoff: float = CUTOFF,
+        without: Iterable[str] = (),
+    ) -> None:
         self._domain, self._world = domain, world
         self._similarity = similarity or SpellingSimilarity()
         self._cutoff, self._without = cutoff, frozenset(without)
@@ -109,10 +116,11 @@ class Mender:
                 best, best_score, tied = Action(schema.name, tuple(args)), score, False
             elif best is not None and score >= best_score - _TIE:
                 tied = True
-        if best is None or tied or best_score < self._cutoff ** 2:
+        if best is None or tied or best_score < self._cutoff**2:
             return None
         same = _words(written.name) == _words(best.name) and list(map(_words, written.args)) == list(
-            map(_words, best.args))
+            map(_words, best.args)
+        )
         return PlanStep(best, self._domain.phrase(best), "" if same else str(written))
 
     def _name_score(self, name: str, schema: ActionSchema) -> float:

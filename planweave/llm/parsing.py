@@ -23,14 +23,20 @@ MAX_LINE = 1000  # characters; a longer line is prose
 MAX_NAME = 100
 _END = {"end", "done", "stop", "finish", "finished"}
 _BULLET = re.compile(r"\A(?:(?:step|action)\s{0,3})?\(?\d{1,4}\s{0,3}[.):\]-]\s*|\A[-*+•>]\s+", re.IGNORECASE)
-_CALL = re.compile(r"(?<![\w-])([A-Za-z_][\w-]{0,99})\(([^()]{0,600})\)"
-                   r"|\A([A-Za-z_][\w-]{0,99})\s{1,3}\(([^()]{0,600})\)")
-_BRACKETS = re.compile(r"\[\s{0,3}([A-Za-z_][\w -]{0,99})\]"
-                       r"((?:\s{0,3}<[^<>]{0,100}>\s{0,3}(?:\(\s{0,3}\d{1,6}\s{0,3}\))?){0,10})")
+_CALL = re.compile(
+    r"(?<![\w-])([A-Za-z_][\w-]{0,99})\(([^()]{0,600})\)"
+    r"|\A([A-Za-z_][\w-]{0,99})\s{1,3}\(([^()]{0,600})\)"
+)
+_BRACKETS = re.compile(
+    r"\[\s{0,3}([A-Za-z_][\w -]{0,99})\]"
+    r"((?:\s{0,3}<[^<>]{0,100}>\s{0,3}(?:\(\s{0,3}\d{1,6}\s{0,3}\))?){0,10})"
+)
 _ANGLE = re.compile(r"<\s*([^<>]{0,100}?)\s*>")
 _LEADING = re.compile(r"\A[(\[]?([A-Za-z]{1,2})[)\].:,]{0,2}(?:\s|\Z)")
-_CHOSEN = re.compile(r"(?i:option|choice|answer|choose|take|pick|select|best)"
-                     r"(?i:\s+(?:is|would|be|to|of|sub-task|option|action|choice)){0,4}\s*[:=]?\s*[*_(\[\"']{0,3}([A-Za-z]{1,2})\b")
+_CHOSEN = re.compile(
+    r"(?i:option|choice|answer|choose|take|pick|select|best)"
+    r"(?i:\s+(?:is|would|be|to|of|sub-task|option|action|choice)){0,4}\s*[:=]?\s*[*_(\[\"']{0,3}([A-Za-z]{1,2})\b"
+)
 _LISTED = re.compile(r"(?m)^\s*[(\[*]{0,2}([A-Z]{1,2})[)\].:*]{1,2}(?:\s|$)")
 _ALONE = re.compile(r"(?<![A-Za-z'])([A-Z]{1,2})(?![A-Za-z'])")
 
@@ -53,7 +59,7 @@ def parse_plan(text: str) -> tuple[Action, ...]:
             break
         actions.append(Action(name, args))
     if not actions:
-        raise ParseError(f"no plan in the reply {_shown(text)}; expected {{\"plan\": [\"action(object)\", …]}}")
+        raise ParseError(f'no plan in the reply {_shown(text)}; expected {{"plan": ["action(object)", …]}}')
     return tuple(actions)
 
 
@@ -77,7 +83,7 @@ def parse_goal(text: str) -> tuple[Literal, ...]:
             name, positive = name[4:], False
         literals.append(Literal(name, args, positive))
     if not literals:
-        raise ParseError(f"no goal in the reply {_shown(text)}; expected {{\"goal\": [\"predicate(object)\", …]}}")
+        raise ParseError(f'no goal in the reply {_shown(text)}; expected {{"goal": ["predicate(object)", …]}}')
     return tuple(literals)
 
 
@@ -147,8 +153,11 @@ def _find_json(text: str, keys: tuple[str, ...]) -> Any:
                 if key is not None:
                     return lowered[key]
                 data = next(iter(data.values())) if len(data) == 1 else None
-        if isinstance(data, list) and all(isinstance(x, (str, dict)) for x in data) and any(
-                _calls(x[:MAX_LINE]) if isinstance(x, str) else True for x in data):
+        if (
+            isinstance(data, list)
+            and all(isinstance(x, (str, dict)) for x in data)
+            and any(_calls(x[:MAX_LINE]) if isinstance(x, str) else True for x in data)
+        ):
             return data
     return None
 
@@ -170,7 +179,7 @@ def _calls_in_json(data: Any, negation: bool = False) -> Iterator[tuple[str, tup
         elif isinstance(entry, dict):
             yield _call_in_object(entry)
         else:
-            raise ParseError(f"{short_repr(entry)} is not a step; expected \"action(object)\"")
+            raise ParseError(f'{short_repr(entry)} is not a step; expected "action(object)"')
 
 
 def _call_in_object(entry: dict[Any, Any]) -> tuple[str, tuple[str, ...]]:
@@ -184,8 +193,13 @@ def _call_in_object(entry: dict[Any, Any]) -> tuple[str, tuple[str, ...]]:
     name = name.strip()
     if not args and (inside := _calls(name[:MAX_LINE])):
         return inside[0]
-    if not name or len(name) > MAX_NAME or not isinstance(args, (list, tuple)) or len(args) > 10 or not all(
-            isinstance(a, (str, int)) and len(str(a)) <= MAX_NAME for a in args):
+    if (
+        not name
+        or len(name) > MAX_NAME
+        or not isinstance(args, (list, tuple))
+        or len(args) > 10
+        or not all(isinstance(a, (str, int)) and len(str(a)) <= MAX_NAME for a in args)
+    ):
         raise ParseError(f"{short_repr(entry)} is not a step; expected an action with its arguments")
     if lowered.get("positive") is False or lowered.get("negated") is True:
         name = f"not {name}"
@@ -211,8 +225,10 @@ def _lines(text: str) -> Iterator[str]:
 
 def _calls(line: str) -> list[tuple[str, tuple[str, ...]]]:
     """The calls in one line, in either notation."""
-    brackets = [(m.group(1).strip(), tuple(a.strip() for a in _ANGLE.findall(m.group(2)) if a.strip()))
-                for m in _BRACKETS.finditer(line)]
+    brackets = [
+        (m.group(1).strip(), tuple(a.strip() for a in _ANGLE.findall(m.group(2)) if a.strip()))
+        for m in _BRACKETS.finditer(line)
+    ]
     if brackets:
         return brackets
     calls = []

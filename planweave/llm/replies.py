@@ -29,8 +29,7 @@ def readable(reply: ChatReply) -> ChatReply:
     carry; one longer than MAX_REPLY is cut, which its finish reason says."""
     text = without_thinking(reply.text)
     cut = len(text) > MAX_REPLY
-    return replace(reply, text=sendable(text[:MAX_REPLY]),
-                   finish_reason=CUT if cut else reply.finish_reason[:40])
+    return replace(reply, text=sendable(text[:MAX_REPLY]), finish_reason=CUT if cut else reply.finish_reason[:40])
 
 
 def sendable(text: str) -> str:
@@ -48,7 +47,7 @@ def without_thinking(text: str) -> str:
                 kept.clear()
             begun = False
         elif not begun:
-            kept.append(text[position:tag.start()])
+            kept.append(text[position : tag.start()])
             begun = True
         position = tag.end()
     if not begun:

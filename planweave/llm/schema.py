@@ -16,8 +16,12 @@ MAX_NAMES = 900  # names listed per action; beyond that once for all actions (en
 
 def ground_actions(domain: Domain, world: World, without: Collection[str] = ()) -> list[Action]:
     """All actions whose arguments have the right types and differ from each other, in the order of the domain."""
-    return [Action(s.name, args) for s in domain.actions.values() if s.name not in without
-            for args in _arguments(domain, s, world)]
+    return [
+        Action(s.name, args)
+        for s in domain.actions.values()
+        if s.name not in without
+        for args in _arguments(domain, s, world)
+    ]
 
 
 def ground_goals(domain: Domain, world: World) -> list[Literal]:
@@ -61,10 +65,19 @@ def choice_schema(letters: Sequence[str]) -> dict[str, Any]:
     return _object({"choice": {"type": "string", "enum": list(letters)}})
 
 
-def _list_schema(key: str, head: str, domain: Domain, schemas: Sequence[ActionSchema | Predicate], world: World,
-                 shortest: int, longest: int) -> dict[str, Any]:
-    fitting = {p.types: domain.candidates(p, world.objects)
-               for p in {p.types: p for s in schemas for p in s.parameters}.values()}
+def _list_schema(
+    key: str,
+    head: str,
+    domain: Domain,
+    schemas: Sequence[ActionSchema | Predicate],
+    world: World,
+    shortest: int,
+    longest: int,
+) -> dict[str, Any]:
+    fitting = {
+        p.types: domain.candidates(p, world.objects)
+        for p in {p.types: p for s in schemas for p in s.parameters}.values()
+    }
     candidates = {s.name: [fitting[p.types] for p in s.parameters] for s in schemas}
     possible = [s for s in schemas if all(candidates[s.name])]
     together = {s.name: frozenset(p.types for p in s.parameters) for s in possible}
@@ -74,20 +87,30 @@ def _list_schema(key: str, head: str, domain: Domain, schemas: Sequence[ActionSc
         calls = [str(Action(s.name, args)) for s in possible for args in _arguments(domain, s, world)]
         item: dict[str, Any] = {"type": "string", "enum": calls}
     elif sum(map(len, names.values())) <= MAX_NAMES:
-        item = {"anyOf": [_form(head, [s.name], names[s.name], len(s.parameters), len(s.parameters))
-                          for s in possible]}
+        item = {"anyOf": [_form(head, [s.name], names[s.name], len(s.parameters), len(s.parameters)) for s in possible]}
     else:
-        item = _form(head, [s.name for s in possible], sorted(set().union(*names.values())), 0,
-                     max(len(s.parameters) for s in possible))
+        item = _form(
+            head,
+            [s.name for s in possible],
+            sorted(set().union(*names.values())),
+            0,
+            max(len(s.parameters) for s in possible),
+        )
     return _object({key: {"type": "array", "items": item, "minItems": shortest, "maxItems": longest}})
 
 
 def _form(head: str, heads: list[str], names: list[str], fewest: int, most: int) -> dict[str, Any]:
-    return _object({
-        head: {"type": "string", "enum": heads},
-        "arguments": {"type": "array", "minItems": fewest, "maxItems": most,
-                      "items": {"type": "string", "enum": names or [""]}},
-    })
+    return _object(
+        {
+            head: {"type": "string", "enum": heads},
+            "arguments": {
+                "type": "array",
+                "minItems": fewest,
+                "maxItems": most,
+                "items": {"type": "string", "enum": names or [""]},
+            },
+        }
+    )
 
 
 def _size(domain: Domain, schemas: Sequence[ActionSchema], world: World) -> int:

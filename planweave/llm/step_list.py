@@ -14,8 +14,10 @@ MAX_LINE = 2000  # characters of a line that are read
 _NUMBERED = re.compile(r"(?i)\A\s{0,20}[*#]{0,3}\s?(?:step\s{0,3})?\(?(\d{1,4})\s{0,3}[.:)\]-]{1,2}[*]{0,2}\s*(.*)\Z")
 _BULLET = re.compile(r"\A\s{0,20}[-*+•]\s+(.*)\Z")
 _END = re.compile(r"\A\W*(?:done|end|finished|stop|task (?:is )?(?:done|complete[d]?))\W*\Z", re.IGNORECASE)
-_LABEL = re.compile(r"(?im)^[\s*#]{0,6}(?:updated |new |revised )?"
-                    r"(?:plan|step-by-step (?:plans?|instructions?))\s*:?[\s*]*$")
+_LABEL = re.compile(
+    r"(?im)^[\s*#]{0,6}(?:updated |new |revised )?"
+    r"(?:plan|step-by-step (?:plans?|instructions?))\s*:?[\s*]*$"
+)
 
 
 def numbered_steps(text: str, start: int = 0, done: Sequence[str] = ()) -> tuple[tuple[str, ...], str]:
@@ -34,14 +36,18 @@ def numbered_steps(text: str, start: int = 0, done: Sequence[str] = ()) -> tuple
     if not runs:
         steps = [m.group(1).strip() for line in lines if (m := _BULLET.match(line))]
         if not steps:
-            raise ParseError(f"no numbered steps in the reply {text[:100]!r}; expected lines such as \"{start}: …\"")
-        runs, first = [[(start + i, s) for i, s in enumerate(steps)]], next(
-            i for i, line in enumerate(lines) if _BULLET.match(line))
+            raise ParseError(f'no numbered steps in the reply {text[:100]!r}; expected lines such as "{start}: …"')
+        runs, first = (
+            [[(start + i, s) for i, s in enumerate(steps)]],
+            next(i for i, line in enumerate(lines) if _BULLET.match(line)),
+        )
     run = next((r for r in reversed(runs) if r[0][0] == start), None)
     if run is None:
         if len(runs) > 1:
-            raise ParseError(f"the steps are numbered {runs[0][0][0]} to {runs[-1][-1][0]} with repetitions; expected "
-                             f"one list that begins with {start}")
+            raise ParseError(
+                f"the steps are numbered {runs[0][0][0]} to {runs[-1][-1][0]} with repetitions; expected "
+                f"one list that begins with {start}"
+            )
         run = runs[0]
         if run[0][0] == 0 and start and [_plain(s) for _, s in run[:start]] == [_plain(s) for s in done[:start]]:
             run = run[start:]

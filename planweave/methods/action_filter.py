@@ -19,6 +19,12 @@ def offered(domain: Domain, text: str, refused: frozenset[str] = frozenset()) ->
     reach.
     """
     said = " ".join(re.findall(r"[a-z]+", text.lower()))
-    return without(domain, refused | {
-        schema.name for schema in domain.actions.values()
-        if schema.words and not any(re.search(rf"\b{word}\b", said) for word in schema.words)})
+    return without(
+        domain,
+        refused
+        | {
+            schema.name
+            for schema in domain.actions.values()
+            if schema.words and not any(re.search(rf"\b{word}\b", said) for word in schema.words)
+        },
+    )

@@ -35,15 +35,21 @@ def select(question: Question, options: Sequence[Action], goal: Sequence[Literal
     left = [domain.phrase(g) for g in world.unmet(goal)]
     messages = (
         message("system", render("blocking/system.txt")),
-        message("user", render(
-            "blocking/user.txt", observation=observation_text(domain, question.shown),
-            previous="; ".join(map(_shown, question.history)) or "none", completed="; ".join(done) or "none",
-            candidates=", ".join(f"'$$ {_shown(o)} $$'" for o in options),
-            goal="; ".join(left) or one_line(question.sentence), task=one_line(question.sentence),
-            errors="\n".join(f"- {one_line(e)}" for e in question.errors) or "none")),
+        message(
+            "user",
+            render(
+                "blocking/user.txt",
+                observation=observation_text(domain, question.shown),
+                previous="; ".join(map(_shown, question.history)) or "none",
+                completed="; ".join(done) or "none",
+                candidates=", ".join(f"'$$ {_shown(o)} $$'" for o in options),
+                goal="; ".join(left) or one_line(question.sentence),
+                task=one_line(question.sentence),
+                errors="\n".join(f"- {one_line(e)}" for e in question.errors) or "none",
+            ),
+        ),
     )
-    replies = question.ask("selection", messages, temperature=question.settings.select_temperature,
-                           max_tokens=_TOKENS)
+    replies = question.ask("selection", messages, temperature=question.settings.select_temperature, max_tokens=_TOKENS)
     index = parse_selection(replies.replies[0].text, options, domain)
     return Choice(index, tuple(int(i == index) for i in range(len(options))), 0, replies.usage)
 
@@ -121,8 +127,10 @@ class Blocking:
             tried.add((chosen, world.facts))
             missing = self._blocked(episode, world, step)
             if missing:
-                errors.append(f"{chosen}: blocked, since {' and '.join(episode.domain.phrase(m) for m in missing)} "
-                              "would have to hold")
+                errors.append(
+                    f"{chosen}: blocked, since {' and '.join(episode.domain.phrase(m) for m in missing)} "
+                    "would have to hold"
+                )
                 episode.steps += 1
                 self._resolve(episode, world, step, missing)
                 continue
@@ -177,8 +185,11 @@ class Blocking:
             above.add(node.action)
             node = node.parent
         for literal in missing:
-            step.children += [Step(a, literal, step) for a in self._achievers(episode, world, literal)
-                              if a not in above and a not in {c.action for c in step.children}]
+            step.children += [
+                Step(a, literal, step)
+                for a in self._achievers(episode, world, literal)
+                if a not in above and a not in {c.action for c in step.children}
+            ]
 
     def _remove(self, roots: list[Step], step: Step) -> None:
         """A done action goes with its siblings that are there for the same literal."""
@@ -197,8 +208,14 @@ class Blocking:
             episode.questions += 1
             try:
                 choice = episode.planner.select_action(
-                    "blocking", episode.sentence, world, history, options, goal=episode.goal,
-                    errors=[*errors[-5:], *episode.feedback(), *notes], task_id=episode.task_id,
+                    "blocking",
+                    episode.sentence,
+                    world,
+                    history,
+                    options,
+                    goal=episode.goal,
+                    errors=[*errors[-5:], *episode.feedback(), *notes],
+                    task_id=episode.task_id,
                 )
             except ParseError as error:
                 notes = [f"{error}. Select only an action of the list."]

@@ -37,11 +37,19 @@ def write(question: Question, history: Sequence[str], start: int, options: Mappi
     domain = question.domain
     examples = "\n\n".join(
         f"High-level Instruction: {task}\nStep-by-step Instructions:\n{_numbered([domain.phrase(a) for a in plan])}"
-        for task, plan in plan_examples(domain)[:4])
+        for task, plan in plan_examples(domain)[:4]
+    )
     messages = (
         message("system", render("brainbody/plan_system.txt", examples=examples, **_scene(question))),
-        message("user", render("brainbody/plan_user.txt", environment=triplets(domain, question.shown),
-                               task=one_line(question.sentence), start=str(start))),
+        message(
+            "user",
+            render(
+                "brainbody/plan_user.txt",
+                environment=triplets(domain, question.shown),
+                task=one_line(question.sentence),
+                start=str(start),
+            ),
+        ),
     )
     return _written(question, "brain", messages, start, history)
 
@@ -55,14 +63,21 @@ def write_tail(question: Question, history: Sequence[str], start: int, options: 
         f"High-level Instruction: {e['task']}\nInitial Plan:\n{_numbered(e['plan'])}\nError Step: {e['error_step']}\n"
         f"Feedback: {e['feedback']}\nExplanation: {e['explanation']}\nNew Plan:\n"
         f"{_numbered(e['new_plan'], e['error_step'])}"
-        for e in example_part(question.domain, "corrections", ()))
+        for e in example_part(question.domain, "corrections", ())
+    )
     messages = (
         message("system", render("brainbody/feedback_system.txt", examples=examples, **_scene(question))),
-        message("user", render(
-            "brainbody/feedback_user.txt", task=one_line(question.sentence), start=str(start),
-            plan=_numbered([one_line(h) for h in history]) or "(none)",
-            feedback="\n".join(one_line(e) for e in question.errors) or "(none)",
-            environment=triplets(question.domain, question.shown))),
+        message(
+            "user",
+            render(
+                "brainbody/feedback_user.txt",
+                task=one_line(question.sentence),
+                start=str(start),
+                plan=_numbered([one_line(h) for h in history]) or "(none)",
+                feedback="\n".join(one_line(e) for e in question.errors) or "(none)",
+                environment=triplets(question.domain, question.shown),
+            ),
+        ),
     )
     return _written(question, "brain_feedback", messages, start, history)
 
@@ -76,20 +91,34 @@ def ground(question: Question, step: str) -> Grounding:
     domain = question.domain
     agent = str(example_part(domain, "agent", "rob0"))
     messages: Messages = (
-        message("system", render("brainbody/body_system.txt", syntax=_syntax(agent), agent=agent,
-                                 examples=_body_examples(domain, agent), **_scene(question))),
-        message("user", render("brainbody/body_user.txt", step=one_line(step),
-                               errors="".join(f"\nEarlier error: {one_line(e)}" for e in question.errors))),
+        message(
+            "system",
+            render(
+                "brainbody/body_system.txt",
+                syntax=_syntax(agent),
+                agent=agent,
+                examples=_body_examples(domain, agent),
+                **_scene(question),
+            ),
+        ),
+        message(
+            "user",
+            render(
+                "brainbody/body_user.txt",
+                step=one_line(step),
+                errors="".join(f"\nEarlier error: {one_line(e)}" for e in question.errors),
+            ),
+        ),
     )
-    replies = question.ask("command", messages, temperature=question.settings.body_temperature,
-                           max_tokens=_BODY_TOKENS)
+    replies = question.ask("command", messages, temperature=question.settings.body_temperature, max_tokens=_BODY_TOKENS)
     text, usage = replies.replies[0].text, replies.usage
     try:
         action = parse_command(text)
     except ParseError as error:
         again = (*messages, message("assistant", text), message("user", f"{error}. Reply with that line alone."))
-        replies = question.ask("command", again, temperature=question.settings.body_temperature,
-                               max_tokens=_BODY_TOKENS)
+        replies = question.ask(
+            "command", again, temperature=question.settings.body_temperature, max_tokens=_BODY_TOKENS
+        )
         text, usage = replies.replies[0].text, usage + replies.usage
         action = parse_command(text)
     if action is None:
@@ -102,15 +131,16 @@ def parse_command(text: str) -> Action | None:
     """The first command of a reply, as written; None for ``<pass>``. Raises ParseError."""
     text = text[:4000]
     label = _LABEL.search(text)
-    text = text[label.end():] if label else text
+    text = text[label.end() :] if label else text
     for line in text.splitlines():
         command, skip = _COMMAND.search(line) or _CALL.search(line), _PASS.search(line)
         if skip and (command is None or skip.start() < command.start()):
             return None
         if command:
             return parse_plan(re.sub(r"\A<[^<>]*>\s*(?=\[)", "", command.group(0)))[0]
-    raise ParseError(f"no command in the reply {text[:100]!r}; expected one line such as <rob0>[grasp] <red_cube>, or "
-                     "<pass>")
+    raise ParseError(
+        f"no command in the reply {text[:100]!r}; expected one line such as <rob0>[grasp] <red_cube>, or <pass>"
+    )
 
 
 def triplets(domain: Domain, world: World) -> str:
@@ -118,8 +148,11 @@ def triplets(domain: Domain, world: World) -> str:
     rows = [_triplet(f) for f in sorted(world.facts) if domain.predicates[f.predicate].state == "yes"]
     for predicate in domain.predicates.values():
         if predicate.state == "negative" and len(predicate.parameters) == 1:
-            rows += [_triplet(x) for name in domain.candidates(predicate.parameters[0], world.objects)
-                     if world.holds(x := Literal(predicate.name, (name,), False))]
+            rows += [
+                _triplet(x)
+                for name in domain.candidates(predicate.parameters[0], world.objects)
+                if world.holds(x := Literal(predicate.name, (name,), False))
+            ]
     return ", ".join(rows) or "(nothing is known)"
 
 
@@ -130,9 +163,7 @@ def _triplet(literal: Literal) -> str:
     return f"({literal.args[0] if literal.args else 'robot'} : {literal.predicate} : {truth})"
 
 
-def _written(
-    question: Question, kind: str, messages: Messages, start: int, history: Sequence[str]
-) -> Written:
+def _written(question: Question, kind: str, messages: Messages, start: int, history: Sequence[str]) -> Written:
     set_ = question.settings
     replies = question.ask(kind, messages, temperature=set_.brain_temperature, max_tokens=set_.words_tokens)
     steps, explanation = numbered_steps(replies.replies[0].text, start, history[:start])
@@ -141,8 +172,11 @@ def _written(
 
 def _scene(question: Question) -> dict[str, str]:
     without = question.settings.exclude_actions
-    actions = ", ".join(s.phrase.replace("{", "<").replace("}", ">") + f" [{s.name}]"
-                        for s in question.domain.actions.values() if s.name not in without)
+    actions = ", ".join(
+        s.phrase.replace("{", "<").replace("}", ">") + f" [{s.name}]"
+        for s in question.domain.actions.values()
+        if s.name not in without
+    )
     return {"objects": objects_text(question.shown), "actions": actions}
 
 
@@ -158,8 +192,10 @@ def _body_examples(domain: Domain, agent: str) -> str:
     """Each action once, with phrase and command, and the steps to be passed over."""
     actions = {a.name: a for _, plan in plan_examples(domain) for a in plan}
     rows = [f"Description: {domain.phrase(a)}\nAction Plan: {_command(agent, a)}" for a in actions.values()]
-    rows += [f"Description: {e['step']}\nAction Plan: <pass>\nExplanation: {e['explanation']}"
-             for e in example_part(domain, "passes", ())]
+    rows += [
+        f"Description: {e['step']}\nAction Plan: <pass>\nExplanation: {e['explanation']}"
+        for e in example_part(domain, "passes", ())
+    ]
     return "\n\n".join(rows)
 
 
@@ -172,7 +208,8 @@ class BrainBody:
     """max_feedback is K, 3 in the paper; after that many replans a failed step is left behind."""
 
     questions: ClassVar[Questions] = Questions(
-        write={"brainbody": write, "brainbody_feedback": write_tail}, ground={"brainbody": ground})
+        write={"brainbody": write, "brainbody_feedback": write_tail}, ground={"brainbody": ground}
+    )
 
     max_feedback: int = option(3, "feedback loops at most, K", 0, 1000)
     max_steps: int = option(100, "actions at most", 1, 10_000)
@@ -186,9 +223,7 @@ class BrainBody:
         while i < len(hlp) and episode.steps < self.max_steps:
             step, world = hlp[i], episode.observe()
             episode.tell(f"step {i}: {step}")
-            delta = episode.planner.ground_step(
-                "brainbody", episode.sentence, step, world, task_id=episode.task_id
-            )
+            delta = episode.planner.ground_step("brainbody", episode.sentence, step, world, task_id=episode.task_id)
             episode.spend(delta.usage)
             episode.journal.add("grounded", step=step, action=str(delta.action) if delta.action else "<pass>")
             if delta.action is None:
@@ -216,7 +251,12 @@ class BrainBody:
         method = "brainbody_feedback" if errors else "brainbody"
         history = [*done, failed] if failed else done
         written = episode.planner.write(
-            method, episode.sentence, episode.observe(), history=history, errors=errors, start=len(done),
+            method,
+            episode.sentence,
+            episode.observe(),
+            history=history,
+            errors=errors,
+            start=len(done),
             task_id=episode.task_id,
         )
         episode.spend(written.usage)

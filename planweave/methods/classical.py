@@ -42,24 +42,43 @@ class Classical:
                 return
             episode.tell("planning" if attempt == 0 else "planning again")
             believed = hopes.believed(replace(world, facts=world.facts - disproved))
-            plan = solve(episode.domain, believed, episode.goal, self.plan_timeout, all_outcomes=True,
-                         namespace=episode.namespace)
-            episode.journal.add("classical_plan", actions=[str(a) for a in plan], attempt=attempt,
-                                assumed=[str(f) for f in sorted(hopes.facts)])
+            plan = solve(
+                episode.domain,
+                believed,
+                episode.goal,
+                self.plan_timeout,
+                all_outcomes=True,
+                namespace=episode.namespace,
+            )
+            episode.journal.add(
+                "classical_plan",
+                actions=[str(a) for a in plan],
+                attempt=attempt,
+                assumed=[str(f) for f in sorted(hopes.facts)],
+            )
             world = self._follow(episode, plan, world, disproved, hopes, failures)
             if any(count > self.retries for count in failures.values()):
                 action, count = failures.most_common(1)[0]
-                episode.tell(message=f"gave up: {action} failed {min(count, self.retries + 1)} times, "
-                                     f"at last since: {episode.message}")
+                episode.tell(
+                    message=f"gave up: {action} failed {min(count, self.retries + 1)} times, "
+                    f"at last since: {episode.message}"
+                )
                 return
             if world.unmet(episode.goal) and attempt < self.max_replans:
                 episode.corrections += 1
-        episode.tell(message=f"gave up after {self.max_replans} replans"
-                             + (f", at last since {self._surprise}" if self._surprise else ""))
+        episode.tell(
+            message=f"gave up after {self.max_replans} replans"
+            + (f", at last since {self._surprise}" if self._surprise else "")
+        )
 
     def _follow(
-        self, episode: Episode, plan: tuple[Action, ...], world: World, disproved: set[Literal],
-        hopes: Hopes, failures: Counter[Action],
+        self,
+        episode: Episode,
+        plan: tuple[Action, ...],
+        world: World,
+        disproved: set[Literal],
+        hopes: Hopes,
+        failures: Counter[Action],
     ) -> World:
         """Execute a plan until its end or until the world is not as predicted; returns the observed world."""
         for index, action in enumerate(plan):

@@ -11,8 +11,11 @@ from planweave.methods.conditions import holds_by_rule, objects_named, parse_con
 from planweave.methods.prompting import message, observation_text, one_line, render
 from planweave.methods.question import Question
 
-_ANSWER = re.compile(r"(?:the )?(?:(?:answer|assertion|condition|result)\b\W{0,5})?(?:is\b|holds\b)?\W{0,5}"
-                     r"(true|false|yes|no)\b", re.IGNORECASE)
+_ANSWER = re.compile(
+    r"(?:the )?(?:(?:answer|assertion|condition|result)\b\W{0,5})?(?:is\b|holds\b)?\W{0,5}"
+    r"(true|false|yes|no)\b",
+    re.IGNORECASE,
+)
 
 
 def check(question: Question, text: str) -> Check:
@@ -27,8 +30,12 @@ def check(question: Question, text: str) -> Check:
         near = replace(near, facts=frozenset(f for f in near.facts if not f.args or about & set(f.args)))
     messages = (
         message("system", render("condition/system.txt")),
-        message("user", render("condition/user.txt", state=observation_text(question.domain, near),
-                               condition=one_line(str(condition)))),
+        message(
+            "user",
+            render(
+                "condition/user.txt", state=observation_text(question.domain, near), condition=one_line(str(condition))
+            ),
+        ),
     )
     replies = question.ask("condition", messages, temperature=0.0, max_tokens=10)
     return Check(parse_truth(replies.replies[0].text), "model", replies.usage)

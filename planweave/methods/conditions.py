@@ -19,9 +19,11 @@ from planweave.core.world import Literal, World
 from planweave.methods.prompting import example_part
 
 MAX_CHARACTERS = 300
-_RELATION = re.compile(r"\A(not\s+)?['\"]?([^'\"]{1,80}?)['\"]?\s+"
-                       r"(not\s+in|is\s+not|to|in|is|on|at|near|inside|with)\s+"
-                       r"['\"]?([^'\"]{1,80}?)['\"]?\Z")
+_RELATION = re.compile(
+    r"\A(not\s+)?['\"]?([^'\"]{1,80}?)['\"]?\s+"
+    r"(not\s+in|is\s+not|to|in|is|on|at|near|inside|with)\s+"
+    r"['\"]?([^'\"]{1,80}?)['\"]?\Z"
+)
 _CALL = re.compile(r"\A(not\s+)?([A-Za-z_]\w{0,60})\s*\(([^()]{0,160})\)\Z")
 
 
@@ -34,8 +36,11 @@ class Condition:
     negated: bool
 
     def __str__(self) -> str:
-        text = f"'{self.words[0]}' {self.relation} '{self.words[1]}'" if self.relation else (
-            f"{self.words[0]}({', '.join(self.words[1:])})")
+        text = (
+            f"'{self.words[0]}' {self.relation} '{self.words[1]}'"
+            if self.relation
+            else (f"{self.words[0]}({', '.join(self.words[1:])})")
+        )
         return f"not {text}" if self.negated else text
 
 
@@ -51,10 +56,15 @@ def parse_condition(text: str) -> Condition:
         return Condition((match.group(2), *arguments), "", bool(match.group(1)))
     if match := _RELATION.match(text):
         relation = match.group(3).split()
-        return Condition((match.group(2).strip(), match.group(4).strip()),
-                         " ".join(w for w in relation if w != "not"), bool(match.group(1)) != ("not" in relation))
-    raise ParseError(f"cannot read the condition {text[:80]!r}; expected a form such as 'close' to 'mug', 'fridge' is "
-                     "'opened' or in(red_cube, left_tray)")
+        return Condition(
+            (match.group(2).strip(), match.group(4).strip()),
+            " ".join(w for w in relation if w != "not"),
+            bool(match.group(1)) != ("not" in relation),
+        )
+    raise ParseError(
+        f"cannot read the condition {text[:80]!r}; expected a form such as 'close' to 'mug', 'fridge' is "
+        "'opened' or in(red_cube, left_tray)"
+    )
 
 
 def holds_by_rule(domain: Domain, world: World, condition: Condition) -> bool | None:

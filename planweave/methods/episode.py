@@ -78,7 +78,8 @@ class Episode:
         token = ""
         if self.approval is not None:
             token = self.approval.pass_through(
-                action, self.domain, self.body.observe(), self.goal, self.canceled, self._approval_changed)
+                action, self.domain, self.body.observe(), self.goal, self.canceled, self._approval_changed
+            )
         why = "undo" if undoing else "fallback" if self.fallback else "plan"
         verb = "predicting" if self.dry_run else "acting"
         self.action, self.steps = action, self.steps + 1
@@ -86,17 +87,25 @@ class Episode:
         self.tell(verb if why == "plan" else f"{verb} ({why})")
         begun = time.monotonic()
         outcome = self.body.execute(
-            action, task_id=self.task_id, timeout=self.action_timeout,
-            on_phase=lambda phase, progress: self.tell(f"acting: {phase}"), approval=token,
+            action,
+            task_id=self.task_id,
+            timeout=self.action_timeout,
+            on_phase=lambda phase, progress: self.tell(f"acting: {phase}"),
+            approval=token,
         )
         outcome = replace(outcome, world=outcome.world.with_derived(self.goal))
         self.action = None
         self.executed += outcome.ok and not self.dry_run
         self.journal.add(
-            "predicted" if self.dry_run else "action", action=str(action), why=why,
-            code=outcome.code.name, message=outcome.message,
-            unmet=[str(u) for u in outcome.unmet], motion_seconds=round(outcome.motion_seconds, 3),
-            planning_seconds=round(outcome.planning_seconds, 4), wall_seconds=round(time.monotonic() - begun, 4),
+            "predicted" if self.dry_run else "action",
+            action=str(action),
+            why=why,
+            code=outcome.code.name,
+            message=outcome.message,
+            unmet=[str(u) for u in outcome.unmet],
+            motion_seconds=round(outcome.motion_seconds, 3),
+            planning_seconds=round(outcome.planning_seconds, 4),
+            wall_seconds=round(time.monotonic() - begun, 4),
             facts=[str(f) for f in sorted(outcome.world.facts)],
             **({"pushed": list(outcome.pushed)} if outcome.pushed else {}),
         )
@@ -106,12 +115,18 @@ class Episode:
 
     def _approval_changed(self, request: Request, word: Word | None) -> None:
         if word is None:
-            self.journal.add("approval_asked", plan=[str(a) for a in request.plan], hash=request.hash,
-                             changes=list(request.changes), check=request.check)
+            self.journal.add(
+                "approval_asked",
+                plan=[str(a) for a in request.plan],
+                hash=request.hash,
+                changes=list(request.changes),
+                check=request.check,
+            )
             self.tell("waiting for approval", f"the plan waits for approval; the domain says: {request.check}")
         else:
-            self.journal.add("approval", hash=request.hash, approve=word.approve, approver=word.approver,
-                             comment=word.comment)
+            self.journal.add(
+                "approval", hash=request.hash, approve=word.approve, approver=word.approver, comment=word.comment
+            )
             self.message = word.comment  # what the domain said of the plan is answered
             self.tell("approved" if word.approve else "not approved")
 

@@ -41,13 +41,16 @@ def checked_sentence(sentence: str) -> str:
     if not sentence:
         raise GoalError('the sentence is empty: say what the robot is to do, such as "put the red cube in the tray"')
     if len(sentence) > MAX_SENTENCE:
-        raise GoalError(f"the sentence has {len(sentence)} characters; at most {MAX_SENTENCE} are read: say it in a "
-                        "few words, or give several tasks")
+        raise GoalError(
+            f"the sentence has {len(sentence)} characters; at most {MAX_SENTENCE} are read: say it in a "
+            "few words, or give several tasks"
+        )
     return sentence
 
 
-def interpret(domain: Domain, world: World, sentence: str, ask: Ask, agreement: float = 0.5,
-              shown: World | None = None) -> Interpretation:
+def interpret(
+    domain: Domain, world: World, sentence: str, ask: Ask, agreement: float = 0.5, shown: World | None = None
+) -> Interpretation:
     """Goal of a sentence; source says who read it. Raises GoalError (not understood, impossible) or CanceledError.
 
     A question is answered and never obeyed. What says "not", and is not read by rules, is given to no model.
@@ -56,15 +59,19 @@ def interpret(domain: Domain, world: World, sentence: str, ask: Ask, agreement: 
     """
     sentence = checked_sentence(sentence)
     if not world.objects:
-        raise GoalError("nothing is known about the surroundings yet, so no goal can be read; is a body running and "
-                        "does its camera see anything?")
+        raise GoalError(
+            "nothing is known about the surroundings yet, so no goal can be read; is a body running and "
+            "does its camera see anything?"
+        )
     words, asked = words_of(sentence)
     plain = without_politeness(words)
     if is_question(plain, asked):
         return Interpretation((), "grammar", answer=answer(domain, world, plain))
     if asked and words[:1] == plain[:1]:
-        raise GoalError("it is not clear whether that is a question or a task; leave out the question mark, or ask "
-                        "\"is …?\", \"where is …?\"")
+        raise GoalError(
+            "it is not clear whether that is a question or a task; leave out the question mark, or ask "
+            '"is …?", "where is …?"'
+        )
     try:
         reading = read_sentence(domain, world, sentence)
         goal = checked_goal(domain, world, reading.goal)
@@ -79,14 +86,18 @@ def interpret(domain: Domain, world: World, sentence: str, ask: Ask, agreement: 
         raise GoalError(f"the sentence is not understood: it says {said!r}; {why}" + _instead(domain, world, plain))
     negated = [w for w in mended if w in en["negations"]]
     if negated:
-        raise GoalError(f"the sentence is not understood: {reason}; it says {negated[0]!r}, so no model is asked"
-                        + _instead(domain, world, plain))
+        raise GoalError(
+            f"the sentence is not understood: {reason}; it says {negated[0]!r}, so no model is asked"
+            + _instead(domain, world, plain)
+        )
     try:
         seen, sayable = shown or world, offered(domain, sentence, world.actions_off)
         replies = ask(goal_messages(sayable, seen, sentence), goal_schema(sayable, seen, max_literals=MAX_LITERALS))
     except ModelError as error:
-        raise GoalError(f"the sentence is not understood: {reason}{_instead(domain, world, plain)} (the model that "
-                        f"could help did not answer: {error})") from error
+        raise GoalError(
+            f"the sentence is not understood: {reason}{_instead(domain, world, plain)} (the model that "
+            f"could help did not answer: {error})"
+        ) from error
     goal = _agreed(domain, world, replies, agreement, _instead(domain, world, plain))
     return Interpretation(goal, "model", replies.usage, understood(domain, goal, _guessed(domain, world, mended, goal)))
 
@@ -97,15 +108,22 @@ def _guessed(domain: Domain, world: World, words: Words, goal: tuple[Literal, ..
     said = {names.singular(w) for w in words}
     named = {n for n in world.by_name if n in said or said & names.heads[n]}
     guessed = sorted({a for g in goal for a in g.args} - named)
-    return [f"a model read this; no word of the sentence names {', '.join(map(spoken, guessed))}"] if guessed else [
-        "a model read this"]
+    return (
+        [f"a model read this; no word of the sentence names {', '.join(map(spoken, guessed))}"]
+        if guessed
+        else ["a model read this"]
+    )
 
 
 def unsaid(words: Words) -> list[tuple[str, str]]:
     """Words of a sentence that no goal can say, with why; a model would leave them out."""
     told = {tuple(p.split()): why for key, why in english()["unsaid"].items() for p in key.split(", ")}
-    return [(" ".join(said), told[said]) for at in range(len(words)) if (n := longest(words, at, told))
-            for said in (words[at:at + n],)]
+    return [
+        (" ".join(said), told[said])
+        for at in range(len(words))
+        if (n := longest(words, at, told))
+        for said in (words[at : at + n],)
+    ]
 
 
 def _instead(domain: Domain, world: World, words: Words) -> str:
@@ -114,10 +132,8 @@ def _instead(domain: Domain, world: World, words: Words) -> str:
     return ". What can be read, for example: " + ", ".join(f'"{e}"' for e in examples) if examples else ""
 
 
-def _agreed(domain: Domain, world: World, replies: ChatReplies, agreement: float,
-            instead: str) -> tuple[Literal, ...]:
-    rows, problem = read_each(
-        replies, lambda reply: tuple(sorted(checked_goal(domain, world, parse_goal(reply.text)))))
+def _agreed(domain: Domain, world: World, replies: ChatReplies, agreement: float, instead: str) -> tuple[Literal, ...]:
+    rows, problem = read_each(replies, lambda reply: tuple(sorted(checked_goal(domain, world, parse_goal(reply.text)))))
     readings = Counter(goal for _, goal in rows)
     asked = len(replies.replies)
     if readings:

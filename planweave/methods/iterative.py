@@ -45,8 +45,14 @@ def propose(question: Question, samples: int) -> Proposals:
     """The next action, or none where the task is done. Raises ParseError for a reply that is neither."""
     set_ = question.settings
     replies = question.ask(
-        "step", step_messages(question), n=max(1, samples), temperature=set_.step_temperature, max_tokens=_TOKENS,
-        logprobs=samples > 1, json_schema=step_schema(question.domain, question.shown, END, set_.exclude_actions))
+        "step",
+        step_messages(question),
+        n=max(1, samples),
+        temperature=set_.step_temperature,
+        max_tokens=_TOKENS,
+        logprobs=samples > 1,
+        json_schema=step_schema(question.domain, question.shown, END, set_.exclude_actions),
+    )
     mender = question.mender()
 
     def read(reply: ChatReply) -> Candidate:
@@ -83,16 +89,24 @@ def parse_step(text: str) -> Action | None:
 def step_messages(question: Question) -> Messages:
     """Instruction and global information, which stay the same; then observation, examples, task, history, errors."""
     domain, without = question.domain, question.settings.exclude_actions
-    examples = "\n\n".join(f"Task: {task}\n" + "\n".join([*map(str, plan), END])
-                           for task, plan in plan_examples(domain))
+    examples = "\n\n".join(
+        f"Task: {task}\n" + "\n".join([*map(str, plan), END]) for task, plan in plan_examples(domain)
+    )
     failed = "".join(f"\nThis was tried and failed, or was said: {one_line(e)}" for e in question.errors)
     parts: dict[str, Any] = {"actions": actions_text(domain, without), "objects": objects_text(question.shown)}
     return (
         message("system", render("iterative/system.txt", **parts)),
-        message("user", render(
-            "iterative/user.txt", observation=observation_text(domain, question.shown), examples=examples,
-            task=one_line(question.sentence), errors=failed,
-            history="\n".join(map(str, question.history)) or "(none yet)")),
+        message(
+            "user",
+            render(
+                "iterative/user.txt",
+                observation=observation_text(domain, question.shown),
+                examples=examples,
+                task=one_line(question.sentence),
+                errors=failed,
+                history="\n".join(map(str, question.history)) or "(none yet)",
+            ),
+        ),
     )
 
 
@@ -116,8 +130,13 @@ class Iterative:
         while episode.steps < self.max_steps:
             episode.tell("asking for the next step")
             proposed = episode.planner.propose_steps(
-                "iterative", episode.sentence, episode.observe(), [a for a, _ in history],
-                errors=[*errors, *episode.feedback()], samples=1, task_id=episode.task_id,
+                "iterative",
+                episode.sentence,
+                episode.observe(),
+                [a for a, _ in history],
+                errors=[*errors, *episode.feedback()],
+                samples=1,
+                task_id=episode.task_id,
             )
             episode.spend(proposed.usage)
             action = proposed.candidates[0].action

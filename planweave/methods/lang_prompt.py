@@ -27,7 +27,8 @@ def write(question: Question, history: Sequence[str], start: int, options: Mappi
     domain, set_ = question.domain, question.settings
     examples = "\n\n".join(
         render("lang_prompt/task.txt", task=task) + "\n" + steps_text([domain.phrase(a) for a in plan])
-        for task, plan in plan_examples(domain)[-EXAMPLES:])
+        for task, plan in plan_examples(domain)[-EXAMPLES:]
+    )
     messages = (
         message("system", render("lang_prompt/system.txt", objects=objects_text(question.shown), examples=examples)),
         message("user", render("lang_prompt/task.txt", task=one_line(question.sentence))),

@@ -6,7 +6,7 @@ import math
 import threading
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from planweave.core.budget import Budget
 from planweave.core.domain import Domain
@@ -43,17 +43,27 @@ class LanguagePlanner:
     "goal", "program", "brain", "brain_feedback", "command", "words", "step", "proposals", "selection" or "condition".
     """
 
-    def __init__(self, client: ChatClient, settings: Settings | None = None, *, budget: Budget | None = None,
-                 prices: Prices | None = None, similarity: Similarity | None = None, embedder: Embedder | None = None,
-                 load_domain: Callable[[str], Domain] = Domain.load,
-                 on_exchange: Callable[[dict[str, Any]], None] | None = None) -> None:
+    def __init__(
+        self,
+        client: ChatClient,
+        settings: Settings | None = None,
+        *,
+        budget: Budget | None = None,
+        prices: Prices | None = None,
+        similarity: Similarity | None = None,
+        embedder: Embedder | None = None,
+        load_domain: Callable[[str], Domain] = Domain.load,
+        on_exchange: Callable[[dict[str, Any]], None] | None = None,
+    ) -> None:
         self.client, self.settings = client, settings or Settings()
         self._asker = Asker(client, self.settings.timeout, budget or Budget(), prices or Prices(), on_exchange)
         self._similarity, self._load_domain = similarity, load_domain
         self._embedder = embedder or HashedEmbedder()
         if self.settings.sampling == "stepwise" and not client.capabilities.choices:
-            raise ConfigError(f"sampling: stepwise needs the embedded model, and {client.endpoint} is to be asked; "
-                              "set it to auto or request")
+            raise ConfigError(
+                f"sampling: stepwise needs the embedded model, and {client.endpoint} is to be asked; "
+                "set it to auto or request"
+            )
         self._worlds = PromptWorlds(self._embedder, self.settings.scene_tokens)
 
     @property
@@ -72,6 +82,7 @@ class LanguagePlanner:
 
     def _read_without_model(self, sentence: str, world: World) -> tuple[Literal, ...]:
         """The goal of a sentence in controlled English; empty for any other."""
+
         def nobody(messages: Messages, schema: dict[str, Any]) -> ChatReplies:
             raise ModelUnavailableError("no model is to be asked")
 
@@ -82,8 +93,16 @@ class LanguagePlanner:
 
     @counted
     def generate_plans(
-        self, sentence: str, world: World, *, samples: int = 0, temperature: float = -1.0, top_p: float = 0.0,
-        task_id: str = "", method: str = "tree_planner", canceled: threading.Event | None = None,
+        self,
+        sentence: str,
+        world: World,
+        *,
+        samples: int = 0,
+        temperature: float = -1.0,
+        top_p: float = 0.0,
+        task_id: str = "",
+        method: str = "tree_planner",
+        canceled: threading.Event | None = None,
     ) -> SampledPlans:
         """Sample plans in one request and post-process them (Tree-Planner, Section 3.1, Appendix B.3), or stepwise (see
         Settings.sampling) where the controlled English tells the goal at which a plan is to end.
@@ -97,25 +116,46 @@ class LanguagePlanner:
         goal = self._read_without_model(sentence, world) if method == "tree_planner" and self._stepwise else ()
         if goal:
             return StepwisePlans(
-                domain, world, sentence, goal,
-                lambda request: self._asker.ask("plans", request, task_id, canceled), set_.exclude_actions,
-            ).sample(Trying(samples or set_.samples_embedded, set_.temperature if temperature < 0 else temperature,
-                            longest, set_.sampling_seconds_embedded))
+                domain,
+                world,
+                sentence,
+                goal,
+                lambda request: self._asker.ask("plans", request, task_id, canceled),
+                set_.exclude_actions,
+            ).sample(
+                Trying(
+                    samples or set_.samples_embedded,
+                    set_.temperature if temperature < 0 else temperature,
+                    longest,
+                    set_.sampling_seconds_embedded,
+                )
+            )
         shown, _ = self._worlds.shown(domain, world, sentence)
         request = ChatRequest(
             sample_messages(domain, shown, sentence, set_.exclude_actions, method),
             n=samples or (set_.samples_embedded if self._embedded else set_.samples),
-            temperature=set_.temperature if temperature < 0 else temperature, top_p=top_p or set_.top_p,
-            max_tokens=40 + 25 * longest, logprobs=True,
-            json_schema=plan_schema(domain, shown, max_steps=longest, without=set_.exclude_actions))
+            temperature=set_.temperature if temperature < 0 else temperature,
+            top_p=top_p or set_.top_p,
+            max_tokens=40 + 25 * longest,
+            logprobs=True,
+            json_schema=plan_schema(domain, shown, max_steps=longest, without=set_.exclude_actions),
+        )
         replies = self._asker.ask("plans", request, task_id, canceled)
         mender = Mender(domain, world, self._similarity, cutoff=set_.cutoff, without=set_.exclude_actions)
         return _collected(replies, mender)
 
     @counted
     def choose_action(
-        self, sentence: str, world: World, history: Sequence[Action], options: Sequence[Action | None], *,
-        errors: Sequence[str] = (), samples: int = 0, temperature: float = -1.0, task_id: str = "",
+        self,
+        sentence: str,
+        world: World,
+        history: Sequence[Action],
+        options: Sequence[Action | None],
+        *,
+        errors: Sequence[str] = (),
+        samples: int = 0,
+        temperature: float = -1.0,
+        task_id: str = "",
         canceled: threading.Event | None = None,
     ) -> Choice:
         """Choose by majority vote (Tree-Planner, Section 3.3); among equal votes the earlier option wins.
@@ -129,27 +169,41 @@ class LanguagePlanner:
         request = ChatRequest(
             decide_messages(domain, shown, sentence, history, options, errors),
             n=samples or (set_.votes_embedded if self._embedded else set_.votes),
-            temperature=set_.choice_temperature if temperature < 0 else temperature, top_p=1.0, max_tokens=16,
-            json_schema=choice_schema([letter(i) for i in range(len(options))]))
+            temperature=set_.choice_temperature if temperature < 0 else temperature,
+            top_p=1.0,
+            max_tokens=16,
+            json_schema=choice_schema([letter(i) for i in range(len(options))]),
+        )
         replies = self._asker.ask("choice", request, task_id, canceled)
         rows, problem = read_each(replies, lambda reply: parse_choice(reply.text, len(options)))
         votes = Counter(index for _, index in rows)
         if not votes:
             raise ParseError(f"none of {len(replies.replies)} replies names an option; the last: {problem}")
         index = max(votes, key=lambda i: (votes[i], -i))
-        return Choice(index, tuple(votes[i] for i in range(len(options))),
-                      len(replies.replies) - votes.total(), replies.usage)
+        return Choice(
+            index, tuple(votes[i] for i in range(len(options))), len(replies.replies) - votes.total(), replies.usage
+        )
 
     @counted
-    def interpret_goal(self, sentence: str, world: World, *, task_id: str = "",
-                       canceled: threading.Event | None = None) -> Interpretation:
+    def interpret_goal(
+        self, sentence: str, world: World, *, task_id: str = "", canceled: threading.Event | None = None
+    ) -> Interpretation:
         """Read a sentence into goal literals; raises GoalError or CanceledError."""
         domain = self._load_domain(world.domain)
 
         def ask(messages: Messages, schema: dict[str, Any]) -> ChatReplies:
-            return self._asker.ask("goal", ChatRequest(
-                messages, n=self.settings.goal_votes, temperature=self.settings.goal_temperature, max_tokens=400,
-                json_schema=schema), task_id, canceled)
+            return self._asker.ask(
+                "goal",
+                ChatRequest(
+                    messages,
+                    n=self.settings.goal_votes,
+                    temperature=self.settings.goal_temperature,
+                    max_tokens=400,
+                    json_schema=schema,
+                ),
+                task_id,
+                canceled,
+            )
 
         agreement = self.settings.goal_agreement_embedded if self._embedded else self.settings.goal_agreement
         shown, _ = self._worlds.shown(domain, world, sentence.strip())
@@ -157,8 +211,16 @@ class LanguagePlanner:
 
     @counted
     def write(
-        self, method: str, sentence: str, world: World, *, history: Sequence[str] = (), errors: Sequence[str] = (),
-        start: int = 0, options: Mapping[str, bool] | None = None, task_id: str = "",
+        self,
+        method: str,
+        sentence: str,
+        world: World,
+        *,
+        history: Sequence[str] = (),
+        errors: Sequence[str] = (),
+        start: int = 0,
+        options: Mapping[str, bool] | None = None,
+        task_id: str = "",
         canceled: threading.Event | None = None,
     ) -> Written:
         """A whole plan in the method's own form; raises ParseError, ModelError, GoalError or CanceledError."""
@@ -168,7 +230,14 @@ class LanguagePlanner:
 
     @counted
     def ground_step(
-        self, method: str, sentence: str, step: str, world: World, *, errors: Sequence[str] = (), task_id: str = "",
+        self,
+        method: str,
+        sentence: str,
+        step: str,
+        world: World,
+        *,
+        errors: Sequence[str] = (),
+        task_id: str = "",
         canceled: threading.Event | None = None,
     ) -> Grounding:
         """One step in words as an action; raises ParseError, ModelError, GoalError or CanceledError."""
@@ -177,8 +246,16 @@ class LanguagePlanner:
 
     @counted
     def propose_steps(
-        self, method: str, sentence: str, world: World, history: Sequence[Action], *, errors: Sequence[str] = (),
-        samples: int = 0, task_id: str = "", canceled: threading.Event | None = None,
+        self,
+        method: str,
+        sentence: str,
+        world: World,
+        history: Sequence[Action],
+        *,
+        errors: Sequence[str] = (),
+        samples: int = 0,
+        task_id: str = "",
+        canceled: threading.Event | None = None,
     ) -> Proposals:
         """Candidates for the next step; raises ParseError, ModelError, GoalError or CanceledError."""
         ask = _row("method that proposes steps", method, questions().propose)
@@ -186,8 +263,16 @@ class LanguagePlanner:
 
     @counted
     def select_action(
-        self, method: str, sentence: str, world: World, history: Sequence[Action], options: Sequence[Action], *,
-        goal: Sequence[Literal] = (), errors: Sequence[str] = (), task_id: str = "",
+        self,
+        method: str,
+        sentence: str,
+        world: World,
+        history: Sequence[Action],
+        options: Sequence[Action],
+        *,
+        goal: Sequence[Literal] = (),
+        errors: Sequence[str] = (),
+        task_id: str = "",
         canceled: threading.Event | None = None,
     ) -> Choice:
         """Choose one of the candidates; raises ParseError (also for an answer outside them), ModelError, GoalError or
@@ -195,8 +280,15 @@ class LanguagePlanner:
         ask = _row("method that selects", method, questions().select)
         if not options:
             raise ParseError("there are no options to choose from")
-        asked = self._question(sentence, world, history, errors, task_id, canceled,
-                               extra={a for o in options for a in o.args} | {a for g in goal for a in g.args})
+        asked = self._question(
+            sentence,
+            world,
+            history,
+            errors,
+            task_id,
+            canceled,
+            extra={a for o in options for a in o.args} | {a for g in goal for a in g.args},
+        )
         return ask(asked, options, goal)
 
     @counted
@@ -209,8 +301,16 @@ class LanguagePlanner:
         return check(self._question(condition[:MAX_CONDITION], world, (), (), task_id, canceled), condition)
 
     def _question(
-        self, sentence: str, world: World, history: Sequence[Action], errors: Sequence[str], task_id: str,
-        canceled: threading.Event | None, *, context: Sequence[str] = (), extra: Collection[str] = (),
+        self,
+        sentence: str,
+        world: World,
+        history: Sequence[Action],
+        errors: Sequence[str],
+        task_id: str,
+        canceled: threading.Event | None,
+        *,
+        context: Sequence[str] = (),
+        extra: Collection[str] = (),
     ) -> Question:
         """What a method's question is made of. context: steps in words, whose things are to be shown as well."""
         sentence = checked_sentence(sentence)
@@ -223,11 +323,24 @@ class LanguagePlanner:
                 notes = {**notes, "left_out": list(left_out)}
             return self._asker.ask(kind, request, task_id, canceled, **notes)
 
-        return Question(sentence, domain, world, shown, self.settings, self._embedder, send, self._similarity,
-                        tuple(history), tuple(errors))
+        return Question(
+            sentence,
+            domain,
+            world,
+            shown,
+            self.settings,
+            self._embedder,
+            send,
+            self._similarity,
+            tuple(history),
+            tuple(errors),
+        )
 
 
-def _row(kind: str, name: str, table: Mapping[str, Any]) -> Any:
+_Row = TypeVar("_Row")
+
+
+def _row(kind: str, name: str, table: Mapping[str, _Row]) -> _Row:
     """The row of a table; raises UnknownNameError."""
     if name not in table:
         raise UnknownNameError(kind, name, table)
@@ -265,4 +378,8 @@ def _collected(replies: ChatReplies, mender: Mender) -> SampledPlans:
     ordered = sorted(plans.values(), key=lambda p: (-p[1], -p[2]))
     return SampledPlans(
         tuple(Plan(steps, count, None if logprob == -math.inf else logprob) for steps, count, logprob in ordered),
-        len(replies.replies), len(replies.replies) - len(rows), mended, replies.usage)
+        len(replies.replies),
+        len(replies.replies) - len(rows),
+        mended,
+        replies.usage,
+    )

@@ -57,10 +57,18 @@ def program_messages(
     said = "".join(f"\n# Bear in mind: {one_line(e)}" for e in question.errors)
     return (
         message("system", render("progprompt/system.txt")),
-        message("user", render(
-            "progprompt/user.txt", actions=", ".join(_imported(domain, name) for name in offered),
-            objects="" if local else f"objects = {_names(question.shown, programs)}\n\n",
-            examples="\n\n".join(examples), task=one_line(question.sentence), errors=said, head=head)),
+        message(
+            "user",
+            render(
+                "progprompt/user.txt",
+                actions=", ".join(_imported(domain, name) for name in offered),
+                objects="" if local else f"objects = {_names(question.shown, programs)}\n\n",
+                examples="\n\n".join(examples),
+                task=one_line(question.sentence),
+                errors=said,
+                head=head,
+            ),
+        ),
     )
 
 
@@ -167,7 +175,10 @@ class ProgPrompt:
         world = episode.observe()
         episode.tell("asking for a program")
         written = episode.planner.write(
-            "progprompt", episode.sentence, world, task_id=episode.task_id,
+            "progprompt",
+            episode.sentence,
+            world,
+            task_id=episode.task_id,
             options={"comments": self.comments, "assertions": self.assertions},
         )
         episode.spend(written.usage)

@@ -34,7 +34,12 @@ class PromptWorlds:
         self._chosen: OrderedDict[Key, frozenset[str]] = OrderedDict()
 
     def shown(
-        self, domain: Domain, world: World, sentence: str, history: Sequence[Action] = (), extra: Collection[str] = (),
+        self,
+        domain: Domain,
+        world: World,
+        sentence: str,
+        history: Sequence[Action] = (),
+        extra: Collection[str] = (),
     ) -> tuple[World, tuple[str, ...]]:
         """The world to show, and the names of the objects that are left out.
 
@@ -52,11 +57,20 @@ class PromptWorlds:
         kept = _observed(domain, facts, ranks, names, self._limit - names_limit)
         left_out = tuple(o.name for o in world.objects if o.name not in names)
         if left_out:
-            _log.info("left out of the prompt for %r: %d of %d objects: %s", sentence[:60], len(left_out),
-                      len(world.objects), ", ".join(left_out))
+            _log.info(
+                "left out of the prompt for %r: %d of %d objects: %s",
+                sentence[:60],
+                len(left_out),
+                len(world.objects),
+                ", ".join(left_out),
+            )
         if len(kept) < len(facts):
-            _log.info("left out of the prompt for %r: %d of %d observed facts", sentence[:60], len(facts) - len(kept),
-                      len(facts))
+            _log.info(
+                "left out of the prompt for %r: %d of %d observed facts",
+                sentence[:60],
+                len(facts) - len(kept),
+                len(facts),
+            )
         missed = _of_state(domain, world, "negative")  # told where they do not hold
         facts = [f for f in missed if all(a in names for a in f.args)]
         shown = tuple(o for o in world.objects if o.name in names)
@@ -132,6 +146,7 @@ def _observed(
     domain: Domain, facts: Sequence[Literal], ranks: dict[str, float], names: frozenset[str], limit: int
 ) -> frozenset[Literal]:
     """The facts that fit into the observation: about the agent first, then about what matters most."""
+
     def rank(fact: Literal) -> tuple[float, str, tuple[str, ...]]:
         of_objects = [ranks[a] for a in fact.args if a in ranks]
         weight = -(max(of_objects) + 0.1 * sum(of_objects)) if of_objects else -100.0

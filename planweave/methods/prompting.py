@@ -34,36 +34,57 @@ def render(name: str | Path, **values: str) -> str:
     try:
         return string.Template(_read(name)).substitute(values).strip()
     except KeyError as error:
-        raise ConfigError(f"{shown} asks for ${error.args[0]}, which is not given; given are "
-                          f"{', '.join(sorted(values))}") from None
+        raise ConfigError(
+            f"{shown} asks for ${error.args[0]}, which is not given; given are {', '.join(sorted(values))}"
+        ) from None
     except ValueError as error:
         raise ConfigError(f"{shown}: {error}; write a dollar sign as $$") from None
 
 
-def sample_messages(domain: Domain, world: World, sentence: str, without: Collection[str] = (),
-                    method: str = "tree_planner") -> Messages:
+def sample_messages(
+    domain: Domain, world: World, sentence: str, without: Collection[str] = (), method: str = "tree_planner"
+) -> Messages:
     """The question for plans (Tree-Planner, Section 3.1 and Appendix F.2): instruction, global information,
     initial observation, examples, task."""
     return (
-        message("system", render(f"{method}/sample_system.txt", actions=actions_text(domain, without),
-                                  objects=objects_text(world), observation=observation_text(domain, world))),
+        message(
+            "system",
+            render(
+                f"{method}/sample_system.txt",
+                actions=actions_text(domain, without),
+                objects=objects_text(world),
+                observation=observation_text(domain, world),
+            ),
+        ),
         *turns(f"{method}/sample_user.txt", "plan", domain),
         message("user", render(f"{method}/sample_user.txt", task=one_line(sentence))),
     )
 
 
-def decide_messages(domain: Domain, world: World, sentence: str, history: Sequence[Action],
-                    options: Sequence[Action | None], errors: Sequence[str]) -> Messages:
+def decide_messages(
+    domain: Domain,
+    world: World,
+    sentence: str,
+    history: Sequence[Action],
+    options: Sequence[Action | None],
+    errors: Sequence[str],
+) -> Messages:
     """The question for one choice (Tree-Planner, Section 3.3 and Appendix F.3): instruction, observation, task,
     history, error information, lettered options. The instruction never changes within a domain."""
     failed = "".join(f"\nThis was tried and failed: {one_line(e)}" for e in errors)
     return (
         message("system", render("tree_planner/decide_system.txt", example=_decision_example(domain))),
-        message("user", render(
-            "tree_planner/decide_user.txt", observation=observation_text(domain, world), task=one_line(sentence),
-            history="\n".join(map(str, history)) or "(none yet)",
-            errors=failed + ("\nA choice that helps now is needed.\n" if failed else ""),
-            options="\n".join(f"{letter(i)}. {_option(domain, o)}" for i, o in enumerate(options)))),
+        message(
+            "user",
+            render(
+                "tree_planner/decide_user.txt",
+                observation=observation_text(domain, world),
+                task=one_line(sentence),
+                history="\n".join(map(str, history)) or "(none yet)",
+                errors=failed + ("\nA choice that helps now is needed.\n" if failed else ""),
+                options="\n".join(f"{letter(i)}. {_option(domain, o)}" for i, o in enumerate(options)),
+            ),
+        ),
     )
 
 
@@ -71,8 +92,15 @@ def goal_messages(domain: Domain, world: World, sentence: str) -> Messages:
     """The question for the goal of a sentence."""
     predicates = "\n".join(f"- {signature(p)}: {bare_phrase(p.phrase, p)}" for p in goal_predicates(domain))
     return (
-        message("system", render("goal/system.txt", predicates=predicates, objects=objects_text(world),
-                                  observation=observation_text(domain, world))),
+        message(
+            "system",
+            render(
+                "goal/system.txt",
+                predicates=predicates,
+                objects=objects_text(world),
+                observation=observation_text(domain, world),
+            ),
+        ),
         *turns("goal/user.txt", "goal", domain),
         message("user", render("goal/user.txt", task=one_line(sentence))),
     )
@@ -83,13 +111,18 @@ def actions_text(domain: Domain, without: Collection[str] = ()) -> str:
     lines = []
     schemas = [s for s in domain.actions.values() if s.name not in without]
     for arity in sorted({len(s.parameters) for s in schemas}):
-        lines.append({0: "Without arguments:", 1: "With one argument:", 2: "With two arguments:"}.get(
-            arity, f"With {arity} arguments:"))
+        lines.append(
+            {0: "Without arguments:", 1: "With one argument:", 2: "With two arguments:"}.get(
+                arity, f"With {arity} arguments:"
+            )
+        )
         for schema in schemas:
             if len(schema.parameters) == arity:
                 needs = "; ".join(_needs(domain, schema))
-                lines.append(f"- {signature(schema)}: {bare_phrase(schema.phrase, schema)}."
-                             + (f" Needs: {needs}." if needs else ""))
+                lines.append(
+                    f"- {signature(schema)}: {bare_phrase(schema.phrase, schema)}."
+                    + (f" Needs: {needs}." if needs else "")
+                )
     return "\n".join(lines)
 
 
@@ -145,9 +178,11 @@ def _decision_example(domain: Domain) -> str:
     if not example:
         return ""
     options = "\n".join(f"{letter(i)}. {o}" for i, o in enumerate(example["options"]))
-    return (f"For example, with the task {example['task']!r}, after {', then '.join(example['history'])}, the error\n"
-            f"\"{example['failed']}: {example['error']}\" and the options\n{options}\n"
-            f"the choice is {{\"choice\": \"{example['choice']}\"}}")
+    return (
+        f"For example, with the task {example['task']!r}, after {', then '.join(example['history'])}, the error\n"
+        f'"{example["failed"]}: {example["error"]}" and the options\n{options}\n'
+        f'the choice is {{"choice": "{example["choice"]}"}}'
+    )
 
 
 def turns(name: str, key: str, domain: Domain) -> list[dict[str, str]]:

@@ -55,14 +55,20 @@ class Questions:
 
     sample: tuple[str, ...] = ()
     write: Mapping[str, Callable[[Question, Sequence[str], int, Mapping[str, bool]], Written]] = field(
-        default_factory=dict)
+        default_factory=dict
+    )
     ground: Mapping[str, Callable[[Question, str], Grounding]] = field(default_factory=dict)
     propose: Mapping[str, Callable[[Question, int], Proposals]] = field(default_factory=dict)
     select: Mapping[str, Callable[[Question, Sequence[Action], Sequence[Literal]], Choice]] = field(
-        default_factory=dict)
+        default_factory=dict
+    )
 
     def __or__(self, other: Questions) -> Questions:
         """Both; those of the other count where a name is in both."""
         return Questions(
-            tuple(dict.fromkeys((*self.sample, *other.sample))), {**self.write, **other.write},
-            {**self.ground, **other.ground}, {**self.propose, **other.propose}, {**self.select, **other.select})
+            tuple(dict.fromkeys((*self.sample, *other.sample))),
+            {**self.write, **other.write},
+            {**self.ground, **other.ground},
+            {**self.propose, **other.propose},
+            {**self.select, **other.select},
+        )

@@ -16,8 +16,11 @@ from planweave.methods.translate import Translation, Translator
 
 TOKENS = 40  # of one step
 MAX_STEP = 300  # characters
-_OVER = re.compile(r"\A\W*(?:end|done|stop|finished?|none|the task is (?:done|complete|finished)|"
-                   r"task (?:is )?(?:done|completed?|finished)|no (?:more|further) steps?)\W*\Z", re.IGNORECASE)
+_OVER = re.compile(
+    r"\A\W*(?:end|done|stop|finished?|none|the task is (?:done|complete|finished)|"
+    r"task (?:is )?(?:done|completed?|finished)|no (?:more|further) steps?)\W*\Z",
+    re.IGNORECASE,
+)
 _LEAD = re.compile(r"\A\s*(?:[-*•]\s+|step\s{0,3}\d{1,3}\s{0,3}[.:)-]\s*|\d{1,3}\s{0,3}[.:)]\s*)", re.IGNORECASE)
 
 

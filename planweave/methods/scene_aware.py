@@ -36,13 +36,25 @@ def propose(question: Question, samples: int) -> Proposals:
     example = example_text(question, index) if plans else "(none)"
     messages = (
         message("system", render("scene_aware/system.txt", example=example)),
-        message("user", render(
-            "scene_aware/user.txt", task=one_line(question.sentence), number=str(len(question.history) + 1),
-            steps=(steps_so_far(question, question.history) + "\n") if question.history else "")),
+        message(
+            "user",
+            render(
+                "scene_aware/user.txt",
+                task=one_line(question.sentence),
+                number=str(len(question.history) + 1),
+                steps=(steps_so_far(question, question.history) + "\n") if question.history else "",
+            ),
+        ),
     )
     replies = question.ask(
-        "proposals", messages, n=samples or set_.proposals, temperature=set_.proposal_temperature, max_tokens=TOKENS,
-        logprobs=True, notes={"embedding": question.embedder.name, "relatedness": "cosine of embeddings"})
+        "proposals",
+        messages,
+        n=samples or set_.proposals,
+        temperature=set_.proposal_temperature,
+        max_tokens=TOKENS,
+        logprobs=True,
+        notes={"embedding": question.embedder.name, "relatedness": "cosine of embeddings"},
+    )
     around = [a for action in (plans[index][1] if plans else ()) for a in action.args]
     around += [a for action in question.history for a in action.args]
     candidates = []
@@ -50,8 +62,12 @@ def propose(question: Question, samples: int) -> Proposals:
         if found is None:
             candidates.append(Candidate(text, None, logprob=logprob))
             continue
-        candidates += [Candidate(text, action, found.match, found.object_match, logprob,
-                                 relatedness(question, action.args, around)) for action in found.actions]
+        candidates += [
+            Candidate(
+                text, action, found.match, found.object_match, logprob, relatedness(question, action.args, around)
+            )
+            for action in found.actions
+        ]
     return Proposals(tuple(candidates), replies.usage)
 
 

@@ -25,10 +25,14 @@ class Settings:
     samples: int = option(25, "plans sampled per task, N", 1, 200)
     samples_embedded: int = option(3, "the same for the embedded model", 1, 200)
     sampling: str = option(
-        "auto", "request: all plans in one request, as in the paper; stepwise: in turn, each step out of the actions "
-        "that can be done then, until a plan reaches the goal; auto: stepwise for the embedded model", choices=SAMPLING)
+        "auto",
+        "request: all plans in one request, as in the paper; stepwise: in turn, each step out of the actions "
+        "that can be done then, until a plan reaches the goal; auto: stepwise for the embedded model",
+        choices=SAMPLING,
+    )
     sampling_seconds_embedded: float = option(
-        20.0, "seconds after the first answer in which stepwise sampling asks for further steps", 0.1, 3600.0)
+        20.0, "seconds after the first answer in which stepwise sampling asks for further steps", 0.1, 3600.0
+    )
     temperature: float = option(0.8, "of plan sampling", 0.0, 2.0)
     top_p: float = option(0.95, "of plan sampling", 0.01, 1.0)
     votes: int = option(20, "votes per decision, n", 1, 200)

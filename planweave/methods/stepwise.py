@@ -44,8 +44,15 @@ class Trying:
 class StepwisePlans:
     """Plans for one task. ask(request) asks the model. without: names of actions that are not offered."""
 
-    def __init__(self, domain: Domain, world: World, sentence: str, goal: Sequence[Literal],
-                 ask: Callable[[ChatRequest], ChatReplies], without: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        domain: Domain,
+        world: World,
+        sentence: str,
+        goal: Sequence[Literal],
+        ask: Callable[[ChatRequest], ChatReplies],
+        without: Sequence[str] = (),
+    ) -> None:
         self._domain, self._goal, self._ask = domain, tuple(goal), ask
         world = relevant_world(domain, world, goal)
         self._transition = Transition(domain, world)
@@ -103,9 +110,16 @@ class StepwisePlans:
     def _choice(self, choices: Sequence[Action], steps: Sequence[Action], temperature: float) -> tuple[Action, float]:
         lead = " " if steps else ""
         by_text = {f"{lead}{action};": action for action in choices}
-        replies = self._ask(ChatRequest(
-            self._messages, temperature=temperature, max_tokens=STEP_TOKENS, logprobs=True,
-            beginning=" ".join(f"{step};" for step in steps), choices=tuple(by_text)))
+        replies = self._ask(
+            ChatRequest(
+                self._messages,
+                temperature=temperature,
+                max_tokens=STEP_TOKENS,
+                logprobs=True,
+                beginning=" ".join(f"{step};" for step in steps),
+                choices=tuple(by_text),
+            )
+        )
         self._usage += replies.usage
         self._until = min(self._until, time.monotonic() + self._seconds)
         reply = replies.replies[0]
@@ -127,8 +141,10 @@ def step_messages(domain: Domain, sentence: str, goal: Sequence[Literal]) -> Mes
     plans = example_part(domain, "plans", ())
     for example in (plans[index] for index in example_part(domain, "stepwise", ())):
         wanted = [Literal.parse(text) for text in example["goal"]]
-        messages += [message("user", _task(str(example["task"]), wanted)),
-                     message("assistant", " ".join(f"{call};" for call in example["plan"]))]
+        messages += [
+            message("user", _task(str(example["task"]), wanted)),
+            message("assistant", " ".join(f"{call};" for call in example["plan"])),
+        ]
     return (*messages, message("user", _task(sentence, goal)))
 
 
@@ -146,8 +162,13 @@ def _in_words(literal: Literal) -> str:
 def _things(world: World, domain: Domain, goal: Sequence[Literal]) -> frozenset[str]:
     """The goal's objects, and what has to be moved away from them where it lies on or in them."""
     names = {a for literal in goal for a in literal.args}
-    placed = [f for name, p in domain.predicates.items() if p.goal for f in world.by_predicate.get(name, ())
-              if len(f.args) == 2]
+    placed = [
+        f
+        for name, p in domain.predicates.items()
+        if p.goal
+        for f in world.by_predicate.get(name, ())
+        if len(f.args) == 2
+    ]
     while True:
         around = {n: {f.args[0] for f in placed if f.args[1] == n} for n in names}
         more = set().union(*(of for of in around.values() if len(of) <= _AROUND)) - names

@@ -137,12 +137,15 @@ class Translator:
         """The action over the things that the step names exactly, else over those used last, then over the others."""
         recent = [a for action in reversed(used) for a in action.args]
         exact = [[n for n in k.names if f" {spoken(n)} " in f" {said} "] for k in kinds]
-        ordered = [named[:1] or sorted(k.names, key=lambda n: recent.index(n) if n in recent else len(recent))
-                   for k, named in zip(kinds, exact)]
+        ordered = [
+            named[:1] or sorted(k.names, key=lambda n: recent.index(n) if n in recent else len(recent))
+            for k, named in zip(kinds, exact)
+        ]
         found = self._distinct(schema, ordered)
         if not found:  # two parameters of one kind, and the step names one thing for both: then also others of it
-            found = self._distinct(schema, [[*names, *(n for n in k.names if n not in names)]
-                                            for k, names in zip(kinds, ordered)])
+            found = self._distinct(
+                schema, [[*names, *(n for n in k.names if n not in names)] for k, names in zip(kinds, ordered)]
+            )
         return tuple(found)
 
     @staticmethod

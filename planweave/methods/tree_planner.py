@@ -46,13 +46,17 @@ class TreePlanner:
         """Act down the tree until a plan ends, or no valid branch or no correction is left."""
         world = episode.observe()
         episode.tell("sampling plans")
-        sampled = episode.planner.generate_plans(
-            episode.sentence, world, samples=self.samples, task_id=episode.task_id
-        )
+        sampled = episode.planner.generate_plans(episode.sentence, world, samples=self.samples, task_id=episode.task_id)
         episode.spend(sampled.usage)
         plans = self._checked(episode, world, sampled.plans)
-        episode.journal.add("sampled", received=sampled.received, dropped=sampled.dropped, mended=sampled.mended,
-                            distinct=len(sampled.plans), kept=len(plans))
+        episode.journal.add(
+            "sampled",
+            received=sampled.received,
+            dropped=sampled.dropped,
+            mended=sampled.mended,
+            distinct=len(sampled.plans),
+            kept=len(plans),
+        )
         if not plans:
             episode.tell(message=f"none of the {sampled.received} sampled plans passes the check")
             return
@@ -69,9 +73,16 @@ class TreePlanner:
             share = 1 - len(check.goal_unmet) / len(episode.goal) if episode.goal else 1.0
             recall += [share] * plan.samples
             checked.append((plan, check))
-            episode.journal.add("plan", actions=[str(a) for a in plan.actions], samples=plan.samples, valid=check.ok,
-                                gcr=round(share, 4), message=check.message, assumed=[str(x) for x in check.assumed],
-                                originals=[s.original for s in plan.steps if s.original])
+            episode.journal.add(
+                "plan",
+                actions=[str(a) for a in plan.actions],
+                samples=plan.samples,
+                valid=check.ok,
+                gcr=round(share, 4),
+                message=check.message,
+                assumed=[str(x) for x in check.assumed],
+                originals=[s.original for s in plan.steps if s.original],
+            )
         if recall:
             episode.journal.add("gcr", max=round(max(recall), 4), avg=round(sum(recall) / len(recall), 4))
         return self._kept(episode, checked) if self.check_plans else list(plans)
@@ -121,8 +132,13 @@ class TreePlanner:
                 return
             episode.corrections += 1
             fork = self._backtrack(episode, node, history)
-            episode.journal.add("correction", failed=str(child.action), code=outcome.code.name,
-                                message=outcome.message, back_to=str(fork.action) if fork else None)
+            episode.journal.add(
+                "correction",
+                failed=str(child.action),
+                code=outcome.code.name,
+                message=outcome.message,
+                back_to=str(fork.action) if fork else None,
+            )
             if fork is None:
                 episode.tell(message=f"no branch is left after: {outcome.message}")
                 return
@@ -148,35 +164,47 @@ class TreePlanner:
                 undone.status = Status.UNDONE if undone.valid else undone.status
         return fork
 
-    def _decide(
-        self, episode: Episode, options: list[Node], history: Sequence[Action], errors: Sequence[str]
-    ) -> Node:
+    def _decide(self, episode: Episode, options: list[Node], history: Sequence[Action], errors: Sequence[str]) -> Node:
         """One valid child is taken without asking; else the model votes, or the weights of C.5 decide."""
         if len(options) == 1:
             return options[0]
         if self.guide != "model":
             weights = self._weights(episode.observe(), options)
-            episode.journal.add("weighed", guide=self.guide, options=[str(o.action) for o in options],
-                                weights=[round(w, 4) for w in weights])
+            episode.journal.add(
+                "weighed",
+                guide=self.guide,
+                options=[str(o.action) for o in options],
+                weights=[round(w, 4) for w in weights],
+            )
             return options[max(range(len(options)), key=lambda i: weights[i])]
         episode.tell("deciding")
         episode.questions += 1
         choice = episode.planner.choose_action(
-            episode.sentence, episode.observe(), history, [o.action for o in options],
-            errors=errors, samples=self.votes, task_id=episode.task_id,
+            episode.sentence,
+            episode.observe(),
+            history,
+            [o.action for o in options],
+            errors=errors,
+            samples=self.votes,
+            task_id=episode.task_id,
         )
         episode.spend(choice.usage)
-        episode.journal.add("decision", options=[str(o.action) if o.action else "[END]" for o in options],
-                            votes=list(choice.votes), unreadable=choice.unreadable, chosen=choice.index)
+        episode.journal.add(
+            "decision",
+            options=[str(o.action) if o.action else "[END]" for o in options],
+            votes=list(choice.votes),
+            unreadable=choice.unreadable,
+            chosen=choice.index,
+        )
         return options[choice.index]
 
     def _weights(self, world: World, options: Sequence[Node]) -> list[float]:
         """Evaluation functions f_L, f_E and f_Hybrid of appendix C.5."""
         likelihoods = [o.logprob if o.logprob is not None else math.log(o.samples) for o in options]
         language = _softmax(likelihoods)
-        environment = _softmax([
-            float(o.action is None or all(a in world.by_name for a in o.action.args)) for o in options
-        ])
+        environment = _softmax(
+            [float(o.action is None or all(a in world.by_name for a in o.action.args)) for o in options]
+        )
         if self.guide == "language":
             return language
         if self.guide == "environment":

@@ -29,17 +29,34 @@ def propose(question: Question, samples: int) -> Proposals:
     number = len(question.history) + 1
     messages = (
         message("system", render("zero_shot/system.txt", objects=objects_text(question.shown), example=example)),
-        message("user", render(
-            "zero_shot/user.txt", task=one_line(question.sentence), number=str(number),
-            steps=(steps_so_far(question, question.history) + "\n") if question.history else "")),
+        message(
+            "user",
+            render(
+                "zero_shot/user.txt",
+                task=one_line(question.sentence),
+                number=str(number),
+                steps=(steps_so_far(question, question.history) + "\n") if question.history else "",
+            ),
+        ),
     )
     replies = question.ask(
-        "proposals", messages, n=samples or set_.proposals, temperature=set_.proposal_temperature, max_tokens=TOKENS,
-        logprobs=True, notes={"embedding": question.embedder.name})
-    return Proposals(tuple(
-        Candidate(text, None, logprob=logprob) if found is None else
-        Candidate(text, found.actions[0], found.match, found.object_match, logprob)
-        for text, found, logprob in translated(question, replies)), replies.usage)
+        "proposals",
+        messages,
+        n=samples or set_.proposals,
+        temperature=set_.proposal_temperature,
+        max_tokens=TOKENS,
+        logprobs=True,
+        notes={"embedding": question.embedder.name},
+    )
+    return Proposals(
+        tuple(
+            Candidate(text, None, logprob=logprob)
+            if found is None
+            else Candidate(text, found.actions[0], found.match, found.object_match, logprob)
+            for text, found, logprob in translated(question, replies)
+        ),
+        replies.usage,
+    )
 
 
 @dataclass

@@ -109,7 +109,12 @@ class Perceiver:
         self._last = None
 
     def process(
-        self, stamp: float, rgb: np.ndarray, depth: np.ndarray, intrinsics: Intrinsics, robot: RobotState | None,
+        self,
+        stamp: float,
+        rgb: np.ndarray,
+        depth: np.ndarray,
+        intrinsics: Intrinsics,
+        robot: RobotState | None,
         way: Sequence[RobotState] = (),
     ) -> Perceived:
         """Take in one frame; arguments as in Pipeline.run. way: where the robot was since the last frame, oldest first.

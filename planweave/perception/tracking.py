@@ -450,8 +450,13 @@ class Tracker:
         # A lost object that was taken for another one at first, where it is now, must not have its own name with a 2.
         for track in new:
             lost = [
-                t for t in (*self._tracks, *self._gone)
-                if t.name and not t.matched and not t.held and t.missing and t.looks_like(track.current)
+                t
+                for t in (*self._tracks, *self._gone)
+                if t.name
+                and not t.matched
+                and not t.held
+                and t.missing
+                and t.looks_like(track.current)
                 and of_one_size(t.last, track.last)
             ]
             if lost:

@@ -173,9 +173,7 @@ def _spec_from_file(model_path: str) -> mujoco.MjSpec:
 
     path = Path(model_path)
     if not path.is_file():
-        raise ConfigError(
-            f"no robot model at {model_path}: give the path of an MJCF file of the arm with its hand"
-        )
+        raise ConfigError(f"no robot model at {model_path}: give the path of an MJCF file of the arm with its hand")
     try:
         spec = mujoco.MjSpec.from_file(str(path))
     except (ValueError, mujoco.FatalError) as error:

@@ -78,9 +78,7 @@ def load_camera(name: str = "overhead") -> CameraConfig:
     if not (16 <= config.width <= 1280 and 16 <= config.height <= 960 and 5 <= config.fovy <= 150):
         raise ConfigError(f"{path}: width must be 16 to 1280, height 16 to 960 pixels, fovy 5 to 150 degrees")
     if abs(math.hypot(*config.quaternion) - 1) > 1e-3:
-        raise ConfigError(
-            f"{path}: quaternion {list(config.quaternion)} does not have length 1 (order x, y, z, w)"
-        )
+        raise ConfigError(f"{path}: quaternion {list(config.quaternion)} does not have length 1 (order x, y, z, w)")
     return config
 
 

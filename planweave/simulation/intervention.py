@@ -98,9 +98,7 @@ class Hands:
         """Whether something is still to be done."""
         return self._waiting is not None
 
-    def begin(
-        self, data: mujoco.MjData, what: Intervention, on_camera: Callable[[bool], None]
-    ) -> Intervention | None:
+    def begin(self, data: mujoco.MjData, what: Intervention, on_camera: Callable[[bool], None]) -> Intervention | None:
         """Do it at once, or when its moment comes; on_camera is told then whether the camera gives images.
 
         Returns what waited, for a moment that never came.

@@ -195,12 +195,8 @@ def _add_wood(spec: mujoco.MjSpec) -> None:
     planks = np.repeat(rng.normal(scale=3.0, size=8), size // 8)
     shade += planks[None, :]
     shade[:, :: size // 8] -= 14.0
-    image = np.clip(np.array([212.0, 198.0, 178.0])[None, None, :] + shade[:, :, None], 0, 255).astype(
-        np.uint8
-    )
-    texture = spec.add_texture(
-        name="wood", type=mujoco.mjtTexture.mjTEXTURE_2D, width=size, height=size, nchannel=3
-    )
+    image = np.clip(np.array([212.0, 198.0, 178.0])[None, None, :] + shade[:, :, None], 0, 255).astype(np.uint8)
+    texture = spec.add_texture(name="wood", type=mujoco.mjtTexture.mjTEXTURE_2D, width=size, height=size, nchannel=3)
     texture.data = image.tobytes()
     material = spec.add_material(
         name="wood", rgba=[1, 1, 1, 1], specular=0.1, shininess=0.2, texuniform=True, texrepeat=[1, 1]

@@ -69,9 +69,7 @@ class View:
         self._data = mujoco.MjData(model)
         try:
             # mujoco.gl_context chose when MuJoCo was first imported, which may have been before choose_gl.
-            self._gl = importlib.import_module(f"mujoco.{os.environ['MUJOCO_GL'].lower()}").GLContext(
-                width, height
-            )
+            self._gl = importlib.import_module(f"mujoco.{os.environ['MUJOCO_GL'].lower()}").GLContext(width, height)
             self._finish = importlib.import_module("OpenGL.GL").glFinish
             self._gl.make_current()
             self._context = _context(model, width, height, shadows)
@@ -127,9 +125,7 @@ class View:
         """
         extent = self.model.stat.extent
         near, far = self.model.vis.map.znear * extent, self.model.vis.map.zfar * extent
-        metres: np.ndarray = (near * far / (near + buffer.astype(np.float64) * (far - near))).astype(
-            np.float32
-        )
+        metres: np.ndarray = (near * far / (near + buffer.astype(np.float64) * (far - near))).astype(np.float32)
         return metres
 
     def close(self) -> None:

@@ -85,8 +85,7 @@ class Recorder:
         """Begin anew; rate: states per second of simulated time, 0 for the default. Raises RecordingError."""
         if not math.isfinite(rate) or rate < 0 or rate > 60:
             raise RecordingError(
-                f"{rate:g} frames per second cannot be recorded; "
-                f"possible are 1 to 60, or 0 for {DEFAULT_RATE:g}"
+                f"{rate:g} frames per second cannot be recorded; possible are 1 to 60, or 0 for {DEFAULT_RATE:g}"
             )
         with self._lock:
             self._states, self._images, self._failure = [], {}, None
@@ -120,9 +119,7 @@ class Recorder:
         """Whether a state of simulated time ``now`` could be kept, so that nobody copies states in vain."""
         return self._recording and (not self._states or now - self._states[-1][1].time >= self._period - 1e-6)
 
-    def stop(
-        self, path: str, last: tuple[mujoco.MjModel, Snapshot] | None = None, caption: str = ""
-    ) -> Recording:
+    def stop(self, path: str, last: tuple[mujoco.MjModel, Snapshot] | None = None, caption: str = "") -> Recording:
         """End the recording and write it to ``path`` (.webm, .mp4 or .gif), with pictures of its first and last
         state beside it.
 
@@ -134,7 +131,8 @@ class Recorder:
         for file in files:
             if os.path.lexists(file) and file not in self._written:
                 raise RecordingError(
-                    f"{file} is there already, and not of a recording of this node; remove it, or choose another name")
+                    f"{file} is there already, and not of a recording of this node; remove it, or choose another name"
+                )
         if not self._recording:
             raise RecordingError("nothing is being recorded; start a recording first (start: true)")
         with self._lock:
@@ -143,9 +141,7 @@ class Recorder:
                 self._states.append(last)
             states, images = self._states, self._images
         if not states:
-            raise RecordingError(
-                "nothing was recorded: the simulation has not moved on since the recording began"
-            )
+            raise RecordingError("nothing was recorded: the simulation has not moved on since the recording began")
         indices = self._wait_for_frames(len(states))
         frames = [_decode(images[i]) for i in indices]
         seconds = states[-1][1].time - states[0][1].time
@@ -181,9 +177,7 @@ class Recorder:
         """Indices of the states that make the video: as fine as the cap and the patience allow."""
         deadline = time.monotonic() + self._patience
         finest = next(
-            s
-            for s in (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192)
-            if count / s <= self._max_frames
+            s for s in (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192) if count / s <= self._max_frames
         )
         hard = deadline + 60.0
         with self._lock:
@@ -199,8 +193,7 @@ class Recorder:
                     return _picked(count, stride)
                 if now > hard or self._ended:
                     raise RecordingError(
-                        f"rendering did not finish in {hard - deadline + self._patience:.0f} s; "
-                        "the machine is too busy"
+                        f"rendering did not finish in {hard - deadline + self._patience:.0f} s; the machine is too busy"
                     )
                 self._lock.wait(0.2)
 
@@ -221,9 +214,7 @@ class Recorder:
     def _render(self) -> None:
         """The thread: renders what is missing, as long as there is something."""
         with contextlib.suppress(OSError, AttributeError):
-            os.setpriority(
-                os.PRIO_PROCESS, threading.get_native_id(), 10
-            )  # this thread only: physics goes first
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 10)  # this thread only: physics goes first
         view: View | None = None
         try:
             while True:
@@ -343,9 +334,7 @@ def _write_gif(path: Path, frames: list[np.ndarray], rate: float) -> None:
     pictures = [p.quantize(palette=palette, dither=Image.Dither.NONE) for p in pictures]
     shown = [round(1000 / rate)] * len(pictures)
     shown[-1] += round(1000 * _HOLD)
-    pictures[0].save(
-        path, save_all=True, append_images=pictures[1:], duration=shown, loop=0, optimize=False
-    )
+    pictures[0].save(path, save_all=True, append_images=pictures[1:], duration=shown, loop=0, optimize=False)
 
 
 def _palette(pictures: Sequence[Image.Image]) -> Image.Image:

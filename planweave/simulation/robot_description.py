@@ -96,13 +96,30 @@ def links_of(model: mujoco.MjModel) -> tuple[Link, ...]:
             continue
         joint = int(model.body_jntadr[body])
         lower, upper = (float(v) for v in model.jnt_range[joint])
-        links.append(Link(
-            name, names[parent], model.joint(joint).name, kinds[int(model.jnt_type[joint])], *placed,
-            _vector(model.jnt_axis[joint]), lower, upper, shapes))
+        links.append(
+            Link(
+                name,
+                names[parent],
+                model.joint(joint).name,
+                kinds[int(model.jnt_type[joint])],
+                *placed,
+                _vector(model.jnt_axis[joint]),
+                lower,
+                upper,
+                shapes,
+            )
+        )
     site = model.site(TCP_SITE).id
-    links.append(Link(
-        TCP_FRAME, names[int(model.site_bodyid[site])], f"{TCP_FRAME}_joint", "fixed", _vector(model.site_pos[site]),
-        _quaternion(model.site_quat[site])))
+    links.append(
+        Link(
+            TCP_FRAME,
+            names[int(model.site_bodyid[site])],
+            f"{TCP_FRAME}_joint",
+            "fixed",
+            _vector(model.site_pos[site]),
+            _quaternion(model.site_quat[site]),
+        )
+    )
     return tuple(links)
 
 
@@ -122,8 +139,13 @@ def urdf(links: tuple[Link, ...]) -> str:
             ElementTree.SubElement(joint, "axis", xyz=_text(link.axis))
             effort, velocity = _LIMITS.get(link.joint, (FINGER_MAX_FORCE, _FINGER_SPEED))
             ElementTree.SubElement(
-                joint, "limit", lower=f"{link.lower:.9g}", upper=f"{link.upper:.9g}", effort=f"{effort:g}",
-                velocity=f"{velocity:g}")
+                joint,
+                "limit",
+                lower=f"{link.lower:.9g}",
+                upper=f"{link.upper:.9g}",
+                effort=f"{effort:g}",
+                velocity=f"{velocity:g}",
+            )
     ElementTree.indent(robot)
     return ElementTree.tostring(robot, encoding="unicode", xml_declaration=True) + "\n"
 
@@ -158,7 +180,7 @@ def _shapes(model: mujoco.MjModel, body: int) -> tuple[Shape, ...]:
         if kind == mujoco.mjtGeom.mjGEOM_MESH:
             mesh = int(model.geom_dataid[geom])
             start = int(model.mesh_vertadr[mesh])
-            corners = model.mesh_vert[start:start + int(model.mesh_vertnum[mesh])]
+            corners = model.mesh_vert[start : start + int(model.mesh_vertnum[mesh])]
             low, high = corners.min(axis=0).astype(float), corners.max(axis=0).astype(float)
             position, size = position + rotation @ ((low + high) / 2), (high - low) / 2
             order = np.argsort(size)  # the longest side becomes z
@@ -193,8 +215,12 @@ def _quaternion(values: Array) -> tuple[float, float, float, float]:
 def _product(a: tuple[float, ...], b: tuple[float, ...]) -> tuple[float, float, float, float]:
     ax, ay, az, aw = a
     bx, by, bz, bw = b
-    return (aw * bx + ax * bw + ay * bz - az * by, aw * by - ax * bz + ay * bw + az * bx,
-            aw * bz + ax * by - ay * bx + az * bw, aw * bw - ax * bx - ay * by - az * bz)
+    return (
+        aw * bx + ax * bw + ay * bz - az * by,
+        aw * by - ax * bz + ay * bw + az * bx,
+        aw * bz + ax * by - ay * bx + az * bw,
+        aw * bw - ax * bx - ay * by - az * bz,
+    )
 
 
 def _turned(quaternion: tuple[float, ...], vector: tuple[float, ...]) -> tuple[float, float, float]:
@@ -209,8 +235,11 @@ def _rpy(quaternion: tuple[float, float, float, float]) -> tuple[float, float, f
     pitch = 2 * (w * y - z * x)
     if abs(pitch) > 1 - 1e-9:  # only the sum or the difference of roll and yaw counts
         return 0.0, math.copysign(math.pi / 2, pitch), math.copysign(2 * math.atan2(x, w), -pitch)
-    return (math.atan2(2 * (w * x + y * z), 1 - 2 * (x * x + y * y)), math.asin(pitch),
-            math.atan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z)))
+    return (
+        math.atan2(2 * (w * x + y * z), 1 - 2 * (x * x + y * y)),
+        math.asin(pitch),
+        math.atan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z)),
+    )
 
 
 def _text(values: tuple[float, ...]) -> str:

@@ -154,9 +154,7 @@ class Runner:
                 break
         if simulator.unstable:
             simulator.reset()
-            self._on_error(
-                "physics became unstable and the scene was reset; objects may be pressed into each other"
-            )
+            self._on_error("physics became unstable and the scene was reset; objects may be pressed into each other")
         self._on_chunk(simulator)
         return simulator.motions_ended != before
 

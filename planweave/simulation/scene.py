@@ -200,9 +200,7 @@ def _number(fields: dict[str, _Entry], key: str, most: float) -> float:
     return fields[key].numbers(1, 1, 0.0, most)[0] if key in fields else 0.0
 
 
-def _read_object(
-    entry: _Entry, table_size: tuple[float, ...], table_centre: tuple[float, ...]
-) -> SceneObject:
+def _read_object(entry: _Entry, table_size: tuple[float, ...], table_centre: tuple[float, ...]) -> SceneObject:
     fields = entry.fields(("kind", "colour", "position", "size", "yaw"), needed=("kind", "position"))
     name = fields["kind"].choice("kind", KINDS)
     kind = KINDS[name]
@@ -339,9 +337,7 @@ class _Entry:
     def integer(self, low: int, high: int, meaning: str = "") -> int:
         value = self.numbers(1, 1, -math.inf, math.inf)[0]
         if value != int(value) or not low <= value <= high:
-            raise self.error(
-                f"must be a whole number from {low} to {high}{'; ' + meaning if meaning else ''}"
-            )
+            raise self.error(f"must be a whole number from {low} to {high}{'; ' + meaning if meaning else ''}")
         return int(value)
 
 

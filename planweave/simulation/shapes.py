@@ -51,9 +51,7 @@ class Kind:
     """Red, green, blue where no other colour is asked for, if that colour's usual tone does not suit it."""
 
 
-def add_shape(
-    spec: mujoco.MjSpec, body: mujoco.MjsBody, kind: str, size: Sequence[float], colour: str
-) -> None:
+def add_shape(spec: mujoco.MjSpec, body: mujoco.MjsBody, kind: str, size: Sequence[float], colour: str) -> None:
     """Add the geoms of one object to its body: group 0 is seen and collides, group 2 is only seen, group 3
     only collides.
     """
@@ -66,9 +64,7 @@ def add_shape(
 class _Builder:
     """Adds geoms to one body."""
 
-    def __init__(
-        self, spec: mujoco.MjSpec, body: mujoco.MjsBody, rgb: tuple[float, float, float], mass: float
-    ):
+    def __init__(self, spec: mujoco.MjSpec, body: mujoco.MjsBody, rgb: tuple[float, float, float], mass: float):
         self.spec, self.body, self.rgb, self.mass = spec, body, rgb, mass
         self._solid: list[tuple[Any, float]] = []
 
@@ -227,9 +223,7 @@ def _plate(b: _Builder, size: Sequence[float]) -> None:
     radius, height = size[0] / 2, size[1]
     b.mesh(*_revolve([(0.7 * radius, 0.0), (radius, 0.75 * height), (radius, height)]))
     shade = [0.86 * c for c in b.rgb]
-    b.mesh(
-        *_revolve([(0.72 * radius, height - 0.001), (0.72 * radius, height + 0.0003)]), role="seen", rgb=shade
-    )
+    b.mesh(*_revolve([(0.72 * radius, height - 0.001), (0.72 * radius, height + 0.0003)]), role="seen", rgb=shade)
 
 
 def _banana(b: _Builder, size: Sequence[float]) -> None:
@@ -343,9 +337,7 @@ def _bottle(b: _Builder, size: Sequence[float]) -> None:
     b.mesh(*_revolve([(neck, 0.76 * height), (neck, 0.88 * height)]))
     b.mesh(*_revolve([(1.12 * neck, 0.88 * height), (1.12 * neck, height)]), rgb=COLOURS["white"])
     label = [0.6 + 0.4 * c for c in b.rgb]
-    b.mesh(
-        *_revolve([(1.01 * radius, 0.16 * height), (1.01 * radius, 0.48 * height)]), role="seen", rgb=label
-    )
+    b.mesh(*_revolve([(1.01 * radius, 0.16 * height), (1.01 * radius, 0.48 * height)]), role="seen", rgb=label)
 
 
 def _round(size: Sequence[float]) -> tuple[float, float]:

@@ -210,9 +210,7 @@ class Simulator:
         that cannot be.
         """
         if not math.isfinite(width) or not -1e-4 <= width <= GRIPPER_MAX_WIDTH + 1e-4:
-            raise TrajectoryError(
-                f"the gripper cannot open to {width:.3f} m; possible are 0 to {GRIPPER_MAX_WIDTH} m"
-            )
+            raise TrajectoryError(f"the gripper cannot open to {width:.3f} m; possible are 0 to {GRIPPER_MAX_WIDTH} m")
         if not math.isfinite(force) or force < 0 or force > MAX_GRIP_FORCE:
             raise TrajectoryError(
                 f"the gripper cannot press with {force:.0f} N; possible are 1 to {MAX_GRIP_FORCE:.0f} N"

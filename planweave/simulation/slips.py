@@ -24,9 +24,7 @@ class Slips:
         self._usual = model.pair_friction.copy()
         self._faults = [fault for fault in scene.faults if isinstance(fault, Slip)]
         self._pads = (
-            [{int(model.geom(f"fr3_{side}finger_pad").id)} for side in ("left", "right")]
-            if self._faults
-            else []
+            [{int(model.geom(f"fr3_{side}finger_pad").id)} for side in ("left", "right")] if self._faults else []
         )
         self._bodies = [model.body(object_body(slip.object)).id for slip in self._faults]
         self._pairs = [

@@ -15,7 +15,7 @@ from planweave.robots.franka import ACCELERATION_LIMITS, ARM_JOINTS, JOINT_LOWER
 START_TOLERANCE = 0.05  # between the arm and a first point at time 0, rad
 _POSITION_SLACK = 1e-3  # rad
 _VELOCITY_SLACK = 1.1
-STOP_TIME = 0.08 # longest time a stop may take, s
+STOP_TIME = 0.08  # longest time a stop may take, s
 
 
 class TrajectoryError(PlanweaveError):
@@ -146,9 +146,7 @@ def _chord_velocities(times: np.ndarray, q: np.ndarray, first: np.ndarray) -> np
     return v
 
 
-def _hermite(
-    times: np.ndarray, q: np.ndarray, v: np.ndarray, a: np.ndarray | None, at: np.ndarray
-) -> Reference:
+def _hermite(times: np.ndarray, q: np.ndarray, v: np.ndarray, a: np.ndarray | None, at: np.ndarray) -> Reference:
     """Piecewise polynomial through positions and velocities, and accelerations where given."""
     segment = np.clip(np.searchsorted(times, at, side="right") - 1, 0, len(times) - 2)
     h = (times[segment + 1] - times[segment])[:, None]

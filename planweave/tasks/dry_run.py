@@ -28,8 +28,13 @@ class PredictedBody:
         return self._world
 
     def execute(
-        self, action: Action, *, task_id: str = "", timeout: float = 0.0,
-        on_phase: Callable[[str, float], None] | None = None, approval: str = "",
+        self,
+        action: Action,
+        *,
+        task_id: str = "",
+        timeout: float = 0.0,
+        on_phase: Callable[[str, float], None] | None = None,
+        approval: str = "",
     ) -> Outcome:
         """What the domain says that the action would do; nothing moves."""
         check = self._validator.check((*self.done, action))

@@ -33,5 +33,7 @@ def run_method(make: Callable[[str], Method], name: str, episode: Episode) -> No
     except Exception as error:
         log.exception("%s: the method %s", episode.task_id, name)
         whose = f" of the package {METHODS.package_of(name)}" if name in METHODS else ""
-        raise MethodFaultError(f"internal error while the method {name!r}{whose} ran "
-                               f"({type(error).__name__}: {error}); the log has the traceback") from error
+        raise MethodFaultError(
+            f"internal error while the method {name!r}{whose} ran "
+            f"({type(error).__name__}: {error}); the log has the traceback"
+        ) from error

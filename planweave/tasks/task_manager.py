@@ -60,15 +60,29 @@ class Task:
             status = replace(status, elapsed=time.monotonic() - self.started)
         if episode is not None and not status.state.ended:
             status = replace(
-                status, phase=episode.phase or status.phase, action=episode.action, steps=episode.steps,
-                executed=episode.executed, corrections=episode.corrections, questions=episode.questions,
-                fallback=episode.fallback, pushed=tuple(episode.pushed),
-                message=episode.message, usage=status.usage + episode.usage,
+                status,
+                phase=episode.phase or status.phase,
+                action=episode.action,
+                steps=episode.steps,
+                executed=episode.executed,
+                corrections=episode.corrections,
+                questions=episode.questions,
+                fallback=episode.fallback,
+                pushed=tuple(episode.pushed),
+                message=episode.message,
+                usage=status.usage + episode.usage,
             )
         if self.approval is not None and self.approval.shown is not None:
             shown = self.approval.shown
-            status = replace(status, plan=shown.plan, plan_words=shown.words, plan_check=shown.check,
-                             plan_hash=shown.hash, plan_changes=shown.changes, approved_by=self.approval.approver)
+            status = replace(
+                status,
+                plan=shown.plan,
+                plan_words=shown.words,
+                plan_check=shown.check,
+                plan_hash=shown.hash,
+                plan_changes=shown.changes,
+                approved_by=self.approval.approver,
+            )
             if self.approval.waiting and not status.state.ended:
                 status = replace(status, state=TaskState.AWAITING_APPROVAL)
         return status
@@ -102,15 +116,26 @@ class TaskManager:
     """
 
     def __init__(
-        self, planner: Planner, body: LookingBody, make: Callable[[str], Method], *,
-        default_method: str = "tree_planner", fallback: str = "classical", action_timeout: float = 60.0,
-        max_queue: int = 50, kept_tasks: int = 200,
-        journal_folder: Path | None = None, approval_timeout: float = 0.0,
-        approved_alone: Collection[str] = (), look_seconds: float = 5.0,
+        self,
+        planner: Planner,
+        body: LookingBody,
+        make: Callable[[str], Method],
+        *,
+        default_method: str = "tree_planner",
+        fallback: str = "classical",
+        action_timeout: float = 60.0,
+        max_queue: int = 50,
+        kept_tasks: int = 200,
+        journal_folder: Path | None = None,
+        approval_timeout: float = 0.0,
+        approved_alone: Collection[str] = (),
+        look_seconds: float = 5.0,
         await_body: Callable[[Callable[[str], None]], None] = lambda on_wait: None,
         look_for: Callable[[str], str] = lambda sentence: "",
-        on_change: Callable[[Task], None] = lambda task: None, on_end: Callable[[Task], None] = lambda task: None,
-        namespace: str = "", load_domain: Callable[[str], Domain] = Domain.load,
+        on_change: Callable[[Task], None] = lambda task: None,
+        on_end: Callable[[Task], None] = lambda task: None,
+        namespace: str = "",
+        load_domain: Callable[[str], Domain] = Domain.load,
     ):
         self._planner, self._body, self._make = planner, body, make
         self._default_method, self._fallback = default_method, fallback
@@ -132,8 +157,13 @@ class TaskManager:
         self._worker.start()
 
     def submit(
-        self, sentence: str, method: str = "", goal: Sequence[Literal] = (), world_revision: int = 0,
-        request_id: str = "", dry_run: bool = False,
+        self,
+        sentence: str,
+        method: str = "",
+        goal: Sequence[Literal] = (),
+        world_revision: int = 0,
+        request_id: str = "",
+        dry_run: bool = False,
     ) -> Task:
         """Queue a task; raises GoalError or UnknownNameError where it cannot be accepted.
 
@@ -153,17 +183,28 @@ class TaskManager:
             if earlier is not None:
                 status = earlier.status
                 if (status.sentence, status.method, earlier.given_goal, status.dry_run) != (
-                        sentence, method, tuple(goal), dry_run):
-                    raise GoalError(f"the request id {request_id!r} is that of {status.task_id}, another task; give "
-                                    "every task an id of its own")
+                    sentence,
+                    method,
+                    tuple(goal),
+                    dry_run,
+                ):
+                    raise GoalError(
+                        f"the request id {request_id!r} is that of {status.task_id}, another task; give "
+                        "every task an id of its own"
+                    )
                 return earlier
             if len(self._queue) >= self._max_queue:
                 raise GoalError(f"{self._max_queue} tasks wait already; cancel one or try again later")
             task_id = f"task-{next(self._numbers)}-{int(time.time()) % 1_000_000}"
             path = self._journal_folder / f"{task_id}.jsonl" if self._journal_folder else None
             journal = Journal(path)
-            journal.add("submitted", sentence=sentence, method=method, goal=[str(g) for g in goal],
-                        **({"dry_run": True} if dry_run else {}))
+            journal.add(
+                "submitted",
+                sentence=sentence,
+                method=method,
+                goal=[str(g) for g in goal],
+                **({"dry_run": True} if dry_run else {}),
+            )
             asks = self._approval_timeout > 0 and not dry_run
             approval = Approval(task_id, self._approval_timeout, self._approved_alone) if asks else None
             status = TaskStatus(task_id, sentence, method, dry_run=dry_run)
@@ -213,7 +254,12 @@ class TaskManager:
             return task
 
     def approve(
-        self, task_id: str, plan_hash: str, approve: bool, comment: str = "", approver: str = "",
+        self,
+        task_id: str,
+        plan_hash: str,
+        approve: bool,
+        comment: str = "",
+        approver: str = "",
     ) -> Task:
         """A person's word on the plan of a task (the running one where no id is given); raises GoalError."""
         comment, approver = _plain(comment, "comment"), _plain(approver, "name of the approver", MAX_APPROVER)
@@ -258,7 +304,7 @@ class TaskManager:
         """Drop the oldest of the ended tasks beyond those kept."""
         with self._changed:
             ended = [i for i, t in self._tasks.items() if t.status.state.ended]
-            for task_id in ended[:max(0, len(ended) - self._kept_tasks)]:
+            for task_id in ended[: max(0, len(ended) - self._kept_tasks)]:
                 task = self._tasks.pop(task_id)
                 self._dropped.append(task_id)
                 self._requests = {k: t for k, t in self._requests.items() if t is not task}
@@ -294,8 +340,13 @@ class TaskManager:
     def _run(self, task: Task) -> None:
         """One task from its sentence to its checked goal. Whatever happens, the task ends with a state."""
         task.started = time.monotonic()
-        log.info("%s begins (%s%s): %s", task.status.task_id, task.status.method,
-                 ", dry run" if task.status.dry_run else "", _line(task.status.sentence or task.given_goal))
+        log.info(
+            "%s begins (%s%s): %s",
+            task.status.task_id,
+            task.status.method,
+            ", dry run" if task.status.dry_run else "",
+            _line(task.status.sentence or task.given_goal),
+        )
         self._set(task, state=TaskState.RUNNING, phase="looking")
         try:
             task.canceled.check()
@@ -312,8 +363,13 @@ class TaskManager:
             goal = read.goal
             world = world.with_derived(goal)
             self._set(task, goal=goal, goal_source=read.source, understood=read.understood, unmet=world.unmet(goal))
-            task.journal.add("goal", goal=[str(g) for g in goal], source=read.source, understood=read.understood,
-                             facts=[str(f) for f in sorted(world.facts)])
+            task.journal.add(
+                "goal",
+                goal=[str(g) for g in goal],
+                source=read.source,
+                understood=read.understood,
+                facts=[str(f) for f in sorted(world.facts)],
+            )
             if task.status.dry_run:
                 self._plan(task, world, goal)
                 return
@@ -363,17 +419,29 @@ class TaskManager:
         _, message = self._act(task, world, goal, body)
         check = body.check(goal)
         task.journal.add("planned", plan=[str(a) for a in body.done], ok=check.ok, check=check.message)
-        self._set(task, plan=body.done, plan_words=tuple(map(domain.phrase, body.done)), plan_check=check.message,
-                  unmet=check.goal_unmet)
+        self._set(
+            task,
+            plan=body.done,
+            plan_words=tuple(map(domain.phrase, body.done)),
+            plan_check=check.message,
+            unmet=check.goal_unmet,
+        )
         if check.ok:
             steps = f"{len(body.done)} steps reach the goal, as predicted" if body.done else "the goal holds already"
             self._end(task, TaskState.PLANNED, f"{steps}; a dry run, nothing was moved")
         else:
-            self._end(task, TaskState.FAILED, f"no plan was found that reaches the goal: {message or check.message}; "
-                                              "a dry run, nothing was moved")
+            self._end(
+                task,
+                TaskState.FAILED,
+                f"no plan was found that reaches the goal: {message or check.message}; a dry run, nothing was moved",
+            )
 
     def _act(
-        self, task: Task, world: World, goal: tuple[Literal, ...], body: LookingBody,
+        self,
+        task: Task,
+        world: World,
+        goal: tuple[Literal, ...],
+        body: LookingBody,
     ) -> tuple[Finding, str]:
         """Run the method, then the fallback where the goal does not hold; what a look says of the goal then, and what
         is worth telling. Nothing is done where the goal holds already, or where nobody sees what is done.
@@ -384,9 +452,20 @@ class TaskManager:
             if not finding.unmet or (finding.unconfirmed and not finding.look.fresh):
                 return finding, "nothing was moved" if finding.unconfirmed else "it held already, nothing was moved"
         episode = task.episode = Episode(
-            task.status.task_id, task.status.sentence, goal, self._load_domain(world.domain), self._planner, body,
-            task.journal, task.canceled, lambda: self._on_change(task), self._action_timeout, task.approval,
-            dry_run=task.status.dry_run, said=task.said, namespace=self._namespace,
+            task.status.task_id,
+            task.status.sentence,
+            goal,
+            self._load_domain(world.domain),
+            self._planner,
+            body,
+            task.journal,
+            task.canceled,
+            lambda: self._on_change(task),
+            self._action_timeout,
+            task.approval,
+            dry_run=task.status.dry_run,
+            said=task.said,
+            namespace=self._namespace,
         )
         name, failed = task.status.method, ""
         try:
@@ -439,9 +518,15 @@ class TaskManager:
         world = finding.look.world.with_derived(goal)
         known = {str(g): (k := world.knowledge(g)).how.name.lower() + (f" ({k.of})" if k.of else "") for g in goal}
         task.journal.add(
-            "checked", fresh=finding.look.fresh, stamp=world.stamp, unmet=[str(u) for u in finding.unmet], known=known,
-            unconfirmed=list(finding.unconfirmed), inferred=list(finding.inferred),
-            facts=[str(f) for f in sorted(world.facts)])
+            "checked",
+            fresh=finding.look.fresh,
+            stamp=world.stamp,
+            unmet=[str(u) for u in finding.unmet],
+            known=known,
+            unconfirmed=list(finding.unconfirmed),
+            inferred=list(finding.inferred),
+            facts=[str(f) for f in sorted(world.facts)],
+        )
         self._set(task, unmet=finding.unmet)
         return finding
 
@@ -458,8 +543,11 @@ class TaskManager:
         else:
             why = "; ".join(finding.unconfirmed)
             what = "holds" if finding.unmet else "was reached"
-            self._end(task, TaskState.NOT_CONFIRMED, f"nobody saw whether the goal {what}: {why}"
-                      + (f" ({message})" if message else ""))
+            self._end(
+                task,
+                TaskState.NOT_CONFIRMED,
+                f"nobody saw whether the goal {what}: {why}" + (f" ({message})" if message else ""),
+            )
 
     def _see_unmet(self, task: Task) -> None:
         """Tell what of the goal does not hold in the newest world, for a task that ends before a look at its goal."""
@@ -480,8 +568,14 @@ class TaskManager:
         task.status = final
         task.journal.add("ended", state=state.name, message=message, seconds_taken=round(final.elapsed, 3))
         task.journal.close()
-        log.info("%s ended as %s after %.1f s and %d steps: %s", final.task_id, state.name, final.elapsed, final.steps,
-                 _line(message))
+        log.info(
+            "%s ended as %s after %.1f s and %d steps: %s",
+            final.task_id,
+            state.name,
+            final.elapsed,
+            final.steps,
+            _line(message),
+        )
         self._on_change(task)
         task.episode = None  # its worlds and its tree are no longer needed
         self._forget_old()

@@ -1,5 +1,4 @@
-"""A body in a process of its own, to be killed: with the argument `hold` it begins its first action and never ends it.
-"""
+"""A body in a process of its own, to be killed; with the argument `hold` it never ends its first action."""
 
 import sys
 

@@ -10,14 +10,21 @@ import threading
 
 def completion(texts, usage=None, logprob=None):
     """The JSON of a chat completion with these replies; logprob: of each of two tokens per reply."""
-    choices = [{"index": i, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}
-               for i, text in enumerate(texts)]
+    choices = [
+        {"index": i, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}
+        for i, text in enumerate(texts)
+    ]
     if logprob is not None:
         for choice in choices:
             choice["logprobs"] = {"content": [{"token": "t", "logprob": logprob}] * 2}
-    return {"id": "x", "object": "chat.completion", "model": "fake", "choices": choices,
-            "usage": usage or {"prompt_tokens": 100, "completion_tokens": 10 * len(texts),
-                               "prompt_tokens_details": {"cached_tokens": 40}}}
+    return {
+        "id": "x",
+        "object": "chat.completion",
+        "model": "fake",
+        "choices": choices,
+        "usage": usage
+        or {"prompt_tokens": 100, "completion_tokens": 10 * len(texts), "prompt_tokens_details": {"cached_tokens": 40}},
+    }
 
 
 class FakeOpenAI:
@@ -96,9 +103,11 @@ class FakeOpenAI:
 
 def answers(*texts):
     """Well-behaved: n replies, taken from texts in turn."""
+
     def behave(fake, body, number):
         chosen = list(itertools.islice(itertools.cycle(texts), body.get("n") or 1))
         return 200, completion(chosen, logprob=-0.5 if body.get("logprobs") else None)
+
     return behave
 
 
@@ -109,19 +118,23 @@ def ignores_n(text="hello"):
 
 def rejects(option, message, status=400, text="hello"):
     """Rejects requests that carry an option, otherwise answers."""
+
     def behave(fake, body, number):
         if option in body and not (option == "n" and body["n"] == 1):
             return status, {"error": {"message": message, "type": "invalid_request_error"}}
         return 200, completion([text] * (body.get("n") or 1))
+
     return behave
 
 
 def fails(status, message="no", headers=(), times=10**9, text="hello"):
     """Fails a number of times, then answers."""
+
     def behave(fake, body, number):
         if number <= times:
             return status, {"error": {"message": message}}, headers
         return 200, completion([text] * (body.get("n") or 1))
+
     return behave
 
 
@@ -132,6 +145,7 @@ def stalls(fake, body, number):
 
 def dribbles(fake, body, number):
     """Sends a byte now and then, for ever: no read ever times out."""
+
     def write(handler):
         handler.send_response(200)
         handler.send_header("Content-Type", "application/json")
@@ -139,22 +153,26 @@ def dribbles(fake, body, number):
         while not fake.stop.wait(0.05):
             handler.wfile.write(b" ")
             handler.wfile.flush()
+
     return write
 
 
 def floods(fake, body, number):
     """Sends without end, as fast as it can."""
+
     def write(handler):
         handler.send_response(200)
         handler.end_headers()
         chunk = b'{"choices": "' + b"x" * 1_000_000
         while not fake.stop.is_set():
             handler.wfile.write(chunk)
+
     return write
 
 
 def dies(fake, body, number):
     """Breaks the connection in the middle of a reply."""
+
     def write(handler):
         handler.send_response(200)
         handler.send_header("Content-Length", "1000")
@@ -164,6 +182,7 @@ def dies(fake, body, number):
         with contextlib.suppress(OSError):
             handler.connection.shutdown(socket.SHUT_RDWR)
         handler.close_connection = True
+
     return write
 
 
@@ -174,9 +193,11 @@ def says(data, status=200):
 
 def slow(seconds, text="hello"):
     """Answers after a while, or when the server is stopped."""
+
     def behave(fake, body, number):
         fake.stop.wait(seconds)
         return 200, completion([text] * (body.get("n") or 1))
+
     return behave
 
 

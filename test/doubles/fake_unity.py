@@ -99,16 +99,28 @@ class FakeUnity:
                 return True, json.dumps({"0": {"message": "Success"}})
             word = strings[1].split("]")[0].split("[")[1].upper()
             thing = strings[1].split("<")[2].split(">")[0] if strings[1].count("<") > 1 else ""
-            return False, json.dumps({"0": {"message": (
-                f"ScriptExcutor 0: PROCESS {word}: Can not select object: {thing}. REASON: Unknown\n"
-                "EXECUTION_GENERAL: Script is impossible to execute\n\n")}})
+            return False, json.dumps(
+                {
+                    "0": {
+                        "message": (
+                            f"ScriptExcutor 0: PROCESS {word}: Can not select object: {thing}. REASON: Unknown\n"
+                            "EXECUTION_GENERAL: Script is impossible to execute\n\n"
+                        )
+                    }
+                }
+            )
         elif action != "idle":
             return False, f"Unknown action {action}"
         return True, ""
 
     def _reply(self, handler, request, success, message):
-        self._send(handler, 200, json.dumps(
-            {"id": request["id"], "success": success, "message": message, "value": None, "message_list": None}))
+        self._send(
+            handler,
+            200,
+            json.dumps(
+                {"id": request["id"], "success": success, "message": message, "value": None, "message_list": None}
+            ),
+        )
 
     @staticmethod
     def _send(handler, status, text):
@@ -124,7 +136,7 @@ class FakeUnity:
         if mood == "silence":
             self.released.wait(30)
         elif mood == "half":
-            handler.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n{\"success\": tr")
+            handler.wfile.write(b'HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n{"success": tr')
         elif mood == "drip":
             handler.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\n")
             end = time.monotonic() + 30

@@ -158,12 +158,35 @@ class ParameterValue:
 
 class Node:
     def __init__(
-        self, *, executable, package=None, name=None, namespace=None, exec_name=None, parameters=None,
-        remappings=None, ros_arguments=None, arguments=None,
+        self,
+        *,
+        executable,
+        package=None,
+        name=None,
+        namespace=None,
+        exec_name=None,
+        parameters=None,
+        remappings=None,
+        ros_arguments=None,
+        arguments=None,
         # of ExecuteProcess and ExecuteLocal
-        prefix=None, cwd=None, env=None, additional_env=None, shell=False, sigterm_timeout=None,
-        sigkill_timeout=None, emulate_tty=False, output="log", output_format="", cached_output=False, log_cmd=False,
-        on_exit=None, respawn=False, respawn_delay=None, respawn_max_retries=-1, condition=None,
+        prefix=None,
+        cwd=None,
+        env=None,
+        additional_env=None,
+        shell=False,
+        sigterm_timeout=None,
+        sigkill_timeout=None,
+        emulate_tty=False,
+        output="log",
+        output_format="",
+        cached_output=False,
+        log_cmd=False,
+        on_exit=None,
+        respawn=False,
+        respawn_delay=None,
+        respawn_max_retries=-1,
+        condition=None,
     ):
         assert parameters is None or isinstance(parameters, list), "launch_ros insists on a list"
         assert output in ("screen", "log", "both", "own_log", "full"), output
@@ -183,13 +206,20 @@ def modules():
     """The packages as modules by dotted name, to be put into sys.modules."""
     content = {
         "launch": {"LaunchDescription": LaunchDescription},
-        "launch.actions": named(DeclareLaunchArgument, Shutdown, IncludeLaunchDescription, AppendEnvironmentVariable,
-                                SetEnvironmentVariable, RegisterEventHandler),
+        "launch.actions": named(
+            DeclareLaunchArgument,
+            Shutdown,
+            IncludeLaunchDescription,
+            AppendEnvironmentVariable,
+            SetEnvironmentVariable,
+            RegisterEventHandler,
+        ),
         "launch.conditions": named(IfCondition, UnlessCondition),
         "launch.event_handlers": named(OnProcessExit),
         "launch.launch_description_sources": named(PythonLaunchDescriptionSource),
-        "launch.substitutions": named(LaunchConfiguration, PathJoinSubstitution, PythonExpression, Command,
-                                      FindExecutable),
+        "launch.substitutions": named(
+            LaunchConfiguration, PathJoinSubstitution, PythonExpression, Command, FindExecutable
+        ),
         "launch_ros": {},
         "launch_ros.actions": {"Node": Node},
         "launch_ros.parameter_descriptions": {"ParameterValue": ParameterValue},

@@ -51,8 +51,15 @@ def run(task, method, client):
     """One run; the episode and the body after it."""
     sentence, goal = TASKS[task]
     body = SymbolicBody(BLOCKS) if task == "tabletop" else HomeBody()
-    episode = Episode("", sentence, (Literal.parse(goal),), Domain.load(body.world.domain),
-                      LanguagePlanner(client, SETTINGS), body, Journal())
+    episode = Episode(
+        "",
+        sentence,
+        (Literal.parse(goal),),
+        Domain.load(body.world.domain),
+        LanguagePlanner(client, SETTINGS),
+        body,
+        Journal(),
+    )
     METHODS[method](**OPTIONS.get(method, {})).run(episode)
     return episode, body
 
@@ -69,13 +76,18 @@ def _record(name):
     except PlanweaveError as error:
         print(name, "ended with", type(error).__name__, error, flush=True)
     lines = path.read_text(encoding="utf-8")
-    path.write_text("# Answered by hand by a reader who saw the requests only. Record anew after a change of prompts: "
-                    f"test/doubles/method_runs.py\n{lines}", encoding="utf-8")
+    path.write_text(
+        "# Answered by hand by a reader who saw the requests only. Record anew after a change of prompts: "
+        f"test/doubles/method_runs.py\n{lines}",
+        encoding="utf-8",
+    )
 
 
 if __name__ == "__main__":
-    threads = [threading.Thread(target=_record, args=(name,))
-               for name in sys.argv[1:] or [f"{task}_{method}" for task in TASKS for method in ASKING]]
+    threads = [
+        threading.Thread(target=_record, args=(name,))
+        for name in sys.argv[1:] or [f"{task}_{method}" for task in TASKS for method in ASKING]
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:

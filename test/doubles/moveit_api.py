@@ -19,15 +19,15 @@ class Robot:
     def __init__(self):
         self.at = list(HOME)
         self.error_code = 1
-        self.via = []           # configurations that a planned path passes
-        self.hang = False       # plan never returns, and holds everything up
+        self.via = []  # configurations that a planned path passes
+        self.hang = False  # plan never returns, and holds everything up
         self.status = "SUCCEEDED"
-        self.wait = False       # executions end only when stopped
-        self.scene = []         # what happened to the planning scene: (method, arguments)
-        self.plans = []         # request parameters and goals
-        self.executed = []      # trajectories
+        self.wait = False  # executions end only when stopped
+        self.scene = []  # what happened to the planning scene: (method, arguments)
+        self.plans = []  # request parameters and goals
+        self.executed = []  # trajectories
         self.config = None
-        self.before = 0.0       # seconds until an execution that was begun can be stopped
+        self.before = 0.0  # seconds until an execution that was begun can be stopped
         self.running = False
         self.stopped = threading.Event()
 
@@ -67,7 +67,8 @@ def make_class(name, table, actions):
             assert key in methods or key in table["writable"] or key in table["fixed"], f"{name} has no {key!r}"
             if key in methods:
                 return lambda *given, **keywords: actions.get(key, lambda me, a: None)(
-                    self, bind(name, key, methods[key], given, keywords))
+                    self, bind(name, key, methods[key], given, keywords)
+                )
             return actions[f"get {key}"](self)
 
         def __setattr__(self, key, value):
@@ -154,38 +155,72 @@ def modules(robot):
 
     planning, core = "moveit.planning", "moveit.core"
     homes = [
-        define(planning, "MoveItPy",
-               __init__=lambda me, a: setattr(robot, "config", a["config_dict"]),
-               execute=execute,
-               get_planning_component=lambda me, a: made(classes["PlanningComponent"]),
-               get_planning_scene_monitor=lambda me, a: made(classes["PlanningSceneMonitor"]),
-               get_trajectory_execution_manager=lambda me, a: made(classes["TrajectoryExecutionManager"]),
-               get_robot_model=lambda me, a: "the robot's model"),
+        define(
+            planning,
+            "MoveItPy",
+            __init__=lambda me, a: setattr(robot, "config", a["config_dict"]),
+            execute=execute,
+            get_planning_component=lambda me, a: made(classes["PlanningComponent"]),
+            get_planning_scene_monitor=lambda me, a: made(classes["PlanningSceneMonitor"]),
+            get_trajectory_execution_manager=lambda me, a: made(classes["TrajectoryExecutionManager"]),
+            get_robot_model=lambda me, a: "the robot's model",
+        ),
         define(planning, "PlanRequestParameters"),
         define(planning, "PlanningComponent", plan=plan, set_goal_state=set_goal),
-        define(planning, "PlanningSceneMonitor",
-               read_write=lambda me, a: made(classes["LockedPlanningSceneContextManagerRW"]),
-               read_only=lambda me, a: made(classes["LockedPlanningSceneContextManagerRO"])),
+        define(
+            planning,
+            "PlanningSceneMonitor",
+            read_write=lambda me, a: made(classes["LockedPlanningSceneContextManagerRW"]),
+            read_only=lambda me, a: made(classes["LockedPlanningSceneContextManagerRO"]),
+        ),
         define(planning, "TrajectoryExecutionManager", stop_execution=lambda me, a: robot.stop()),
         define(f"{core}.collision_detection", "AllowedCollisionMatrix", set_entry=note("set_entry")),
-        define(f"{core}.controller_manager", "ExecutionStatus",
-               get_property_status=lambda me: me.__dict__["status_text"]),
-        define(f"{core}.planning_interface", "MotionPlanResponse", __bool__=lambda me: robot.error_code == 1,
-               get_property_error_code=error_code, get_property_trajectory=made_trajectory),
-        define(f"{core}.planning_scene", "PlanningScene",
-               get_property_current_state=lambda me: made(classes["RobotState"]),
-               get_property_allowed_collision_matrix=lambda me: made(classes["AllowedCollisionMatrix"]),
-               **{name: note(name) for name in
-                  ("apply_collision_object", "process_attached_collision_object", "remove_all_collision_objects")}),
-        define(f"{core}.robot_state", "RobotState",
-               **{name: crash for name in TABLE[f"{core}.robot_state"]["RobotState"]["methods"]
-                  if name.startswith(("set_joint_group", "get_joint_group", "get_jacobian", "get_global_link"))}),
-        define(f"{core}.robot_trajectory", "RobotTrajectory", get_robot_trajectory_msg=trajectory_message,
-               set_robot_trajectory_msg=set_message),
+        define(
+            f"{core}.controller_manager", "ExecutionStatus", get_property_status=lambda me: me.__dict__["status_text"]
+        ),
+        define(
+            f"{core}.planning_interface",
+            "MotionPlanResponse",
+            __bool__=lambda me: robot.error_code == 1,
+            get_property_error_code=error_code,
+            get_property_trajectory=made_trajectory,
+        ),
+        define(
+            f"{core}.planning_scene",
+            "PlanningScene",
+            get_property_current_state=lambda me: made(classes["RobotState"]),
+            get_property_allowed_collision_matrix=lambda me: made(classes["AllowedCollisionMatrix"]),
+            **{
+                name: note(name)
+                for name in (
+                    "apply_collision_object",
+                    "process_attached_collision_object",
+                    "remove_all_collision_objects",
+                )
+            },
+        ),
+        define(
+            f"{core}.robot_state",
+            "RobotState",
+            **{
+                name: crash
+                for name in TABLE[f"{core}.robot_state"]["RobotState"]["methods"]
+                if name.startswith(("set_joint_group", "get_joint_group", "get_jacobian", "get_global_link"))
+            },
+        ),
+        define(
+            f"{core}.robot_trajectory",
+            "RobotTrajectory",
+            get_robot_trajectory_msg=trajectory_message,
+            set_robot_trajectory_msg=set_message,
+        ),
     ]
     for lock in ("LockedPlanningSceneContextManagerRW", "LockedPlanningSceneContextManagerRO"):
-        homes.append(define(planning, lock, __enter__=lambda me: made(classes["PlanningScene"]),
-                            __exit__=lambda me, *error: None))
+        homes.append(
+            define(
+                planning, lock, __enter__=lambda me: made(classes["PlanningScene"]), __exit__=lambda me, *error: None
+            )
+        )
     result = {name: types.ModuleType(name) for name in {"moveit", "moveit.core", *(module for module, _ in homes)}}
     for module, name in homes:
         setattr(result[module], name, classes[name])

@@ -44,12 +44,16 @@ class PlannerNodeDouble(Node):
     def choose(self, goal):
         request = goal.request
         choice = self.planner.choose_action(
-            request.sentence, convert.world_from_msg(request.world),
+            request.sentence,
+            convert.world_from_msg(request.world),
             [convert.action_from_msg(a) for a in request.history],
-            [convert.action_from_msg(a) for a in request.options], errors=list(request.errors))
+            [convert.action_from_msg(a) for a in request.options],
+            errors=list(request.errors),
+        )
         goal.succeed()
-        return ChooseAction.Result(success=True, choice=choice.index, votes=list(choice.votes),
-                                   usage=convert.usage_to_msg(choice.usage))
+        return ChooseAction.Result(
+            success=True, choice=choice.index, votes=list(choice.votes), usage=convert.usage_to_msg(choice.usage)
+        )
 
     def interpret(self, request, response):
         read = self.planner.interpret_goal(request.sentence, convert.world_from_msg(request.world))
@@ -67,8 +71,14 @@ class BodyNodeDouble(Node):
         self.body = body
         self.cancelled = threading.Event()
         self._worlds = self.create_publisher(WorldState, "/world_state", LATCHED)
-        self._server = ActionServer(self, ExecuteAction, "/execute_action", self.execute,
-                                    cancel_callback=self.cancel, callback_group=ReentrantCallbackGroup())
+        self._server = ActionServer(
+            self,
+            ExecuteAction,
+            "/execute_action",
+            self.execute,
+            cancel_callback=self.cancel,
+            callback_group=ReentrantCallbackGroup(),
+        )
         self.create_service(Look, "/look", self.look, callback_group=ReentrantCallbackGroup())
         self._worlds.publish(convert.world_to_msg(body.world))
         show_presence(self, BODY)
@@ -89,8 +99,9 @@ class BodyNodeDouble(Node):
     def execute(self, goal):
         goal.publish_feedback(ExecuteAction.Feedback(phase="moving", progress=0.5))
         outcome = self.body.execute(convert.action_from_msg(goal.request.action))
-        result = ExecuteAction.Result(code=int(outcome.code), message=outcome.message,
-                                      unmet=convert.literals_to_msg(outcome.unmet))
+        result = ExecuteAction.Result(
+            code=int(outcome.code), message=outcome.message, unmet=convert.literals_to_msg(outcome.unmet)
+        )
         result.world = convert.world_to_msg(outcome.world)
         self._worlds.publish(result.world)
         if goal.is_cancel_requested:

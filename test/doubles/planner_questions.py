@@ -14,8 +14,12 @@ from planweave.llm.clients import choose_client
 from planweave.methods.planner import LanguagePlanner, Settings
 
 SETTINGS = Settings(timeout=1500, samples=4, votes=3, exclude_actions=("grab_and_putin",))
-SORTED_AWAY = table("red_cube:item:cube:red", "left_tray:container:tray:gray", "plate:surface:plate:white",
-                    facts=["in(red_cube, left_tray)"])
+SORTED_AWAY = table(
+    "red_cube:item:cube:red",
+    "left_tray:container:tray:gray",
+    "plate:surface:plate:white",
+    facts=["in(red_cube, left_tray)"],
+)
 
 
 def actions(*texts):
@@ -26,15 +30,24 @@ def actions(*texts):
 QUESTIONS = {
     "plans for a cube that is covered": lambda p: p.generate_plans("put the blue cube in the right tray", BLOCKS),
     "a choice after an error": lambda p: p.choose_action(
-        "put the blue cube in the right tray", BLOCKS, [], actions("grasp(banana)", "grasp(blue_cube)"),
-        errors=["grasp(blue_cube): blue_cube is covered: banana is on it"]),
+        "put the blue cube in the right tray",
+        BLOCKS,
+        [],
+        actions("grasp(banana)", "grasp(blue_cube)"),
+        errors=["grasp(blue_cube): blue_cube is covered: banana is on it"],
+    ),
     "whether the task is done": lambda p: p.choose_action(
-        "put the red cube in the left tray", SORTED_AWAY, actions("grasp(red_cube)", "place_in(red_cube, left_tray)"),
-        actions("", "return_to_base()", "grasp(red_cube)")),
+        "put the red cube in the left tray",
+        SORTED_AWAY,
+        actions("grasp(red_cube)", "place_in(red_cube, left_tray)"),
+        actions("", "return_to_base()", "grasp(red_cube)"),
+    ),
     "a goal that takes knowledge": lambda p: p.interpret_goal(
-        "serve me something sweet, and keep your arm out of my way afterwards", BLOCKS),
+        "serve me something sweet, and keep your arm out of my way afterwards", BLOCKS
+    ),
     "a goal that cannot be said": lambda p: p.interpret_goal(
-        "could you tidy the wooden toys away into whichever tray is nearer to the red one", BLOCKS),
+        "could you tidy the wooden toys away into whichever tray is nearer to the red one", BLOCKS
+    ),
 }
 
 

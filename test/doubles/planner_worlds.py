@@ -23,14 +23,36 @@ def table(*things, facts=(), domain="tabletop"):
     return World(domain, tuple(objects), frozenset(given | {Literal("at_base")}))
 
 
-BLOCKS = table("red_cube:item:cube:red", "blue_cube:item:cube:blue", "green_cube:item:cube:green",
-               "banana:item:banana:yellow",
-               "left_tray:container:tray:gray", "right_tray:container:tray:gray", "plate:surface:plate:white",
-               facts=["at(red_cube, left_side)", "at(red_cube, table)", "at(green_cube, table)", "at(blue_cube, table)",
-                      "on(banana, blue_cube)"])
-FRUIT = table("banana:item:banana:yellow", "pear:item:pear:green", "orange:item:orange:orange",
-              "apple:item:apple:red", "bottle:item:bottle:green", "blue_bottle:item:bottle:blue", "mug:item:mug:white",
-              "box:container:box:brown", "bowl:container:bowl:white", "plate:surface:plate:white",
-              "red_cylinder:item:cylinder:red", "orange_cube:item:cube:orange", "red_cube:item:cube:red",
-              "red_cube_2:item:cube:red",
-              facts=["in(pear, bowl)", "on(apple, plate)", "at(banana, table)", "at(mug, table)"])
+BLOCKS = table(
+    "red_cube:item:cube:red",
+    "blue_cube:item:cube:blue",
+    "green_cube:item:cube:green",
+    "banana:item:banana:yellow",
+    "left_tray:container:tray:gray",
+    "right_tray:container:tray:gray",
+    "plate:surface:plate:white",
+    facts=[
+        "at(red_cube, left_side)",
+        "at(red_cube, table)",
+        "at(green_cube, table)",
+        "at(blue_cube, table)",
+        "on(banana, blue_cube)",
+    ],
+)
+FRUIT = table(
+    "banana:item:banana:yellow",
+    "pear:item:pear:green",
+    "orange:item:orange:orange",
+    "apple:item:apple:red",
+    "bottle:item:bottle:green",
+    "blue_bottle:item:bottle:blue",
+    "mug:item:mug:white",
+    "box:container:box:brown",
+    "bowl:container:bowl:white",
+    "plate:surface:plate:white",
+    "red_cylinder:item:cylinder:red",
+    "orange_cube:item:cube:orange",
+    "red_cube:item:cube:red",
+    "red_cube_2:item:cube:red",
+    facts=["in(pear, bowl)", "on(apple, plate)", "at(banana, table)", "at(mug, table)"],
+)

@@ -12,9 +12,12 @@ from pathlib import Path
 
 SOURCES = "moveit_py/src/moveit"
 MODULES = {
-    "moveit.planning": ["moveit_ros/moveit_cpp/moveit_cpp.cpp", "moveit_ros/moveit_cpp/planning_component.cpp",
-                        "moveit_ros/planning_scene_monitor/planning_scene_monitor.cpp",
-                        "moveit_ros/trajectory_execution_manager/trajectory_execution_manager.cpp"],
+    "moveit.planning": [
+        "moveit_ros/moveit_cpp/moveit_cpp.cpp",
+        "moveit_ros/moveit_cpp/planning_component.cpp",
+        "moveit_ros/planning_scene_monitor/planning_scene_monitor.cpp",
+        "moveit_ros/trajectory_execution_manager/trajectory_execution_manager.cpp",
+    ],
     "moveit.core.collision_detection": ["moveit_core/collision_detection/collision_matrix.cpp"],
     "moveit.core.controller_manager": ["moveit_core/controller_manager/controller_manager.cpp"],
     "moveit.core.planning_interface": ["moveit_core/planning_interface/planning_response.cpp"],
@@ -30,7 +33,7 @@ def balanced(text, at):
     while True:
         depth += {"(": 1, ")": -1}.get(text[at], 0)
         if depth == 0:
-            return text[start + 1:at]
+            return text[start + 1 : at]
         at += 1
 
 
@@ -68,9 +71,11 @@ def arguments(body):
 
 def main(checkout, commit):
     """Print the file."""
+
     def show(path):
-        return subprocess.run(["git", "-C", checkout, "show", f"{commit}:{path}"], capture_output=True, text=True,
-                              check=True).stdout
+        return subprocess.run(
+            ["git", "-C", checkout, "show", f"{commit}:{path}"], capture_output=True, text=True, check=True
+        ).stdout
 
     version = re.search(r"<version>(.*?)</version>", show("moveit_py/package.xml")).group(1)
     print(f"# moveit_py {version}, moveit2 at {commit}; made by {Path(__file__).name}")

@@ -68,9 +68,7 @@ def _stream(rs, kind, form, size, uid, fps, intrinsics):
     return stream
 
 
-def record_bag(
-    path, frames, intrinsics, topics, *, begin=1000, late_depth=0, storage="SQLITE3", frame_id=CAMERA_FRAME
-):
+def record_bag(path, frames, intrinsics, topics, *, begin=1000, late_depth=0, storage="SQLITE3", frame_id=CAMERA_FRAME):
     """Write frames as a ROS 2 bag (a folder) through rosbags; begin: seconds of the first; late_depth: nanoseconds by
     which depth has another stamp. topics: names of colour, depth and camera info; an empty one is left out. storage:
     SQLITE3 or MCAP."""
@@ -96,14 +94,32 @@ def record_bag(
 
             def picture(array, encoding, nanoseconds):
                 array = np.ascontiguousarray(array)
-                return image(head(nanoseconds), array.shape[0], array.shape[1], encoding, 0, array.strides[0],
-                             array.view(np.uint8).ravel())
+                return image(
+                    head(nanoseconds),
+                    array.shape[0],
+                    array.shape[1],
+                    encoding,
+                    0,
+                    array.strides[0],
+                    array.view(np.uint8).ravel(),
+                )
 
             messages = (
                 picture(rgb, "rgb8", stamp),
                 picture(np.round(depth * 1000).astype(np.uint16), "16UC1", stamp + late_depth),
-                info(head(stamp), intrinsics.height, intrinsics.width, "plumb_bob", np.zeros(5), k, np.eye(3).ravel(),
-                     np.zeros(12), 0, 0, roi(0, 0, 0, 0, False)),
+                info(
+                    head(stamp),
+                    intrinsics.height,
+                    intrinsics.width,
+                    "plumb_bob",
+                    np.zeros(5),
+                    k,
+                    np.eye(3).ravel(),
+                    np.zeros(12),
+                    0,
+                    0,
+                    roi(0, 0, 0, 0, False),
+                ),
             )
             for link, message in zip(links, messages):
                 if link is not None:

@@ -77,7 +77,8 @@ def modules():
                 setattr(module, name, message_class(package, name, parts["Message"]))
             else:
                 whole = types.SimpleNamespace(
-                    **{part: message_class(package, f"{name}.{part}", fields) for part, fields in parts.items()})
+                    **{part: message_class(package, f"{name}.{part}", fields) for part, fields in parts.items()}
+                )
                 setattr(module, name, whole)
     return made
 

@@ -63,9 +63,18 @@ def tabletop(objects: str, facts: str = "", unreachable: Iterable[str] = ()) -> 
 class ScriptedPlanner:
     """A planner port that answers from a script and remembers what it was asked."""
 
-    def __init__(self, plans: Sequence[Plan] = (), choices: Iterable[int] = (), goal: str = "",
-                 error: PlanweaveError | None = None, steps=(), texts=(), checks=None, understood="",
-                 answer=""):
+    def __init__(
+        self,
+        plans: Sequence[Plan] = (),
+        choices: Iterable[int] = (),
+        goal: str = "",
+        error: PlanweaveError | None = None,
+        steps=(),
+        texts=(),
+        checks=None,
+        understood="",
+        answer="",
+    ):
         self.plans, self.choices, self.goal, self.error = tuple(plans), deque(choices), literals(goal), error
         self.steps, self.texts, self.checks = deque(steps), deque(texts), dict(checks or {})
         self.understood, self.answer = understood, answer
@@ -90,8 +99,16 @@ class ScriptedPlanner:
         return Proposals(candidates, Usage(1, 500, 0, 5))
 
     def write(self, method, sentence, world, **more) -> Written:
-        self.asked.append(("write", method, tuple(more.get("history", ())), tuple(more.get("errors", ())),
-                           more.get("start", 0), more.get("options")))
+        self.asked.append(
+            (
+                "write",
+                method,
+                tuple(more.get("history", ())),
+                tuple(more.get("errors", ())),
+                more.get("start", 0),
+                more.get("options"),
+            )
+        )
         return Written(tuple(self.texts.popleft().split("\n")), usage=Usage(1, 500, 0, 50))
 
     def ground_step(self, method, sentence, step, world, **more) -> Grounding:
@@ -137,8 +154,7 @@ class SymbolicBody:
         self.world = replace(self.world, stamp=self.world.stamp + 0.1).all_seen()
         return Look(self.world)
 
-    def execute(self, action, *, task_id="", timeout=0.0, on_phase: Callable | None = None,
-                approval="") -> Outcome:
+    def execute(self, action, *, task_id="", timeout=0.0, on_phase: Callable | None = None, approval="") -> Outcome:
         self.began.set()
         self.approvals.append(approval)
         if not self.hold.wait(60.0):

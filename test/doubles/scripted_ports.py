@@ -26,4 +26,3 @@ class ScriptedPort:
         """Let the goal end."""
         done, self._done = self._done, None
         done(ActionEnd(end, self.action, types.SimpleNamespace(**result) if result else None))
-

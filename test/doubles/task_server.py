@@ -33,14 +33,18 @@ class TaskServer(GuardedNode):
         self.asked, self.statuses = [], []
         self.canceled, self.go_on = False, threading.Event()
         self._tree = self.create_publisher(
-            ActionTree, "/action_tree", QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL))
+            ActionTree, "/action_tree", QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+        )
         self._image = self.create_publisher(Image, "/camera/color/image_raw", 10)
         self.create_timer(0.05, self._send_image)
         self._server = ActionServer(
-            self, RunTask, "/run_task", self._run, cancel_callback=self._cancel_goal, callback_group=group)
+            self, RunTask, "/run_task", self._run, cancel_callback=self._cancel_goal, callback_group=group
+        )
         for kind, name, answer in [
-            (CancelTask, "/cancel_task", self._cancel), (GetTask, "/get_task", self._get),
-            (ListTasks, "/list_tasks", self._list), (LoadScene, "/simulation/load_scene", self._load),
+            (CancelTask, "/cancel_task", self._cancel),
+            (GetTask, "/get_task", self._get),
+            (ListTasks, "/list_tasks", self._list),
+            (LoadScene, "/simulation/load_scene", self._load),
             (RecordVideo, "/simulation/record", self._record),
         ]:
             self.create_service(kind, name, answer, callback_group=group)
@@ -53,17 +57,28 @@ class TaskServer(GuardedNode):
         sentence = goal.request.sentence
         self.asked.append((sentence, goal.request.method, len(goal.request.goal)))
         status = TaskStatus(
-            task_id=f"task-{len(self.asked)}", sentence=sentence, method="tree_planner", state=TaskStatus.RUNNING,
-            phase="acting", goal=[Literal(predicate="in", arguments=["red_cube", "left_tray"])],
-            goal_source="grammar", understood="the red cube goes into the left tray",
-            action=Action(name="grasp", arguments=["red_cube"]), steps=1,
+            task_id=f"task-{len(self.asked)}",
+            sentence=sentence,
+            method="tree_planner",
+            state=TaskStatus.RUNNING,
+            phase="acting",
+            goal=[Literal(predicate="in", arguments=["red_cube", "left_tray"])],
+            goal_source="grammar",
+            understood="the red cube goes into the left tray",
+            action=Action(name="grasp", arguments=["red_cube"]),
+            steps=1,
         )
         self.statuses.append(status)
-        self._tree.publish(ActionTree(task_id=status.task_id, nodes=[
-            ActionNode(id=0, parent=-1, samples=3),
-            ActionNode(id=1, parent=0, time_step=1, samples=3, status=ActionNode.DONE, action=status.action),
-            ActionNode(id=2, parent=1, time_step=2, samples=3, status=ActionNode.DONE, end=True),
-        ]))
+        self._tree.publish(
+            ActionTree(
+                task_id=status.task_id,
+                nodes=[
+                    ActionNode(id=0, parent=-1, samples=3),
+                    ActionNode(id=1, parent=0, time_step=1, samples=3, status=ActionNode.DONE, action=status.action),
+                    ActionNode(id=2, parent=1, time_step=2, samples=3, status=ActionNode.DONE, end=True),
+                ],
+            )
+        )
         goal.publish_feedback(RunTask.Feedback(status=status))
         if sentence == "vanish":
             os._exit(3)
@@ -73,19 +88,29 @@ class TaskServer(GuardedNode):
         if sentence == "linger":
             self.go_on.wait(30.0)
         status.executed, status.action = 1, Action()
-        status.state = {"succeed": TaskStatus.SUCCEEDED, "linger": TaskStatus.SUCCEEDED, "wait": TaskStatus.CANCELED,
-                        "ask": TaskStatus.ANSWERED, "blind": TaskStatus.NOT_CONFIRMED}.get(sentence, TaskStatus.FAILED)
+        status.state = {
+            "succeed": TaskStatus.SUCCEEDED,
+            "linger": TaskStatus.SUCCEEDED,
+            "wait": TaskStatus.CANCELED,
+            "ask": TaskStatus.ANSWERED,
+            "blind": TaskStatus.NOT_CONFIRMED,
+        }.get(sentence, TaskStatus.FAILED)
         if sentence == "ask":
             status.goal, status.answer, status.understood = [], "I see the red cube.", ""
         if goal.request.dry_run:
             status.state, status.dry_run, status.executed, status.steps = TaskStatus.PLANNED, True, 0, 0
             status.plan, status.plan_words = [Action(name="grasp", arguments=["red_cube"])], ["pick up the red cube"]
             status.plan_check = "every step can be done and the goal holds"
-        {TaskStatus.FAILED: goal.abort, TaskStatus.NOT_CONFIRMED: goal.abort,
-         TaskStatus.CANCELED: goal.canceled}.get(status.state, goal.succeed)()
+        {TaskStatus.FAILED: goal.abort, TaskStatus.NOT_CONFIRMED: goal.abort, TaskStatus.CANCELED: goal.canceled}.get(
+            status.state, goal.succeed
+        )()
         self.canceled = sentence == "wait"
-        return RunTask.Result(success=status.state == TaskStatus.SUCCEEDED, message=f"it did {sentence}", status=status,
-                              record=json.dumps({"events": [{"event": "ended"}]}))
+        return RunTask.Result(
+            success=status.state == TaskStatus.SUCCEEDED,
+            message=f"it did {sentence}",
+            status=status,
+            record=json.dumps({"events": [{"event": "ended"}]}),
+        )
 
     def _cancel_goal(self, _):
         return CancelResponse.ACCEPT
@@ -103,7 +128,7 @@ class TaskServer(GuardedNode):
         return response
 
     def _list(self, request, response):
-        response.tasks, response.total = self.statuses[-request.limit:], len(self.statuses)
+        response.tasks, response.total = self.statuses[-request.limit :], len(self.statuses)
         return response
 
     def _load(self, request, response):

@@ -1,6 +1,6 @@
 """A double of tf2_ros as its Python API is documented (rolling, tf2_ros_py): what is set is what is looked up.
 
-    sys.modules["tf2_ros"] = tf2_api.module({("fr3_link0", "camera"): (position, quaternion)})
+sys.modules["tf2_ros"] = tf2_api.module({("fr3_link0", "camera"): (position, quaternion)})
 """
 
 import types
@@ -22,8 +22,18 @@ class LookupException(TransformException):
 class TransformListener:
     """Fills the buffer from /tf and /tf_static; here the buffer is full."""
 
-    def __init__(self, buffer, node, *, spin_thread=False, qos=None, static_qos=None, tf_topic="/tf",
-                 tf_static_topic="/tf_static", static_only=False):
+    def __init__(
+        self,
+        buffer,
+        node,
+        *,
+        spin_thread=False,
+        qos=None,
+        static_qos=None,
+        tf_topic="/tf",
+        tf_static_topic="/tf_static",
+        static_only=False,
+    ):
         assert isinstance(node, Node) and hasattr(buffer, "lookup_transform")
 
 
@@ -41,9 +51,7 @@ def module(transforms):
             (x, y, z), (qx, qy, qz, qw) = transforms[target_frame, source_frame]
             found = TransformStamped()
             found.header.frame_id, found.child_frame_id = target_frame, source_frame
-            found.transform = Transform(
-                translation=Vector3(x=x, y=y, z=z), rotation=Quaternion(x=qx, y=qy, z=qz, w=qw)
-            )
+            found.transform = Transform(translation=Vector3(x=x, y=y, z=z), rotation=Quaternion(x=qx, y=qy, z=qz, w=qw))
             return found
 
     fake = types.ModuleType("tf2_ros")

@@ -45,5 +45,8 @@ def module(plan):
         panda = SimpleNamespace(halton=lambda: "halton", simplify=simplify)
         return panda, rrtc, "plan settings", "simplify settings"
 
-    return SimpleNamespace(Cuboid=Cuboid, Environment=Environment,
-                           configure_robot_and_planner_with_kwargs=configure_robot_and_planner_with_kwargs)
+    return SimpleNamespace(
+        Cuboid=Cuboid,
+        Environment=Environment,
+        configure_robot_and_planner_with_kwargs=configure_robot_and_planner_with_kwargs,
+    )

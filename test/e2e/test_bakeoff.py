@@ -16,8 +16,25 @@ TIMES = {"model_s", "body_s", "ours_s"}
 
 
 def command(out, *more, repeat=3):
-    return [sys.executable, "-m", "planweave", "bench", "home", "--method", "iterative", "brainbody", "--model",
-            "simulated:0.2", "--repeat", str(repeat), "--tasks", *TASKS, "--out", str(out), *more]
+    return [
+        sys.executable,
+        "-m",
+        "planweave",
+        "bench",
+        "home",
+        "--method",
+        "iterative",
+        "brainbody",
+        "--model",
+        "simulated:0.2",
+        "--repeat",
+        str(repeat),
+        "--tasks",
+        *TASKS,
+        "--out",
+        str(out),
+        *more,
+    ]
 
 
 def run(arguments):
@@ -35,8 +52,13 @@ def test_a_killed_run_goes_on_to_the_same_numbers(tmp_path):
     assert "no language model" in whole.stdout and "brainbody" in whole.stdout and "report:" in whole.stdout
 
     out = tmp_path / "killed"
-    process = subprocess.Popen(command(out, "--jobs", "2"), cwd=ROOT, stdout=subprocess.DEVNULL,
-                               stderr=subprocess.DEVNULL, start_new_session=True)
+    process = subprocess.Popen(
+        command(out, "--jobs", "2"),
+        cwd=ROOT,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
     try:
         end = time.monotonic() + 60.0
         while len(list(out.rglob("*.jsonl"))) < 3 and process.poll() is None and time.monotonic() < end:
@@ -57,8 +79,9 @@ def test_a_killed_run_goes_on_to_the_same_numbers(tmp_path):
 def test_on_a_local_cluster_with_the_same_command(tmp_path):
     distributed = pytest.importorskip("distributed")
     assert run(command(tmp_path / "here", "--jobs", "2", repeat=1)).returncode == 0
-    with distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=True, host="127.0.0.1",
-                                  dashboard_address=None, silence_logs=50) as cluster:
+    with distributed.LocalCluster(
+        n_workers=1, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address=None, silence_logs=50
+    ) as cluster:
         found = run(command(tmp_path / "there", "--cluster", cluster.scheduler_address, repeat=1))
     assert found.returncode == 0, found.stderr
     assert numbers(tmp_path / "there") == numbers(tmp_path / "here")

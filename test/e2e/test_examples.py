@@ -22,10 +22,27 @@ def install(tmp_path_factory):
         if name not in made:
             folder = tmp_path_factory.mktemp(name)
             source, target = folder / "source", folder / "installed"
-            shutil.copytree(ROOT / "examples" / name, source,
-                            ignore=shutil.ignore_patterns("__pycache__", "*.egg-info", "build"))
-            run([sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation", "--no-index",
-                 "--disable-pip-version-check", "--target", target, source], folder, dict(os.environ))
+            shutil.copytree(
+                ROOT / "examples" / name, source, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info", "build")
+            )
+            run(
+                [
+                    sys.executable,
+                    "-m",
+                    "pip",
+                    "install",
+                    "--quiet",
+                    "--no-deps",
+                    "--no-build-isolation",
+                    "--no-index",
+                    "--disable-pip-version-check",
+                    "--target",
+                    target,
+                    source,
+                ],
+                folder,
+                dict(os.environ),
+            )
             tests = folder / "tests"  # without the source: what is tested is the installed copy
             tests.mkdir()
             for path in source.glob("test_*.py"):
@@ -40,8 +57,15 @@ def install(tmp_path_factory):
 
 def run(command, folder, environment):
     """Output of a command; fails with all that it said."""
-    done = subprocess.run([str(part) for part in command], cwd=folder, env=environment, text=True, check=False,
-                          capture_output=True, timeout=300)
+    done = subprocess.run(
+        [str(part) for part in command],
+        cwd=folder,
+        env=environment,
+        text=True,
+        check=False,
+        capture_output=True,
+        timeout=300,
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -49,16 +73,35 @@ def run(command, folder, environment):
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_an_example_is_installed_and_its_own_test_passes(install, name):
     folder, environment = install(name)
-    said = run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", folder, "-c", os.devnull,
-                folder], folder, environment)
+    said = run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", folder, "-c", os.devnull, folder],
+        folder,
+        environment,
+    )
     assert " passed" in said and " failed" not in said and " skipped" not in said
 
 
 def bench(install, name, tmp_path, *arguments):
     """The rows of `planweave bench` with an example installed."""
     folder, environment = install(name)
-    said = run([sys.executable, "-m", "planweave", "bench", *arguments, "--model", "simulated:0", "--jobs", "1",
-                "--json", "--out", tmp_path / "run"], folder, environment)
+    said = run(
+        [
+            sys.executable,
+            "-m",
+            "planweave",
+            "bench",
+            *arguments,
+            "--model",
+            "simulated:0",
+            "--jobs",
+            "1",
+            "--json",
+            "--out",
+            tmp_path / "run",
+        ],
+        folder,
+        environment,
+    )
     return json.loads(said)
 
 

@@ -22,14 +22,17 @@ def stage(tmp_path_factory):
         yield stage
 
 
-@pytest.mark.parametrize(("position", "name", "said"), [
-    ((0.5, 0.0, 0.031), "red_cube", True),
-    ((0.5, 0.0, 0.031), "red_cube_2", True),  # of equal things any will do
-    ((0.5, 0.0, 0.031), "yellow_cube", False),
-    ((0.5, 0.3, 0.025), "red_cube", False),
-    ((0.5, 0.0, 0.2), "red_cube", False),
-    ((-1.2, 0.0, -0.69), "red_cube", False),
-])
+@pytest.mark.parametrize(
+    ("position", "name", "said"),
+    [
+        ((0.5, 0.0, 0.031), "red_cube", True),
+        ((0.5, 0.0, 0.031), "red_cube_2", True),  # of equal things any will do
+        ((0.5, 0.0, 0.031), "yellow_cube", False),
+        ((0.5, 0.3, 0.025), "red_cube", False),
+        ((0.5, 0.0, 0.2), "red_cube", False),
+        ((-1.2, 0.0, -0.69), "red_cube", False),
+    ],
+)
 def test_the_truth_of_in(position, name, said):
     elsewhere = replace(CUBE, position=(0.4, 0.4, 0.025))
     bodies = {"left_tray": TRAY, "red_cube": elsewhere, name: replace(CUBE, position=position)}
@@ -42,11 +45,17 @@ def test_the_truth_of_on():
     assert not holds(Literal.parse("on(yellow_cube, red_cube)"), {"red_cube": CUBE, "yellow_cube": CUBE})
 
 
-@pytest.mark.parametrize(("said", "true", "blind", "outcome"), [
-    (True, True, False, Outcome.RIGHT_SUCCESS), (True, False, False, Outcome.FALSE_SUCCESS),
-    (True, False, True, Outcome.FALSE_SUCCESS), (False, True, False, Outcome.FALSE_FAILURE),
-    (False, True, True, Outcome.RIGHT_NO), (False, False, False, Outcome.RIGHT_NO),
-])
+@pytest.mark.parametrize(
+    ("said", "true", "blind", "outcome"),
+    [
+        (True, True, False, Outcome.RIGHT_SUCCESS),
+        (True, False, False, Outcome.FALSE_SUCCESS),
+        (True, False, True, Outcome.FALSE_SUCCESS),
+        (False, True, False, Outcome.FALSE_FAILURE),
+        (False, True, True, Outcome.RIGHT_NO),
+        (False, False, False, Outcome.RIGHT_NO),
+    ],
+)
 def test_verdicts(said, true, blind, outcome):
     assert verdict(said, true, blind) is outcome
 

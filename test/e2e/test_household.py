@@ -26,8 +26,14 @@ def house(ros, tmp_path_factory):
     with Client() as client:
         try:
             for name, spec in SPECS.items():
-                nodes.append(start_node(name, folder / f"{name}.log", parameter_files=spec.parameter_files,
-                                        parameters={**FEW.get(name, {}), **own.get(name, {})}))
+                nodes.append(
+                    start_node(
+                        name,
+                        folder / f"{name}.log",
+                        parameter_files=spec.parameter_files,
+                        parameters={**FEW.get(name, {}), **own.get(name, {})},
+                    )
+                )
             yield client
         finally:
             stop_nodes(nodes, patience=60.0)

@@ -82,8 +82,12 @@ def acting(client):
 
 def test_the_command_line_does_the_main_job():
     """One command, no system running: the embedded model is asked, the arm acts, the camera sees the goal hold."""
-    done = subprocess.run([sys.executable, "-m", "planweave", "run", "--system", "tabletop", "--json", SENTENCE],
-                          capture_output=True, text=True, timeout=540)
+    done = subprocess.run(
+        [sys.executable, "-m", "planweave", "run", "--system", "tabletop", "--json", SENTENCE],
+        capture_output=True,
+        text=True,
+        timeout=540,
+    )
     result = json.loads(done.stdout)
     assert done.returncode == 0 and result["success"] is True, result["message"]
     assert result["goal"] == ["in(red_cube, left_tray)"] and result["unmet"] == []
@@ -124,8 +128,7 @@ def check_graph(client, spin_until):
     topics = (CONFIG / "rosbag2" / "topics").read_text().split()
     assert set(latched) <= set(topics)
     for topic in topics:
-        offered = spin_until(
-            lambda t=topic: client.get_publishers_info_by_topic(t), 20, f"a publisher of {topic}")
+        offered = spin_until(lambda t=topic: client.get_publishers_info_by_topic(t), 20, f"a publisher of {topic}")
         if topic == "/rosout":
             continue
         durable = {info.qos_profile.durability == DurabilityPolicy.TRANSIENT_LOCAL for info in offered}
@@ -135,7 +138,9 @@ def check_graph(client, spin_until):
     for spec in load_system("tabletop").nodes:
         used = spin_until(
             lambda n=spec: (p := permissions_of(client, n.name)) and offers(p, n.topics, n.services, n.actions) and p,
-            20, f"all of {spec.name}")
+            20,
+            f"all of {spec.name}",
+        )
         assert not missing(used, allowed[spec.name]), f"{spec.name}: run tools/policies.py"
 
 

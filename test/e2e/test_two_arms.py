@@ -11,10 +11,15 @@ from planweave.launcher.running_system import RunningSystem
 from planweave.launcher.systems import load_system
 
 pytestmark = pytest.mark.gl
-TASKS = {"arm1": ("put the red cube in the left tray", "in(red_cube, left_tray)"),
-         "arm2": ("put the blue cube in the right tray", "in(blue_cube, right_tray)")}
-PATIENT = {"planner_node": {"client": "none"}, "feedback_node": {"confirm_timeout": 60.0},
-           "executor_node": {"verify_timeout": 60.0, "look_timeout": 60.0}}  # ten nodes share the machine
+TASKS = {
+    "arm1": ("put the red cube in the left tray", "in(red_cube, left_tray)"),
+    "arm2": ("put the blue cube in the right tray", "in(blue_cube, right_tray)"),
+}
+PATIENT = {
+    "planner_node": {"client": "none"},
+    "feedback_node": {"confirm_timeout": 60.0},
+    "executor_node": {"verify_timeout": 60.0, "look_timeout": 60.0},
+}  # ten nodes share the machine
 
 
 def test_two_arms_do_two_tasks_at_once(ros, tmp_path, monkeypatch, start_node, spin_until):
@@ -31,8 +36,11 @@ def test_two_arms_do_two_tasks_at_once(ros, tmp_path, monkeypatch, start_node, s
             clients[name] = Client()
         for name, client in clients.items():
             running[name].wait_ready(client, 60.0 * PATIENCE)
-            spin_until(lambda c=client: c.nodes() == sorted(node.name for node in system.nodes), 20.0,
-                       "our nodes, and none of the other's, to be seen")
+            spin_until(
+                lambda c=client: c.nodes() == sorted(node.name for node in system.nodes),
+                20.0,
+                "our nodes, and none of the other's, to be seen",
+            )
 
         def work(name):
             def told(status):
@@ -40,7 +48,8 @@ def test_two_arms_do_two_tasks_at_once(ros, tmp_path, monkeypatch, start_node, s
                     begun.setdefault(name, time.monotonic())
 
             results[name] = clients[name].run_task(
-                TASKS[name][0], method="classical", timeout=120.0 * PATIENCE, on_status=told)
+                TASKS[name][0], method="classical", timeout=120.0 * PATIENCE, on_status=told
+            )
             ended[name] = time.monotonic()
 
         threads = [threading.Thread(target=work, args=(name,)) for name in TASKS]

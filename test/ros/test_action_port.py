@@ -24,14 +24,22 @@ def make_port(make_node, executor, spin_until):
     def make(do=None, accept=lambda: True):
         node = make_node("a_server_and_its_client")
         if do is not None:
-            servers.append(ActionServer(
-                node, ExecuteAction, "/move_it", do, callback_group=ReentrantCallbackGroup(),
-                goal_callback=lambda _: GoalResponse.ACCEPT if accept() else GoalResponse.REJECT,
-                cancel_callback=lambda _: CancelResponse.ACCEPT))
+            servers.append(
+                ActionServer(
+                    node,
+                    ExecuteAction,
+                    "/move_it",
+                    do,
+                    callback_group=ReentrantCallbackGroup(),
+                    goal_callback=lambda _: GoalResponse.ACCEPT if accept() else GoalResponse.REJECT,
+                    cancel_callback=lambda _: CancelResponse.ACCEPT,
+                )
+            )
         port = ActionPort(node, ExecuteAction, "/move_it")
         if do is not None:
-            spin_until(lambda: port._client.server_is_ready() and port._canceler._client.service_is_ready(), 10,
-                       "the server")
+            spin_until(
+                lambda: port._client.server_is_ready() and port._canceler._client.service_is_ready(), 10, "the server"
+            )
         return port
 
     yield make

@@ -61,8 +61,13 @@ def test_another_system_than_the_one_asked_for_is_refused_before_anything_is_sen
 
 def test_a_task_is_run_and_seen_on_its_way(server, client):
     seen, trees = [], []
-    result = client.run_task("succeed", method="tree_planner", goal=[Literal("in", ("a", "b"))], on_status=seen.append,
-                             on_tree=lambda task_id, rows: trees.append((task_id, rows)))
+    result = client.run_task(
+        "succeed",
+        method="tree_planner",
+        goal=[Literal("in", ("a", "b"))],
+        on_status=seen.append,
+        on_tree=lambda task_id, rows: trees.append((task_id, rows)),
+    )
     assert result.success
     assert result.message == "it did succeed"
     assert result.status.state is TaskState.SUCCEEDED
@@ -213,8 +218,12 @@ def test_json_is_one_object_and_nothing_else(server, capsys, sentence, success, 
 
 def test_ctrl_c_in_a_shell_cancels_and_leaves_with_130(server, spin_until):
     process = subprocess.Popen(
-        [sys.executable, "-m", "planweave", "run", "--json", "wait"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        text=True, env=os.environ)
+        [sys.executable, "-m", "planweave", "run", "--json", "wait"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ,
+    )
     ender = threading.Timer(30.0, process.kill)
     ender.start()
     try:
@@ -255,7 +264,10 @@ def test_a_question_is_answered_with_exit_code_0_and_is_no_reached_goal(server, 
     code, out, _ = run_verb("run", "--json", "ask", capsys=capsys)
     found = json.loads(out)
     assert code == 0 and (found["success"], found["state"], found["answer"]) == (
-        False, "answered", "I see the red cube.")
+        False,
+        "answered",
+        "I see the red cube.",
+    )
 
 
 def test_subscriptions_are_destroyed_by_the_thread_that_spins(client, server, spin_until, monkeypatch):

@@ -18,18 +18,38 @@ NAMES = st.from_regex(r"[a-z][a-z0-9_]{0,8}", fullmatch=True)
 FLOATS = st.floats(-10, 10, allow_nan=False)
 LENGTHS = st.floats(0, 10, allow_nan=False)
 STAMPS = st.integers(1, 10**9).map(lambda ms: ms / 1000)
-KNOWLEDGE = {"known": st.sampled_from([k for k in Known if k is not Known.SEEN]), "last_seen": st.none() | STAMPS,
-             "hidden_by": NAMES | st.just("")}
+KNOWLEDGE = {
+    "known": st.sampled_from([k for k in Known if k is not Known.SEEN]),
+    "last_seen": st.none() | STAMPS,
+    "hidden_by": NAMES | st.just(""),
+}
 ACTIONS = st.builds(Action, NAMES, st.lists(NAMES, max_size=3).map(tuple))
 LITERALS = st.builds(Literal, NAMES, st.lists(NAMES, max_size=3).map(tuple), st.booleans())
-PLACED = st.builds(WorldObject, NAMES, NAMES, NAMES, st.dictionaries(NAMES, NAMES, max_size=3),
-                   st.tuples(FLOATS, FLOATS, FLOATS), st.tuples(FLOATS, FLOATS, FLOATS, FLOATS),
-                   st.tuples(LENGTHS, LENGTHS, LENGTHS), **KNOWLEDGE)
+PLACED = st.builds(
+    WorldObject,
+    NAMES,
+    NAMES,
+    NAMES,
+    st.dictionaries(NAMES, NAMES, max_size=3),
+    st.tuples(FLOATS, FLOATS, FLOATS),
+    st.tuples(FLOATS, FLOATS, FLOATS, FLOATS),
+    st.tuples(LENGTHS, LENGTHS, LENGTHS),
+    **KNOWLEDGE,
+)
 UNPLACED = st.builds(WorldObject, NAMES, NAMES, NAMES, st.dictionaries(NAMES, NAMES, max_size=3), **KNOWLEDGE)
-WORLDS = st.builds(World, NAMES, st.lists(PLACED | UNPLACED, max_size=4, unique_by=lambda o: o.name).map(tuple),
-                   st.frozensets(LITERALS.map(lambda x: x.atom), max_size=6),
-                   STAMPS, NAMES, st.integers(0, 2**63), st.booleans(), STAMPS,
-                   st.frozensets(st.sampled_from(sorted(RELATIONS))), st.frozensets(NAMES, max_size=3))
+WORLDS = st.builds(
+    World,
+    NAMES,
+    st.lists(PLACED | UNPLACED, max_size=4, unique_by=lambda o: o.name).map(tuple),
+    st.frozensets(LITERALS.map(lambda x: x.atom), max_size=6),
+    STAMPS,
+    NAMES,
+    st.integers(0, 2**63),
+    st.booleans(),
+    STAMPS,
+    st.frozensets(st.sampled_from(sorted(RELATIONS))),
+    st.frozensets(NAMES, max_size=3),
+)
 
 
 @settings(max_examples=60, deadline=None)
@@ -86,10 +106,14 @@ def test_no_action():
     assert convert.action_from_msg(convert.action_to_msg(None)) is None
 
 
-@pytest.mark.parametrize("value", [
-    plan("grasp(a); place_in(a, tray)", 3, -1.5), Plan(()),
-    Plan((PlanStep(Action("grasp", ("a",)), "pick up a", "take(a)"),)),
-])
+@pytest.mark.parametrize(
+    "value",
+    [
+        plan("grasp(a); place_in(a, tray)", 3, -1.5),
+        Plan(()),
+        Plan((PlanStep(Action("grasp", ("a",)), "pick up a", "take(a)"),)),
+    ],
+)
 def test_plan(value):
     from planweave_ros import conversions as convert
 
@@ -103,12 +127,34 @@ def test_usage_and_status(usage):
     assert convert.usage_from_msg(convert.usage_to_msg(usage)) == usage
     plan = (Action("grasp", ("a",)), Action("place_in", ("a", "b")))
     status = TaskStatus(
-        "t", "do it", "classical", TaskState.FAILED, "ended", literals("in(a, b); not on(a, c)"), "grammar",
-        understood="the a is in the b", answer="no", unmet=literals("in(a, b)"), plan=plan,
-        plan_words=("grasp the a", "put it in b"), plan_check="every step can be done", plan_hash="0123456789ab",
-        plan_changes=("- grasp(c)",), approved_by="anna",
-        action=Action("grasp", ("a",)), pushed=("c",), steps=3, executed=2,
-        corrections=1, questions=4, fallback=True, message="why", elapsed=1.25, usage=usage, dry_run=True)
+        "t",
+        "do it",
+        "classical",
+        TaskState.FAILED,
+        "ended",
+        literals("in(a, b); not on(a, c)"),
+        "grammar",
+        understood="the a is in the b",
+        answer="no",
+        unmet=literals("in(a, b)"),
+        plan=plan,
+        plan_words=("grasp the a", "put it in b"),
+        plan_check="every step can be done",
+        plan_hash="0123456789ab",
+        plan_changes=("- grasp(c)",),
+        approved_by="anna",
+        action=Action("grasp", ("a",)),
+        pushed=("c",),
+        steps=3,
+        executed=2,
+        corrections=1,
+        questions=4,
+        fallback=True,
+        message="why",
+        elapsed=1.25,
+        usage=usage,
+        dry_run=True,
+    )
     assert convert.status_from_msg(convert.status_to_msg(status)) == status
 
 
@@ -122,7 +168,13 @@ def test_tree_has_parents_before_children_and_all_states():
     assert [n.id for n in msg.nodes] == list(range(len(msg.nodes))) and msg.nodes[0].parent == -1
     assert all(n.parent < n.id for n in msg.nodes)
     assert [(n.action.name, n.samples, n.end) for n in msg.nodes] == [
-        ("", 3, False), ("a", 3, False), ("b", 2, False), ("", 2, True), ("c", 1, False), ("", 1, True)]
+        ("", 3, False),
+        ("a", 3, False),
+        ("b", 2, False),
+        ("", 2, True),
+        ("c", 1, False),
+        ("", 1, True),
+    ]
     assert msg.nodes[1].status == Status.DONE
 
 
@@ -146,8 +198,12 @@ def test_a_stamp_of_today_comes_back_to_the_nanosecond():
 
     stamp = Time(sec=1_763_800_000, nanosec=123_456_789)
     seconds = convert.time_from_msg(stamp)
-    world = World("tabletop", (WorldObject("a", "item", "a", known=Known.INFERRED, last_seen=seconds),),
-                  stamp=max(seconds, 0.0), frame="base")
+    world = World(
+        "tabletop",
+        (WorldObject("a", "item", "a", known=Known.INFERRED, last_seen=seconds),),
+        stamp=max(seconds, 0.0),
+        frame="base",
+    )
     msg = convert.world_to_msg(world)
     assert msg.header.stamp == msg.objects[0].last_seen == stamp
     assert convert.world_to_msg(convert.world_from_msg(msg)).header.stamp == stamp

@@ -258,8 +258,11 @@ def test_a_controller_that_dies_and_comes_back(make_table, make_node, spin_until
     table.camera.silent = False
     spin_until(lambda: not table.executor._sources.problem, 10, "the first to be silent long enough")
     results = []
-    spin_until(lambda: results.append(table.do("grasp(red_cube)")) or results[-1].code == Code.SUCCESS, 10,
-               "the new simulation to be known, and an action that is done in it")
+    spin_until(
+        lambda: results.append(table.do("grasp(red_cube)")) or results[-1].code == Code.SUCCESS,
+        10,
+        "the new simulation to be known, and an action that is done in it",
+    )
     assert {r.code for r in results[:-1]} <= {Code.UNKNOWN_OBJECT, Code.CONTROL_FAILED}, results
 
 
@@ -359,9 +362,14 @@ def test_where_approval_is_required_the_arm_moves_for_nothing_else(make_table, m
     approve = table.client.create_client(ApprovePlan, "/approve_plan")
     assert run.wait_for_server(timeout_sec=60.0) and approve.wait_for_service(timeout_sec=60.0)
     statuses = []
-    task = table.wait(run.send_goal_async(
-        RunTask.Goal(goal=[Literal(predicate="in", arguments=["red_cube", "tray"], positive=True)], method="classical"),
-        feedback_callback=lambda m: statuses.append(m.feedback.status)))
+    task = table.wait(
+        run.send_goal_async(
+            RunTask.Goal(
+                goal=[Literal(predicate="in", arguments=["red_cube", "tray"], positive=True)], method="classical"
+            ),
+            feedback_callback=lambda m: statuses.append(m.feedback.status),
+        )
+    )
     spin_until(lambda: any(s.state == TaskStatus.AWAITING_APPROVAL for s in statuses), 30, "a plan to wait")
     waiting = statuses[-1]
     spin_until(lambda: table.executor.count_services("/confirm_approval") == 1, 20, "the service to be seen")
@@ -414,8 +422,7 @@ def test_an_arm_that_is_not_active_moves_nothing_and_says_what_to_call(make_tabl
     spin_until(table.moving, 20, "the arm to move")
     go(Transition.TRANSITION_DEACTIVATE)
     result = table.end(handle)
-    assert (result.code, result.message) == (
-        Code.SAFETY_STOP, "executor_node was deactivated; the arm was stopped")
+    assert (result.code, result.message) == (Code.SAFETY_STOP, "executor_node was deactivated; the arm was stopped")
     spin_until(lambda: not table.moving(), 10, "the arm to stand")
     go(Transition.TRANSITION_CLEANUP)
     refused("unconfigured", "configure", "activate")

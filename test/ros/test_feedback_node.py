@@ -58,9 +58,14 @@ def system(make_node, doubles):
     s.feedback, s.body_node, s.client = feedback, body_node, client
     s.run = client.run
     s.submit, s.cancel, s.get, s.list = (
-        client.create_client(kind, name) for kind, name in
-        ((SubmitTask, "/submit_task"), (CancelTask, "/cancel_task"), (GetTask, "/get_task"),
-         (ListTasks, "/list_tasks")))
+        client.create_client(kind, name)
+        for kind, name in (
+            (SubmitTask, "/submit_task"),
+            (CancelTask, "/cancel_task"),
+            (GetTask, "/get_task"),
+            (ListTasks, "/list_tasks"),
+        )
+    )
     assert s.run.wait_for_server(timeout_sec=60.0)
     for service in (s.submit, s.cancel, s.get, s.list):
         assert service.wait_for_service(timeout_sec=60.0)
@@ -100,9 +105,9 @@ def test_the_log_tells_a_task_from_its_begin_to_its_end(system, make_node, spin_
     from planweave_ros.python_logging import logging_of
 
     heard = []
-    make_node("listener").create_subscription(
-        Log, "/rosout", lambda m: heard.append((m.name, m.msg)), 50)
+    make_node("listener").create_subscription(Log, "/rosout", lambda m: heard.append((m.name, m.msg)), 50)
     with logging_of(system.feedback):
+
         def told():
             """Tasks until the listener is discovered."""
             handle, _ = run(system, sentence="put a in\nthe tray")
@@ -184,10 +189,14 @@ def test_submit_get_and_list(system, spin_until):
     assert not unknown.found and reply.task_id in unknown.message
 
 
-@pytest.mark.parametrize("request_fields, words", [
-    ({"sentence": ""}, "empty"), ({"sentence": "x" * 10_000}, "10000 characters"),
-    ({"sentence": "put a in the tray", "method": "magic"}, "unknown method 'magic'"),
-])
+@pytest.mark.parametrize(
+    "request_fields, words",
+    [
+        ({"sentence": ""}, "empty"),
+        ({"sentence": "x" * 10_000}, "10000 characters"),
+        ({"sentence": "put a in the tray", "method": "magic"}, "unknown method 'magic'"),
+    ],
+)
 def test_what_is_not_accepted_says_why(system, request_fields, words):
     from planweave_interfaces.srv import SubmitTask
 
@@ -201,8 +210,10 @@ def test_what_is_not_accepted_says_why(system, request_fields, words):
 def test_a_request_sent_again_is_one_task_and_all_that_is_told_has_a_stamp(system):
     from planweave_interfaces.srv import GetTask, ListTasks, SubmitTask
 
-    ids = {result_of(system.submit.call_async(SubmitTask.Request(sentence="put a in the tray", request_id="7"))).task_id
-           for _ in range(3)}
+    ids = {
+        result_of(system.submit.call_async(SubmitTask.Request(sentence="put a in the tray", request_id="7"))).task_id
+        for _ in range(3)
+    }
     assert len(ids) == 1
     for _ in range(2):
         result_of(system.submit.call_async(SubmitTask.Request(sentence="put a in the tray")))
@@ -251,9 +262,19 @@ def test_forged_exchanges_harm_nothing(system, make_node, spin_until):
         return exchanges(probes=True)
 
     spin_until(heard, 10, "a first exchange in the record")
-    for text in ("[" * 100_000, '{"task_id": ' + "[" * 100_000, "[]", "null", "1e999", "{", '{"task_id": ["TASK"]}',
-                 '{"task_id": ""}', "x" * 5_000_000, '{"task_id": "TASK", "self": 1}',
-                 '{"task_id": "TASK", "event": "ended", "seconds": "x"}'):
+    for text in (
+        "[" * 100_000,
+        '{"task_id": ' + "[" * 100_000,
+        "[]",
+        "null",
+        "1e999",
+        "{",
+        '{"task_id": ["TASK"]}',
+        '{"task_id": ""}',
+        "x" * 5_000_000,
+        '{"task_id": "TASK", "self": 1}',
+        '{"task_id": "TASK", "event": "ended", "seconds": "x"}',
+    ):
         forger.publish(String(data=text.replace("TASK", task_id)))
     spin_until(lambda: len(exchanges()) == 2, 10, "the two exchanges that name the task")
     assert exchanges()[0]["self"] == 1 and isinstance(exchanges()[1]["seconds"], float)
@@ -367,11 +388,13 @@ def test_a_body_that_is_killed_while_acting(make_node, doubles, spin_until):
     try:
         make_node(PlannerNodeDouble, doubles[0])
         feedback_node = make_node(
-            FeedbackNode, simulated("feedback_node", action_timeout=2.0, fallback="none", body_silence=10.0))
+            FeedbackNode, simulated("feedback_node", action_timeout=2.0, fallback="none", body_silence=10.0)
+        )
         client, feedback = make_node(client_node).run, []
         assert client.wait_for_server(timeout_sec=60.0)
-        handle = result_of(client.send_goal_async(RunTask.Goal(sentence="put a in the tray"),
-                                                  feedback_callback=feedback.append))
+        handle = result_of(
+            client.send_goal_async(RunTask.Goal(sentence="put a in the tray"), feedback_callback=feedback.append)
+        )
         spin_until(lambda: any("moving" in f.feedback.status.phase for f in feedback), 20, "the action to begin")
         dead = publishers(feedback_node, "/world_state").keys()
         bodies[0].kill()
@@ -444,8 +467,9 @@ def test_a_plan_waits_for_a_persons_word(careful, doubles, spin_until, capsys, w
     from planweave.cli import main as cli
 
     seen = []
-    handle = result_of(careful.run.send_goal_async(
-        RunTask.Goal(sentence="put a in the tray"), feedback_callback=seen.append))
+    handle = result_of(
+        careful.run.send_goal_async(RunTask.Goal(sentence="put a in the tray"), feedback_callback=seen.append)
+    )
     spin_until(lambda: any(f.feedback.status.state == TaskStatus.AWAITING_APPROVAL for f in seen), 10, "a plan to wait")
     waiting = next(f.feedback.status for f in seen if f.feedback.status.state == TaskStatus.AWAITING_APPROVAL)
     assert [a.name for a in waiting.plan] == ["grasp", "place_in"] and len(waiting.plan_hash) == 12

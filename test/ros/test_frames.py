@@ -56,12 +56,19 @@ def test_frames_are_those_of_the_joint_states_and_the_calibration(make_node, spi
     spin_until(lambda: viewer.get_publishers_info_by_topic("/tf"), WAIT, "the simulation")
     # geometry2's hash, so that rviz2 and tf2_echo understand it
     assert str(viewer.get_publishers_info_by_topic("/tf")[0].topic_type_hash) == (
-        "RIHS01_e369d0f05a23ae52508854b66f6aa0437f3449d652e8cbf22d5abe85d020f087")
+        "RIHS01_e369d0f05a23ae52508854b66f6aa0437f3449d652e8cbf22d5abe85d020f087"
+    )
     arm = viewer.create_publisher(JointTrajectory, "/fr3_arm_controller/joint_trajectory", 10)
     spin_until(lambda: described and fixed and moving and states and arm.get_subscription_count(), WAIT, "the robot")
     target = np.array(HOME) + [0.5, 0.2, -0.3, 0.2, 0.4, -0.3, 0.6]
-    arm.publish(JointTrajectory(joint_names=list(ARM_JOINTS), points=[
-        JointTrajectoryPoint(positions=list(target), velocities=[0.0] * 7, time_from_start=Duration(sec=1))]))
+    arm.publish(
+        JointTrajectory(
+            joint_names=list(ARM_JOINTS),
+            points=[
+                JointTrajectoryPoint(positions=list(target), velocities=[0.0] * 7, time_from_start=Duration(sec=1))
+            ],
+        )
+    )
 
     def moved():
         for msg in list(moving):

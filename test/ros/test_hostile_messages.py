@@ -64,6 +64,7 @@ def sized(size):
     def edit(msg):
         msg.objects[0].located = True
         msg.objects[0].size.x = size
+
     return edit
 
 
@@ -131,8 +132,11 @@ def test_a_world_that_cannot_be_is_refused_and_the_next_is_taken(make_node, spin
     assert client.run(sentence="put a on the table", method="classical").message  # the true world is known
     edits = [named(n) for n in ("", "a\nb", "a b", "m&m's", "Müsli", "x" * 101, "b", "(a)", "1a")]
     edits += [sized(x) for x in (*HUGE, -1.0)]
-    edits += [lambda m: m.facts[0].arguments.append("x\ny"), lambda m: m.objects.extend(m.objects * 1000),
-              lambda m: setattr(m, "domain", "../" * 100)]
+    edits += [
+        lambda m: m.facts[0].arguments.append("x\ny"),
+        lambda m: m.objects.extend(m.objects * 1000),
+        lambda m: setattr(m, "domain", "../" * 100),
+    ]
     for msg in worlds(*edits[:-1]):
         body._worlds.publish(msg)
     result = client.run(sentence="put a in the tray")  # it held in the world known before, but what is true now?
@@ -152,15 +156,23 @@ def test_the_planner_answers_whatever_it_is_asked(make_node):
 
     make_node(PlannerNode, parameter_overrides=[Parameter("client", value="none")])
     client = Client(make_node)
-    for msg in worlds(named("a\nb"), named(""), sized(math.nan), lambda m: setattr(m, "domain", "x" * 300),
-                      lambda m: m.facts[0].arguments.append("nobody")):
-        for kind, name, extra in ((InterpretGoal, "/interpret_goal", {"sentence": "put a in the tray"}),
-                                  (GroundStep, "/ground_step", {"method": "lang_prompt", "sentence": "x", "step": "y"}),
-                                  (CheckCondition, "/check_condition", {"condition": "'a' in 'tray'"})):
+    for msg in worlds(
+        named("a\nb"),
+        named(""),
+        sized(math.nan),
+        lambda m: setattr(m, "domain", "x" * 300),
+        lambda m: m.facts[0].arguments.append("nobody"),
+    ):
+        for kind, name, extra in (
+            (InterpretGoal, "/interpret_goal", {"sentence": "put a in the tray"}),
+            (GroundStep, "/ground_step", {"method": "lang_prompt", "sentence": "x", "step": "y"}),
+            (CheckCondition, "/check_condition", {"condition": "'a' in 'tray'"}),
+        ):
             response = client.call(kind, name, world=msg, **extra)
             assert response.message or response.success
-    assert client.call(InterpretGoal, "/interpret_goal", world=next(worlds(lambda m: None)),
-                       sentence="put b in the tray").success
+    assert client.call(
+        InterpretGoal, "/interpret_goal", world=next(worlds(lambda m: None)), sentence="put b in the tray"
+    ).success
 
 
 def test_a_callback_that_fails_ends_nothing_and_a_service_says_so(make_node, spin_until, capfd):

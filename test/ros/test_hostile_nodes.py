@@ -80,23 +80,33 @@ def test_the_simulation_goes_on(make_node, publish, spin_until):
     spin_until(lambda: states, 20, "joint states")
     before = states[-1].position
     for part in ("arm", "gripper"):
-        publish(JointTrajectory, f"/fr3_{part}_controller/joint_trajectory",
-                [message for message, what in trajectories() if what == part])
-    clients = {name: publish.node.create_client(kind, name) for name, kind in
-               (("/simulation/load_scene", LoadScene), ("/simulation/record", RecordVideo))}
+        publish(
+            JointTrajectory,
+            f"/fr3_{part}_controller/joint_trajectory",
+            [message for message, what in trajectories() if what == part],
+        )
+    clients = {
+        name: publish.node.create_client(kind, name)
+        for name, kind in (("/simulation/load_scene", LoadScene), ("/simulation/record", RecordVideo))
+    }
     assert all(client.wait_for_service(timeout_sec=20) for client in clients.values())
     time.sleep(1.0)  # a server answers only a client that it has discovered
     for scene in ("x" * 300, "x" * 300 + ".yaml", "a\nb", "../" * 200, "", "/dev/zero"):
         response = result_of(clients["/simulation/load_scene"].call_async(LoadScene.Request(scene=scene)))
         assert not response.success and response.message
-    for request in ({"start": False, "path": "x" * 300 + ".mp4"}, {"start": True, "frames_per_second": math.nan},
-                    {"start": True, "frames_per_second": -1e30}):
+    for request in (
+        {"start": False, "path": "x" * 300 + ".mp4"},
+        {"start": True, "frames_per_second": math.nan},
+        {"start": True, "frames_per_second": -1e30},
+    ):
         response = result_of(clients["/simulation/record"].call_async(RecordVideo.Request(**request)))
         assert not response.success and response.message
     heard = len(states)
     spin_until(lambda: len(states) > heard + 5, 20, "further joint states")
-    assert all(map(math.isfinite, states[-1].position)) and max(
-        abs(a - b) for a, b in zip(before, states[-1].position)) < 0.01, "nothing of it moved the arm"
+    assert (
+        all(map(math.isfinite, states[-1].position))
+        and max(abs(a - b) for a, b in zip(before, states[-1].position)) < 0.01
+    ), "nothing of it moved the arm"
     assert node.context.ok()
 
 
@@ -104,13 +114,30 @@ def images():
     from sensor_msgs.msg import CameraInfo, Image
 
     for kind, topic in ((Image, "/camera/color/image_raw"), (Image, "/camera/aligned_depth_to_color/image_raw")):
-        yield kind, topic, [Image(height=h, width=w, step=s, encoding=e, data=bytes(d)) for h, w, s, e, d in (
-            (0, 0, 0, "", 0), (480, 640, 1920, "rgb8", 10), (480, 640, 0, "32FC1", 0),
-            (2**32 - 1, 2**32 - 1, 1, "rgb8", 3),
-            (4, 4, 12, "x" * 300, 48), (4, 4, 12, "rgb8", 48), (4, 4, 16, "32FC1", 64))]
-    yield CameraInfo, "/camera/color/camera_info", [
-        CameraInfo(height=h, width=w, k=[k] * 9)
-        for h, w, k in ((0, 0, 0.0), (4, 4, 0.0), (4, 4, math.nan), (4, 4, 1e308))]
+        yield (
+            kind,
+            topic,
+            [
+                Image(height=h, width=w, step=s, encoding=e, data=bytes(d))
+                for h, w, s, e, d in (
+                    (0, 0, 0, "", 0),
+                    (480, 640, 1920, "rgb8", 10),
+                    (480, 640, 0, "32FC1", 0),
+                    (2**32 - 1, 2**32 - 1, 1, "rgb8", 3),
+                    (4, 4, 12, "x" * 300, 48),
+                    (4, 4, 12, "rgb8", 48),
+                    (4, 4, 16, "32FC1", 64),
+                )
+            ],
+        )
+    yield (
+        CameraInfo,
+        "/camera/color/camera_info",
+        [
+            CameraInfo(height=h, width=w, k=[k] * 9)
+            for h, w, k in ((0, 0, 0.0), (4, 4, 0.0), (4, 4, math.nan), (4, 4, 1e308))
+        ],
+    )
 
 
 def test_perception_goes_on(make_node, publish, spin_until):
@@ -138,8 +165,12 @@ def joint_states():
 
     names = [*ARM_JOINTS, *FINGER_JOINTS]
     made = [JointState(name=names, position=[x] * 9) for x in ODD]
-    made += [JointState(name=names, position=[0.0] * 3), JointState(name=["a\nb"] * 9, position=[0.0] * 9),
-             JointState(name=[f"j{i}" for i in range(100_000)], position=[0.0] * 100_000), JointState()]
+    made += [
+        JointState(name=names, position=[0.0] * 3),
+        JointState(name=["a\nb"] * 9, position=[0.0] * 9),
+        JointState(name=[f"j{i}" for i in range(100_000)], position=[0.0] * 100_000),
+        JointState(),
+    ]
     far = JointState(name=names, position=[0.0] * 9)
     far.header.stamp.sec = 2**31 - 1
     return [*made, far]
@@ -156,8 +187,9 @@ def test_the_executor_goes_on_and_believes_no_second_source(make_node, publish, 
 
     node = make_node(ExecutorNode, simulated("executor_node"))
     worlds = []
-    publish.node.create_subscription(WorldState, "/world_state", worlds.append,
-                                     QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL))
+    publish.node.create_subscription(
+        WorldState, "/world_state", worlds.append, QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+    )
 
     def seen(*names, size=0.05, x=0.5, sec=1, frame=franka.BASE_FRAME):
         message = DetectedObjects()
@@ -181,9 +213,15 @@ def test_the_executor_goes_on_and_believes_no_second_source(make_node, publish, 
         return {o.name for o in worlds[-1].objects if "cube" in o.class_name} if worlds else set()
 
     joints.publish(state)
-    for message in (seen("red_cube", size=math.nan), seen("red_cube", x=1e308), seen("red_cube", size=-1.0), seen(""),
-                    seen("red_cube", sec=2**31 - 1), seen(*[f"c{i}" for i in range(600)]),
-                    seen("red_cube", frame="map")):
+    for message in (
+        seen("red_cube", size=math.nan),
+        seen("red_cube", x=1e308),
+        seen("red_cube", size=-1.0),
+        seen(""),
+        seen("red_cube", sec=2**31 - 1),
+        seen(*[f"c{i}" for i in range(600)]),
+        seen("red_cube", frame="map"),
+    ):
         eyes.publish(message)
     for _ in range(8):
         eyes.publish(seen("Müsli", "m&m's", "a\nb", "red_cube", "red_cube"))
@@ -225,8 +263,13 @@ def test_the_household_goes_on(make_node):
     for scene in ("x" * 300, "x" * 300 + ".json", "a\nb", "", "/dev/zero"):
         response = result_of(node.load.call_async(LoadScene.Request(scene=scene)))
         assert not response.success and response.message
-    for name, arguments, timeout in (("", [], 0.0), ("walk", ["x" * 100_000], 1.0), ("walk", ["fridge_10"], math.nan),
-                                     ("walk", ["a\nb"] * 1000, math.inf), ("walk", ["fridge_10"], -1.0)):
+    for name, arguments, timeout in (
+        ("", [], 0.0),
+        ("walk", ["x" * 100_000], 1.0),
+        ("walk", ["fridge_10"], math.nan),
+        ("walk", ["a\nb"] * 1000, math.inf),
+        ("walk", ["fridge_10"], -1.0),
+    ):
         goal = ExecuteAction.Goal(action=Action(name=name, arguments=arguments), timeout=timeout)
         handle = result_of(node.act.send_goal_async(goal))
         assert result_of(handle.get_result_async()).result.code != ExecuteAction.Result.SUCCESS

@@ -32,6 +32,7 @@ def test_a_node_that_is_killed_in_any_state_is_started_again_and_waits(make_node
         return future.result() if future.done() else None
 
     with RunningSystem(System("one", "", (node,)), tmp_path, {"perception_node": {"autostart": False}}) as running:
+
         def state():
             running.revive(said.append)
             found = answer(ask, GetState.Request()) if ask.service_is_ready() else None

@@ -17,8 +17,12 @@ from planweave.core.world import Literal
 from planweave.llm.clients.recording import ReplayClient
 from planweave_ros import conversions as convert
 
-LIKE_RECORDED = {"samples": SETTINGS.samples, "votes": SETTINGS.votes, "proposals": SETTINGS.proposals,
-                 "exclude_actions": list(SETTINGS.exclude_actions)}
+LIKE_RECORDED = {
+    "samples": SETTINGS.samples,
+    "votes": SETTINGS.votes,
+    "proposals": SETTINGS.proposals,
+    "exclude_actions": list(SETTINGS.exclude_actions),
+}
 
 
 class Client(Node):
@@ -34,15 +38,17 @@ def parameters(values):
 @pytest.mark.parametrize("method", ASKING)
 def test_a_task_by_each_method(make_node, spin_until, method):
     sentence, goal = TASKS["tabletop"]
-    make_node(PlannerNode, ReplayClient(FOLDER / f"tabletop_{method}.jsonl"),
-              parameter_overrides=parameters(LIKE_RECORDED))
+    make_node(
+        PlannerNode, ReplayClient(FOLDER / f"tabletop_{method}.jsonl"), parameter_overrides=parameters(LIKE_RECORDED)
+    )
     make_node(BodyNodeDouble, SymbolicBody(BLOCKS))
     options = {"fallback": "none", "scene_aware.samples": 3, "zero_shot.samples": 3}
     make_node(FeedbackNode, simulated("feedback_node", **options))
     client = make_node(Client)
     assert client.run.wait_for_server(timeout_sec=60.0)
-    sent = client.run.send_goal_async(RunTask.Goal(
-        sentence=sentence, method=method, goal=[convert.literal_to_msg(Literal.parse(goal))]))
+    sent = client.run.send_goal_async(
+        RunTask.Goal(sentence=sentence, method=method, goal=[convert.literal_to_msg(Literal.parse(goal))])
+    )
     spin_until(sent.done, 20.0, "acceptance")
     result = sent.result().get_result_async()
     spin_until(result.done, 40.0, "the end of the task")

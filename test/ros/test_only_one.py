@@ -14,8 +14,9 @@ def test_who_speaks_alone_is_taken_and_is_no_problem(monkeypatch):
     now = [0.0]
     monkeypatch.setattr(only_one.time, "monotonic", lambda: now[0])
     log = logging.getLogger("test")
-    node = SimpleNamespace(get_logger=lambda: log, get_publishers_info_by_topic=lambda topic: [],
-                           resolve_topic_name=lambda topic: topic)
+    node = SimpleNamespace(
+        get_logger=lambda: log, get_publishers_info_by_topic=lambda topic: [], resolve_topic_name=lambda topic: topic
+    )
     source = only_one.OneSource(node, "/joint_states")
     assert source.takes(info(b"one")) and not source.problem
 

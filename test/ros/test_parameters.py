@@ -8,9 +8,14 @@ from ros_fixtures import simulated
 
 from planweave.core.errors import ConfigError
 
-WRONG = [("max_queue", "many", "must be a int from 1 to 10000"), ("max_queue", 0, "must be a int from 1 to 10000"),
-         ("action_timeout", -1.0, "from 1 to 3600"), ("method", "magic", "unknown value of method 'magic'"),
-         ("fallback", "clasical", "did you mean 'classical'"), ("journal_folder", "/nowhere/at/all", "not a folder")]
+WRONG = [
+    ("max_queue", "many", "must be a int from 1 to 10000"),
+    ("max_queue", 0, "must be a int from 1 to 10000"),
+    ("action_timeout", -1.0, "from 1 to 3600"),
+    ("method", "magic", "unknown value of method 'magic'"),
+    ("fallback", "clasical", "did you mean 'classical'"),
+    ("journal_folder", "/nowhere/at/all", "not a folder"),
+]
 
 
 @pytest.mark.parametrize("name, value, words", WRONG)
@@ -31,19 +36,26 @@ def test_parameters_are_described(make_node):
         assert node.describe_parameter(row.name).description == row.description
 
 
-@pytest.mark.parametrize(("node", "parameter", "words"), [
-    ("feedback_node", "method:=magic", "feedback_node: unknown value of method 'magic'"),
-    ("planner_node", "client:=magic", "planner_node: unknown value of client 'magic'"),
-    ("planner_node", "price_table:=/nowhere.yaml", "/nowhere.yaml"),
-    ("perception_node", "camera:=magic", "unknown camera 'magic'"),
-    ("simulation_node", "image_rate:=-1.0", "simulation_node: parameter image_rate must be a float"),
-    ("simulation_node", "scene:=magic", "unknown scene 'magic'"),
-    ("virtualhome_node", "scene:=magic", "unknown scene 'magic'"),
-    ("executor_node", "speed:=7.0", "executor_node: parameter speed must be a float"),
-])
+@pytest.mark.parametrize(
+    ("node", "parameter", "words"),
+    [
+        ("feedback_node", "method:=magic", "feedback_node: unknown value of method 'magic'"),
+        ("planner_node", "client:=magic", "planner_node: unknown value of client 'magic'"),
+        ("planner_node", "price_table:=/nowhere.yaml", "/nowhere.yaml"),
+        ("perception_node", "camera:=magic", "unknown camera 'magic'"),
+        ("simulation_node", "image_rate:=-1.0", "simulation_node: parameter image_rate must be a float"),
+        ("simulation_node", "scene:=magic", "unknown scene 'magic'"),
+        ("virtualhome_node", "scene:=magic", "unknown scene 'magic'"),
+        ("executor_node", "speed:=7.0", "executor_node: parameter speed must be a float"),
+    ],
+)
 def test_a_process_ends_with_one_line_and_code_2(node, parameter, words):
     """What the node had no time to make is missed by nobody when it is taken down."""
-    done = subprocess.run([sys.executable, "-m", f"{node}.node", "--ros-args", "-p", parameter],
-                          capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-m", f"{node}.node", "--ros-args", "-p", parameter],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
     assert done.returncode == 2, done.stderr
     assert done.stderr.count("\n") == 1 and done.stderr.startswith("error: ") and words in done.stderr, done.stderr

@@ -70,14 +70,18 @@ class Asker(Node):
         return self.wait(self.send(self.plans, goal).get_result_async(), "plans").result
 
     def choose(self, options=OPTIONS, **fields):
-        goal = ChooseAction.Goal(sentence=SENTENCE, world=convert.world_to_msg(BLOCKS), temperature=-1.0,
-                                 options=[convert.action_to_msg(o) for o in options], **fields)
+        goal = ChooseAction.Goal(
+            sentence=SENTENCE,
+            world=convert.world_to_msg(BLOCKS),
+            temperature=-1.0,
+            options=[convert.action_to_msg(o) for o in options],
+            **fields,
+        )
         return self.wait(self.send(self.choices, goal).get_result_async(), "a choice").result
 
     def interpret(self, sentence, world=BLOCKS):
         request = InterpretGoal.Request(sentence=sentence, world=convert.world_to_msg(world))
         return self.wait(self.goals.call_async(request), "a goal")
-
 
     def call(self, client, request, world=BLOCKS):
         request.world = convert.world_to_msg(world)
@@ -108,8 +112,13 @@ def start(make_node, spin_until):
 def test_plans_choices_and_goals(start, spin_until):
     def behave(server, body, number):
         choice = "choice" in body["response_format"]["json_schema"]["schema"]["properties"]
-        return fake.answers("B", "A", "B" if choice else GOOD)(server, body, number) if choice else fake.answers(
-            GOOD, GOOD, "1. pick_up(red cube)\n2. put_in(red_cube, left_tray)", "no")(server, body, number)
+        return (
+            fake.answers("B", "A", "B" if choice else GOOD)(server, body, number)
+            if choice
+            else fake.answers(GOOD, GOOD, "1. pick_up(red cube)\n2. put_in(red_cube, left_tray)", "no")(
+                server, body, number
+            )
+        )
 
     asker, server = start(behave, exclude_actions=["grab_and_putin"])
     got = asker.sample(task_id="t1", samples=4)
@@ -128,7 +137,8 @@ def test_plans_choices_and_goals(start, spin_until):
     got = asker.interpret("put the fruit on the plate", FRUIT)
     assert got.success and got.source == "grammar" and got.usage.requests == 0 and len(server.requests) == 2
     assert {str(g) for g in convert.literals_from_msg(got.goal)} == {
-        f"on({fruit}, plate)" for fruit in ("banana", "pear", "orange", "apple")}
+        f"on({fruit}, plate)" for fruit in ("banana", "pear", "orange", "apple")
+    }
 
     spin_until(lambda: len(asker.exchanges) == 2, 10.0, "both exchanges")
     assert [(e["task_id"], e["kind"]) for e in asker.exchanges] == [("t1", "plans"), ("t1", "choice")]
@@ -141,15 +151,19 @@ def test_a_goal_by_model_says_so(start):
     assert got.success and got.source == "model" and got.usage.requests == 1
 
 
-@pytest.mark.parametrize(("behave", "message"), [
-    (fake.fails(401, f"Incorrect API key provided: {KEY}"), "OPENAI_API_KEY"),
-    (fake.fails(503, "overloaded", headers={"Retry-After": "0"}), "overloaded"),
-    (fake.says(b"<html>"), "not a chat completion"),
-    (fake.answers("I would rather not."), "holds a plan"),
-    (fake.dies, "no answer from"),
-    (fake.dribbles, "deadline"),
-    (fake.floods, "longer than|deadline"),
-], ids=["wrong key", "overloaded", "not JSON", "no plan", "dies", "never ends", "floods"])
+@pytest.mark.parametrize(
+    ("behave", "message"),
+    [
+        (fake.fails(401, f"Incorrect API key provided: {KEY}"), "OPENAI_API_KEY"),
+        (fake.fails(503, "overloaded", headers={"Retry-After": "0"}), "overloaded"),
+        (fake.says(b"<html>"), "not a chat completion"),
+        (fake.answers("I would rather not."), "holds a plan"),
+        (fake.dies, "no answer from"),
+        (fake.dribbles, "deadline"),
+        (fake.floods, "longer than|deadline"),
+    ],
+    ids=["wrong key", "overloaded", "not JSON", "no plan", "dies", "never ends", "floods"],
+)
 def test_a_bad_endpoint_becomes_a_message_and_the_node_lives_on(start, behave, message):
     broken = [True]
     asker, _ = start(lambda *a: behave(*a) if broken[0] else fake.answers(GOOD)(*a), timeout=1.5)
@@ -160,11 +174,16 @@ def test_a_bad_endpoint_becomes_a_message_and_the_node_lives_on(start, behave, m
     assert asker.sample().success
 
 
-@pytest.mark.parametrize(("sentence", "message"), [
-    ("", "empty"), ("put the cube " * 1000, "characters"), ("put the mug in the left tray", "unknown object 'mug'"),
-    ("put the red cube in the left tray and in(", "not understood"),
-    ("in(red_cube, left_tray) and in(red_cube, right_tray)", "exclude each other"),
-])
+@pytest.mark.parametrize(
+    ("sentence", "message"),
+    [
+        ("", "empty"),
+        ("put the cube " * 1000, "characters"),
+        ("put the mug in the left tray", "unknown object 'mug'"),
+        ("put the red cube in the left tray and in(", "not understood"),
+        ("in(red_cube, left_tray) and in(red_cube, right_tray)", "exclude each other"),
+    ],
+)
 def test_bad_sentences_become_a_message(start, sentence, message):
     asker, _ = start(fake.fails(401))
     got = asker.interpret(sentence)
@@ -181,7 +200,8 @@ def test_an_unknown_domain_becomes_a_message(start):
 
 def test_cancelling_ends_a_waiting_question_while_others_are_served(start):
     asker, server = start(
-        lambda f, b, n: fake.stalls(f, b, n) if n == 1 else (200, fake.completion([GOOD])), timeout=60.0)
+        lambda f, b, n: fake.stalls(f, b, n) if n == 1 else (200, fake.completion([GOOD])), timeout=60.0
+    )
     goal = GeneratePlans.Goal(sentence=SENTENCE, world=convert.world_to_msg(BLOCKS), temperature=-1.0, samples=1)
     handle = asker.send(asker.plans, goal)
     asker.spin_until(lambda: server.requests, 10.0, "the question")
@@ -196,11 +216,16 @@ def test_cancelling_ends_a_waiting_question_while_others_are_served(start):
 
 def test_every_method_is_served(start, spin_until):
     """Programs, plans in words, commands, proposals, selections, conditions, and plans of another method."""
-    texts = {"You complete Python": "    grab_and_putin('red_cube', 'left_tray')",
-             "name one at a time": '{"action": "end"}',
-             "You control a robot": "<rob0>[grasp] <red_cube>", "in command of a robot": "It slipped.\n1: pick it up",
-             "You help me": "$$ place_in red_cube left_tray $$", "an assertion": "True", "straight into": GOOD,
-             "You continue plans": "Pick up the red cube"}
+    texts = {
+        "You complete Python": "    grab_and_putin('red_cube', 'left_tray')",
+        "name one at a time": '{"action": "end"}',
+        "You control a robot": "<rob0>[grasp] <red_cube>",
+        "in command of a robot": "It slipped.\n1: pick it up",
+        "You help me": "$$ place_in red_cube left_tray $$",
+        "an assertion": "True",
+        "straight into": GOOD,
+        "You continue plans": "Pick up the red cube",
+    }
 
     def behave(server, body, number):
         system = body["messages"][0]["content"]
@@ -210,8 +235,16 @@ def test_every_method_is_served(start, spin_until):
     got = asker.finish(asker.texts, WritePlan.Goal(method="progprompt", sentence=SENTENCE, options=["comments=false"]))
     assert got.success and got.lines[-1] == "    grab_and_putin('red_cube', 'left_tray')", got.message
     assert "# 1:" not in server.requests[0]["messages"][1]["content"] and got.usage.requests == 1
-    got = asker.finish(asker.texts, WritePlan.Goal(method="brainbody_feedback", sentence=SENTENCE, start=1,
-                                                   history=["look", "pick it up"], errors=["grasp(x): no"]))
+    got = asker.finish(
+        asker.texts,
+        WritePlan.Goal(
+            method="brainbody_feedback",
+            sentence=SENTENCE,
+            start=1,
+            history=["look", "pick it up"],
+            errors=["grasp(x): no"],
+        ),
+    )
     assert (list(got.lines), got.explanation) == (["pick it up"], "It slipped.")
     got = asker.finish(asker.steps, ProposeSteps.Goal(method="iterative", sentence=SENTENCE, samples=1))
     assert got.success and [c.action.name for c in got.candidates] == [""]
@@ -220,8 +253,9 @@ def test_every_method_is_served(start, spin_until):
     assert got.candidates[0].match == 1.0 and got.candidates[0].has_logprob and got.candidates[0].logprob == -0.5
     got = asker.call(asker.commands, GroundStep.Request(method="brainbody", sentence=SENTENCE, step="take it"))
     assert got.success and not got.passed and convert.action_from_msg(got.action) == Action("grasp", ("red_cube",))
-    got = asker.call(asker.commands, GroundStep.Request(method="lang_prompt", sentence=SENTENCE,
-                                                        step="take the red cube"))
+    got = asker.call(
+        asker.commands, GroundStep.Request(method="lang_prompt", sentence=SENTENCE, step="take the red cube")
+    )
     assert got.action.name == "grasp" and got.usage.requests == 0
     got = asker.choose(OPTIONS[:2], method="blocking")
     assert got.success and (got.choice, list(got.votes)) == (0, [1, 0])
@@ -276,11 +310,17 @@ def test_without_a_model_goals_are_still_read(make_node, spin_until):
     assert "the wheel is missing" in asker.sample().message
 
 
-@pytest.mark.parametrize(("parameter", "value", "error"), [
-    ("client", "opneai", UnknownNameError), ("temperature", 9.0, ConfigError), ("samples", "many", ConfigError),
-    ("embedding", "bert", UnknownNameError), ("price_table", "/nowhere.yaml", ConfigError),
-    ("cassette", "/nowhere.jsonl", ConfigError),
-])
+@pytest.mark.parametrize(
+    ("parameter", "value", "error"),
+    [
+        ("client", "opneai", UnknownNameError),
+        ("temperature", 9.0, ConfigError),
+        ("samples", "many", ConfigError),
+        ("embedding", "bert", UnknownNameError),
+        ("price_table", "/nowhere.yaml", ConfigError),
+        ("cassette", "/nowhere.jsonl", ConfigError),
+    ],
+)
 def test_wrong_parameters_are_said_at_the_start(ros, parameter, value, error):
     given = {parameter: value, **({"client": "replay"} if parameter == "cassette" else {})}
     with pytest.raises((error, ConfigError), match=r"opneai|embedding|temperature|samples|price table|cassette"):

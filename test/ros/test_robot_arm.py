@@ -123,8 +123,13 @@ def test_moveit_runs_beside_the_node_and_ends_with_it(make_robot, monkeypatch):
     monkeypatch.setattr(MoveItFollower, "grace", 0.5)
     test = Path(__file__).parents[1]
     monkeypatch.setenv("PYTHONPATH", f"{test}:{test.parent}")
-    monkeypatch.setattr(executor, "MoveItProcess", lambda config, use_sim_time, namespace: MoveItProcess(
-        config, use_sim_time, namespace=namespace, command=[sys.executable, "-m", "doubles.moveit_child"]))
+    monkeypatch.setattr(
+        executor,
+        "MoveItProcess",
+        lambda config, use_sim_time, namespace: MoveItProcess(
+            config, use_sim_time, namespace=namespace, command=[sys.executable, "-m", "doubles.moveit_child"]
+        ),
+    )
     robot = make_robot(arm="moveit", gripper="none")
     child = robot.executor._moveit._child
     result = robot.do("return_to_base()")  # where the arm is already: the double of MoveIt moves nothing

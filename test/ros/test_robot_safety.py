@@ -22,14 +22,21 @@ from planweave.robots import franka
 FILES = [config_dir() / "executor.yaml", config_dir() / "franka.yaml"]
 
 
-@pytest.mark.parametrize(("files", "rules", "words"), [
-    ([], [], "nothing says which robot this is"),
-    (FILES, ["-r", "__node:=left"], "/left was given parameters that are not for it"),
-])
+@pytest.mark.parametrize(
+    ("files", "rules", "words"),
+    [
+        ([], [], "nothing says which robot this is"),
+        (FILES, ["-r", "__node:=left"], "/left was given parameters that are not for it"),
+    ],
+)
 def test_a_robot_that_is_not_told_clearly_does_not_start(files, rules, words):
     given = [word for path in files for word in ("--params-file", str(path))]
-    done = subprocess.run([sys.executable, "-m", "executor_node.node", "--ros-args", *given, *rules],
-                          capture_output=True, text=True, timeout=300)
+    done = subprocess.run(
+        [sys.executable, "-m", "executor_node.node", "--ros-args", *given, *rules],
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
     assert done.returncode == 2 and "Traceback" not in done.stderr, done.stderr
     assert words in done.stderr and all(str(path) in done.stderr for path in files), done.stderr
 
@@ -43,8 +50,12 @@ def test_ros_reads_entries_as_we_do(ros, tmp_path, namespace):
         path = tmp_path / f"{number}.yaml"
         path.write_text(f"{entry}:\n  ros__parameters: {{mark: 1}}\n")
         ros.init(args=["--ros-args", "--params-file", str(path)], context=context)
-        node = ros.create_node("executor_node", namespace=namespace or None, context=context,
-                               automatically_declare_parameters_from_overrides=True)
+        node = ros.create_node(
+            "executor_node",
+            namespace=namespace or None,
+            context=context,
+            automatically_declare_parameters_from_overrides=True,
+        )
         fits = node.has_parameter("mark")
         node.destroy_node()
         ros.shutdown(context=context)
@@ -91,16 +102,23 @@ def test_a_stop_follows_a_remapped_controller(ros, spin_until):
         handle.canceled()
         return ExecuteAction.Result()
 
-    server = ActionServer(node, ExecuteAction, "/my_controller/follow", work, callback_group=ReentrantCallbackGroup(),
-                          cancel_callback=lambda _: CancelResponse.ACCEPT)
+    server = ActionServer(
+        node,
+        ExecuteAction,
+        "/my_controller/follow",
+        work,
+        callback_group=ReentrantCallbackGroup(),
+        cancel_callback=lambda _: CancelResponse.ACCEPT,
+    )
     port = ActionPort(node, ExecuteAction, "/arm_controller/follow")
     executor = MultiThreadedExecutor(num_threads=4, context=context)
     executor.add_node(node)
     thread = threading.Thread(target=executor.spin, daemon=True)
     thread.start()
     try:
-        spin_until(lambda: port._client.server_is_ready() and port._canceler._client.service_is_ready(), 10,
-                   "the server")
+        spin_until(
+            lambda: port._client.server_is_ready() and port._canceler._client.service_is_ready(), 10, "the server"
+        )
         ends = []
         port.send(ExecuteAction.Goal(), ends.append)
         assert running.wait(60.0)
@@ -135,18 +153,33 @@ def test_a_sender_that_is_killed_or_stands_still_leaves_no_arm_moving(make_node,
             canceled.append(action)
             return ExecuteAction.Result()
 
-        return ActionServer(node, ExecuteAction, action, work, callback_group=ReentrantCallbackGroup(),
-                            cancel_callback=lambda _: CancelResponse.ACCEPT)
+        return ActionServer(
+            node,
+            ExecuteAction,
+            action,
+            work,
+            callback_group=ReentrantCallbackGroup(),
+            cancel_callback=lambda _: CancelResponse.ACCEPT,
+        )
 
     actions = ["/one/follow", "/two/follow"]
     servers = [serve(action) for action in actions]
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent)}
-    rules = [f"arm/follow/_action/{name}:=follow/_action/{name}"
-             for name in ("send_goal", "get_result", "cancel_goal", "feedback", "status")]
+    rules = [
+        f"arm/follow/_action/{name}:=follow/_action/{name}"
+        for name in ("send_goal", "get_result", "cancel_goal", "feedback", "status")
+    ]
     elsewhere = ["arm/follow", "--ros-args", "-r", "__ns:=/two", *(word for rule in rules for word in ("-r", rule))]
-    senders = [subprocess.Popen([sys.executable, "-m", "doubles.watched_process", *words], env=environment,
-                                stdout=subprocess.PIPE, text=True, start_new_session=True)
-               for words in ([actions[0]], elsewhere)]
+    senders = [
+        subprocess.Popen(
+            [sys.executable, "-m", "doubles.watched_process", *words],
+            env=environment,
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        for words in ([actions[0]], elsewhere)
+    ]
     try:
         watches = [int(sender.stdout.readline().split()[1]) for sender in senders]
         senders[0].send_signal(signal.SIGSTOP)
@@ -219,8 +252,9 @@ def test_joint_states_that_jump_or_stop_end_an_action_with_the_reason(make_node,
         if not going.is_set():
             return
         stamp[0] += 0.02
-        state = JointState(name=[*franka.ARM_JOINTS, *franka.FINGER_JOINTS], position=[*at, 0.04, 0.04],
-                           velocity=[0.0] * 9)
+        state = JointState(
+            name=[*franka.ARM_JOINTS, *franka.FINGER_JOINTS], position=[*at, 0.04, 0.04], velocity=[0.0] * 9
+        )
         state.header.stamp = convert.time_to_msg(stamp[0])
         joints.publish(state)
         seen = DetectedObjects()
@@ -233,8 +267,9 @@ def test_joint_states_that_jump_or_stop_end_an_action_with_the_reason(make_node,
 
     def fails(fault):
         commands.clear()
-        sent = action.send_goal_async(ExecuteAction.Goal(
-            action=convert.action_to_msg(Action.parse("return_to_base()")), timeout=60.0))
+        sent = action.send_goal_async(
+            ExecuteAction.Goal(action=convert.action_to_msg(Action.parse("return_to_base()")), timeout=60.0)
+        )
         spin_until(sent.done, 20, "the goal to be accepted")
         result = sent.result().get_result_async()
         spin_until(lambda: commands or result.done(), 30, "a trajectory")
@@ -253,10 +288,16 @@ def test_joint_states_that_jump_or_stop_end_an_action_with_the_reason(make_node,
     assert found.code == Code.CONTROL_FAILED and "no joint states for 1 s" in found.message
 
 
-@pytest.mark.parametrize(("arguments", "enclave"), [
-    (["node", "--ros-args", "--enclave", "/planweave/executor_node", "-r", "__ns:=/arm1"], "/planweave/executor_node"),
-    (["node", "--ros-args", "-r", "__ns:=/arm1"], None),
-])
+@pytest.mark.parametrize(
+    ("arguments", "enclave"),
+    [
+        (
+            ["node", "--ros-args", "--enclave", "/planweave/executor_node", "-r", "__ns:=/arm1"],
+            "/planweave/executor_node",
+        ),
+        (["node", "--ros-args", "-r", "__ns:=/arm1"], None),
+    ],
+)
 def test_the_process_that_stops_the_arm_has_the_nodes_enclave(arguments, enclave):
     from planweave_ros.stop_watch import enclave_of
 

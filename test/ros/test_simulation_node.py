@@ -38,16 +38,11 @@ class Client:
             node.create_subscription(kind, topic, store.append, qos)
         self.arm = node.create_publisher(JointTrajectory, "/fr3_arm_controller/joint_trajectory", 10)
         self.gripper = node.create_publisher(JointTrajectory, "/fr3_gripper_controller/joint_trajectory", 10)
-        self.types = {"reset": Trigger, "load_scene": LoadScene, "record": RecordVideo,
-                      "intervene": Intervene}
-        self.services = {
-            name: node.create_client(kind, f"/simulation/{name}") for name, kind in self.types.items()
-        }
+        self.types = {"reset": Trigger, "load_scene": LoadScene, "record": RecordVideo, "intervene": Intervene}
+        self.services = {name: node.create_client(kind, f"/simulation/{name}") for name, kind in self.types.items()}
 
     def ready(self):
-        self.spin_until(
-            lambda: self.joints and self.colours and self.depths and self.infos, WAIT, "the first messages"
-        )
+        self.spin_until(lambda: self.joints and self.colours and self.depths and self.infos, WAIT, "the first messages")
         self.spin_until(
             lambda: self.arm.get_subscription_count() and self.gripper.get_subscription_count(),
             WAIT,
@@ -104,9 +99,7 @@ def client(make_node, spin_until):
 
 def test_what_flows_while_nothing_moves(client):
     count = len(client.joints)
-    client.spin_until(
-        lambda: len(client.joints) > count + 10 and len(client.clocks) > 5, WAIT, "ten joint states"
-    )
+    client.spin_until(lambda: len(client.joints) > count + 10 and len(client.clocks) > 5, WAIT, "ten joint states")
     state = client.joints[-1]
     assert list(state.name) == [*ARM_JOINTS, *FINGER_JOINTS] and state.header.frame_id == BASE_FRAME
     assert state.position[:7] == pytest.approx(HOME, abs=2e-3) and len(state.velocity) == 9
@@ -116,20 +109,13 @@ def test_what_flows_while_nothing_moves(client):
     assert stamp(colour) == stamp(depth) == stamp(info)
     assert (colour.encoding, colour.width, colour.height, colour.step) == ("rgb8", 640, 480, 1920)
     assert (depth.encoding, depth.step) == ("32FC1", 2560)
-    assert (
-        colour.header.frame_id
-        == depth.header.frame_id
-        == info.header.frame_id
-        == "camera_color_optical_frame"
-    )
+    assert colour.header.frame_id == depth.header.frame_id == info.header.frame_id == "camera_color_optical_frame"
     metres = np.frombuffer(depth.data, np.float32)
     assert np.median(metres) == pytest.approx(1.05, abs=0.01) and (metres == 0).any()
     focal = 240 / math.tan(math.radians(29))
     assert list(info.k) == pytest.approx([focal, 0, 319.5, 0, focal, 239.5, 0, 0, 1])
     pixels = np.frombuffer(colour.data, np.uint8).reshape(480, 640, 3).astype(int)
-    assert (
-        (pixels[..., 0] > 100) & (pixels[..., 1] < 50) & (pixels[..., 2] < 50)
-    ).sum() > 300  # the red cube
+    assert ((pixels[..., 0] > 100) & (pixels[..., 1] < 50) & (pixels[..., 2] < 50)).sum() > 300  # the red cube
 
 
 def test_a_trajectory_reaches_its_goal_and_an_image_follows(client):
@@ -274,9 +260,7 @@ def test_a_recording_is_a_video_that_moves(client, tmp_path):
         frames.append(read[1].astype(int))
     assert len(frames) > reply.frames >= 3  # each is shown for a while, the last one longest
     assert np.abs(frames[0] - frames[-1]).mean() > 1.0
-    assert (tmp_path / "arm_before.png").stat().st_size > 1000 and (
-        tmp_path / "arm_after.png"
-    ).stat().st_size > 1000
+    assert (tmp_path / "arm_before.png").stat().st_size > 1000 and (tmp_path / "arm_after.png").stat().st_size > 1000
 
 
 def test_the_process_ends_on_sigint_and_says_what_is_wrong_with_a_parameter(start_node, spin_until, ros):
@@ -292,8 +276,10 @@ def test_the_scene_is_not_swapped_under_a_task(tasks_going_on, client):
     from planweave_interfaces.msg import TaskStatus
 
     client.spin_until(lambda: client.node.count_services("/list_tasks"), WAIT, "the list of tasks")
-    tasks_going_on += [TaskStatus(task_id="task-1", state=TaskStatus.SUCCEEDED),
-                       TaskStatus(task_id="task-2", sentence="put it there", state=TaskStatus.AWAITING_APPROVAL)]
+    tasks_going_on += [
+        TaskStatus(task_id="task-1", state=TaskStatus.SUCCEEDED),
+        TaskStatus(task_id="task-2", sentence="put it there", state=TaskStatus.AWAITING_APPROVAL),
+    ]
     for name, fields in (("load_scene", {"scene": "blocks"}), ("reset", {})):
         reply = client.call(name, **fields)
         assert not reply.success and 'task-2 ("put it there")' in reply.message, reply.message
@@ -323,8 +309,11 @@ def test_of_a_scene_at_rest_is_said_that_the_last_image_still_shows_it(client):
     assert bytes(client.depths[-1].data) != pixels
 
     def words():  # on each image
-        return [len(list(group)) for of, group in itertools.groupby(said, lambda m: m.time_ref)
-                if of.sec + of.nanosec * 1e-9 > newer]
+        return [
+            len(list(group))
+            for of, group in itertools.groupby(said, lambda m: m.time_ref)
+            if of.sec + of.nanosec * 1e-9 > newer
+        ]
 
     client.spin_until(lambda: len(words()) > 1, 60.0, "that image again")
     assert words()[0] < 6, "a part of the last image may be lost: it comes again soon at first"

@@ -23,16 +23,23 @@ sys.exit(spin.run_node(make, stop=stopped))
 """
 
 
-@pytest.mark.parametrize(("passed", "used", "said"), [
-    (60.0, 0.01, True), (60.0, 30.0, False), (0.6, 0.0, False), (14.0, 0.0, False),
-])
+@pytest.mark.parametrize(
+    ("passed", "used", "said"),
+    [
+        (60.0, 0.01, True),
+        (60.0, 30.0, False),
+        (0.6, 0.0, False),
+        (14.0, 0.0, False),
+    ],
+)
 def test_only_a_process_that_did_not_run_stood_still(passed, used, said):
     assert stood_still(passed, used) is said
 
 
 def test_a_process_that_was_stopped_for_long_stops_what_moves_and_ends_with_code_1(ros):
     process = subprocess.Popen(
-        [sys.executable, "-c", PROGRAM], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        [sys.executable, "-c", PROGRAM], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
     try:
         while "runs" not in process.stdout.readline():
             assert process.poll() is None

@@ -38,7 +38,8 @@ def table(make_node, start_node, spin_until):
         def __init__(self):
             self.way, self.last, self.speed, self.facts = np.zeros(7), None, 0.0, set()
             self.simulation = make_node(
-                SimulationNode, [Parameter("scene", value="blocks"), Parameter("real_time_factor", value=1.0)])
+                SimulationNode, [Parameter("scene", value="blocks"), Parameter("real_time_factor", value=1.0)]
+            )
             make_node(TrueCamera, self.simulation)
             self.client = client = make_node("client")
             client.create_subscription(JointState, "/joint_states", self.joints, 100)

@@ -45,7 +45,8 @@ def home(make_node):
             self.worlds = []
             self.began = threading.Event()  # some action has begun
             self.client.create_subscription(
-                WorldState, "/world_state", lambda m: self.worlds.append(convert.world_from_msg(m)), LATCHED)
+                WorldState, "/world_state", lambda m: self.worlds.append(convert.world_from_msg(m)), LATCHED
+            )
             self.execute = ActionClient(self.client, ExecuteAction, "/execute_action")
             assert self.execute.wait_for_server(timeout_sec=60.0)
             self.reset = self.client.create_client(Trigger, "/virtualhome/reset")
@@ -81,11 +82,14 @@ def test_actions_and_the_world_after_them(home, spin_until):
     assert [str(u) for u in convert.literals_from_msg(result.unmet)] == ["opened(fridge_10)"]
 
 
-@pytest.mark.parametrize("text, code, words", [
-    ("fly(fridge_10)", Code.INVALID_ACTION, "unknown action 'fly'"),
-    ("walk(fridge_11)", Code.UNKNOWN_OBJECT, "did you mean 'fridge_10'"),
-    ("grab(kitchen_1)", Code.INVALID_ACTION, "must be: item"),
-])
+@pytest.mark.parametrize(
+    "text, code, words",
+    [
+        ("fly(fridge_10)", Code.INVALID_ACTION, "unknown action 'fly'"),
+        ("walk(fridge_11)", Code.UNKNOWN_OBJECT, "did you mean 'fridge_10'"),
+        ("grab(kitchen_1)", Code.INVALID_ACTION, "must be: item"),
+    ],
+)
 def test_what_is_no_action(home, text, code, words):
     home = home()
     got, message, _, _ = home.do(text)
@@ -148,8 +152,11 @@ def test_broken_scene_files_are_told_and_the_old_home_stays(home, tmp_path):
     for broken, words in (
         (edge("UNDER", 7, 10), "edges[395]: unknown relation 'UNDER'"),
         (edge("ON", 7, 4000), "to_id 4000 is the id of no node"),
-        (json.dumps(twice), "id 1 is used twice"), (json.dumps(nobody), "nobody is there to act"),
-        (text[:5000], "not JSON"), ("", "not JSON"), ("[]", 'the lists "nodes" and "edges"'),
+        (json.dumps(twice), "id 1 is used twice"),
+        (json.dumps(nobody), "nobody is there to act"),
+        (text[:5000], "not JSON"),
+        ("", "not JSON"),
+        ("[]", 'the lists "nodes" and "edges"'),
     ):
         path.write_text(broken)
         reply = wait(home.load.call_async(home.load.srv_type.Request(scene=str(path))))
@@ -172,12 +179,15 @@ def test_a_picture_for_who_looks(home, make_node, spin_until):
     spin_until(lambda: bytes(pictures[-1].data) != first, 10, "a picture of what changed")
 
 
-@pytest.mark.parametrize("parameters, words", [
-    ({"scene": "home_flatt"}, "did you mean 'home_flat'"),
-    ({"backend": "untiy"}, "did you mean 'unity'"),
-    ({"backend": "unity", "unity__url": "http://127.0.0.1:9"}, "nothing listens at http://127.0.0.1:9"),
-    ({"backend": "unity", "unity__url": "127.0.0.1:8080"}, "expected the form http"),
-])
+@pytest.mark.parametrize(
+    "parameters, words",
+    [
+        ({"scene": "home_flatt"}, "did you mean 'home_flat'"),
+        ({"backend": "untiy"}, "did you mean 'unity'"),
+        ({"backend": "unity", "unity__url": "http://127.0.0.1:9"}, "nothing listens at http://127.0.0.1:9"),
+        ({"backend": "unity", "unity__url": "127.0.0.1:8080"}, "expected the form http"),
+    ],
+)
 def test_wrong_parameters_end_the_start_with_a_reason(ros, home, parameters, words):
     from planweave.core.errors import PlanweaveError
 
@@ -211,8 +221,10 @@ def test_a_task_through_feedback_node(home, make_node):
 
     home = home()
     steps = "walk(salmon_49); grab(salmon_49); walk(fridge_10); "
-    sampled = [plan(steps + "putin(salmon_49, fridge_10)", 2),
-               plan(steps + "open(fridge_10); putin(salmon_49, fridge_10)", 1)]
+    sampled = [
+        plan(steps + "putin(salmon_49, fridge_10)", 2),
+        plan(steps + "open(fridge_10); putin(salmon_49, fridge_10)", 1),
+    ]
     planner = ScriptedPlanner(sampled, choices=[0, 1, 1, 1], goal="inside(salmon_49, fridge_10)")
     make_node(PlannerNodeDouble, planner)
     make_node(FeedbackNode, simulated("feedback_node"))

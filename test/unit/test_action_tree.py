@@ -32,8 +32,13 @@ def test_a_tree_keeps_exactly_the_sampled_plans(rows):
 
 
 def test_shared_prefixes_are_merged_and_equal_actions_elsewhere_are_not():
-    root = build_tree([plan("walk(bedroom); lie(bed); sleep()"), plan("walk(bedroom); sit(bed); sleep()"),
-                       plan("walk(couch); sleep()")])
+    root = build_tree(
+        [
+            plan("walk(bedroom); lie(bed); sleep()"),
+            plan("walk(bedroom); sit(bed); sleep()"),
+            plan("walk(couch); sleep()"),
+        ]
+    )
     assert [str(c.action) for c in root.children.values()] == ["walk(bedroom)", "walk(couch)"]
     sleeps = [n for n in root.subtree() if n.action == Action("sleep")]
     assert len(sleeps) == 3

@@ -21,8 +21,11 @@ class DroppingService:
         self.tries += 1
         if self.left:
             self.left -= 1
-            warnings.warn("failed to send response (timeout): client will not receive response, at …", RuntimeWarning,
-                          stacklevel=1)
+            warnings.warn(
+                "failed to send response (timeout): client will not receive response, at …",
+                RuntimeWarning,
+                stacklevel=1,
+            )
             return
         if self.error is None:
             self.got.append((response, header))

@@ -60,8 +60,9 @@ def forget_domains(monkeypatch):
 
 def test_importing_it_imports_nothing_else():
     code = f"import sys, planweave; dir(planweave); print(sorted({HEAVY!r} & set(sys.modules)))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, cwd=ROOT,
-                          check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, cwd=ROOT, check=True
+    )
     assert done.stdout.strip() == "[]"
 
 
@@ -96,33 +97,46 @@ def test_the_page_names_everything():
     assert {name for name in pw.__all__ if not re.search(rf"pw\.{name}\b|`{name}`", PAGE)} <= left_out
 
 
-@pytest.mark.parametrize(("objects", "facts", "error", "words"), [
-    ("cup: itme", [], pw.UnknownNameError, "unknown type 'itme'; did you mean 'item'"),
-    ("cup", [], pw.ParseError, "name: type"),
-    ("a cup: item", [], pw.ParseError, "'a cup' is no symbol"),
-    (["cup"], [], pw.ParseError, "no text such as"),
-    ("cup: item; cup: item", [], pw.ParseError, "declared twice"),
-    ("cup, Cup: item", [], pw.ParseError, "differ in case only"),
-    ("cup: item", ["onn(cup, table)"], pw.UnknownNameError, "did you mean 'on'"),
-    ("bottle: item", ["on(botle, table)"], pw.UnknownNameError,
-     "unknown object 'botle'; did you mean 'bottle'"),
-    ("cup: item", ["on(cup, shelf)"], pw.UnknownNameError, "unknown object 'shelf'"),
-    ("cup: item", ["on(cup)"], pw.InvalidActionError, "the form is on(i, t)"),
-    ("cup: item", ["in(cup, table)"], pw.InvalidActionError, "table is a surface"),
-    ("cup: item", ["on(cup, "], pw.ParseError, "cannot read"),
-    ("cup: item", ["clear(cup)", "not clear(cup)"], pw.ParseError, "both"),
-])
+@pytest.mark.parametrize(
+    ("objects", "facts", "error", "words"),
+    [
+        ("cup: itme", [], pw.UnknownNameError, "unknown type 'itme'; did you mean 'item'"),
+        ("cup", [], pw.ParseError, "name: type"),
+        ("a cup: item", [], pw.ParseError, "'a cup' is no symbol"),
+        (["cup"], [], pw.ParseError, "no text such as"),
+        ("cup: item; cup: item", [], pw.ParseError, "declared twice"),
+        ("cup, Cup: item", [], pw.ParseError, "differ in case only"),
+        ("cup: item", ["onn(cup, table)"], pw.UnknownNameError, "did you mean 'on'"),
+        ("bottle: item", ["on(botle, table)"], pw.UnknownNameError, "unknown object 'botle'; did you mean 'bottle'"),
+        ("cup: item", ["on(cup, shelf)"], pw.UnknownNameError, "unknown object 'shelf'"),
+        ("cup: item", ["on(cup)"], pw.InvalidActionError, "the form is on(i, t)"),
+        ("cup: item", ["in(cup, table)"], pw.InvalidActionError, "table is a surface"),
+        ("cup: item", ["on(cup, "], pw.ParseError, "cannot read"),
+        ("cup: item", ["clear(cup)", "not clear(cup)"], pw.ParseError, "both"),
+    ],
+)
 def test_a_world_that_is_none(domain, objects, facts, error, words):
     with pytest.raises(error, match=re.escape(words)):
         domain.world(objects, facts)
 
 
 def test_a_world_has_what_was_said_and_what_the_domain_assumes(domain):
-    written = domain.world("a, b: item; tray: container; spot: location",
-                           ["on(a, b)", "holding(b)", "not reachable(tray)"])
+    written = domain.world(
+        "a, b: item; tray: container; spot: location", ["on(a, b)", "holding(b)", "not reachable(tray)"]
+    )
     assert {str(f) for f in written.facts} == {
-        "on(a, b)", "holding(b)", "at_base()", "reachable(a)", "reachable(b)", "reachable(spot)", "narrow(a)",
-        "narrow(b)", "clear(a)", "clear(tray)", "clear(spot)"}
+        "on(a, b)",
+        "holding(b)",
+        "at_base()",
+        "reachable(a)",
+        "reachable(b)",
+        "reachable(spot)",
+        "narrow(a)",
+        "narrow(b)",
+        "clear(a)",
+        "clear(tray)",
+        "clear(spot)",
+    }
     bare = domain.world("a: item; table: surface", ["on(a, table)"], assume=False)
     assert {str(f) for f in bare.facts} == {"on(a, table)"}
     with pytest.raises(pw.UnknownNameError, match="'table'"):
@@ -140,12 +154,19 @@ LAMPS = """(define (domain lamps) (:requirements :strips) (:predicates (lit))
 
 def test_a_goal_in_every_form(domain, world):
     literal = pw.Literal.parse("in(cup, tray)")
-    for goal in ("in(cup, tray) and not on(cup, table)", literal, [literal, "not holding(cup)"],
-                 "in(cup, tray); at_base()"):
+    for goal in (
+        "in(cup, tray) and not on(cup, table)",
+        literal,
+        [literal, "not holding(cup)"],
+        "in(cup, tray); at_base()",
+    ):
         assert pw.check(domain, world, pw.plan(domain, world, goal), goal).ok
     assert str(pw.plan(domain, world, "on(cup, table)")) == "nothing to do: the goal holds already"
-    for goal, error in (("", pw.ParseError), ("in(cup, tary)", pw.UnknownNameError),
-                        ("in(tray, cup)", pw.InvalidActionError)):
+    for goal, error in (
+        ("", pw.ParseError),
+        ("in(cup, tary)", pw.UnknownNameError),
+        ("in(tray, cup)", pw.InvalidActionError),
+    ):
         with pytest.raises(error):
             pw.plan(domain, world, goal)
 
@@ -190,12 +211,15 @@ def test_a_task_in_a_domain_of_a_path(tmp_path):
     assert result.success and result.steps == ((pw.Action("light"), "SUCCESS"),)
 
 
-@pytest.mark.parametrize(("text", "notes", "words"), [
-    ("(define (domain x)", "", "PDDL text:1:19: error"),
-    (LAMPS.replace(" :precondition (and)", ""), "", "PDDL text:2: action light has no :precondition"),
-    (LAMPS, "actions:\n  ligth: {phrase: x}", "notes:2: unknown action 'ligth'; did you mean 'light'"),
-    (LAMPS, "a: [", "notes: line 1: not valid YAML"),
-])
+@pytest.mark.parametrize(
+    ("text", "notes", "words"),
+    [
+        ("(define (domain x)", "", "PDDL text:1:19: error"),
+        (LAMPS.replace(" :precondition (and)", ""), "", "PDDL text:2: action light has no :precondition"),
+        (LAMPS, "actions:\n  ligth: {phrase: x}", "notes:2: unknown action 'ligth'; did you mean 'light'"),
+        (LAMPS, "a: [", "notes: line 1: not valid YAML"),
+    ],
+)
 def test_a_domain_text_with_an_error(text, notes, words):
     with pytest.raises(pw.DomainError, match=re.escape(words)):
         pw.Domain.load(text, notes)
@@ -221,8 +245,11 @@ def test_a_domain_of_a_package_that_has_none(monkeypatch):
 
 def offer(monkeypatch, part):
     registry = Registry("planweave.domains", "domain")
-    registry.__dict__["_entries"] = {"lamps": SimpleNamespace(
-        name="lamps", value="my_domains", load=lambda: part, dist=SimpleNamespace(name="their-domains"))}
+    registry.__dict__["_entries"] = {
+        "lamps": SimpleNamespace(
+            name="lamps", value="my_domains", load=lambda: part, dist=SimpleNamespace(name="their-domains")
+        )
+    }
     monkeypatch.setattr(domain_files, "DOMAINS", registry)
 
 
@@ -246,11 +273,14 @@ def test_slips_and_failures_of_a_symbolic_body(domain, world):
     assert lost.execute(grasp).code is pw.Code.GRASP_LOST and lost.world.facts == world.facts
 
 
-@pytest.mark.parametrize(("options", "error", "words"), [
-    ({"slips": 2}, pw.ConfigError, "slips=2 is no probability"),
-    ({"failures": {"gasp(cup)": pw.Code.NO_GRASP}}, pw.UnknownNameError, "did you mean 'grasp'"),
-    ({"failures": {"grasp(cup)": pw.Code.SUCCESS}}, pw.ConfigError, "other than SUCCESS"),
-])
+@pytest.mark.parametrize(
+    ("options", "error", "words"),
+    [
+        ({"slips": 2}, pw.ConfigError, "slips=2 is no probability"),
+        ({"failures": {"gasp(cup)": pw.Code.NO_GRASP}}, pw.UnknownNameError, "did you mean 'grasp'"),
+        ({"failures": {"grasp(cup)": pw.Code.SUCCESS}}, pw.ConfigError, "other than SUCCESS"),
+    ],
+)
 def test_a_symbolic_body_that_cannot_be(domain, world, options, error, words):
     with pytest.raises(error, match=words):
         pw.SymbolicBody(domain, world, **options)
@@ -258,16 +288,24 @@ def test_a_symbolic_body_that_cannot_be(domain, world, options, error, words):
 
 def test_a_world_of_another_domain(world):
     other = pw.Domain.load(LAMPS)
-    for wrong in (lambda: pw.SymbolicBody(other, world), lambda: pw.plan(other, world, "lit()"),
-                  lambda: pw.check(other, world, "light()")):
+    for wrong in (
+        lambda: pw.SymbolicBody(other, world),
+        lambda: pw.plan(other, world, "lit()"),
+        lambda: pw.check(other, world, "light()"),
+    ):
         with pytest.raises(pw.ConfigError, match="'tabletop'"):
             wrong()
 
 
 def test_a_task_that_is_done_by_the_model_that_is_given(domain, world):
     client, told = Replies('["grasp(cup)", "place_in(cup, tray)"]'), []
-    result = pw.run("put the cup in the tray", body=pw.SymbolicBody(domain, world), model=client, fallback="",
-                    on_event=lambda status: told.append((status.state.name, threading.current_thread().name)))
+    result = pw.run(
+        "put the cup in the tray",
+        body=pw.SymbolicBody(domain, world),
+        model=client,
+        fallback="",
+        on_event=lambda status: told.append((status.state.name, threading.current_thread().name)),
+    )
     assert result.success and result.state is pw.TaskState.SUCCEEDED and not client.closed
     assert [str(action) for action, _ in result.steps] == ["grasp(cup)", "place_in(cup, tray)"]
     assert result.usage.requests >= 1 and any(e["event"] == "exchange" for e in result.record)
@@ -306,21 +344,24 @@ def test_a_question_is_answered_and_is_no_success(domain, world):
     assert result.state is pw.TaskState.ANSWERED and not result.success and "on the table" in result.message
 
 
-@pytest.mark.parametrize(("usage", "error", "words"), [
-    ({"method": "tree_planer"}, pw.UnknownNameError, "unknown method 'tree_planer'; did you mean 'tree_planner'"),
-    ({"fallback": "clasical"}, pw.UnknownNameError, "did you mean 'classical'"),
-    ({"options": {"sample": 3}}, pw.UnknownNameError, "unknown option of tree_planner 'sample'; did you mean"),
-    ({"options": {"samples": -1}}, pw.ConfigError, "samples=-1 of tree_planner must be from 0 to 1000"),
-    ({"options": {"samples": True}}, pw.ConfigError, "must be a int"),
-    ({"options": {"guide": "modle"}}, pw.ConfigError, "expected one of model"),
-    ({"timeout": 0}, pw.ConfigError, "timeout=0: give seconds"),
-    ({"goal": "in(cup, tary)"}, pw.UnknownNameError, "did you mean 'tray'"),
-    ({"goal": ""}, pw.ParseError, "the goal is empty"),
-    ({"body": 3}, pw.ConfigError, "body=3 has no observe, execute, look; give pw.SymbolicBody"),
-    ({"model": 3}, pw.ConfigError, "model=3 has no complete"),
-    ({"sentence": ""}, pw.GoalError, "the sentence is empty"),
-    ({"model": "gpt-4.1-mini"}, pw.ConfigError, "no endpoint is given"),
-])
+@pytest.mark.parametrize(
+    ("usage", "error", "words"),
+    [
+        ({"method": "tree_planer"}, pw.UnknownNameError, "unknown method 'tree_planer'; did you mean 'tree_planner'"),
+        ({"fallback": "clasical"}, pw.UnknownNameError, "did you mean 'classical'"),
+        ({"options": {"sample": 3}}, pw.UnknownNameError, "unknown option of tree_planner 'sample'; did you mean"),
+        ({"options": {"samples": -1}}, pw.ConfigError, "samples=-1 of tree_planner must be from 0 to 1000"),
+        ({"options": {"samples": True}}, pw.ConfigError, "must be a int"),
+        ({"options": {"guide": "modle"}}, pw.ConfigError, "expected one of model"),
+        ({"timeout": 0}, pw.ConfigError, "timeout=0: give seconds"),
+        ({"goal": "in(cup, tary)"}, pw.UnknownNameError, "did you mean 'tray'"),
+        ({"goal": ""}, pw.ParseError, "the goal is empty"),
+        ({"body": 3}, pw.ConfigError, "body=3 has no observe, execute, look; give pw.SymbolicBody"),
+        ({"model": 3}, pw.ConfigError, "model=3 has no complete"),
+        ({"sentence": ""}, pw.GoalError, "the sentence is empty"),
+        ({"model": "gpt-4.1-mini"}, pw.ConfigError, "no endpoint is given"),
+    ],
+)
 def test_wrong_usage_raises_and_does_nothing(domain, world, monkeypatch, usage, error, words):
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "PLANWEAVE_MODEL"):
         monkeypatch.delenv(name, raising=False)
@@ -359,8 +400,10 @@ def test_a_method_with_a_fault_ends_its_task_alone(domain, world, monkeypatch):
     body = pw.SymbolicBody(domain, world)
     result = pw.run("put the cup in the tray", body=body, method="iterative", model="none")
     assert result.state is pw.TaskState.FAILED and len(result.steps) == 1
-    assert "internal error while the method 'iterative' of the package planweave ran (ZeroDivisionError: division by " \
-           "zero)" in result.message
+    assert (
+        "internal error while the method 'iterative' of the package planweave ran (ZeroDivisionError: division by "
+        "zero)" in result.message
+    )
     assert pw.run("put the cup in the tray", body=body, method="classical", model="none").success
 
 

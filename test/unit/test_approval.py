@@ -41,8 +41,14 @@ class Watcher:
         self._asked: list = []
         self._there = threading.Condition()
         planner = planner or ScriptedPlanner([GOOD], goal="in(a, tray)")
-        self.manager = TaskManager(planner, self.body, lambda name: METHODS[name](), approval_timeout=seconds,
-                                   on_change=self._changed, **options)
+        self.manager = TaskManager(
+            planner,
+            self.body,
+            lambda name: METHODS[name](),
+            approval_timeout=seconds,
+            on_change=self._changed,
+            **options,
+        )
 
     def _changed(self, task):
         status = task.snapshot()
@@ -77,8 +83,9 @@ def ended(task):
     return task.status
 
 
-@pytest.mark.parametrize("method, steps", [("tree_planner", ["grasp(a)", "place_in(a, tray)"]),
-                                           ("classical", ["grab_and_putin(a, tray)"])])
+@pytest.mark.parametrize(
+    "method, steps", [("tree_planner", ["grasp(a)", "place_in(a, tray)"]), ("classical", ["grab_and_putin(a, tray)"])]
+)
 def test_nothing_moves_before_the_whole_plan_is_approved_once(watch, method, steps):
     watcher = watch()
     task = watcher.manager.submit("put a in the tray", method)
@@ -156,8 +163,11 @@ def test_cancelling_wakes_the_wait(watch):
 def test_a_method_that_decides_step_by_step_is_asked_at_every_step(watch):
     from planweave.core.ports import Candidate
 
-    steps = [Candidate("", Action.parse("grasp(a)")), Candidate("", Action.parse("place_in(a, tray)")),
-             Candidate("end", None)]
+    steps = [
+        Candidate("", Action.parse("grasp(a)")),
+        Candidate("", Action.parse("place_in(a, tray)")),
+        Candidate("end", None),
+    ]
     watcher = watch(ScriptedPlanner(goal="in(a, tray)", steps=steps))
     task = watcher.manager.submit("put a in the tray", "iterative")
     for number, step in enumerate(("grasp(a)", "place_in(a, tray)"), 1):
@@ -240,7 +250,8 @@ def test_who_approved_and_what_was_pushed_aside_is_recorded(watch):
     body = SymbolicBody(WORLD)
     execute = body.execute
     body.execute = lambda action, **more: replace(
-        execute(action, **more), pushed=("b",), message="done; pushed aside to get there: b")
+        execute(action, **more), pushed=("b",), message="done; pushed aside to get there: b"
+    )
     watcher = watch(body=body)
     task = watcher.manager.submit("put a in the tray")
     waiting = watcher.asked(1)
@@ -272,9 +283,13 @@ def test_actions_near_people_are_asked_for_by_themselves_at_their_turn(watch):
     planner = ScriptedPlanner([steps], goal="handed_over(a); in(b, tray)")
     watcher = watch(planner, SymbolicBody(world), approved_alone=["hand_over"])
     task = watcher.manager.submit("hand me a and put b in the tray", "tree_planner")
-    for number, (shown, done) in enumerate([
-        (["grasp(a)", "hand_over(a)", "grasp(b)", "place_in(b, tray)"], []), (["hand_over(a)"], ["grasp(a)"]),
-    ], 1):
+    for number, (shown, done) in enumerate(
+        [
+            (["grasp(a)", "hand_over(a)", "grasp(b)", "place_in(b, tray)"], []),
+            (["hand_over(a)"], ["grasp(a)"]),
+        ],
+        1,
+    ):
         waiting = watcher.asked(number)
         assert [str(a) for a in waiting.plan] == shown and watcher.body.done == done
         assert waiting.plan_changes == ()

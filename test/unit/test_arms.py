@@ -33,9 +33,11 @@ class Bench:
     def __init__(self, home=False):
         self.port = ScriptedPort("/fr3_arm_controller/follow_joint_trajectory")
         self.homing, self.moves, self.grasps = (
-            ScriptedPort(f"/franka_gripper/{name}") for name in ("homing", "move", "grasp"))
-        goals = FrankaGoals(lambda: "home", lambda width, speed: ("move", width, speed),
-                            lambda force, speed: ("grasp", force, speed))
+            ScriptedPort(f"/franka_gripper/{name}") for name in ("homing", "move", "grasp")
+        )
+        goals = FrankaGoals(
+            lambda: "home", lambda width, speed: ("move", width, speed), lambda force, speed: ("grasp", force, speed)
+        )
         gripper = FrankaGripper(self.homing, self.moves, self.grasps, goals, home)
         self.arm = ControlledArm(ActionFollower(self.port, lambda trajectory: trajectory), gripper, silence=0.4)
         self.arm.on_state(state(0.0))
@@ -108,12 +110,15 @@ def test_each_error_of_the_controller_is_said_and_stops_the_arm(bench, number):
     assert bench.port.canceled == 1
 
 
-@pytest.mark.parametrize(("end", "code", "words"), [
-    (End.REJECTED, Code.CONTROL_FAILED, "refused the trajectory"),
-    (End.ABSENT, Code.CONTROL_FAILED, "no controller offers /fr3_arm_controller/follow_joint_trajectory"),
-    (End.CANCELED, Code.CANCELED, "cancelled at the controller"),
-    (End.ABORTED, Code.CONTROL_FAILED, "the controller gave up"),
-])
+@pytest.mark.parametrize(
+    ("end", "code", "words"),
+    [
+        (End.REJECTED, Code.CONTROL_FAILED, "refused the trajectory"),
+        (End.ABSENT, Code.CONTROL_FAILED, "no controller offers /fr3_arm_controller/follow_joint_trajectory"),
+        (End.CANCELED, Code.CANCELED, "cancelled at the controller"),
+        (End.ABORTED, Code.CONTROL_FAILED, "the controller gave up"),
+    ],
+)
 def test_goals_that_end_without_an_error_code(bench, end, code, words):
     thread, box = following(bench)
     bench.port.end(end)
@@ -303,13 +308,16 @@ def test_an_abort_during_homing_sends_no_movement_after_it():
     assert not bench.moves.goals
 
 
-@pytest.mark.parametrize(("end", "result", "code", "words"), [
-    (End.ABSENT, {}, Code.CONTROL_FAILED, "nobody offers /franka_gripper/move"),
-    (End.REJECTED, {}, Code.CONTROL_FAILED, "refused /franka_gripper/move"),
-    (End.ABORTED, {"success": False, "error": "blocked"}, Code.CONTROL_FAILED, "blocked"),
-    (End.CANCELED, {}, Code.CANCELED, "cancelled"),
-    (End.SUCCEEDED, {"success": False, "error": ""}, Code.CONTROL_FAILED, "not homed"),
-])
+@pytest.mark.parametrize(
+    ("end", "result", "code", "words"),
+    [
+        (End.ABSENT, {}, Code.CONTROL_FAILED, "nobody offers /franka_gripper/move"),
+        (End.REJECTED, {}, Code.CONTROL_FAILED, "refused /franka_gripper/move"),
+        (End.ABORTED, {"success": False, "error": "blocked"}, Code.CONTROL_FAILED, "blocked"),
+        (End.CANCELED, {}, Code.CANCELED, "cancelled"),
+        (End.SUCCEEDED, {"success": False, "error": ""}, Code.CONTROL_FAILED, "not homed"),
+    ],
+)
 def test_each_way_a_movement_of_the_fingers_fails(bench, end, result, code, words):
     thread, box = in_thread(bench.arm.grip, 0.06, 20.0)
     until(lambda: bench.moves.goals)
@@ -326,8 +334,10 @@ def test_a_gripper_that_never_answers_is_stopped(bench):
     assert error.code is Code.CONTROL_FAILED and "did not report" in error.message and bench.moves.canceled
 
 
-@pytest.mark.parametrize(("end", "stalled", "fine"), [
-    (End.SUCCEEDED, False, True), (End.SUCCEEDED, True, True), (End.ABORTED, True, True), (End.ABORTED, False, False)])
+@pytest.mark.parametrize(
+    ("end", "stalled", "fine"),
+    [(End.SUCCEEDED, False, True), (End.SUCCEEDED, True, True), (End.ABORTED, True, True), (End.ABORTED, False, False)],
+)
 def test_fingers_that_stall_on_an_object_are_an_end_of_a_gripper_command(end, stalled, fine):
     port = ScriptedPort("/fr3_gripper_controller/gripper_cmd")
     outcomes = []
@@ -363,9 +373,14 @@ def test_one_message_in_any_order_with_other_joints_too():
     assert seen.width == pytest.approx(0.02) and seen.still
 
 
-@pytest.mark.parametrize("broken", [
-    lambda names, q: (names[:6], q[:6]), lambda names, q: (names, q[:6]),
-    lambda names, q: (names, [*q[:6], float("nan")])])
+@pytest.mark.parametrize(
+    "broken",
+    [
+        lambda names, q: (names[:6], q[:6]),
+        lambda names, q: (names, q[:6]),
+        lambda names, q: (names, [*q[:6], float("nan")]),
+    ],
+)
 def test_messages_that_make_no_state(broken):
     joints = JointStates()
     joints.add(1.0, franka.FINGER_JOINTS, [0.02, 0.02], [])

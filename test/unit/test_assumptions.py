@@ -50,11 +50,14 @@ def test_nothing_is_assumed_of_what_was_seen(flat):
     assert Validator(DOMAIN, simulator.world()).check(actions(WASH), literals("washed(plate_51)")).assumed == ()
 
 
-@pytest.mark.parametrize("steps, words", [
-    ("grab(plate_51)", "right_hand_free"),  # known: both hands are full
-    ("walk(plate_51); putin(plate_51, sink_25)", "holds_rh(plate_51)"),  # what one holds one knows
-    ("open(plate_51)", "can_open(plate_51)"),  # what things are good for is told of all
-])
+@pytest.mark.parametrize(
+    "steps, words",
+    [
+        ("grab(plate_51)", "right_hand_free"),  # known: both hands are full
+        ("walk(plate_51); putin(plate_51, sink_25)", "holds_rh(plate_51)"),  # what one holds one knows
+        ("open(plate_51)", "can_open(plate_51)"),  # what things are good for is told of all
+    ],
+)
 def test_what_is_known_to_be_false_is_not_assumed(flat, steps, words):
     facts = set(flat.facts)
     if "hand" in words:
@@ -76,8 +79,15 @@ def test_a_goal_that_no_step_makes_true_is_unmet_but_may_be_open(flat):
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(st.tuples(st.sampled_from(["walk", "find", "grab", "open", "close", "switchon", "wash", "sit"]),
-                          st.sampled_from(["sink_25", "faucet_26", "plate_51", "fridge_10", "salmon_49"])), max_size=7))
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["walk", "find", "grab", "open", "close", "switchon", "wash", "sit"]),
+            st.sampled_from(["sink_25", "faucet_26", "plate_51", "fridge_10", "salmon_49"]),
+        ),
+        max_size=7,
+    )
+)
 def test_what_passes_can_be_done_in_a_world_with_what_was_assumed(flat, steps):
     """And a check leaves the validator as it was."""
     validator = Validator(DOMAIN, flat)
@@ -112,8 +122,10 @@ def test_classical_tries_to_take_what_it_does_not_see_and_learns_where_it_is():
     """The salmon is hidden in the closed microwave: walking there shows nothing, taking it says why."""
     body = HomeBody("home_flat")
     simulator = body.home.simulator
-    hide = "walk(salmon_49); grab(salmon_49); walk(microwave); open(microwave); putin(salmon_49, microwave);" \
-           "close(microwave); walk(sofa)"
+    hide = (
+        "walk(salmon_49); grab(salmon_49); walk(microwave); open(microwave); putin(salmon_49, microwave);"
+        "close(microwave); walk(sofa)"
+    )
     names = {n.class_name: n.name for n in reversed([*simulator.graph.nodes.values()])}
     hide = hide.replace("microwave", names["microwave"]).replace("sofa", names["sofa"])
     assert all(simulator.execute(a).ok for a in actions(hide))
@@ -127,13 +139,17 @@ def test_classical_tries_to_take_what_it_does_not_see_and_learns_where_it_is():
     assert len(done) < 20
 
 
-@pytest.mark.parametrize("row, words", [
-    ("closed(?o)", "cannot read"), ({"fact": "closed(?o)"}, "'when'"), ({"fact": "shut(?o)", "when": "unseen(?o)"},
-                                                                        "unknown predicate 'shut'"),
-    ({"fact": "closed(?o)", "when": "unseen(?x)"}, r"unseen\(\?x\) must have 1 of the variables of closed"),
-    ({"fact": "next_to(?o)", "when": "unseen(?o)"}, "must have 2"),
-    ({"fact": "(", "when": "unseen(?o)"}, "cannot read"),
-])
+@pytest.mark.parametrize(
+    "row, words",
+    [
+        ("closed(?o)", "cannot read"),
+        ({"fact": "closed(?o)"}, "'when'"),
+        ({"fact": "shut(?o)", "when": "unseen(?o)"}, "unknown predicate 'shut'"),
+        ({"fact": "closed(?o)", "when": "unseen(?x)"}, r"unseen\(\?x\) must have 1 of the variables of closed"),
+        ({"fact": "next_to(?o)", "when": "unseen(?o)"}, "must have 2"),
+        ({"fact": "(", "when": "unseen(?o)"}, "cannot read"),
+    ],
+)
 def test_bad_declarations(row, words):
     with pytest.raises(DomainError, match=words):
         unknown_rules(replace(DOMAIN, extra=MappingProxyType({"unknown": [row]})))

@@ -20,33 +20,59 @@ def facts(text):
     return frozenset(Literal.parse(part) for part in text.split("; ") if part)
 
 
-@pytest.mark.parametrize(("one", "two", "share"), [
-    ("", "", 1.0), ("a() b() c()", "a() b() c()", 1.0), ("a() x() c()", "a() b() c()", 2 / 3),
-    ("b() a()", "a() b()", 0.5), ("a() a() a() a()", "a()", 0.25), ("", "a()", 0.0), ("c() b() a()", "x()", 0.0),
-])
+@pytest.mark.parametrize(
+    ("one", "two", "share"),
+    [
+        ("", "", 1.0),
+        ("a() b() c()", "a() b() c()", 1.0),
+        ("a() x() c()", "a() b() c()", 2 / 3),
+        ("b() a()", "a() b()", 0.5),
+        ("a() a() a() a()", "a()", 0.25),
+        ("", "a()", 0.0),
+        ("c() b() a()", "x()", 0.0),
+    ],
+)
 def test_longest_common_subsequence_over_the_longer_one(one, two, share):
     assert lcs(actions(one), actions(two)) == pytest.approx(share)
 
 
-@pytest.mark.parametrize(("before", "after", "gold", "share"), [
-    ("opened(a)", "opened(a)", "opened(a)", 1.0),  # nobody changed anything
-    ("", "clean(a); on(a, b)", "clean(a); on(a, b)", 1.0),
-    ("", "clean(a)", "clean(a); on(a, b)", 0.5),  # the node is right, the edge is missing
-    ("", "on(a, c)", "on(a, b)", 0.5),  # nodes agree that nothing changed, edges do not overlap
-    ("on(a, c)", "", "on(a, b)", (1.0 + 0.5) / 2),  # taken away by both, put down by one
-    ("", "agent_in(r); carried(a); next_to(a, b)", "agent_in(r)", 1.0),  # book-keeping is no part of a graph
-])
+@pytest.mark.parametrize(
+    ("before", "after", "gold", "share"),
+    [
+        ("opened(a)", "opened(a)", "opened(a)", 1.0),  # nobody changed anything
+        ("", "clean(a); on(a, b)", "clean(a); on(a, b)", 1.0),
+        ("", "clean(a)", "clean(a); on(a, b)", 0.5),  # the node is right, the edge is missing
+        ("", "on(a, c)", "on(a, b)", 0.5),  # nodes agree that nothing changed, edges do not overlap
+        ("on(a, c)", "", "on(a, b)", (1.0 + 0.5) / 2),  # taken away by both, put down by one
+        ("", "agent_in(r); carried(a); next_to(a, b)", "agent_in(r)", 1.0),  # book-keeping is no part of a graph
+    ],
+)
 def test_final_graph_correctness(before, after, gold, share):
     assert graph_correctness(facts(before), facts(after), facts(gold)) == pytest.approx(share)
 
 
 def test_measures_of_an_episode():
-    tried = [Tried(a, code, why) for a, code, why in zip(
-        actions("walk(a) grab(a) open(a) open(a)"), ["SUCCESS", "TIMEOUT", "SUCCESS", "SUCCESS"],
-        ["plan", "plan", "undo", "plan"])]
-    found = measure({"x": True, "y": False, "z": True}, tried, actions("walk(a) open(a)"), facts(""), facts(""),
-                    facts(""), corrections=2, usage=Usage(3, 100, 40, 20, 1.0, 0.5), model_seconds=1.5,
-                    body_seconds=0.5, seconds=4.0)
+    tried = [
+        Tried(a, code, why)
+        for a, code, why in zip(
+            actions("walk(a) grab(a) open(a) open(a)"),
+            ["SUCCESS", "TIMEOUT", "SUCCESS", "SUCCESS"],
+            ["plan", "plan", "undo", "plan"],
+        )
+    ]
+    found = measure(
+        {"x": True, "y": False, "z": True},
+        tried,
+        actions("walk(a) open(a)"),
+        facts(""),
+        facts(""),
+        facts(""),
+        corrections=2,
+        usage=Usage(3, 100, 40, 20, 1.0, 0.5),
+        model_seconds=1.5,
+        body_seconds=0.5,
+        seconds=4.0,
+    )
     assert found.sr == 0.0 and found.gcr == pytest.approx(2 / 3) and found.exec == pytest.approx(3 / 4)
     assert found.lcs == pytest.approx(2 / 3)  # the undoing step does not count
     assert (found.corrections, found.actions, found.failures) == (2, 4, {"TIMEOUT": 1})

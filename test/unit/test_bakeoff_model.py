@@ -147,30 +147,42 @@ def test_the_expert_plans_anew_where_things_moved():
 
 def test_methods_are_read_with_their_parameters():
     assert names_of(["tree_planner,iterative:replan=global,max_steps=9", "blocking"]) == [
-        "tree_planner", "iterative:replan=global,max_steps=9", "blocking"]
+        "tree_planner",
+        "iterative:replan=global,max_steps=9",
+        "blocking",
+    ]
     assert parse_method("iterative:replan=global,max_steps=9") == ("iterative", {"replan": "global", "max_steps": 9})
     assert parse_method("tree_planner") == ("tree_planner", {"check_plans": False})
     assert parse_method("tree_planner:check_plans=true")[1] == {"check_plans": True}
     assert set(names_of([])) == set(names_of(["all"])) == set(METHODS)
 
 
-@pytest.mark.parametrize(("text", "error", "words"), [
-    ("tree_planer", UnknownNameError, "did you mean 'tree_planner'"),
-    ("iterative:reply=none", UnknownNameError, "parameter of iterative"),
-    ("iterative:max_steps=many", ConfigError, "type int"), ("iterative:replan", ConfigError, "replan=VALUE"),
-    ("tree_planner:check_plans=maybe", ConfigError, "type bool"),
-    ("iterative:replan=foo", ConfigError, "replan=foo: one of none, local, global"),
-    ("tree_planner:guide=", ConfigError, "one of model, language, environment, hybrid"),
-])
+@pytest.mark.parametrize(
+    ("text", "error", "words"),
+    [
+        ("tree_planer", UnknownNameError, "did you mean 'tree_planner'"),
+        ("iterative:reply=none", UnknownNameError, "parameter of iterative"),
+        ("iterative:max_steps=many", ConfigError, "type int"),
+        ("iterative:replan", ConfigError, "replan=VALUE"),
+        ("tree_planner:check_plans=maybe", ConfigError, "type bool"),
+        ("iterative:replan=foo", ConfigError, "replan=foo: one of none, local, global"),
+        ("tree_planner:guide=", ConfigError, "one of model, language, environment, hybrid"),
+    ],
+)
 def test_a_method_that_is_none_is_named(text, error, words):
     with pytest.raises(error, match=words):
         names_of([text])
 
 
-@pytest.mark.parametrize(("text", "error", "words"), [
-    ("simulatd:0.1", UnknownNameError, "did you mean 'simulated'"), ("simulated:2", ConfigError, "0 to 1"),
-    ("simulated:often", ConfigError, "0 to 1"), ("cassette", ConfigError, "cassette:PATH"),
-])
+@pytest.mark.parametrize(
+    ("text", "error", "words"),
+    [
+        ("simulatd:0.1", UnknownNameError, "did you mean 'simulated'"),
+        ("simulated:2", ConfigError, "0 to 1"),
+        ("simulated:often", ConfigError, "0 to 1"),
+        ("cassette", ConfigError, "cassette:PATH"),
+    ],
+)
 def test_a_model_that_is_none_is_named(text, error, words):
     with pytest.raises(error, match=words):
         check_model(text)
@@ -200,10 +212,15 @@ def test_choices_go_wrong_as_often_as_steps():
 # ---- tasks
 
 
-@pytest.mark.parametrize("given", [
-    ["--task", "watch_tv"], ["--tasks", "watch_tv"], ["--task", "watch_tv", "--task", "make_toast"],
-    ["--tasks", "watch_tv", "make_toast"],
-])
+@pytest.mark.parametrize(
+    "given",
+    [
+        ["--task", "watch_tv"],
+        ["--tasks", "watch_tv"],
+        ["--task", "watch_tv", "--task", "make_toast"],
+        ["--tasks", "watch_tv", "make_toast"],
+    ],
+)
 def test_task_and_tasks_choose_the_same(given):
     options = bench_options(["home", "--method", "classical", *given])
     wanted = [word for word in given if not word.startswith("--")]
@@ -233,5 +250,7 @@ def test_a_drawn_tree_marks_the_way_that_was_taken_and_no_other():
     console.print(_tree(plans, [("walk(a)", "SUCCESS"), ("grab(a)", "NO_GRASP")]))
     lines = {line for line in console.file.getvalue().splitlines() if "(" in line and "×" in line}
     assert {("walk(a)" in x, "32m" in x, "31m" in x) for x in lines if "×3" in x} == {
-        (True, True, False), (False, False, True)}
+        (True, True, False),
+        (False, False, True),
+    }
     assert not any("32m" in x or "31m" in x for x in lines if "×1" in x), "a branch that was not taken"

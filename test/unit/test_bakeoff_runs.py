@@ -77,8 +77,11 @@ def test_a_folder_of_another_run_is_refused_with_the_difference(whole, tmp_path)
     other = Config("home", TASKS[:2], ("iterative", "blocking"), ("simulated:0.1",), repeat=2)
     with pytest.raises(ConfigError) as error:
         prepare(whole, other, resume=True)
-    for words in ("cases was 3 (turn_off_light)", "methods was 3 (base_llm, classical), now 2 (blocking)",
-                  "models was 1 (simulated:0.3), now 1 (simulated:0.1)"):
+    for words in (
+        "cases was 3 (turn_off_light)",
+        "methods was 3 (base_llm, classical), now 2 (blocking)",
+        "models was 1 (simulated:0.3), now 1 (simulated:0.1)",
+    ):
         assert words in str(error.value)
     assert "repeat" not in str(error.value)
     (tmp_path / "thesis.tex").write_text("years of work")
@@ -162,8 +165,9 @@ def test_a_model_that_refuses_is_given_up_and_its_episodes_are_void(tmp_path, mo
     import planweave.bench.models as models
 
     real = models.client_for
-    monkeypatch.setattr(episodes, "client_for",
-                        lambda name, *more: Refusing() if name == "embedded" else real(name, *more))
+    monkeypatch.setattr(
+        episodes, "client_for", lambda name, *more: Refusing() if name == "embedded" else real(name, *more)
+    )
     outcome, engine = run(tmp_path, config, InlineEngine(jobs=1))
     assert outcome.done == 6 and len(outcome.missing) == 6
     assert sum("given up after 5 failures in a row" in m for m in outcome.missing.values()) == 1
@@ -218,10 +222,17 @@ def test_long_texts_stand_in_a_record_once():
     assert record.text().count("x" * 500) == 1
 
 
-@pytest.mark.parametrize(("text", "words"), [
-    ("", "does not begin"), ("not json", "not JSON"), ('{"event": "end"}', "does not begin"), ("[1]", "not an event"),
-    ('{"event": "episode", "format": 1}', "not finished"), ('{"event": "episode", "format": 7}', "format 7"),
-])
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "does not begin"),
+        ("not json", "not JSON"),
+        ('{"event": "end"}', "does not begin"),
+        ("[1]", "not an event"),
+        ('{"event": "episode", "format": 1}', "not finished"),
+        ('{"event": "episode", "format": 7}', "format 7"),
+    ],
+)
 def test_a_file_that_is_no_record_is_named(tmp_path, text, words, capsys):
     path = tmp_path / "x.jsonl"
     path.write_text(text)
@@ -382,11 +393,17 @@ def test_simulated_results_stand_in_no_table_with_others(whole):
 # ---- the command
 
 
-@pytest.mark.parametrize(("arguments", "words"), [
-    (["hoem"], "did you mean 'home'"), (["home", "--method", "tree_planer"], "did you mean 'tree_planner'"),
-    (["home", "--tasks", "wach_tv"], "did you mean 'watch_tv'"), (["home", "--model", "simulated:7"], "0 to 1"),
-    (["home", "--repeat", "0"], "--repeat must be at least 1"), (["home", "--model", "gpt"], "unknown model 'gpt'"),
-])
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["hoem"], "did you mean 'home'"),
+        (["home", "--method", "tree_planer"], "did you mean 'tree_planner'"),
+        (["home", "--tasks", "wach_tv"], "did you mean 'watch_tv'"),
+        (["home", "--model", "simulated:7"], "0 to 1"),
+        (["home", "--repeat", "0"], "--repeat must be at least 1"),
+        (["home", "--model", "gpt"], "unknown model 'gpt'"),
+    ],
+)
 def test_what_cannot_be_run_is_said_with_the_nearest_name(arguments, words, capsys):
     assert planweave(["bench", *arguments]) == 2
     assert words in capsys.readouterr().err

@@ -17,8 +17,16 @@ from planweave.core.world import Action, Literal
 
 DATA = Path(os.environ.get("PLANWEAVE_TEST_DATA", Path(__file__).resolve().parents[3] / "shared" / "data"))
 PROGPROMPT = {
-    "watch_tv", "turn_off_light", "brush_teeth", "throw_away_apple", "make_toast", "eat_chips_on_the_sofa",
-    "put_salmon_in_the_fridge", "wash_the_plate", "bring_coffeepot_and_cupcake_to_the_coffee_table", "microwave_salmon",
+    "watch_tv",
+    "turn_off_light",
+    "brush_teeth",
+    "throw_away_apple",
+    "make_toast",
+    "eat_chips_on_the_sofa",
+    "put_salmon_in_the_fridge",
+    "wash_the_plate",
+    "bring_coffeepot_and_cupcake_to_the_coffee_table",
+    "microwave_salmon",
 }
 BCR = {"bcr_make_coffee", "bcr_apple_in_fridge", "bcr_mug_in_sink", "bcr_make_toast"}
 
@@ -100,7 +108,10 @@ def test_an_action_fails_as_often_as_it_is_told_to_where_it_could_be_done(home):
     assert injection.execute(home, GRAB[1]).code is Code.PRECONDITION_UNMET  # far away: the fault waits
     injection.execute(home, GRAB[0])
     assert [injection.execute(home, GRAB[1]).code for _ in range(3)] == [
-        Code.CONTROL_FAILED, Code.CONTROL_FAILED, Code.SUCCESS]
+        Code.CONTROL_FAILED,
+        Code.CONTROL_FAILED,
+        Code.SUCCESS,
+    ]
 
 
 def test_an_effect_does_not_happen_and_nobody_says_so(home):
@@ -135,9 +146,16 @@ def test_conditions_take_the_nearest_goal_and_actions_in_order():
     case = Case("x", "", "", (a, b), (), instead=((c,),), in_order=(frozenset({"walk"}), frozenset({"sit", "lie"})))
     done = [Action("sit"), Action("walk"), Action("lie")]
     assert case.conditions({a}.__contains__, done) == {
-        "a()": True, "b()": False, "action 1: walk": True, "action 2: lie or sit": True}
+        "a()": True,
+        "b()": False,
+        "action 1: walk": True,
+        "action 2: lie or sit": True,
+    }
     assert case.conditions({c}.__contains__, done[:2]) == {
-        "c()": True, "action 1: walk": True, "action 2: lie or sit": False}
+        "c()": True,
+        "action 1: walk": True,
+        "action 2: lie or sit": False,
+    }
 
 
 @pytest.mark.parametrize(("text", "words"), [("- a\n- b", "mapping"), ("a: [", "cannot read")])

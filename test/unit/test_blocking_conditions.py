@@ -24,17 +24,20 @@ def actions(literal, facts="on(a, b); at(b, table); at(c, table)"):
     return [str(x) for x in resolution_actions(domain, transition, transition.state(), Literal.parse(literal))]
 
 
-@pytest.mark.parametrize("literal, expected", [
-    ("in(b, tray)", ["place_in(b, tray)", "grab_and_putin(b, tray)"]),
-    ("on(b, plate)", ["place_on(b, plate)", "grab_and_putin(b, plate)"]),
-    ("holding(c)", ["grasp(c)"]),
-    ("at_base", ["return_to_base()"]),
-    ("not on(a, b)", ["grasp(a)", "grab_and_putin(a, plate)", "grab_and_putin(a, tray)"]),
-    ("clear(b)", ["grasp(a)", "grab_and_putin(a, plate)", "grab_and_putin(a, tray)"]),
-    ("left_of(a, b)", ["place_left_of(a, b)"]),
-    ("handed_over(a)", ["hand_over(a)"]),
-    ("within(table, table)", []),
-])
+@pytest.mark.parametrize(
+    "literal, expected",
+    [
+        ("in(b, tray)", ["place_in(b, tray)", "grab_and_putin(b, tray)"]),
+        ("on(b, plate)", ["place_on(b, plate)", "grab_and_putin(b, plate)"]),
+        ("holding(c)", ["grasp(c)"]),
+        ("at_base", ["return_to_base()"]),
+        ("not on(a, b)", ["grasp(a)", "grab_and_putin(a, plate)", "grab_and_putin(a, tray)"]),
+        ("clear(b)", ["grasp(a)", "grab_and_putin(a, plate)", "grab_and_putin(a, tray)"]),
+        ("left_of(a, b)", ["place_left_of(a, b)"]),
+        ("handed_over(a)", ["hand_over(a)"]),
+        ("within(table, table)", []),
+    ],
+)
 def test_resolution_actions(literal, expected):
     assert actions(literal) == expected
 
@@ -58,11 +61,14 @@ def candidates(simulator, literal, domain=None):
     return [str(x) for x in resolution_actions(domain, transition, transition.state(), Literal.parse(literal))]
 
 
-@pytest.mark.parametrize("literal, expected", [
-    ("inside(salmon_49, fridge_10)", ["putin(salmon_49, fridge_10)"]),  # nobody pours a salmon
-    ("holds_rh(fridge_10)", []),  # it cannot be grabbed
-    ("on(apple_50, salmon_49)", ["putback(apple_50, salmon_49)"]),  # wanted so
-])
+@pytest.mark.parametrize(
+    "literal, expected",
+    [
+        ("inside(salmon_49, fridge_10)", ["putin(salmon_49, fridge_10)"]),  # nobody pours a salmon
+        ("holds_rh(fridge_10)", []),  # it cannot be grabbed
+        ("on(apple_50, salmon_49)", ["putback(apple_50, salmon_49)"]),  # wanted so
+    ],
+)
 def test_senseless_candidates_are_left_out(kitchen, literal, expected):
     assert candidates(kitchen, literal) == expected
 
@@ -85,11 +91,15 @@ def test_a_hand_gets_free_by_putting_things_where_things_are_put(kitchen):
     assert candidates(kitchen, "right_hand_free()", replace(domain, extra=MappingProxyType(nowhere)))  # all are offered
 
 
-@pytest.mark.parametrize("notes, words", [
-    ({"by": {"close": ["walk"]}}, "unknown predicate 'close'"), ({"by": {"close_to": ["fly"]}}, "unknown action 'fly'"),
-    ({"only": {"putback": "flat(?d)"}}, "unknown predicate 'flat'"),
-    ({"only": {"putback": "surface(?x)"}}, "unknown parameter of putback"),
-])
+@pytest.mark.parametrize(
+    "notes, words",
+    [
+        ({"by": {"close": ["walk"]}}, "unknown predicate 'close'"),
+        ({"by": {"close_to": ["fly"]}}, "unknown action 'fly'"),
+        ({"only": {"putback": "flat(?d)"}}, "unknown predicate 'flat'"),
+        ({"only": {"putback": "surface(?x)"}}, "unknown parameter of putback"),
+    ],
+)
 def test_bad_declarations_of_candidates(kitchen, notes, words):
     domain = kitchen.vocabulary.domain
     with pytest.raises(DomainError, match=words):

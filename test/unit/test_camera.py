@@ -26,9 +26,7 @@ CUBES = [("red", 0.45, 0.25), ("blue", 0.65, -0.20), ("green", 0.35, -0.35)]
 
 @pytest.fixture(scope="module")
 def simulator():
-    text = "objects:\n" + "".join(
-        f"  - {{kind: cube, colour: {c}, position: [{x}, {y}]}}\n" for c, x, y in CUBES
-    )
+    text = "objects:\n" + "".join(f"  - {{kind: cube, colour: {c}, position: [{x}, {y}]}}\n" for c, x, y in CUBES)
     scene = parse_scene(text, Path("test.yaml"))
     return Simulator(build_model(scene, load_camera()), scene)
 
@@ -332,7 +330,7 @@ def test_a_gif_keeps_the_colours_of_small_things(tmp_path):
     for k in range(6):  # a large surface with many shades, and small things of strong colours
         frame = np.stack([90 + x // 3, 100 + y // 2, 110 + (x + y) // 5], axis=2).astype(np.uint8)
         for i, colour in enumerate(((30, 40, 200), (40, 210, 230), (60, 160, 50), (190, 60, 30))):  # blue first
-            frame[20 + 4 * k:28 + 4 * k, 40 + 50 * i:48 + 50 * i] = colour
+            frame[20 + 4 * k : 28 + 4 * k, 40 + 50 * i : 48 + 50 * i] = colour
         frames.append(frame)
     _write_gif(tmp_path / "x.gif", frames, 5.0)
     image = Image.open(tmp_path / "x.gif")

@@ -42,9 +42,12 @@ def domain(tmp_path_factory):
 def _facts():
     name, red, blue = st.sampled_from(NAMES), st.sampled_from("de"), st.sampled_from("fgh")
     fact = st.one_of(
-        st.builds(lambda x: Literal("p", (x,)), name), st.builds(lambda x, y: Literal("q", (x, y)), name, name),
+        st.builds(lambda x: Literal("p", (x,)), name),
+        st.builds(lambda x, y: Literal("q", (x, y)), name, name),
         st.builds(lambda x, y: Literal("r", (x, y)), red, blue),
-        st.builds(lambda x, y, z: Literal("t", (x, y, z)), name, name, name), st.just(Literal("n")))
+        st.builds(lambda x, y, z: Literal("t", (x, y, z)), name, name, name),
+        st.just(Literal("n")),
+    )
     return st.frozensets(fact, max_size=14)
 
 
@@ -76,7 +79,8 @@ def test_compiled_is_as_interpreted(domain, facts, names):
         for position in (1, 2):  # the index, built before the change, has followed it
             for name in NAMES:
                 assert set(state.lookup("q", position, name)) == {
-                    f for f in after if f[0] == "q" and f[position] == name}
+                    f for f in after if f[0] == "q" and f[position] == name
+                }
         transition.undo(state, change)
         assert state.facts == transition.state().facts
 

@@ -20,22 +20,35 @@ def world(*things, facts="", **more):
     return World("tabletop", things, frozenset(literals(facts)), **{"stamp": 100.0, **more})
 
 
-TOWER = world(thing("red", SEEN), thing("blue", HIDDEN, 90.0, "red"), thing("green", HIDDEN, 80.0, "blue"),
-              facts="on(red, blue); on(blue, green)")
+TOWER = world(
+    thing("red", SEEN),
+    thing("blue", HIDDEN, 90.0, "red"),
+    thing("green", HIDDEN, 80.0, "blue"),
+    facts="on(red, blue); on(blue, green)",
+)
 
 
-@pytest.mark.parametrize(("goal", "objects", "inferred"), [
-    ("on(red, blue); on(blue, green)", TOWER.objects,
-     ("blue is hidden under red: inferred", "green is hidden under blue: inferred")),
-    ("in(a, box)", (thing("a", SEEN), thing("box", SEEN)), ()),
-    ("holding(a)", (thing("a", Known.SENSED, 3.0),), ()),
-    ("hand_empty()", (), ()),
-    ("at(a, table)", (thing("a", SEEN), thing("table", FIXED)), ()),
-    ("in(a, box)", (thing("a", PUT, 90.0, "box"), thing("box", SEEN)), ("a is hidden in box: inferred",)),
-    ("in(a, box)", (thing("a", HIDDEN, 60.0, "box"), thing("box", HIDDEN, 60.0, "hall"), thing("hall", FIXED)),
-     ("a is hidden in box: inferred", "box is hidden in hall: inferred")),
-    ("not in(a, box)", (thing("a", SEEN), thing("box", SEEN)), ()),
-])
+@pytest.mark.parametrize(
+    ("goal", "objects", "inferred"),
+    [
+        (
+            "on(red, blue); on(blue, green)",
+            TOWER.objects,
+            ("blue is hidden under red: inferred", "green is hidden under blue: inferred"),
+        ),
+        ("in(a, box)", (thing("a", SEEN), thing("box", SEEN)), ()),
+        ("holding(a)", (thing("a", Known.SENSED, 3.0),), ()),
+        ("hand_empty()", (), ()),
+        ("at(a, table)", (thing("a", SEEN), thing("table", FIXED)), ()),
+        ("in(a, box)", (thing("a", PUT, 90.0, "box"), thing("box", SEEN)), ("a is hidden in box: inferred",)),
+        (
+            "in(a, box)",
+            (thing("a", HIDDEN, 60.0, "box"), thing("box", HIDDEN, 60.0, "hall"), thing("hall", FIXED)),
+            ("a is hidden in box: inferred", "box is hidden in hall: inferred"),
+        ),
+        ("not in(a, box)", (thing("a", SEEN), thing("box", SEEN)), ()),
+    ],
+)
 def test_confirmed(goal, objects, inferred):
     goal = literals(goal)
     facts = {g for g in goal if g.positive} | TOWER.facts
@@ -43,19 +56,26 @@ def test_confirmed(goal, objects, inferred):
     assert finding.confirmed and finding.inferred == inferred
 
 
-@pytest.mark.parametrize(("goal", "objects", "words"), [
-    ("in(a, box)", (thing("a", PUT, 90.0), thing("box", SEEN)), "a was last seen 10 s ago, not in view now"),
-    ("in(a, box)", (thing("a", HIDDEN, 88.0), thing("box", SEEN)), "a was last seen 12 s ago, not in view now"),
-    ("in(a, box)", (thing("a", PUT), thing("box", SEEN)), "a was never seen, not in view now"),
-    ("in(a, box)", (thing("a", Known.UNKNOWN), thing("box", SEEN)), "a was never seen"),
-    ("not in(a, box)", (thing("box", SEEN),), "a is not in view"),
-    # what hides it is itself not seen; is nowhere; each hides the other
-    ("in(a, box)", (thing("a", HIDDEN, 90.0, "b"), thing("b", HIDDEN, 95.0), thing("box", SEEN)), "hidden in b"),
-    ("in(a, box)", (thing("a", HIDDEN, 90.0, "b"), thing("box", SEEN)), "hidden in b"),
-    ("in(a, box)", (thing("a", HIDDEN, 90.0, "b"), thing("b", HIDDEN, 90.0, "a"), thing("box", SEEN)), "hidden in b"),
-    # in another room, and not seen since the task began
-    ("in(a, box)", (thing("a", HIDDEN, 40.0, "hall"), thing("box", SEEN), thing("hall", FIXED)), "hidden in hall"),
-])
+@pytest.mark.parametrize(
+    ("goal", "objects", "words"),
+    [
+        ("in(a, box)", (thing("a", PUT, 90.0), thing("box", SEEN)), "a was last seen 10 s ago, not in view now"),
+        ("in(a, box)", (thing("a", HIDDEN, 88.0), thing("box", SEEN)), "a was last seen 12 s ago, not in view now"),
+        ("in(a, box)", (thing("a", PUT), thing("box", SEEN)), "a was never seen, not in view now"),
+        ("in(a, box)", (thing("a", Known.UNKNOWN), thing("box", SEEN)), "a was never seen"),
+        ("not in(a, box)", (thing("box", SEEN),), "a is not in view"),
+        # what hides it is itself not seen; is nowhere; each hides the other
+        ("in(a, box)", (thing("a", HIDDEN, 90.0, "b"), thing("b", HIDDEN, 95.0), thing("box", SEEN)), "hidden in b"),
+        ("in(a, box)", (thing("a", HIDDEN, 90.0, "b"), thing("box", SEEN)), "hidden in b"),
+        (
+            "in(a, box)",
+            (thing("a", HIDDEN, 90.0, "b"), thing("b", HIDDEN, 90.0, "a"), thing("box", SEEN)),
+            "hidden in b",
+        ),
+        # in another room, and not seen since the task began
+        ("in(a, box)", (thing("a", HIDDEN, 40.0, "hall"), thing("box", SEEN), thing("hall", FIXED)), "hidden in hall"),
+    ],
+)
 def test_not_confirmed(goal, objects, words):
     goal = literals(goal)
     facts = frozenset(g for g in goal if g.positive)

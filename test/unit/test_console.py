@@ -40,9 +40,19 @@ ROWS = (
     Row(6, 0, "grasp(blue_cube)", 1, 2, Status.UNTRIED),
 )
 STATUS = TaskStatus(
-    "task-1", "put the red cube in the left tray", "tree_planner", TaskState.RUNNING, "acting",
-    goal=(Literal("in", ("red_cube", "left_tray")),), goal_source="grammar", action=Action("grasp", ("red_cube",)),
-    steps=2, executed=1, corrections=1, usage=Usage(3, 900, 600, 80, 2.5, None, "smol", "embedded"), elapsed=4.2,
+    "task-1",
+    "put the red cube in the left tray",
+    "tree_planner",
+    TaskState.RUNNING,
+    "acting",
+    goal=(Literal("in", ("red_cube", "left_tray")),),
+    goal_source="grammar",
+    action=Action("grasp", ("red_cube",)),
+    steps=2,
+    executed=1,
+    corrections=1,
+    usage=Usage(3, 900, 600, 80, 2.5, None, "smol", "embedded"),
+    elapsed=4.2,
 )
 
 
@@ -53,6 +63,7 @@ def text_of(renderable, width=160):
 
 
 # Arguments
+
 
 def test_help_of_every_verb_has_examples_and_needs_no_ros():
     code = (
@@ -68,10 +79,14 @@ def test_help_of_every_verb_has_examples_and_needs_no_ros():
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize(("arguments", "said"), [
-    ([], "VERB"), (["frob"], "invalid choice: 'frob'"),
-    (["run", "x", "--timeout", "soon"], "invalid float value: 'soon'"),
-])
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "VERB"),
+        (["frob"], "invalid choice: 'frob'"),
+        (["run", "x", "--timeout", "soon"], "invalid float value: 'soon'"),
+    ],
+)
 def test_wrong_usage_is_explained_with_exit_code_2(arguments, said, capsys):
     with pytest.raises(SystemExit) as ended:
         cli.main(arguments)
@@ -79,13 +94,16 @@ def test_wrong_usage_is_explained_with_exit_code_2(arguments, said, capsys):
     assert said in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("arguments", "said", "code"), [
-    (["run"], "nothing to do", 1),
-    (["run", "--goal", "in(red_cube"], "write it like", 1),
-    (["up", "tabeltop"], "did you mean 'tabletop'", 2),
-    (["up", "tabletop", "--set", "scene"], "expected OPTION=VALUE", 2),
-    (["demo", "--only", "9"], "expected 1 to 3", 2),
-])
+@pytest.mark.parametrize(
+    ("arguments", "said", "code"),
+    [
+        (["run"], "nothing to do", 1),
+        (["run", "--goal", "in(red_cube"], "write it like", 1),
+        (["up", "tabeltop"], "did you mean 'tabletop'", 2),
+        (["up", "tabletop", "--set", "scene"], "expected OPTION=VALUE", 2),
+        (["demo", "--only", "9"], "expected 1 to 3", 2),
+    ],
+)
 def test_mistakes_end_with_one_line(arguments, said, code, capsys, monkeypatch):
     monkeypatch.setattr(cli, "prepare_ros", lambda: None)
     monkeypatch.setattr("planweave_ros.client.Client", NobodyThere)
@@ -125,6 +143,7 @@ class NobodyThere:
 
 # Environment
 
+
 def test_the_environment_of_an_environment_with_ros_wheels(tmp_path):
     libs = tmp_path / "lib" / "python3.11" / "site-packages" / "ros_rcl.libs"
     libs.mkdir(parents=True)
@@ -151,40 +170,55 @@ def reach(environment):
     return environment["ROS_AUTOMATIC_DISCOVERY_RANGE"], environment.get("FASTDDS_DEFAULT_PROFILES_FILE")
 
 
-@pytest.mark.parametrize("given", [
-    {}, {"ROS_AUTOMATIC_DISCOVERY_RANGE": ""}, {"ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"},
-    {"RMW_IMPLEMENTATION": "rmw_fastrtps_cpp"},
-    {"ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST", "FASTDDS_DEFAULT_PROFILES_FILE": PROFILES},
-    {"ROS_AUTOMATIC_DISCOVERY_RANGE": "SYSTEM_DEFAULT", "FASTDDS_DEFAULT_PROFILES_FILE": PROFILES},
-])
+@pytest.mark.parametrize(
+    "given",
+    [
+        {},
+        {"ROS_AUTOMATIC_DISCOVERY_RANGE": ""},
+        {"ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"},
+        {"RMW_IMPLEMENTATION": "rmw_fastrtps_cpp"},
+        {"ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST", "FASTDDS_DEFAULT_PROFILES_FILE": PROFILES},
+        {"ROS_AUTOMATIC_DISCOVERY_RANGE": "SYSTEM_DEFAULT", "FASTDDS_DEFAULT_PROFILES_FILE": PROFILES},
+    ],
+)
 def test_sockets_are_on_127_0_0_1_unless_the_person_wants_a_network(wheels, given):
     # with LOCALHOST rmw_fastrtps would add a transport that listens on all addresses
     assert reach(ros_environment(given, wheels)) == ("SYSTEM_DEFAULT", PROFILES)
 
 
-@pytest.mark.parametrize(("given", "found"), [
-    ({"ROS_AUTOMATIC_DISCOVERY_RANGE": "SUBNET"}, ("SUBNET", None)),
-    ({"ROS_AUTOMATIC_DISCOVERY_RANGE": "SUBNET", "FASTDDS_DEFAULT_PROFILES_FILE": PROFILES}, ("SUBNET", None)),
-    ({"ROS_STATIC_PEERS": "192.0.2.7"}, ("LOCALHOST", None)),
-    ({"FASTDDS_DEFAULT_PROFILES_FILE": "/mine.xml"}, ("LOCALHOST", "/mine.xml")),
-    ({"FASTRTPS_DEFAULT_PROFILES_FILE": "/mine.xml"}, ("LOCALHOST", None)),
-    ({"RMW_IMPLEMENTATION": "rmw_cyclonedds_cpp"}, ("LOCALHOST", None)),
-])
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [
+        ({"ROS_AUTOMATIC_DISCOVERY_RANGE": "SUBNET"}, ("SUBNET", None)),
+        ({"ROS_AUTOMATIC_DISCOVERY_RANGE": "SUBNET", "FASTDDS_DEFAULT_PROFILES_FILE": PROFILES}, ("SUBNET", None)),
+        ({"ROS_STATIC_PEERS": "192.0.2.7"}, ("LOCALHOST", None)),
+        ({"FASTDDS_DEFAULT_PROFILES_FILE": "/mine.xml"}, ("LOCALHOST", "/mine.xml")),
+        ({"FASTRTPS_DEFAULT_PROFILES_FILE": "/mine.xml"}, ("LOCALHOST", None)),
+        ({"RMW_IMPLEMENTATION": "rmw_cyclonedds_cpp"}, ("LOCALHOST", None)),
+    ],
+)
 def test_what_the_person_chose_for_a_network_stays(wheels, given, found):
     assert reach(ros_environment(given, wheels)) == found
 
 
-@pytest.mark.parametrize("given", [
-    {}, {"ROS_AUTOMATIC_DISCOVERY_RANGE": "SUBNET"}, {"ROS_STATIC_PEERS": "192.0.2.7"},
-    {"FASTDDS_DEFAULT_PROFILES_FILE": "/mine.xml"}, {"FASTRTPS_DEFAULT_PROFILES_FILE": "/mine.xml"},
-    {"RMW_IMPLEMENTATION": "rmw_cyclonedds_cpp"},
-])
+@pytest.mark.parametrize(
+    "given",
+    [
+        {},
+        {"ROS_AUTOMATIC_DISCOVERY_RANGE": "SUBNET"},
+        {"ROS_STATIC_PEERS": "192.0.2.7"},
+        {"FASTDDS_DEFAULT_PROFILES_FILE": "/mine.xml"},
+        {"FASTRTPS_DEFAULT_PROFILES_FILE": "/mine.xml"},
+        {"RMW_IMPLEMENTATION": "rmw_cyclonedds_cpp"},
+    ],
+)
 def test_the_script_for_a_shell_chooses_the_same(wheels, given):
     write_script = runpy.run_path(str(Path(__file__).parents[2] / "tools" / "prepare.py"))["write_script"]
     write_script(wheels, sourced=False)
     names = ["ROS_AUTOMATIC_DISCOVERY_RANGE", "FASTDDS_DEFAULT_PROFILES_FILE"]
-    shown = subprocess.run(["sh", "-c", f". {wheels}/planweave.sh; /usr/bin/env"], env=given, text=True,
-                           capture_output=True, check=True).stdout
+    shown = subprocess.run(
+        ["sh", "-c", f". {wheels}/planweave.sh; /usr/bin/env"], env=given, text=True, capture_output=True, check=True
+    ).stdout
     set_to = dict(line.split("=", 1) for line in shown.splitlines() if "=" in line)
     expected = ros_environment(given, wheels)
     assert [set_to.get(name) for name in names] == [expected.get(name) for name in names]
@@ -201,11 +235,15 @@ def test_a_sourced_workspace_is_left_alone_and_a_wider_discovery_is_the_persons_
 
 # Goals and JSON
 
-@pytest.mark.parametrize(("texts", "goal"), [
-    (["in(red_cube, left_tray)"], ("in(red_cube, left_tray)",)),
-    (["in(a, b) and not holding(c); on(d, e)", "clear(f)"], ("in(a, b)", "not holding(c)", "on(d, e)", "clear(f)")),
-    ([], ()),
-])
+
+@pytest.mark.parametrize(
+    ("texts", "goal"),
+    [
+        (["in(red_cube, left_tray)"], ("in(red_cube, left_tray)",)),
+        (["in(a, b) and not holding(c); on(d, e)", "clear(f)"], ("in(a, b)", "not holding(c)", "on(d, e)", "clear(f)")),
+        ([], ()),
+    ],
+)
 def test_goals_are_read(texts, goal):
     assert tuple(map(str, read_goal(texts))) == goal
 
@@ -226,18 +264,28 @@ def test_a_status_becomes_plain_json():
 
 def test_rows_become_plain_json():
     assert json.loads(json.dumps(as_json(ROWS)))[1] == {
-        "id": 1, "parent": 0, "action": "grasp(red_cube)", "time_step": 1, "samples": 15, "status": "failed"}
+        "id": 1,
+        "parent": 0,
+        "action": "grasp(red_cube)",
+        "time_step": 1,
+        "samples": 15,
+        "status": "failed",
+    }
     assert [row.id for row in children_of(ROWS)[0]] == [1, 4, 6]
 
 
 # What people read
 
+
 def test_the_tree_shows_what_was_tried_before_what_is_most_sampled():
     text = text_of(tree_view(ROWS))
     assert "✗ grasp(red_cube)  ×15" in text
     assert "✓ grab_and_putin(red_cube, left_tray)  ×8" in text
-    wide = [Row(0, -1, "", 0, 99, Status.UNTRIED), *(Row(i, 0, f"a{i}", 1, 1, Status.UNTRIED) for i in range(1, 60)),
-            Row(60, 0, "tried", 1, 1, Status.DONE)]
+    wide = [
+        Row(0, -1, "", 0, 99, Status.UNTRIED),
+        *(Row(i, 0, f"a{i}", 1, 1, Status.UNTRIED) for i in range(1, 60)),
+        Row(60, 0, "tried", 1, 1, Status.DONE),
+    ]
     text = text_of(tree_view(wide, limit=5))
     assert "tried" in text
     assert "… 55 more" in text
@@ -260,11 +308,14 @@ def test_progress_shows_phase_goal_step_and_tree(terminal):
         assert text.count("acting") == 1, "the same again is not said again"
 
 
-@pytest.mark.parametrize(("usage", "text"), [
-    (Usage(), "no model asked"),
-    (STATUS.usage, "3 requests to smol (embedded): 900 tokens read (600 cached), 80 written, 2.5 s, price unknown"),
-    (Usage(1, 10, 0, 5, 1.0, 0.00123, "gpt", "https://api"), "$0.0012"),
-])
+@pytest.mark.parametrize(
+    ("usage", "text"),
+    [
+        (Usage(), "no model asked"),
+        (STATUS.usage, "3 requests to smol (embedded): 900 tokens read (600 cached), 80 written, 2.5 s, price unknown"),
+        (Usage(1, 10, 0, 5, 1.0, 0.00123, "gpt", "https://api"), "$0.0012"),
+    ],
+)
 def test_usage_in_a_line(usage, text):
     assert text in usage_text(usage)
 
@@ -277,6 +328,7 @@ def test_a_failure_names_the_unmet_goal():
 
 
 # Pictures
+
 
 def test_a_picture_of_a_tree_shows_failures_and_successes(tmp_path):
     draw_tree(ROWS, tmp_path / "tree.png", "put the red cube in the left tray")
@@ -298,14 +350,20 @@ def test_a_huge_or_empty_tree_still_makes_a_sensible_picture(tmp_path):
 
 # The demo
 
-@pytest.mark.parametrize(("success", "executed", "requests", "fallback", "own"), [
-    (True, 2, 2, False, True), (True, 2, 2, True, False), (True, 2, 0, False, False), (True, 0, 2, False, False),
-    (False, 2, 2, False, False),
-])
+
+@pytest.mark.parametrize(
+    ("success", "executed", "requests", "fallback", "own"),
+    [
+        (True, 2, 2, False, True),
+        (True, 2, 2, True, False),
+        (True, 2, 0, False, False),
+        (True, 0, 2, False, False),
+        (False, 2, 2, False, False),
+    ],
+)
 def test_only_what_the_model_planned_alone_is_put_down_to_it(success, executed, requests, fallback, own):
     status = replace(STATUS, executed=executed, usage=Usage(requests), fallback=fallback)
     assert demo.planned_by_model(SimpleNamespace(success=success, status=status)) is own
-
 
 
 def test_the_demos_scenes_and_sentences_are_there():
@@ -318,13 +376,27 @@ def test_the_demos_scenes_and_sentences_are_there():
 
 
 def test_the_transcript_has_question_and_answer():
-    entry = {**status_json(STATUS), "name": "1", "record": {"events": [
-        {"event": "exchange", "seconds": 1.5, "kind": "plans",
-         "request": {"messages": [{"role": "user", "content": "What now?\n```plan```"}], "n": 3, "json_schema": {}},
-         "reply": {"replies": [{"text": "grasp"}, {"text": "place"}, {"text": "grasp"}]}},
-        {"event": "exchange", "request": "odd", "reply": None},
-        {"event": "ended"},
-    ]}}
+    entry = {
+        **status_json(STATUS),
+        "name": "1",
+        "record": {
+            "events": [
+                {
+                    "event": "exchange",
+                    "seconds": 1.5,
+                    "kind": "plans",
+                    "request": {
+                        "messages": [{"role": "user", "content": "What now?\n```plan```"}],
+                        "n": 3,
+                        "json_schema": {},
+                    },
+                    "reply": {"replies": [{"text": "grasp"}, {"text": "place"}, {"text": "grasp"}]},
+                },
+                {"event": "exchange", "request": "odd", "reply": None},
+                {"event": "ended"},
+            ]
+        },
+    }
     text = transcript([entry, {**entry, "record": {}}])
     assert "### Exchange 1 (plans), at 1.5 s" in text
     assert "**user**\n\n````\nWhat now?\n```plan```\n````" in text
@@ -337,11 +409,15 @@ def test_the_transcript_has_question_and_answer():
 
 # The doctor
 
-@pytest.mark.parametrize(("can", "said"), [
-    ({"n": True, "json_schema": True, "logprobs": True}, "all samples in one request"),
-    ({"n": False, "json_schema": None, "logprobs": False}, "one request per sample"),
-    (None, "not without a model"),
-])
+
+@pytest.mark.parametrize(
+    ("can", "said"),
+    [
+        ({"n": True, "json_schema": True, "logprobs": True}, "all samples in one request"),
+        ({"n": False, "json_schema": None, "logprobs": False}, "one request per sample"),
+        (None, "not without a model"),
+    ],
+)
 def test_what_a_model_allows(can, said):
     assert said in doctor.methods_for(can)["tree_planner"]
 
@@ -365,13 +441,16 @@ def test_broken_rendering_names_the_packages(monkeypatch):
     assert "apt-get install libegl1" in finding.advice
 
 
-@pytest.mark.parametrize(("kernel", "priority", "driver", "state", "said"), [
-    ("1\n", 99, True, "ok", "PREEMPT_RT, real-time priority allowed"),
-    (None, 99, True, "warning", "no PREEMPT_RT"),
-    ("0\n", 99, True, "warning", "no PREEMPT_RT"),
-    ("1\n", 0, True, "warning", "real-time priority up to 0"),
-    (None, 0, False, "ok", "matters for a real arm only"),
-])
+@pytest.mark.parametrize(
+    ("kernel", "priority", "driver", "state", "said"),
+    [
+        ("1\n", 99, True, "ok", "PREEMPT_RT, real-time priority allowed"),
+        (None, 99, True, "warning", "no PREEMPT_RT"),
+        ("0\n", 99, True, "warning", "no PREEMPT_RT"),
+        ("1\n", 0, True, "warning", "real-time priority up to 0"),
+        (None, 0, False, "ok", "matters for a real arm only"),
+    ],
+)
 def test_the_kernel_matters_where_an_arms_driver_is(tmp_path, monkeypatch, kernel, priority, driver, state, said):
     if kernel is not None:
         (tmp_path / "realtime").write_text(kernel)
@@ -382,13 +461,30 @@ def test_the_kernel_matters_where_an_arms_driver_is(tmp_path, monkeypatch, kerne
     assert bool(finding.advice) == (state == "warning")
 
 
-@pytest.mark.parametrize(("reply", "state", "said"), [
-    ((1, "", "boom"), "warning", "boom"),
-    ((0, '{"error": "wrong key"}', ""), "warning", "wrong key"),
-    ((0, json.dumps({"error": "", "model": "m", "endpoint": "e", "seconds": 1.0,
-                     "capabilities": {"n": True, "json_schema": False, "logprobs": None}}), ""),
-     "ok", "replies by JSON schema: no, log-probabilities: unknown"),
-])
+@pytest.mark.parametrize(
+    ("reply", "state", "said"),
+    [
+        ((1, "", "boom"), "warning", "boom"),
+        ((0, '{"error": "wrong key"}', ""), "warning", "wrong key"),
+        (
+            (
+                0,
+                json.dumps(
+                    {
+                        "error": "",
+                        "model": "m",
+                        "endpoint": "e",
+                        "seconds": 1.0,
+                        "capabilities": {"n": True, "json_schema": False, "logprobs": None},
+                    }
+                ),
+                "",
+            ),
+            "ok",
+            "replies by JSON schema: no, log-probabilities: unknown",
+        ),
+    ],
+)
 def test_the_model_finding(monkeypatch, reply, state, said):
     monkeypatch.setattr(doctor, "run_probe", lambda *args, **kwargs: reply)
     monkeypatch.setattr(doctor, "_planner_settings", lambda: ({}, ""))
@@ -399,28 +495,40 @@ def test_the_model_finding(monkeypatch, reply, state, said):
 
 
 def test_the_tree_of_a_task_shows_what_the_fallback_did(tmp_path):
-    record = {"events": [
-        {"event": "action", "action": "grasp(red_cube)", "code": "NO_GRASP", "why": "plan"},
-        {"event": "action", "action": "grab_and_putin(a, tray)", "code": "GRASP_LOST", "why": "fallback"},
-        {"event": "action", "action": "grasp(a)", "code": "SUCCESS", "why": "fallback"},
-        {"event": "action", "action": "place_in(a, tray)", "code": "SUCCESS", "why": "fallback"}]}
+    record = {
+        "events": [
+            {"event": "action", "action": "grasp(red_cube)", "code": "NO_GRASP", "why": "plan"},
+            {"event": "action", "action": "grab_and_putin(a, tray)", "code": "GRASP_LOST", "why": "fallback"},
+            {"event": "action", "action": "grasp(a)", "code": "SUCCESS", "why": "fallback"},
+            {"event": "action", "action": "place_in(a, tray)", "code": "SUCCESS", "why": "fallback"},
+        ]
+    }
     rows = with_fallback(ROWS[:4], record)
     assert rows[:4] == ROWS[:4]
     assert [(r.parent, r.time_step, r.status.name) for r in rows[4:]] == [
-        (0, 1, "FAILED"), (0, 1, "DONE"), (5, 2, "DONE")]
+        (0, 1, "FAILED"),
+        (0, 1, "DONE"),
+        (5, 2, "DONE"),
+    ]
     draw_tree(rows, tmp_path / "tree.png", "put it there")
     assert with_fallback(ROWS, {}) == ROWS and with_fallback((), {}) == ()
     assert [r.id for r in with_fallback((), record)] == [0, 1, 2, 3]
 
 
 def test_what_a_task_did_is_marked():
-    record = {"events": [
-        {"event": "goal"}, {"event": "action", "action": "grasp(a)", "code": "SUCCESS", "pushed": ["b"]},
-        {"event": "action", "action": "place_in(a, tray)", "code": "GRASP_LOST", "message": "it slipped"},
-        {"event": "action", "action": "grab_and_putin(a, tray)", "code": "SUCCESS", "why": "fallback"}]}
+    record = {
+        "events": [
+            {"event": "goal"},
+            {"event": "action", "action": "grasp(a)", "code": "SUCCESS", "pushed": ["b"]},
+            {"event": "action", "action": "place_in(a, tray)", "code": "GRASP_LOST", "message": "it slipped"},
+            {"event": "action", "action": "grab_and_putin(a, tray)", "code": "SUCCESS", "why": "fallback"},
+        ]
+    }
     assert done_lines(record) == [
-        "✓ grasp(a); pushed aside: b", "✗ place_in(a, tray): it slipped",
-        "✓ grab_and_putin(a, tray)  (classical planner)"]
+        "✓ grasp(a); pushed aside: b",
+        "✗ place_in(a, tray): it slipped",
+        "✓ grab_and_putin(a, tray)  (classical planner)",
+    ]
 
 
 def test_a_message_within_the_next_one_is_not_said_twice():
@@ -434,12 +542,31 @@ def test_a_message_within_the_next_one_is_not_said_twice():
 
 def test_a_model_that_was_asked_and_did_not_answer_is_no_model_not_asked():
     assert usage_text(Usage(0, model="smol", endpoint="embedded", model_seconds=60.2)) == (
-        "smol (embedded) was asked and did not answer in 60 s")
-    usage = {"requests": 0, "prompt_tokens": 0, "cached_tokens": 0, "completion_tokens": 0, "model_seconds": 60.0,
-             "cost": None, "model": "smol", "endpoint": "embedded"}
+        "smol (embedded) was asked and did not answer in 60 s"
+    )
+    usage = {
+        "requests": 0,
+        "prompt_tokens": 0,
+        "cached_tokens": 0,
+        "completion_tokens": 0,
+        "model_seconds": 60.0,
+        "cost": None,
+        "model": "smol",
+        "endpoint": "embedded",
+    }
     exchange = {"event": "exchange", "kind": "plans", "request": {"messages": []}, "error": "ModelTimeoutError: late"}
-    text = transcript([{"name": "1", "sentence": "s", "goal": [], "goal_source": "", "usage": usage,
-                        "record": {"events": [exchange]}}])
+    text = transcript(
+        [
+            {
+                "name": "1",
+                "sentence": "s",
+                "goal": [],
+                "goal_source": "",
+                "usage": usage,
+                "record": {"events": [exchange]},
+            }
+        ]
+    )
     assert "0 requests" not in text and "did not answer in 60 s" in text and "ModelTimeoutError: late" in text
 
 

@@ -44,13 +44,19 @@ def test_the_errors_of_a_trajectory_are_all_known(messages):
 
     result = FollowJointTrajectory.Result
     assert set(ERRORS) == {
-        result.INVALID_GOAL, result.INVALID_JOINTS, result.OLD_HEADER_TIMESTAMP, result.PATH_TOLERANCE_VIOLATED,
-        result.GOAL_TOLERANCE_VIOLATED}
+        result.INVALID_GOAL,
+        result.INVALID_JOINTS,
+        result.OLD_HEADER_TIMESTAMP,
+        result.PATH_TOLERANCE_VIOLATED,
+        result.GOAL_TOLERANCE_VIOLATED,
+    }
     assert result.SUCCESSFUL == 0
 
 
-@pytest.mark.parametrize(("package", "words"), [
-    ("control_msgs", "sudo apt install ros-jazzy-control-msgs"), ("franka_msgs", "build franka_ros2")])
+@pytest.mark.parametrize(
+    ("package", "words"),
+    [("control_msgs", "sudo apt install ros-jazzy-control-msgs"), ("franka_msgs", "build franka_ros2")],
+)
 def test_a_package_that_is_missing_says_how_to_get_it(monkeypatch, package, words):
     monkeypatch.setitem(sys.modules, f"{package}.action", None)
     with pytest.raises(ConfigError, match=f"{package} is not installed.*{words}"):
@@ -61,7 +67,9 @@ def test_the_double_refuses_wrong_fields_and_types(messages):
     from franka_msgs.action import Grasp, Move
 
     for wrong in (
-        lambda: Move.Goal(widht=0.1), lambda: Move.Goal(width=1), lambda: setattr(Grasp.Goal(), "effort", 1.0),
+        lambda: Move.Goal(widht=0.1),
+        lambda: Move.Goal(width=1),
+        lambda: setattr(Grasp.Goal(), "effort", 1.0),
         lambda: setattr(Grasp.Goal(), "epsilon", 0.1),
     ):
         with pytest.raises(AssertionError):
@@ -89,7 +97,8 @@ class FakeNode:
             return future
 
         return types.SimpleNamespace(
-            srv_name=name, call_async=call_async, service_is_ready=lambda: self.answers.get(name, 1) is not None)
+            srv_name=name, call_async=call_async, service_is_ready=lambda: self.answers.get(name, 1) is not None
+        )
 
 
 @pytest.fixture
@@ -141,7 +150,9 @@ def test_before_its_first_motion_the_arm_is_made_ready_once(recovery):
 def test_an_arm_whose_thresholds_cannot_be_set_stays_inactive(recovery):
     service = "service_server/set_full_collision_behavior"
     for answer, words in (
-            ({"success": False, "error": "out of range"}, "out of range"), (None, "is franka_ros2 running")):
+        ({"success": False, "error": "out of range"}, "out of range"),
+        (None, "is franka_ros2 running"),
+    ):
         recovery.node.answers[service] = answer
         assert words in recovery.prepare()
         assert not any(getattr(request, "activate_controllers", []) for _, request in recovery.node.calls)
@@ -149,19 +160,24 @@ def test_an_arm_whose_thresholds_cannot_be_set_stays_inactive(recovery):
     assert recovery.prepare() == ""
 
 
-@pytest.mark.parametrize(("end", "words"), [
-    (End.ABSENT, "is franka_ros2 running"), (End.ABORTED, "look at Desk"), (End.REJECTED, "look at Desk")])
+@pytest.mark.parametrize(
+    ("end", "words"),
+    [(End.ABSENT, "is franka_ros2 running"), (End.ABORTED, "look at Desk"), (End.REJECTED, "look at Desk")],
+)
 def test_an_error_that_cannot_be_cleared_goes_no_further(recovery, end, words):
     recovery.ends.append(end)
     good, text = recovery.run()
     assert not good and words in text and not recovery.node.calls
 
 
-@pytest.mark.parametrize(("service", "answer", "words"), [
-    ("set_hardware_component_state", {"ok": False}, "did not become active"),
-    ("set_hardware_component_state", None, "is ros2_control's controller_manager running"),
-    ("switch_controller", {"ok": False, "message": "no such controller"}, "no such controller"),
-])
+@pytest.mark.parametrize(
+    ("service", "answer", "words"),
+    [
+        ("set_hardware_component_state", {"ok": False}, "did not become active"),
+        ("set_hardware_component_state", None, "is ros2_control's controller_manager running"),
+        ("switch_controller", {"ok": False, "message": "no such controller"}, "no such controller"),
+    ],
+)
 def test_steps_that_fail_are_named(recovery, service, answer, words):
     recovery.node.answers[f"controller_manager/{service}"] = answer
     good, text = recovery.run()

@@ -8,8 +8,12 @@ import yaml
 
 tomllib = pytest.importorskip("tomllib", reason="Python 3.10 has no tomllib")
 ROOT = Path(__file__).resolve().parents[2]
-DOCS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md")),
-        *sorted((ROOT / "examples").glob("*/README.md"))]
+DOCS = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "examples").glob("*/README.md")),
+]
 EXAMPLES = sorted(path.parent for path in (ROOT / "examples").glob("*/pyproject.toml"))
 DOORS = {f"planweave.{door}" for door in ("methods", "suites", "detectors", "clients")}
 #: Made while one works; NAME and such are places to fill in
@@ -21,8 +25,13 @@ _ROW = re.compile(r"(?m)^\| \[`(\w+)`\]\(\.\./examples/\1\) \| `([\w.]+)` \| (\d
 @pytest.mark.parametrize("document", DOCS, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_a_document_names_files_and_folders_that_exist(document):
     named = set(_PATH.findall(document.read_text(encoding="utf-8"))) - MADE
-    missing = {name for name in named if not re.search(r"\b[A-Z]{2,}\b", name)
-               and not (ROOT / name).exists() and not (document.parent / name).exists()}
+    missing = {
+        name
+        for name in named
+        if not re.search(r"\b[A-Z]{2,}\b", name)
+        and not (ROOT / name).exists()
+        and not (document.parent / name).exists()
+    }
     assert not missing
 
 
@@ -38,9 +47,15 @@ def test_the_table_of_examples_counts_their_files():
     rows = _ROW.findall((ROOT / "docs" / "extending.md").read_text(encoding="utf-8"))
     for name, group, python, data in rows:
         folder = ROOT / "examples" / name
-        files = [path for path in folder.rglob("*") if path.is_file() and not path.name.startswith("test_")
-                 and path.name not in ("pyproject.toml", "README.md")
-                 and not {"__pycache__", "build"} & set(path.parts) and ".egg-info" not in str(path)]
+        files = [
+            path
+            for path in folder.rglob("*")
+            if path.is_file()
+            and not path.name.startswith("test_")
+            and path.name not in ("pyproject.toml", "README.md")
+            and not {"__pycache__", "build"} & set(path.parts)
+            and ".egg-info" not in str(path)
+        ]
         modules = [path for path in files if path.suffix == ".py"]
         assert (len(modules), len(files) - len(modules)) == (int(python), int(data)) and int(python) == 1, name
         assert list(entry_points(folder)) == [group], name

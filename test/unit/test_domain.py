@@ -34,35 +34,44 @@ def unmet(domain, world, text):
     return {str(x) for x in transition.unmet(transition.state(), Action.parse(text))}
 
 
-@pytest.mark.parametrize("action, missing", [
-    ("grasp(a)", set()),
-    ("grasp(b)", {"clear(b)"}),
-    ("place_in(a, tray)", {"holding(a)"}),
-    ("place_on(a, a)", {"holding(a)", "not =(a, a)"}),
-    ("return_to_base()", set()),
-    ("grab_and_putin(a, plate)", set()),
-])
+@pytest.mark.parametrize(
+    "action, missing",
+    [
+        ("grasp(a)", set()),
+        ("grasp(b)", {"clear(b)"}),
+        ("place_in(a, tray)", {"holding(a)"}),
+        ("place_on(a, a)", {"holding(a)", "not =(a, a)"}),
+        ("return_to_base()", set()),
+        ("grab_and_putin(a, plate)", set()),
+    ],
+)
 def test_unmet(domain, world, action, missing):
     assert unmet(domain, world, action) == missing
 
 
-@pytest.mark.parametrize("action, error, words", [
-    ("graps(a)", UnknownNameError, "did you mean 'grasp'"),
-    ("grasp(c)", UnknownNameError, "unknown object 'c'"),
-    ("grasp(tray)", InvalidActionError, "must be: item"),
-    ("grasp(a, b)", InvalidActionError, "takes 1 argument"),
-    ("place_on(a, tray)", InvalidActionError, "must be: item or surface"),
-])
+@pytest.mark.parametrize(
+    "action, error, words",
+    [
+        ("graps(a)", UnknownNameError, "did you mean 'grasp'"),
+        ("grasp(c)", UnknownNameError, "unknown object 'c'"),
+        ("grasp(tray)", InvalidActionError, "must be: item"),
+        ("grasp(a, b)", InvalidActionError, "takes 1 argument"),
+        ("place_on(a, tray)", InvalidActionError, "must be: item or surface"),
+    ],
+)
 def test_not_an_action(domain, world, action, error, words):
     with pytest.raises(error, match=words):
         unmet(domain, world, action)
 
 
-@pytest.mark.parametrize("action, added, deleted", [
-    ("grasp(a)", "holding(a); clear(b)", "on(a, b); hand_empty; at_base"),
-    ("grab_and_putin(a, tray)", "in(a, tray); clear(b)", "on(a, b); at_base"),
-    ("grab_and_putin(a, plate)", "on(a, plate); clear(b)", "on(a, b); at_base"),
-])
+@pytest.mark.parametrize(
+    "action, added, deleted",
+    [
+        ("grasp(a)", "holding(a); clear(b)", "on(a, b); hand_empty; at_base"),
+        ("grab_and_putin(a, tray)", "in(a, tray); clear(b)", "on(a, b); at_base"),
+        ("grab_and_putin(a, plate)", "on(a, plate); clear(b)", "on(a, b); at_base"),
+    ],
+)
 def test_effects(domain, world, action, added, deleted):
     transition = Transition(domain, world)
     state = transition.state()
@@ -81,12 +90,15 @@ def test_place_at_a_part_of_a_place(domain):
     assert after.holds(Literal.parse("clear(table)"))
 
 
-@pytest.mark.parametrize("action, inverse", [
-    ("grasp(a)", ["place_on(a, b)"]),
-    ("grab_and_putin(b, tray)", ["grasp(b)", "place_at(b, left)"]),  # the smaller of the two places
-    ("place_in(a, tray)", ["grasp(a)"]),
-    ("return_to_base()", []),
-])
+@pytest.mark.parametrize(
+    "action, inverse",
+    [
+        ("grasp(a)", ["place_on(a, b)"]),
+        ("grab_and_putin(b, tray)", ["grasp(b)", "place_at(b, left)"]),  # the smaller of the two places
+        ("place_in(a, tray)", ["grasp(a)"]),
+        ("return_to_base()", []),
+    ],
+)
 def test_inverse(domain, world, action, inverse):
     found = inverse_actions(domain, world, Action.parse(action))
     assert [str(x) for x in found] == inverse
@@ -96,14 +108,17 @@ def test_no_inverse_where_it_was_nowhere(domain):
     assert inverse_actions(domain, tabletop("a: item"), Action.parse("grasp(a)")) is None
 
 
-@pytest.mark.parametrize("steps, goal, ok, words", [
-    ("grasp(a); place_in(a, tray); grasp(b); place_on(b, plate)", "in(a, tray); on(b, plate)", True, "goal holds"),
-    ("grasp(b)", "", False, r"step 1, grasp\(b\): clear\(b\) does not hold \(made so by grasp"),
-    ("grasp(a); grasp(b)", "", False, r"step 2, .* hand_empty\(\) does not hold since step 1, grasp\(a\)"),
-    ("grasp(a)", "in(a, tray)", False, r"the goal is not reached: in\(a, tray\)"),
-    ("fly(a)", "", False, "unknown action 'fly'"),
-    ("", "holding(a)", False, "not reached"),
-])
+@pytest.mark.parametrize(
+    "steps, goal, ok, words",
+    [
+        ("grasp(a); place_in(a, tray); grasp(b); place_on(b, plate)", "in(a, tray); on(b, plate)", True, "goal holds"),
+        ("grasp(b)", "", False, r"step 1, grasp\(b\): clear\(b\) does not hold \(made so by grasp"),
+        ("grasp(a); grasp(b)", "", False, r"step 2, .* hand_empty\(\) does not hold since step 1, grasp\(a\)"),
+        ("grasp(a)", "in(a, tray)", False, r"the goal is not reached: in\(a, tray\)"),
+        ("fly(a)", "", False, "unknown action 'fly'"),
+        ("", "holding(a)", False, "not reached"),
+    ],
+)
 def test_validate(domain, world, steps, goal, ok, words):
     actions = [Action.parse(s) for s in steps.split(";") if s.strip()]
     result = validate(domain, world, actions, literals(goal))
@@ -127,8 +142,10 @@ def test_what_the_body_refuses_passes_no_check_and_is_in_no_plan(domain, world):
     assert solve(domain, world, handed)
     with pytest.raises(NoPlanError, match=r"the body was told to refuse hand_over \(actions_off\)"):
         solve(domain, unable, handed)
-    assert "handed_over(a) does not hold (the body was told to refuse hand_over (actions_off))" in validate(
-        domain, unable, [Action.parse("grasp(a)")], handed).message
+    assert (
+        "handed_over(a) does not hold (the body was told to refuse hand_over (actions_off))"
+        in validate(domain, unable, [Action.parse("grasp(a)")], handed).message
+    )
 
 
 def test_achievers(domain):
@@ -155,11 +172,14 @@ def test_determinised_domain_has_the_outcomes(domain):
     assert "(:action grasp-outcome-0" in determinised_pddl(domain)
 
 
-@pytest.mark.parametrize("goal, unreachable, words", [
-    ("in(b, tray)", ["tray"], "the tray is out of reach"),
-    ("on(a, a)", [], "no action can reach"),
-    ("in(b, plate)", [], "must be: container"),
-])
+@pytest.mark.parametrize(
+    "goal, unreachable, words",
+    [
+        ("in(b, tray)", ["tray"], "the tray is out of reach"),
+        ("on(a, a)", [], "no action can reach"),
+        ("in(b, plate)", [], "must be: container"),
+    ],
+)
 def test_solve_says_why_not(domain, goal, unreachable, words):
     with pytest.raises(NoPlanError, match=words):
         solve(domain, tabletop(OBJECTS, FACTS, unreachable), literals(goal))
@@ -190,11 +210,14 @@ def test_a_search_without_time_says_what_a_person_can_do_and_none_of_kairos_opti
     assert "--" not in str(caught.value) and "SolveOptions" not in str(caught.value)
 
 
-@pytest.mark.parametrize("said, kept", [
-    ("no memory (16.5 GiB). More helps: --memory 20. Less too: SolveOptions::threads.", "no memory (16.5 GiB)."),
-    ("every state was searched.", "every state was searched."),
-    ("Try --search auto.", "OUT_OF_MEMORY"),
-])
+@pytest.mark.parametrize(
+    "said, kept",
+    [
+        ("no memory (16.5 GiB). More helps: --memory 20. Less too: SolveOptions::threads.", "no memory (16.5 GiB)."),
+        ("every state was searched.", "every state was searched."),
+        ("Try --search auto.", "OUT_OF_MEMORY"),
+    ],
+)
 def test_advice_on_the_options_of_kairos_is_left_out(said, kept):
     result = SimpleNamespace(status=kairos.Status.OUT_OF_MEMORY, diagnostics=[SimpleNamespace(message=said)])
     assert _reason(result, 5.0) == kept
@@ -211,16 +234,28 @@ def test_literal_that_cannot_be_read(text):
         Literal.parse(text)
 
 
-@pytest.mark.parametrize("pddl, notes, words", [
-    ("(define (domain x)", "", r"x.pddl:1:19: error"),
-    ("(define (domain x) (:predicates (p)) (:action a :parameters () :precondition (q) :effect (p)))", "", "'q'"),
-    ("(define (domain x) (:predicates (p)) (:action a :parameters () :precondition (p) :effect (p)))",
-     "actions:\n  b: {phrase: do it}\n", r"x.yaml:2: unknown action 'b'"),
-    ("(define (domain x) (:predicates (p)) (:action a :parameters () :precondition (p) :effect (p)))",
-     "actions: [", r"x.yaml: "),
-    ("(define (domain x) (:predicates (p)) (:action a :parameters () :precondition (p) :effect (p)))",
-     "actions:\n  a: {phrase: 'do {z}'}\n", "unknown parameter of a 'z'"),
-])
+@pytest.mark.parametrize(
+    "pddl, notes, words",
+    [
+        ("(define (domain x)", "", r"x.pddl:1:19: error"),
+        ("(define (domain x) (:predicates (p)) (:action a :parameters () :precondition (q) :effect (p)))", "", "'q'"),
+        (
+            "(define (domain x) (:predicates (p)) (:action a :parameters () :precondition (p) :effect (p)))",
+            "actions:\n  b: {phrase: do it}\n",
+            r"x.yaml:2: unknown action 'b'",
+        ),
+        (
+            "(define (domain x) (:predicates (p)) (:action a :parameters () :precondition (p) :effect (p)))",
+            "actions: [",
+            r"x.yaml: ",
+        ),
+        (
+            "(define (domain x) (:predicates (p)) (:action a :parameters () :precondition (p) :effect (p)))",
+            "actions:\n  a: {phrase: 'do {z}'}\n",
+            "unknown parameter of a 'z'",
+        ),
+    ],
+)
 def test_domain_file_with_an_error(tmp_path, pddl, notes, words):
     (tmp_path / "x.pddl").write_text(pddl)
     (tmp_path / "x.yaml").write_text(notes)
@@ -233,9 +268,15 @@ def test_unknown_domain_lists_those_there_are():
         Domain.load("kitchen_sink")
 
 
-@pytest.mark.parametrize("name, known, meant", [
-    ("apple", ["table", "plate"], []), ("mgu", ["mug", "bowl"], ["mug"]), ("bananna", ["banana"], ["banana"]),
-    ("red_cub", ["red_cube", "blue_cube"], ["red_cube"])])
+@pytest.mark.parametrize(
+    "name, known, meant",
+    [
+        ("apple", ["table", "plate"], []),
+        ("mgu", ["mug", "bowl"], ["mug"]),
+        ("bananna", ["banana"], ["banana"]),
+        ("red_cub", ["red_cube", "blue_cube"], ["red_cube"]),
+    ],
+)
 def test_only_a_name_that_may_be_meant_is_suggested(name, known, meant):
     from planweave.core.errors import close_names
 

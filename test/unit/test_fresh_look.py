@@ -38,10 +38,14 @@ def test_the_second_image_stamped_after_a_state_that_was_measured_since_is_fresh
     assert fresh_look(camera, camera.states, 0.1) == (True, "") and camera.waited == [5.0, 5.2]
 
 
-@pytest.mark.parametrize(("camera", "words"), [
-    (Camera(4.0, 5.0), "no image taken since then"), (Camera(4.0, 5.2), "no image taken since then"),
-    (Camera(4.0, silent=True), "nothing comes on /perception/detected_objects"),
-])
+@pytest.mark.parametrize(
+    ("camera", "words"),
+    [
+        (Camera(4.0, 5.0), "no image taken since then"),
+        (Camera(4.0, 5.2), "no image taken since then"),
+        (Camera(4.0, silent=True), "nothing comes on /perception/detected_objects"),
+    ],
+)
 def test_images_from_before_are_not(camera, words):
     fresh, why = fresh_look(camera, camera.states, 0.1)
     assert not fresh and words in why

@@ -17,11 +17,14 @@ from planweave.simulation.camera import load_camera
 from planweave.simulation.scene import load_scene
 
 BOMB = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
-    f"{b}: &{b} [{', '.join([f'*{a}'] * 9)}]\n" for a, b in zip("abcdefgh", "bcdefghi"))
+    f"{b}: &{b} [{', '.join([f'*{a}'] * 9)}]\n" for a, b in zip("abcdefgh", "bcdefghi")
+)
 READERS = {
-    "workspaces/tabletop.yaml": load_workspace, "scenes/blocks.yaml": load_scene,
+    "workspaces/tabletop.yaml": load_workspace,
+    "scenes/blocks.yaml": load_scene,
     "cameras/overhead.yaml": lambda path: (load_camera(path), load_extrinsics(__import__("pathlib").Path(path))),
-    "domains/tabletop.pddl": Domain.load, "domains/tabletop.yaml": lambda path: Domain.load(path[:-4] + "pddl"),
+    "domains/tabletop.pddl": Domain.load,
+    "domains/tabletop.yaml": lambda path: Domain.load(path[:-4] + "pddl"),
 }
 
 
@@ -39,9 +42,24 @@ def read(tmp_path, name, text, number=0):
 
 
 @pytest.mark.parametrize("name", READERS)
-@pytest.mark.parametrize("text", ["[" * 100_000, "{a: " * 2000, BOMB, b"\xff\xfe\x00", "a: !!python/object:os.system x",
-                                  "? [a, b]\n: 1\n", "a: 2024-99-99", "a: " + "9" * 5000, "x" * 3_000_000, "- " * 5000,
-                                  "(" * 100_000, "\x00"], ids=str)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[" * 100_000,
+        "{a: " * 2000,
+        BOMB,
+        b"\xff\xfe\x00",
+        "a: !!python/object:os.system x",
+        "? [a, b]\n: 1\n",
+        "a: 2024-99-99",
+        "a: " + "9" * 5000,
+        "x" * 3_000_000,
+        "- " * 5000,
+        "(" * 100_000,
+        "\x00",
+    ],
+    ids=str,
+)
 def test_a_hostile_file_is_refused_soon(tmp_path, name, text):
     begin = time.process_time()
     with pytest.raises(ConfigError, match=name.split("/")[1].split(".")[0]):
@@ -49,20 +67,52 @@ def test_a_hostile_file_is_refused_soon(tmp_path, name, text):
     assert time.process_time() - begin < 5.0
 
 
-ODD = ["[]", "{}", "null", "-1", "1e400", "nan", "'x y'", "[1, 2]", "{a: 1}", "!!int x", "*a", "&a 1", "\t", "?", ":",
-       "(", ")", "9" * 400, "true", "~", "\ud800", "\x00", "- ", "2024-99-99", "''"]
+ODD = [
+    "[]",
+    "{}",
+    "null",
+    "-1",
+    "1e400",
+    "nan",
+    "'x y'",
+    "[1, 2]",
+    "{a: 1}",
+    "!!int x",
+    "*a",
+    "&a 1",
+    "\t",
+    "?",
+    ":",
+    "(",
+    ")",
+    "9" * 400,
+    "true",
+    "~",
+    "\ud800",
+    "\x00",
+    "- ",
+    "2024-99-99",
+    "''",
+]
 
 
-@pytest.mark.parametrize(("name", "times"), [("workspaces/tabletop.yaml", 150), ("scenes/blocks.yaml", 200),
-                                             ("cameras/overhead.yaml", 100), ("domains/tabletop.pddl", 25),
-                                             ("domains/tabletop.yaml", 25)])
+@pytest.mark.parametrize(
+    ("name", "times"),
+    [
+        ("workspaces/tabletop.yaml", 150),
+        ("scenes/blocks.yaml", 200),
+        ("cameras/overhead.yaml", 100),
+        ("domains/tabletop.pddl", 25),
+        ("domains/tabletop.yaml", 25),
+    ],
+)
 def test_mutated_files_are_read_or_refused(tmp_path, name, times):
     chance, good = random.Random(name), (config_dir() / name).read_text()
     for number in range(times):
         words = good.split(" ")
         for _ in range(chance.randint(1, 3)):
             at = chance.randrange(len(words))
-            words[at:at + chance.randint(0, 3)] = [chance.choice(ODD)] * chance.randint(0, 2)
+            words[at : at + chance.randint(0, 3)] = [chance.choice(ODD)] * chance.randint(0, 2)
         text = " ".join(words)
         try:
             read(tmp_path, name, text, number)
@@ -70,8 +120,10 @@ def test_mutated_files_are_read_or_refused(tmp_path, name, times):
             assert "tabletop" in str(error) or "blocks" in str(error) or "overhead" in str(error), str(error)
 
 
-@pytest.mark.parametrize("name", ["x" * 300, "x" * 300 + ".yaml", "x" * 300 + ".json", "../" * 200, "a\x00b", "a\nb",
-                                  "", ".", "/", "/dev/zero"])
+@pytest.mark.parametrize(
+    "name",
+    ["x" * 300, "x" * 300 + ".yaml", "x" * 300 + ".json", "../" * 200, "a\x00b", "a\nb", "", ".", "/", "/dev/zero"],
+)
 def test_a_name_that_no_file_can_have_is_unknown(name):
     for load in (load_scene, load_workspace, load_camera, load_graph, Domain.load):
         with pytest.raises(PlanweaveError) as error:

@@ -20,14 +20,20 @@ from planweave.core.validation import achievers, validate
 from planweave.core.world import Action, Literal
 
 # Scene-aware planner, Table VI
-TABLE_VI = re.findall(r"\w+", """
+TABLE_VI = re.findall(
+    r"\w+",
+    """
 SLEEP STANDUP WAKEUP CLOSE CUT DRINK DROP EAT FIND GRAB GREET LIE LOOKAT MOVE OPEN PLUGIN PLUGOUT POINTAT PULL PUSH
 PUTOBJBACK PUTOFF PUTON READ RINSE RUN SCRUB SIT SQUEEZE SWITCHOFF SWITCHON TOUCH TURNTO TYPE WALK WASH WATCH WIPE
-RELEASE POUR PUTBACK PUTIN""")
+RELEASE POUR PUTBACK PUTIN""",
+)
 # Tree-Planner, appendix A.1
-APPENDIX_A1 = re.findall(r"\w+", """
+APPENDIX_A1 = re.findall(
+    r"\w+",
+    """
 Sleep StandUp WakeUp Walk Find Grab Wash Wipe Pull Push Pour TurnTo PointAt Watch Touch Open Close Run Sit Read PutOn
-Drop Lie SwitchOn SwitchOff Drink PutIn PutBack""")
+Drop Lie SwitchOn SwitchOff Drink PutIn PutBack""",
+)
 
 
 @pytest.fixture(scope="module")
@@ -76,8 +82,7 @@ def test_spellings(vocabulary):
 
 
 def test_no_two_actions_share_a_spelling(vocabulary):
-    names = Counter(a for s in vocabulary.domain.actions.values()
-                    for a in {squeezed(w) for w in (s.name, *s.aliases)})
+    names = Counter(a for s in vocabulary.domain.actions.values() for a in {squeezed(w) for w in (s.name, *s.aliases)})
     assert not [name for name, count in names.items() if count > 1]
 
 
@@ -87,8 +92,20 @@ def test_every_literal_that_can_be_unmet_has_a_wording(vocabulary):
         own = fine | set(vocabulary.wording.get(schema.name, ()))
         used = {atom.predicate for atom in atoms_in(schema.precondition)}
         told = {key.removeprefix("not ") for key in own}
-        helpers = {"next_to", "on", "faces", "in_room", "holds_lh", "left_hand_free", "narrow_seat", "narrow_bed",
-                   "typeable", "unseen", "taken_from_top", "taken_from_inside"}  # of rules whose first literal is told
+        helpers = {
+            "next_to",
+            "on",
+            "faces",
+            "in_room",
+            "holds_lh",
+            "left_hand_free",
+            "narrow_seat",
+            "narrow_bed",
+            "typeable",
+            "unseen",
+            "taken_from_top",
+            "taken_from_inside",
+        }  # of rules whose first literal is told
         assert used - told <= helpers, schema.name
 
 
@@ -100,49 +117,87 @@ def test_facts_are_well_typed():
             simulator.vocabulary.domain.check_literal(fact, world)
 
 
-@pytest.mark.parametrize("actions, holds", [
-    ("walk(salmon) grab(salmon) walk(microwave) open(microwave) putin(salmon,microwave) close(microwave) "
-     "switchon(microwave)", "heated(salmon); not cooked(salmon)"),
-    ("walk(salmon) grab(salmon) walk(plate) putback(salmon,plate) grab(plate) walk(microwave) open(microwave) "
-     "putin(plate,microwave) close(microwave) switchon(microwave)", "heated(salmon); heated(plate)"),
-    ("walk(salmon) grab(salmon) walk(microwave) switchon(microwave) putback(salmon,microwave)", "not heated(salmon)"),
-    ("walk(stove) switchon(stove) walk(salmon) grab(salmon) walk(frying_pan) putback(salmon,frying_pan)",
-     "cooked(salmon); heated(salmon)"),
-    ("walk(bread) grab(knife) cut(bread) grab(bread) putin(bread,toaster) switchon(toaster)",
-     "sliced(bread); toasted(bread)"),
-    ("walk(plate) grab(plate) walk(sink) putin(plate,sink) switchon(faucet)",
-     "washed(plate); clean(plate); not dirty(plate)"),
-    ("walk(sink) switchon(faucet) walk(plate) grab(plate) walk(sink) wash(plate)", "washed(plate); clean(plate)"),
-    ("walk(plate) wash(plate)", "clean(plate); not washed(plate)"),
-    ("walk(shirt) grab(shirt) walk(washing_machine) open(washing_machine) putin(shirt,washing_machine) "
-     "close(washing_machine) switchon(washing_machine)", "washed(shirt)"),
-    ("walk(mug) grab(mug) walk(coffee_maker) putin(mug,coffee_maker) switchon(coffee_maker)", "filled(mug)"),
-    ("walk(fridge) open(fridge) grab(milk) walk(mug) pour(milk,mug)", "filled(mug); used(milk); inside(milk,mug)"),
-    ("walk(fridge) open(fridge) grab(milk) walk(mug) pour(milk,mug) drink(milk)", "poured_into(milk,mug); drunk(milk)"),
-    ("walk(book) grab(book) read(book) walk(tv) turnto(tv) watch(tv)", "was_read(book); not watched(tv)"),
-    ("walk(tv) switchon(tv) turnto(tv) watch(tv)", "watched(tv)"),
-    ("walk(apple) grab(apple) eat(apple) walk(sofa) wipe(sofa)", "eaten(apple); wiped(sofa); not eaten(sofa)"),
-    ("walk(toothbrush) grab(toothbrush) grab(toothpaste) pour(toothpaste,toothbrush)", "used(toothbrush)"),
-    ("walk(shirt) grab(shirt) puton(shirt) walk(kitchen)", "worn(shirt); in_room(shirt,kitchen); right_hand_free()"),
-    ("walk(sofa) sit(sofa) standup()", "not sitting(); not agent_on(sofa)"),
-    ("walk(salmon) grab(salmon) walk(plate) putback(salmon,plate) grab(plate) walk(bedroom)",
-     "in_room(salmon,bedroom); on(salmon,plate); holds_rh(plate)"),
-    ("walk(apple) grab(apple) walk(sofa) putback(apple,sofa) walk(kitchen)", "in_room(apple,living_room)"),
-    ("walk(apple) grab(apple) putobjback(apple)", "on(apple,kitchen_table); not holds_rh(apple)"),
-])
+@pytest.mark.parametrize(
+    "actions, holds",
+    [
+        (
+            "walk(salmon) grab(salmon) walk(microwave) open(microwave) putin(salmon,microwave) close(microwave) "
+            "switchon(microwave)",
+            "heated(salmon); not cooked(salmon)",
+        ),
+        (
+            "walk(salmon) grab(salmon) walk(plate) putback(salmon,plate) grab(plate) walk(microwave) open(microwave) "
+            "putin(plate,microwave) close(microwave) switchon(microwave)",
+            "heated(salmon); heated(plate)",
+        ),
+        (
+            "walk(salmon) grab(salmon) walk(microwave) switchon(microwave) putback(salmon,microwave)",
+            "not heated(salmon)",
+        ),
+        (
+            "walk(stove) switchon(stove) walk(salmon) grab(salmon) walk(frying_pan) putback(salmon,frying_pan)",
+            "cooked(salmon); heated(salmon)",
+        ),
+        (
+            "walk(bread) grab(knife) cut(bread) grab(bread) putin(bread,toaster) switchon(toaster)",
+            "sliced(bread); toasted(bread)",
+        ),
+        (
+            "walk(plate) grab(plate) walk(sink) putin(plate,sink) switchon(faucet)",
+            "washed(plate); clean(plate); not dirty(plate)",
+        ),
+        ("walk(sink) switchon(faucet) walk(plate) grab(plate) walk(sink) wash(plate)", "washed(plate); clean(plate)"),
+        ("walk(plate) wash(plate)", "clean(plate); not washed(plate)"),
+        (
+            "walk(shirt) grab(shirt) walk(washing_machine) open(washing_machine) putin(shirt,washing_machine) "
+            "close(washing_machine) switchon(washing_machine)",
+            "washed(shirt)",
+        ),
+        ("walk(mug) grab(mug) walk(coffee_maker) putin(mug,coffee_maker) switchon(coffee_maker)", "filled(mug)"),
+        ("walk(fridge) open(fridge) grab(milk) walk(mug) pour(milk,mug)", "filled(mug); used(milk); inside(milk,mug)"),
+        (
+            "walk(fridge) open(fridge) grab(milk) walk(mug) pour(milk,mug) drink(milk)",
+            "poured_into(milk,mug); drunk(milk)",
+        ),
+        ("walk(book) grab(book) read(book) walk(tv) turnto(tv) watch(tv)", "was_read(book); not watched(tv)"),
+        ("walk(tv) switchon(tv) turnto(tv) watch(tv)", "watched(tv)"),
+        ("walk(apple) grab(apple) eat(apple) walk(sofa) wipe(sofa)", "eaten(apple); wiped(sofa); not eaten(sofa)"),
+        ("walk(toothbrush) grab(toothbrush) grab(toothpaste) pour(toothpaste,toothbrush)", "used(toothbrush)"),
+        (
+            "walk(shirt) grab(shirt) puton(shirt) walk(kitchen)",
+            "worn(shirt); in_room(shirt,kitchen); right_hand_free()",
+        ),
+        ("walk(sofa) sit(sofa) standup()", "not sitting(); not agent_on(sofa)"),
+        (
+            "walk(salmon) grab(salmon) walk(plate) putback(salmon,plate) grab(plate) walk(bedroom)",
+            "in_room(salmon,bedroom); on(salmon,plate); holds_rh(plate)",
+        ),
+        ("walk(apple) grab(apple) walk(sofa) putback(apple,sofa) walk(kitchen)", "in_room(apple,living_room)"),
+        ("walk(apple) grab(apple) putobjback(apple)", "on(apple,kitchen_table); not holds_rh(apple)"),
+    ],
+)
 def test_what_comes_of_actions(actions, holds):
     simulator = home("home_flat", *actions.split())
     for literal in goal(simulator, holds):
         assert simulator.holds(literal), literal
 
 
-@pytest.mark.parametrize("before, action", [
-    ("walk(apple)", "grab(apple)"), ("walk(fridge)", "open(fridge)"), ("walk(tv)", "switchon(tv)"),
-    ("walk(sofa)", "sit(sofa)"), ("walk(bed)", "lie(bed)"), ("walk(fridge) open(fridge)", "grab(milk)"),
-    ("walk(sofa) sit(sofa)", "standup()"), ("walk(apple) grab(apple) walk(sofa)", "putback(apple,sofa)"),
-    ("walk(shirt) grab(shirt)", "puton(shirt)"), ("walk(tv)", "plugout(tv)"),
-    ("walk(light_switch)", "switchoff(light_switch)"),
-])
+@pytest.mark.parametrize(
+    "before, action",
+    [
+        ("walk(apple)", "grab(apple)"),
+        ("walk(fridge)", "open(fridge)"),
+        ("walk(tv)", "switchon(tv)"),
+        ("walk(sofa)", "sit(sofa)"),
+        ("walk(bed)", "lie(bed)"),
+        ("walk(fridge) open(fridge)", "grab(milk)"),
+        ("walk(sofa) sit(sofa)", "standup()"),
+        ("walk(apple) grab(apple) walk(sofa)", "putback(apple,sofa)"),
+        ("walk(shirt) grab(shirt)", "puton(shirt)"),
+        ("walk(tv)", "plugout(tv)"),
+        ("walk(light_switch)", "switchoff(light_switch)"),
+    ],
+)
 def test_undo_restores_what_matters(before, action):
     """Where things are, what the hands hold and all states come back; where the person stands does not count."""
     simulator = home("home_flat", *before.split())
@@ -195,28 +250,45 @@ def test_an_inverse_restores_all_but_what_the_domain_says(scene, seed):
 def test_nothing_is_said_to_stay_that_is_always_restored():
     found: dict[str, set[str]] = {}
     for before, last in (
-        ("walk(salmon) grab(salmon) walk(microwave) open(microwave) putin(salmon,microwave) close(microwave)",
-         "switchon(microwave)"),  # heated
+        (
+            "walk(salmon) grab(salmon) walk(microwave) open(microwave) putin(salmon,microwave) close(microwave)",
+            "switchon(microwave)",
+        ),  # heated
         ("walk(stove) switchon(stove) walk(salmon) grab(salmon) walk(frying_pan)", "putback(salmon,frying_pan)"),
         ("walk(bread) grab(bread) walk(toaster) switchon(toaster)", "putin(bread,toaster)"),
         ("walk(plate) grab(plate) walk(sink) switchon(faucet)", "putin(plate,sink)"),  # washed, clean, dirty
         ("walk(mug) grab(mug) walk(coffee_maker) putin(mug,coffee_maker)", "switchon(coffee_maker)"),  # filled
         *(("walk(apple) grab(apple) turnto(salmon)", f"{name}(sofa)") for name in ("walk", "run", "find")),
-        ("walk(apple)", "grab(apple)"), ("walk(tv)", "turnto(sofa)"),
+        ("walk(apple)", "grab(apple)"),
+        ("walk(tv)", "turnto(sofa)"),
         ("walk(apple) grab(apple) walk(sofa)", "putback(apple,sofa)"),
-        ("walk(mug) grab(mug) walk(frying_pan) putback(mug,frying_pan) walk(apple) grab(apple) walk(mug) "
-         "putback(apple,mug) walk(salmon) grab(salmon) walk(apple) putback(salmon,apple) walk(frying_pan) "
-         "grab(frying_pan) walk(salmon)", "grab(salmon)"),  # three deep: not carried until it is taken up
+        (
+            "walk(mug) grab(mug) walk(frying_pan) putback(mug,frying_pan) walk(apple) grab(apple) walk(mug) "
+            "putback(apple,mug) walk(salmon) grab(salmon) walk(apple) putback(salmon,apple) walk(frying_pan) "
+            "grab(frying_pan) walk(salmon)",
+            "grab(salmon)",
+        ),  # three deep: not carried until it is taken up
         ("walk(apple) grab(apple) walk(salmon) grab(salmon) drop(apple)", "drop(salmon)"),  # into the other hand
         ("walk(fridge) open(fridge) grab(milk) walk(plate)", "putback(milk,plate)"),  # where it was taken from
-        *((f"walk(fridge) open(fridge) grab(milk) walk(mug) pour(milk,mug) {walk}", f"{name}(milk{place})")
-          for name, place, walk in (("drop", "", ""), ("release", "", ""), ("putback", ",plate", "walk(plate)"),
-                                    ("putin", ",sink", "walk(sink)"))),
+        *(
+            (f"walk(fridge) open(fridge) grab(milk) walk(mug) pour(milk,mug) {walk}", f"{name}(milk{place})")
+            for name, place, walk in (
+                ("drop", "", ""),
+                ("release", "", ""),
+                ("putback", ",plate", "walk(plate)"),
+                ("putin", ",sink", "walk(sink)"),
+            )
+        ),
         ("walk(fridge) open(fridge) grab(milk) walk(mug) pour(milk,mug) walk(fridge)", "putobjback(milk)"),
         ("walk(fridge) open(fridge) grab(milk) walk(mug) pour(milk,mug) walk(plate) putback(milk,plate)", "grab(milk)"),
-        ("walk(sofa) sit(sofa)", "lie(sofa)"), ("walk(bed) lie(bed)", "sit(bed)"), ("walk(bed) lie(bed)", "sleep()"),
-        ("walk(tv) switchon(tv) turnto(tv)", "watch(tv)"), ("turnto(tv)", "lookat(tv)"), ("turnto(tv)", "pointat(tv)"),
-        ("walk(book) grab(book)", "read(book)"), ("walk(sponge)", "squeeze(sponge)"),
+        ("walk(sofa) sit(sofa)", "lie(sofa)"),
+        ("walk(bed) lie(bed)", "sit(bed)"),
+        ("walk(bed) lie(bed)", "sleep()"),
+        ("walk(tv) switchon(tv) turnto(tv)", "watch(tv)"),
+        ("turnto(tv)", "lookat(tv)"),
+        ("turnto(tv)", "pointat(tv)"),
+        ("walk(book) grab(book)", "read(book)"),
+        ("walk(sponge)", "squeeze(sponge)"),
         ("walk(keyboard)", "type(keyboard)"),
         *(("walk(sofa)", f"{name}(sofa)") for name in ("touch", "push", "pull")),
     ):
@@ -231,19 +303,31 @@ def test_nothing_is_said_to_stay_that_is_always_restored():
 
 # ProgPrompt's ten tasks (Table II) and BCR's four (Section V.D), as goals
 TASKS = [
-    "switched_on(tv); sitting(); facing(tv)", "switched_off(light_switch)", "used(toothbrush)",
-    "inside(apple,garbage_can)", "toasted(bread)", "agent_on(sofa); used(chips)",
+    "switched_on(tv); sitting(); facing(tv)",
+    "switched_off(light_switch)",
+    "used(toothbrush)",
+    "inside(apple,garbage_can)",
+    "toasted(bread)",
+    "agent_on(sofa); used(chips)",
     "inside(salmon,fridge); closed(fridge)",
-    "washed(plate)", "on(coffee_pot,coffee_table); on(cupcake,coffee_table)", "heated(salmon)",
-    "filled(mug)", "inside(apple,fridge)", "inside(mug,sink); washed(mug)", "sliced(bread); toasted(bread)",
+    "washed(plate)",
+    "on(coffee_pot,coffee_table); on(cupcake,coffee_table)",
+    "heated(salmon)",
+    "filled(mug)",
+    "inside(apple,fridge)",
+    "inside(mug,sink); washed(mug)",
+    "sliced(bread); toasted(bread)",
 ]
 
 
-@pytest.mark.parametrize("scene, text", [
-    *(("home_flat", task) for task in TASKS),
-    *(("home_studio", task) for task in TASKS[-4:]),
-    *(("home_house", task) for task in TASKS[7:11]),
-])
+@pytest.mark.parametrize(
+    "scene, text",
+    [
+        *(("home_flat", task) for task in TASKS),
+        *(("home_studio", task) for task in TASKS[-4:]),
+        *(("home_house", task) for task in TASKS[7:11]),
+    ],
+)
 def test_the_tasks_of_the_papers_can_be_planned_and_done(scene, text):
     simulator = home(scene)
     wanted = goal(simulator, text)

@@ -26,14 +26,14 @@ def test_no_name_of_a_detail_breaks_an_event(details):
     record = Journal()
     record.add("exchange", **details)
     record.close()
-    event, = record.events()
+    (event,) = record.events()
     assert event["event"] == "exchange" and event["seconds"] >= 0
 
 
 def test_a_long_event_is_cut_and_says_so():
     record = Journal()
     record.add("exchange", kind="goal", reply=["x" * 10_000_000, *range(1_000_000)], more=dict(enumerate(range(999))))
-    event, = record.events()
+    (event,) = record.events()
     assert len(record.to_json()) < 20_000
     assert event["kind"] == "goal" and "characters" in event["cut"] and "10000000 characters" in event["reply"][0]
 

@@ -41,8 +41,10 @@ def test_one_plan_is_followed_without_asking():
 
 
 def test_a_fork_is_asked_with_options_history_and_votes():
-    plans = [plan("grasp(a); place_in(a, left_tray)", 2),
-             plan("grasp(a); place_at(a, middle); grasp(a); place_in(a, left_tray)", 3)]
+    plans = [
+        plan("grasp(a); place_in(a, left_tray)", 2),
+        plan("grasp(a); place_at(a, middle); grasp(a); place_in(a, left_tray)", 3),
+    ]
     e, planner, body = run(TreePlanner, plans, choices=[1])
     kind, history, options, errors = planner.asked[1]
     assert kind == "choose" and [str(a) for a in history] == ["grasp(a)"] and errors == ()
@@ -52,8 +54,11 @@ def test_a_fork_is_asked_with_options_history_and_votes():
 
 
 def test_a_failure_backtracks_undoes_and_asks_again_with_the_error():
-    plans = [plan("grasp(a); place_in(a, left_tray)", 3), plan("grab_and_putin(a, left_tray)", 1),
-             plan("grasp(b); place_in(b, right_tray); grasp(a); place_in(a, left_tray)", 1)]
+    plans = [
+        plan("grasp(a); place_in(a, left_tray)", 3),
+        plan("grab_and_putin(a, left_tray)", 1),
+        plan("grasp(b); place_in(b, right_tray); grasp(a); place_in(a, left_tray)", 1),
+    ]
     faults = {"place_in(a, left_tray)": [(Code.PLANNING_FAILED, "no path to left_tray")]}
     e, planner, body = run(TreePlanner, plans, choices=[0, 0], faults=faults)
     assert body.done == ["grasp(a)", "place_at(a, table)", "grab_and_putin(a, left_tray)"]
@@ -113,8 +118,9 @@ def test_the_paper_keeps_all_plans():
     assert body.done == ["grasp(a)", "place_in(a, right_tray)"]
 
 
-@pytest.mark.parametrize("guide, first", [("language", "grasp(a)"), ("environment", "grab_and_putin(a, left_tray)"),
-                                          ("hybrid", "grasp(a)")])
+@pytest.mark.parametrize(
+    "guide, first", [("language", "grasp(a)"), ("environment", "grab_and_putin(a, left_tray)"), ("hybrid", "grasp(a)")]
+)
 def test_guided_variants_ask_nothing(guide, first):
     plans = [plan("grasp(a); place_in(a, left_tray)", 9), plan("grab_and_putin(a, left_tray)", 1)]
     world = tabletop(OBJECTS, FACTS)
@@ -158,8 +164,10 @@ def test_classical_plans_again_when_the_world_surprises():
 
 
 def test_classical_gives_up_on_what_always_fails():
-    faults = {"grab_and_putin(a, left_tray)": [(Code.NO_GRASP, "closed on nothing")] * 99,
-              "grasp(a)": [(Code.NO_GRASP, "closed on nothing")] * 99}
+    faults = {
+        "grab_and_putin(a, left_tray)": [(Code.NO_GRASP, "closed on nothing")] * 99,
+        "grasp(a)": [(Code.NO_GRASP, "closed on nothing")] * 99,
+    }
     e, _, body = run(Classical, faults=faults, retries=2)
     assert body.done == [] and "gave up" in e.message and e.steps == 3
 
@@ -185,5 +193,7 @@ def test_classical_says_why_it_gave_up():
     body.execute = undone
     e = episode(ScriptedPlanner(), body, "in(a, left_tray)")
     Classical(max_replans=2).run(e)
-    assert e.message == ("gave up after 2 replans, at last since after it did 'pick up the a and put it in the left "
-                         "tray', the a is not in the left tray")
+    assert e.message == (
+        "gave up after 2 replans, at last since after it did 'pick up the a and put it in the left "
+        "tray', the a is not in the left tray"
+    )

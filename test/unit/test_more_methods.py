@@ -143,10 +143,13 @@ PROGRAM = """def task():
     place_in('a', 'left tray')"""
 
 
-@pytest.mark.parametrize("holding, expected", [
-    (False, ["grasp(a)", "place_in(a, left_tray)"]),
-    (True, ["place_in(b, right_tray)", "grasp(a)", "place_in(a, left_tray)"]),
-])
+@pytest.mark.parametrize(
+    "holding, expected",
+    [
+        (False, ["grasp(a)", "place_in(a, left_tray)"]),
+        (True, ["place_in(b, right_tray)", "grasp(a)", "place_in(a, left_tray)"]),
+    ],
+)
 def test_progprompt_recovers_where_an_assertion_fails(holding, expected):
     facts = "at(a, table); holding(b)" if holding else FACTS
     checks = {"'hands' is 'empty'": lambda w: w.holds(Literal("hand_empty"))}
@@ -215,9 +218,11 @@ def test_blocking_offers_nothing_twice_with_nothing_changed():
 
 
 def test_scene_aware_ranks_by_the_weighted_sum_and_stops_below_the_cutoff():
-    rows = [[c(PLACE, match=0.2, object_match=0.3), c(GRASP, match=0.9, object_match=1.0)],
-            [c(GRASP, match=0.95, object_match=1.0), c(PLACE, match=0.9, object_match=1.0)],
-            [c(GRASP, match=0.2, object_match=0.2)]]
+    rows = [
+        [c(PLACE, match=0.2, object_match=0.3), c(GRASP, match=0.9, object_match=1.0)],
+        [c(GRASP, match=0.95, object_match=1.0), c(PLACE, match=0.9, object_match=1.0)],
+        [c(GRASP, match=0.2, object_match=0.2)],
+    ]
     e, _, body = run(SceneAware(), steps=rows)
     assert body.done == ["grasp(a)", "place_in(a, left_tray)"]  # the repetition of grasp is penalised
     assert e.journal.events("scored")[-1]["score"] < 1.0
@@ -228,7 +233,10 @@ def test_scene_aware_prefers_near_objects_of_the_same_looks():
     spots = {"cup_1": (2.0, 0.0, 0.0), "cup_2": (0.1, 0.0, 0.0), "left_tray": (0.0, 0.0, 0.0)}
     objects = tuple(replace(o, position=spots.get(o.name)) for o in world.objects)
     world = replace(world, objects=objects)
-    rows = [[c(Action.parse("grab_and_putin(cup_2, left_tray)"))],
-            [c(Action.parse("grasp(cup_1)")), c(Action.parse("grasp(cup_2)"))], [c(END)]]
+    rows = [
+        [c(Action.parse("grab_and_putin(cup_2, left_tray)"))],
+        [c(Action.parse("grasp(cup_1)")), c(Action.parse("grasp(cup_2)"))],
+        [c(END)],
+    ]
     _, _, body = run(SceneAware(), world=world, goal="holding(cup_2)", steps=rows)
     assert body.done[-1] == "grasp(cup_2)"

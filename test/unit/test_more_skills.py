@@ -346,8 +346,10 @@ def test_what_does_not_go_along_or_cannot_be_pushed(make_bench):
         bench, "push_aside(bottle)", Code.PLANNING_FAILED
     )
     assert "b does not stand on the table" in fails(bench, "push_aside(b)", Code.PLANNING_FAILED)
-    wall = [Thing(f"w{i}", "container", "box", (0.5 + 0.17 * x, 0.17 * y, 0.05), (0.26, 0.26, 0.1))
-            for i, (x, y) in enumerate([(1, 0), (-1, 0), (0, 1), (0, -1)])]
+    wall = [
+        Thing(f"w{i}", "container", "box", (0.5 + 0.17 * x, 0.17 * y, 0.05), (0.26, 0.26, 0.1))
+        for i, (x, y) in enumerate([(1, 0), (-1, 0), (0, 1), (0, -1)])
+    ]
     bench.world.show(cube("red_cube", 0.5, 0.0), *wall)
     assert "no free way to push red_cube aside" in fails(bench, "push_aside(red_cube)", Code.PLANNING_FAILED)
 
@@ -368,19 +370,30 @@ def acted(table, *texts):
 
 def test_beside_between_and_aside_in_simulation(planning_scene):
     table = simulated(planning_scene, "blocks")
-    found = acted(table, "grasp(red_cube)", "place_left_of(red_cube, blue_cube)", "grasp(green_cube)",
-                  "place_right_of(green_cube, blue_cube)", "grasp(yellow_cube)",
-                  "place_between(yellow_cube, tray, tray_2)")
-    assert {"left_of(red_cube, blue_cube)", "right_of(green_cube, blue_cube)",
-            "between(yellow_cube, tray, tray_2)"} <= found
+    found = acted(
+        table,
+        "grasp(red_cube)",
+        "place_left_of(red_cube, blue_cube)",
+        "grasp(green_cube)",
+        "place_right_of(green_cube, blue_cube)",
+        "grasp(yellow_cube)",
+        "place_between(yellow_cube, tray, tray_2)",
+    )
+    assert {
+        "left_of(red_cube, blue_cube)",
+        "right_of(green_cube, blue_cube)",
+        "between(yellow_cube, tray, tray_2)",
+    } <= found
     assert not [f for f in acted(table, "push_aside(blue_cube)") if f.startswith("near(blue_cube")]
 
 
 @pytest.mark.parametrize("gap", [0.004, 0.02])
 def test_what_is_walled_in_is_freed_and_taken(planning_scene, tmp_path, gap):
     at = 0.05 + gap
-    rows = [f"  - {{kind: cube, colour: {c}, position: [{0.5 + at * x:.3f}, {at * y:.3f}]}}" for c, x, y in (
-        ("red", 0, 0), ("blue", 1, 0), ("green", -1, 0), ("yellow", 0, 1), ("purple", 0, -1))]
+    rows = [
+        f"  - {{kind: cube, colour: {c}, position: [{0.5 + at * x:.3f}, {at * y:.3f}]}}"
+        for c, x, y in (("red", 0, 0), ("blue", 1, 0), ("green", -1, 0), ("yellow", 0, 1), ("purple", 0, -1))
+    ]
     path = tmp_path / "clutter.yaml"
     path.write_text("\n".join(["objects:", *rows]) + "\n")
     table = simulated(planning_scene, path)
@@ -389,15 +402,20 @@ def test_what_is_walled_in_is_freed_and_taken(planning_scene, tmp_path, gap):
     assert table.skills.body.pushed == []
     assert "holding(red_cube)" in acted(table, "grasp(red_cube)")
     assert table.skills.body.pushed and set(table.skills.body.pushed) <= {
-        "blue_cube", "green_cube", "yellow_cube", "purple_cube"}, "what was moved beside is told"
+        "blue_cube",
+        "green_cube",
+        "yellow_cube",
+        "purple_cube",
+    }, "what was moved beside is told"
 
 
 def test_a_tower_of_five_in_simulation(planning_scene):
     table = simulated(planning_scene, "five_cubes")
     names = [t.name for t in table.world.things() if t.class_name == "cube"]
     assert len(names) == 5
-    found = acted(table, *(text for below, name in pairwise(names)
-                           for text in (f"grasp({name})", f"place_on({name}, {below})")))
+    found = acted(
+        table, *(text for below, name in pairwise(names) for text in (f"grasp({name})", f"place_on({name}, {below})"))
+    )
     assert {f"on({name}, {below})" for below, name in pairwise(names)} <= found
 
 
@@ -422,5 +440,3 @@ def test_a_firm_grip_is_stronger_than_the_person(planning_scene):
     table = simulated(planning_scene, "blocks", hand_over_force=20.0, hand_over_seconds=0.4)
     with pytest.raises(SkillFailureError, match="nobody took red_cube"):
         acted(table, "grasp(red_cube)", "hand_over(red_cube)")
-
-

@@ -69,8 +69,15 @@ def server(robot):
 def plan_request(scene, **changes):
     from planweave.bodies.arm.arms.moveit import scene_message
 
-    return {"id": 1, "do": "plan", "pipeline": "ompl_rrtc", "seconds": 1.5, "goal": GOAL.tolist(),
-            **scene_message(scene, 0.005), **changes}
+    return {
+        "id": 1,
+        "do": "plan",
+        "pipeline": "ompl_rrtc",
+        "seconds": 1.5,
+        "goal": GOAL.tolist(),
+        **scene_message(scene, 0.005),
+        **changes,
+    }
 
 
 def test_a_path_is_planned_in_the_order_of_our_joints(server, robot, scene):
@@ -94,8 +101,11 @@ def test_objects_table_and_what_is_held_are_in_the_planning_scene(server, robot,
     scene.detach()
     calls = [name for name, _ in robot.scene]
     assert calls[:2] == ["process_attached_collision_object", "remove_all_collision_objects"]
-    objects = {a["collision_object_msg"].id: a["collision_object_msg"] for name, a in robot.scene
-               if name == "apply_collision_object"}
+    objects = {
+        a["collision_object_msg"].id: a["collision_object_msg"]
+        for name, a in robot.scene
+        if name == "apply_collision_object"
+    }
     assert set(objects) == {"solid_0", "solid_1", "table"}
     cube, can, table = objects["solid_0"], objects["solid_1"], objects["table"]
     assert cube.header.frame_id == "fr3_link0" and cube.operation == b"\x00"
@@ -121,8 +131,14 @@ def test_planning_that_fails_says_the_code(server, robot, scene, number):
 
 
 def test_a_trajectory_is_executed_as_it_was_timed(server, robot):
-    answer = server.execute({"id": 2, "times": MOTION.times.tolist(), "positions": MOTION.positions.tolist(),
-                             "velocities": MOTION.velocities.tolist()})
+    answer = server.execute(
+        {
+            "id": 2,
+            "times": MOTION.times.tolist(),
+            "positions": MOTION.positions.tolist(),
+            "velocities": MOTION.velocities.tolist(),
+        }
+    )
     assert answer["status"] == "SUCCEEDED"
     trajectory = robot.executed[0]
     message = trajectory.message.joint_trajectory
@@ -160,13 +176,20 @@ def test_the_parameters_are_whole(server, robot):
         assert config[name]["planning_plugins"] and config[name]["request_adapters"], name
     for pipeline in PIPELINES:
         wanted = config[pipeline]["plan_request_params"]
-        assert set(wanted) == {"planning_pipeline", "planner_id", "planning_attempts", "planning_time",
-                               "max_velocity_scaling_factor", "max_acceleration_scaling_factor"}
+        assert set(wanted) == {
+            "planning_pipeline",
+            "planner_id",
+            "planning_attempts",
+            "planning_time",
+            "max_velocity_scaling_factor",
+            "max_acceleration_scaling_factor",
+        }
         assert wanted["planning_pipeline"] in config["planning_pipelines"]["pipeline_names"]
         if wanted["planning_pipeline"] == "ompl":
             assert wanted["planner_id"] in config["ompl"]["planner_configs"]
-    assert config["robot_description_planning"]["joint_limits"]["fr3_joint1"]["max_velocity"] == \
-        franka.VELOCITY_LIMITS[0]
+    assert (
+        config["robot_description_planning"]["joint_limits"]["fr3_joint1"]["max_velocity"] == franka.VELOCITY_LIMITS[0]
+    )
     controller = config["moveit_simple_controller_manager"]["fr3_arm_controller"]
     assert controller["joints"] == list(franka.ARM_JOINTS)
 
@@ -184,9 +207,12 @@ def test_the_double_refuses_what_moveit_does_not_have(server):
 
     moveit = MoveItPy(node_name="x", config_dict={})
     for wrong in (
-        lambda: moveit.get_planning_component("fr3_arm", 1), lambda: moveit.plan(),
-        lambda: moveit.execute(robot_trajectory=1, blocking=True), lambda: MoveItPy(nodename="x"),
-        lambda: PlanRequestParameters(moveit), lambda: setattr(moveit, "speed", 1),
+        lambda: moveit.get_planning_component("fr3_arm", 1),
+        lambda: moveit.plan(),
+        lambda: moveit.execute(robot_trajectory=1, blocking=True),
+        lambda: MoveItPy(nodename="x"),
+        lambda: PlanRequestParameters(moveit),
+        lambda: setattr(moveit, "speed", 1),
         lambda: setattr(PlanRequestParameters(moveit, "p"), "planning_tme", 1.0),
     ):
         with pytest.raises(AssertionError):
@@ -317,8 +343,11 @@ def test_every_status_of_an_execution_is_mapped(start, scene, kinematics):
     assert outcomes[0].code is Code.CONTROL_FAILED and "still starting" in outcomes[0].message
     planner.plan(HOME, [GOAL])
     follower.start(MOTION, lambda outcome: (outcomes.append(outcome), ended.set()))
-    assert ended.wait(60.0) and outcomes[1].code is Code.CONTROL_FAILED and "is fr3_arm_controller active" in \
-        outcomes[1].message
+    assert (
+        ended.wait(60.0)
+        and outcomes[1].code is Code.CONTROL_FAILED
+        and "is fr3_arm_controller active" in outcomes[1].message
+    )
     assert set(STATUSES) == {"SUCCEEDED", "PREEMPTED", "TIMED_OUT", "ABORTED", "FAILED"}
 
 
@@ -327,7 +356,8 @@ def test_when_the_process_dies_during_a_motion_the_controller_is_cancelled(start
     MoveItPlanner(scene, kinematics, process, "ompl_rrtc", never).plan(HOME, [GOAL])
     canceled, outcomes, ended = [], [], threading.Event()
     MoveItFollower(process, lambda: canceled.append(1)).start(
-        MOTION, lambda outcome: (outcomes.append(outcome), ended.set()))
+        MOTION, lambda outcome: (outcomes.append(outcome), ended.set())
+    )
     process._child.kill()
     assert ended.wait(60.0) and canceled
     assert outcomes[0].code is Code.CONTROL_FAILED and "has ended" in outcomes[0].message

@@ -75,8 +75,10 @@ def test_what_is_not_seen_is_named(monkeypatch):
     world = world_of("plus_sign")
     seen = tuple(o for o in world.objects if o.name not in ("red_cube", "location_c"))
     client = PlainClient(dataclasses.replace(world, objects=seen))
-    with pytest.raises(PlanweaveError, match="red_cube, location_c not seen within 0 s; seen: blue_cube"), \
-            NamedTask("plus_sign").prepared(client, "plus_sign"):
+    with (
+        pytest.raises(PlanweaveError, match="red_cube, location_c not seen within 0 s; seen: blue_cube"),
+        NamedTask("plus_sign").prepared(client, "plus_sign"),
+    ):
         pass
     assert client.workspace == "tabletop"
 

@@ -22,14 +22,21 @@ def test_names_become_symbols_all_different_and_the_same_each_time():
 
 def test_classical_planning_works_with_what_the_camera_calls_muesli():
     müsli, sweets = (symbols(["Müsli", "m&m's"])[n] for n in ("Müsli", "m&m's"))
-    world = tabletop(f"{müsli} {sweets}: item; tray: container; table: location",
-                     f"at({müsli}, table); at({sweets}, table)")
+    world = tabletop(
+        f"{müsli} {sweets}: item; tray: container; table: location", f"at({müsli}, table); at({sweets}, table)"
+    )
     plan = solve(Domain.load("tabletop"), world, literals(f"in({müsli}, tray); in({sweets}, tray)"))
     assert {a.args[0] for a in plan} == {müsli, sweets}
 
 
-@pytest.mark.parametrize("thing", [WorldObject("a b", "item"), WorldObject("a", "item", position=(math.nan, 0.0, 0.0)),
-                                   WorldObject("a", "item", size=(-1.0, 1.0, 1.0))])
+@pytest.mark.parametrize(
+    "thing",
+    [
+        WorldObject("a b", "item"),
+        WorldObject("a", "item", position=(math.nan, 0.0, 0.0)),
+        WorldObject("a", "item", size=(-1.0, 1.0, 1.0)),
+    ],
+)
 def test_what_no_world_may_hold_is_named(thing):
     assert not World("tabletop", (WorldObject("b", "item"),)).fault()
     assert thing.name in World("tabletop", (thing,)).fault()

@@ -53,8 +53,10 @@ def test_what_cannot_be_a_namespace_is_refused(monkeypatch, name):
 
 
 def test_a_killed_holder_leaves_the_domain_free():
-    code = ("import os\nfrom planweave.launcher.one_system import only_system\n"
-            "with only_system('t'):\n    os.kill(os.getpid(), 9)")
+    code = (
+        "import os\nfrom planweave.launcher.one_system import only_system\n"
+        "with only_system('t'):\n    os.kill(os.getpid(), 9)"
+    )
     assert subprocess.run([sys.executable, "-c", code], timeout=30).returncode == -9
     assert not runs_here()
 

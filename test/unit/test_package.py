@@ -17,8 +17,11 @@ RUN_ON_NEED = {"moveit", "moveit_msgs", "shape_msgs"}  # imported by the process
 PACKAGE_OF = {"tf2_ros": "tf2_ros_py"}  # where a Python module is not called as its package
 
 
-@pytest.mark.parametrize("folder", [ROOT, ROOT / "interfaces", ROOT / "requirements" / "tf2_msgs"],
-                         ids=["planweave", "planweave_interfaces", "tf2_msgs"])
+@pytest.mark.parametrize(
+    "folder",
+    [ROOT, ROOT / "interfaces", ROOT / "requirements" / "tf2_msgs"],
+    ids=["planweave", "planweave_interfaces", "tf2_msgs"],
+)
 def test_package_xml_is_one_that_ros_reads(folder):
     warnings = []
     package = parse_package(str(folder), warnings=warnings)
@@ -37,16 +40,28 @@ def test_package_xml_names_the_ros_packages_that_are_imported():
 
 # Keys that rosdep installs with apt on Ubuntu 24.04 (ros/rosdistro, rosdep/python.yaml)
 APT = {
-    "python3-hypothesis", "python3-jinja2", "python3-lark-parser", "python3-numpy", "python3-opencv", "python3-opengl",
-    "python3-pil", "python3-pytest", "python3-pytest-timeout", "python3-rich", "python3-yaml",
+    "python3-hypothesis",
+    "python3-jinja2",
+    "python3-lark-parser",
+    "python3-numpy",
+    "python3-opencv",
+    "python3-opengl",
+    "python3-pil",
+    "python3-pytest",
+    "python3-pytest-timeout",
+    "python3-rich",
+    "python3-yaml",
 }
 
 
 def test_rosdep_installs_everything_that_is_named_with_apt():
     """A key of pip ends `rosdep install` with an error on Ubuntu 24.04, where pip may not install as root."""
     package = parse_package(str(ROOT))
-    named = {dependency.name for kind in ("build_depends", "exec_depends", "test_depends")
-             for dependency in getattr(package, kind)}
+    named = {
+        dependency.name
+        for kind in ("build_depends", "exec_depends", "test_depends")
+        for dependency in getattr(package, kind)
+    }
     assert {name for name in named if name.startswith("python")} == APT
     assert not any(name.endswith("-pip") for name in named)
 
@@ -61,8 +76,14 @@ def colcon(*arguments, folder):
     """The output of colcon in a folder; the test is skipped where colcon is not installed (make setup does it)."""
     pytest.importorskip("colcon_core")
     environment = {name: value for name, value in os.environ.items() if not name.startswith("COLCON")}
-    run = subprocess.run([sys.executable, "-m", "colcon", *arguments], cwd=folder, env=environment, text=True,
-                         capture_output=True, check=False)
+    run = subprocess.run(
+        [sys.executable, "-m", "colcon", *arguments],
+        cwd=folder,
+        env=environment,
+        text=True,
+        capture_output=True,
+        check=False,
+    )
     assert run.returncode == 0, run.stderr
     assert "WARN" not in run.stderr
     return run.stdout

@@ -10,10 +10,15 @@ from planweave.launcher import parameter_files
 
 # What rcl takes for a node, as tried with rclpy 9.1 in test/ros/test_robot_safety.py.
 MATCHES = [
-    ("executor_node", "/executor_node", True), ("executor_node", "/arm1/executor_node", False),
-    ("/**/executor_node", "/executor_node", True), ("/**/executor_node", "/a/b/executor_node", True),
-    ("/**/executor_node", "/left", False), ("/**", "/arm1/left", True), ("/*/executor_node", "/executor_node", False),
-    ("/*/executor_node", "/arm1/executor_node", True), ("/arm1/executor_node", "/arm1/executor_node", True),
+    ("executor_node", "/executor_node", True),
+    ("executor_node", "/arm1/executor_node", False),
+    ("/**/executor_node", "/executor_node", True),
+    ("/**/executor_node", "/a/b/executor_node", True),
+    ("/**/executor_node", "/left", False),
+    ("/**", "/arm1/left", True),
+    ("/*/executor_node", "/executor_node", False),
+    ("/*/executor_node", "/arm1/executor_node", True),
+    ("/arm1/executor_node", "/arm1/executor_node", True),
     ("/arm2/executor_node", "/arm1/executor_node", False),
 ]
 
@@ -26,44 +31,69 @@ def test_whom_an_entry_is_for(entry, node, fits):
 def test_entries_are_found_nested_and_merged_in_order(tmp_path):
     first, second = tmp_path / "1.yaml", tmp_path / "2.yaml"
     first.write_text("arm1:\n  executor_node:\n    ros__parameters: {speed: 0.4, video: {width: 1, height: 2}}\n")
-    second.write_text("/**/executor_node:\n  ros__parameters: {video: {width: 3}}\n"
-                      "other:\n  ros__parameters: {speed: 1.0}\n")
+    second.write_text(
+        "/**/executor_node:\n  ros__parameters: {video: {width: 3}}\nother:\n  ros__parameters: {speed: 1.0}\n"
+    )
     assert [name for name, _ in parameter_files.read(first)] == ["/arm1/executor_node"]
     assert parameter_files.merged([first, second], "/arm1/executor_node") == {
-        "speed": 0.4, "video": {"width": 3, "height": 2}}
+        "speed": 0.4,
+        "video": {"width": 3, "height": 2},
+    }
     assert parameter_files.merged([first, second], "/executor_node") == {"video": {"width": 3}}
 
 
 def test_files_among_the_arguments():
-    said = ["node", "--params-file", "no.yaml", "--ros-args", "--params-file", "a.yaml", "-p", "x:=1",
-            "--params-file", "b.yaml", "--", "--params-file", "c.yaml"]
+    said = [
+        "node",
+        "--params-file",
+        "no.yaml",
+        "--ros-args",
+        "--params-file",
+        "a.yaml",
+        "-p",
+        "x:=1",
+        "--params-file",
+        "b.yaml",
+        "--",
+        "--params-file",
+        "c.yaml",
+    ]
     assert parameter_files.given(said) == [Path("a.yaml"), Path("b.yaml")]
 
 
-@pytest.mark.parametrize(("files", "wrong"), [
-    ({}, None),
-    ({"a.yaml": ["/**/executor_node"]}, None),
-    ({"a.yaml": ["/**"]}, None),
-    ({"a.yaml": ["/**/executor_node"], "mine.yaml": ["/perception_node"]}, None),
-    ({"a.yaml": ["/**/executor_node"], "mine.yaml": ["/left_executor"]}, "mine.yaml is for /left_executor"),
-    ({"a.yaml": ["/**/executor_node"], "mine.yaml": ["/arm2/executor_node"]}, "mine.yaml is for /arm2/executor_node"),
-    ({"a.yaml": ["/arm1/executor_node", "/arm2/executor_node"]}, None),
-    ({"a.yaml": ["/executor_node"]}, "a.yaml is for /executor_node"),
-    ({"a.yaml": ["/perception_node", "/planner_node"]}, "a.yaml is for /perception_node, /planner_node"),
-    ({"a.yaml": ["/executor_node"], "tmp.yaml": ["/**"]}, "a.yaml is for /executor_node"),
-])
+@pytest.mark.parametrize(
+    ("files", "wrong"),
+    [
+        ({}, None),
+        ({"a.yaml": ["/**/executor_node"]}, None),
+        ({"a.yaml": ["/**"]}, None),
+        ({"a.yaml": ["/**/executor_node"], "mine.yaml": ["/perception_node"]}, None),
+        ({"a.yaml": ["/**/executor_node"], "mine.yaml": ["/left_executor"]}, "mine.yaml is for /left_executor"),
+        (
+            {"a.yaml": ["/**/executor_node"], "mine.yaml": ["/arm2/executor_node"]},
+            "mine.yaml is for /arm2/executor_node",
+        ),
+        ({"a.yaml": ["/arm1/executor_node", "/arm2/executor_node"]}, None),
+        ({"a.yaml": ["/executor_node"]}, "a.yaml is for /executor_node"),
+        ({"a.yaml": ["/perception_node", "/planner_node"]}, "a.yaml is for /perception_node, /planner_node"),
+        ({"a.yaml": ["/executor_node"], "tmp.yaml": ["/**"]}, "a.yaml is for /executor_node"),
+    ],
+)
 def test_a_file_for_somebody_else_is_said(files, wrong):
     said = parameter_files.stray(files, "/arm1/executor_node")
     assert not said if wrong is None else (wrong in said and "/**/executor_node (any namespace)" in said)
 
 
-@pytest.mark.parametrize(("robot", "arm", "gripper", "words"), [
-    ("", "follow", "franka", "nothing says which robot this is.*no parameter file is for this node"),
-    ("simulation", "follow", "trajectory", "arm: follow moves a real arm.*robot: simulation.*config/franka.yaml"),
-    ("simulation", "trajectory", "franka", "gripper: franka moves a real arm"),
-    ("fr3", "trajectory", "franka", "arm: trajectory is for simulation_node only.*use arm: follow or moveit"),
-    ("gazebo", "follow", "trajectory", "gripper: trajectory is for simulation_node only"),
-])
+@pytest.mark.parametrize(
+    ("robot", "arm", "gripper", "words"),
+    [
+        ("", "follow", "franka", "nothing says which robot this is.*no parameter file is for this node"),
+        ("simulation", "follow", "trajectory", "arm: follow moves a real arm.*robot: simulation.*config/franka.yaml"),
+        ("simulation", "trajectory", "franka", "gripper: franka moves a real arm"),
+        ("fr3", "trajectory", "franka", "arm: trajectory is for simulation_node only.*use arm: follow or moveit"),
+        ("gazebo", "follow", "trajectory", "gripper: trajectory is for simulation_node only"),
+    ],
+)
 def test_parameters_that_do_not_belong_together(robot, arm, gripper, words):
     with pytest.raises(ConfigError, match=words):
         check_robot("/arm1/executor_node", robot, arm, gripper)

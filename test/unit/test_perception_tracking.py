@@ -436,8 +436,7 @@ def test_what_is_only_inferred_is_not_what_the_hand_holds():
     table.see(cube(0.5, 0.0), tower)
     for z, width in ((0.03, 0.08), (0.03, 0.05), (0.3, 0.05)):
         table.see(tower, hand=hand_at(0.5, 0.0, z, width), covered=(0.5, 0.0, 0.1))
-    seen = table.see(
-        cube(0.6, 0.3, inferred=True), tower, hand=hand_at(0.5, 0.0, 0.3, 0.05), covered=(0.5, 0.0, 0.1))
+    seen = table.see(cube(0.6, 0.3, inferred=True), tower, hand=hand_at(0.5, 0.0, 0.3, 0.05), covered=(0.5, 0.0, 0.1))
     assert seen["red_cube"].held and seen["red_cube"].last.position[:2] == pytest.approx((0.5, 0.0))
 
 

@@ -30,8 +30,9 @@ SCHEMA = {"type": "object", "properties": {"a": {"type": "string"}}, "required":
 
 
 def request(n=1, seconds=10.0, canceled=None, **options):
-    return ChatRequest(({"role": "user", "content": "hi"},), n=n, deadline=time.monotonic() + seconds,
-                       canceled=canceled, **options)
+    return ChatRequest(
+        ({"role": "user", "content": "hi"},), n=n, deadline=time.monotonic() + seconds, canceled=canceled, **options
+    )
 
 
 def client(server, **options):
@@ -69,15 +70,22 @@ def test_an_endpoint_that_ignores_n_is_asked_several_times_with_the_same_prompt(
         assert len(server.requests) == before + 3 and not any("n" in r for r in server.requests[before:])
 
 
-@pytest.mark.parametrize(("option", "message", "name", "asked"), [
-    ("n", "Only one completion choice is allowed: 'n' must be 1", "n", {"n": 3}),
-    ("response_format", "This model does not support response_format of type json_schema", "json_schema",
-     {"json_schema": SCHEMA}),
-    ("response_format", "bad request", "json_schema", {"json_schema": SCHEMA}),
-    ("logprobs", "logprobs are not supported", "logprobs", {"logprobs": True}),
-    ("max_tokens", "Unsupported parameter: use 'max_completion_tokens' instead", "max_tokens", {}),
-    ("temperature", "Unsupported value: 'temperature' does not support 0.5", "temperature", {"temperature": 0.5}),
-])
+@pytest.mark.parametrize(
+    ("option", "message", "name", "asked"),
+    [
+        ("n", "Only one completion choice is allowed: 'n' must be 1", "n", {"n": 3}),
+        (
+            "response_format",
+            "This model does not support response_format of type json_schema",
+            "json_schema",
+            {"json_schema": SCHEMA},
+        ),
+        ("response_format", "bad request", "json_schema", {"json_schema": SCHEMA}),
+        ("logprobs", "logprobs are not supported", "logprobs", {"logprobs": True}),
+        ("max_tokens", "Unsupported parameter: use 'max_completion_tokens' instead", "max_tokens", {}),
+        ("temperature", "Unsupported value: 'temperature' does not support 0.5", "temperature", {"temperature": 0.5}),
+    ],
+)
 def test_an_option_that_is_rejected_is_left_out_and_remembered(option, message, name, asked):
     with FakeOpenAI(fake.rejects(option, message)) as server:
         model = client(server)
@@ -143,8 +151,10 @@ def test_a_wrong_key_is_said_without_showing_it(status):
 
 
 def test_an_unknown_model_is_said():
-    with FakeOpenAI(fake.fails(404, "The model `fake` does not exist")) as server, \
-            pytest.raises(ModelRequestError, match="PLANWEAVE_MODEL"):
+    with (
+        FakeOpenAI(fake.fails(404, "The model `fake` does not exist")) as server,
+        pytest.raises(ModelRequestError, match="PLANWEAVE_MODEL"),
+    ):
         client(server).complete(request())
 
 
@@ -166,16 +176,31 @@ def test_a_reply_without_end_is_given_up_by_its_size():
         client(server).complete(request(seconds=30.0))
 
 
-@pytest.mark.parametrize("data", [b"<html>hello</html>", b"", b"null", b"[]", b'{"choices": 3}', b'{"choices": [{}]}',
-                                  b'{"choices": []}', b"[" * 100_000, b'{"choices": [{"message": null}]}', b"\xff\xfe"])
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"<html>hello</html>",
+        b"",
+        b"null",
+        b"[]",
+        b'{"choices": 3}',
+        b'{"choices": [{}]}',
+        b'{"choices": []}',
+        b"[" * 100_000,
+        b'{"choices": [{"message": null}]}',
+        b"\xff\xfe",
+    ],
+)
 def test_what_is_not_a_chat_completion_is_said(data):
     with FakeOpenAI(fake.says(data)) as server, pytest.raises(ModelRequestError, match=r"not a chat|no reply"):
         client(server).complete(request())
 
 
 def test_odd_but_valid_replies_are_read():
-    value = {"choices": [{"message": {"content": None}}, {"message": {"content": [{"type": "text", "text": "x"}]}}],
-             "usage": {"prompt_tokens": "many", "prompt_tokens_details": None}}
+    value = {
+        "choices": [{"message": {"content": None}}, {"message": {"content": [{"type": "text", "text": "x"}]}}],
+        "usage": {"prompt_tokens": "many", "prompt_tokens_details": None},
+    }
     with FakeOpenAI(lambda f, b, k: (200, value)) as server:
         got = client(server).complete(request(n=2))
     assert [r.text for r in got.replies] == ["", "x"] and got.usage.prompt_tokens == 0
@@ -184,6 +209,7 @@ def test_odd_but_valid_replies_are_read():
 def test_a_connection_that_dies_in_a_reply_is_tried_again():
     def behave(server, body, number):
         return fake.dies(server, body, number) if number == 1 else (200, fake.completion(["alive"]))
+
     with FakeOpenAI(behave) as server:
         assert client(server).complete(request()).replies[0].text == "alive"
 
@@ -207,7 +233,9 @@ def test_cancelling_ends_the_wait_and_the_connection():
             handler.connection.settimeout(20)
             if handler.connection.recv(1) == b"":
                 gone.set()
+
         return write
+
     with FakeOpenAI(behave) as server:
         canceled = threading.Event()
         timer = threading.Timer(0.2, canceled.set)
@@ -238,8 +266,10 @@ def test_the_only_model_of_an_endpoint_is_taken():
         only = OpenAIClient(server.url, "")
         only.complete(request())
         assert only.model == "the-one" and server.requests[0]["model"] == "the-one"
-    with FakeOpenAI(fake.answers("x"), models=["a", "b"]) as server, \
-            pytest.raises(ModelRequestError, match=r"PLANWEAVE_MODEL.*a, b"):
+    with (
+        FakeOpenAI(fake.answers("x"), models=["a", "b"]) as server,
+        pytest.raises(ModelRequestError, match=r"PLANWEAVE_MODEL.*a, b"),
+    ):
         OpenAIClient(server.url, "").complete(request())
 
 
@@ -256,7 +286,10 @@ def test_probe_finds_what_an_endpoint_can_do():
     with FakeOpenAI(fake.ignores_n("LEFT!")) as server:
         found = probe(client(server))
         assert (found.capabilities.n, found.capabilities.json_schema, found.capabilities.logprobs) == (
-            False, False, False)
+            False,
+            False,
+            False,
+        )
     with FakeOpenAI(fake.fails(401, KEY)) as server:
         found = probe(client(server))
         assert "OPENAI_API_KEY" in found.error and KEY not in found.error
@@ -321,8 +354,16 @@ def test_a_question_that_was_not_recorded_is_named(tmp_path):
         replay.complete(request(temperature=0.9))
 
 
-@pytest.mark.parametrize("line", ["x", "{}", '{"request": {}, "reply": {"replies": [{}]}}', "[]",
-                                  '{"request": {}, "reply": {"replies": [{"text": "a", "odd": 1}], "usage": {}}}'])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "x",
+        "{}",
+        '{"request": {}, "reply": {"replies": [{}]}}',
+        "[]",
+        '{"request": {}, "reply": {"replies": [{"text": "a", "odd": 1}], "usage": {}}}',
+    ],
+)
 def test_a_broken_cassette_is_said_with_its_line(tmp_path, line):
     path = tmp_path / "tape.jsonl"
     path.write_text("# hand-made\n" + line + "\n")

@@ -50,14 +50,16 @@ def test_it_can_all_that_the_methods_need(model):
 
 @needs_wheels
 def test_it_writes_a_plan_of_its_own_that_reaches_the_goal_and_says_how_little_was_read(model):
-    asked = LanguagePlanner(model, Settings(
-        timeout=500.0, sampling_seconds_embedded=500.0, exclude_actions=("grab_and_putin",)))
+    asked = LanguagePlanner(
+        model, Settings(timeout=500.0, sampling_seconds_embedded=500.0, exclude_actions=("grab_and_putin",))
+    )
     first = asked.generate_plans("put the red cube in the left tray", BLOCKS)
     assert [str(plan) for plan in first.plans] == ["grasp(red_cube); place_in(red_cube, left_tray)"]
     assert first.plans[0].logprob < 0 and first.usage.requests == 2
     again = asked.generate_plans("put the banana on the plate and the red cube in the left tray", BLOCKS)
     check = Validator(Domain.load("tabletop"), BLOCKS).check(
-        again.plans[-1].actions, [Literal.parse(g) for g in ("on(banana, plate)", "in(red_cube, left_tray)")])
+        again.plans[-1].actions, [Literal.parse(g) for g in ("on(banana, plate)", "in(red_cube, left_tray)")]
+    )
     assert check.ok and again.received == 1
     used = again.usage
     assert used.cached_tokens > 0.9 * used.prompt_tokens, "the beginning of the prompt is read once for all tasks"
@@ -66,8 +68,11 @@ def test_it_writes_a_plan_of_its_own_that_reaches_the_goal_and_says_how_little_w
 @needs_wheels
 def test_it_samples_plans_whose_every_step_is_an_action_on_known_objects(model):
     heard = []
-    asked = LanguagePlanner(model, Settings(timeout=500.0, sampling="request", exclude_actions=("grab_and_putin",)),
-                            on_exchange=heard.append)
+    asked = LanguagePlanner(
+        model,
+        Settings(timeout=500.0, sampling="request", exclude_actions=("grab_and_putin",)),
+        on_exchange=heard.append,
+    )
     got = asked.generate_plans("put the red cube in the left tray", BLOCKS, samples=3, task_id="t")
     domain = Domain.load("tabletop")
     for plan in got.plans:
@@ -84,7 +89,8 @@ def test_it_samples_plans_whose_every_step_is_an_action_on_known_objects(model):
 def test_it_votes(model):
     options = [Action.parse("place_in(red_cube, left_tray)"), Action.parse("place_on(red_cube, plate)"), None]
     got = LanguagePlanner(model, Settings(timeout=500.0)).choose_action(
-        "put the red cube in the left tray", BLOCKS, [], options, samples=5)
+        "put the red cube in the left tray", BLOCKS, [], options, samples=5
+    )
     assert sum(got.votes) + got.unreadable == 5 and got.unreadable == 0
 
 
@@ -104,7 +110,8 @@ def test_it_listens_on_this_machine_only_and_wants_its_key(model):
     address = model.start()._sdk.base_url
     assert address.host == "127.0.0.1"
     question = urllib.request.Request(
-        f"{address}chat/completions", b'{"messages": []}', {"Content-Type": "application/json"})
+        f"{address}chat/completions", b'{"messages": []}', {"Content-Type": "application/json"}
+    )
     with pytest.raises(urllib.error.HTTPError, match="401"):
         urllib.request.urlopen(question, timeout=500)
 
@@ -115,12 +122,14 @@ def test_a_file_that_is_no_model_is_said(tmp_path):
     broken.write_bytes(b"GGUF" + b"\0" * 100)
     with pytest.raises(ModelUnavailableError, match=r"did not start with .*broken\.gguf"):
         EmbeddedClient(broken).complete(
-            ChatRequest(({"role": "user", "content": "hi"},), deadline=time.monotonic() + 500))
+            ChatRequest(({"role": "user", "content": "hi"},), deadline=time.monotonic() + 500)
+        )
 
 
 def test_without_the_weights_the_extra_is_named(monkeypatch):
     def nothing(name):
         raise importlib.metadata.PackageNotFoundError(name)
+
     monkeypatch.setattr(embedded_module.importlib.metadata, "files", nothing)
     with pytest.raises(MissingExtraError, match="planweave\\["):
         EmbeddedClient()

@@ -65,18 +65,27 @@ def planner(*replies, **options):
 
 # Prompts
 
+
 def text(messages):
     return "\n".join(m["content"] for m in messages)
 
 
 def test_the_sampling_prompt_has_the_papers_parts_in_order():
     said = text(prompting.sample_messages(DOMAIN, BLOCKS, SENTENCE))
-    parts = ["You plan for a robot", "Without arguments:", "return_to_base()", "With one argument:",
-             "grasp(i: item): pick up the i. Needs: the gripper is empty;", "With two arguments:",
-             "place_in(i: item, c: container): put the i in the c. Needs: the robot holds the i",
-             "container: left_tray, right_tray", "The banana is on the blue cube.",
-             "There is no room on the blue cube.",
-             "place_in(lemon, white_basket)", f"Task: {SENTENCE}"]
+    parts = [
+        "You plan for a robot",
+        "Without arguments:",
+        "return_to_base()",
+        "With one argument:",
+        "grasp(i: item): pick up the i. Needs: the gripper is empty;",
+        "With two arguments:",
+        "place_in(i: item, c: container): put the i in the c. Needs: the robot holds the i",
+        "container: left_tray, right_tray",
+        "The banana is on the blue cube.",
+        "There is no room on the blue cube.",
+        "place_in(lemon, white_basket)",
+        f"Task: {SENTENCE}",
+    ]
     places = [said.index(part) for part in parts]
     assert places == sorted(places)
     assert "grab_and_putin" not in text(prompting.sample_messages(DOMAIN, BLOCKS, SENTENCE, ("grab_and_putin",)))
@@ -86,9 +95,17 @@ def test_the_deciding_prompt_has_the_papers_parts_in_order():
     history = [Action.parse("grasp(red_cube)")]
     options = [Action.parse("place_in(red_cube, left_tray)"), Action.parse("place_on(red_cube, plate)"), None]
     said = text(prompting.decide_messages(DOMAIN, BLOCKS, SENTENCE, history, options, ["grasp(pear): it\nslipped"]))
-    parts = ["You act as a robot", '{"choice": "B"}', "The banana is on the blue cube.", f"Task: {SENTENCE}",
-             "Actions carried out so far:\ngrasp(red_cube)", "failed: grasp(pear): it slipped",
-             "A. place_in(red_cube, left_tray): put the red cube in the left tray", "B. place_on", "C. stop here"]
+    parts = [
+        "You act as a robot",
+        '{"choice": "B"}',
+        "The banana is on the blue cube.",
+        f"Task: {SENTENCE}",
+        "Actions carried out so far:\ngrasp(red_cube)",
+        "failed: grasp(pear): it slipped",
+        "A. place_in(red_cube, left_tray): put the red cube in the left tray",
+        "B. place_on",
+        "C. stop here",
+    ]
     places = [said.index(part) for part in parts]
     assert places == sorted(places)
 
@@ -138,6 +155,7 @@ def test_prompts_of_other_packages_are_given_by_their_path(tmp_path):
 
 # Schemas
 
+
 def test_plan_schema_lists_what_the_types_allow():
     allowed = plan_schema(DOMAIN, BLOCKS, max_steps=7)["properties"]["plan"]
     assert allowed["maxItems"] == 7 and allowed["items"]["enum"] == [str(a) for a in ground_actions(DOMAIN, BLOCKS)]
@@ -163,29 +181,33 @@ def test_choice_schema():
 
 # Names
 
-@pytest.mark.parametrize(("written", "meant"), [
-    ("grasp(red_cube)", "grasp(red_cube)"),
-    ("Grasp(Red Cube)", "grasp(red_cube)"),
-    ("pick_up(red_cube)", "grasp(red_cube)"),
-    ("PickUp(the red cube)", "grasp(red_cube)"),
-    ("pick(red_cube)", "grasp(red_cube)"),
-    ("grasp(redcube)", "grasp(red_cube)"),
-    ("grasp(red_cub)", "grasp(red_cube)"),
-    ("put_in(red_cube, left_tray)", "place_in(red_cube, left_tray)"),
-    ("put(red_cube, left_tray)", "place_in(red_cube, left_tray)"),
-    ("put(red_cube, plate)", "place_on(red_cube, plate)"),
-    ("place_on(red_cube, left_tray)", "place_in(red_cube, left_tray)"),
-    ("stack(red_cube, green_cube)", "place_on(red_cube, green_cube)"),
-    ("put_down(red_cube, left_side)", "place_at(red_cube, left_side)"),
-    ("go_home()", "return_to_base()"),
-    ("grasp(cube)", None),  # three equally near
-    ("grasp(tray)", None),  # not an item
-    ("grasp(mug)", None),
-    ("grasp(purple_cube)", None),
-    ("fly(red_cube)", None),
-    ("grasp()", None),
-    ("place_in(red_cube)", None),
-])
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("grasp(red_cube)", "grasp(red_cube)"),
+        ("Grasp(Red Cube)", "grasp(red_cube)"),
+        ("pick_up(red_cube)", "grasp(red_cube)"),
+        ("PickUp(the red cube)", "grasp(red_cube)"),
+        ("pick(red_cube)", "grasp(red_cube)"),
+        ("grasp(redcube)", "grasp(red_cube)"),
+        ("grasp(red_cub)", "grasp(red_cube)"),
+        ("put_in(red_cube, left_tray)", "place_in(red_cube, left_tray)"),
+        ("put(red_cube, left_tray)", "place_in(red_cube, left_tray)"),
+        ("put(red_cube, plate)", "place_on(red_cube, plate)"),
+        ("place_on(red_cube, left_tray)", "place_in(red_cube, left_tray)"),
+        ("stack(red_cube, green_cube)", "place_on(red_cube, green_cube)"),
+        ("put_down(red_cube, left_side)", "place_at(red_cube, left_side)"),
+        ("go_home()", "return_to_base()"),
+        ("grasp(cube)", None),  # three equally near
+        ("grasp(tray)", None),  # not an item
+        ("grasp(mug)", None),
+        ("grasp(purple_cube)", None),
+        ("fly(red_cube)", None),
+        ("grasp()", None),
+        ("place_in(red_cube)", None),
+    ],
+)
 def test_names_are_mapped_to_the_nearest_known(written, meant):
     steps = Mender(DOMAIN, BLOCKS, without=("grab_and_putin",)).plan([Action.parse(written)])
     assert (str(steps[0].action) if steps else None) == meant
@@ -215,6 +237,7 @@ def test_no_name_breaks_the_mender(name, args):
 
 # Plans
 
+
 def test_plans_are_sampled_in_one_request_as_in_the_paper():
     asked, client = planner(*[GOOD] * 3)
     asked.generate_plans(SENTENCE, BLOCKS)
@@ -227,12 +250,19 @@ def test_plans_are_sampled_in_one_request_as_in_the_paper():
 def test_equal_plans_are_counted_and_the_most_frequent_comes_first():
     other = '{"plan": ["grasp(red_cube)", "place_on(red_cube, plate)"]}'
     lines = "1. pick_up(red_cube)\n2. put_in(red_cube, left_tray)"
-    asked, _ = planner((other, "stop", -3.0), (GOOD, "stop", -2.0), (lines, "stop", -1.0), "no plan here",
-                        '{"plan": ["grasp(unicorn)"]}', (GOOD, "length", -1.0))
+    asked, _ = planner(
+        (other, "stop", -3.0),
+        (GOOD, "stop", -2.0),
+        (lines, "stop", -1.0),
+        "no plan here",
+        '{"plan": ["grasp(unicorn)"]}',
+        (GOOD, "length", -1.0),
+    )
     got = asked.generate_plans(SENTENCE, BLOCKS)
     assert [(str(p), p.samples, p.logprob) for p in got.plans] == [
         ("grasp(red_cube); place_in(red_cube, left_tray)", 2, -1.0),
-        ("grasp(red_cube); place_on(red_cube, plate)", 1, -3.0)]
+        ("grasp(red_cube); place_on(red_cube, plate)", 1, -3.0),
+    ]
     assert (got.received, got.dropped, got.mended) == (6, 3, 1)
     assert got.plans[0].steps[1].text == "put the red cube in the left tray"
     assert validate(DOMAIN, BLOCKS, got.plans[0].actions, [Literal.parse("in(red_cube, left_tray)")]).ok
@@ -281,6 +311,7 @@ def test_no_readable_vote_is_an_error():
 
 
 # Budgets, cost, exchanges
+
 
 def test_a_task_asks_no_more_than_its_budget():
     asked, client = planner(GOOD, budget=Budget(requests=2))

@@ -30,14 +30,34 @@ DOMAIN, HOUSEHOLD = Domain.load("tabletop"), Domain.load("household")
 ARITY = {name: len(schema.parameters) for name, schema in DOMAIN.actions.items()}
 SENTENCE = "put the red cube in the left tray"
 GRASP, PLACE = Action.parse("grasp(red_cube)"), Action.parse("place_in(red_cube, left_tray)")
-HOME = World("household", tuple(WorldObject(n, t, c) for n, t, c in (
-    ("kitchen_1", "room", "kitchen"), ("fridge_4", "item", "fridge"), ("salmon_6", "item", "salmon"),
-    ("mug_7", "item", "mug"), ("mug_8", "item", "mug"), ("sofa_9", "item", "sofa"),
-    ("microwave_5", "microwave", "microwave"),
-    )), frozenset(Literal.parse(f) for f in (
-        "agent_in(kitchen_1)", "close_to(mug_8)", "holds_lh(salmon_6)", "opened(fridge_4)",
-        "in_room(fridge_4, kitchen_1)",
-        "on(mug_7, sofa_9)", "switched_on(microwave_5)", "inside(mug_8, fridge_4)")))
+HOME = World(
+    "household",
+    tuple(
+        WorldObject(n, t, c)
+        for n, t, c in (
+            ("kitchen_1", "room", "kitchen"),
+            ("fridge_4", "item", "fridge"),
+            ("salmon_6", "item", "salmon"),
+            ("mug_7", "item", "mug"),
+            ("mug_8", "item", "mug"),
+            ("sofa_9", "item", "sofa"),
+            ("microwave_5", "microwave", "microwave"),
+        )
+    ),
+    frozenset(
+        Literal.parse(f)
+        for f in (
+            "agent_in(kitchen_1)",
+            "close_to(mug_8)",
+            "holds_lh(salmon_6)",
+            "opened(fridge_4)",
+            "in_room(fridge_4, kitchen_1)",
+            "on(mug_7, sofa_9)",
+            "switched_on(microwave_5)",
+            "inside(mug_8, fridge_4)",
+        )
+    ),
+)
 
 
 class Scripted:
@@ -83,9 +103,15 @@ def test_a_program_is_asked_for_in_the_papers_form():
     p, client = planner(BODY)
     written = p.write("progprompt", SENTENCE, BLOCKS)
     text = said(client)
-    in_order(text, "from actions import grab_and_putin <obj1> <obj2>", "def put_the_lemon", "    objects = [",
-             "def put_the_peach", "def sort_the_tools",
-             "def put_the_red_cube_in_the_left_tray():\n    objects = ['banana'")
+    in_order(
+        text,
+        "from actions import grab_and_putin <obj1> <obj2>",
+        "def put_the_lemon",
+        "    objects = [",
+        "def put_the_peach",
+        "def sort_the_tools",
+        "def put_the_red_cube_in_the_left_tray():\n    objects = ['banana'",
+    )
     assert client.questions[0].temperature == 0.0 and written.usage.requests == 1
     assert "\n".join(written.lines).startswith("def put_the_red_cube_in_the_left_tray():\n    objects = ['banana'")
     program = read_program("\n".join(written.lines), ARITY)
@@ -95,42 +121,73 @@ def test_a_program_is_asked_for_in_the_papers_form():
 def test_a_home_has_one_list_of_objects_by_class():
     p, client = planner("    find('salmon')")
     p.write("progprompt", "put the salmon in the fridge", HOME)
-    in_order(said(client), "from actions import walk <obj>", "putback <obj1> <obj2>",
-             "objects = ['fridge', 'kitchen', 'microwave', 'mug', 'salmon', 'sofa']", "def put_the_wine_glass",
-             "def throw_away_the_lime", "def wash_mug", "def put_the_salmon_in_the_fridge():")
+    in_order(
+        said(client),
+        "from actions import walk <obj>",
+        "putback <obj1> <obj2>",
+        "objects = ['fridge', 'kitchen', 'microwave', 'mug', 'salmon', 'sofa']",
+        "def put_the_wine_glass",
+        "def throw_away_the_lime",
+        "def wash_mug",
+        "def put_the_salmon_in_the_fridge():",
+    )
 
 
-@pytest.mark.parametrize(("options", "there", "gone"), [
-    ({"comments": False}, "assert(", "# 1:"), ({"assertions": False}, "# 1:", "assert("),
-    ({"comments": False, "assertions": False}, "grab_and_putin('lemon'", "else:"), ({}, "assert(", "nothing"),
-])
+@pytest.mark.parametrize(
+    ("options", "there", "gone"),
+    [
+        ({"comments": False}, "assert(", "# 1:"),
+        ({"assertions": False}, "# 1:", "assert("),
+        ({"comments": False, "assertions": False}, "grab_and_putin('lemon'", "else:"),
+        ({}, "assert(", "nothing"),
+    ],
+)
 def test_comments_and_assertions_can_be_switched_off(options, there, gone):
     p, client = planner(BODY)
     p.write("progprompt", SENTENCE, BLOCKS, options=options)
     assert there in said(client) and gone not in said(client)
 
 
-@pytest.mark.parametrize("reply", [
-    BODY, BODY.lstrip(), "```python\n" + BODY + "\n```", f"{function_head(SENTENCE)}\n{BODY}",
-    "Here you are:\n```python\ndef task():\n" + BODY + "\n```\nHave fun!", BODY.replace("    ", "\t"),
-    BODY.replace("    else:", "        else:"), BODY.replace("    ", ""),
-    BODY.replace("grab_and_putin", "pick_and_place"),
-    BODY.replace("    # 1", "\n\n    # 1"),
-])
+@pytest.mark.parametrize(
+    "reply",
+    [
+        BODY,
+        BODY.lstrip(),
+        "```python\n" + BODY + "\n```",
+        f"{function_head(SENTENCE)}\n{BODY}",
+        "Here you are:\n```python\ndef task():\n" + BODY + "\n```\nHave fun!",
+        BODY.replace("    ", "\t"),
+        BODY.replace("    else:", "        else:"),
+        BODY.replace("    ", ""),
+        BODY.replace("grab_and_putin", "pick_and_place"),
+        BODY.replace("    # 1", "\n\n    # 1"),
+    ],
+)
 def test_programs_are_completed(reply):
     program = read_program(completed(reply, function_head(SENTENCE), DOMAIN), ARITY)
     assert [type(s).__name__ for s in program.body] == ["Comment", "Call", "Assertion"]
     assert program.body[1].name == "grab_and_putin" and len(program.body[2].recovery) == 1
 
 
-@pytest.mark.parametrize(("reply", "words"), [
-    ("", "empty"), ("```\n```", "empty"), ("I am sorry, I cannot do that.", "line 3"), ("    import os", "import"),
-    ("    open('a').read()", "line 3"), ("    while True:\n        grasp('a')", "while"),
-    ("    fly('red_cube')", "unknown action 'fly'"), ("    grasp('a', 'b')", "1 argument"),
-    ("    __import__('os').system('ls')", "line 3"), ("    grasp(eval('1'))", "line 3"),
-    ("    for i in range(1000):\n        grasp('a')", "100"), ("x" * 100_001, "100000"),
-    ("    grasp('a'", "line"), ("\n".join("    " * i + "if grasped('a'):" for i in range(1, 40)), "line"),
-])
+@pytest.mark.parametrize(
+    ("reply", "words"),
+    [
+        ("", "empty"),
+        ("```\n```", "empty"),
+        ("I am sorry, I cannot do that.", "line 3"),
+        ("    import os", "import"),
+        ("    open('a').read()", "line 3"),
+        ("    while True:\n        grasp('a')", "while"),
+        ("    fly('red_cube')", "unknown action 'fly'"),
+        ("    grasp('a', 'b')", "1 argument"),
+        ("    __import__('os').system('ls')", "line 3"),
+        ("    grasp(eval('1'))", "line 3"),
+        ("    for i in range(1000):\n        grasp('a')", "100"),
+        ("x" * 100_001, "100000"),
+        ("    grasp('a'", "line"),
+        ("\n".join("    " * i + "if grasped('a'):" for i in range(1, 40)), "line"),
+    ],
+)
 def test_bad_programs_name_the_line(reply, words):
     p, _ = planner(reply)
     with pytest.raises(ParseError, match=words):
@@ -149,34 +206,60 @@ def test_a_program_that_is_cut_off_is_asked_to_go_on_once():
     assert len(client.questions) == 2
 
 
-@pytest.mark.parametrize(("first", "second", "whole"), [
-    ("a()\nb(", "'x')", "a()\nb('x')"), ("a()\nb(", "b('x')\nc()", "a()\nb('x')\nc()"),
-    ("a()\nb('x')\nc", "b('x')\nc()", "a()\nb('x')\nc()"), ("a()\nb(", "def t():\n    a()", "def t():\n    a()"),
-    ("a()\nb(", "```python\nb('x')\n```", "a()\nb('x')"),
-])
+@pytest.mark.parametrize(
+    ("first", "second", "whole"),
+    [
+        ("a()\nb(", "'x')", "a()\nb('x')"),
+        ("a()\nb(", "b('x')\nc()", "a()\nb('x')\nc()"),
+        ("a()\nb('x')\nc", "b('x')\nc()", "a()\nb('x')\nc()"),
+        ("a()\nb(", "def t():\n    a()", "def t():\n    a()"),
+        ("a()\nb(", "```python\nb('x')\n```", "a()\nb('x')"),
+    ],
+)
 def test_a_continuation_is_joined_where_it_begins(first, second, whole):
     assert joined(first, second).rstrip() == whole
 
 
 # Numbered plans
 
-@pytest.mark.parametrize(("text", "start", "steps"), [
-    ("0: a\n1: b\n2: Done.", 0, "a|b"), ("0. a\n1. b", 0, "a|b"), ("1) a\n2) b", 0, "a|b"),
-    ("Step 1: a\nStep 2: b", 0, "a|b"),
-    ("**0:** a\n**1:** b", 0, "a|b"), ("- a\n- b", 0, "a|b"), ("Sure!\n\n0: a\n1: b\n\nGood luck.", 0, "a|b"),
-    ("```\n0: a\n1: b\n```", 0, "a|b"), ("2: b\n3: c", 2, "b|c"), ("0: b\n1: c", 2, "b|c"), ("1: b\n2: c", 5, "b|c"),
-    ("0: x one\n1: x-two\n2: b\n3: c", 2, "b|c"), ("0: old\n1: older\nNew Plan:\n2: b\n3: c", 2, "old|older|b|c"),
-    ("0: old\n1: older\n2: bad\nNew Plan:\n2: b\n3: c", 2, "b|c"), ("3: b\n5: c", 3, "b|c"), ("0: Done", 0, ""),
-])
+
+@pytest.mark.parametrize(
+    ("text", "start", "steps"),
+    [
+        ("0: a\n1: b\n2: Done.", 0, "a|b"),
+        ("0. a\n1. b", 0, "a|b"),
+        ("1) a\n2) b", 0, "a|b"),
+        ("Step 1: a\nStep 2: b", 0, "a|b"),
+        ("**0:** a\n**1:** b", 0, "a|b"),
+        ("- a\n- b", 0, "a|b"),
+        ("Sure!\n\n0: a\n1: b\n\nGood luck.", 0, "a|b"),
+        ("```\n0: a\n1: b\n```", 0, "a|b"),
+        ("2: b\n3: c", 2, "b|c"),
+        ("0: b\n1: c", 2, "b|c"),
+        ("1: b\n2: c", 5, "b|c"),
+        ("0: x one\n1: x-two\n2: b\n3: c", 2, "b|c"),
+        ("0: old\n1: older\nNew Plan:\n2: b\n3: c", 2, "old|older|b|c"),
+        ("0: old\n1: older\n2: bad\nNew Plan:\n2: b\n3: c", 2, "b|c"),
+        ("3: b\n5: c", 3, "b|c"),
+        ("0: Done", 0, ""),
+    ],
+)
 def test_numbered_steps_are_read(text, start, steps):
     got, _ = numbered_steps(text, start, ["x one", "x two"])
     assert "|".join(got) == steps
 
 
-@pytest.mark.parametrize(("text", "start"), [
-    ("", 0), ("I cannot do that.", 0), ("0:\n1:", 0), ("5: a\n3: b\n5: c\n4: d", 2), ("x" * 200_001, 0),
-    ("\n".join(f"{i}: a" for i in range(300)), 0),
-])
+@pytest.mark.parametrize(
+    ("text", "start"),
+    [
+        ("", 0),
+        ("I cannot do that.", 0),
+        ("0:\n1:", 0),
+        ("5: a\n3: b\n5: c\n4: d", 2),
+        ("x" * 200_001, 0),
+        ("\n".join(f"{i}: a" for i in range(300)), 0),
+    ],
+)
 def test_what_is_no_numbered_plan_is_said(text, start):
     with pytest.raises(ParseError):
         numbered_steps(text, start)
@@ -189,25 +272,49 @@ def test_the_explanation_comes_before_the_steps():
 
 # BrainBody
 
+
 def test_the_brain_is_asked_in_the_papers_form():
     p, client = planner("0: pick up the red cube\n1: put the red cube in the left tray\n2: Done")
     written = p.write("brainbody", SENTENCE, BLOCKS)
     assert written.lines == ("pick up the red cube", "put the red cube in the left tray")
-    in_order(said(client), "in command of a robot", "High-level Instruction: Pick up the eraser",
-             "container: left_tray",
-             "pick up the <i> [grasp]", 'Begin your reply with "0:"', "(banana : on : blue_cube)",
-             "(blue_cube : clear : false)", f"High-level Instruction: {SENTENCE}")
+    in_order(
+        said(client),
+        "in command of a robot",
+        "High-level Instruction: Pick up the eraser",
+        "container: left_tray",
+        "pick up the <i> [grasp]",
+        'Begin your reply with "0:"',
+        "(banana : on : blue_cube)",
+        "(blue_cube : clear : false)",
+        f"High-level Instruction: {SENTENCE}",
+    )
     assert client.questions[0].temperature == 0.5
 
 
 def test_the_brain_explains_an_error_and_goes_on_from_it():
     p, client = planner("It is covered.\nNew Plan:\n1: clear it\n2: pick it up")
-    written = p.write("brainbody_feedback", SENTENCE, BLOCKS, history=["look", "pick it up"], start=1,
-                      errors=["grasp(x): x is covered", "mind the glass"])
+    written = p.write(
+        "brainbody_feedback",
+        SENTENCE,
+        BLOCKS,
+        history=["look", "pick it up"],
+        start=1,
+        errors=["grasp(x): x is covered", "mind the glass"],
+    )
     assert written.lines == ("clear it", "pick it up") and written.explanation == "It is covered."
-    in_order(said(client), "Error Step: 2", "Explanation: The plum", "New Plan:\n2: pick up the walnut", "container: ",
-             "Given was the task", "0: look\n1: pick it up", "Error Step: 1", "grasp(x): x is covered\nmind the glass",
-             "Environment Information: (", "Number the new plan from 1")
+    in_order(
+        said(client),
+        "Error Step: 2",
+        "Explanation: The plum",
+        "New Plan:\n2: pick up the walnut",
+        "container: ",
+        "Given was the task",
+        "0: look\n1: pick it up",
+        "Error Step: 1",
+        "grasp(x): x is covered\nmind the glass",
+        "Environment Information: (",
+        "Number the new plan from 1",
+    )
 
 
 def test_system_messages_are_the_same_for_every_step():
@@ -222,14 +329,24 @@ def test_system_messages_are_the_same_for_every_step():
     assert systems[0] == systems[1] and systems[2] == systems[3]
 
 
-@pytest.mark.parametrize(("text", "wanted"), [
-    ("Action Plan: <rob0>[grasp] <red_cube>", "grasp(red_cube)"), ("<rob0>[grasp] <red_cube>", "grasp(red_cube)"),
-    ("[place_in] <red_cube> <left_tray>", "place_in(red_cube, left_tray)"), ("grasp(red_cube)", "grasp(red_cube)"),
-    ("<char0> [walk] <kitchen> (205)", "walk(kitchen)"), ("`<rob0>[return_to_base]`", "return_to_base()"),
-    ("<rob0>[grasp]<red_cube>\nExplanation: <pass> is not needed.", "grasp(red_cube)"),
-    ("Let me see.\nAction Plan: <rob0>[Pick Up] <red cube>", "Pick Up(red cube)"), ("<pass>", None), ("< PASS >", None),
-    ("Action Plan: <pass>\nExplanation: there is no [wait] action", None), ("pass", None), ("Action Plan: pass.", None),
-])
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("Action Plan: <rob0>[grasp] <red_cube>", "grasp(red_cube)"),
+        ("<rob0>[grasp] <red_cube>", "grasp(red_cube)"),
+        ("[place_in] <red_cube> <left_tray>", "place_in(red_cube, left_tray)"),
+        ("grasp(red_cube)", "grasp(red_cube)"),
+        ("<char0> [walk] <kitchen> (205)", "walk(kitchen)"),
+        ("`<rob0>[return_to_base]`", "return_to_base()"),
+        ("<rob0>[grasp]<red_cube>\nExplanation: <pass> is not needed.", "grasp(red_cube)"),
+        ("Let me see.\nAction Plan: <rob0>[Pick Up] <red cube>", "Pick Up(red cube)"),
+        ("<pass>", None),
+        ("< PASS >", None),
+        ("Action Plan: <pass>\nExplanation: there is no [wait] action", None),
+        ("pass", None),
+        ("Action Plan: pass.", None),
+    ],
+)
 def test_commands_are_read(text, wanted):
     got = parse_command(text)
     assert (str(got) if got else None) == wanted
@@ -238,8 +355,16 @@ def test_commands_are_read(text, wanted):
 def test_a_command_is_mended_and_one_of_unknown_things_is_left_to_the_body():
     p, client = planner("<rob0>[Pick_Up] <Red Cube>")
     assert p.ground_step("brainbody", SENTENCE, "take it", BLOCKS).action == GRASP
-    in_order(said(client), "You control a robot", "<rob0>[action] <object>", "Description: pick up the lemon",
-             "Action Plan: <pass>", "container: left_tray", "pick up the <i> [grasp]", "Description: take it")
+    in_order(
+        said(client),
+        "You control a robot",
+        "<rob0>[action] <object>",
+        "Description: pick up the lemon",
+        "Action Plan: <pass>",
+        "container: left_tray",
+        "pick up the <i> [grasp]",
+        "Description: take it",
+    )
     p, _ = planner("<rob0>[fly] <moon>")
     assert p.ground_step("brainbody", SENTENCE, "fly", BLOCKS).action == Action("fly", ("moon",))
     p, _ = planner("<pass>")
@@ -257,11 +382,13 @@ def test_a_reply_without_a_command_is_asked_again_once():
 
 # LangPrompt
 
+
 def test_a_plan_in_words_and_its_translation():
     p, client = planner("Step 1: pick up the red cube\nStep 2: put it in the left tray")
     assert p.write("lang_prompt", SENTENCE, BLOCKS).lines == ("pick up the red cube", "put it in the left tray")
-    in_order(said(client), "container: left_tray", "Task: Put the peach", "Step 1: pick up the peach",
-             f"Task: {SENTENCE}")
+    in_order(
+        said(client), "container: left_tray", "Task: Put the peach", "Step 1: pick up the peach", f"Task: {SENTENCE}"
+    )
     assert p.ground_step("lang_prompt", SENTENCE, "Pick up the red cube.", BLOCKS).action == GRASP
     assert len(client.questions) == 1, "a model was asked for a translation"
     with pytest.raises(ParseError):
@@ -270,27 +397,43 @@ def test_a_plan_in_words_and_its_translation():
 
 # One action at a time
 
+
 def test_the_next_action_is_asked_with_the_papers_parts():
     p, client = planner('{"action": "place_in(red_cube, left_tray)"}')
     got = p.propose_steps("iterative", SENTENCE, BLOCKS, [GRASP], errors=["a: it slipped"], samples=1)
     assert [c.action for c in got.candidates] == [PLACE]
-    in_order(said(client), "name one at a time", "grasp(i: item)", "container: left_tray",
-             "What the robot observes now",
-             "Task: Pick up the eraser\ngrasp(eraser)\nend", f"The task now: {SENTENCE}", "grasp(red_cube)",
-             "it slipped")
+    in_order(
+        said(client),
+        "name one at a time",
+        "grasp(i: item)",
+        "container: left_tray",
+        "What the robot observes now",
+        "Task: Pick up the eraser\ngrasp(eraser)\nend",
+        f"The task now: {SENTENCE}",
+        "grasp(red_cube)",
+        "it slipped",
+    )
     question = client.questions[0]
     assert (question.n, question.temperature, question.top_p) == (1, 0.0, 1.0)
     assert "end" in question.json_schema["properties"]["action"]["enum"]
     assert "grab_and_putin" not in said(client)
 
 
-@pytest.mark.parametrize(("text", "wanted"), [
-    ('{"action": "grasp(red_cube)"}', "grasp(red_cube)"), ("grasp(red_cube)", "grasp(red_cube)"),
-    ('{"action": "end"}', None), ("end", None), ("[END]", None), ("Done.", None),
-    ('```json\n{"action": "END"}\n```', None),
-    ("The next action is grasp(red_cube).", "grasp(red_cube)"), ("[Grasp] <red_cube> (1)", "Grasp(red_cube)"),
-    ('{"action": "grasp", "arguments": ["red_cube"]}', "grasp(red_cube)"),
-])
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ('{"action": "grasp(red_cube)"}', "grasp(red_cube)"),
+        ("grasp(red_cube)", "grasp(red_cube)"),
+        ('{"action": "end"}', None),
+        ("end", None),
+        ("[END]", None),
+        ("Done.", None),
+        ('```json\n{"action": "END"}\n```', None),
+        ("The next action is grasp(red_cube).", "grasp(red_cube)"),
+        ("[Grasp] <red_cube> (1)", "Grasp(red_cube)"),
+        ('{"action": "grasp", "arguments": ["red_cube"]}', "grasp(red_cube)"),
+    ],
+)
 def test_next_actions_are_read(text, wanted):
     got = parse_step(text)
     assert (str(got) if got else None) == wanted
@@ -305,10 +448,18 @@ def test_what_is_no_next_action_is_said(replies):
 
 # Samples of the next step
 
+
 @pytest.mark.parametrize("method", ["zero_shot", "scene_aware"])
 def test_samples_are_translated_to_the_nearest_action(method):
-    p, client = planner([ChatReply("Step 1: Pick up the red cube", logprob=-4.0, tokens=8), "Grasp the red block",
-                         "Pick up the red cube.", "done", "!!!"])
+    p, client = planner(
+        [
+            ChatReply("Step 1: Pick up the red cube", logprob=-4.0, tokens=8),
+            "Grasp the red block",
+            "Pick up the red cube.",
+            "done",
+            "!!!",
+        ]
+    )
     got = p.propose_steps(method, SENTENCE, BLOCKS, [], samples=5).candidates
     assert client.questions[0].n == 5 and client.questions[0].logprobs and client.questions[0].temperature == 0.7
     assert [c.action for c in got].count(GRASP) == 3 and [c.action for c in got].count(None) == 1 and len(got) == 4
@@ -323,15 +474,24 @@ def test_samples_are_translated_to_the_nearest_action(method):
 def test_zero_shot_retrieves_the_most_similar_example_and_lists_objects():
     p, client = planner("done")
     p.propose_steps("zero_shot", "stack the green cube on the wooden block", BLOCKS, [GRASP])
-    in_order(said(client), "container: left_tray", "Task: Stack the wooden block on the metal block",
-             "Task: stack the green",
-             "Step 1: Pick up the red cube\nStep 2:")
+    in_order(
+        said(client),
+        "container: left_tray",
+        "Task: Stack the wooden block on the metal block",
+        "Task: stack the green",
+        "Step 1: Pick up the red cube\nStep 2:",
+    )
     assert said(client).count("Task:") == 2
 
 
 def test_scene_aware_chooses_its_example_by_task_and_surroundings():
-    lemon = table("lemon:item:lemon:yellow", "basket:container:basket:white", "red_cube:item:cube:red",
-                  "tray:container:tray:gray", facts=["at(lemon, table)", "at(red_cube, table)"])
+    lemon = table(
+        "lemon:item:lemon:yellow",
+        "basket:container:basket:white",
+        "red_cube:item:cube:red",
+        "tray:container:tray:gray",
+        facts=["at(lemon, table)", "at(red_cube, table)"],
+    )
     tasks = [t for t, _ in plan_examples(DOMAIN)]
     for weight, wanted in ((0.0, "Pick up the eraser"), (5.0, "Put the lemon in the white basket")):
         p, client = planner("done", environment_weight=weight)
@@ -347,16 +507,24 @@ def test_scene_aware_gives_a_candidate_for_each_thing_of_a_kind():
     p, _ = planner("Grab the mug", "Grab the mug 7")
     got = p.propose_steps("zero_shot", "find a mug", HOME, [Action.parse("find(mug_8)")], samples=1).candidates
     assert [str(c.action) for c in got] == ["grab(mug_8)"]  # the one used last
-    assert str(p.propose_steps("zero_shot", "x", HOME,
-                               [Action.parse("find(mug_8)")]).candidates[0].action) == "grab(mug_7)"
+    assert (
+        str(p.propose_steps("zero_shot", "x", HOME, [Action.parse("find(mug_8)")]).candidates[0].action)
+        == "grab(mug_7)"
+    )
 
 
-@pytest.mark.parametrize(("step", "wanted"), [
-    ("put the salmon into the fridge", "putin(salmon_6, fridge_4)"), ("Walk to the kitchen", "walk(kitchen_1)"),
-    ("turn on the microwave", "switchon(microwave_5)"), ("stand up", "standup()"),
-    ("place salmon on sofa", "putback(salmon_6, sofa_9)"),
-    ("pick up the salmon", "grab(salmon_6)"), ("switch off the microwave oven", "switchoff(microwave_5)"),
-])
+@pytest.mark.parametrize(
+    ("step", "wanted"),
+    [
+        ("put the salmon into the fridge", "putin(salmon_6, fridge_4)"),
+        ("Walk to the kitchen", "walk(kitchen_1)"),
+        ("turn on the microwave", "switchon(microwave_5)"),
+        ("stand up", "standup()"),
+        ("place salmon on sofa", "putback(salmon_6, sofa_9)"),
+        ("pick up the salmon", "grab(salmon_6)"),
+        ("switch off the microwave oven", "switchoff(microwave_5)"),
+    ],
+)
 def test_steps_in_a_home_are_translated(step, wanted):
     p, _ = planner()
     assert str(p.ground_step("lang_prompt", "x", step, HOME).action) == wanted
@@ -370,30 +538,59 @@ GOAL = [Literal.parse("in(red_cube, left_tray)"), Literal.parse("hand_empty()")]
 
 def test_a_selection_is_asked_in_the_eight_parts():
     p, client = planner("$$ grasp red_cube $$ because it is needed")
-    got = p.select_action("blocking", SENTENCE, BLOCKS, [Action.parse("return_to_base()")], OPTIONS, goal=GOAL,
-                          errors=["place_in(red_cube, left_tray): blocked"])
+    got = p.select_action(
+        "blocking",
+        SENTENCE,
+        BLOCKS,
+        [Action.parse("return_to_base()")],
+        OPTIONS,
+        goal=GOAL,
+        errors=["place_in(red_cube, left_tray): blocked"],
+    )
     assert (got.index, got.votes) == (0, (1, 0, 0))
-    in_order(said(client), "You help me", "Take your time", "before: return_to_base",
-             "hold already: the gripper is empty",
-             "'$$ grasp red_cube $$', '$$ grasp banana $$'", "the red cube is in the left tray", ": blocked",
-             "Select only an action of the list", "'$$ <selected action> $$'")
+    in_order(
+        said(client),
+        "You help me",
+        "Take your time",
+        "before: return_to_base",
+        "hold already: the gripper is empty",
+        "'$$ grasp red_cube $$', '$$ grasp banana $$'",
+        "the red cube is in the left tray",
+        ": blocked",
+        "Select only an action of the list",
+        "'$$ <selected action> $$'",
+    )
 
 
-@pytest.mark.parametrize(("text", "index"), [
-    ("$$ grasp red_cube $$", 0), ("$$grasp red_cube$$.\nThis helps.", 0), ("$$ grasp(banana) $$", 1),
-    ("I think: $$ place_in(red_cube, left_tray) $$", 2), ("$$ PLACE_IN red_cube left_tray $$", 2),
-    ("$$ put the red cube in the left tray $$", 2), ("grasp red_cube", 0),
-    ("$$ grasp red cube $$ … $$ grasp red_cube $$", 0),
-])
+@pytest.mark.parametrize(
+    ("text", "index"),
+    [
+        ("$$ grasp red_cube $$", 0),
+        ("$$grasp red_cube$$.\nThis helps.", 0),
+        ("$$ grasp(banana) $$", 1),
+        ("I think: $$ place_in(red_cube, left_tray) $$", 2),
+        ("$$ PLACE_IN red_cube left_tray $$", 2),
+        ("$$ put the red cube in the left tray $$", 2),
+        ("grasp red_cube", 0),
+        ("$$ grasp red cube $$ … $$ grasp red_cube $$", 0),
+    ],
+)
 def test_selections_are_read(text, index):
     assert parse_selection(text, OPTIONS, DOMAIN) == index
 
 
-@pytest.mark.parametrize(("text", "words"), [
-    ("", "no action between"), ("I would grasp it.", "no action between"), ("$$ $$", "no action between"),
-    ("$$ fly moon $$", "'fly moon' is not in the list"), ("$$ grasp red $$", "not in the list"),
-    ("$$ grasp red_cube $$ or $$ grasp banana $$", "selects 2 actions"), ("x" * 50_001, "50000"),
-])
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "no action between"),
+        ("I would grasp it.", "no action between"),
+        ("$$ $$", "no action between"),
+        ("$$ fly moon $$", "'fly moon' is not in the list"),
+        ("$$ grasp red $$", "not in the list"),
+        ("$$ grasp red_cube $$ or $$ grasp banana $$", "selects 2 actions"),
+        ("x" * 50_001, "50000"),
+    ],
+)
 def test_an_answer_outside_the_list_is_said(text, words):
     p, _ = planner(text)
     with pytest.raises(ParseError, match=words.replace("$", r"\$")):
@@ -402,28 +599,50 @@ def test_an_answer_outside_the_list_is_said(text, words):
 
 # Conditions
 
-@pytest.mark.parametrize(("condition", "holds"), [
-    ("'close' to 'mug'", True), ("'close' to 'mug_7'", False), ("'salmon' in 'hands'", True),
-    ("'mug' in 'hands'", False),
-    ("'fridge' is 'opened'", True), ("'fridge' is 'closed'", False), ("'fridge' is 'open'", True),
-    ("grasped(salmon)", True),
-    ("grasped('mug')", False), ("'mug' in 'fridge'", True), ("'mug' on 'sofa'", True),
-    ("'salmon' not in 'hands'", False),
-    ("not 'fridge' is 'opened'", False), ("inside(mug_8, fridge_4)", True), ("'microwave' is 'switched_on'", True),
-    ("'microwave' is 'on'", True), ("'salmon' is 'heated'", False), ("'agent' in 'kitchen'", True),
-    ("opened(fridge)", True),
-    ("'fridge' is not 'opened'", False), ("close_to(mug)", True),
-])
+
+@pytest.mark.parametrize(
+    ("condition", "holds"),
+    [
+        ("'close' to 'mug'", True),
+        ("'close' to 'mug_7'", False),
+        ("'salmon' in 'hands'", True),
+        ("'mug' in 'hands'", False),
+        ("'fridge' is 'opened'", True),
+        ("'fridge' is 'closed'", False),
+        ("'fridge' is 'open'", True),
+        ("grasped(salmon)", True),
+        ("grasped('mug')", False),
+        ("'mug' in 'fridge'", True),
+        ("'mug' on 'sofa'", True),
+        ("'salmon' not in 'hands'", False),
+        ("not 'fridge' is 'opened'", False),
+        ("inside(mug_8, fridge_4)", True),
+        ("'microwave' is 'switched_on'", True),
+        ("'microwave' is 'on'", True),
+        ("'salmon' is 'heated'", False),
+        ("'agent' in 'kitchen'", True),
+        ("opened(fridge)", True),
+        ("'fridge' is not 'opened'", False),
+        ("close_to(mug)", True),
+    ],
+)
 def test_conditions_of_a_home_are_answered_by_rule(condition, holds):
     p, client = planner()
     got = p.check_condition(condition, HOME)
     assert (got.holds, got.source, client.questions) == (holds, "rule", [])
 
 
-@pytest.mark.parametrize(("condition", "holds"), [
-    ("'banana' on 'blue_cube'", True), ("'hands' is 'empty'", True), ("grasped(red_cube)", False),
-    ("'red_cube' in 'left_tray'", False), ("in(red_cube, left_tray)", False), ("'red_cube' at 'left_side'", True),
-])
+@pytest.mark.parametrize(
+    ("condition", "holds"),
+    [
+        ("'banana' on 'blue_cube'", True),
+        ("'hands' is 'empty'", True),
+        ("grasped(red_cube)", False),
+        ("'red_cube' in 'left_tray'", False),
+        ("in(red_cube, left_tray)", False),
+        ("'red_cube' at 'left_side'", True),
+    ],
+)
 def test_conditions_of_the_table_are_answered_by_rule(condition, holds):
     assert planner()[0].check_condition(condition, BLOCKS).holds is holds
 
@@ -432,8 +651,9 @@ def test_what_no_rule_knows_is_asked_of_the_model_with_the_state():
     p, client = planner("True", "No.", "maybe")
     got = p.check_condition("'mug' with 'sofa'", HOME)
     assert (got.holds, got.source, got.usage.requests) == (True, "model", 1)
-    in_order(said(client), "assert('cup' in 'hands')\nFalse", "The mug 7 is on the sofa 9.",
-             "assert('mug' with 'sofa')")
+    in_order(
+        said(client), "assert('cup' in 'hands')\nFalse", "The mug 7 is on the sofa 9.", "assert('mug' with 'sofa')"
+    )
     assert "salmon" not in said(client), "the state of things that the condition does not name"
     assert p.check_condition("ready('unicorn')", HOME).holds is False
     with pytest.raises(ParseError, match="neither True nor False"):
@@ -448,17 +668,23 @@ def test_what_is_no_condition_is_said(text):
 
 # All together
 
+
 def test_base_llm_samples_plans_with_its_own_prompt():
     p, client = planner('{"plan": ["grasp(red_cube)", "place_in(red_cube, left_tray)"]}')
     got = p.generate_plans(SENTENCE, BLOCKS, samples=1, temperature=0.0, method="base_llm")
     assert got.plans[0].actions == (GRASP, PLACE) and "straight into the commands" in said(client)
 
 
-@pytest.mark.parametrize("ask", [
-    lambda p: p.generate_plans(SENTENCE, BLOCKS, method="magic"), lambda p: p.write("magic", SENTENCE, BLOCKS),
-    lambda p: p.propose_steps("magic", SENTENCE, BLOCKS, []), lambda p: p.ground_step("magic", SENTENCE, "x", BLOCKS),
-    lambda p: p.select_action("magic", SENTENCE, BLOCKS, [], OPTIONS),
-])
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda p: p.generate_plans(SENTENCE, BLOCKS, method="magic"),
+        lambda p: p.write("magic", SENTENCE, BLOCKS),
+        lambda p: p.propose_steps("magic", SENTENCE, BLOCKS, []),
+        lambda p: p.ground_step("magic", SENTENCE, "x", BLOCKS),
+        lambda p: p.select_action("magic", SENTENCE, BLOCKS, [], OPTIONS),
+    ],
+)
 def test_an_unknown_method_is_named(ask):
     with pytest.raises(UnknownNameError, match=r"unknown method .*'magic'.*known"):
         ask(planner("x")[0])
@@ -479,13 +705,56 @@ def test_examples_are_of_their_domain(domain):
     assert questions().write and questions().propose
 
 
-_PIECES = st.lists(st.sampled_from([
-    "def t():", "    ", "\t", "assert(", "else:", "'", '"', "(", ")", "[", "]", "<", ">", "$$", " grasp red_cube ",
-    "0:", "1: ",
-    "New Plan:", "\n", "```", "<pass>", "pass", "Action Plan:", "grasp('a')", "import os", "for i in [", "#",
-    "\\", "\x00", "é",
-    "END", "{", '{"action": "', "true", "not ", " is ", " in ", " to ", "def ", "lambda: 0", "9" * 30, "\r", "\u2028",
-]), max_size=40).map("".join)
+_PIECES = st.lists(
+    st.sampled_from(
+        [
+            "def t():",
+            "    ",
+            "\t",
+            "assert(",
+            "else:",
+            "'",
+            '"',
+            "(",
+            ")",
+            "[",
+            "]",
+            "<",
+            ">",
+            "$$",
+            " grasp red_cube ",
+            "0:",
+            "1: ",
+            "New Plan:",
+            "\n",
+            "```",
+            "<pass>",
+            "pass",
+            "Action Plan:",
+            "grasp('a')",
+            "import os",
+            "for i in [",
+            "#",
+            "\\",
+            "\x00",
+            "é",
+            "END",
+            "{",
+            '{"action": "',
+            "true",
+            "not ",
+            " is ",
+            " in ",
+            " to ",
+            "def ",
+            "lambda: 0",
+            "9" * 30,
+            "\r",
+            "\u2028",
+        ]
+    ),
+    max_size=40,
+).map("".join)
 
 
 @settings(max_examples=250, deadline=None)
@@ -499,10 +768,16 @@ def test_no_reply_raises_anything_but_parse_error(text):
         whole = completed(joined(text, text), "def t():", DOMAIN)
         read_program(whole, ARITY)
 
-    for parse in (program, lambda: numbered_steps(text, 3, ["a"]), lambda: parse_command(text),
-                  lambda: parse_step(text),
-                  lambda: step_of(text), lambda: parse_selection(text, OPTIONS, DOMAIN), lambda: parse_truth(text),
-                  lambda: holds_by_rule(HOUSEHOLD, HOME, parse_condition(text))):
+    for parse in (
+        program,
+        lambda: numbered_steps(text, 3, ["a"]),
+        lambda: parse_command(text),
+        lambda: parse_step(text),
+        lambda: step_of(text),
+        lambda: parse_selection(text, OPTIONS, DOMAIN),
+        lambda: parse_truth(text),
+        lambda: holds_by_rule(HOUSEHOLD, HOME, parse_condition(text)),
+    ):
         try:
             parse()
         except ParseError as error:
@@ -520,16 +795,19 @@ def test_no_step_raises_anything_but_parse_error(text):
 
 
 @pytest.mark.timeout(60)
-@pytest.mark.parametrize("unit",
-                         ["a", "(", "$$ ", "0: a\n", "<a", "[a", "assert(a ", "a ", "Step 1", "'a' in ", "\n", " ",
-                          "else:"])
+@pytest.mark.parametrize(
+    "unit", ["a", "(", "$$ ", "0: a\n", "<a", "[a", "assert(a ", "a ", "Step 1", "'a' in ", "\n", " ", "else:"]
+)
 def test_a_megabyte_of_anything_is_read_in_bounded_time(unit):
     text = (unit * (1_000_000 // len(unit)))[:1_000_000]
     for method in ("progprompt", "brainbody", "lang_prompt"):
         with pytest.raises(ParseError):
             planner(text)[0].write(method, SENTENCE, BLOCKS)
-    for ask in (lambda p: p.ground_step("brainbody", SENTENCE, "x", BLOCKS), lambda p: p.check_condition("a(b)", HOME),
-                lambda p: p.select_action("blocking", SENTENCE, BLOCKS, [], OPTIONS)):
+    for ask in (
+        lambda p: p.ground_step("brainbody", SENTENCE, "x", BLOCKS),
+        lambda p: p.check_condition("a(b)", HOME),
+        lambda p: p.select_action("blocking", SENTENCE, BLOCKS, [], OPTIONS),
+    ):
         with pytest.raises(ParseError):
             ask(planner(text, text)[0])
 

@@ -23,15 +23,27 @@ from planweave.methods.prompt_world import PromptWorlds
 
 HOUSEHOLD = Domain.load("household")
 SENTENCE = "put the salmon in the fridge"
-KINDS = ("kitchen_cabinet", "bathroom_counter", "coffee_table", "light_switch", "clothes_shirt", "wall_phone", "pillow",
-         "book")
+KINDS = (
+    "kitchen_cabinet",
+    "bathroom_counter",
+    "coffee_table",
+    "light_switch",
+    "clothes_shirt",
+    "wall_phone",
+    "pillow",
+    "book",
+)
 
 
 def home(count, facts=()):
     """A home with a salmon on a counter, a fridge, and so many things more, all with states and places."""
-    objects = [WorldObject("kitchen_1", "room", "kitchen"), WorldObject("bedroom_2", "room", "bedroom"),
-               WorldObject("fridge_3", "item", "fridge"), WorldObject("salmon_4", "item", "salmon"),
-               WorldObject("kitchen_counter_5", "item", "kitchen_counter")]
+    objects = [
+        WorldObject("kitchen_1", "room", "kitchen"),
+        WorldObject("bedroom_2", "room", "bedroom"),
+        WorldObject("fridge_3", "item", "fridge"),
+        WorldObject("salmon_4", "item", "salmon"),
+        WorldObject("kitchen_counter_5", "item", "kitchen_counter"),
+    ]
     told = {"agent_in(bedroom_2)", "on(salmon_4, kitchen_counter_5)", "closed(fridge_3)", "right_hand_free()", *facts}
     for i in range(count):
         name = f"{KINDS[i % len(KINDS)]}_{i + 10}"
@@ -61,15 +73,19 @@ def every_prompt(world, exchanges=None):
     grab, opened = Action("grab", ("salmon_4",)), Action("open", ("fridge_3",))
     goal = [Literal("inside", ("salmon_4", "fridge_3"))]
     asks = [
-        lambda: p.generate_plans(SENTENCE, world), lambda: p.generate_plans(SENTENCE, world, method="base_llm"),
+        lambda: p.generate_plans(SENTENCE, world),
+        lambda: p.generate_plans(SENTENCE, world, method="base_llm"),
         lambda: p.choose_action(SENTENCE, world, [grab] * 20, [grab, None], errors=["it slipped"] * 5),
         lambda: p.interpret_goal("I would love the salmon to stay fresh, so use the fridge", world),
-        lambda: p.write("progprompt", SENTENCE, world), lambda: p.write("brainbody", SENTENCE, world),
+        lambda: p.write("progprompt", SENTENCE, world),
+        lambda: p.write("brainbody", SENTENCE, world),
         lambda: p.write("brainbody_feedback", SENTENCE, world, history=["walk"] * 20, errors=["no"] * 3, start=19),
         lambda: p.write("lang_prompt", SENTENCE, world),
         lambda: p.ground_step("brainbody", SENTENCE, "grab the salmon", world),
-        *(lambda m=m: p.propose_steps(m, SENTENCE, world, [grab] * 20)
-          for m in ("iterative", "zero_shot", "scene_aware")),
+        *(
+            lambda m=m: p.propose_steps(m, SENTENCE, world, [grab] * 20)
+            for m in ("iterative", "zero_shot", "scene_aware")
+        ),
         lambda: p.select_action("blocking", SENTENCE, world, [grab] * 20, [grab, opened], goal=goal),
         lambda: p.check_condition("'salmon' with 'fridge'", world),
     ]
@@ -116,6 +132,7 @@ def test_the_objects_shown_stay_the_same_through_a_task_and_what_becomes_importa
 
 # Embeddings
 
+
 @settings(max_examples=100, deadline=None)
 @given(st.lists(st.text(max_size=60), max_size=5))
 def test_vectors_have_length_one(texts):
@@ -123,10 +140,16 @@ def test_vectors_have_length_one(texts):
     assert rows.shape == (len(texts), 512) and np.allclose(np.linalg.norm(rows, axis=1), 1.0, atol=1e-5)
 
 
-@pytest.mark.parametrize(("one", "two", "other"), [
-    ("mug", "mugs", "plate"), ("coffeepot", "coffee pot", "table"), ("red cube", "the red block", "blue tray"),
-    ("put the salmon in the fridge", "salmon into fridge", "switch on the light"), ("PutIn", "put in", "walk"),
-])
+@pytest.mark.parametrize(
+    ("one", "two", "other"),
+    [
+        ("mug", "mugs", "plate"),
+        ("coffeepot", "coffee pot", "table"),
+        ("red cube", "the red block", "blue tray"),
+        ("put the salmon in the fridge", "salmon into fridge", "switch on the light"),
+        ("PutIn", "put in", "walk"),
+    ],
+)
 def test_alike_texts_are_nearer(one, two, other):
     embedder = HashedEmbedder()
     assert cosine(embedder, one, two) > 0.3 > cosine(embedder, one, other)

@@ -17,11 +17,22 @@ from planweave.methods.planner import LanguagePlanner, Settings
 PLAN = '{"plan": ["grasp(red_cube)", "place_in(red_cube, left_tray)"]}'
 
 
-@pytest.mark.parametrize(("text", "left"), [
-    ("a", "a"), ("<think>x</think>a", "a"), ("a<think>x</think>b<THINKING>y</Thinking>c", "abc"), ("x</think>a", "a"),
-    ("x</think>y</think>a", "a"), ("a<think>x", "a"), ("<think><think>x</think>a", "a"), ("<think", "<think"),
-    ("<think>" * 9, ""), ("</think>" * 9, ""), ("İİ</think>a", "a"),
-])
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("a", "a"),
+        ("<think>x</think>a", "a"),
+        ("a<think>x</think>b<THINKING>y</Thinking>c", "abc"),
+        ("x</think>a", "a"),
+        ("x</think>y</think>a", "a"),
+        ("a<think>x", "a"),
+        ("<think><think>x</think>a", "a"),
+        ("<think", "<think"),
+        ("<think>" * 9, ""),
+        ("</think>" * 9, ""),
+        ("İİ</think>a", "a"),
+    ],
+)
 def test_thinking_is_left_out(text, left):
     assert without_thinking(text) == left
 
@@ -68,8 +79,16 @@ def test_replies_that_hung_the_planner_end_soon():
         planner_at(server).write("progprompt", "put the red cube in the left tray", WORLD)
 
 
-@pytest.mark.parametrize("choice", [None, {}, {"message": 3}, {"message": {"content": [3, {"text": 4}]}}, {
-    "message": {"content": PLAN}, "logprobs": {"content": [{"logprob": "x"}, 3, {}, {"logprob": 10**400}]}}])
+@pytest.mark.parametrize(
+    "choice",
+    [
+        None,
+        {},
+        {"message": 3},
+        {"message": {"content": [3, {"text": 4}]}},
+        {"message": {"content": PLAN}, "logprobs": {"content": [{"logprob": "x"}, 3, {}, {"logprob": 10**400}]}},
+    ],
+)
 def test_a_broken_choice_of_an_answer_loses_that_one_only(choice):
     def behave(server, body, number):
         answer = fake.completion([PLAN] * 24)

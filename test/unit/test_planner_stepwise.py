@@ -97,7 +97,8 @@ def test_what_lies_on_a_thing_of_the_goal_may_be_moved():
     client = Chooser("grasp(banana)", "place_on(banana, plate)", "grasp(blue_cube)", "place_in(blue_cube, left_tray)")
     got = asked(client).generate_plans("put the blue cube in the left tray", BLOCKS)
     check = Validator(Domain.load("tabletop"), BLOCKS).check(
-        got.plans[0].actions, [Literal.parse("in(blue_cube, left_tray)")])
+        got.plans[0].actions, [Literal.parse("in(blue_cube, left_tray)")]
+    )
     assert check.ok and got.received == 1
 
 
@@ -142,12 +143,15 @@ def test_it_is_cancelled_between_steps():
         asked(Canceling(*PLAN)).generate_plans(SENTENCE, BLOCKS, canceled=canceled)
 
 
-@pytest.mark.parametrize(("client", "settings", "sentence", "method"), [
-    (Chooser(choices=False), FEW, SENTENCE, "tree_planner"),
-    (Chooser(), replace(FEW, sampling="request"), SENTENCE, "tree_planner"),
-    (Chooser(), FEW, "the reddest of all cubes longs for a tray, does it not", "tree_planner"),
-    (Chooser(), FEW, SENTENCE, "base_llm"),
-])
+@pytest.mark.parametrize(
+    ("client", "settings", "sentence", "method"),
+    [
+        (Chooser(choices=False), FEW, SENTENCE, "tree_planner"),
+        (Chooser(), replace(FEW, sampling="request"), SENTENCE, "tree_planner"),
+        (Chooser(), FEW, "the reddest of all cubes longs for a tray, does it not", "tree_planner"),
+        (Chooser(), FEW, SENTENCE, "base_llm"),
+    ],
+)
 def test_all_plans_are_asked_for_at_once_as_the_paper_does(client, settings, sentence, method):
     got = asked(client, settings).generate_plans(sentence, BLOCKS, method=method)
     assert len(client.requests) == 1 and client.requests[0].n == settings.samples_embedded and not got.dropped

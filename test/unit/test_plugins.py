@@ -112,7 +112,8 @@ def test_a_name_that_is_taken_stays_with_planweave_or_the_first_package(package,
     assert found["iterative"] is METHODS["iterative"] and found.package_of("mine") == "ant"
     assert found.problems() == [
         "the method 'iterative' of the package zebra is left out: planweave has one of this name; give it another name",
-        "the method 'mine' of the package zebra is left out: ant has one of this name; give it another name"]
+        "the method 'mine' of the package zebra is left out: ant has one of this name; give it another name",
+    ]
     assert [record.message for record in caplog.records] == found.problems(), "said once"
 
 
@@ -154,7 +155,13 @@ def test_a_broken_method_does_not_keep_feedback_node_from_starting(package, tmp_
     package("bad-robot", "import no_such_module_here", {"broken": "Method"})
     code = "from feedback_node.node import PARAMETERS; print(PARAMETERS[0].choices)"
     paths = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
-    done = subprocess.run([sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": paths}, text=True, check=False,
-                          capture_output=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": paths},
+        text=True,
+        check=False,
+        capture_output=True,
+        timeout=60,
+    )
     assert done.returncode == 0, done.stderr
     assert "'iterative'" in done.stdout and "broken" not in done.stdout and "bad-robot" in done.stderr

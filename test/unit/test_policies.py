@@ -13,8 +13,14 @@ FILE = ROOT / "config" / "sros2" / "policies.xml"
 
 
 def tool(*arguments):
-    return subprocess.run([sys.executable, "tools/policies.py", *arguments], cwd=ROOT, capture_output=True, text=True,
-                          timeout=60, check=False)
+    return subprocess.run(
+        [sys.executable, "tools/policies.py", *arguments],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
 
 
 def names(text):
@@ -24,7 +30,8 @@ def names(text):
         for group in profile:
             inside, (way,) = profile.get("ns").rstrip("/"), group.attrib
             found[profile.get("node"), group.tag, way] = {
-                e.text if e.text.startswith("/") else f"{inside}/{e.text}" for e in group}
+                e.text if e.text.startswith("/") else f"{inside}/{e.text}" for e in group
+            }
     return found
 
 

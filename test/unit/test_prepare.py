@@ -117,12 +117,14 @@ def test_the_script_for_a_shell_works_where_the_path_has_a_space(prepare, venv):
 @pytest.fixture
 def installed(tmp_path):
     """installed("name"): a prefix with the package planweave and its config, as colcon or pip lays it out."""
+
     def make(name):
         prefix = tmp_path / name
         site = prefix / "lib" / "python3.12" / "site-packages"
         shutil.copytree(ROOT / "planweave", site / "planweave", ignore=shutil.ignore_patterns("__pycache__"))
         (prefix / "share" / "planweave" / "config" / "domains").mkdir(parents=True)
         return prefix, site
+
     return make
 
 
@@ -130,8 +132,14 @@ def test_an_overlay_does_not_run_with_the_config_of_an_older_package(installed):
     overlay, site = installed("overlay")
     old, _ = installed("old")
     code = f"import sys; sys.prefix = {str(old)!r}\nfrom planweave.core.paths import config_dir\nprint(config_dir())"
-    run = subprocess.run([sys.executable, "-c", code], cwd="/", text=True, capture_output=True, check=True,
-                         env={"PYTHONPATH": str(site), "AMENT_PREFIX_PATH": f"{old}:{overlay}"})
+    run = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd="/",
+        text=True,
+        capture_output=True,
+        check=True,
+        env={"PYTHONPATH": str(site), "AMENT_PREFIX_PATH": f"{old}:{overlay}"},
+    )
     assert run.stdout.strip() == str(overlay / "share" / "planweave" / "config")
 
 
@@ -139,8 +147,14 @@ def test_no_config_at_all_is_an_error_that_says_where_was_looked(installed):
     prefix, site = installed("prefix")
     shutil.rmtree(prefix / "share")
     code = "from planweave.core.paths import config_dir\nconfig_dir()"
-    run = subprocess.run([sys.executable, "-c", code], cwd="/", text=True, capture_output=True, check=False,
-                         env={"PYTHONPATH": str(site), "PATH": "/usr/bin:/bin"})
+    run = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd="/",
+        text=True,
+        capture_output=True,
+        check=False,
+        env={"PYTHONPATH": str(site), "PATH": "/usr/bin:/bin"},
+    )
     assert f"looked in {site / 'config'}" in run.stderr and str(prefix / "share") in run.stderr
 
 
@@ -149,8 +163,14 @@ def start(tmp_path, missing):
     (tmp_path / "odd_node").mkdir()
     (tmp_path / "odd_node" / "node.py").write_text(f"import {missing}\n")
     code = "import sys; sys.argv[0] = '/ws/lib/planweave/odd_node'\nfrom planweave_ros.node_main import main\nmain()"
-    return subprocess.run([sys.executable, "-c", code], cwd=ROOT, text=True, capture_output=True, check=False,
-                          env={"PYTHONPATH": f"{tmp_path}:{ROOT}", "PATH": "/usr/bin:/bin"})
+    return subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        text=True,
+        capture_output=True,
+        check=False,
+        env={"PYTHONPATH": f"{tmp_path}:{ROOT}", "PATH": "/usr/bin:/bin"},
+    )
 
 
 def test_a_node_under_a_python_without_its_packages_says_what_to_do(tmp_path):
@@ -164,7 +184,8 @@ def test_a_node_without_the_interfaces_says_how_to_build_them(tmp_path):
     if any((Path(folder) / "planweave_interfaces").is_dir() for folder in sys.path if folder):
         (tmp_path / "planweave_interfaces").mkdir()  # hides the installed one
         (tmp_path / "planweave_interfaces" / "__init__.py").write_text(
-            "raise ModuleNotFoundError('gone', name='planweave_interfaces')\n")
+            "raise ModuleNotFoundError('gone', name='planweave_interfaces')\n"
+        )
     run = start(tmp_path, "planweave_interfaces.msg")
     assert run.returncode == 2
     assert "ln -s planweave/interfaces src/planweave_interfaces" in run.stderr
@@ -179,6 +200,12 @@ def test_a_node_is_run_by_the_name_of_its_program(tmp_path):
     (tmp_path / "odd_node").mkdir()
     (tmp_path / "odd_node" / "node.py").write_text("def main():\n    print('at work')\n")
     code = "import sys; sys.argv[0] = '/ws/lib/planweave/odd_node'\nfrom planweave_ros.node_main import main\nmain()"
-    run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, text=True, capture_output=True, check=False,
-                         env={"PYTHONPATH": f"{tmp_path}:{ROOT}", "PATH": "/usr/bin:/bin"})
+    run = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        text=True,
+        capture_output=True,
+        check=False,
+        env={"PYTHONPATH": f"{tmp_path}:{ROOT}", "PATH": "/usr/bin:/bin"},
+    )
     assert run.stdout == "at work\n"

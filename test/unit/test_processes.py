@@ -69,15 +69,30 @@ def test_a_node_gets_parameters_and_environment_and_its_output_is_kept(program, 
     import json
 
     program("telling_node", TELLING)
-    node = start_node("telling_node", tmp_path / "log", parameter_files=[tmp_path / "p.yaml"],
-                      parameters={"scene": "blocks", "fast": True, "rate": 2.5, "names": ["a", "b"], "empty": ""},
-                      environment={"ROS_DOMAIN_ID": "77"})
+    node = start_node(
+        "telling_node",
+        tmp_path / "log",
+        parameter_files=[tmp_path / "p.yaml"],
+        parameters={"scene": "blocks", "fast": True, "rate": 2.5, "names": ["a", "b"], "empty": ""},
+        environment={"ROS_DOMAIN_ID": "77"},
+    )
     assert node.wait(60.0) == 0
     told = json.loads(node.output())
     assert told["domain"] == "77"
     assert told["argv"] == [
-        "--ros-args", "--params-file", str(tmp_path / "p.yaml"), "-p", 'scene:="blocks"', "-p", "fast:=true",
-        "-p", "rate:=2.5", "-p", 'names:=["a", "b"]', "-p", 'empty:=""',
+        "--ros-args",
+        "--params-file",
+        str(tmp_path / "p.yaml"),
+        "-p",
+        'scene:="blocks"',
+        "-p",
+        "fast:=true",
+        "-p",
+        "rate:=2.5",
+        "-p",
+        'names:=["a", "b"]',
+        "-p",
+        'empty:=""',
     ]
 
 
@@ -103,13 +118,21 @@ def test_what_a_node_has_started_ends_with_it(program, tmp_path):
 
 def test_nodes_end_with_a_console_that_is_killed(program, tmp_path):
     program("patient_node", PATIENT)
-    console = subprocess.Popen([sys.executable, "-c", textwrap.dedent(f"""
+    console = subprocess.Popen(
+        [
+            sys.executable,
+            "-c",
+            textwrap.dedent(f"""
         import time
         from pathlib import Path
         from planweave.launcher.processes import start_node
-        print(start_node("patient_node", Path({str(tmp_path / 'log')!r})).pid, flush=True)
+        print(start_node("patient_node", Path({str(tmp_path / "log")!r})).pid, flush=True)
         time.sleep(60)
-    """)], stdout=subprocess.PIPE, text=True)
+    """),
+        ],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     pid = int(console.stdout.readline())
     until(lambda: (tmp_path / "log").read_text())
     console.kill()
@@ -203,15 +226,19 @@ def test_a_node_that_dies_is_started_again_and_the_rest_goes_on(program, tmp_pat
         second = running._processes[1].pid
         assert alive(second)
     assert not alive(second) and not alive(other)
-    assert said == ["b_node ended (exit code 3): error: the cable is loose; it is started again in 0.02 s",
-                    "b_node ended (exit code 3): error: the cable is loose; it is started again in 0.04 s"]
+    assert said == [
+        "b_node ended (exit code 3): error: the cable is loose; it is started again in 0.02 s",
+        "b_node ended (exit code 3): error: the cable is loose; it is started again in 0.04 s",
+    ]
     log = (tmp_path / "b_node.log").read_text()
     assert log.startswith("start 1\nerror: the cable is loose\nstart 2\n"), "the log of the lives before is kept"
 
 
 def test_a_node_that_keeps_dying_is_given_up_aloud(program, tmp_path, quick):
     said = []
-    with RunningSystem(System("small", "", (program("b_node", dies(99)),)), tmp_path) as running, \
-            pytest.raises(SystemDownError, match="ended 6 times soon after its start and is given up"):
+    with (
+        RunningSystem(System("small", "", (program("b_node", dies(99)),)), tmp_path) as running,
+        pytest.raises(SystemDownError, match="ended 6 times soon after its start and is given up"),
+    ):
         until(lambda: running.revive(said.append), 30)
     assert len(said) == 5

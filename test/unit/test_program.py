@@ -43,14 +43,17 @@ def test_the_papers_form():
     assert str(opened.condition) == "'microwave' is 'opened'" and opened.recovery[0] == Call("open", ("microwave",), 12)
 
 
-@pytest.mark.parametrize("line, condition", [
-    ("assert close('mug')", Condition("close", "", "mug")),
-    ("assert not close('mug')", Condition("close", "", "mug", True)),
-    ("assert 'mug' in 'hands'", Condition("mug", "in", "hands")),
-    ("assert('mug' not in 'hands')", Condition("mug", "in", "hands", True)),
-    ('assert("close" to "mug")', Condition("close", "to", "mug")),
-    ("assert('fridge' is 'closed')", Condition("fridge", "is", "closed")),
-])
+@pytest.mark.parametrize(
+    "line, condition",
+    [
+        ("assert close('mug')", Condition("close", "", "mug")),
+        ("assert not close('mug')", Condition("close", "", "mug", True)),
+        ("assert 'mug' in 'hands'", Condition("mug", "in", "hands")),
+        ("assert('mug' not in 'hands')", Condition("mug", "in", "hands", True)),
+        ('assert("close" to "mug")', Condition("close", "to", "mug")),
+        ("assert('fridge' is 'closed')", Condition("fridge", "is", "closed")),
+    ],
+)
 def test_assertions(line, condition):
     assert read(line)[0].condition == condition
 
@@ -64,28 +67,31 @@ def test_loops_lists_and_branches():
     assert read_program("def t():\n  objects = ['a']\n  grab(objects[0])", ACTIONS).objects == ("a",)
 
 
-@pytest.mark.parametrize("body, words", [
-    ("import os", "line 2: import is not allowed"),
-    ("os.system('ls')", "line 2: expected a call of an action"),
-    ("eval('1')", "unknown action 'eval'"),
-    ("find('a')\n__import__('os')", "line 3: unknown action"),
-    ("while True:\n    find('a')", "line 2: while is not allowed"),
-    ("for i in range(1000000):\n    find('a')", "at most 100"),
-    ("for i in range(-5, 200):\n    find('a')", "range"),
-    ("grab('a', 'b')", "grab takes 1 argument"),
-    ("grab(x='a')", "by position"),
-    ("grab(find('a'))", "name of an object"),
-    ("lambda: 0", "expected a call"),
-    ("else: find('a')", "line 2"),
-    ("find('a'", "line 2"),
-    ("x = grab", None),
-    ("with open('f'): pass", "with is not allowed"),
-    ("def g():\n    pass", "functiondef is not allowed"),
-    ("assert 1 + 1", "cannot read this condition"),
-    ("(" * 40 + ")" * 40, "brackets"),
-    ("\n".join("    " * i + "if a('b'):" for i in range(60)), "nested"),
-    ("\n".join(f"for a{i} in [1]:" for i in range(3)), "line"),
-])
+@pytest.mark.parametrize(
+    "body, words",
+    [
+        ("import os", "line 2: import is not allowed"),
+        ("os.system('ls')", "line 2: expected a call of an action"),
+        ("eval('1')", "unknown action 'eval'"),
+        ("find('a')\n__import__('os')", "line 3: unknown action"),
+        ("while True:\n    find('a')", "line 2: while is not allowed"),
+        ("for i in range(1000000):\n    find('a')", "at most 100"),
+        ("for i in range(-5, 200):\n    find('a')", "range"),
+        ("grab('a', 'b')", "grab takes 1 argument"),
+        ("grab(x='a')", "by position"),
+        ("grab(find('a'))", "name of an object"),
+        ("lambda: 0", "expected a call"),
+        ("else: find('a')", "line 2"),
+        ("find('a'", "line 2"),
+        ("x = grab", None),
+        ("with open('f'): pass", "with is not allowed"),
+        ("def g():\n    pass", "functiondef is not allowed"),
+        ("assert 1 + 1", "cannot read this condition"),
+        ("(" * 40 + ")" * 40, "brackets"),
+        ("\n".join("    " * i + "if a('b'):" for i in range(60)), "nested"),
+        ("\n".join(f"for a{i} in [1]:" for i in range(3)), "line"),
+    ],
+)
 def test_what_is_refused(body, words):
     if words is None:
         assert read(body) == []
@@ -94,20 +100,52 @@ def test_what_is_refused(body, words):
         read(body)
 
 
-@pytest.mark.parametrize("text", ["", "   \n", "I cannot do that.", "find('a')", "def", "def f(", "\x00",
-                                  "x" * 1_000_000,
-                                  "def f():\n" + "    find('a')\n" * 5000])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "   \n",
+        "I cannot do that.",
+        "find('a')",
+        "def",
+        "def f(",
+        "\x00",
+        "x" * 1_000_000,
+        "def f():\n" + "    find('a')\n" * 5000,
+    ],
+)
 def test_replies_that_are_no_program(text):
     with pytest.raises(ParseError):
         read_program(text, ACTIONS)
 
 
-FRAGMENTS = st.lists(st.sampled_from(
-    ["def f():", "    find('a')", "assert('a' to 'b')", "    else: grab('a')", "else:", "for i in range(9):", "\t",
-     "#c",
-     "'''",
-     "((((", "    " * 3, "import os", "return", "lambda x: x", "0x", "\\", "if a:",
-     "    assert('x' in", "async def g():", "@"]), max_size=25)
+FRAGMENTS = st.lists(
+    st.sampled_from(
+        [
+            "def f():",
+            "    find('a')",
+            "assert('a' to 'b')",
+            "    else: grab('a')",
+            "else:",
+            "for i in range(9):",
+            "\t",
+            "#c",
+            "'''",
+            "((((",
+            "    " * 3,
+            "import os",
+            "return",
+            "lambda x: x",
+            "0x",
+            "\\",
+            "if a:",
+            "    assert('x' in",
+            "async def g():",
+            "@",
+        ]
+    ),
+    max_size=25,
+)
 
 
 @settings(max_examples=300, deadline=None)

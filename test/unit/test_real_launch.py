@@ -13,11 +13,18 @@ ROS2 = shutil.which("ros2")
 
 
 @pytest.mark.skipif(ROS2 is None, reason="no ros2: source a ROS 2 installation; PyPI has none of ros2cli and launch")
-@pytest.mark.parametrize(("name", "said"), [
-    ("tabletop", "scene"), ("household", "backend"), ("franka", "use_fake_hardware"), ("gazebo", "gui")])
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("tabletop", "scene"), ("household", "backend"), ("franka", "use_fake_hardware"), ("gazebo", "gui")],
+)
 def test_ros2_launch_shows_the_arguments(name, said):
-    run = subprocess.run([ROS2, "launch", str(LAUNCH / f"{name}.launch.py"), "--show-args"], text=True, timeout=300,
-                         capture_output=True, check=False)
+    run = subprocess.run(
+        [ROS2, "launch", str(LAUNCH / f"{name}.launch.py"), "--show-args"],
+        text=True,
+        timeout=300,
+        capture_output=True,
+        check=False,
+    )
     missing = [line for line in run.stderr.splitlines() if "package '" in line and "not found" in line]
     if missing and name in ("franka", "gazebo"):
         pytest.skip(missing[0])

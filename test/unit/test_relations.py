@@ -31,13 +31,14 @@ def facts(*things, held="", at_base=False):
 
 def world(*things, held="", at_base=False, handed_over=()):
     """The world of things."""
-    known = relations.facts(
-        things, (TABLE, SPOT), held, at_base, lambda what: "far" not in what.name, handed_over)
+    known = relations.facts(things, (TABLE, SPOT), held, at_base, lambda what: "far" not in what.name, handed_over)
     objects = tuple(
         WorldObject(t.name, t.type, t.class_name, {"shape": t.shape}, t.position, quaternion_of(t.yaw), t.size)
-        for t in things)
-    places = tuple(WorldObject(p.name, "location", "location", {}, (*p.centre, 0.0), None, (*p.size, 0.0))
-                   for p in (TABLE, SPOT))
+        for t in things
+    )
+    places = tuple(
+        WorldObject(p.name, "location", "location", {}, (*p.centre, 0.0), None, (*p.size, 0.0)) for p in (TABLE, SPOT)
+    )
     return World("tabletop", (*objects, *places), known, derived=frozenset(spatial.RELATIONS))
 
 
@@ -175,9 +176,7 @@ def test_what_is_too_wide_has_no_grasp():
     assert candidates(Thing("x", "item", "melon", (0.5, 0.0, 0.06), (0.12, 0.12, 0.12), shape="cylinder")) == []
 
 
-@pytest.mark.parametrize(
-    ("height", "lowest", "highest"), [(0.05, 0.02, 0.03), (0.15, 0.11, 0.13), (0.03, 0.012, 0.02)]
-)
+@pytest.mark.parametrize(("height", "lowest", "highest"), [(0.05, 0.02, 0.03), (0.15, 0.11, 0.13), (0.03, 0.012, 0.02)])
 def test_grasp_height(height, lowest, highest):
     z = grasp_height(Thing("x", "item", "cube", (0.5, 0.0, height / 2), (0.04, 0.04, height)))
     assert lowest <= z <= highest
@@ -225,7 +224,7 @@ def test_spots_beside_are_beside_and_near(side):
         assert found
         for spot in found:
             there = cube("a", spot.x, spot.y, yaw=spot.yaws[0])
-            assert (spatial.left_of(there, target) if side > 0 else spatial.left_of(target, there))
+            assert spatial.left_of(there, target) if side > 0 else spatial.left_of(target, there)
             assert there.gap(target) <= spatial.NEAR and all(there.gap(o) > 0.005 for o in others)
     edge = cube("b", 0.5, side * 0.58)
     assert not list(spots.beside(item, edge, side, [edge], (TABLE,)))  # over the edge of the table

@@ -85,8 +85,12 @@ def test_every_link_but_the_bare_flanges_can_be_seen_and_moving_joints_have_limi
 def test_names_and_the_sides_of_the_fingers_are_those_of_franka_description(links):
     """robots/common/franka_arm.xacro and end_effectors/common/franka_hand.xacro of franka_description 1.0.1."""
     chain = {f"fr3_link{i}": (f"fr3_link{i - 1}", f"fr3_joint{i}") for i in range(1, 9)}
-    hand = {"fr3_hand": ("fr3_link8", "fr3_hand_joint"), "fr3_hand_tcp": ("fr3_hand", "fr3_hand_tcp_joint"),
-            "fr3_leftfinger": ("fr3_hand", FINGER_JOINTS[0]), "fr3_rightfinger": ("fr3_hand", FINGER_JOINTS[1])}
+    hand = {
+        "fr3_hand": ("fr3_link8", "fr3_hand_joint"),
+        "fr3_hand_tcp": ("fr3_hand", "fr3_hand_tcp_joint"),
+        "fr3_leftfinger": ("fr3_hand", FINGER_JOINTS[0]),
+        "fr3_rightfinger": ("fr3_hand", FINGER_JOINTS[1]),
+    }
     assert {link.name: (link.parent, link.joint) for link in links[1:]} == {**chain, **hand}
     found = poses(urdf(links), {**dict(zip(ARM_JOINTS, HOME)), **dict.fromkeys(FINGER_JOINTS, 0.03)})
     in_hand = {side: np.linalg.inv(found["fr3_hand"]) @ found[f"fr3_{side}finger"] for side in ("left", "right")}

@@ -44,7 +44,8 @@ def launch(monkeypatch):
                     path = launch_api.text(entity.source.path, values)
                     package, file = path.removeprefix("/share/").split("/launch/")
                     included[f"{package}/{file}"] = {
-                        key: launch_api.text(value, values) for key, value in entity.arguments.items()}
+                        key: launch_api.text(value, values) for key, value in entity.arguments.items()
+                    }
             elif isinstance(entity, (launch_api.AppendEnvironmentVariable, launch_api.SetEnvironmentVariable)):
                 environment[entity.name] = launch_api.text(entity.value, values)
             elif isinstance(entity, launch_api.RegisterEventHandler):
@@ -77,7 +78,9 @@ def test_the_real_robot(launch):
     assert started.included["realsense2_camera/rs_launch.py"]["align_depth.enable"] == "true"
     assert spawned(started)[:2] == ["fr3_arm_controller", "--inactive"], "no motion before the thresholds are set"
     assert {key: ours(started, "executor_node")[key] for key in ("gripper", "robot")} == {
-        "gripper": "franka", "robot": "fr3"}
+        "gripper": "franka",
+        "robot": "fr3",
+    }
     for name in ("feedback_node", "executor_node"):
         assert ours(started, name)["require_approval"] == "true"
 
@@ -114,8 +117,10 @@ def test_gazebo(launch):
     assert namespace == "namespace:="
 
 
-@pytest.mark.parametrize(("given", "closed"), [
-    ({}, True), ({"ROS_AUTOMATIC_DISCOVERY_RANGE": "SUBNET"}, False), ({"ROS_STATIC_PEERS": "10.0.0.2"}, True)])
+@pytest.mark.parametrize(
+    ("given", "closed"),
+    [({}, True), ({"ROS_AUTOMATIC_DISCOVERY_RANGE": "SUBNET"}, False), ({"ROS_STATIC_PEERS": "10.0.0.2"}, True)],
+)
 def test_launched_nodes_talk_on_this_machine_only_unless_told_otherwise(launch, monkeypatch, given, closed):
     for name in ("ROS_AUTOMATIC_DISCOVERY_RANGE", "ROS_STATIC_PEERS", "FASTDDS_DEFAULT_PROFILES_FILE"):
         monkeypatch.delenv(name, raising=False)
@@ -131,8 +136,10 @@ def test_launched_nodes_talk_on_this_machine_only_unless_told_otherwise(launch, 
 def test_every_launch_file_has_the_arguments_that_ros_people_expect(launch, tmp_path, name):
     own = tmp_path / "own.yaml"
     robot = {"robot_ip": "a"} if name == "franka" else {}
-    plain, told = launch(name, **robot), launch(
-        name, **robot, namespace="arm1", use_sim_time="true", params_file=str(own), log_level="debug")
+    plain, told = (
+        launch(name, **robot),
+        launch(name, **robot, namespace="arm1", use_sim_time="true", params_file=str(own), log_level="debug"),
+    )
     for node in (n for n in told.nodes if n.package == "planweave"):
         assert launch_api.text(node.namespace, told.values) == "arm1"
         assert [launch_api.text(word, told.values) for word in node.ros_arguments] == ["--log-level", "debug"]
@@ -208,7 +215,9 @@ def test_a_real_robot_is_slow_small_and_asks():
     for name in ("feedback_node", "executor_node"):  # the arm itself refuses, whoever sends an action
         assert parameters_of(next(n for n in load_system("franka").nodes if n.name == name))["require_approval"]
     assert load_system("franka").overrides({"require_approval": "false"}) == {
-        "feedback_node": {"require_approval": False}, "executor_node": {"require_approval": False}}
+        "feedback_node": {"require_approval": False},
+        "executor_node": {"require_approval": False},
+    }
 
 
 def flattened(table, prefix=""):
@@ -225,8 +234,9 @@ def test_controllers_get_parameters_that_they_have(path):
     tables = [yaml.safe_load(part) for part in f"\n{(CONFIG / path).read_text()}".split("\n/**:") if part.strip()]
     nodes = {}
     for table in tables:
-        nodes.update({name.removeprefix("/**/"): entry["ros__parameters"]
-                      for name, entry in (table or {}).items() if entry})
+        nodes.update(
+            {name.removeprefix("/**/"): entry["ros__parameters"] for name, entry in (table or {}).items() if entry}
+        )
     manager = nodes.pop("controller_manager")
     general = {name: entry for name, entry in manager.items() if not isinstance(entry, dict) or "type" not in entry}
     assert {key for key, _ in flattened(general)} <= set(FACTS["controller_manager_parameters"])
@@ -307,8 +317,12 @@ def test_the_gazebo_robot_is_moved_by_its_controllers():
 def test_the_gazebo_world_has_its_camera_where_perception_thinks_it_is():
     world = ET.parse(CONFIG / "gazebo" / "table.sdf").getroot().find("world")
     plugins = {p.get("name") for p in world.findall("plugin")}
-    assert {"gz::sim::systems::Physics", "gz::sim::systems::Sensors", "gz::sim::systems::UserCommands",
-            "gz::sim::systems::SceneBroadcaster"} <= plugins
+    assert {
+        "gz::sim::systems::Physics",
+        "gz::sim::systems::Sensors",
+        "gz::sim::systems::UserCommands",
+        "gz::sim::systems::SceneBroadcaster",
+    } <= plugins
     camera = world.find("model[@name='camera']")
     x, y, z, roll, pitch, yaw = map(float, camera.find("pose").text.split())
     calibration = yaml.safe_load((CONFIG / "cameras" / "overhead.yaml").read_text())
@@ -332,10 +346,13 @@ def test_the_gazebo_camera_sees_its_optical_frame_as_calibrated():
     to_world = np.array([[math.cos(pitch), 0, math.sin(pitch)], [0, 1, 0], [-math.sin(pitch), 0, math.cos(pitch)]])
     optical = to_world @ np.array([[0, 0, 1], [-1, 0, 0], [0, -1, 0]])
     x, y, z, w = yaml.safe_load((CONFIG / "cameras" / "overhead.yaml").read_text())["quaternion"]
-    rotation = np.array([
-        [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
-        [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
-        [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)]])
+    rotation = np.array(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
+            [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
+            [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
+        ]
+    )
     np.testing.assert_allclose(optical, rotation, atol=1e-6)
 
 

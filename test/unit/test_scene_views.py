@@ -158,8 +158,10 @@ def test_what_is_out_of_the_picture_is_left_out(x):
 
 
 def test_what_is_behind_a_camera_on_its_side_is_left_out():
-    sideways = replace(load_extrinsics(find_config("cameras", "overhead")).camera_to_parent, rotation=np.array(
-        [[0.0, 0.0, 1.0], [-1.0, 0.0, 0.0], [0.0, -1.0, 0.0]]))
+    sideways = replace(
+        load_extrinsics(find_config("cameras", "overhead")).camera_to_parent,
+        rotation=np.array([[0.0, 0.0, 1.0], [-1.0, 0.0, 0.0], [0.0, -1.0, 0.0]]),
+    )
     projector = Projector(PROJECTOR.intrinsics, sideways)
     assert (annotate(canvas(), [seen("a", 0.3)], projector) == canvas()).all()
 
@@ -167,7 +169,8 @@ def test_what_is_behind_a_camera_on_its_side_is_left_out():
 @pytest.mark.parametrize("size", [(48, 64), (1080, 1920)])
 def test_small_and_large_images_can_be_drawn_on(size):
     height, width = size
-    projector = Projector(Intrinsics(0.68 * width, 0.68 * width, width / 2, height / 2, width, height),
-                          PROJECTOR.camera_to_base)
+    projector = Projector(
+        Intrinsics(0.68 * width, 0.68 * width, width / 2, height / 2, width, height), PROJECTOR.camera_to_base
+    )
     picture = annotate(np.zeros((*size, 3), np.uint8), [seen("a"), seen("b", 0.5, 0.01, number=2)], projector)
     assert picture.shape == (*size, 3) and picture.any()

@@ -34,13 +34,19 @@ class Listening(ScriptedModel):
         return replies
 
 
-@pytest.mark.parametrize("done, failed, index", [
-    ("", "", 0), ("walk(a)", "", 1), ("walk(a) walk(c)", "", 1), ("walk(a) grab(a) walk(b) putin(a,b)", "", 5),
-    ("walk(a) grab(a)", "open(b)", 2),
-    ("walk(a) grab(a) open(b)", "putin(a,b)", 2),  # the walk was left out: it is made up for
-    ("walk(a)", "grab(a)", 0),  # nothing was left out: go there again
-    ("", "walk(a)", 0),
-])
+@pytest.mark.parametrize(
+    "done, failed, index",
+    [
+        ("", "", 0),
+        ("walk(a)", "", 1),
+        ("walk(a) walk(c)", "", 1),
+        ("walk(a) grab(a) walk(b) putin(a,b)", "", 5),
+        ("walk(a) grab(a)", "open(b)", 2),
+        ("walk(a) grab(a) open(b)", "putin(a,b)", 2),  # the walk was left out: it is made up for
+        ("walk(a)", "grab(a)", 0),  # nothing was left out: go there again
+        ("", "walk(a)", 0),
+    ],
+)
 def test_where_it_goes_on(done, failed, index):
     assert next_index(GOLD, actions(done), actions(failed)) == index
 

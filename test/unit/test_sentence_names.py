@@ -8,14 +8,17 @@ from planweave.perception.vocabulary import clean
 from planweave.tasks.naming import MOST_NAMES, names_in
 
 
-@pytest.mark.parametrize("sentence, names", [
-    ("put the red mug next to the laptop", ["red mug", "laptop"]),
-    ("Put the banana in the bowl and the pear on the plate.", ["banana", "bowl", "pear", "plate"]),
-    ("sort the fruits and the bottles", ["fruits", "bottles"]),
-    ("hand me the crimson screw-driver!", ["crimson screw-driver"]),
-    ("put it there", []),
-    ("", []),
-])
+@pytest.mark.parametrize(
+    "sentence, names",
+    [
+        ("put the red mug next to the laptop", ["red mug", "laptop"]),
+        ("Put the banana in the bowl and the pear on the plate.", ["banana", "bowl", "pear", "plate"]),
+        ("sort the fruits and the bottles", ["fruits", "bottles"]),
+        ("hand me the crimson screw-driver!", ["crimson screw-driver"]),
+        ("put it there", []),
+        ("", []),
+    ],
+)
 def test_names(sentence, names):
     assert names_in(sentence) == names
 

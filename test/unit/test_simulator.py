@@ -155,13 +155,9 @@ def test_interpolation_passes_its_points_and_is_smooth():
     q1, q2 = np.array(HOME) + 0.2, np.array(HOME) + 0.3
     points = [Point(0.5, q1, np.full(7, 0.2)), Point(1.0, q2, STILL)]
     reference = interpolate(ARM_JOINTS, points, np.array(HOME), STILL, 0.002)
-    assert reference.positions[249] == pytest.approx(q1) and reference.velocities[249] == pytest.approx(
-        np.full(7, 0.2)
-    )
+    assert reference.positions[249] == pytest.approx(q1) and reference.velocities[249] == pytest.approx(np.full(7, 0.2))
     assert reference.positions[-1] == pytest.approx(q2)
-    assert np.gradient(reference.positions, 0.002, axis=0)[5:-5] == pytest.approx(
-        reference.velocities[5:-5], abs=2e-3
-    )
+    assert np.gradient(reference.positions, 0.002, axis=0)[5:-5] == pytest.approx(reference.velocities[5:-5], abs=2e-3)
 
 
 @pytest.mark.parametrize(
@@ -398,8 +394,12 @@ def test_a_person_acts_at_moments_of_a_grasp(moment, step):
         simulator.move_gripper(0.0, 30.0)
         finish(simulator)
 
-    steps = [lambda: go(simulator, above, 1.5), lambda: go(simulator, down, 1.0), close,
-             lambda: go(simulator, above, 1.0)]
+    steps = [
+        lambda: go(simulator, above, 1.5),
+        lambda: go(simulator, down, 1.0),
+        close,
+        lambda: go(simulator, above, 1.0),
+    ]
     for number, do in enumerate(steps):
         assert bool(told) == (number > step), number
         do()
@@ -415,17 +415,20 @@ def test_a_moment_that_never_came_is_told_with_the_next_request_and_reset_forget
     assert ask(simulator, "lift")[1] is None
 
 
-@pytest.mark.parametrize(("fields", "said"), [
-    ({"when": "soon"}, "approach, grasp, lift"),
-    ({"objects": (7,)}, "there is no object 7"),
-    ({"watch": 7}, "there is no object 7"),
-    ({"objects": (0, 0), "places": ()}, "twice"),
-    ({"places": [NOWHERE, NOWHERE]}, "1 objects, but 2 places"),
-    ({"places": ()}, "nothing to be exchanged with"),
-    ({"objects": (), "places": ()}, "or one value for the camera"),
-    ({"places": [(9.0, 0.0, 0.0)]}, "more than 3 m away"),
-    ({"places": [(float("inf"), 0.0, 0.0)]}, "more than 3 m away"),
-])
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"when": "soon"}, "approach, grasp, lift"),
+        ({"objects": (7,)}, "there is no object 7"),
+        ({"watch": 7}, "there is no object 7"),
+        ({"objects": (0, 0), "places": ()}, "twice"),
+        ({"places": [NOWHERE, NOWHERE]}, "1 objects, but 2 places"),
+        ({"places": ()}, "nothing to be exchanged with"),
+        ({"objects": (), "places": ()}, "or one value for the camera"),
+        ({"places": [(9.0, 0.0, 0.0)]}, "more than 3 m away"),
+        ({"places": [(float("inf"), 0.0, 0.0)]}, "more than 3 m away"),
+    ],
+)
 def test_what_no_person_can_do_is_refused(simulator, fields, said):
     with pytest.raises(SceneError, match=said):
         ask(simulator, **{"when": "", **fields})

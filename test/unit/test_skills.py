@@ -90,6 +90,7 @@ def test_times_are_accounted(bench):
 @pytest.mark.parametrize("begin", ["move", "grip"])
 def test_a_cancel_just_before_a_motion_does_not_leave_the_camera_unheard(bench, begin):
     """The arm gives no state once the action is cancelled; where nothing moved, images count on."""
+
     def cancelled():
         raise SkillFailureError(Code.CANCELED, "cancelled")
 
@@ -175,8 +176,7 @@ def test_what_fell_beside_is_reported_with_its_place(bench):
     bench.world.drops_to = cube("red_cube", 0.4, 0.1)
     message = fails(bench, "place_in(red_cube, tray)", Code.GRASP_LOST)
     assert (
-        "let go at tray, but the camera sees it at (0.40, 0.10, 0.03) m" in message
-        and "at(red_cube, table)" in message
+        "let go at tray, but the camera sees it at (0.40, 0.10, 0.03) m" in message and "at(red_cube, table)" in message
     )
 
 

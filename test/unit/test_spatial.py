@@ -43,12 +43,29 @@ def test_no_action_of_the_table_asks_for_what_is_not_listed():
     assert {"clear", "in", "within"} <= needed_predicates(DOMAIN)  # of preconditions, conditions and inverses
 
 
-@pytest.mark.parametrize(("text", "holds"), [
-    ("left_of(a, b)", True), ("left_of(a, d)", True), ("left_of(b, a)", False), ("right_of(b, a)", True),
-    ("near(a, b)", True), ("near(a, c)", False), ("apart(d)", True), ("apart(a)", False), ("between(b, a, c)", True),
-    ("between(a, b, c)", False), ("not left_of(a, b)", False), ("not near(a, d)", True), ("near(a, ghost)", False),
-    ("near(a, a)", False), ("between(b, a, a)", False), ("near(a)", False), ("apart(a, b)", False), ("on(a, b)", False),
-])
+@pytest.mark.parametrize(
+    ("text", "holds"),
+    [
+        ("left_of(a, b)", True),
+        ("left_of(a, d)", True),
+        ("left_of(b, a)", False),
+        ("right_of(b, a)", True),
+        ("near(a, b)", True),
+        ("near(a, c)", False),
+        ("apart(d)", True),
+        ("apart(a)", False),
+        ("between(b, a, c)", True),
+        ("between(a, b, c)", False),
+        ("not left_of(a, b)", False),
+        ("not near(a, d)", True),
+        ("near(a, ghost)", False),
+        ("near(a, a)", False),
+        ("between(b, a, a)", False),
+        ("near(a)", False),
+        ("apart(a, b)", False),
+        ("on(a, b)", False),
+    ],
+)
 def test_what_holds(text, holds):
     (literal,) = literals(text)
     assert ROW.holds(literal) == holds and (literal in ROW.unmet([literal])) != holds
@@ -110,8 +127,10 @@ def model():
 
 def crowd(number):
     """Cubes in rows 55 mm apart."""
-    return [Thing(f"cube_{k}", "item", "cube", (0.3 + 0.055 * (k // 20), -0.55 + 0.055 * (k % 20), 0.02), (0.04,) * 3)
-            for k in range(number)]
+    return [
+        Thing(f"cube_{k}", "item", "cube", (0.3 + 0.055 * (k // 20), -0.55 + 0.055 * (k % 20), 0.02), (0.04,) * 3)
+        for k in range(number)
+    ]
 
 
 def seen(model, number, domain=DOMAIN):
@@ -129,8 +148,9 @@ def test_a_world_grows_as_its_objects_do(model):
 
 
 def test_what_an_action_asks_for_is_listed(model, monkeypatch):
-    monkeypatch.setattr("planweave.bodies.arm.world_model.needed_predicates",
-                        lambda domain: frozenset({"near", "clear"}))
+    monkeypatch.setattr(
+        "planweave.bodies.arm.world_model.needed_predicates", lambda domain: frozenset({"near", "clear"})
+    )
     known = seen(model, 9)
     assert known.derived == DERIVED - {"near"}
     near = {f.args for f in known.facts if f.predicate == "near"}

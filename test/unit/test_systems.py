@@ -92,13 +92,16 @@ def test_a_system_is_told_by_the_nodes_that_run(name):
         assert other not in systems_of(nodes)
 
 
-@pytest.mark.parametrize(("file", "text", "said"), [
-    ("systems.yaml", "small: [", r"systems.yaml: line \d"),
-    ("systems.yaml", "small: {nodes: []}", "lacks or misspells 'description'"),
-    ("systems.yaml", "- small", "expected a table"),
-    ("a.yaml", "a_node: {ros__parameters: {}}", "a.yaml: a_node.*has no 'pace'"),
-    ("a.yaml", None, "a.yaml: No such file"),
-])
+@pytest.mark.parametrize(
+    ("file", "text", "said"),
+    [
+        ("systems.yaml", "small: [", r"systems.yaml: line \d"),
+        ("systems.yaml", "small: {nodes: []}", "lacks or misspells 'description'"),
+        ("systems.yaml", "- small", "expected a table"),
+        ("a.yaml", "a_node: {ros__parameters: {}}", "a.yaml: a_node.*has no 'pace'"),
+        ("a.yaml", None, "a.yaml: No such file"),
+    ],
+)
 def test_errors_name_the_file(config, file, text, said):
     (config / file).unlink() if text is None else (config / file).write_text(text)
     with pytest.raises(ConfigError, match=said):
@@ -127,7 +130,7 @@ def test_the_launch_file_starts_the_same_nodes_from_the_same_files(name, monkeyp
     nodes = [node for node in nodes if node.package == "planweave"]
     assert [node.executable for node in nodes] == [spec.name for spec in system.nodes]
     for node, spec in zip(nodes, system.nodes, strict=True):
-        assert node.parameters[:len(spec.parameter_files)] == [str(path) for path in spec.parameter_files]
+        assert node.parameters[: len(spec.parameter_files)] == [str(path) for path in spec.parameter_files]
     arguments = {e.name: e for e in description.entities if isinstance(e, launch_api.DeclareLaunchArgument)}
     for option in system.options:
         default = arguments[option.name].default_value

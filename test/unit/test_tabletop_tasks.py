@@ -51,8 +51,16 @@ def things_of(task):
     """The task's scene as the arm would know it if the camera made no error."""
     scene = load_scene(task.scene)
     return [
-        Thing(n, DOMAIN.type_of_class(o.kind), o.kind, (*o.position[:2], extent(o)[2] / 2), extent(o), o.yaw, o.colour,
-              FORMS.get(o.kind, "irregular"))
+        Thing(
+            n,
+            DOMAIN.type_of_class(o.kind),
+            o.kind,
+            (*o.position[:2], extent(o)[2] / 2),
+            extent(o),
+            o.yaw,
+            o.colour,
+            FORMS.get(o.kind, "irregular"),
+        )
         for n, o in zip(scene_names(scene), scene.objects)
     ]
 
@@ -92,8 +100,7 @@ def played(task):
         elif action.name == "place_in":
             found = spots.in_container(item, target, beside)
         else:
-            found = (spots.on_surface(item, target, beside) if target.type == "surface"
-                     else spots.on_thing(item, target))
+            found = spots.on_surface(item, target, beside) if target.type == "surface" else spots.on_thing(item, target)
         spot = next(iter(found))
         things[item.name] = dataclasses.replace(item, position=(spot.x, spot.y, spot.z + item.size[2] / 2))
     return [Body(t.name, t.class_name, t.position, t.size, t.yaw) for t in things.values()], handed
@@ -120,10 +127,10 @@ def test_any_of_its_objects_elsewhere_undoes_it(name):
         if not any(a.args[:1] == (body.name,) for a in task.reference):
             continue
         moved = dataclasses.replace(body, position=(0.33, 0.0, body.size[2] / 2))
-        assert check(task, [*bodies[:index], moved, *bodies[index + 1:]]), f"{body.name} moved"
-        assert check(task, [*bodies[:index], *bodies[index + 1:]]), f"{body.name} gone"
+        assert check(task, [*bodies[:index], moved, *bodies[index + 1 :]]), f"{body.name} moved"
+        assert check(task, [*bodies[:index], *bodies[index + 1 :]]), f"{body.name} gone"
         held = dataclasses.replace(body, held=True, position=(*body.position[:2], 0.4))
-        assert check(task, [*bodies[:index], held, *bodies[index + 1:]]), f"{body.name} held"
+        assert check(task, [*bodies[:index], held, *bodies[index + 1 :]]), f"{body.name} held"
 
 
 @pytest.mark.parametrize("name", TASKS)
@@ -185,16 +192,19 @@ def says(condition, bodies, start=()):
 SHAPE = {"objects": ["c0", "c1", "c2", "c3", "c4"], "pitch": [0.06, 0.2], "tolerance": 0.02, "turn": 0.25}
 
 
-@pytest.mark.parametrize(("picture", "pitch", "turned", "pattern", "right"), [
-    (".#. ### .#.", 0.11, 0.0, ".#. ### .#.", True),
-    (".#. ### .#.", 0.11, 0.2, ".#. ### .#.", True),
-    (".#. ### .#.", 0.11, math.pi / 4, ".#. ### .#.", False),  # an x
-    (".#. ### .#.", 0.30, 0.0, ".#. ### .#.", False),  # too large
-    (".#. ### #..", 0.11, 0.0, ".#. ### .#.", False),
-    ("#.. #.. ###", 0.10, 0.0, "#.. #.. ###", True),
-    ("..# ..# ###", 0.10, 0.0, "#.. #.. ###", False),  # mirrored: a J
-    ("### ..# ..#", 0.10, 0.0, "#.. #.. ###", False),  # upside down
-])
+@pytest.mark.parametrize(
+    ("picture", "pitch", "turned", "pattern", "right"),
+    [
+        (".#. ### .#.", 0.11, 0.0, ".#. ### .#.", True),
+        (".#. ### .#.", 0.11, 0.2, ".#. ### .#.", True),
+        (".#. ### .#.", 0.11, math.pi / 4, ".#. ### .#.", False),  # an x
+        (".#. ### .#.", 0.30, 0.0, ".#. ### .#.", False),  # too large
+        (".#. ### #..", 0.11, 0.0, ".#. ### .#.", False),
+        ("#.. #.. ###", 0.10, 0.0, "#.. #.. ###", True),
+        ("..# ..# ###", 0.10, 0.0, "#.. #.. ###", False),  # mirrored: a J
+        ("### ..# ..#", 0.10, 0.0, "#.. #.. ###", False),  # upside down
+    ],
+)
 def test_figures_of_cubes(picture, pitch, turned, pattern, right):
     found = says({"shape": {**SHAPE, "patterns": [pattern]}}, grid(picture, pitch, turned=turned))
     assert bool(found) != right, found
@@ -204,35 +214,82 @@ def test_a_figure_may_be_read_from_the_other_side_where_it_says_so_and_in_any_of
     from_opposite = grid("### ..# ..#", 0.1)
     condition = {**SHAPE, "patterns": ["#... ####", "#.. #.. ###"], "views": [0.0, math.pi]}
     assert not says({"shape": condition}, from_opposite)
-    shifted = [dataclasses.replace(b, position=(b.position[0] + 0.03 * (b.name == "c1"), *b.position[1:]))
-               for b in from_opposite]
+    shifted = [
+        dataclasses.replace(b, position=(b.position[0] + 0.03 * (b.name == "c1"), *b.position[1:]))
+        for b in from_opposite
+    ]
     assert "do not form the figure" in says({"shape": condition}, shifted)[0]
 
 
-@pytest.mark.parametrize(("condition", "good", "bad"), [
-    ({"inside": {"objects": ["a"], "containers": ["b", "d"]}},
-     [cube("a", 0.5, 0.3, 0.006), Body("b", "box", (0.5, 0.3, 0.04), (0.2, 0.28, 0.08), 1.0)],
-     [cube("a", 0.5, 0.3, 0.08), Body("b", "box", (0.5, 0.3, 0.04), (0.2, 0.28, 0.08), 1.0)]),
-    ({"on_surface": {"objects": ["a"], "surface": "p"}},
-     [cube("a", 0.5, 0.3, 0.012), Body("p", "plate", (0.5, 0.3, 0.006), (0.25, 0.25, 0.012))],
-     [cube("a", 0.5, 0.45, 0.0), Body("p", "plate", (0.5, 0.3, 0.006), (0.25, 0.25, 0.012))]),
-    ({"region": {"objects": ["a"], "x": [0.2, 0.8], "y": [-0.6, -0.03]}},
-     [cube("a", 0.5, -0.1)], [cube("a", 0.5, 0.0)]),
-    ({"count": {"x": [0.2, 0.8], "y": [0, 0.6], "kinds": {"cube": 1, "cylinder": 0}}},
-     [cube("a", 0.5, 0.1), cube("b", 0.5, -0.1)], [cube("a", 0.5, 0.1), cube("b", 0.5, 0.1, kind="cylinder")]),
-    ({"line": {"order": ["a", "b"], "straight": 0.02, "spacing": [0.06, 0.2], "x": [0.4, 0.6], "y": [-0.1, 0.1]}},
-     [cube("a", 0.5, 0.06), cube("b", 0.51, -0.06)], [cube("a", 0.5, -0.06), cube("b", 0.5, 0.06)]),
-    ({"triangle": {"among": ["a", "b", "c"], "side": [0.08, 0.35], "least_angle": 0.5, "x": [0.2, 0.8], "y": [-1, 1]}},
-     [cube("a", 0.5, 0.1), cube("b", 0.5, -0.1), cube("c", 0.6, 0.0)],
-     [cube("a", 0.5, 0.1), cube("b", 0.5, -0.1), cube("c", 0.52, 0.0)]),
-    ({"stack": {"order": ["a", "b"], "offset": 0.02}},
-     [cube("a", 0.5, 0.1), cube("b", 0.51, 0.1, 0.05)], [cube("b", 0.5, 0.1), cube("a", 0.5, 0.1, 0.05)]),
-    ({"still": {"objects": ["a"], "within": 0.02}}, [cube("a", 0.51, 0.0)], [cube("a", 0.53, 0.0)]),
-    ({"handed": {"objects": ["a"]}}, [cube("a", -1.6, 0.0, -0.72)], [cube("a", 0.6, 0.0, 0.4, held=True)]),
-    ({"any": [[{"region": {"objects": ["a"], "x": [0, 1], "y": [0.1, 1]}}],
-              [{"region": {"objects": ["a"], "x": [0, 1], "y": [-1, -0.1]}}]]},
-     [cube("a", 0.5, -0.3)], [cube("a", 0.5, 0.0)]),
-], ids=lambda value: next(iter(value)) if isinstance(value, dict) else "")
+@pytest.mark.parametrize(
+    ("condition", "good", "bad"),
+    [
+        (
+            {"inside": {"objects": ["a"], "containers": ["b", "d"]}},
+            [cube("a", 0.5, 0.3, 0.006), Body("b", "box", (0.5, 0.3, 0.04), (0.2, 0.28, 0.08), 1.0)],
+            [cube("a", 0.5, 0.3, 0.08), Body("b", "box", (0.5, 0.3, 0.04), (0.2, 0.28, 0.08), 1.0)],
+        ),
+        (
+            {"on_surface": {"objects": ["a"], "surface": "p"}},
+            [cube("a", 0.5, 0.3, 0.012), Body("p", "plate", (0.5, 0.3, 0.006), (0.25, 0.25, 0.012))],
+            [cube("a", 0.5, 0.45, 0.0), Body("p", "plate", (0.5, 0.3, 0.006), (0.25, 0.25, 0.012))],
+        ),
+        (
+            {"region": {"objects": ["a"], "x": [0.2, 0.8], "y": [-0.6, -0.03]}},
+            [cube("a", 0.5, -0.1)],
+            [cube("a", 0.5, 0.0)],
+        ),
+        (
+            {"count": {"x": [0.2, 0.8], "y": [0, 0.6], "kinds": {"cube": 1, "cylinder": 0}}},
+            [cube("a", 0.5, 0.1), cube("b", 0.5, -0.1)],
+            [cube("a", 0.5, 0.1), cube("b", 0.5, 0.1, kind="cylinder")],
+        ),
+        (
+            {
+                "line": {
+                    "order": ["a", "b"],
+                    "straight": 0.02,
+                    "spacing": [0.06, 0.2],
+                    "x": [0.4, 0.6],
+                    "y": [-0.1, 0.1],
+                }
+            },
+            [cube("a", 0.5, 0.06), cube("b", 0.51, -0.06)],
+            [cube("a", 0.5, -0.06), cube("b", 0.5, 0.06)],
+        ),
+        (
+            {
+                "triangle": {
+                    "among": ["a", "b", "c"],
+                    "side": [0.08, 0.35],
+                    "least_angle": 0.5,
+                    "x": [0.2, 0.8],
+                    "y": [-1, 1],
+                }
+            },
+            [cube("a", 0.5, 0.1), cube("b", 0.5, -0.1), cube("c", 0.6, 0.0)],
+            [cube("a", 0.5, 0.1), cube("b", 0.5, -0.1), cube("c", 0.52, 0.0)],
+        ),
+        (
+            {"stack": {"order": ["a", "b"], "offset": 0.02}},
+            [cube("a", 0.5, 0.1), cube("b", 0.51, 0.1, 0.05)],
+            [cube("b", 0.5, 0.1), cube("a", 0.5, 0.1, 0.05)],
+        ),
+        ({"still": {"objects": ["a"], "within": 0.02}}, [cube("a", 0.51, 0.0)], [cube("a", 0.53, 0.0)]),
+        ({"handed": {"objects": ["a"]}}, [cube("a", -1.6, 0.0, -0.72)], [cube("a", 0.6, 0.0, 0.4, held=True)]),
+        (
+            {
+                "any": [
+                    [{"region": {"objects": ["a"], "x": [0, 1], "y": [0.1, 1]}}],
+                    [{"region": {"objects": ["a"], "x": [0, 1], "y": [-1, -0.1]}}],
+                ]
+            },
+            [cube("a", 0.5, -0.3)],
+            [cube("a", 0.5, 0.0)],
+        ),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
+)
 def test_each_condition_tells_good_from_bad(condition, good, bad):
     start = [cube("a", 0.5, 0.0)]
     assert says(condition, good, start) == []
@@ -252,15 +309,29 @@ def test_places_are_shared_by_nobody():
 
 
 def test_every_condition_is_tested_here():
-    assert set(CONDITIONS) == {"inside", "on_surface", "region", "count", "line", "triangle", "stack", "still",
-                               "handed", "assigned", "shape"}
+    assert set(CONDITIONS) == {
+        "inside",
+        "on_surface",
+        "region",
+        "count",
+        "line",
+        "triangle",
+        "stack",
+        "still",
+        "handed",
+        "assigned",
+        "shape",
+    }
 
 
 def test_the_world_as_observed_is_read_like_the_truth():
     turn = (0.0, 0.0, math.sin(0.2), math.cos(0.2))
     thing = WorldObject("a", "item", "cube", {}, (0.5, 0.1, 0.075), turn, (0.05,) * 3)
-    world = World("tabletop", (thing, WorldObject("table", "location", position=(0.5, 0, 0), size=(1, 1, 0))),
-                  frozenset({Literal("holding", ("a",))}))
+    world = World(
+        "tabletop",
+        (thing, WorldObject("table", "location", position=(0.5, 0, 0), size=(1, 1, 0))),
+        frozenset({Literal("holding", ("a",))}),
+    )
     (body,) = world_bodies(world)
     assert body.bottom == pytest.approx(0.05) and body.yaw == pytest.approx(0.4) and body.held
 
@@ -274,18 +345,27 @@ def test_a_thing_that_fell_over_is_measured_as_it_lies():
     assert lies.position == pytest.approx((0.575, 0.0, 0.026)) and lies.bottom == pytest.approx(0.0, abs=1e-6)
 
 
-GOOD = {"sentence": "x", "source": "y", "scene": "blocks", "goal": '["in(a, b)"]', "reference": "[grasp(a)]",
-        "checker": "[{handed: {objects: [a]}}]"}
+GOOD = {
+    "sentence": "x",
+    "source": "y",
+    "scene": "blocks",
+    "goal": '["in(a, b)"]',
+    "reference": "[grasp(a)]",
+    "checker": "[{handed: {objects: [a]}}]",
+}
 
 
-@pytest.mark.parametrize(("changes", "said"), [
-    ({"chekcer": "[]"}, "did you mean 'checker'"),
-    ({"goal": None}, "goal is missing"),
-    ({"goal": "[in(a]"}, "goal and reference must be lists of texts"),
-    ({"checker": "[{handd: {objects: [a]}}]"}, "unknown condition 'handd'; did you mean 'handed'"),
-    ({"checker": "[{handed: {thing: a}}]"}, "handed: .*argument"),
-    ({"checker": "[handed]"}, "expected {condition"),
-])
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"chekcer": "[]"}, "did you mean 'checker'"),
+        ({"goal": None}, "goal is missing"),
+        ({"goal": "[in(a]"}, "goal and reference must be lists of texts"),
+        ({"checker": "[{handd: {objects: [a]}}]"}, "unknown condition 'handd'; did you mean 'handed'"),
+        ({"checker": "[{handed: {thing: a}}]"}, "handed: .*argument"),
+        ({"checker": "[handed]"}, "expected {condition"),
+    ],
+)
 def test_a_wrong_task_file_says_what_is_wrong(tmp_path, changes, said):
     rows = {**GOOD, **changes}
     path = tmp_path / "task.yaml"

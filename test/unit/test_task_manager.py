@@ -55,10 +55,13 @@ def test_steps_that_end_without_the_goal_are_a_failure(start):
     assert "the a is not in the tray" in status.message
 
 
-@pytest.mark.parametrize("planner", [
-    ScriptedPlanner([plan("grasp(b)")], goal="in(a, tray)"),
-    ScriptedPlanner(error=ModelUnavailableError("nobody listens at http://127.0.0.1:9"), goal="in(a, tray)"),
-])
+@pytest.mark.parametrize(
+    "planner",
+    [
+        ScriptedPlanner([plan("grasp(b)")], goal="in(a, tray)"),
+        ScriptedPlanner(error=ModelUnavailableError("nobody listens at http://127.0.0.1:9"), goal="in(a, tray)"),
+    ],
+)
 def test_the_fallback_takes_over_and_says_so(start, planner):
     manager, _, body = start(planner)
     task = manager.submit("put a in the tray")
@@ -68,8 +71,9 @@ def test_the_fallback_takes_over_and_says_so(start, planner):
 
 
 def test_a_model_that_is_down_is_named_where_there_is_no_fallback(start):
-    manager, _, _ = start(ScriptedPlanner(error=ModelUnavailableError("nobody listens"), goal="in(a, tray)"),
-                          fallback="")
+    manager, _, _ = start(
+        ScriptedPlanner(error=ModelUnavailableError("nobody listens"), goal="in(a, tray)"), fallback=""
+    )
     assert "nobody listens" in ended(manager.submit("put a in the tray")).message
 
 
@@ -90,8 +94,10 @@ def test_recovery_from_a_failed_grasp(start):
 
 def test_what_a_person_says_reaches_the_method_and_the_record(start):
     step = Candidate("grasp(a)", Action.parse("grasp(a)"))
-    planner = ScriptedPlanner(goal="in(a, tray)", steps=[step, Candidate("place_in", Action.parse("place_in(a, tray)")),
-                                                         Candidate("end", None)])
+    planner = ScriptedPlanner(
+        goal="in(a, tray)",
+        steps=[step, Candidate("place_in", Action.parse("place_in(a, tray)")), Candidate("end", None)],
+    )
     manager, _, body = start(planner)
     body.hold.clear()
     task = manager.submit("put a in the tray", "iterative")
@@ -115,8 +121,10 @@ def test_what_a_person_says_reaches_the_method_and_the_record(start):
         manager.say("", "anybody?")
 
 
-@pytest.mark.parametrize("sentence, words", [("", "empty"), ("   ", "empty"), ("x" * 10_000, "10000 characters"),
-                                             ("put\x00it", "control characters")])
+@pytest.mark.parametrize(
+    "sentence, words",
+    [("", "empty"), ("   ", "empty"), ("x" * 10_000, "10000 characters"), ("put\x00it", "control characters")],
+)
 def test_sentences_that_are_not_accepted(start, sentence, words):
     manager, _, _ = start()
     with pytest.raises(GoalError, match=words):
@@ -130,8 +138,15 @@ def test_unknown_method_names_those_there_are(start):
         manager.submit("put a in the tray", "tree_planer")
 
 
-@pytest.mark.parametrize("goal, words", [("in(c, tray)", "unknown object 'c'"), ("inside(a, tray)", "unknown pred"),
-                                         ("in(a, plate)", "must be: container"), ("in(a)", "takes 2 arg")])
+@pytest.mark.parametrize(
+    "goal, words",
+    [
+        ("in(c, tray)", "unknown object 'c'"),
+        ("inside(a, tray)", "unknown pred"),
+        ("in(a, plate)", "must be: container"),
+        ("in(a)", "takes 2 arg"),
+    ],
+)
 def test_a_given_goal_is_checked(start, goal, words):
     manager, _, _ = start()
     status = ended(manager.submit("", goal=literals(goal)))
@@ -184,21 +199,27 @@ def without(fact):
 
 def hidden(by="", known=Known.INFERRED, **more):
     """A look that does not show the object a."""
+
     def look(world):
-        objects = tuple(replace(o, known=known, hidden_by=by, last_seen=1.0) if o.name == "a" else o
-                        for o in world.all_seen().objects)
+        objects = tuple(
+            replace(o, known=known, hidden_by=by, last_seen=1.0) if o.name == "a" else o
+            for o in world.all_seen().objects
+        )
         return replace(world, objects=objects, **more)
 
     return look
 
 
-@pytest.mark.parametrize(("look", "words"), [
-    (None, "no image came"),
-    (hidden(), "a was last seen .* ago, not in view now"),
-    (hidden(known=Known.REMEMBERED), "a was last seen"),
-    (hidden(known=Known.UNKNOWN), "a was last seen"),
-    (hidden("ghost"), "hidden in ghost"),
-])
+@pytest.mark.parametrize(
+    ("look", "words"),
+    [
+        (None, "no image came"),
+        (hidden(), "a was last seen .* ago, not in view now"),
+        (hidden(known=Known.REMEMBERED), "a was last seen"),
+        (hidden(known=Known.UNKNOWN), "a was last seen"),
+        (hidden("ghost"), "hidden in ghost"),
+    ],
+)
 @pytest.mark.parametrize("fallback", ["", "classical"])
 def test_what_no_look_shows_is_not_confirmed(start, look, words, fallback):
     body = Watched(WORLD, look)
@@ -293,6 +314,7 @@ def test_nothing_moves_in_a_silent_world(start):
 
 def test_a_failed_action_believes_nothing(start):
     """Let go, but no image came to confirm it: what the body believes of it is no success."""
+
     def believed(world):
         facts = world.facts - set(literals("holding(a)")) | set(literals("in(a, tray); hand_empty()"))
         return replace(world, facts=facts)
@@ -354,8 +376,10 @@ class BrokenBody(SymbolicBody):
         raise self.error
 
 
-@pytest.mark.parametrize("error, words", [(SystemDownError("no body reports the world"), "no body reports"),
-                                          (RuntimeError("boom"), "internal error")])
+@pytest.mark.parametrize(
+    "error, words",
+    [(SystemDownError("no body reports the world"), "no body reports"), (RuntimeError("boom"), "internal error")],
+)
 def test_whatever_happens_the_task_ends_and_the_next_is_served(start, error, words):
     body = BrokenBody(WORLD)
     body.error = error
@@ -456,7 +480,8 @@ def test_a_dry_run_ends_with_the_checked_plan_and_moves_nothing(start, method):
     assert status.plan_check == "every step can be done and the goal holds"
     assert status.executed == 0 and not task.journal.events("action") and "nothing was moved" in status.message
     assert ended(manager.submit("", goal=literals("at(b, table)"), dry_run=True)).message.startswith(
-        "the goal holds already")
+        "the goal holds already"
+    )
 
 
 def test_a_dry_run_without_a_plan_fails_and_says_why(start):
@@ -485,8 +510,9 @@ def test_after_a_cancel_the_status_says_what_holds_then(start):
 def test_a_fault_of_a_method_stays_visible_where_the_fallback_succeeds_and_is_said_once(start):
     told = []
     fault = ParseError("planner_node knows no method 'mine' (known: tree_planner)")
-    manager, _, _ = start(ScriptedPlanner(error=fault, goal="in(a, tray)"),
-                          on_change=lambda task: told.append(task.snapshot().message))
+    manager, _, _ = start(
+        ScriptedPlanner(error=fault, goal="in(a, tray)"), on_change=lambda task: told.append(task.snapshot().message)
+    )
     status = ended(manager.submit("put a in the tray"))
     assert status.state is TaskState.SUCCEEDED and status.fallback
     assert f"tree_planner failed: {fault}; the classical planner took over" in status.message

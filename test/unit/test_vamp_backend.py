@@ -64,11 +64,23 @@ def test_a_proposal_that_holds_is_taken_and_sees_every_obstacle(scene, with_vamp
     np.testing.assert_allclose(path, [HOME, turned(0, 0.8)])  # the waypoint between is not needed
 
 
-@pytest.mark.parametrize("plan", [
-    lambda start, goal, environment: None,
-    lambda start, goal, environment: [list(start), [0.0, 1.9, 0.0, -0.1, 0.0, 0.5, 0.0], list(goal)],  # FR3's limits
-    lambda start, goal, environment: [list(start), [0.0, 1.7, 0.0, -0.5, 0.0, 1.6, 0.0], list(goal)],  # into the table
-], ids=["none found", "beyond the FR3's limits", "through the table"])
+@pytest.mark.parametrize(
+    "plan",
+    [
+        lambda start, goal, environment: None,
+        lambda start, goal, environment: [
+            list(start),
+            [0.0, 1.9, 0.0, -0.1, 0.0, 0.5, 0.0],
+            list(goal),
+        ],  # FR3's limits
+        lambda start, goal, environment: [
+            list(start),
+            [0.0, 1.7, 0.0, -0.5, 0.0, 1.6, 0.0],
+            list(goal),
+        ],  # into the table
+    ],
+    ids=["none found", "beyond the FR3's limits", "through the table"],
+)
 def test_a_proposal_that_does_not_hold_is_left_to_ompl(scene, with_vamp, plan):
     with_vamp(plan)
     scene.update([])

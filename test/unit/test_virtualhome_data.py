@@ -104,9 +104,15 @@ def test_the_densest_home_is_observed_and_well_typed(pass_over_the_data):
 
 #: (action, our message) where the two differ on purpose; see docs/household.md.
 DELIBERATE = {
-    ("PUTBACK", "can not be put on or in itself"), ("PUTIN", "can not be put on or in itself"),
-    ("PUTIN", "is not a container"), ("PLUGOUT", "is still on"), ("PUTBACK", "is on"), ("PUTBACK", "is inside"),
-    ("PUTIN", "is on"), ("PUTIN", "is inside"), ("WALK", "is lying"),
+    ("PUTBACK", "can not be put on or in itself"),
+    ("PUTIN", "can not be put on or in itself"),
+    ("PUTIN", "is not a container"),
+    ("PLUGOUT", "is still on"),
+    ("PUTBACK", "is on"),
+    ("PUTBACK", "is inside"),
+    ("PUTIN", "is on"),
+    ("PUTIN", "is inside"),
+    ("WALK", "is lying"),
 }
 BODY_PARTS = {"face", "teeth", "hair", "hands_both"}  # always close here; there only after a walk to something
 
@@ -119,8 +125,11 @@ def test_decisions_are_those_of_the_evolving_graph():
     from virtualhome_eval.simulation.evolving_graph.scripts import read_script_from_list_string
 
     rng = random.Random(3)
-    single = re.findall(r"\w+", """GRAB OPEN CLOSE SWITCHON SWITCHOFF SIT LIE TOUCH LOOKAT DRINK EAT READ WASH WIPE PUSH
-        PULL PLUGIN PLUGOUT WATCH TYPE PUTON PUTOFF DROP SQUEEZE CUT FIND WALK PUTOBJBACK GREET""")
+    single = re.findall(
+        r"\w+",
+        """GRAB OPEN CLOSE SWITCHON SWITCHOFF SIT LIE TOUCH LOOKAT DRINK EAT READ WASH WIPE PUSH
+        PULL PLUGIN PLUGOUT WATCH TYPE PUTON PUTOFF DROP SQUEEZE CUT FIND WALK PUTOBJBACK GREET""",
+    )
     compared = 0
     for task, data in rng.sample(list(_tasks()), 40):
         plan = list(task["gold_plan"])

@@ -25,10 +25,22 @@ def small(**changes):
         "nodes": [
             {"id": 1, "class_name": "kitchen", "category": "Rooms", "properties": [], "states": []},
             {"id": 2, "class_name": "character", "category": "Characters", "properties": [], "states": []},
-            {"id": 3, "class_name": "fridge", "category": "Appliances", "properties": ["CAN_OPEN"],
-             "states": ["CLOSED"], "bounding_box": {"center": [1, 0.9, 2], "size": [0.8, 1.8, 0.7]}},
-            {"id": 4, "class_name": "food_Salmon 2", "category": "Food", "properties": ["GRABBABLE"], "states": [],
-             "prefab_name": "Salmon_2"},
+            {
+                "id": 3,
+                "class_name": "fridge",
+                "category": "Appliances",
+                "properties": ["CAN_OPEN"],
+                "states": ["CLOSED"],
+                "bounding_box": {"center": [1, 0.9, 2], "size": [0.8, 1.8, 0.7]},
+            },
+            {
+                "id": 4,
+                "class_name": "food_Salmon 2",
+                "category": "Food",
+                "properties": ["GRABBABLE"],
+                "states": [],
+                "prefab_name": "Salmon_2",
+            },
         ],
         "edges": [
             {"from_id": 2, "relation_type": "INSIDE", "to_id": 1},
@@ -47,35 +59,48 @@ def with_edge(edge):
     return small(edges=[*small()["edges"], edge])
 
 
-@pytest.mark.parametrize("data, words", [
-    ([], 'expected an object with the lists "nodes" and "edges"'),
-    ({"nodes": [], "edges": {}}, 'expected an object with the lists "nodes" and "edges"'),
-    (with_node(id=3, class_name="table"), r"nodes\[4\]: id 3 is used twice, by <fridge> \(3\) and <table> \(3\)"),
-    (with_node(id="7", class_name="table"), r"nodes\[4\]: id must be a whole number, got '7'"),
-    (with_node(id=True, class_name="table"), "id must be a whole number"),
-    (with_node(id=7), "class_name must be a word"),
-    (with_node(id=7, class_name="a>b"), "cannot stand in a script"),
-    (with_node(id=7, class_name="table", states="CLEAN"), "states must be a list of words"),
-    (with_node(id=7, class_name="table", properties=[3]), "properties must be a list of words"),
-    (with_node(id=7, class_name="table", bounding_box={"center": [1, 2]}), "bounding_box.center must be three numbers"),
-    (small(nodes=["fridge"]), "expected an object with id and class_name"),
-    (with_edge({"from_id": 4, "relation_type": "UNDER", "to_id": 3}), r"edges\[3\]: unknown relation 'UNDER'.*BETWEEN"),
-    (with_edge({"from_id": 9, "relation_type": "ON", "to_id": 3}), r"edges\[3\]: from_id 9 is the id of no node"),
-    (with_edge({"from_id": 4, "relation_type": "ON", "to_id": [3]}), r"to_id \[3\] is the id of no node"),
-    (with_edge({"from_id": 4, "to_id": 3}), "expected an object with from_id, relation_type and to_id"),
-    (with_edge(7), "expected an object with from_id"),
-    (small(nodes=small()["nodes"][1:], edges=[]), 'no room; rooms are nodes of the category "Rooms"'),
-    (small(nodes=[small()["nodes"][0]], edges=[]), "nobody is there to act"),
-])
+@pytest.mark.parametrize(
+    "data, words",
+    [
+        ([], 'expected an object with the lists "nodes" and "edges"'),
+        ({"nodes": [], "edges": {}}, 'expected an object with the lists "nodes" and "edges"'),
+        (with_node(id=3, class_name="table"), r"nodes\[4\]: id 3 is used twice, by <fridge> \(3\) and <table> \(3\)"),
+        (with_node(id="7", class_name="table"), r"nodes\[4\]: id must be a whole number, got '7'"),
+        (with_node(id=True, class_name="table"), "id must be a whole number"),
+        (with_node(id=7), "class_name must be a word"),
+        (with_node(id=7, class_name="a>b"), "cannot stand in a script"),
+        (with_node(id=7, class_name="table", states="CLEAN"), "states must be a list of words"),
+        (with_node(id=7, class_name="table", properties=[3]), "properties must be a list of words"),
+        (
+            with_node(id=7, class_name="table", bounding_box={"center": [1, 2]}),
+            "bounding_box.center must be three numbers",
+        ),
+        (small(nodes=["fridge"]), "expected an object with id and class_name"),
+        (
+            with_edge({"from_id": 4, "relation_type": "UNDER", "to_id": 3}),
+            r"edges\[3\]: unknown relation 'UNDER'.*BETWEEN",
+        ),
+        (with_edge({"from_id": 9, "relation_type": "ON", "to_id": 3}), r"edges\[3\]: from_id 9 is the id of no node"),
+        (with_edge({"from_id": 4, "relation_type": "ON", "to_id": [3]}), r"to_id \[3\] is the id of no node"),
+        (with_edge({"from_id": 4, "to_id": 3}), "expected an object with from_id, relation_type and to_id"),
+        (with_edge(7), "expected an object with from_id"),
+        (small(nodes=small()["nodes"][1:], edges=[]), 'no room; rooms are nodes of the category "Rooms"'),
+        (small(nodes=[small()["nodes"][0]], edges=[]), "nobody is there to act"),
+    ],
+)
 def test_bad_graphs(data, words):
     with pytest.raises(SceneError, match=words):
         graph_from(data)
 
 
-@pytest.mark.parametrize("text, words", [
-    ('{"nodes": [],\n "edges": ]}', r"home:2:11: not JSON"), ("", "home:1:1: not JSON"),
-    ("[" * 100_000, "nested too deeply|not JSON"),
-])
+@pytest.mark.parametrize(
+    "text, words",
+    [
+        ('{"nodes": [],\n "edges": ]}', r"home:2:11: not JSON"),
+        ("", "home:1:1: not JSON"),
+        ("[" * 100_000, "nested too deeply|not JSON"),
+    ],
+)
 def test_bad_json(text, words):
     with pytest.raises(SceneError, match=words):
         read_graph(text, "home")
@@ -94,10 +119,15 @@ def test_parsed_and_unparsed_in_any_case_of_letters():
     assert row["note"] == 7 and row["states"] == ["CLOSED"] and row["bounding_box"]["center"] == [1, 0.9, 2]
 
 
-@pytest.mark.parametrize("data", [
-    with_node(id=3, class_name="table"), with_edge({"from_id": 4, "relation_type": "UNDER", "to_id": 3}),
-    with_edge({"from_id": 9, "relation_type": "ON", "to_id": 3}), with_node(id=7, class_name=" "),
-])
+@pytest.mark.parametrize(
+    "data",
+    [
+        with_node(id=3, class_name="table"),
+        with_edge({"from_id": 4, "relation_type": "UNDER", "to_id": 3}),
+        with_edge({"from_id": 9, "relation_type": "ON", "to_id": 3}),
+        with_node(id=7, class_name=" "),
+    ],
+)
 def test_text_is_checked_as_parsed_json_is(data):
     with pytest.raises(SceneError) as parsed:
         graph_from(data)
@@ -106,11 +136,20 @@ def test_text_is_checked_as_parsed_json_is(data):
     assert str(text.value) == str(parsed.value)
 
 
-@given(st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(
-        st.sampled_from(["nodes", "edges", "id", "class_name", "from_id", "to_id", "relation_type", "states"]), inner,
-        max_size=5), max_leaves=25))
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+        lambda inner: (
+            st.lists(inner, max_size=4)
+            | st.dictionaries(
+                st.sampled_from(["nodes", "edges", "id", "class_name", "from_id", "to_id", "relation_type", "states"]),
+                inner,
+                max_size=5,
+            )
+        ),
+        max_leaves=25,
+    )
+)
 def test_whatever_json_is_given_the_error_is_ours(data):
     with contextlib.suppress(SceneError):
         graph_from(data)
@@ -129,10 +168,16 @@ def test_where_scenes_come_from(tmp_path):
         load_graph(str(path))
 
 
-@pytest.mark.parametrize("edges, words", [
-    ([], r"<character> \(2\) is in no room"),
-    ([*small()["edges"], *({"from_id": 2, "relation_type": "HOLDS_RH", "to_id": i} for i in (3, 4))], "in one hand"),
-])
+@pytest.mark.parametrize(
+    "edges, words",
+    [
+        ([], r"<character> \(2\) is in no room"),
+        (
+            [*small()["edges"], *({"from_id": 2, "relation_type": "HOLDS_RH", "to_id": i} for i in (3, 4))],
+            "in one hand",
+        ),
+    ],
+)
 def test_a_person_that_cannot_be(edges, words):
     with pytest.raises(SceneError, match=words):
         facts_of_graph(graph_from(small(edges=edges)), Vocabulary.load())
@@ -142,9 +187,17 @@ def test_facts_of_a_small_home():
     graph, vocabulary = graph_from(small()), Vocabulary.load()
     facts = {f for group in facts_of_graph(graph, vocabulary).values() for f in group}
     assert facts == {
-        ("agent_in", "kitchen_1"), ("in_room", "fridge_3", "kitchen_1"), ("in_room", "food_salmon_2_4", "kitchen_1"),
-        ("inside", "food_salmon_2_4", "fridge_3"), ("closed", "fridge_3"), ("can_open", "fridge_3"),
-        ("container", "fridge_3"), ("grabbable", "food_salmon_2_4"), ("right_hand_free",), ("left_hand_free",)}
+        ("agent_in", "kitchen_1"),
+        ("in_room", "fridge_3", "kitchen_1"),
+        ("in_room", "food_salmon_2_4", "kitchen_1"),
+        ("inside", "food_salmon_2_4", "fridge_3"),
+        ("closed", "fridge_3"),
+        ("can_open", "fridge_3"),
+        ("container", "fridge_3"),
+        ("grabbable", "food_salmon_2_4"),
+        ("right_hand_free",),
+        ("left_hand_free",),
+    }
     back = graph_of_facts(graph, vocabulary, facts)
     assert back.edges == graph.edges | {(4, "INSIDE", 1)}  # the room of everything is told
     assert back.to_dict()["nodes"][2] == {**small()["nodes"][2], "states": ["CLOSED"]}
@@ -175,37 +228,49 @@ def test_own_scenes_come_back_as_they_were(scene):
 def test_own_scenes_have_what_the_papers_tasks_need(scene):
     graph = load_graph(scene)
     classes = {n.class_name for n in graph.nodes.values()}
-    assert classes >= set(re.findall(r"\w+", """
+    assert classes >= set(
+        re.findall(
+            r"\w+",
+            """
         tv sofa light_switch toothbrush toothpaste apple garbage_can bread toaster knife chips salmon fridge plate sink
-        faucet coffee_pot cupcake coffee_table microwave mug coffee_maker wine_glass kitchen_cabinet lime"""))
+        faucet coffee_pot cupcake coffee_table microwave mug coffee_maker wine_glass kitchen_cabinet lime""",
+        )
+    )
     close = {(a, b) for a, r, b in graph.edges if r == "CLOSE"}
     assert close == {(b, a) for a, b in close}
     assert all(n.centre is not None and n.size is not None for n in graph.nodes.values())
 
 
-@pytest.mark.parametrize("line, action", [
-    ("[WALK] <fridge> (3)", Action("walk", ("fridge_3",))),
-    ("<char0> [open] <fridge> (3)", Action("open", ("fridge_3",))),
-    ("[PutBack] <food_salmon_2> (4) <fridge> (1.3)", Action("putback", ("food_salmon_2_4", "fridge_3"))),
-    ("  [putin] <Food_Salmon 2>(4)<fridge>(3) [7]\n", Action("putin", ("food_salmon_2_4", "fridge_3"))),
-    ("[STANDUP]", Action("standup")), ("[stand up] [3]", Action("standup")),
-])
+@pytest.mark.parametrize(
+    "line, action",
+    [
+        ("[WALK] <fridge> (3)", Action("walk", ("fridge_3",))),
+        ("<char0> [open] <fridge> (3)", Action("open", ("fridge_3",))),
+        ("[PutBack] <food_salmon_2> (4) <fridge> (1.3)", Action("putback", ("food_salmon_2_4", "fridge_3"))),
+        ("  [putin] <Food_Salmon 2>(4)<fridge>(3) [7]\n", Action("putin", ("food_salmon_2_4", "fridge_3"))),
+        ("[STANDUP]", Action("standup")),
+        ("[stand up] [3]", Action("standup")),
+    ],
+)
 def test_reading_lines(line, action):
     assert read_line(line, graph_from(small()), Vocabulary.load()) == action
 
 
-@pytest.mark.parametrize("line, error, words", [
-    ("walk to the fridge", ParseError, "cannot read the script line"),
-    ("[WALK] fridge (3)", ParseError, "expected <class>"),
-    ("[WALK] <fridge>", ParseError, "expected <class>"),
-    ("[FLY] <fridge> (3)", UnknownNameError, "unknown action 'fly'"),
-    ("[WALK] <frigde> (3)", UnknownNameError, "did you mean 'fridge'"),
-    ("[WALK] <fridge> (4)", InvalidActionError, r"4 is a food_Salmon 2; there is <fridge> \(3\)"),
-    ("[WALK] <fridge> (99)", InvalidActionError, r"<fridge> \(99\) cannot be found; there is <fridge> \(3\)"),
-    ("[WALK]", InvalidActionError, r"\[WALK\] takes 1 object\(s\), got 0"),
-    ("[GRAB] <fridge> (3) <fridge> (3)", InvalidActionError, "takes 1 object"),
-    ("[WALK] <" + "x" * 1_000_000 + "> (3)", ParseError, "cannot read"),
-])
+@pytest.mark.parametrize(
+    "line, error, words",
+    [
+        ("walk to the fridge", ParseError, "cannot read the script line"),
+        ("[WALK] fridge (3)", ParseError, "expected <class>"),
+        ("[WALK] <fridge>", ParseError, "expected <class>"),
+        ("[FLY] <fridge> (3)", UnknownNameError, "unknown action 'fly'"),
+        ("[WALK] <frigde> (3)", UnknownNameError, "did you mean 'fridge'"),
+        ("[WALK] <fridge> (4)", InvalidActionError, r"4 is a food_Salmon 2; there is <fridge> \(3\)"),
+        ("[WALK] <fridge> (99)", InvalidActionError, r"<fridge> \(99\) cannot be found; there is <fridge> \(3\)"),
+        ("[WALK]", InvalidActionError, r"\[WALK\] takes 1 object\(s\), got 0"),
+        ("[GRAB] <fridge> (3) <fridge> (3)", InvalidActionError, "takes 1 object"),
+        ("[WALK] <" + "x" * 1_000_000 + "> (3)", ParseError, "cannot read"),
+    ],
+)
 def test_lines_that_are_wrong(line, error, words):
     with pytest.raises(error, match=words):
         read_line(line, graph_from(small()), Vocabulary.load())

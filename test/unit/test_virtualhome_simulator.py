@@ -37,47 +37,64 @@ def flat():
 C = r"<character> (5)"
 
 
-@pytest.mark.parametrize("script, message", [
-    ("[GRAB] <apple>", f'{C} is not close to <apple> (50) when executing "[GRAB] <apple> (50) [1]"'),
-    ("[WALK] <fridge>; [CLOSE] <fridge>", '<fridge> (10) is not open when executing "[CLOSE] <fridge> (10) [2]"'),
-    ("[WALK] <fridge>; [OPEN] <fridge>; [OPEN] <fridge>", "<fridge> (10) is not closed when"),
-    ("[WALK] <milk>; [GRAB] <milk>", "<milk> (62) is inside other closed thing when"),
-    ("[WALK] <table> (3)", "unknown class of objects 'table'"),
-    ("[WALK] <apple>; [GRAB] <apple>; [GRAB] <plate>; [GRAB] <mug>", f"{C} does not have a free hand when"),
-    ("[WALK] <apple>; [GRAB] <apple>; [GRAB] <apple>", "<apple> (50) already grabbed when"),
-    ("[WALK] <fridge>; [GRAB] <fridge>", "<fridge> (10) is not grabbable when"),
-    ("[WALK] <apple>; [GRAB] <apple>; [WALK] <fridge>; [PUTIN] <apple> <fridge>",
-     "<fridge> (10) is not open or is not openable when"),
-    ("[WALK] <apple>; [GRAB] <apple>; [WALK] <tv>; [PUTIN] <apple> <tv>", "<tv> (65) is not a container when"),
-    ("[WALK] <apple>; [GRAB] <apple>; [PUTBACK] <apple> <apple>", "<apple> (50) can not be put on or in itself when"),
-    ("[WALK] <apple>; [PUTBACK] <apple> <kitchen_table>", f"{C} is not holding <apple> (50) when"),
-    ("[WALK] <apple>; [GRAB] <apple>; [WALK] <sofa>; [PUTOBJBACK] <apple>",
-     f"{C} is not close to <kitchen_table> (14) when"),
-    ("[WALK] <sofa>; [SIT] <sofa>; [WALK] <fridge>", f"{C} is sitting when"),
-    ("[WALK] <bed>; [LIE] <bed>; [WALK] <fridge>", f"{C} is lying when"),
-    ("[WALK] <sofa>; [SIT] <sofa>; [SIT] <sofa>", f"{C} is sitting when"),
-    ("[STANDUP]", f'{C} is not sitting when executing "[STANDUP] [1]"'),
-    ("[SLEEP]", f"{C} is not lying or sitting when"),
-    ("[WALK] <tv>; [SWITCHOFF] <tv>", "<tv> (65) is not on when"),
-    ("[WALK] <tv>; [PLUGOUT] <tv>; [SWITCHON] <tv>", "<tv> (65) is unplugged when"),
-    ("[WALK] <tv>; [SWITCHON] <tv>; [PLUGOUT] <tv>", "<tv> (65) is still on when"),
-    ("[WALK] <microwave>; [SWITCHON] <microwave>; [OPEN] <microwave>", "<microwave> (41) is still on when"),
-    ("[WALK] <sofa>; [SWITCHON] <sofa>", "<sofa> (18) does not have a switch when"),
-    ("[WALK] <sofa>; [LOOKAT] <tv>", f"{C} does not face <tv> (65) when"),
-    ("[WALK] <kitchen>; [TURNTO] <tv>; [WATCH] <tv>",
-     "char room <kitchen> (1) is not node room <living_room> (2) when"),
-    ("[WALK] <bread>; [CUT] <bread>", f"{C} is not holding a knife when"),
-    ("[WALK] <plate>; [WIPE] <plate>", f"{C} does not hold anything in hands when"),
-    ("[WALK] <book>; [READ] <book>", f"{C} is not holding <book> (68) when"),
-    ("[WALK] <sofa>; [EAT] <sofa>", "<sofa> (18) is not eatable when"),
-    ("[WALK] <shirt>; [PUTON] <shirt>", f"{C} is not holding <shirt> (76) when"),
-    ("[PUTOFF] <shirt>", f"<shirt> (76) is not on {C} when"),
-    ("[GREET] <sofa>", "<sofa> (18) is not person when"),
-    ("[WALK] <apple>; [GRAB] <apple>; [WALK] <chair>; [PUTBACK] <apple> <chair>; [SIT] <chair>",
-     "Too many things on <chair> (15) when"),
-    ("[WALK] <plate>; [GRAB] <plate>; [WALK] <apple>; [GRAB] <apple>; [PUTBACK] <apple> <plate>; "
-     "[PUTBACK] <plate> <apple>", "<apple> (50) is on <plate> (51) when"),
-])
+@pytest.mark.parametrize(
+    "script, message",
+    [
+        ("[GRAB] <apple>", f'{C} is not close to <apple> (50) when executing "[GRAB] <apple> (50) [1]"'),
+        ("[WALK] <fridge>; [CLOSE] <fridge>", '<fridge> (10) is not open when executing "[CLOSE] <fridge> (10) [2]"'),
+        ("[WALK] <fridge>; [OPEN] <fridge>; [OPEN] <fridge>", "<fridge> (10) is not closed when"),
+        ("[WALK] <milk>; [GRAB] <milk>", "<milk> (62) is inside other closed thing when"),
+        ("[WALK] <table> (3)", "unknown class of objects 'table'"),
+        ("[WALK] <apple>; [GRAB] <apple>; [GRAB] <plate>; [GRAB] <mug>", f"{C} does not have a free hand when"),
+        ("[WALK] <apple>; [GRAB] <apple>; [GRAB] <apple>", "<apple> (50) already grabbed when"),
+        ("[WALK] <fridge>; [GRAB] <fridge>", "<fridge> (10) is not grabbable when"),
+        (
+            "[WALK] <apple>; [GRAB] <apple>; [WALK] <fridge>; [PUTIN] <apple> <fridge>",
+            "<fridge> (10) is not open or is not openable when",
+        ),
+        ("[WALK] <apple>; [GRAB] <apple>; [WALK] <tv>; [PUTIN] <apple> <tv>", "<tv> (65) is not a container when"),
+        (
+            "[WALK] <apple>; [GRAB] <apple>; [PUTBACK] <apple> <apple>",
+            "<apple> (50) can not be put on or in itself when",
+        ),
+        ("[WALK] <apple>; [PUTBACK] <apple> <kitchen_table>", f"{C} is not holding <apple> (50) when"),
+        (
+            "[WALK] <apple>; [GRAB] <apple>; [WALK] <sofa>; [PUTOBJBACK] <apple>",
+            f"{C} is not close to <kitchen_table> (14) when",
+        ),
+        ("[WALK] <sofa>; [SIT] <sofa>; [WALK] <fridge>", f"{C} is sitting when"),
+        ("[WALK] <bed>; [LIE] <bed>; [WALK] <fridge>", f"{C} is lying when"),
+        ("[WALK] <sofa>; [SIT] <sofa>; [SIT] <sofa>", f"{C} is sitting when"),
+        ("[STANDUP]", f'{C} is not sitting when executing "[STANDUP] [1]"'),
+        ("[SLEEP]", f"{C} is not lying or sitting when"),
+        ("[WALK] <tv>; [SWITCHOFF] <tv>", "<tv> (65) is not on when"),
+        ("[WALK] <tv>; [PLUGOUT] <tv>; [SWITCHON] <tv>", "<tv> (65) is unplugged when"),
+        ("[WALK] <tv>; [SWITCHON] <tv>; [PLUGOUT] <tv>", "<tv> (65) is still on when"),
+        ("[WALK] <microwave>; [SWITCHON] <microwave>; [OPEN] <microwave>", "<microwave> (41) is still on when"),
+        ("[WALK] <sofa>; [SWITCHON] <sofa>", "<sofa> (18) does not have a switch when"),
+        ("[WALK] <sofa>; [LOOKAT] <tv>", f"{C} does not face <tv> (65) when"),
+        (
+            "[WALK] <kitchen>; [TURNTO] <tv>; [WATCH] <tv>",
+            "char room <kitchen> (1) is not node room <living_room> (2) when",
+        ),
+        ("[WALK] <bread>; [CUT] <bread>", f"{C} is not holding a knife when"),
+        ("[WALK] <plate>; [WIPE] <plate>", f"{C} does not hold anything in hands when"),
+        ("[WALK] <book>; [READ] <book>", f"{C} is not holding <book> (68) when"),
+        ("[WALK] <sofa>; [EAT] <sofa>", "<sofa> (18) is not eatable when"),
+        ("[WALK] <shirt>; [PUTON] <shirt>", f"{C} is not holding <shirt> (76) when"),
+        ("[PUTOFF] <shirt>", f"<shirt> (76) is not on {C} when"),
+        ("[GREET] <sofa>", "<sofa> (18) is not person when"),
+        (
+            "[WALK] <apple>; [GRAB] <apple>; [WALK] <chair>; [PUTBACK] <apple> <chair>; [SIT] <chair>",
+            "Too many things on <chair> (15) when",
+        ),
+        (
+            "[WALK] <plate>; [GRAB] <plate>; [WALK] <apple>; [GRAB] <apple>; [PUTBACK] <apple> <plate>; "
+            "[PUTBACK] <plate> <apple>",
+            "<apple> (50) is on <plate> (51) when",
+        ),
+    ],
+)
 def test_wording(flat, script, message):
     *most, last = script.split(";")
     if most:
@@ -88,12 +105,15 @@ def test_wording(flat, script, message):
     assert flat.state.facts == before  # what cannot be done changes nothing
 
 
-@pytest.mark.parametrize("action, code, words", [
-    (Action("fly", ("fridge_10",)), Code.INVALID_ACTION, "unknown action 'fly'"),
-    (Action("walk", ("fridge_11",)), Code.UNKNOWN_OBJECT, "did you mean 'fridge_10'"),
-    (Action("walk"), Code.INVALID_ACTION, "takes 1 argument"),
-    (Action("grab", ("kitchen_1",)), Code.INVALID_ACTION, "must be: item"),
-])
+@pytest.mark.parametrize(
+    "action, code, words",
+    [
+        (Action("fly", ("fridge_10",)), Code.INVALID_ACTION, "unknown action 'fly'"),
+        (Action("walk", ("fridge_11",)), Code.UNKNOWN_OBJECT, "did you mean 'fridge_10'"),
+        (Action("walk"), Code.INVALID_ACTION, "takes 1 argument"),
+        (Action("grab", ("kitchen_1",)), Code.INVALID_ACTION, "must be: item"),
+    ],
+)
 def test_what_is_no_action(flat, action, code, words):
     step = flat.execute(action)
     assert step.code is code and words in step.message
@@ -157,8 +177,14 @@ def test_what_was_seen_is_remembered_until_it_is_seen_otherwise():
 
 def test_what_is_put_away_is_remembered():
     home = body()
-    for text in ("walk(salmon_49)", "grab(salmon_49)", "walk(fridge_10)", "open(fridge_10)",
-                 "putin(salmon_49, fridge_10)", "close(fridge_10)"):
+    for text in (
+        "walk(salmon_49)",
+        "grab(salmon_49)",
+        "walk(fridge_10)",
+        "open(fridge_10)",
+        "putin(salmon_49, fridge_10)",
+        "close(fridge_10)",
+    ):
         assert act(home, text).ok
     assert {"inside(salmon_49, fridge_10)", "closed(fridge_10)"} <= facts(home.observe())
     act(home, "walk(sofa_18)")
@@ -186,8 +212,13 @@ def test_it_says_how_each_thing_is_known():
     home = body(clock=lambda: next(stamps))
     assert known(home, "kitchen_1") == (Known.FIXED, None, "")
     assert known(home, "sofa_18") == (Known.SEEN, 1.0, "") and known(home, "salmon_49") == (Known.UNKNOWN, None, "")
-    for text in ("walk(salmon_49)", "grab(salmon_49)", "walk(fridge_10)", "open(fridge_10)",
-                 "putin(salmon_49, fridge_10)"):
+    for text in (
+        "walk(salmon_49)",
+        "grab(salmon_49)",
+        "walk(fridge_10)",
+        "open(fridge_10)",
+        "putin(salmon_49, fridge_10)",
+    ):
         assert act(home, text).ok
     assert known(home, "salmon_49") == (Known.SEEN, 6.0, "")
     assert known(home, "sofa_18") == (Known.REMEMBERED, 1.0, "living_room_2")
@@ -274,8 +305,10 @@ def test_the_picture_shows_what_changes(flat):
     after = floor_plan(flat)
     assert before.tobytes() != after.tobytes()
     yellow = (0xF2, 0xB6, 0x32)
-    assert sum(n for n, c in after.getcolors(1 << 20) if c == yellow) > sum(
-        n for n, c in before.getcolors(1 << 20) if c == yellow) + 500
+    assert (
+        sum(n for n, c in after.getcolors(1 << 20) if c == yellow)
+        > sum(n for n, c in before.getcolors(1 << 20) if c == yellow) + 500
+    )
 
 
 def test_a_home_without_positions_is_drawn_too():
@@ -302,6 +335,9 @@ def test_names_on_the_plan_do_not_cover_each_other(scene, monkeypatch):
     monkeypatch.setattr(picture._Plan, "_write", kept)
     floor_plan(Simulator(load_graph(scene)))
     assert len(texts) > 10
-    covered = [(a, b) for (a, p), (b, q) in itertools.combinations(texts, 2)
-               if min(p[2], q[2]) - max(p[0], q[0]) > 1 and min(p[3], q[3]) - max(p[1], q[1]) > 1]
+    covered = [
+        (a, b)
+        for (a, p), (b, q) in itertools.combinations(texts, 2)
+        if min(p[2], q[2]) - max(p[0], q[0]) > 1 and min(p[3], q[3]) - max(p[1], q[1]) > 1
+    ]
     assert not covered

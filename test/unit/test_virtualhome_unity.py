@@ -29,8 +29,9 @@ def home(unity):
 def do(home, text, timeout=5.0, stopped=lambda: False):
     word, _, rest = text.partition("(")
     names = {n.class_name: n.name for n in reversed(home.simulator.graph.nodes.values())}
-    return home.execute(Action(word, tuple(names.get(a.strip(), a.strip()) for a in rest.rstrip(")").split(",") if a)),
-                        timeout, stopped)
+    return home.execute(
+        Action(word, tuple(names.get(a.strip(), a.strip()) for a in rest.rstrip(")").split(",") if a)), timeout, stopped
+    )
 
 
 def test_it_starts_unity_does_actions_and_fetches_the_graph_after_each(unity, home):
@@ -61,16 +62,25 @@ def test_a_failure_gets_a_reason_from_the_simulator(unity, home):
 
 def test_a_failure_without_any_reason_says_so(unity, home):
     do(home, "walk(salmon)")
-    unity.moods["render_script"] = [("fail", '{"0": {"message": "ScriptExcutor 0: PROCESS GRAB: REASON: No interaction '
-                                             'positions"}}')]
+    unity.moods["render_script"] = [
+        ("fail", '{"0": {"message": "ScriptExcutor 0: PROCESS GRAB: REASON: No interaction positions"}}')
+    ]
     step = do(home, "grab(salmon)")
     assert step.code is Code.CONTROL_FAILED and "No interaction positions" in step.message
     assert "none is known" in step.message and "Walk to the object again" in step.message
 
 
 def test_states_that_unity_does_not_know_last_over_its_fresh_graphs(unity, home):
-    for text in ("walk(salmon)", "grab(salmon)", "walk(microwave)", "open(microwave)", "putin(salmon, microwave)",
-                 "close(microwave)", "switchon(microwave)", "walk(sofa)"):
+    for text in (
+        "walk(salmon)",
+        "grab(salmon)",
+        "walk(microwave)",
+        "open(microwave)",
+        "putin(salmon, microwave)",
+        "close(microwave)",
+        "switchon(microwave)",
+        "walk(sofa)",
+    ):
         assert do(home, text).ok, text
     assert ("heated", "salmon_49") in home.simulator.state
     home.reset()
@@ -85,18 +95,21 @@ def test_what_is_no_action_over_this_home_is_not_sent(unity, home):
     assert len(unity.requests) == before
 
 
-@pytest.mark.parametrize("mood, code, words", [
-    (408, Code.TIMEOUT, "408 Timeout"),
-    (500, Code.CONTROL_FAILED, "HTTP 500"),
-    (400, Code.CONTROL_FAILED, "HTTP 400"),
-    ("silence", Code.TIMEOUT, "did not answer 'render_script' in 0.6 s"),
-    ("drip", Code.TIMEOUT, "did not answer"),
-    ("half", Code.CONTROL_FAILED, "closed the connection in the middle of its answer"),
-    ("hang up", Code.CONTROL_FAILED, "closed the connection without an answer"),
-    (("say", {"hello": 1}), Code.CONTROL_FAILED, "does not answer as VirtualHome does"),
-    (("say", ["success"]), Code.CONTROL_FAILED, "another program's port"),
-    (("say", {"success": False, "message": ""}), Code.PRECONDITION_UNMET, "Unity gave no reason"),
-])
+@pytest.mark.parametrize(
+    "mood, code, words",
+    [
+        (408, Code.TIMEOUT, "408 Timeout"),
+        (500, Code.CONTROL_FAILED, "HTTP 500"),
+        (400, Code.CONTROL_FAILED, "HTTP 400"),
+        ("silence", Code.TIMEOUT, "did not answer 'render_script' in 0.6 s"),
+        ("drip", Code.TIMEOUT, "did not answer"),
+        ("half", Code.CONTROL_FAILED, "closed the connection in the middle of its answer"),
+        ("hang up", Code.CONTROL_FAILED, "closed the connection without an answer"),
+        (("say", {"hello": 1}), Code.CONTROL_FAILED, "does not answer as VirtualHome does"),
+        (("say", ["success"]), Code.CONTROL_FAILED, "another program's port"),
+        (("say", {"success": False, "message": ""}), Code.PRECONDITION_UNMET, "Unity gave no reason"),
+    ],
+)
 def test_bad_moods_end_in_an_outcome_that_says_what_is_wrong(unity, home, mood, code, words):
     unity.moods["render_script"] = [mood]
     step = do(home, "grab(salmon)", timeout=0.6)
@@ -120,7 +133,7 @@ def test_after_a_timeout_the_next_request_waits_until_unity_is_done(unity, home)
 
 
 def test_a_lost_graph_after_an_action_is_told(unity, home):
-    unity.moods["environment_graph"] = [("say", {"success": True, "message": "{\"nodes\": []"})]
+    unity.moods["environment_graph"] = [("say", {"success": True, "message": '{"nodes": []'})]
     step = do(home, "walk(fridge)")
     assert step.code is Code.CONTROL_FAILED and "was done, but what came of it is not known" in step.message
     assert "not JSON" in step.message
@@ -162,16 +175,22 @@ def test_scenes_are_numbers(home):
         home.load("home_flat")
 
 
-@pytest.mark.parametrize("success, message, failure", [
-    (True, '{"0": {"message": "Success"}}', ""),
-    (True, "", ""),
-    (True, '{"0": {"message": "Failed"}, "1": {"message": "Success"}}', "Failed"),  # success of another character
-    (False, '{"0": {"message": "ScriptExcutor 0: a\\n\\n"}}', "ScriptExcutor 0: a"),
-    (False, "No character added yet!", "No character added yet!"),
-    (False, "Error parsing script: Unsuported action: X, line: 0",
-     "Error parsing script: Unsuported action: X, line: 0"),
-    (False, "", "Unity gave no reason"),
-    (False, '{"0": "odd"}', "odd"),
-])
+@pytest.mark.parametrize(
+    "success, message, failure",
+    [
+        (True, '{"0": {"message": "Success"}}', ""),
+        (True, "", ""),
+        (True, '{"0": {"message": "Failed"}, "1": {"message": "Success"}}', "Failed"),  # success of another character
+        (False, '{"0": {"message": "ScriptExcutor 0: a\\n\\n"}}', "ScriptExcutor 0: a"),
+        (False, "No character added yet!", "No character added yet!"),
+        (
+            False,
+            "Error parsing script: Unsuported action: X, line: 0",
+            "Error parsing script: Unsuported action: X, line: 0",
+        ),
+        (False, "", "Unity gave no reason"),
+        (False, '{"0": "odd"}', "odd"),
+    ],
+)
 def test_reading_messages(success, message, failure):
     assert failure_of(Reply(success, message)) == failure

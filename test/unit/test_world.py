@@ -16,18 +16,21 @@ OBJECTS = (
 )
 
 
-@pytest.mark.parametrize(("literal", "how", "since", "of"), [
-    ("in(red, tray)", Known.SEEN, 9.0, "red"),
-    ("at(red, table)", Known.SEEN, 9.0, "red"),
-    ("on(red, blue)", Known.REMEMBERED, 7.0, "blue"),
-    ("not on(red, blue)", Known.REMEMBERED, 7.0, "blue"),
-    ("between(red, blue, green)", Known.INFERRED, 3.0, "green"),
-    ("near(green, apple)", Known.INFERRED, None, "apple"),  # of two alike the one that was never seen
-    ("holding(pear)", Known.SENSED, 2.0, "pear"),
-    ("hand_empty()", Known.SENSED, 9.0, ""),
-    ("in(plum, tray)", Known.UNKNOWN, None, "plum"),
-    ("not in(plum, tray)", Known.UNKNOWN, None, "plum"),
-])
+@pytest.mark.parametrize(
+    ("literal", "how", "since", "of"),
+    [
+        ("in(red, tray)", Known.SEEN, 9.0, "red"),
+        ("at(red, table)", Known.SEEN, 9.0, "red"),
+        ("on(red, blue)", Known.REMEMBERED, 7.0, "blue"),
+        ("not on(red, blue)", Known.REMEMBERED, 7.0, "blue"),
+        ("between(red, blue, green)", Known.INFERRED, 3.0, "green"),
+        ("near(green, apple)", Known.INFERRED, None, "apple"),  # of two alike the one that was never seen
+        ("holding(pear)", Known.SENSED, 2.0, "pear"),
+        ("hand_empty()", Known.SENSED, 9.0, ""),
+        ("in(plum, tray)", Known.UNKNOWN, None, "plum"),
+        ("not in(plum, tray)", Known.UNKNOWN, None, "plum"),
+    ],
+)
 def test_a_fact_is_known_as_well_as_its_least_known_object(literal, how, since, of):
     world = World("tabletop", OBJECTS, stamp=9.0)
     knowledge = world.knowledge(literals(literal)[0])

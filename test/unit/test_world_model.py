@@ -154,8 +154,14 @@ def test_what_stands_on_a_hidden_thing_explains_it_by_its_height(world, top, by)
 
 
 def test_what_the_fingers_hold_is_only_remembered_while_no_joint_states_come(kinematics, told):
-    world = WorldModel(Domain.load("tabletop"), load_workspace("tabletop"), kinematics, Safety(kinematics, Limits()),
-                       told.append, numbness=0.05)
+    world = WorldModel(
+        Domain.load("tabletop"),
+        load_workspace("tabletop"),
+        kinematics,
+        Safety(kinematics, Limits()),
+        told.append,
+        numbness=0.05,
+    )
     world.on_detections([cube("a", 0.5, 0.0), cube("b", 0.4, 0.3)], 1.0)
     world.on_joints(HOME, 0.05)
     world.grasped(Held(cube("a", 0.5, 0.0), np.eye(4), 0.05))
@@ -272,12 +278,15 @@ def test_fingers_that_took_something_unseen_are_not_empty_and_the_tracker_names_
     assert "hand_empty()" in {str(f) for f in world.world().facts}
 
 
-@pytest.mark.parametrize("end", [
-    lambda world: world.gripped_unseen(None),  # the fingers met
-    lambda world: world.on_joints(HOME, 0.08),  # somebody opened them
-    lambda world: world.released(None),
-    lambda world: world.clock_restarted(),  # another simulator
-])
+@pytest.mark.parametrize(
+    "end",
+    [
+        lambda world: world.gripped_unseen(None),  # the fingers met
+        lambda world: world.on_joints(HOME, 0.08),  # somebody opened them
+        lambda world: world.released(None),
+        lambda world: world.clock_restarted(),  # another simulator
+    ],
+)
 def test_what_was_gripped_unseen_is_forgotten_when_the_hand_is_empty(world, end):
     world.gripped_unseen(0.04)
     assert "hand_empty()" not in {str(f) for f in world.world().facts}
@@ -303,12 +312,15 @@ class Fingers:
         return self.width
 
 
-@pytest.mark.parametrize("height, feel, stuck, asked, empty, said", [
-    (0.035, True, False, [0.08], True, "stands there"),  # as low as a grasp in a tray: there it stands
-    (0.035, True, True, [0.08], False, "did not open"),
-    (0.20, True, False, [0.0], False, "50 mm wide"),  # what is held must not fall
-    (0.035, False, False, [], False, None),  # a real arm: nothing moves at the start
-])
+@pytest.mark.parametrize(
+    "height, feel, stuck, asked, empty, said",
+    [
+        (0.035, True, False, [0.08], True, "stands there"),  # as low as a grasp in a tray: there it stands
+        (0.035, True, True, [0.08], False, "did not open"),
+        (0.20, True, False, [0.0], False, "50 mm wide"),  # what is held must not fall
+        (0.035, False, False, [], False, None),  # a real arm: nothing moves at the start
+    ],
+)
 def test_half_open_fingers_let_go_of_what_stands_and_hold_what_would_fall(
     world, kinematics, height, feel, stuck, asked, empty, said
 ):

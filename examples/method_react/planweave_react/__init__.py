@@ -35,18 +35,38 @@ _TURN = re.compile(r"(?is)\A(?:\W*thought[ \d]*:)?(?P<thought>.{0,2000}?)\bactio
 def write(question: Question, trajectory: Sequence[str], start: int, options: Mapping[str, bool]) -> Written:
     """The next action or END as the only line, the thought as its explanation; raises ParseError."""
     domain, without = question.domain, question.settings.exclude_actions
-    examples = "\n\n".join(f"Task: {task}\n" + "\n".join([*map(str, plan), END])
-                           for task, plan in plan_examples(domain))
+    examples = "\n\n".join(
+        f"Task: {task}\n" + "\n".join([*map(str, plan), END]) for task, plan in plan_examples(domain)
+    )
     action = step_schema(domain, question.shown, END, without)["properties"]["action"]
-    replies = question.ask("step", (
-        message("system", render(_PROMPTS / "system.txt", actions=actions_text(domain, without),
-                                 objects=objects_text(question.shown))),
-        message("user", render(_PROMPTS / "user.txt", examples=examples, task=one_line(question.sentence),
-                               observation=observation_text(domain, question.shown),
-                               trajectory="\n".join(trajectory))),
-    ), max_tokens=200, json_schema={
-        "type": "object", "properties": {"thought": {"type": "string"}, "action": action},
-        "required": ["thought", "action"], "additionalProperties": False})
+    replies = question.ask(
+        "step",
+        (
+            message(
+                "system",
+                render(
+                    _PROMPTS / "system.txt", actions=actions_text(domain, without), objects=objects_text(question.shown)
+                ),
+            ),
+            message(
+                "user",
+                render(
+                    _PROMPTS / "user.txt",
+                    examples=examples,
+                    task=one_line(question.sentence),
+                    observation=observation_text(domain, question.shown),
+                    trajectory="\n".join(trajectory),
+                ),
+            ),
+        ),
+        max_tokens=200,
+        json_schema={
+            "type": "object",
+            "properties": {"thought": {"type": "string"}, "action": action},
+            "required": ["thought", "action"],
+            "additionalProperties": False,
+        },
+    )
     thought, text = read_turn(replies.replies[0].text)
     step = parse_step(text)
     mended = question.mender().plan([step]) if step is not None else ()
@@ -83,8 +103,7 @@ class ReAct:
             before = episode.observe()
             episode.tell("thinking")
             trajectory += [f"A person said: {one_line(said)}" for said in episode.feedback()]
-            turn = episode.planner.write("react", episode.sentence, before, history=trajectory,
-                                         task_id=episode.task_id)
+            turn = episode.planner.write("react", episode.sentence, before, history=trajectory, task_id=episode.task_id)
             episode.spend(turn.usage)
             episode.journal.add("thought", number=number, thought=turn.explanation, action=turn.lines[0])
             if turn.lines[0] == END:
@@ -96,6 +115,9 @@ class ReAct:
             known = set(episode.domain.observation(before))
             news = [s for s in episode.domain.observation(outcome.world) if s not in known]
             said = f"It failed: {one_line(outcome.message)}." if not outcome.ok else "; ".join(news) or "Nothing new."
-            trajectory += [f"Thought {number}: {turn.explanation}", f"Action {number}: {turn.lines[0]}",
-                           f"Observation {number}: {said}"]
+            trajectory += [
+                f"Thought {number}: {turn.explanation}",
+                f"Action {number}: {turn.lines[0]}",
+                f"Observation {number}: {said}",
+            ]
         episode.tell(message=f"no end after {self.max_steps} actions")

@@ -74,10 +74,14 @@ def _case(row: Mapping[str, Any], graph: Graph, vocabulary: Vocabulary) -> Case:
     goal += [edge_literal(graph, e["from_id"], e["relation_type"], e["to_id"]) for e in row["edges"]]
     unique: dict[Literal, None] = dict.fromkeys(goal)
     return Case(
-        row["id"], f"{row['task']}: {' '.join(row['description'].split())}", "TrimmedTestScene1", tuple(unique),
+        row["id"],
+        f"{row['task']}: {' '.join(row['description'].split())}",
+        "TrimmedTestScene1",
+        tuple(unique),
         tuple(read_line(line, graph, vocabulary) for line in row["plan"]),
         in_order=tuple(frozenset(a.lower() for a in goal.split("|")) for goal in row["actions"]),
-        source="Embodied Agent Interface", groups=("action goals",) if row["actions"] else (),
+        source="Embodied Agent Interface",
+        groups=("action goals",) if row["actions"] else (),
     )
 
 
@@ -86,9 +90,15 @@ def _rows() -> Iterator[dict[str, Any]]:
     folder = data_folder()
     if folder:
         for row in json.loads((folder / "tasks_342.json").read_text(encoding="utf-8")):
-            yield {"id": row["id"], "task": row["task"], "description": row["description"],
-                   "states": row["state_goals"], "edges": row["edge_goals"], "actions": row["action_goals_ordered"],
-                   "plan": row["gold_plan"]}
+            yield {
+                "id": row["id"],
+                "task": row["task"],
+                "description": row["description"],
+                "states": row["state_goals"],
+                "edges": row["edge_goals"],
+                "actions": row["action_goals_ordered"],
+                "plan": row["gold_plan"],
+            }
         return
     package = _package()
     resources = package / "resources" / "virtualhome"
@@ -98,11 +108,15 @@ def _rows() -> Iterator[dict[str, Any]]:
             text = (package / _PROGRAMS / "executable_programs" / _RUN / f"file{number}.txt").read_text("utf-8")
             lines = [line.strip() for line in text.splitlines() if line.strip()]
             goals = program["vh_goal"]
-            yield {"id": number, "task": name,
-                   "description": " ".join(x for x in lines[1:] if not x.startswith("[")),
-                   "states": [g for g in goals["goal"] if "state" in g],
-                   "edges": [g for g in goals["goal"] if "relation_type" in g], "actions": goals["actions"],
-                   "plan": [re.sub(r"\(\d+\.(\d+)\)", r"(\1)", x) for x in lines if x.startswith("[")]}
+            yield {
+                "id": number,
+                "task": name,
+                "description": " ".join(x for x in lines[1:] if not x.startswith("[")),
+                "states": [g for g in goals["goal"] if "state" in g],
+                "edges": [g for g in goals["goal"] if "relation_type" in g],
+                "actions": goals["actions"],
+                "plan": [re.sub(r"\(\d+\.(\d+)\)", r"(\1)", x) for x in lines if x.startswith("[")],
+            }
 
 
 def _package() -> Path:

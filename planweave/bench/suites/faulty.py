@@ -47,5 +47,15 @@ def _case(name: str, row: dict[str, Any], tasks: Mapping[str, Case]) -> Case:
         gold = tuple(Action.parse(a) for a in row["gold"])
     except (KeyError, TypeError, ValueError) as error:
         raise ConfigError(f"tasks/faults.yaml: {name}: {error!r}; a row needs task, fault, action and gold") from None
-    return Case(name, base.sentence, base.scene, base.goal, gold, base.instead, source=base.source,
-                groups=(f"fault {row['group']}",), fault=fault, plan=base.gold)
+    return Case(
+        name,
+        base.sentence,
+        base.scene,
+        base.goal,
+        gold,
+        base.instead,
+        source=base.source,
+        groups=(f"fault {row['group']}",),
+        fault=fault,
+        plan=base.gold,
+    )

@@ -67,10 +67,14 @@ def _case(path: Path, name: str, row: dict[str, Any]) -> Case:
     try:
         source, scene = str(row.get("source", "")), str(row["scene"])
         return Case(
-            name, str(row["sentence"]), str(path.parent / scene) if scene.endswith(".json") else scene,
-            literals(row["goal"]), tuple(Action.parse(a) for a in row["gold"]),
+            name,
+            str(row["sentence"]),
+            str(path.parent / scene) if scene.endswith(".json") else scene,
+            literals(row["goal"]),
+            tuple(Action.parse(a) for a in row["gold"]),
             tuple(literals(g) for g in row.get("or", ())),
-            source=source, groups=_groups(source),
+            source=source,
+            groups=_groups(source),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise ConfigError(f"{path}: {name}: {error!r}; a task needs sentence, scene, goal and gold") from None

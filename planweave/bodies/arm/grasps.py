@@ -73,9 +73,7 @@ def finger_room(thing: Thing, yaw: float, opening: float, others: Iterable[Thing
     for side in (-1, 1):
         for out in (opening / 2, opening / 2 + _FINGER[0]):
             for sideways in (-_FINGER[1], 0.0, _FINGER[1]):
-                x, y = (
-                    p + side * out * c + sideways * a for p, c, a in zip(thing.position[:2], closing, across)
-                )
+                x, y = (p + side * out * c + sideways * a for p, c, a in zip(thing.position[:2], closing, across))
                 nearest = min([nearest, *(o.distance(x, y) for o in others)])
     return nearest
 

@@ -42,9 +42,7 @@ class MotionPlanner:
         free_goals = [np.asarray(g, dtype=float) for g in goals if self.scene.free(g, margin)]
         if not free_goals:
             blocked = self.scene.contact(goals[0], margin) if goals else None
-            raise SkillFailureError(
-                Code.PLANNING_FAILED, f"the arm cannot stand where it must: {blocked or 'no goal'}"
-            )
+            raise SkillFailureError(Code.PLANNING_FAILED, f"the arm cannot stand where it must: {blocked or 'no goal'}")
         for goal in free_goals[:4]:
             if self.scene.edge_free(start, goal, margin):
                 return np.array([start, goal])

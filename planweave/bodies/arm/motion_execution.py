@@ -144,9 +144,7 @@ class Mover:
         line = self.planner.line(state.positions, UP, self.settings.clearance)
         if line is None:
             return
-        names = tuple(t.name for t in self.world.things()) + (
-            (self.world.held.thing.name,) if self.world.held else ()
-        )
+        names = tuple(t.name for t in self.world.things()) + ((self.world.held.thing.name,) if self.world.held else ())
         if self.scene.path_contact(line, -0.002, names, 0.006) is None:
             trajectory = time_path(line, self._slow)
             begun = time.perf_counter()

@@ -71,9 +71,7 @@ def in_container(item: Thing, box: Thing, others: Sequence[Thing]) -> Iterator[S
     """In a container: free spots on its floor, in a pattern that leaves room for more; then closer to what lies there,
     where only some turns of the fingers fit; then on top of it.
     """
-    lying = [
-        o for o in others if box.covers(*o.position[:2]) and o.bottom > box.bottom - 0.005 and o.bottom < box.top
-    ]
+    lying = [o for o in others if box.covers(*o.position[:2]) and o.bottom > box.bottom - 0.005 and o.bottom < box.top]
     floor = box.bottom + min(_FLOOR, box.size[2] / 3)
     yaws = None if box.is_round else tuple(box.yaw + k * math.pi / 2 for k in range(4))
     inner = [s - 2 * _WALL for s in box.size[:2]]
@@ -81,25 +79,22 @@ def in_container(item: Thing, box: Thing, others: Sequence[Thing]) -> Iterator[S
         inner = [s * 0.62 for s in inner]  # the largest square well inside the circle
     room = (max(0.0, inner[0] - 2 * item.radius), max(0.0, inner[1] - 2 * item.radius))
     pitch = 2 * item.radius + FINGERS
-    cells = sorted(
-        ((u, v) for u in _even(room[0], pitch) for v in _even(room[1], pitch)), key=lambda p: math.hypot(*p)
-    )
+    cells = sorted(((u, v) for u in _even(room[0], pitch) for v in _even(room[1], pitch)), key=lambda p: math.hypot(*p))
     for u, v in [*cells, *_grid(room, 0.01)]:
         x, y = box.world(u, v)
         if all(_apart(item, x, y, o) for o in lying):
             yield Spot(x, y, floor, yaws)
     if lying:
         close = (
-            Spot(x, y, floor, yaws) for x, y in (box.world(u, v) for u, v in _grid(room, 0.01))
+            Spot(x, y, floor, yaws)
+            for x, y in (box.world(u, v) for u, v in _grid(room, 0.01))
             if all(replace(item, position=(x, y, floor), yaw=box.yaw).gap(o) >= GAP for o in lying)
             and not all(_apart(item, x, y, o) for o in lying)
         )
         yield from islice(close, _CLOSE_SPOTS)
         for u, v in _grid(room, 0.02):
             x, y = box.world(u, v)
-            under = [
-                o.top for o in lying if math.hypot(o.position[0] - x, o.position[1] - y) < o.radius + item.radius
-            ]
+            under = [o.top for o in lying if math.hypot(o.position[0] - x, o.position[1] - y) < o.radius + item.radius]
             yield Spot(x, y, max([floor, *under]), yaws)
 
 
@@ -142,9 +137,7 @@ def beside(
     yield from (spot for _, spot in found)
 
 
-def between(
-    item: Thing, one: Thing, two: Thing, others: Sequence[Thing], table: Sequence[Location]
-) -> Iterator[Spot]:
+def between(item: Thing, one: Thing, two: Thing, others: Sequence[Thing], table: Sequence[Location]) -> Iterator[Spot]:
     """On the table between two things: the middle of the room between them first."""
     dx, dy = two.position[0] - one.position[0], two.position[1] - one.position[1]
     length = math.hypot(dx, dy)
@@ -168,9 +161,7 @@ def between(
     yield from (spot for _, spot in found)
 
 
-def _room(
-    item: Thing, x: float, y: float, yaw: float, others: Iterable[Thing], table: Sequence[Location]
-) -> float:
+def _room(item: Thing, x: float, y: float, yaw: float, others: Iterable[Thing], table: Sequence[Location]) -> float:
     """Room around an item that stands on the table at (x, y); negative where it would touch, or is off the table."""
     there = replace(item, position=(x, y, item.size[2] / 2), yaw=yaw)
     if table and not any(p.covers(x, y, -item.radius) for p in table):

@@ -93,7 +93,8 @@ def _overlapping(things: Sequence[Thing]) -> list[tuple[Thing, list[Thing]]]:
     close = away <= reach[None]
     return [
         (item, [things[int(j)] for j in np.flatnonzero(row) if j != i])
-        for i, (item, row) in enumerate(zip(things, close)) if item.type == "item"
+        for i, (item, row) in enumerate(zip(things, close))
+        if item.type == "item"
     ]
 
 

@@ -17,15 +17,18 @@ def check_robot(node: str, robot: str, arm: str, gripper: str) -> None:
         raise ConfigError(
             f"{node}: nothing says which robot this is (parameter robot: {', '.join(ROBOTS)}), so no parameter file is "
             f"for this node; give one with an entry /**/{node.rpartition('/')[2]} or {node}, e.g. for a real arm "
-            "--params-file config/executor.yaml --params-file config/franka.yaml")
+            "--params-file config/executor.yaml --params-file config/franka.yaml"
+        )
     for part, value in (("arm", arm), ("gripper", gripper)):
         if robot == "simulation" and value not in ("trajectory", "none"):
             raise ConfigError(
                 f"{node}: {part}: {value} moves a real arm or one in Gazebo, but the parameters are those of the "
                 "simulation (robot: simulation), with its speeds and without approval; give config/franka.yaml or "
-                "config/gazebo.yaml after config/executor.yaml")
+                "config/gazebo.yaml after config/executor.yaml"
+            )
         if robot != "simulation" and value == "trajectory":
             raise ConfigError(
                 f"{node}: {part}: trajectory is for simulation_node only, but robot is {robot}: ros2_control refuses "
                 f"the empty trajectory that stops the simulation; use {part}: "
-                f"{'follow or moveit' if part == 'arm' else 'franka, command or none'}")
+                f"{'follow or moveit' if part == 'arm' else 'franka, command or none'}"
+            )

@@ -16,5 +16,6 @@ class RosNames:
     @property
     def how_to_recover(self) -> str:
         """What a person does where the controller moves nothing."""
-        return (f"see whether the robot is in an error (Desk), then: ros2 service call {self.recover} "
-                "std_srvs/srv/Trigger")
+        return (
+            f"see whether the robot is in an error (Desk), then: ros2 service call {self.recover} std_srvs/srv/Trigger"
+        )

@@ -37,9 +37,7 @@ class Safety:
         """Raise SkillFailureError (SAFETY_STOP) where a trajectory would leave a limit; says which and where."""
         q, v = trajectory.positions, trajectory.velocities
         if not (np.isfinite(q).all() and np.isfinite(v).all()) or (np.diff(trajectory.times) <= 0).any():
-            raise SkillFailureError(
-                Code.SAFETY_STOP, "the planned motion is not a valid trajectory; nothing was moved"
-            )
+            raise SkillFailureError(Code.SAFETY_STOP, "the planned motion is not a valid trajectory; nothing was moved")
         for what, value, limit, unit, slack in (
             ("position", q, self.kinematics.upper, "rad", _SLACK),
             ("position", -q, -self.kinematics.lower, "rad", _SLACK),
@@ -82,8 +80,9 @@ def safety_from(values: Mapping[str, Any], kinematics: Kinematics) -> Safety:
     """The limits out of executor_node's parameters by name; raises ConfigError."""
     low, high = (point(values, name) for name in ("workspace_low", "workspace_high"))
     if not all(lo < hi for lo, hi in zip(low, high)):
-        raise ConfigError(f"executor_node: workspace_low {list(low)} must be below workspace_high {list(high)} in x, y "
-                          "and z")
+        raise ConfigError(
+            f"executor_node: workspace_low {list(low)} must be below workspace_high {list(high)} in x, y and z"
+        )
     limits = Limits().scaled(max(values["speed"], values["approach_speed"]), values["acceleration"])
     return Safety(kinematics, limits, low, high, values["largest_force"])
 

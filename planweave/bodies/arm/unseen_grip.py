@@ -30,8 +30,14 @@ class UnseenGrip:
     """
 
     def __init__(
-        self, arm: ControlledArm, world: WorldModel, force: float, feel: bool,
-        ready: Callable[[], object], warn: Callable[[str], object], let_go: str = RosNames().let_go,
+        self,
+        arm: ControlledArm,
+        world: WorldModel,
+        force: float,
+        feel: bool,
+        ready: Callable[[], object],
+        warn: Callable[[str], object],
+        let_go: str = RosNames().let_go,
     ):
         self._arm, self._world, self._force, self._may_feel = arm, world, force, feel
         self._ready, self._warn, self._let_go = ready, warn, let_go
@@ -90,8 +96,10 @@ class UnseenGrip:
             width = self._arm.grip(0.0, self._force)
             self._world.gripped_unseen(width if width > _HALF_OPEN[0] else None)
             if self._world.holds_unknown:
-                self._warn(f"the fingers hold something, {width * 1000:.0f} mm wide, that they were not seen to take; "
-                           "the camera's tracker may name it")
+                self._warn(
+                    f"the fingers hold something, {width * 1000:.0f} mm wide, that they were not seen to take; "
+                    "the camera's tracker may name it"
+                )
         except SkillFailureError as error:
             self._warn(f"whether the gripper holds something could not be felt: {error.message}")
         finally:
@@ -104,5 +112,7 @@ class UnseenGrip:
             self._warn("the fingers, half open at the start, did not open; does the gripper's controller listen?")
             return
         self._world.released(None)
-        self._warn(f"the fingers, half open at the start, were opened: {self._world.tips_height * 1000:.0f} mm above "
-                   "the table, what was between them stands there")
+        self._warn(
+            f"the fingers, half open at the start, were opened: {self._world.tips_height * 1000:.0f} mm above "
+            "the table, what was between them stands there"
+        )

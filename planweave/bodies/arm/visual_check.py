@@ -74,9 +74,7 @@ class Sight:
         if thing is None or not thing.visible:
             return "the camera does not see it"
         facts = [
-            str(f)
-            for f in sorted(self.world.world().facts)
-            if f.predicate in ("on", "in", "at") and f.args[0] == name
+            str(f) for f in sorted(self.world.world().facts) if f.predicate in ("on", "in", "at") and f.args[0] == name
         ]
         x, y, z = thing.position
         return f"the camera sees it at ({x:.2f}, {y:.2f}, {z:.2f}) m: {', '.join(facts) or 'at no known place'}"

@@ -121,7 +121,8 @@ class WorldModel:
         relations_of = domain.predicates.keys() & spatial.RELATIONS.keys()
         self._listed = relations_of & needed_predicates(domain)
         self._world = World(
-            domain.name, frame=frame, derived=frozenset(relations_of - self._listed), actions_off=actions_off)
+            domain.name, frame=frame, derived=frozenset(relations_of - self._listed), actions_off=actions_off
+        )
         self._known: _Known | None = None  # what the world was computed from
         self._told = 0  # the newest revision that `on_change` was called with
         self._looks = 0  # images since the start
@@ -391,8 +392,7 @@ class WorldModel:
         return known
 
     def _refresh(self, tell: bool = False) -> None:
-        """Compute the world anew where anything but noise changed, and tell it then, or in any case; the lock is held.
-        """
+        """Compute the world anew where anything but noise changed; tell it then, or in any case. The lock is held."""
         held = self._held
         handed = [t for t in self._handed.values() if t.name not in self._things]
         things = list(self._things.values())
@@ -402,7 +402,14 @@ class WorldModel:
         steady = tuple(_steady(t, before.get(t.name)) for t in sorted(things, key=_by_name))
         in_hand, inferred = held.thing.name if held is not None else "", frozenset(self._placed)
         known = (
-            steady, tuple(handed), in_hand, self._gripped is not None, self._at_base, self._numb, self.places, inferred
+            steady,
+            tuple(handed),
+            in_hand,
+            self._gripped is not None,
+            self._at_base,
+            self._numb,
+            self.places,
+            inferred,
         )
         self._world = replace(self._world, stamp=max(self._seen_stamp, 0.0))
         if known != self._known:

@@ -32,10 +32,17 @@ def objects_of(graph: Graph, vocabulary: Vocabulary) -> tuple[WorldObject, ...]:
     """All nodes but the person who acts, as objects of the world."""
     upright = (0.0, 0.0, 0.0, 1.0)
     return tuple(
-        WorldObject(graph.names[number], vocabulary.type_of(node), node.class_name,
-                    {"id": str(number), "category": node.category},
-                    node.centre, None if node.centre is None else upright, node.size)
-        for number, node in graph.nodes.items() if node is not graph.character
+        WorldObject(
+            graph.names[number],
+            vocabulary.type_of(node),
+            node.class_name,
+            {"id": str(number), "category": node.category},
+            node.centre,
+            None if node.centre is None else upright,
+            node.size,
+        )
+        for number, node in graph.nodes.items()
+        if node is not graph.character
     )
 
 
@@ -66,8 +73,9 @@ class HomeFacts:
             found = self.groups[predicate] = self._of_person(predicate)
             if len(found) > 1:
                 held = " and ".join(sorted(f[1] for f in found))
-                raise SceneError(f"{graph.character.tag} holds {held} in one hand ({predicate.upper()}); "
-                                 "keep one of these edges")
+                raise SceneError(
+                    f"{graph.character.tag} holds {held} in one hand ({predicate.upper()}); keep one of these edges"
+                )
             self.groups[free] = set() if found else {(free,)}
         for state in ("SITTING", "LYING"):
             self.groups[state.lower()] = {(state.lower(),)} if state in graph.character.states else set()
@@ -76,7 +84,9 @@ class HomeFacts:
             **{p: partial(self._of_nodes, p) for p in vocabulary.of_nodes},
             **{p: partial(self._of_things, p) for p in _OF_THINGS.values()},
             **{p: partial(self._of_person, p) for p in ("facing", "agent_on")},
-            "close_to": self._close_to, "carried": self._carried, "in_room": self._in_room,
+            "close_to": self._close_to,
+            "carried": self._carried,
+            "in_room": self._in_room,
         }
 
     def _of_nodes(self, predicate: str) -> set[AtomKey]:

@@ -134,8 +134,12 @@ class Graph:
         nodes = []
         for node in self.nodes.values():
             row = {
-                "id": node.id, "class_name": node.class_name, "category": node.category,
-                "properties": sorted(node.properties), "states": list(node.states), **node.extra,
+                "id": node.id,
+                "class_name": node.class_name,
+                "category": node.category,
+                "properties": sorted(node.properties),
+                "states": list(node.states),
+                **node.extra,
             }
             for key in ("prefab_name", "obj_transform"):
                 if getattr(node, key) is not msgspec.UNSET:
@@ -203,9 +207,14 @@ def _checked(home: _Home) -> Graph | None:
     ends.update(map(attrgetter("to_id"), home.edges))
     classes = {node.class_name for node in home.nodes}
     words = set().union(*[node.properties for node in home.nodes], *[node.states for node in home.nodes])
-    if (len(nodes) < len(home.nodes) or not ends <= nodes.keys() or any(word != word.upper() for word in words)
-            or not all(map(_fit, classes)) or CHARACTER not in classes
-            or all(node.category != ROOMS for node in home.nodes)):
+    if (
+        len(nodes) < len(home.nodes)
+        or not ends <= nodes.keys()
+        or any(word != word.upper() for word in words)
+        or not all(map(_fit, classes))
+        or CHARACTER not in classes
+        or all(node.category != ROOMS for node in home.nodes)
+    ):
         return None
     return Graph(nodes, home.edges)
 
@@ -225,8 +234,10 @@ def _carefully(data: Any, source: str) -> Graph:
     for index, row in enumerate(data["nodes"]):
         node = _node(row, f"{source}: nodes[{index}]")
         if node.id in nodes:
-            raise SceneError(f"{source}: nodes[{index}]: id {node.id} is used twice, by {nodes[node.id].tag} and "
-                             f"{node.tag}; every node needs an id of its own")
+            raise SceneError(
+                f"{source}: nodes[{index}]: id {node.id} is used twice, by {nodes[node.id].tag} and "
+                f"{node.tag}; every node needs an id of its own"
+            )
         nodes[node.id] = node
     links = [_link(row, nodes, f"{source}: edges[{index}]") for index, row in enumerate(data["edges"])]
     if not any(n.category == ROOMS for n in nodes.values()):
@@ -243,15 +254,22 @@ def _node(row: Any, where: str) -> Node:
     if not isinstance(number, int) or isinstance(number, bool):
         raise SceneError(f"{where}: id must be a whole number, got {number!r}")
     if not isinstance(class_name, str) or not class_name.strip():
-        raise SceneError(f"{where}: class_name must be a word such as \"fridge\", got {class_name!r}")
+        raise SceneError(f'{where}: class_name must be a word such as "fridge", got {class_name!r}')
     if not _fit(class_name):
         raise SceneError(f"{where}: class_name {class_name!r} cannot stand in a script; leave out '>' and line ends")
     box = row.get("bounding_box")
     if box is not None:
         box = Box(_point(box, "center", where), _point(box, "size", where))
     properties, states = (_words(row, key, where) for key in ("properties", "states"))
-    return Node(number, class_name, str(row.get("category") or ""), frozenset(properties), tuple(states), box,
-                extra={k: v for k, v in row.items() if k not in _USED})
+    return Node(
+        number,
+        class_name,
+        str(row.get("category") or ""),
+        frozenset(properties),
+        tuple(states),
+        box,
+        extra={k: v for k, v in row.items() if k not in _USED},
+    )
 
 
 def _words(row: dict[str, Any], key: str, where: str) -> list[str]:

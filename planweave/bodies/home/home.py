@@ -18,9 +18,32 @@ from planweave.core.world import Action
 Stopped = Callable[[], bool]
 #: States that Unity does not know; what actions made of them is carried over to each fresh graph.
 _ADDED = (
-    "heated", "cooked", "toasted", "washed", "sliced", "filled", "used", "taken_from_top", "taken_from_inside",
-    "taken_in", "was_read", "watched", "looked_at", "pointed_at", "touched", "typed_on", "pushed", "pulled", "squeezed",
-    "greeted", "eaten", "drunk", "wiped", "scrubbed", "poured_into", "slept",
+    "heated",
+    "cooked",
+    "toasted",
+    "washed",
+    "sliced",
+    "filled",
+    "used",
+    "taken_from_top",
+    "taken_from_inside",
+    "taken_in",
+    "was_read",
+    "watched",
+    "looked_at",
+    "pointed_at",
+    "touched",
+    "typed_on",
+    "pushed",
+    "pulled",
+    "squeezed",
+    "greeted",
+    "eaten",
+    "drunk",
+    "wiped",
+    "scrubbed",
+    "poured_into",
+    "slept",
 )
 
 
@@ -109,8 +132,11 @@ class UnityHome:
         if foreseen:
             step = self.simulator.execute(action)
             return Step(Code.PRECONDITION_UNMET, f"{failure} Reason: {foreseen}", step.unmet)
-        return Step(Code.CONTROL_FAILED, f"{failure} Reason: none is known; by the graph of the home {line} is "
-                    "possible. Walk to the object again, or use another one of its class.")
+        return Step(
+            Code.CONTROL_FAILED,
+            f"{failure} Reason: none is known; by the graph of the home {line} is "
+            "possible. Walk to the object again, or use another one of its class.",
+        )
 
     def _refresh(self) -> None:
         """Take over Unity's graph, and the added states of things that are still there."""

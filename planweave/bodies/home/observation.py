@@ -81,7 +81,8 @@ class Observer:
         facts.update(self._literal(("unseen", name)) for name in known - self._seen.keys() - rooms)
         hiders = self._hiders(seen_now | rooms)
         objects = tuple(
-            self._object(simulator, o, o.name in seen_now, hiders) for o in self._objects if o.name in known)
+            self._object(simulator, o, o.name in seen_now, hiders) for o in self._objects if o.name in known
+        )
         return World(DOMAIN, objects, frozenset(facts), stamp, "home", simulator.revision)
 
     def _hiders(self, in_view: Collection[str]) -> dict[str, str]:
@@ -116,8 +117,11 @@ class Observer:
         hidden = {f[1] for f in self._memory if f[0] == "inside" and f[2] in shut}
         kept = set()
         for fact in self._memory:
-            if fact[0] not in _PERSONAL and len(fact) > 1 and fact[1] not in now and not (
-                len(fact) == 3 and fact[1] not in hidden and (fact[2] in now or fact[2] in here)
+            if (
+                fact[0] not in _PERSONAL
+                and len(fact) > 1
+                and fact[1] not in now
+                and not (len(fact) == 3 and fact[1] not in hidden and (fact[2] in now or fact[2] in here))
             ):
                 kept.add(fact)
         for name in simulator.vocabulary.domain.predicates:
@@ -148,8 +152,13 @@ class Observer:
         hider = "" if seen_now else hiders.get(thing.name, "")
         last_seen = self._seen.get(thing.name)
         known = (
-            Known.SEEN if seen_now else Known.REMEMBERED if last_seen is not None
-            else Known.INFERRED if hider else Known.UNKNOWN
+            Known.SEEN
+            if seen_now
+            else Known.REMEMBERED
+            if last_seen is not None
+            else Known.INFERRED
+            if hider
+            else Known.UNKNOWN
         )
         thing = replace(thing, known=known, last_seen=last_seen, hidden_by=hider)
         attributes = {**thing.attributes, "seen": "yes" if thing.name in self._seen else "no"}
@@ -161,10 +170,21 @@ class Observer:
         return replace(thing, attributes=attributes, position=position)
 
 
-_PERSONAL = frozenset({
-    "agent_in", "agent_on", "close_to", "facing", "holds_rh", "holds_lh", "worn", "carried", "taken_from_top",
-    "taken_from_inside", "taken_in",
-})
+_PERSONAL = frozenset(
+    {
+        "agent_in",
+        "agent_on",
+        "close_to",
+        "facing",
+        "holds_rh",
+        "holds_lh",
+        "worn",
+        "carried",
+        "taken_from_top",
+        "taken_from_inside",
+        "taken_in",
+    }
+)
 
 
 def _parent(state: State, name: str) -> AtomKey | None:

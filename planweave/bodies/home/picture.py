@@ -18,14 +18,25 @@ _PAPER, _INK, _FAINT, _ROOM, _EDGE, _NAME = "#f7f5f0", "#2b2b2b", "#9a968e", "#f
 _WOOD, _ON, _OPEN, _ITEM, _PERSON = "#e6dfd2", "#f2b632", "#7fb2d6", "#5a8f5a", "#c4473a"
 _LARGE = 0.3  # m; what is wider is drawn as a box, else as a dot
 _COLUMNS = 5  # in a row, where positions are not known
-_NUDGES = sorted(((dx, dy) for dx in range(-96, 97, 16) for dy in range(-42, 43, 7)),
-                 key=lambda nudge: abs(nudge[0]) / 2 + abs(nudge[1]))  # pixels; where text may go, the nearest first
+_NUDGES = sorted(
+    ((dx, dy) for dx in range(-96, 97, 16) for dy in range(-42, 43, 7)),
+    key=lambda nudge: abs(nudge[0]) / 2 + abs(nudge[1]),
+)  # pixels; where text may go, the nearest first
 _ROOM_AROUND = 2  # pixels between two texts
 _FAR = 20  # pixels; a text moved further has a line to what it names
 _MARGIN, _PANEL = 30, 240  # pixels around the plan, and for the list beside it
 _TOLD = {
-    "on": "switched_on", "open": "opened", "heated": "heated", "cooked": "cooked", "toasted": "toasted",
-    "sliced": "sliced", "washed": "washed", "filled": "filled", "used": "used", "dirty": "dirty", "you wear": "worn",
+    "on": "switched_on",
+    "open": "opened",
+    "heated": "heated",
+    "cooked": "cooked",
+    "toasted": "toasted",
+    "sliced": "sliced",
+    "washed": "washed",
+    "filled": "filled",
+    "used": "used",
+    "dirty": "dirty",
+    "you wear": "worn",
 }
 
 
@@ -75,8 +86,9 @@ def _laid_out(rooms: list[Node]) -> dict[int, tuple[Point, Point]]:
 
 
 class _Plan:
-    def __init__(self, draw: ImageDraw.ImageDraw, simulator: Simulator, left: float, top: float, scale: float,
-                 width: int):
+    def __init__(
+        self, draw: ImageDraw.ImageDraw, simulator: Simulator, left: float, top: float, scale: float, width: int
+    ):
         self._draw, self._sim, self._scale, self._width = draw, simulator, scale, width
         self._left, self._top = left, top
         names = simulator.graph.names
@@ -123,8 +135,9 @@ class _Plan:
     def keep_free(self, node: Node, centre: Point, size: Point) -> None:
         """No other text where the name of a room comes, over the furniture."""
         box = self._box(centre, size)
-        self._taken.append(self._draw.textbbox(
-            ((box[0] + box[2]) / 2, box[1] + 14), node.name, font=_font(15), anchor="mm"))
+        self._taken.append(
+            self._draw.textbbox(((box[0] + box[2]) / 2, box[1] + 14), node.name, font=_font(15), anchor="mm")
+        )
 
     def room_name(self, node: Node, centre: Point, size: Point) -> None:
         """The name of a room, over the furniture."""
@@ -136,9 +149,13 @@ class _Plan:
         sim, seen = self._sim, visible(self._sim)
         room_of = {f[1]: f[2] for f in sim.state.of("in_room")}
         nodes = [
-            n for n in sim.graph.nodes.values()
-            if n.category != ROOMS and not _flat(n) and n is not sim.graph.character
-            and (n.name in seen or n.category in _FURNITURE) and ("carried", n.name) not in sim.state
+            n
+            for n in sim.graph.nodes.values()
+            if n.category != ROOMS
+            and not _flat(n)
+            and n is not sim.graph.character
+            and (n.name in seen or n.category in _FURNITURE)
+            and ("carried", n.name) not in sim.state
         ]
         count: dict[str, int] = {}
         labels: list[tuple[float, float, Node, int]] = []
@@ -176,8 +193,9 @@ class _Plan:
         fill = None if overhead else _ON if lit else _WOOD
         self._draw.rectangle(box, fill=fill, outline=_OPEN if open_now else _FAINT, width=4 if open_now else 1)
 
-    def _place(self, node: Node, room_of: dict[str, str], boxes: dict[int, tuple[Point, Point]],
-               count: dict[str, int]) -> Point | None:
+    def _place(
+        self, node: Node, room_of: dict[str, str], boxes: dict[int, tuple[Point, Point]], count: dict[str, int]
+    ) -> Point | None:
         """Where a thing is drawn: where the graph says while it is there, else on what it is on, else in rows."""
         state, graph = self._sim.state, self._sim.graph
         places = [f[2] for p in ("on", "inside") for f in state.lookup(p, 1, node.name)]

@@ -27,8 +27,13 @@ class HomePort:
         return self._body.observe()
 
     def execute(
-        self, action: Action, *, task_id: str = "", timeout: float = 0.0,
-        on_phase: Callable[[str, float], None] | None = None, approval: str = "",
+        self,
+        action: Action,
+        *,
+        task_id: str = "",
+        timeout: float = 0.0,
+        on_phase: Callable[[str, float], None] | None = None,
+        approval: str = "",
     ) -> Outcome:
         """Do one action."""
         step = self._body.execute(action, timeout or _TIMEOUT)

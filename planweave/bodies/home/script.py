@@ -29,7 +29,7 @@ def read_line(line: str, graph: Graph, vocabulary: Vocabulary) -> Action:
         if thing is None:
             raise ParseError(f"cannot read {rest[:60]!r} in the script line {line[:80]!r}: expected <class> (id)")
         names.append(_named(graph, thing.group(1), thing.group(2)).name)
-        rest = rest[thing.end():]
+        rest = rest[thing.end() :]
     wanted = len(vocabulary.domain.actions[name].parameters)
     if len(names) != wanted:
         raise InvalidActionError(f"{line.strip()[:120]}: [{name.upper()}] takes {wanted} object(s), got {len(names)}")

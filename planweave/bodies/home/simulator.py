@@ -128,7 +128,9 @@ class Simulator:
             return f"{literal} does not hold"
         room = next((self._tag(f[1]) for f in self.state.of("agent_in")), "nowhere")
         return template.format(
-            *(self._tag(a) for a in literal.args), character=self.graph.character.tag, room=room,
+            *(self._tag(a) for a in literal.args),
+            character=self.graph.character.tag,
+            room=room,
             object=self._tag(action.args[0]) if action.args else "",
         )
 

@@ -57,11 +57,14 @@ class UnityClient:
         self._ids = itertools.count()
 
     def post(
-        self, action: str, ints: Sequence[int] = (), strings: Sequence[str] = (), timeout: float = 0.0,
+        self,
+        action: str,
+        ints: Sequence[int] = (),
+        strings: Sequence[str] = (),
+        timeout: float = 0.0,
         stopped: Callable[[], bool] = lambda: False,
     ) -> Reply:
-        """One request; waits while Unity is busy with an earlier one. Raises UnityError, at the deadline at the latest.
-        """
+        """One request; waits while Unity is busy with an earlier one. Raises UnityError, latest at the deadline."""
         seconds = timeout or self._timeout
         deadline = time.monotonic() + seconds
         body: dict[str, Any] = {"id": f"{time.time()}.{next(self._ids)}", "action": action}
@@ -79,7 +82,9 @@ class UnityClient:
             if time.monotonic() + _PAUSE >= deadline:
                 raise UnityError(
                     f"Unity at {self.url} is still busy with an earlier request after {seconds:g} s (429 Busy); "
-                    "give it time, or restart it", Code.TIMEOUT)
+                    "give it time, or restart it",
+                    Code.TIMEOUT,
+                )
             time.sleep(_PAUSE)
 
     @staticmethod
@@ -116,21 +121,26 @@ class UnityClient:
         except TimeoutError:
             raise UnityError(
                 f"Unity at {self.url} did not answer {action!r} in {seconds:g} s; it may still be working on it: wait, "
-                "look whether its window reacts, or restart it", Code.TIMEOUT) from None
+                "look whether its window reacts, or restart it",
+                Code.TIMEOUT,
+            ) from None
         except ConnectionRefusedError:
             raise UnityError(
                 f"nothing listens at {self.url}: start VirtualHome's Unity program with -http-port={self._port}, "
-                "or use the built-in simulator (parameter backend: simulator)") from None
+                "or use the built-in simulator (parameter backend: simulator)"
+            ) from None
         except OSError as error:
             raise UnityError(
-                f"the connection to Unity at {self.url} broke during {action!r}: {error}; has it crashed?") from None
+                f"the connection to Unity at {self.url} broke during {action!r}: {error}; has it crashed?"
+            ) from None
         finally:
             connection.close()
 
     def _reply(self, action: str, status: int, text: str) -> Reply:
         if status == 408:
             raise UnityError(
-                f"Unity gave up on {action!r} itself (408 Timeout); restart it if that stays so", Code.TIMEOUT)
+                f"Unity gave up on {action!r} itself (408 Timeout); restart it if that stays so", Code.TIMEOUT
+            )
         if status != 200:
             told = text.strip()[:200] or "nothing"
             raise UnityError(f"Unity at {self.url} answered {action!r} with HTTP {status}: {told}")
@@ -140,7 +150,8 @@ class UnityClient:
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise UnityError(
                 f"what listens at {self.url} does not answer as VirtualHome does ({text.strip()[:80]!r}); "
-                "is it another program's port?") from None
+                "is it another program's port?"
+            ) from None
         return Reply(success, message if isinstance(message, str) else json.dumps(message), value)
 
     def health(self, timeout: float = 5.0) -> None:
@@ -170,11 +181,22 @@ class UnityClient:
     ) -> str:
         """Execute one script line for the first character; the reason of its failure, empty for success."""
         settings = {
-            "randomize_execution": False, "random_seed": -1, "processing_time_limit": 10,
-            "skip_execution": not animate, "find_solution": False, "output_folder": "Output/",
+            "randomize_execution": False,
+            "random_seed": -1,
+            "processing_time_limit": 10,
+            "skip_execution": not animate,
+            "find_solution": False,
+            "output_folder": "Output/",
             "file_name_prefix": "script",
-            "frame_rate": 5, "image_synthesis": [], "save_pose_data": False, "image_width": 640, "image_height": 480,
-            "recording": False, "save_scene_states": False, "camera_mode": ["AUTO"], "time_scale": 1.0,
+            "frame_rate": 5,
+            "image_synthesis": [],
+            "save_pose_data": False,
+            "image_width": 640,
+            "image_height": 480,
+            "recording": False,
+            "save_scene_states": False,
+            "camera_mode": ["AUTO"],
+            "time_scale": 1.0,
             "skip_animation": not animate,
         }
         reply = self.post("render_script", strings=[json.dumps(settings), line], timeout=timeout, stopped=stopped)
@@ -230,8 +252,10 @@ def _parsed(raw: bytes, action: str, url: str) -> tuple[int, str]:
         return response.status, response.read().decode("utf-8", "replace")
     except (http.client.HTTPException, ValueError) as error:
         when = "in the middle of its answer" if raw else "without an answer"
-        raise UnityError(f"Unity at {url} closed the connection {when} to {action!r} ({type(error).__name__}); it may "
-                         "have crashed: look at its window or log, and restart it") from None
+        raise UnityError(
+            f"Unity at {url} closed the connection {when} to {action!r} ({type(error).__name__}); it may "
+            "have crashed: look at its window or log, and restart it"
+        ) from None
 
 
 class _Bytes:

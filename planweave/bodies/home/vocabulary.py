@@ -96,8 +96,15 @@ def _vocabulary(domain: Domain) -> Vocabulary:
             spellings.setdefault(squeezed(alias), schema.name)
     spellings.update({squeezed(name): name for name in domain.actions})
     return Vocabulary(
-        domain, notes["states"], {k: tuple(v) for k, v in notes["properties"].items()}, by_class,
-        frozenset(notes["wide_seats"]), frozenset(notes["wide_beds"]), frozenset(notes["scenery"]),
-        notes["wording"], spellings, fixed_predicates(domain),
+        domain,
+        notes["states"],
+        {k: tuple(v) for k, v in notes["properties"].items()},
+        by_class,
+        frozenset(notes["wide_seats"]),
+        frozenset(notes["wide_beds"]),
+        frozenset(notes["scenery"]),
+        notes["wording"],
+        spellings,
+        fixed_predicates(domain),
         frozenset({*notes["states"].values(), *of_properties, *notes["by_class"], "narrow_seat", "narrow_bed"}),
     )

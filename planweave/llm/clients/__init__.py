@@ -27,8 +27,10 @@ def choose_client(environ: Mapping[str, str], settings: Mapping[str, str]) -> Ch
         if environ.get("OPENAI_BASE_URL") or environ.get("OPENAI_API_KEY"):
             name = "openai"
         elif model and not model.endswith(".gguf"):
-            raise ConfigError(f"PLANWEAVE_MODEL={model!r} is not a .gguf file, and no endpoint is given to ask for it: "
-                              "set OPENAI_API_KEY, or OPENAI_BASE_URL for another server")
+            raise ConfigError(
+                f"PLANWEAVE_MODEL={model!r} is not a .gguf file, and no endpoint is given to ask for it: "
+                "set OPENAI_API_KEY, or OPENAI_BASE_URL for another server"
+            )
         else:
             name = "embedded"
     if name not in CLIENTS:

@@ -39,9 +39,14 @@ class ChatRequest:
         """What defines the question, as plain JSON values: all but the deadline and the cancel flag."""
         held = {"beginning": self.beginning, "choices": list(self.choices)} if self.choices else {}
         return {
-            "messages": [dict(m) for m in self.messages], "n": self.n, "temperature": self.temperature,
-            "top_p": self.top_p, "max_tokens": self.max_tokens, "json_schema": self.json_schema,
-            "logprobs": self.logprobs, **held,
+            "messages": [dict(m) for m in self.messages],
+            "n": self.n,
+            "temperature": self.temperature,
+            "top_p": self.top_p,
+            "max_tokens": self.max_tokens,
+            "json_schema": self.json_schema,
+            "logprobs": self.logprobs,
+            **held,
         }
 
     @property
@@ -54,8 +59,10 @@ class ChatRequest:
         if self.canceled is not None and self.canceled.is_set():
             raise CanceledError("the question to the model was cancelled")
         if self.remaining <= 0:
-            raise ModelTimeoutError("the model did not finish before the deadline; give it longer "
-                                    "(timeout in config/planner.yaml) or take a faster model")
+            raise ModelTimeoutError(
+                "the model did not finish before the deadline; give it longer "
+                "(timeout in config/planner.yaml) or take a faster model"
+            )
 
 
 @dataclass(frozen=True)

@@ -46,8 +46,10 @@ def checked_weights(path: str | Path) -> Path:
     """The path of a .gguf file; raises ConfigError where it is not one."""
     path = Path(path).expanduser()
     if not path.is_file():
-        raise ConfigError(f"the model file {path} does not exist; PLANWEAVE_MODEL must name a .gguf file, or leave it "
-                          "unset for the bundled one")
+        raise ConfigError(
+            f"the model file {path} does not exist; PLANWEAVE_MODEL must name a .gguf file, or leave it "
+            "unset for the bundled one"
+        )
     with path.open("rb") as file:
         if file.read(4) != b"GGUF":
             raise ConfigError(f"{path} is not a .gguf model file (it does not begin with GGUF)")
@@ -126,9 +128,10 @@ class EmbeddedClient:
         try:
             return xllamacpp.Server(params)
         except Exception as error:
-            raise ModelUnavailableError(f"the embedded model server did not start with {self.weights}: {error}; is it "
-                                        "a complete .gguf file of a language model, and is there memory for it?"
-                                        ) from error
+            raise ModelUnavailableError(
+                f"the embedded model server did not start with {self.weights}: {error}; is it "
+                "a complete .gguf file of a language model, and is there memory for it?"
+            ) from error
 
     def close(self) -> None:
         """Stop the server."""
@@ -143,12 +146,14 @@ def _held(reply: ChatReply, request: ChatRequest) -> ChatReply:
     the choices, as when it was cut off."""
     text = reply.text.removeprefix(request.beginning)
     if text not in request.choices:
-        raise ModelRequestError(f"the embedded model answered {text[:80]!r}, which is none of {len(request.choices)} "
-                                "choices")
+        raise ModelRequestError(
+            f"the embedded model answered {text[:80]!r}, which is none of {len(request.choices)} choices"
+        )
     return dataclasses.replace(reply, text=text)
 
 
 def from_environment(environ: Mapping[str, str], settings: Mapping[str, str]) -> EmbeddedClient:
     """The client of the model in this process (door planweave.clients)."""
-    return EmbeddedClient(environ.get("PLANWEAVE_MODEL", "") or settings.get("model", ""),
-                          threads=int(settings.get("threads") or 0))
+    return EmbeddedClient(
+        environ.get("PLANWEAVE_MODEL", "") or settings.get("model", ""), threads=int(settings.get("threads") or 0)
+    )

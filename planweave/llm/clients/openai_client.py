@@ -63,12 +63,22 @@ class OpenAIClient:
     logs and results, its URL by default. sleep and rng: for tests of the back-off.
     """
 
-    def __init__(self, base_url: str = "", api_key: str = "", model: str = "", *, name: str = "",
-                 attempts: int = ATTEMPTS, rng: random.Random | None = None) -> None:
+    def __init__(
+        self,
+        base_url: str = "",
+        api_key: str = "",
+        model: str = "",
+        *,
+        name: str = "",
+        attempts: int = ATTEMPTS,
+        rng: random.Random | None = None,
+    ) -> None:
         base_url = base_url or DEFAULT_BASE_URL
         if urlsplit(base_url).scheme not in ("http", "https"):
-            raise ModelRequestError(f"OPENAI_BASE_URL {without_credentials(base_url)!r} is not an http(s) URL such as "
-                                    "http://127.0.0.1:8000/v1")
+            raise ModelRequestError(
+                f"OPENAI_BASE_URL {without_credentials(base_url)!r} is not an http(s) URL such as "
+                "http://127.0.0.1:8000/v1"
+            )
         self.endpoint = name or without_credentials(base_url)
         self.model = model
         self.options: dict[str, bool | None] = {}  # option -> whether it works; absent: not known
@@ -76,7 +86,8 @@ class OpenAIClient:
         self._lock = threading.Lock()
         local = urlsplit(base_url).hostname in ("127.0.0.1", "localhost", "::1")
         http = openai.DefaultHttpxClient(
-            event_hooks={"request": [Connections.watch]}, trust_env=not local, follow_redirects=False)
+            event_hooks={"request": [Connections.watch]}, trust_env=not local, follow_redirects=False
+        )
         self._sdk = openai.OpenAI(base_url=base_url, api_key=api_key or "none", max_retries=0, http_client=http)
 
     @property
@@ -118,6 +129,7 @@ class OpenAIClient:
 
     def models(self, request: ChatRequest) -> list[str]:
         """Names of the models the endpoint offers; empty where it does not say. Raises ModelError."""
+
         def call(timeout: float) -> bytes:
             with self._sdk.models.with_streaming_response.list(timeout=timeout) as answer:
                 return read_bounded(answer.iter_bytes(), self.endpoint)
@@ -132,8 +144,10 @@ class OpenAIClient:
         names = self.models(request)
         if len(names) == 1:
             return names[0]
-        raise ModelRequestError(f"{self.endpoint} has {len(names) or 'no listed'} models; set PLANWEAVE_MODEL to the "
-                                f"one to ask" + (f": {', '.join(names[:20])}" if names else ""))
+        raise ModelRequestError(
+            f"{self.endpoint} has {len(names) or 'no listed'} models; set PLANWEAVE_MODEL to the "
+            f"one to ask" + (f": {', '.join(names[:20])}" if names else "")
+        )
 
     def _ask(self, request: ChatRequest, n: int) -> ChatReplies:
         """One answered request; options that the endpoint rejects are left out and remembered."""
@@ -170,8 +184,10 @@ class OpenAIClient:
         if n > 1:
             body["n"] = n
         if request.json_schema is not None and usable("json_schema"):
-            body["response_format"] = {"type": "json_schema", "json_schema": {
-                "name": "reply", "strict": True, "schema": request.json_schema}}
+            body["response_format"] = {
+                "type": "json_schema",
+                "json_schema": {"name": "reply", "strict": True, "schema": request.json_schema},
+            }
         if request.logprobs and usable("logprobs"):
             body["logprobs"] = True
         if request.choices:  # llama.cpp's server: it continues a last message of the assistant, and reads a grammar
@@ -212,9 +228,12 @@ class OpenAIClient:
             except ModelError:
                 raise
             except Exception as error:  # the SDK lets the transport's own errors through while a body is read
-                failure = ModelUnavailableError(self._clean(
-                    f"no answer from {self.endpoint}: {_cause(error)}; is the server running, and is "
-                    "OPENAI_BASE_URL right?"))
+                failure = ModelUnavailableError(
+                    self._clean(
+                        f"no answer from {self.endpoint}: {_cause(error)}; is the server running, and is "
+                        "OPENAI_BASE_URL right?"
+                    )
+                )
                 pause = None
             if attempt == self._attempts:
                 break
@@ -223,7 +242,8 @@ class OpenAIClient:
             if pause >= request.remaining:
                 if asked_to_wait:
                     failure = ModelUnavailableError(
-                        f"{failure}; it asks to wait {pause:.0f} s (Retry-After), longer than this question may take")
+                        f"{failure}; it asks to wait {pause:.0f} s (Retry-After), longer than this question may take"
+                    )
                 break
             waiter = request.canceled or threading.Event()
             waiter.wait(pause)
@@ -234,8 +254,10 @@ class OpenAIClient:
         status = error.status_code
         text = self._clean(_error_text(error))
         if status in (401, 403):
-            return ModelAuthError(f"{self.endpoint} does not accept the key (HTTP {status}: {text}); set "
-                                  "OPENAI_API_KEY to a key for this endpoint")
+            return ModelAuthError(
+                f"{self.endpoint} does not accept the key (HTTP {status}: {text}); set "
+                "OPENAI_API_KEY to a key for this endpoint"
+            )
         about_option = status in (500, 501) and any(w in text.lower() for w in ("response_format", "schema", "grammar"))
         if status in (408, 409, 425, 429) or (status >= 500 and not about_option):
             unavailable = ModelUnavailableError(f"{self.endpoint} answered HTTP {status}: {text}")
@@ -258,20 +280,28 @@ class OpenAIClient:
             replies = tuple(reply for choice in data["choices"] if (reply := _reply(choice)) is not None)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             shown = self._clean(answer[:120].decode("utf-8", "replace"))
-            raise ModelRequestError(f"{self.endpoint} answered with something that is not a chat completion: "
-                                    f"{shown!r}; does the base URL end in /v1?") from None
+            raise ModelRequestError(
+                f"{self.endpoint} answered with something that is not a chat completion: "
+                f"{shown!r}; does the base URL end in /v1?"
+            ) from None
         if not replies:
             raise ModelRequestError(f"{self.endpoint} answered with no reply in it")
         usage = data.get("usage") if isinstance(data.get("usage"), dict) else {}
         details = usage.get("prompt_tokens_details")
         # Some servers count the tokens of one reply only where n > 1; log-probabilities count them all.
         counted = sum(len(_tokens(choice)) for choice in data["choices"])
-        return ChatReplies(replies, Usage(
-            requests=1,
-            prompt_tokens=_count(usage.get("prompt_tokens")),
-            cached_tokens=_count(details.get("cached_tokens")) if isinstance(details, dict) else 0,
-            completion_tokens=max(_count(usage.get("completion_tokens")), counted),
-            model_seconds=seconds, model=self.model, endpoint=self.endpoint))
+        return ChatReplies(
+            replies,
+            Usage(
+                requests=1,
+                prompt_tokens=_count(usage.get("prompt_tokens")),
+                cached_tokens=_count(details.get("cached_tokens")) if isinstance(details, dict) else 0,
+                completion_tokens=max(_count(usage.get("completion_tokens")), counted),
+                model_seconds=seconds,
+                model=self.model,
+                endpoint=self.endpoint,
+            ),
+        )
 
     def _clean(self, text: str) -> str:
         """Text for an error message: the key removed, one line, not too long."""
@@ -290,8 +320,12 @@ def _reply(choice: Any) -> ChatReply | None:
     tokens = _tokens(choice)
     values = [_finite(t.get("logprob")) if isinstance(t, dict) else None for t in tokens]
     known = [v for v in values if v is not None]
-    return ChatReply(text if isinstance(text, str) else "", str(choice.get("finish_reason") or "")[:40],
-                     sum(known) if known and len(known) == len(values) else None, len(values))
+    return ChatReply(
+        text if isinstance(text, str) else "",
+        str(choice.get("finish_reason") or "")[:40],
+        sum(known) if known and len(known) == len(values) else None,
+        len(values),
+    )
 
 
 def _finite(value: Any) -> float | None:

@@ -11,8 +11,10 @@ from planweave.core.errors import PlanweaveError
 from planweave.llm.clients.base import Capabilities, ChatClient, ChatRequest
 
 _SCHEMA = {
-    "type": "object", "properties": {"answer": {"type": "string", "enum": ["left", "right"]}},
-    "required": ["answer"], "additionalProperties": False,
+    "type": "object",
+    "properties": {"answer": {"type": "string", "enum": ["left", "right"]}},
+    "required": ["answer"],
+    "additionalProperties": False,
 }
 
 
@@ -37,7 +39,8 @@ def probe(client: ChatClient, timeout: float = 30.0) -> Probe:
     question = ({"role": "user", "content": "Answer with one word: left or right?"},)
     try:
         two = client.complete(
-            ChatRequest(question, n=2, temperature=1.0, max_tokens=8, logprobs=True, deadline=deadline))
+            ChatRequest(question, n=2, temperature=1.0, max_tokens=8, logprobs=True, deadline=deadline)
+        )
         usage += two.usage
         # The client makes up for a missing n by further requests; those show in the usage.
         n = two.usage.requests == 1 and len(two.replies) == 2
@@ -47,8 +50,14 @@ def probe(client: ChatClient, timeout: float = 30.0) -> Probe:
         schema = _obeys(one.replies[0].text) and client.capabilities.json_schema is not False
     except PlanweaveError as failure:
         error = str(failure)
-    return Probe(client.endpoint, client.model, Capabilities(n, schema, logprobs, client.capabilities.context),
-                 time.monotonic() - started, usage, error)
+    return Probe(
+        client.endpoint,
+        client.model,
+        Capabilities(n, schema, logprobs, client.capabilities.context),
+        time.monotonic() - started,
+        usage,
+        error,
+    )
 
 
 def _obeys(text: str) -> bool:

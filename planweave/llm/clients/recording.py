@@ -70,8 +70,9 @@ class ReplayClient:
         try:
             lines = self._path.read_text(encoding="utf-8").splitlines()
         except (OSError, UnicodeDecodeError) as error:
-            raise ConfigError(f"cannot read the cassette {self._path}: {error}; record one with the parameter "
-                              "'record'") from error
+            raise ConfigError(
+                f"cannot read the cassette {self._path}: {error}; record one with the parameter 'record'"
+            ) from error
         for number, line in enumerate(lines, 1):
             if not line.strip() or line.lstrip().startswith("#"):
                 continue
@@ -110,8 +111,10 @@ class ReplayClient:
             if same > best:
                 best, difference = same, words
         last = request.messages[-1]["content"][-160:]
-        return (f"question {self._count} is not in the cassette {self._path}: {last!r}; "
-                f"against the nearest of the {len(self._replies)} recorded, {difference}. Record it anew")
+        return (
+            f"question {self._count} is not in the cassette {self._path}: {last!r}; "
+            f"against the nearest of the {len(self._replies)} recorded, {difference}. Record it anew"
+        )
 
     def close(self) -> None:
         """Nothing to let go of."""
@@ -123,7 +126,7 @@ def _difference(asked: dict[str, Any], recorded: dict[str, Any]) -> tuple[int, s
     one, two = ("\n".join(m.get("content", "") for m in r.get("messages", ())) for r in (asked, recorded))
     same = next((i for i, (a, b) in enumerate(zip(one, two)) if a != b), min(len(one), len(two)))
     if one != two:
-        return same, f"the text differs from {one[same:same + 40]!r} on (recorded: {two[same:same + 40]!r})"
+        return same, f"the text differs from {one[same : same + 40]!r} on (recorded: {two[same : same + 40]!r})"
     return same + 1, f"the settings differ: {', '.join(settings) or 'roles'}"
 
 

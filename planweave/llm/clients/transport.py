@@ -96,6 +96,8 @@ def read_bounded(chunks: Any, endpoint: str, limit: int = MAX_BYTES) -> bytes:
     for chunk in chunks:
         body += chunk
         if len(body) > limit:
-            raise ModelRequestError(f"the answer of {endpoint} is longer than {limit / 1e6:.1f} MB; it is not a chat "
-                                    "completion, or max_tokens is ignored")
+            raise ModelRequestError(
+                f"the answer of {endpoint} is longer than {limit / 1e6:.1f} MB; it is not a chat "
+                "completion, or max_tokens is ignored"
+            )
     return bytes(body)

@@ -15,18 +15,14 @@ from planweave.perception.cameras.threaded import LiveCamera, Recording
 SOURCES = ("topics", "realsense", "bag")
 
 
-def open_realsense(
-    stream: realsense.Stream, frame_id: str, arrived: Callable[[], None], silent_after: float
-) -> Camera:
+def open_realsense(stream: realsense.Stream, frame_id: str, arrived: Callable[[], None], silent_after: float) -> Camera:
     """A RealSense camera in this process; comes up, and comes back, when it is plugged in. Arguments as in
     ThreadedCamera; frame_id: of the camera file. Raises MissingExtraError."""
     source = partial(realsense.device_frames, realsense.load_library(), stream, frame_id)
     return LiveCamera(source, arrived, silent_after)
 
 
-def open_recording(
-    name: str, loop: bool, topics: dict[str, str], frame_id: str, arrived: Callable[[], None]
-) -> Camera:
+def open_recording(name: str, loop: bool, topics: dict[str, str], frame_id: str, arrived: Callable[[], None]) -> Camera:
     """A recording: a folder or .mcap file is a ROS 2 bag, a .db3 or .bag file RealSense's. Raises ConfigError for what
     is neither, MissingExtraError where the library is missing."""
     path = Path(name).expanduser()

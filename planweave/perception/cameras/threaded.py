@@ -96,9 +96,7 @@ class ThreadedCamera:
 class LiveCamera(ThreadedCamera):
     """A device: opened again, with growing pauses, when it is not there or stops. Old frames give way to new ones."""
 
-    def __init__(
-        self, source: FrameSource, arrived: Callable[[], None], silent_after: float, pause: float = _AT_ONCE
-    ):
+    def __init__(self, source: FrameSource, arrived: Callable[[], None], silent_after: float, pause: float = _AT_ONCE):
         """pause: seconds before the first new try."""
         self._pause = pause
         super().__init__(source, arrived, silent_after)

@@ -113,7 +113,8 @@ class ControlledArm:
             raise SkillFailureError(
                 Code.CONTROL_FAILED,
                 f"the motion begins {away[joint]:.3f} rad from where {franka.ARM_JOINTS[joint]} is (at most {AWAY:g}): "
-                "something moved the arm since it was planned, or its joint states are old; nothing was moved")
+                "something moved the arm since it was planned, or its joint states are old; nothing was moved",
+            )
         goal, report, follower = trajectory.end, _Report(), self._follower
         lost = ""
 
@@ -240,9 +241,14 @@ class ControlledArm:
             if now >= silent_at or self._silent:
                 self._silent = True
                 self._stop()
-                raise SkillFailureError(Code.CONTROL_FAILED, _with(
-                    f"no joint states for {self._silence:g} s: is the arm's controller (or simulation_node) running?",
-                    self._unreached))
+                raise SkillFailureError(
+                    Code.CONTROL_FAILED,
+                    _with(
+                        f"no joint states for {self._silence:g} s: "
+                        "is the arm's controller (or simulation_node) running?",
+                        self._unreached,
+                    ),
+                )
             self._changed.wait(max(0.0, min(silent_at, self._deadline) - now))
 
     def _wait_still(self) -> str:
@@ -259,8 +265,11 @@ class ControlledArm:
                     return ""
             self._changed.wait(_STOPPING / 2)
         silent = time.monotonic() - self._arrived_at
-        seen = (f"no joint states for {silent:.1f} s, so nobody knows whether the arm stands" if silent > 1.0 else
-                f"the arm still moves {_STANDING:g} s after it was told to stop")
+        seen = (
+            f"no joint states for {silent:.1f} s, so nobody knows whether the arm stands"
+            if silent > 1.0
+            else f"the arm still moves {_STANDING:g} s after it was told to stop"
+        )
         return "; ".join(text for text in (self._unreached, f"{seen}: use the stop at the robot") if text)
 
     def _raise_if_over(self) -> None:
@@ -286,5 +295,7 @@ def _jump(before: ArmState | None, after: ArmState) -> str:
     joint = int((moved - allowed).argmax())
     if moved[joint] <= allowed[joint]:
         return ""
-    return (f"the joint states jump: {franka.ARM_JOINTS[joint]} by {moved[joint]:.3f} rad in "
-            f"{after.stamp - before.stamp:.3f} s; they cannot be those of one moving arm")
+    return (
+        f"the joint states jump: {franka.ARM_JOINTS[joint]} by {moved[joint]:.3f} rad in "
+        f"{after.stamp - before.stamp:.3f} s; they cannot be those of one moving arm"
+    )

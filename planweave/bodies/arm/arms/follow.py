@@ -33,9 +33,7 @@ class ActionFollower:
     reports = True
     grace = 3.0
 
-    def __init__(
-        self, port: GoalPort, to_goal: Callable[[Trajectory], Any], recover: str = RosNames().how_to_recover
-    ):
+    def __init__(self, port: GoalPort, to_goal: Callable[[Trajectory], Any], recover: str = RosNames().how_to_recover):
         self._port, self._to_goal, self._recover = port, to_goal, recover
 
     def start(self, trajectory: Trajectory, done: Done) -> None:

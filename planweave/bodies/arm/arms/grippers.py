@@ -39,7 +39,12 @@ class FrankaGripper:
     settle = 0.2
 
     def __init__(
-        self, homing: GoalPort, move: GoalPort, grasp: GoalPort, goals: FrankaGoals, home: bool = False,
+        self,
+        homing: GoalPort,
+        move: GoalPort,
+        grasp: GoalPort,
+        goals: FrankaGoals,
+        home: bool = False,
     ):
         self._homing, self._move, self._grasp, self._goals = homing, move, grasp, goals
         self._unhomed = home

@@ -80,7 +80,11 @@ class MoveItPlanner(MotionPlanner):
     """
 
     def __init__(
-        self, scene: PlanningScene, kinematics: Kinematics, process: MoveItProcess, pipeline: str,
+        self,
+        scene: PlanningScene,
+        kinematics: Kinematics,
+        process: MoveItProcess,
+        pipeline: str,
         check: Callable[[], None],
     ):
         super().__init__(scene, kinematics)
@@ -94,13 +98,14 @@ class MoveItPlanner(MotionPlanner):
         for goal in [np.asarray(g, dtype=float) for g in goals][:_GOALS]:
             blocked = self.scene.contact(goal, margin)
             if blocked is not None:
-                failure = SkillFailureError(
-                    Code.PLANNING_FAILED, f"the arm cannot stand where it must: {blocked}"
-                )
+                failure = SkillFailureError(Code.PLANNING_FAILED, f"the arm cannot stand where it must: {blocked}")
                 continue
             answer = self._process.request(
                 {
-                    "do": "plan", "pipeline": self._pipeline, "seconds": seconds, "goal": goal.tolist(),
+                    "do": "plan",
+                    "pipeline": self._pipeline,
+                    "seconds": seconds,
+                    "goal": goal.tolist(),
                     **scene_message(self.scene, max(0.0, margin - _TOLERANCE)),
                 },
                 seconds + _ANSWER,
@@ -144,7 +149,9 @@ class MoveItFollower:
 
         self._process.send(
             {
-                "do": "execute", "times": trajectory.times.tolist(), "positions": trajectory.positions.tolist(),
+                "do": "execute",
+                "times": trajectory.times.tolist(),
+                "positions": trajectory.positions.tolist(),
                 "velocities": trajectory.velocities.tolist(),
             },
             take,

@@ -35,10 +35,20 @@ class MoveItProcess:
     the robot's model.
     """
 
-    def __init__(self, config: str, use_sim_time: bool = False, patience: float = 60.0,
-                 command: Sequence[str] = SERVER, namespace: str = ""):
-        self._command = [*command, config, *(["--use-sim-time"] if use_sim_time else []),
-                         *(["--namespace", namespace] if namespace.strip("/") else [])]
+    def __init__(
+        self,
+        config: str,
+        use_sim_time: bool = False,
+        patience: float = 60.0,
+        command: Sequence[str] = SERVER,
+        namespace: str = "",
+    ):
+        self._command = [
+            *command,
+            config,
+            *(["--use-sim-time"] if use_sim_time else []),
+            *(["--namespace", namespace] if namespace.strip("/") else []),
+        ]
         self._patience, self._namespace = patience, namespace.rstrip("/")
         self._lock = threading.RLock()
         self._child: subprocess.Popen[bytes] | None = None

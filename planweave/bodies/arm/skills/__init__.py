@@ -77,7 +77,8 @@ class Skills:
         if action.name in self.body.settings.off:
             raise SkillFailureError(
                 Code.INVALID_ACTION,
-                f"{action.name} is switched off for this arm (parameter actions_off of executor_node); nothing moved")
+                f"{action.name} is switched off for this arm (parameter actions_off of executor_node); nothing moved",
+            )
         try:
             self._try(action)
         finally:

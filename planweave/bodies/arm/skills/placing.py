@@ -88,9 +88,7 @@ def grab_and_putin(body: Body, name: str, target: str) -> None:
     (place_in if receptacle.type == "container" else place_on)(body, name, target)
 
 
-def put_down(
-    body: Body, name: str, where: str, free_spots: FreeSpots, expected: Literal, rise: float = 0.0
-) -> None:
+def put_down(body: Body, name: str, where: str, free_spots: FreeSpots, expected: Literal, rise: float = 0.0) -> None:
     """Put the item held down at the first free spot that can be reached, and see that it is where it shall be."""
     held, mover = body.held(name), body.mover
     with mover.thinking("planning", 0.0):
