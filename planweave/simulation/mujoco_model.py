@@ -9,6 +9,7 @@ import numpy as np
 
 from planweave.core.errors import SceneError
 from planweave.robots.franka import ARM_JOINTS, FINGER_JOINTS, GRIPPER_MAX_WIDTH, HOME, TORQUE_LIMITS, franka_spec
+from planweave.robots.meshes import simplify_meshes
 from planweave.simulation.camera import CameraConfig
 from planweave.simulation.scene import Scene, Slip
 from planweave.simulation.shapes import add_shape
@@ -43,6 +44,7 @@ def build_model(scene: Scene, camera: CameraConfig, model_path: str | None = Non
     """
 
     spec = franka_spec(model_path)
+    simplify_meshes(spec)
     spec.modelname = scene.name
     for body in spec.bodies:
         body.gravcomp = 1.0

@@ -20,6 +20,7 @@ from planweave.bodies.arm.scene_object import Thing
 from planweave.core.errors import ConfigError
 from planweave.core.memory import no_mesh_cache
 from planweave.robots import franka
+from planweave.robots.meshes import simplify_meshes
 
 Array = NDArray[np.float64]
 RESOLUTION = 0.02
@@ -60,6 +61,7 @@ def _model(model_path: str | None, table_height: float) -> Any:
     import mujoco
 
     spec = franka.franka_spec(model_path)
+    simplify_meshes(spec, seen=False)
     box, cylinder = mujoco.mjtGeom.mjGEOM_BOX, mujoco.mjtGeom.mjGEOM_CYLINDER
     spec.worldbody.add_geom(name="table", type=box, size=[1.5, 1.5, 0.1], pos=[0.0, 0.0, table_height - 0.1])
     for name, kind, count in (("box", box, _BOXES), ("cylinder", cylinder, _CYLINDERS)):

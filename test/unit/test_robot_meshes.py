@@ -1,0 +1,66 @@
+"""Robot meshes in fewer numbers: the same hulls, the same masses, about the same looks."""
+
+import mujoco
+import numpy as np
+import pytest
+
+from planweave.robots import meshes
+from planweave.robots.franka import HOME, franka_spec
+
+
+@pytest.fixture(scope="module")
+def whole():
+    return franka_spec().compile()
+
+
+def simplified(**options):
+    spec = franka_spec()
+    meshes.simplify_meshes(spec, **options)
+    return spec.compile()
+
+
+def posed(model):
+    data = mujoco.MjData(model)
+    data.qpos[:7] = HOME
+    mujoco.mj_forward(model, data)
+    return data
+
+
+def hull(model, data, name):
+    """Vertices of a geom's convex hull in the world, sorted."""
+    geom = model.geom(name)
+    mesh = int(geom.dataid[0])
+    first = model.mesh_vertadr[mesh]
+    points = model.mesh_vert[first : first + model.mesh_vertnum[mesh]][meshes._hull_vertices(model, mesh)]
+    at = points @ data.geom_xmat[geom.id].reshape(3, 3).T + data.geom_xpos[geom.id]
+    return at[np.lexsort(np.round(at, 4).T)]
+
+
+def test_what_collides_and_what_weighs_is_the_same(whole):
+    fewer = simplified()
+    before, after = posed(whole), posed(fewer)
+    names = [name for i in range(whole.ngeom) if (name := whole.geom(i).name).endswith("_collision")]
+    assert len(names) == 9
+    for name in names:
+        assert hull(fewer, after, name) == pytest.approx(hull(whole, before, name), abs=1e-5)
+    assert fewer.body_mass == pytest.approx(whole.body_mass, abs=1e-9)
+    assert after.xipos == pytest.approx(before.xipos, abs=1e-6)
+    assert fewer.body_inertia == pytest.approx(whole.body_inertia, abs=1e-9)
+
+
+def test_what_is_seen_has_less_than_half_the_faces_and_stays_where_it_was(whole):
+    fewer = simplified()
+    assert fewer.nmeshface < whole.nmeshface / 2
+    assert fewer.mesh_texcoordnum.max() > 0  # the colours of its parts
+    for link in range(8):
+        mesh = fewer.mesh(f"link{link}_seen").id
+        coarse, fine = meshes._vertices(fewer, mesh), meshes._vertices(whole, whole.mesh(f"link{link}").id)
+        for bound in (np.min, np.max):
+            assert bound(coarse, axis=0) == pytest.approx(bound(fine, axis=0), abs=meshes.DETAIL)
+
+
+def test_a_model_that_nobody_looks_at_has_hulls_alone():
+    fewer = simplified(seen=False)
+    assert not [name for i in range(fewer.nmesh) if not (name := fewer.mesh(i).name).endswith("_hull")]
+    assert fewer.nmeshvert < 1000
+    assert all(fewer.geom_contype[i] or fewer.geom_conaffinity[i] for i in range(fewer.ngeom))
