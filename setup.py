@@ -38,6 +38,9 @@ DOORS = {
         "faults": "planweave.bench.suites.faulty:FaultSuite",
         "tabletop": "planweave_ros.tabletop_suite:TabletopSuite",
     },
+    "bodies": {
+        "home": "planweave.bodies.home.port:HomeBody",
+    },
     "detectors": {
         "attributes": "planweave.perception.detectors.attributes:by_attributes",
         "region_head": "planweave.perception.detectors.by_head:ByHead",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import queue
 import threading
@@ -11,12 +12,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from planweave.bodies import checked_body, make_body
 from planweave.core.budget import Budget, Usage
 from planweave.core.cancellation import Cancellation
 from planweave.core.classical import solve
 from planweave.core.domain import Domain
-from planweave.core.errors import ConfigError, MissingExtraError, ParseError, PlanweaveError, UnknownNameError
-from planweave.core.parameter import option_parameters
+from planweave.core.errors import ConfigError, MissingExtraError, ParseError, PlanweaveError
 from planweave.core.ports import LookingBody
 from planweave.core.task import TaskState, TaskStatus
 from planweave.core.validation import Validation, validate
@@ -27,6 +28,7 @@ from planweave.llm.clients import choose_client
 from planweave.llm.clients.base import ChatClient
 from planweave.llm.clients.none import NoClient
 from planweave.methods import METHODS
+from planweave.methods.options import checked_options
 from planweave.methods.planner import LanguagePlanner
 from planweave.tasks.task_manager import Method, Task, TaskManager
 
@@ -112,7 +114,7 @@ def check(domain: Domain, world: World, plan: Plan | str | Iterable[Action | str
 def run(
     sentence: str = "",
     *,
-    body: LookingBody,
+    body: LookingBody | str,
     method: str = "tree_planner",
     model: str | ChatClient | None = None,
     goal: Written | None = None,
@@ -124,9 +126,10 @@ def run(
     """Do what a sentence says on a body, and wait for the end.
 
     The same loop as in feedback_node: success means that the goal was seen to hold after everything had ended. body:
-    SymbolicBody, Home, or anything that keeps `LookingBody`. model: None for what the environment says
-    (OPENAI_BASE_URL, OPENAI_API_KEY, PLANWEAVE_MODEL, else the embedded model), "none" for no model, the name of the
-    endpoint's model or the path of a .gguf file, or a ChatClient, which stays open. goal: given outright, then the
+    SymbolicBody, Home, anything that keeps `LookingBody`, or the name of an installed one, which is made for this task.
+    model: None for what the environment says (OPENAI_BASE_URL, OPENAI_API_KEY, PLANWEAVE_MODEL, else the embedded
+    model), "none" for no model, the name of the endpoint's model or the path of a .gguf file, or a ChatClient, which
+    stays open. goal: given outright, then the
     sentence need not be read. on_event hears every change, in the caller's thread; what it raises cancels the task.
     timeout: seconds of wall time, after which the task is cancelled. fallback: the method that takes over where the
     goal does not hold, "" for none. options: of the method.
@@ -135,27 +138,32 @@ def run(
     """
     made = _method_maker(method, fallback, options or {})
     seconds = _seconds("timeout", timeout)
-    _has(body, "body", ("observe", "execute", "look"), "pw.SymbolicBody, pw.Home, or what keeps pw.LookingBody")
     if model is not None and not isinstance(model, str):
         _has(model, "model", ("complete", "close", "capabilities"), 'None, "none", a model\'s name, or a ChatClient')
-    if getattr(body, "require_approval", False):
-        raise ConfigError(
-            "this body does only what a person has approved, and run() asks nobody: use the nodes "
-            "(planweave up, planweave approve)"
-        )
-    domain = getattr(body, "domain", None)
-    load = partial(_domain_of, domain) if isinstance(domain, Domain) else Domain.load
-    wanted = read_goal(load((world := body.observe()).domain), world, goal) if goal is not None else ()
-    client, ours = (_client(model), True) if model is None or isinstance(model, str) else (model, False)
-    events: queue.SimpleQueue[TaskStatus] = queue.SimpleQueue()
-    manager: TaskManager | None = None
+    with contextlib.ExitStack() as ends:
+        if isinstance(body, str):
+            body = make_body(body)
+            ends.callback(getattr(body, "close", lambda: None))
+        body = checked_body(body)
+        if getattr(body, "require_approval", False):
+            raise ConfigError(
+                "this body does only what a person has approved, and run() asks nobody: use the nodes "
+                "(planweave up, planweave approve)"
+            )
+        domain = getattr(body, "domain", None)
+        load = partial(_domain_of, domain) if isinstance(domain, Domain) else Domain.load
+        wanted = read_goal(load((world := body.observe()).domain), world, goal) if goal is not None else ()
+        client = model if model is not None and not isinstance(model, str) else _client(model)
+        if client is not model:
+            ends.callback(client.close)
+        events: queue.SimpleQueue[TaskStatus] = queue.SimpleQueue()
+        manager: TaskManager | None = None
 
-    def exchanged(exchange: dict[str, Any]) -> None:
-        task = manager.get(str(exchange.get("task_id", ""))) if manager is not None else None
-        if task is not None:
-            task.journal.add("exchange", **exchange)
+        def exchanged(exchange: dict[str, Any]) -> None:
+            task = manager.get(str(exchange.get("task_id", ""))) if manager is not None else None
+            if task is not None:
+                task.journal.add("exchange", **exchange)
 
-    try:
         asked = LanguagePlanner(client, budget=_BUDGET, prices=Prices(), load_domain=load, on_exchange=exchanged)
         planner: Any = _Asked(asked, lambda: manager.running if manager is not None else None)
         manager = TaskManager(
@@ -168,14 +176,10 @@ def run(
             on_change=lambda task: events.put(task.snapshot()),
             load_domain=load,
         )
+        ends.callback(manager.close, _END)
         task = manager.submit(sentence, method, wanted)
         _wait(task, events, on_event, seconds)
         return _result(task)
-    finally:
-        if manager is not None:
-            manager.close(_END)
-        if ours:
-            client.close()
 
 
 def _wait(
@@ -261,25 +265,11 @@ def _client(model: str | None) -> ChatClient:
 def _method_maker(method: str, fallback: str, options: Mapping[str, Any]) -> Callable[[str], Method]:
     """What makes a method by its name, the chosen one with its options; raises UnknownNameError or ConfigError."""
     for name in filter(None, (method, fallback)):
-        if name not in METHODS:
-            raise UnknownNameError("method", name, METHODS)
-    rows = {row.name: row for row in option_parameters(METHODS[method])}
-    for name, value in options.items():
-        row = rows.get(name)
-        if row is None:
-            raise UnknownNameError(f"option of {method}", str(name), rows)
-        kinds = (float, int) if isinstance(row.default, float) else (type(row.default),)
-        if type(value) not in kinds:
-            raise ConfigError(
-                f"option {name}={value!r} of {method} must be a {type(row.default).__name__}: {row.description}"
-            )
-        if row.choices and value not in row.choices:
-            raise ConfigError(f"option {name}={value!r} of {method}: expected one of {', '.join(row.choices)}")
-        if (row.low is not None and not value >= row.low) or (row.high is not None and not value <= row.high):
-            raise ConfigError(f"option {name}={value!r} of {method} must be from {row.low:g} to {row.high:g}")
+        METHODS[name]  # or why it cannot be used
+    chosen = checked_options(method, options)
 
     def make(name: str) -> Method:
-        made: Method = METHODS[name](**(options if name == method else {}))
+        made: Method = METHODS[name](**(chosen if name == method else {}))
         return made
 
     return make

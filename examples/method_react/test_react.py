@@ -87,5 +87,5 @@ def test_it_ends_after_max_steps():
 
 
 def test_a_wrong_option_is_answered_with_the_nearest():
-    with pytest.raises(UnknownNameError, match=r"parameter of react.*max_step.*did you mean 'max_steps'"):
+    with pytest.raises(UnknownNameError, match=r"option of react.*max_step.*did you mean 'max_steps'"):
         parse_method("react:max_step=1")

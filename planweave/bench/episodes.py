@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 from planweave.bench.expert import Expert
-from planweave.bench.methods import make_method
+from planweave.bench.methods import make_method, parse_method
 from planweave.bench.metrics import Measures, Tried, measure
 from planweave.bench.models import PacedClient, client_for
 from planweave.bench.recorded_stage import WorldTeller, world_as_dict
@@ -31,6 +31,7 @@ from planweave.llm.accounting import Prices
 from planweave.llm.clients.base import ChatClient
 from planweave.methods.episode import Episode
 from planweave.methods.journal import Journal
+from planweave.methods.method_run import run_method
 from planweave.methods.planner import LanguagePlanner
 from planweave.methods.settings import Settings
 
@@ -171,7 +172,7 @@ def _play(spec: Spec, case: Case, stage: Stage, recorder: Recorder, client: Chat
     alarm.start()
     begun, error = time.perf_counter(), None
     try:
-        make_method(spec.method).run(episode)
+        run_method(lambda _: make_method(spec.method), parse_method(spec.method)[0], episode)
     except PlanweaveError as found:
         error = found
     finally:

@@ -15,9 +15,10 @@ from typing import Any
 from planweave import __version__
 from planweave.bench.engines import Engine, UnplayableError
 from planweave.bench.episodes import Ended, Spec
-from planweave.bench.methods import WITHOUT_MODEL, parse_method
+from planweave.bench.methods import parse_method
 from planweave.bench.records import FORMAT, write_record
 from planweave.core.errors import ConfigError
+from planweave.methods import asks_model
 
 CONFIG = "config.json"
 EPISODES = "episodes"
@@ -45,7 +46,7 @@ class Config:
         for repetition in range(self.repeat):
             for case in self.cases:
                 for method in self.methods:
-                    alone = parse_method(method)[0] in WITHOUT_MODEL
+                    alone = not asks_model(parse_method(method)[0])
                     for model in ("none",) if alone else self.models:
                         found.append(Spec(self.suite, case, method, model, repetition, self.seed, self.timeout))
         return found

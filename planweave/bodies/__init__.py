@@ -1,1 +1,46 @@
-"""Bodies: what carries out actions and reports a world."""
+"""Bodies: what executes actions and reports the world. Those that are chosen by a name come from the entry points
+``planweave.bodies``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from planweave.core.errors import ConfigError, PlanweaveError
+from planweave.core.plugins import PluginError, Registry
+from planweave.core.ports import BODY_METHODS, LookingBody
+
+
+def _wrong(make: Any) -> str:
+    return "" if callable(make) else "a body is offered by what makes it: a class or a function without arguments"
+
+
+BODIES = Registry("planweave.bodies", "body", _wrong)
+"""By name: called without arguments, gives a body that keeps `planweave.core.ports.LookingBody`. What it has beside
+that is optional: domain (a `planweave.core.domain.Domain`), require_approval, close()."""
+
+
+def make_body(name: str) -> LookingBody:
+    """A new body of that name; raises UnknownNameError, PluginError or what a body of Planweave's own raises."""
+    make, package = BODIES[name], BODIES.package_of(name)
+    try:
+        body = checked_body(make())
+    except PlanweaveError as error:
+        raise PluginError(f"the body {name!r} of the package {package} cannot be made: {error}") from error
+    except (Exception, SystemExit) as error:  # the code of others may raise anything
+        raise PluginError(
+            f"the body {name!r} of the package {package} cannot be made: {type(error).__name__}: {error}"
+        ) from error
+    return body
+
+
+def checked_body(body: Any) -> LookingBody:
+    """The body, where it keeps LookingBody; raises ConfigError."""
+    missing = [name for name in BODY_METHODS if not callable(getattr(body, name, None))]
+    if missing:
+        raise ConfigError(
+            f"body={body!r:.200} has no {', '.join(missing)}; give pw.SymbolicBody, pw.Home, what keeps "
+            "pw.LookingBody, or the name of an installed body"
+        )
+    found: LookingBody = body
+    return found

@@ -122,11 +122,13 @@ def check_plugins() -> list[Finding]:
     """What cannot be used of the parts that packages offer (docs/extending.md): one row for each kind with a problem,
     one for the packages otherwise."""
     from planweave.bench.suites import SUITES
+    from planweave.bodies import BODIES
+    from planweave.core.domain_files import DOMAINS
     from planweave.llm.clients import CLIENTS
     from planweave.methods import METHODS
     from planweave.perception.detectors import DETECTORS
 
-    registries = (METHODS, SUITES.registry, DETECTORS, CLIENTS)
+    registries = (METHODS, SUITES.registry, DOMAINS, BODIES, DETECTORS, CLIENTS)
     broken = {registry.group: problems for registry in registries if (problems := registry.problems())}
     if broken:
         return [
@@ -255,7 +257,8 @@ def check_model() -> Finding:
             "language model",
             "warning",
             error,
-            "without a model only the method classical works, with goals that the grammar reads or that are given; "
+            "without a model only methods that ask none work (classical), with goals that the grammar reads or "
+            "that are given; "
             "set OPENAI_BASE_URL, OPENAI_API_KEY and PLANWEAVE_MODEL, or unset them all for the embedded model",
             {**found, "methods": methods_for(None)},
         )
@@ -279,30 +282,31 @@ def check_model() -> Finding:
 
 
 def methods_for(can: dict[str, Any] | None) -> dict[str, str]:
-    """Which planning methods work with these capabilities, and how; None: no model answers."""
-    classical = "classical"
-    asking = (
-        "tree_planner",
-        "zero_shot",
-        "scene_aware",
-        "progprompt",
-        "brainbody",
-        "blocking",
-        "iterative",
-        "base_llm",
-        "lang_prompt",
-    )
+    """Which planning methods, ours and installed ones, work with these capabilities, and how; None: no model answers.
+
+    A method with an option `samples` asks for several replies to one question.
+    """
+    from planweave.methods import METHODS, asks_model
+    from planweave.methods.options import options_of
+
     if can is None:
-        without = dict.fromkeys(asking, "not without a model")
-        return {**without, classical: "yes, with goals from the grammar or given"}
+        yes, no = "yes, with goals from the grammar or given", "not without a model"
+        return {name: no if asks_model(name) else yes for name in METHODS.working()}
     samples = "all samples in one request" if can["n"] else "one request per sample, so more tokens"
     held = "replies constrained" if can["json_schema"] else "replies parsed tolerantly"
-    guide = "language guide by log-probabilities" if can["logprobs"] else "language guide by sample counts"
+    guide = "plans ordered by samples and log-probability" if can["logprobs"] else "plans ordered by samples alone"
     ranked = "ranked by match and log-probability" if can["logprobs"] else "ranked by match alone"
-    how = dict.fromkeys(asking, "yes: one reply per question")
-    how["tree_planner"] = f"yes: {samples}, {held}, {guide}"
-    how["zero_shot"] = how["scene_aware"] = f"yes: {samples}, {ranked}"
-    return {**how, classical: "yes: needs the model only for goals that the grammar cannot read"}
+    how = {}
+    for name, method in METHODS.working().items():
+        if not asks_model(name):
+            how[name] = "yes: needs the model only for goals that the grammar cannot read"
+        elif "samples" not in options_of(name):
+            how[name] = "yes: one reply per question"
+        elif method.questions.propose:
+            how[name] = f"yes: {samples}, {ranked}"
+        else:
+            how[name] = f"yes: {samples}, {held}, {guide}"
+    return how
 
 
 def run_probe(

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from planweave.core.errors import ConfigError
+
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
@@ -20,6 +22,33 @@ class Parameter:
     high: float | None = None
     choices: tuple[str, ...] = ()
     changeable: bool = False
+
+    def checked(self, value: Any, whose: str) -> Any:
+        """The value, where it is of the right type and within the bounds; raises ConfigError. whose: for the error."""
+        kind: Any = type(self.default)
+        if kind is float and type(value) is int:
+            value = float(value)
+        if not isinstance(value, kind) or (kind is not bool and isinstance(value, bool)):
+            raise ConfigError(f"{self.name}={value!r} of {whose} must be of type {kind.__name__}: {self.description}")
+        if self.choices and value not in self.choices:
+            raise ConfigError(f"{self.name}={value!r} of {whose}: expected one of {', '.join(self.choices)}")
+        if (self.low is not None and not value >= self.low) or (self.high is not None and not value <= self.high):
+            bounds = [
+                f"{word} {bound:g}" for word, bound in (("from", self.low), ("to", self.high)) if bound is not None
+            ]
+            raise ConfigError(f"{self.name}={value!r} of {whose} must be {' '.join(bounds)}")
+        return value
+
+    def read(self, text: str, whose: str) -> Any:
+        """The value that a person wrote; raises ConfigError."""
+        kind: Any = type(self.default)
+        try:
+            value: Any = {"true": True, "false": False}[text.lower()] if kind is bool else kind(text)
+        except (KeyError, ValueError):
+            raise ConfigError(
+                f"{self.name}={text} of {whose} must be of type {kind.__name__}: {self.description}"
+            ) from None
+        return self.checked(value, whose)
 
 
 def option(

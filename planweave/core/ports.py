@@ -251,6 +251,10 @@ class Body(Protocol):
         """
 
 
+BODY_METHODS = ("observe", "execute", "look")
+"""What a LookingBody can do."""
+
+
 class LookingBody(Body, Protocol):
     """A body that can be asked to look anew, which is what a task's goal is checked with."""
 

@@ -6,23 +6,38 @@ A method is a dataclass of its options with ``run(episode)``, which acts until i
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import is_dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from planweave.core.plugins import Registry
+from planweave.methods.prompting import SAMPLE_SYSTEM, SAMPLE_USER
 from planweave.methods.question import Questions
 
 
 def _wrong(method: Any) -> str:
     if not (isinstance(method, type) and is_dataclass(method) and callable(getattr(method, "run", None))):
         return "a method is a dataclass of its options with run(episode)"
-    if not isinstance(getattr(method, "questions", Questions()), Questions):
+    asked = getattr(method, "questions", Questions())
+    if not isinstance(asked, Questions):
         return "the attribute questions is no planweave.methods.question.Questions"
+    if not isinstance(asked.sample, Mapping):
+        return "questions.sample is no mapping of names to folders of prompts"
+    for name, folder in asked.sample.items():
+        for file in (SAMPLE_SYSTEM, SAMPLE_USER):
+            if not (Path(folder) / file).is_file():
+                return f"questions.sample[{name!r}]: there is no prompt file {Path(folder) / file}"
     return ""
 
 
 METHODS = Registry("planweave.methods", "method", _wrong)
+
+
+def asks_model(name: str) -> bool:
+    """Whether a method asks a model anything but what the goal is; raises UnknownNameError or PluginError."""
+    return bool(getattr(METHODS[name], "questions", False))
 
 
 @cache

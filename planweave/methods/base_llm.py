@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from planweave.methods.episode import Episode
+from planweave.methods.prompting import PROMPTS
 from planweave.methods.question import Questions
 
 
@@ -13,7 +14,7 @@ from planweave.methods.question import Questions
 class BaseLLM:
     """One plan of commands, executed open loop."""
 
-    questions: ClassVar[Questions] = Questions(sample=("base_llm",))
+    questions: ClassVar[Questions] = Questions(sample={"base_llm": PROMPTS / "base_llm"})
 
     def run(self, episode: Episode) -> None:
         """Ask once, then execute; a command that fails is left behind."""

@@ -109,7 +109,7 @@ class LanguagePlanner:
 
         Raises ParseError where no plan is left, ModelError, GoalError (the sentence) or CanceledError.
         """
-        _row("method of plans", method, dict.fromkeys(questions().sample))
+        folder = _row("method of plans", method, questions().sample)
         sentence, set_ = checked_sentence(sentence), self.settings
         domain = offered(self._load_domain(world.domain), sentence, world.actions_off)
         longest = set_.max_steps_embedded if self._embedded else set_.max_steps
@@ -132,7 +132,7 @@ class LanguagePlanner:
             )
         shown, _ = self._worlds.shown(domain, world, sentence)
         request = ChatRequest(
-            sample_messages(domain, shown, sentence, set_.exclude_actions, method),
+            sample_messages(domain, shown, sentence, set_.exclude_actions, folder),
             n=samples or (set_.samples_embedded if self._embedded else set_.samples),
             temperature=set_.temperature if temperature < 0 else temperature,
             top_p=top_p or set_.top_p,

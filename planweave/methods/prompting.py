@@ -21,7 +21,8 @@ from planweave.llm.parsing import letter
 from planweave.llm.schema import goal_predicates
 
 Messages = tuple[Mapping[str, str], ...]
-_FOLDER = Path(__file__).resolve().parent / "prompts"
+PROMPTS = Path(__file__).resolve().parent / "prompts"
+SAMPLE_SYSTEM, SAMPLE_USER = "sample_system.txt", "sample_user.txt"
 _DONE = "stop here, the task is done"
 
 
@@ -42,22 +43,26 @@ def render(name: str | Path, **values: str) -> str:
 
 
 def sample_messages(
-    domain: Domain, world: World, sentence: str, without: Collection[str] = (), method: str = "tree_planner"
+    domain: Domain,
+    world: World,
+    sentence: str,
+    without: Collection[str] = (),
+    folder: Path = PROMPTS / "tree_planner",
 ) -> Messages:
     """The question for plans (Tree-Planner, Section 3.1 and Appendix F.2): instruction, global information,
-    initial observation, examples, task."""
+    initial observation, examples, task. folder: of the two prompt files."""
     return (
         message(
             "system",
             render(
-                f"{method}/sample_system.txt",
+                folder / SAMPLE_SYSTEM,
                 actions=actions_text(domain, without),
                 objects=objects_text(world),
                 observation=observation_text(domain, world),
             ),
         ),
-        *turns(f"{method}/sample_user.txt", "plan", domain),
-        message("user", render(f"{method}/sample_user.txt", task=one_line(sentence))),
+        *turns(folder / SAMPLE_USER, "plan", domain),
+        message("user", render(folder / SAMPLE_USER, task=one_line(sentence))),
     )
 
 
@@ -174,7 +179,7 @@ def _option(domain: Domain, option: Action | None) -> str:
 
 
 def _decision_example(domain: Domain) -> str:
-    example = examples(domain.name).get("decision")
+    example = examples(domain).get("decision")
     if not example:
         return ""
     options = "\n".join(f"{letter(i)}. {o}" for i, o in enumerate(example["options"]))
@@ -185,10 +190,10 @@ def _decision_example(domain: Domain) -> str:
     )
 
 
-def turns(name: str, key: str, domain: Domain) -> list[dict[str, str]]:
+def turns(name: str | Path, key: str, domain: Domain) -> list[dict[str, str]]:
     """The in-context examples as earlier turns of the conversation."""
     result = []
-    for example in examples(domain.name).get(f"{key}s", ()):
+    for example in examples(domain).get(f"{key}s", ()):
         result.append(message("user", render(name, task=example["task"])))
         result.append(message("assistant", json_list(key, example[key])))
     return result
@@ -196,7 +201,7 @@ def turns(name: str, key: str, domain: Domain) -> list[dict[str, str]]:
 
 def example_part(domain: Domain, key: str, default: Any) -> Any:
     """A part of the example file of a domain; the default where it has none."""
-    return examples(domain.name).get(key, default)
+    return examples(domain).get(key, default)
 
 
 def plan_examples(domain: Domain) -> list[tuple[str, tuple[Action, ...]]]:
@@ -221,17 +226,28 @@ def one_line(text: str) -> str:
 
 @lru_cache(maxsize=64)
 def _read(name: str | Path) -> str:
-    path = name if isinstance(name, Path) else _FOLDER / name
+    path = name if isinstance(name, Path) else PROMPTS / name
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"cannot read the prompt file {path}: {error}") from None
 
 
+def examples(domain: Domain) -> Mapping[str, Any]:
+    """The in-context examples of a domain: the section ``examples`` of its notes, else Planweave's file for a domain of
+    this name; a domain need not have any.
+    """
+    own = domain.extra.get("examples")
+    if own is None:
+        return _examples_of(domain.name)
+    if not isinstance(own, dict):
+        raise ConfigError(f"the notes of the domain {domain.name}: examples: expected a mapping such as plans, goals")
+    return own
+
+
 @lru_cache(maxsize=16)
-def examples(domain_name: str) -> dict[str, Any]:
-    """The in-context examples of a domain; a domain need not have any."""
-    path = _FOLDER / "examples" / f"{domain_name}.yaml"
+def _examples_of(domain_name: str) -> dict[str, Any]:
+    path = PROMPTS / "examples" / f"{domain_name}.yaml"
     if not path.is_file():
         return {}
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from planweave.core.domain import Domain
@@ -50,10 +51,10 @@ class Question:
 class Questions:
     """What a method asks of the model, each under the name that its loop asks for (docs/extending.md).
 
-    sample: names under which whole plans are sampled, by the prompts NAME/sample_system.txt and sample_user.txt.
+    sample: the folder of the prompts sample_system.txt and sample_user.txt by which whole plans are sampled.
     """
 
-    sample: tuple[str, ...] = ()
+    sample: Mapping[str, Path] = field(default_factory=dict)
     write: Mapping[str, Callable[[Question, Sequence[str], int, Mapping[str, bool]], Written]] = field(
         default_factory=dict
     )
@@ -63,10 +64,14 @@ class Questions:
         default_factory=dict
     )
 
+    def __bool__(self) -> bool:
+        """Whether a model is asked anything."""
+        return any((self.sample, self.write, self.ground, self.propose, self.select))
+
     def __or__(self, other: Questions) -> Questions:
         """Both; those of the other count where a name is in both."""
         return Questions(
-            tuple(dict.fromkeys((*self.sample, *other.sample))),
+            {**self.sample, **other.sample},
             {**self.write, **other.write},
             {**self.ground, **other.ground},
             {**self.propose, **other.propose},

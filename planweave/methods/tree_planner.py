@@ -18,6 +18,7 @@ from planweave.core.plan import Plan
 from planweave.core.validation import Validation, Validator
 from planweave.core.world import Action, World
 from planweave.methods.episode import Episode
+from planweave.methods.prompting import PROMPTS
 from planweave.methods.question import Questions
 
 GUIDES = ("model", "language", "environment", "hybrid")
@@ -33,7 +34,7 @@ class TreePlanner:
     seen is as they need it, and where none of these, those that leave a goal literal to what was never seen.
     """
 
-    questions: ClassVar[Questions] = Questions(sample=("tree_planner",))
+    questions: ClassVar[Questions] = Questions(sample={"tree_planner": PROMPTS / "tree_planner"})
 
     samples: int = option(0, "plans to sample, N; 0: the planner's default", 0, 1000)
     votes: int = option(0, "answers per decision, n; 0: the planner's default", 0, 1000)

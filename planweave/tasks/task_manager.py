@@ -25,9 +25,9 @@ from planweave.core.world import Action, Literal, World
 from planweave.methods import METHODS
 from planweave.methods.episode import Episode
 from planweave.methods.journal import Journal
+from planweave.methods.method_run import Method as Method
+from planweave.methods.method_run import MethodFaultError, run_method
 from planweave.tasks.dry_run import PredictedBody
-from planweave.tasks.method_run import Method as Method
-from planweave.tasks.method_run import MethodFaultError, run_method
 
 MAX_SENTENCE = 2000
 MAX_APPROVER = 200

@@ -349,9 +349,13 @@ def test_a_question_is_answered_and_is_no_success(domain, world):
     [
         ({"method": "tree_planer"}, pw.UnknownNameError, "unknown method 'tree_planer'; did you mean 'tree_planner'"),
         ({"fallback": "clasical"}, pw.UnknownNameError, "did you mean 'classical'"),
-        ({"options": {"sample": 3}}, pw.UnknownNameError, "unknown option of tree_planner 'sample'; did you mean"),
+        (
+            {"options": {"sample": 3}},
+            pw.UnknownNameError,
+            "unknown option of tree_planner 'sample'; did you mean 'samples'",
+        ),
         ({"options": {"samples": -1}}, pw.ConfigError, "samples=-1 of tree_planner must be from 0 to 1000"),
-        ({"options": {"samples": True}}, pw.ConfigError, "must be a int"),
+        ({"options": {"samples": True}}, pw.ConfigError, "samples=True of tree_planner must be of type int"),
         ({"options": {"guide": "modle"}}, pw.ConfigError, "expected one of model"),
         ({"timeout": 0}, pw.ConfigError, "timeout=0: give seconds"),
         ({"goal": "in(cup, tary)"}, pw.UnknownNameError, "did you mean 'tray'"),

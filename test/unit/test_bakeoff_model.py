@@ -1,6 +1,7 @@
 """The simulated model: with no errors every method follows the right plan, and it errs at its rate in all its ways."""
 
 import argparse
+import dataclasses
 import json
 import random
 from collections import Counter
@@ -11,7 +12,7 @@ from benchmarks import __main__ as benchmarks
 from planweave.bench import bakeoff
 from planweave.bench.episodes import Spec, play
 from planweave.bench.expert import Expert
-from planweave.bench.methods import WITHOUT_MODEL, names_of, parse_method
+from planweave.bench.methods import names_of, parse_method
 from planweave.bench.models import check_model, is_simulated, models_of, rate_of
 from planweave.bench.noisy_model import ERRORS, UNKNOWN, NoisyModel
 from planweave.bench.records import Recorder
@@ -20,7 +21,7 @@ from planweave.cli import bench
 from planweave.core.errors import ConfigError, ModelRequestError, UnknownNameError
 from planweave.core.world import Action, Literal
 from planweave.llm.clients.base import ChatRequest
-from planweave.methods import METHODS
+from planweave.methods import METHODS, asks_model
 from planweave.methods.planner import LanguagePlanner
 from planweave.methods.settings import Settings
 
@@ -34,7 +35,7 @@ def expert_on(task, suite=HOME):
     return Expert(case, stage, done), stage, done
 
 
-@pytest.mark.parametrize("method", [m for m in METHODS if m not in WITHOUT_MODEL])
+@pytest.mark.parametrize("method", [m for m in METHODS if asks_model(m)])
 def test_without_errors_every_method_reaches_the_goal_by_the_gold_plan(method):
     for task in TASKS:
         ended = play(Spec("home", task, method, "simulated:0", 0), Recorder())
@@ -106,6 +107,19 @@ def test_a_question_of_a_form_that_it_does_not_know_is_an_error():
         NoisyModel(expert, 0.0).complete(ChatRequest(({"role": "user", "content": "write a poem"},)))
 
 
+def test_a_method_with_a_fault_ends_its_episode_alone(monkeypatch):
+    @dataclasses.dataclass
+    class Faulty:
+        def run(self, episode):
+            raise ZeroDivisionError("division by zero")
+
+    monkeypatch.setitem(METHODS._loaded, "iterative", Faulty)
+    ended = play(Spec("home", TASKS[0], "iterative", "none", 0), Recorder())
+    assert ended.kind == "MethodFaultError" and not ended.void and ended.measures.sr == 0
+    assert "while the method 'iterative' of the package planweave ran (ZeroDivisionError" in ended.error
+    assert play(Spec("home", TASKS[0], "classical", "none", 0), Recorder()).measures.sr == 1
+
+
 # ---- the expert
 
 
@@ -161,12 +175,13 @@ def test_methods_are_read_with_their_parameters():
     ("text", "error", "words"),
     [
         ("tree_planer", UnknownNameError, "did you mean 'tree_planner'"),
-        ("iterative:reply=none", UnknownNameError, "parameter of iterative"),
+        ("iterative:reply=none", UnknownNameError, "unknown option of iterative 'reply'"),
         ("iterative:max_steps=many", ConfigError, "type int"),
         ("iterative:replan", ConfigError, "replan=VALUE"),
         ("tree_planner:check_plans=maybe", ConfigError, "type bool"),
-        ("iterative:replan=foo", ConfigError, "replan=foo: one of none, local, global"),
+        ("iterative:replan=foo", ConfigError, "replan='foo' of iterative: expected one of none, local, global"),
         ("tree_planner:guide=", ConfigError, "one of model, language, environment, hybrid"),
+        ("iterative:max_steps=0", ConfigError, "max_steps=0 of iterative must be from 1 to 1000"),
     ],
 )
 def test_a_method_that_is_none_is_named(text, error, words):

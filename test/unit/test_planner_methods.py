@@ -697,7 +697,7 @@ def test_examples_are_of_their_domain(domain):
         assert all(arity[a.name] == len(a.args) for a in plan)
     for program in example_part(domain, "programs", {})["examples"]:
         assert read_program(program, arity).body
-    for rows in examples(domain.name)["conditions"].values():
+    for rows in examples(domain)["conditions"].values():
         for literal in map(Literal.parse, rows):
             assert len(domain.predicates[literal.predicate].parameters) == len(literal.args)
     for correction in example_part(domain, "corrections", ()):

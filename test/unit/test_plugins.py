@@ -1,15 +1,23 @@
 """Parts of installed packages: what works is found, what does not is named with its package and left out."""
 
 import importlib
+import json
 import os
 import subprocess
 import sys
 
 import pytest
 
+import planweave as pw
+from planweave import methods as methods_room
+from planweave.bench.methods import names_of, parse_method
+from planweave.bodies import BODIES
+from planweave.bodies import _wrong as wrong_body
 from planweave.cli import doctor
+from planweave.core.budget import Usage
 from planweave.core.errors import MissingExtraError, UnknownNameError
 from planweave.core.plugins import PluginError, Registry
+from planweave.llm.clients.base import Capabilities, ChatReplies, ChatReply
 from planweave.methods import METHODS, _wrong
 
 OURS = frozenset(METHODS)  # listed before any test adds a package
@@ -77,6 +85,12 @@ BROKEN = {
     "no class": ("Method = 3", "Method", "a method is a dataclass of its options with run"),
     "no dataclass": ("class Method:\n    def run(self, e): pass", "Method", "a method is a dataclass of its options"),
     "no run": (GOOD.replace("run", "walk"), "Method", "a method is a dataclass of its options with run"),
+    "no prompts": (
+        GOOD.replace("\n@", "\nfrom planweave.methods.question import Questions\n@")
+        + "    questions = Questions(sample={'mine': '/no/such/folder'})",
+        "Method",
+        "there is no prompt file /no/such/folder/sample_system.txt",
+    ),
     "questions": (GOOD + "    questions = ['why']", "Method", "questions is no planweave.methods.question.Questions"),
 }
 
@@ -165,3 +179,131 @@ def test_a_broken_method_does_not_keep_feedback_node_from_starting(package, tmp_
     )
     assert done.returncode == 0, done.stderr
     assert "'iterative'" in done.stdout and "broken" not in done.stdout and "bad-robot" in done.stderr
+
+
+# ---- what an installed part can do
+
+SAMPLING = """
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from planweave.core.parameter import option
+from planweave.methods.question import Questions
+
+
+@dataclass
+class Method:
+    questions: ClassVar[Questions] = Questions(sample={"mine": Path(__file__).parent / "my_prompts"})
+    samples: int = option(2, "plans", 1, 9)
+
+    def run(self, episode):
+        found = episode.planner.generate_plans(episode.sentence, episode.observe(), samples=self.samples, method="mine")
+        episode.follow(found.plans[0].actions)
+"""
+FAULTY = """
+import planweave as pw
+
+
+def body():
+    domain = pw.Domain.load("tabletop")
+    made = pw.SymbolicBody(domain, domain.world("cup: item; tray: container", facts=["on(cup, table)"]))
+    made.execute = lambda action, **_: 1 / 0
+    return made
+
+
+def broken():
+    return 1 / 0
+
+
+def half():
+    return 3
+"""
+
+
+@pytest.fixture
+def installed(package, tmp_path, monkeypatch):
+    """Registries as a process finds them that begins after `package` has installed something."""
+
+    def find():
+        monkeypatch.setattr(METHODS, "_loaded", {})
+        monkeypatch.setattr(METHODS, "_broken", {})
+        for registry in (METHODS, BODIES):
+            monkeypatch.setitem(registry.__dict__, "_entries", Registry(registry.group, registry.kind)._entries)
+        methods_room.questions.cache_clear()
+
+    yield find
+    methods_room.questions.cache_clear()
+
+
+class Model:
+    """Gives one plan to every question and keeps what it was asked."""
+
+    endpoint, model, capabilities = "scripted", "scripted", Capabilities(True, True, True)
+    asked = ""
+
+    def complete(self, request):
+        self.asked = request.messages[0]["content"]
+        plan = json.dumps({"plan": ["grasp(cup)", "place_in(cup, tray)"]})
+        return ChatReplies((ChatReply(plan),) * request.n, Usage(1, 100, 0, 20))
+
+    def close(self):
+        """Nothing is held."""
+
+
+def cup_and_tray():
+    domain = pw.Domain.load("tabletop")
+    return pw.SymbolicBody(domain, domain.world("cup: item; tray: container", facts=["on(cup, table)"]))
+
+
+def test_a_method_samples_plans_by_the_prompts_of_its_own_package(package, installed, tmp_path):
+    (tmp_path / "my_prompts").mkdir()
+    (tmp_path / "my_prompts" / "sample_system.txt").write_text("My own words. $actions $objects $observation")
+    (tmp_path / "my_prompts" / "sample_user.txt").write_text("Do: $task")
+    package("good-robot", SAMPLING, {"mine": "Method"})
+    installed()
+    model = Model()
+    result = pw.run("put the cup in the tray", body=cup_and_tray(), method="mine", model=model, fallback="")
+    assert result.success, result.message
+    assert model.asked.startswith("My own words. ") and "grasp(i: item)" in model.asked
+
+
+def test_an_installed_method_is_in_the_list_of_the_doctor_and_in_the_bakeoff(package, installed, tmp_path):
+    (tmp_path / "my_prompts").mkdir()
+    for name in ("sample_system.txt", "sample_user.txt"):
+        (tmp_path / "my_prompts" / name).write_text("$task")
+    package("good-robot", SAMPLING, {"mine": "Method"})
+    package("bad-robot", "1 / 0", {"broken": "Method"})
+    installed()
+    can = {"n": True, "json_schema": True, "logprobs": False}
+    listed = doctor.methods_for(can)
+    assert listed["mine"] == "yes: all samples in one request, replies constrained, plans ordered by samples alone"
+    assert listed.keys() == {*OURS, "mine"} and listed["base_llm"] == "yes: one reply per question"
+    assert doctor.methods_for(None)["mine"] == "not without a model"
+    assert parse_method("mine:samples=3") == ("mine", {"samples": 3})
+    assert set(names_of(["all"])) == {*OURS, "mine"}, "what is broken is left out"
+    with pytest.raises(UnknownNameError, match="unknown option of mine 'sample'; did you mean 'samples'"):
+        parse_method("mine:sample=3")
+    with pytest.raises(PluginError, match="bad-robot"):
+        names_of(["broken"])
+
+
+def test_a_body_with_a_fault_ends_its_task_alone(package, installed):
+    package("bad-body", FAULTY, {"faulty": "body", "broken": "broken", "half": "half"}, "planweave.bodies")
+    installed()
+    result = pw.run("put the cup in the tray", body="faulty", method="classical", model="none")
+    assert result.state is pw.TaskState.FAILED and "ZeroDivisionError" in result.message
+    assert pw.run("put the cup in the tray", body=cup_and_tray(), method="classical", model="none").success
+    with pytest.raises(
+        PluginError, match="the body 'broken' of the package bad-body cannot be made: ZeroDivisionError"
+    ):
+        pw.run("put the cup in the tray", body="broken", model="none")
+    with pytest.raises(PluginError, match="'half' of the package bad-body cannot be made: body=3 has no observe"):
+        pw.run("put the cup in the tray", body="half", model="none")
+    with pytest.raises(UnknownNameError, match="unknown body 'fualty'; did you mean 'faulty'"):
+        pw.run("put the cup in the tray", body="fualty", model="none")
+
+
+def test_a_body_of_ours_by_its_name():
+    assert pw.run("go to the kitchen", body="home", method="classical", model="none").success
+    assert wrong_body(3) == "a body is offered by what makes it: a class or a function without arguments"
