@@ -1,4 +1,4 @@
-# make demo · make test · make setup · make lint · make clean
+# make demo · make test · make setup · make lint · make wheel · make clean
 # PYTHON names the interpreter to build on: make PYTHON=python3.12 test
 # EXTRAS adds extras of pyproject.toml, whose tests are skipped else: make test EXTRAS=vision,realsense
 
@@ -11,7 +11,7 @@ PREPARE = $(PYTHON) tools/prepare.py --venv $(VENV) --extras "$(EXTRAS)"
 RUN = . $(VENV)/planweave.sh &&
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench build setup lint clean python
+.PHONY: help demo test bench build setup lint wheel clean python
 
 help:
 	@echo 'make demo    prepare what is missing, then let the simulated arm do three sentences (out/demo/)'
@@ -20,6 +20,7 @@ help:
 	@echo 'make bench   compare all methods on the household tasks with a simulated model (out/bench/); ARGS="--jobs 2"'
 	@echo 'make setup   prepare only (.venv with ROS 2, packages and interfaces); make build is the same'
 	@echo 'make lint    formatting, style and types'
+	@echo 'make wheel   wheels of planweave and its messages in dist/, to install without this folder'
 	@echo 'make clean   remove what was made (.venv, build/, out/)'
 
 python:
@@ -47,5 +48,9 @@ lint: python
 	@$(RUN) ruff check .
 	@$(RUN) mypy .
 
+wheel: python
+	@$(PREPARE) --dev
+	@$(RUN) python tools/wheels.py
+
 clean:
-	rm -rf $(VENV) build install log out .mypy_cache .pytest_cache .ruff_cache .hypothesis *.egg-info
+	rm -rf $(VENV) build dist install log out .mypy_cache .pytest_cache .ruff_cache .hypothesis *.egg-info

@@ -212,7 +212,8 @@ def install_generators(venv, sourced):
         return []
     print(f"installing {'NumPy' if sourced else 'ROS 2'}", flush=True)
     stamp.unlink(missing_ok=True)
-    pip(venv, "install", "numpy", *tools, *([] if sourced else ["-r", requirements / "ros.txt"]), *constraints)
+    lists = ["-r", requirements / "ros.txt", "-r", requirements / "ros-build.txt"]
+    pip(venv, "install", "numpy", *tools, *([] if sourced else lists), *constraints)
     if not sourced:
         pip(venv, "install", "--no-deps", "--force-reinstall", "-r", requirements / "last.txt")
     stamp.write_text(key)

@@ -163,7 +163,8 @@ def check_ros() -> Finding:
             "ROS 2",
             "failed",
             _last(err),
-            "in a clone: make setup; in a workspace: colcon build, then source install/setup.bash",
+            "in a clone: make setup; in a workspace: colcon build, then source install/setup.bash; "
+            "elsewhere: the wheels of `make wheel`",
             {"error": err[-2000:]},
         )
     distro = os.environ.get("ROS_DISTRO", "from PyPI")
@@ -215,7 +216,7 @@ def check_meshes() -> Finding:
             "arm model",
             "failed",
             "the package dm-robotics-panda with the meshes is not installed",
-            "pip install --no-deps -r requirements/data.txt",
+            "pip install --no-deps dm-robotics-panda eaik",
         )
     return Finding("arm model", "ok", str(found))
 

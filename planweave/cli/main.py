@@ -105,7 +105,8 @@ def prepare_ros() -> None:
     except ImportError as error:
         raise ConfigError(
             f"ROS 2 or Planweave's interfaces cannot be imported ({error}). In a clone run `make setup` and use "
-            ".venv/bin/planweave; in a ROS 2 workspace build with `colcon build` and source install/setup.bash"
+            ".venv/bin/planweave; in a ROS 2 workspace build with `colcon build` and source install/setup.bash; "
+            "elsewhere install the wheels of `make wheel`"
         ) from None
 
 
