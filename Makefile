@@ -1,4 +1,4 @@
-# make demo · make test · make setup · make lint · make wheel · make clean
+# make demo · make test · make setup · make lint · make wheel · make docs · make clean
 # PYTHON names the interpreter to build on: make PYTHON=python3.12 test
 # EXTRAS adds extras of pyproject.toml, whose tests are skipped else: make test EXTRAS=vision,realsense
 
@@ -11,7 +11,7 @@ PREPARE = $(PYTHON) tools/prepare.py --venv $(VENV) --extras "$(EXTRAS)"
 RUN = . $(VENV)/planweave.sh &&
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench build setup lint wheel clean python
+.PHONY: help demo test bench build setup lint wheel docs clean python
 
 help:
 	@echo 'make demo    prepare what is missing, then let the simulated arm do three sentences (out/demo/)'
@@ -21,6 +21,7 @@ help:
 	@echo 'make setup   prepare only (.venv with ROS 2, packages and interfaces); make build is the same'
 	@echo 'make lint    formatting, style and types'
 	@echo 'make wheel   wheels of planweave and its messages in dist/, to install without this folder'
+	@echo 'make docs    these pages and the API reference as a site, in out/docs/'
 	@echo 'make clean   remove what was made (.venv, build/, out/)'
 
 python:
@@ -51,6 +52,10 @@ lint: python
 wheel: python
 	@$(PREPARE) --dev
 	@$(RUN) python tools/wheels.py
+
+docs: python
+	@$(PREPARE) --extras docs
+	@$(RUN) python tools/build_docs.py
 
 clean:
 	rm -rf $(VENV) build dist install log out .mypy_cache .pytest_cache .ruff_cache .hypothesis *.egg-info

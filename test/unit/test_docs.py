@@ -78,3 +78,48 @@ def test_a_bug_report_asks_for_the_doctor():
     form = yaml.safe_load((ROOT / ".github" / "ISSUE_TEMPLATE" / "bug_report.yml").read_text())
     (asked,) = [part for part in form["body"] if part.get("id") == "doctor"]
     assert "planweave doctor --json" in asked["attributes"]["label"] and asked["validations"]["required"]
+
+
+def pages(nav):
+    """Files that a navigation of MkDocs names; plain texts in it are those of plugins."""
+    for entry in nav:
+        for target in entry.values() if isinstance(entry, dict) else ():
+            yield from pages(target) if isinstance(target, list) else [target]
+
+
+def test_the_site_has_every_page():
+    site = yaml.safe_load((ROOT / "mkdocs.yml").read_text())
+    written = {path.relative_to(ROOT).as_posix() for path in DOCS}
+    assert set(pages(site["nav"])) == written | {"CHANGELOG.md"}
+
+
+def test_the_page_of_public_names_has_each_of_them():
+    import planweave
+
+    listed = re.findall(r"(?m)^::: planweave\.(\w+)$", (ROOT / "docs" / "api.md").read_text())
+    assert sorted(listed) == sorted(planweave.__all__)
+
+
+def test_the_workflow_tests_every_python_that_is_promised():
+    jobs = yaml.safe_load((ROOT / ".github" / "workflows" / "ci.yml").read_text())["jobs"]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    promised = re.findall(r"Programming Language :: Python :: (3\.\d+)", "\n".join(project["classifiers"]))
+    assert jobs["pypi"]["strategy"]["matrix"]["python"] == promised
+    oldest = re.search(r'python_requires=">=(3\.\d+)"', (ROOT / "setup.py").read_text())
+    assert oldest and promised[0] == oldest.group(1)
+    prepare = (ROOT / "tools" / "prepare.py").read_text()
+    bounds = [re.search(rf"(?m)^{name} = \((\d+), (\d+)\)", prepare) for name in ("OLDEST", "NEWEST")]
+    assert [".".join(bound.groups()) for bound in bounds] == [promised[0], promised[-1]]
+
+
+def test_the_workflow_runs_targets_that_exist():
+    jobs = yaml.safe_load((ROOT / ".github" / "workflows" / "ci.yml").read_text())["jobs"]
+    targets = set(re.findall(r"(?m)^(\w+)(?: \w+)*:", (ROOT / "Makefile").read_text()))
+    called = [
+        target
+        for job in jobs.values()
+        for step in job["steps"]
+        for target in re.findall(r"(?m)^make (\w+)", step.get("run", ""))
+    ]
+    assert {"lint", "docs", "wheel"} <= set(called) <= targets
+    assert set(jobs["ros"]["strategy"]["matrix"]["distro"]) == {"jazzy", "kilted"}
