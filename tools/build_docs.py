@@ -26,12 +26,18 @@ def main() -> int:
         copy = source / path.relative_to(ROOT)
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, copy)
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--clean", "--quiet"]
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--clean"]
     environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}  # an announcement, at every build
-    result = subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode
-    if not result:
+    done = subprocess.run(
+        command, cwd=ROOT, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
+    )
+    # A line for each page otherwise; with --quiet MkDocs does not count warnings
+    for line in done.stdout.splitlines():
+        if line and not line.startswith("INFO"):
+            print(line)
+    if not done.returncode:
         print(ROOT / "out" / "docs" / "index.html")
-    return result
+    return done.returncode
 
 
 if __name__ == "__main__":

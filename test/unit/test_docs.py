@@ -19,7 +19,7 @@ DOORS = {f"planweave.{door}" for door in ("methods", "suites", "domains", "bodie
 #: Made while one works; NAME and such are places to fill in
 MADE = {"build/", "install/", "out/", "config/cameras/hand_eye.yaml"}
 _PATH = re.compile(r"`((?:[\w.-]+/)+(?:[\w-]+\.(?:py|md|yaml|json|txt|toml|xml|pddl|html|npz))?)`")
-_ROW = re.compile(r"(?m)^\| \[`(\w+)`\]\(\.\./examples/\1\) \| ((?:`[\w.]+`(?:, )?)+) \| (\d+) \| (\d+) \|$")
+_ROW = re.compile(r"(?m)^\| \[`(\w+)`\]\(\.\./examples/\1/README\.md\) \| ((?:`[\w.]+`(?:, )?)+) \| (\d+) \| (\d+) \|$")
 
 
 @pytest.mark.parametrize("document", DOCS, ids=lambda path: path.relative_to(ROOT).as_posix())
