@@ -35,6 +35,50 @@ def test_a_document_names_files_and_folders_that_exist(document):
     assert not missing
 
 
+def listings(document):
+    """Folder and file of every line of a listing: a folder alone in a line, its files indented below it."""
+    for language, block in re.findall(r"(?ms)^```(\w*)\n(.*?)^```", document.read_text(encoding="utf-8")):
+        folder = None
+        if language:
+            continue
+        for line in block.splitlines():
+            heading, entry = re.match(r"([\w/]+/)(\s|$)", line), re.match(r"  (\w[\w.]*/?)\s", line)
+            folder = heading.group(1) if heading else folder if line.startswith("  ") else None
+            if folder:
+                yield folder, entry.group(1) if entry else ""
+
+
+@pytest.mark.parametrize("document", DOCS, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_files_named_without_their_folder_exist_where_they_are_said_to_be(document):
+    missing = [f"{folder}{file}" for folder, file in listings(document) if not (ROOT / folder / file).exists()]
+    text = document.read_text(encoding="utf-8")
+    for folder, names in re.findall(r"`([\w/]+/)` \(((?:`\w+\.py`(?:, )?\s*)+)\)", text):
+        missing += [
+            f"{folder}{name}" for name in re.findall(r"`(\w+\.py)`", names) if not (ROOT / folder / name).exists()
+        ]
+    assert not missing
+
+
+def test_the_listings_of_the_documents_are_found():
+    assert {("planweave/bodies/home/", "graph.py"), ("virtualhome_node/", "node.py"), ("planweave/", "core/")} <= {
+        row for document in DOCS for row in listings(document)
+    }
+
+
+@pytest.mark.parametrize("document", DOCS, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_a_document_names_modules_that_exist(document):
+    named = set(re.findall(r"`(planweave(?:_ros)?(?:\.\w+)+)", document.read_text(encoding="utf-8"))) - {"planweave.sh"}
+    missing = set()
+    for name in named:
+        parts = name.split(".")
+        if name in DOORS | {"planweave.domains", "planweave.bodies", "planweave.robots"}:
+            continue
+        places = [ROOT.joinpath(*parts[:length]) for length in range(len(parts), 1, -1)]
+        if not any(place.with_suffix(".py").is_file() or (place / "__init__.py").is_file() for place in places):
+            missing.add(name)
+    assert not missing
+
+
 def entry_points(folder):
     return tomllib.loads((folder / "pyproject.toml").read_text())["project"]["entry-points"]
 
