@@ -9,6 +9,7 @@ from rclpy.action import ActionServer
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.node import Node
 
+from planweave_ros.deferred import RESULT_TIMEOUT
 from planweave_ros.spin import run_node
 
 
@@ -17,7 +18,14 @@ class PlainServer(Node):
 
     def __init__(self) -> None:
         super().__init__("plain_server")
-        ActionServer(self, ExecuteAction, "plain_action", self._execute, callback_group=ReentrantCallbackGroup())
+        ActionServer(
+            self,
+            ExecuteAction,
+            "plain_action",
+            self._execute,
+            callback_group=ReentrantCallbackGroup(),
+            result_timeout=RESULT_TIMEOUT,
+        )
 
     def _execute(self, goal: Any) -> ExecuteAction.Result:
         goal.publish_feedback(ExecuteAction.Feedback())

@@ -57,6 +57,7 @@ from planweave.core.world import Action, World
 from planweave.robots import franka
 from planweave_ros import conversions as convert
 from planweave_ros.arm_ports import ArmPorts, Names
+from planweave_ros.deferred import RESULT_TIMEOUT
 from planweave_ros.diagnostics import publish_diagnostics
 from planweave_ros.lifecycle import AUTOSTART, ManagedNode
 from planweave_ros.only_one import Sources, leave_to_another_body, refuse_a_second_body, second_body
@@ -196,6 +197,7 @@ class ExecutorNode(ManagedNode):
             goal_callback=lambda _: GoalResponse.ACCEPT,
             cancel_callback=self._on_cancel,
             callback_group=ReentrantCallbackGroup(),
+            result_timeout=RESULT_TIMEOUT,
         )
         show_presence(self, BODY)
         publish_diagnostics(

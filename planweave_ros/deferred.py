@@ -17,6 +17,11 @@ from rclpy.action.server import ServerGoalHandle
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.node import Node
 
+RESULT_TIMEOUT = 60
+"""Seconds for which the result of a goal that has ended is kept. Every status message lists all goals that are kept:
+with rclpy's 900 s an action takes ever longer the more went before.
+"""
+
 
 class Goal:
     """One accepted goal. `begin` and then `finish` are called, each from any thread; `finish` once."""
@@ -92,6 +97,7 @@ class DeferredActionServer:
             handle_accepted_callback=self._accepted,
             cancel_callback=self._cancel,
             callback_group=ReentrantCallbackGroup(),
+            result_timeout=RESULT_TIMEOUT,
         )
 
     def destroy(self) -> None:

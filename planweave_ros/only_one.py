@@ -141,9 +141,9 @@ class LivingPublishers:
 
     def servers(self, service: str) -> int:
         """How many serve a service, where each that died served it, too."""
-        names = publishers(self._node, self._topic)
         with self._lock:
-            return self._node.count_services(service) - len(self._dead.intersection(names))
+            gone = self._dead.intersection(publishers(self._node, self._topic)) if self._dead else ()
+            return self._node.count_services(service) - len(gone)
 
 
 class OneSource:

@@ -26,6 +26,7 @@ from planweave.core.errors import PlanweaveError
 from planweave.core.failure import Code
 from planweave.core.world import World
 from planweave_ros import conversions as convert
+from planweave_ros.deferred import RESULT_TIMEOUT
 from planweave_ros.guarded import GuardedNode
 from planweave_ros.parameters import Parameter, declare
 from planweave_ros.presence import BODY, COMMANDER, Presence, show_presence
@@ -89,6 +90,7 @@ class VirtualHomeNode(GuardedNode):
             goal_callback=lambda _: GoalResponse.ACCEPT,
             cancel_callback=lambda _: CancelResponse.ACCEPT,
             callback_group=group,
+            result_timeout=RESULT_TIMEOUT,
         )
         self._tasks = RunningTasks(self)
         self.create_service(Look, "look", self._look, callback_group=group)
