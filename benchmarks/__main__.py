@@ -6,6 +6,7 @@ examples:
   python -m benchmarks fuzz --texts 2000
   python -m benchmarks idle --seconds 20
   python -m benchmarks world
+  python -m benchmarks library
   python -m benchmarks sentences
   python -m benchmarks honesty --task taken_at_lift --repeat 5
   python -m benchmarks kills --task executor_node/holding feedback_node/kill
@@ -25,7 +26,19 @@ from planweave.bench.machine import machine
 from planweave.core.errors import ConfigError, PlanweaveError
 
 #: modules with run(options, console) -> rows of figures
-FIGURES = ("system", "household", "tabletop", "bakeoff", "honesty", "idle", "kills", "sentences", "fuzz", "world")
+FIGURES = (
+    "system",
+    "household",
+    "tabletop",
+    "bakeoff",
+    "honesty",
+    "idle",
+    "kills",
+    "sentences",
+    "fuzz",
+    "world",
+    "library",
+)
 CHOOSABLE = ("tabletop", "kills", "honesty")  # figures of which --task chooses some
 
 

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from benchmarks.library import example_files
+
 tomllib = pytest.importorskip("tomllib", reason="Python 3.10 has no tomllib")
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = [
@@ -91,15 +93,7 @@ def test_the_table_of_examples_counts_their_files():
     rows = _ROW.findall((ROOT / "docs" / "extending.md").read_text(encoding="utf-8"))
     for name, groups, python, data in rows:
         folder = ROOT / "examples" / name
-        files = [
-            path
-            for path in folder.rglob("*")
-            if path.is_file()
-            and not path.name.startswith("test_")
-            and path.name not in ("pyproject.toml", "README.md")
-            and not {"__pycache__", "build"} & set(path.parts)
-            and ".egg-info" not in str(path)
-        ]
+        files = example_files(folder)
         modules = [path for path in files if path.suffix == ".py"]
         assert (len(modules), len(files) - len(modules)) == (int(python), int(data)) and int(python) == 1, name
         assert [f"`{group}`" for group in entry_points(folder)] == groups.split(", "), name
