@@ -1,4 +1,4 @@
-"""Planweave: sentences become robot actions that work. The public names, imported when they are first used.
+"""Planweave: verified robot actions from sentences. The public names, imported on first use.
 
     import planweave as pw
 

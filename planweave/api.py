@@ -1,4 +1,4 @@
-"""The library's few functions: plan, check a plan, and run a task on a body, without ROS. See docs/library.md."""
+"""Functions of the library: plan, check a plan, and run a task on a body, without ROS. See docs/library.md."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _OPENAI_MODEL = "gpt-4.1-mini"
 
 @dataclass(frozen=True)
 class Plan:
-    """Steps in their order; prints as numbered steps. domain gives them words."""
+    """A sequence of actions; prints as numbered steps, with the phrases of `domain`."""
 
     actions: tuple[Action, ...]
     domain: Domain
@@ -64,10 +64,10 @@ class Plan:
 
 @dataclass(frozen=True)
 class Result:
-    """How a task ended. success: the goal was seen to hold after everything had ended.
+    """How a task ended. success: the goal was observed to hold after all motion had ended.
 
-    steps: the actions that were tried, each with the name of its outcome's code. usage: what was asked of a model.
-    record: every event, as in a task's journal. status: the last status, with all else that is known.
+    steps: the executed actions, each with the name of its outcome code. usage: of language models. record: every event,
+    as in a task's journal. status: the last status published.
     """
 
     success: bool
@@ -85,20 +85,20 @@ class Result:
 
 
 def plan(domain: Domain, world: World, goal: Written, *, timeout: float = 5.0) -> Plan:
-    """A classical plan to a goal ("in(cup, tray) and not on(a, b)", a Literal, or several); no model is asked.
+    """Plan classically to a goal ("in(cup, tray) and not on(a, b)", a Literal, or several), without a language model.
 
-    timeout: seconds for the search. Raises NoPlanError, which says what cannot be reached and why; and ParseError,
-    UnknownNameError or InvalidActionError for a goal that is none.
+    timeout: seconds for the search. Raises NoPlanError, which names the literal that cannot be reached and why;
+    ParseError, UnknownNameError or InvalidActionError for an invalid goal.
     """
     _same_domain(domain, world)
     return Plan(solve(domain, world, read_goal(domain, world, goal), _seconds("timeout", timeout)), domain)
 
 
 def check(domain: Domain, world: World, plan: Plan | str | Iterable[Action | str], goal: Written = ()) -> Validation:
-    """Whether a plan can be done and reaches a goal; prints the first step that fails with its causes.
+    """Validate a plan against a goal; the result prints as the first failing step with its causes.
 
-    plan: what `plan` returned, actions, or a text of one action a line (or between ``;``). Raises ParseError, and
-    UnknownNameError or InvalidActionError for a goal that is none; a wrong step is a result, not an error.
+    plan: what `plan` returned, actions, or a text with one action per line (or separated by ``;``). Raises ParseError,
+    and UnknownNameError or InvalidActionError for an invalid goal; an invalid step is part of the result.
     """
     _same_domain(domain, world)
     given: Iterable[Action | str] = (
@@ -123,18 +123,18 @@ def run(
     fallback: str = "classical",
     options: Mapping[str, Any] | None = None,
 ) -> Result:
-    """Do what a sentence says on a body, and wait for the end.
+    """Execute the task of a sentence on a body, and wait for its end.
 
-    The same loop as in feedback_node: success means that the goal was seen to hold after everything had ended. body:
-    SymbolicBody, Home, anything that keeps `LookingBody`, or the name of an installed one, which is made for this task.
-    model: None for what the environment says (OPENAI_BASE_URL, OPENAI_API_KEY, PLANWEAVE_MODEL, else the embedded
-    model), "none" for no model, the name of the endpoint's model or the path of a .gguf file, or a ChatClient, which
-    stays open. goal: given outright, then the
-    sentence need not be read. on_event hears every change, in the caller's thread; what it raises cancels the task.
-    timeout: seconds of wall time, after which the task is cancelled. fallback: the method that takes over where the
-    goal does not hold, "" for none. options: of the method.
+    This is the loop of feedback_node: success means that the goal was observed to hold after all motion had ended.
 
-    What goes wrong with the task is in the result. Raises PlanweaveError for wrong usage alone.
+    body: SymbolicBody, Home, any implementation of `LookingBody`, or the name of an installed one, which is created for
+    this task. model: None for the environment's choice (OPENAI_BASE_URL, OPENAI_API_KEY, PLANWEAVE_MODEL, else the
+    embedded model), "none" for no model, the name of the endpoint's model, the path of a .gguf file, or a ChatClient,
+    which is not closed. goal: given directly; the sentence is then not interpreted. on_event: called at every change,
+    in the caller's thread; an exception in it cancels the task. timeout: seconds of wall time, after which the task is
+    cancelled. fallback: the method that takes over where the goal does not hold, "" for none. options: of the method.
+
+    Failures of the task are part of the result. Raises PlanweaveError for wrong usage only.
     """
     made = _method_maker(method, fallback, options or {})
     seconds = _seconds("timeout", timeout)
@@ -188,7 +188,7 @@ def _wait(
     on_event: Callable[[TaskStatus], None] | None,
     seconds: float,
 ) -> None:
-    """Hand on the events until the task has ended; cancel it when its time is over."""
+    """Forward events until the task has ended; cancel it after its timeout."""
     deadline = time.monotonic() + seconds
     told: TaskStatus | None = None
     while True:
@@ -229,7 +229,7 @@ def _steps(events: Iterable[Mapping[str, Any]]) -> tuple[tuple[Action, str], ...
 
 
 class _Asked:
-    """The planner for a task loop: every question ends when its task is cancelled."""
+    """A planner whose pending requests end when its task is cancelled."""
 
     def __init__(self, planner: LanguagePlanner, running: Callable[[], Task | None]) -> None:
         self._planner, self._running = planner, running
@@ -263,7 +263,7 @@ def _client(model: str | None) -> ChatClient:
 
 
 def _method_maker(method: str, fallback: str, options: Mapping[str, Any]) -> Callable[[str], Method]:
-    """What makes a method by its name, the chosen one with its options; raises UnknownNameError or ConfigError."""
+    """A factory of methods by name, the chosen one with its options; raises UnknownNameError or ConfigError."""
     for name in filter(None, (method, fallback)):
         METHODS[name]  # or why it cannot be used
     chosen = checked_options(method, options)

@@ -1,4 +1,4 @@
-"""How a goal sent to a ROS action server ended, without ROS: what ports hand to those who asked."""
+"""The result of a goal sent to a ROS action server, as plain values without ROS."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 class End(enum.Enum):
-    """What became of a goal."""
+    """How a goal ended."""
 
     SUCCEEDED = "succeeded"
     ABORTED = "aborted"
@@ -20,7 +20,7 @@ class End(enum.Enum):
 
 @dataclass(frozen=True)
 class ActionEnd:
-    """The end of one goal: the action's name, and the server's result message where there is one."""
+    """Result of one goal: the action's name, and the server's result message where one arrived."""
 
     end: End
     action: str

@@ -39,7 +39,7 @@ class Node:
 
     @property
     def is_end(self) -> bool:
-        """Whether a sampled plan ends here."""
+        """Whether this leaf ends a sampled plan."""
         return self.action is None and self.parent is not None
 
     @property
@@ -100,7 +100,7 @@ def _log_add(a: float | None, b: float) -> float:
 
 
 def plans_of(root: Node) -> dict[tuple[Action, ...], int]:
-    """The plans a tree holds, each with its number of samples: the inverse of build_tree."""
+    """The plans in a tree, each with its number of samples; inverse of `build_tree`."""
     return {
         tuple(n.action for n in leaf.path()[:-1] if n.action is not None): leaf.samples
         for leaf in root.subtree()

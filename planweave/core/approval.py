@@ -1,13 +1,13 @@
-"""A person's word before anything moves: one gate for a task, whatever its method.
+"""Human approval of plans before the robot moves: one gate per task, independent of the planning method.
 
-A method announces what it means to do (`announce`); every action passes the gate (`pass_through`). An action that is
-the next step of an approved plan passes at once. Any other one makes a new plan, which waits for `answer`: the one
-announced where that begins with the action, else the action alone. So a method that decides step by step asks at every
-step, and a plan that changed is asked again with what is different. Actions that are near people (approved alone) are
-asked for by themselves when their turn has come, also where they stand in an approved plan.
+A method announces its intended plan (`announce`); every action passes the gate (`pass_through`). The next step of an
+approved plan passes without asking. Any other action creates a request that waits for `answer`: for the announced plan
+if it begins with this action, otherwise for the action alone. A method that decides one step at a time therefore asks
+at every step, and a changed plan is requested again together with its changes. Actions in the vicinity of people
+(approved individually) are always requested separately, also within an approved plan.
 
-What passes gets a token: a secret that is good for this one action, once. A body whose parameter require_approval is
-set asks for it (`confirm`), so that an action that came from elsewhere moves nothing.
+A passed action carries a token: a secret valid once, for this action only. A body with the parameter require_approval
+verifies it (`confirm`), so that it rejects actions from any other source.
 """
 
 from __future__ import annotations
@@ -29,8 +29,9 @@ from planweave.core.world import Action, Literal, World
 
 @dataclass(frozen=True)
 class Request:
-    """A plan that a person must approve, also in words. check: what the domain says of it; changes: to the one approved
-    before.
+    """A plan that waits for approval.
+
+    check: its validation in words; changes: its differences from the plan approved before.
     """
 
     plan: tuple[Action, ...]
@@ -42,7 +43,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Word:
-    """A person's answer."""
+    """A person's answer to a request."""
 
     approve: bool
     comment: str
@@ -50,10 +51,10 @@ class Word:
 
 
 class Approval:
-    """The gate of one task. seconds: how long a person may take; after that the task is cancelled."""
+    """The approval gate of one task. seconds: how long to wait for an answer, after which the task is cancelled."""
 
     def __init__(self, task_id: str, seconds: float, alone: Collection[str] = ()):
-        """alone: names of actions that are approved each by itself."""
+        """alone: names of the actions that are approved individually."""
         self._task_id, self._seconds, self._alone = task_id, seconds, frozenset(alone)
         self._answered = threading.Condition()
         self._announced: tuple[Action, ...] = ()
@@ -66,7 +67,7 @@ class Approval:
         self.waiting = False
 
     def announce(self, plan: Sequence[Action]) -> None:
-        """What the method will do from here on, as far as it knows."""
+        """Set the actions that the method intends to execute from here on."""
         self._announced = tuple(plan)
 
     def pass_through(
@@ -78,9 +79,11 @@ class Approval:
         canceled: Cancellation,
         on_change: Callable[[Request, Word | None], None],
     ) -> str:
-        """The token of an action that may be done now; on_change hears a request, and again with the answer to it.
+        """Return the token of an action once it is approved; on_change is called with the request, and again with its
+        answer.
 
-        Raises CanceledError where the plan is refused, nobody answers in time, or the task is cancelled meanwhile.
+        Raises CanceledError where the plan is refused, the answer does not come in time, or the task is cancelled
+        meanwhile.
         """
         planned = self._left[:1] == (action,)
         alone = action.name in self._alone
@@ -110,7 +113,9 @@ class Approval:
         return token
 
     def confirm(self, token: str, action: Action) -> str:
-        """Who approved the action that the token was made for; raises GoalError. It is good once."""
+        """Name of the person who approved the action of a token, which is valid once; raises GoalError for any other
+        token.
+        """
         with self._answered:
             good, self._open = self._open, None
         if good is None or not hmac.compare_digest(good[0].encode(), token.encode()) or good[1] != action:
@@ -141,7 +146,9 @@ class Approval:
             self._answered.notify_all()
 
     def answer(self, plan_hash: str, approve: bool, comment: str = "", approver: str = "") -> None:
-        """A person's word on the plan that waits; raises GoalError where none waits or it is another one."""
+        """Record a person's answer to the pending request; raises GoalError where none is pending or its hash
+        differs.
+        """
         with self._answered:
             if not self.waiting or self._word is not None or self.shown is None:
                 raise GoalError("no plan of this task waits for approval; `planweave status` says what it does")
@@ -155,15 +162,15 @@ class Approval:
 
 
 def plan_hash(task_id: str, number: int, plan: Sequence[Action]) -> str:
-    """Names one plan of one task: the first 12 hexadecimal digits of a SHA-256.
+    """Identifier of one plan of one task: the first 12 hexadecimal digits of a SHA-256.
 
-    number counts the questions of the task, so that an answer that comes twice cannot approve what is asked next.
+    number: the number of the request in its task, so that a repeated answer cannot approve a later request.
     """
     return hashlib.sha256("\n".join([task_id, str(number), *map(str, plan)]).encode()).hexdigest()[:12]
 
 
 def _changes(before: Sequence[Action], after: Sequence[Action]) -> tuple[str, ...]:
-    """What is different from the rest of the plan approved before, as lines with - and +; empty for a first plan."""
+    """Diff against the rest of the previously approved plan, lines with - and +; empty for a first plan."""
     if not before:
         return ()
     lines = difflib.ndiff([str(a) for a in before], [str(a) for a in after])

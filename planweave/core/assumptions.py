@@ -1,8 +1,8 @@
-"""What may be so in a world that was seen in part: facts that are neither told nor known to be false.
+"""Unknown facts of a partially observed world: neither stated nor known to be false, so that a plan may assume them.
 
-The domain's YAML file declares them (section ``unknown``): ``{fact: "clean(?o)", when: "unseen(?o)"}`` says that a fact
-that is not told is unknown, not false, where the conditions hold in the world as it is known at the start; ``also``
-names facts that hold with it.
+The section ``unknown`` of the domain's YAML file declares them: ``{fact: "clean(?o)", when: "unseen(?o)"}`` makes an
+unstated fact unknown instead of false where the conditions hold in the initial state; ``also`` lists facts that hold
+together with it.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ _TRIED = 200  # bindings of the variables of a quantifier
 
 @dataclass(frozen=True)
 class Rule:
-    """A fact with variables that is unknown where it is not told and all of `when` holds."""
+    """A fact with variables that is unknown where it is not stated and all of `when` holds."""
 
     fact: Literal
     when: tuple[Literal, ...]
     also: tuple[Literal, ...]
 
     def bound(self, literal: Literal, fact: AtomKey) -> AtomKey:
-        """One of the other literals with the arguments of a fact."""
+        """One of the other literals, with the variables bound by the arguments of a fact."""
         names = dict(zip(self.fact.args, fact[1:]))
         return (literal.predicate, *[names[a] for a in literal.args])
 
@@ -70,16 +70,16 @@ def _rule(domain: Domain, row: Any) -> Rule:
 
 
 def never_seen(domain: Domain, world: World) -> frozenset[str]:
-    """Names of the things that a world marks as things about which facts may be unknown."""
+    """Names of the objects that a world marks as unobserved."""
     marks = {w.predicate for rules in unknown_rules(domain).values() for rule in rules for w in rule.when}
     return frozenset(a for mark in marks for f in world.by_predicate.get(mark, ()) for a in f.args)
 
 
 class Assumptions:
-    """Which facts may be assumed of one world, and which of them would make a formula true."""
+    """The facts that may be assumed of one world, and the assumptions that make a formula true."""
 
     def __init__(self, transition: Transition, start: State) -> None:
-        """start: the state as it is known; it must be the start again whenever `unknown` is asked."""
+        """start: the initial state; the state must equal it again whenever `unknown` is called."""
         self._transition, self._rules = transition, unknown_rules(transition.domain)
         marks = {w.predicate for rules in self._rules.values() for rule in rules for w in rule.when}
         self._marks = {mark: frozenset(start.of(mark)) for mark in marks}
@@ -88,11 +88,11 @@ class Assumptions:
         self.any = any(self._marks.values())
 
     def bar(self, facts: Collection[AtomKey]) -> None:
-        """From now on these may not be assumed: what was done since the start decides them."""
+        """Exclude facts from being assumed, since executed actions have determined them."""
         self._barred = facts
 
     def unknown(self, fact: AtomKey) -> frozenset[AtomKey] | None:
-        """A fact that is not told, and what holds with it, if it is unknown; None if it is false."""
+        """An unstated fact and what holds with it, if it is unknown; None if it is false."""
         if fact not in self._barred:
             for rule in self._rules.get(fact[0], ()):
                 if self._fits(fact) and all(
@@ -108,7 +108,9 @@ class Assumptions:
         )
 
     def repair(self, state: State, formula: Formula, binding: Binding) -> frozenset[AtomKey] | None:
-        """Unknown facts with which a formula holds in a state: empty where it holds anyway, None where none help."""
+        """Unknown facts that make a formula true in a state: empty where it is true already, None where no assumption
+        helps.
+        """
         holds = self._transition.holds
         if holds(state, formula, binding):
             return frozenset()
@@ -138,7 +140,7 @@ class Assumptions:
         return found
 
     def _instances(self, state: State, formula: Quantified, binding: Binding) -> Iterator[frozenset[AtomKey]]:
-        """Ways for "there is": bindings for which all parts but one hold, and that one may."""
+        """Bindings of an existential formula under which all conjuncts hold but one, which may be assumed."""
         parts = conjuncts(formula.part)
         for left_out in parts:
             rest = [p for p in parts if p is not left_out]
@@ -151,7 +153,7 @@ class Assumptions:
                     yield found
 
     def brings_about(self, state: State, action: Action, fact: AtomKey) -> frozenset[AtomKey] | None:
-        """Unknown facts with which an action, done in a state, would add a fact; None where none would."""
+        """Unknown facts under which an action in a state adds a fact; None where there are none."""
         for effect, bound in self._effects(action, fact, adds=True):
             variables = tuple(v for v in effect.variables if v.name not in bound)
             condition: Formula = effect.condition
@@ -161,7 +163,7 @@ class Assumptions:
         return None
 
     def prevents(self, state: State, action: Action, fact: AtomKey) -> frozenset[AtomKey] | None:
-        """Unknown facts with which an action, done in a state, would not delete a fact; None where none would."""
+        """Unknown facts under which an action in a state does not delete a fact; None where there are none."""
         needed: frozenset[AtomKey] = frozenset()
         for effect, bound in self._effects(action, fact, adds=False):
             variables = [v for v in effect.variables if v.name not in bound]
@@ -173,7 +175,7 @@ class Assumptions:
         return needed or None
 
     def _effects(self, action: Action, fact: AtomKey, adds: bool) -> Iterator[tuple[Effect, Binding]]:
-        """The effects with an atom that can be a fact, with the variables bound that make it the fact."""
+        """Effects with an atom that unifies with a fact, and the bindings."""
         schema = self._transition.domain.actions[action.name]
         for effect in schema.effects:
             for atom in effect.add if adds else effect.delete:

@@ -1,9 +1,9 @@
 """Blocking conditions and resolutions, derived from the domain (BCR, Section III.A).
 
-The paper writes them by hand for each action. Here an unmet literal of an action's precondition is a blocking
-condition, the literal itself its resolution, and every ground action with an effect that achieves it, for certain or
-possibly, a resolution action. An effect that comes only under a condition (a plate in the sink gets washed while
-the tap is on) makes that condition one more blocking condition.
+The paper lists them by hand for each action. Here an unmet literal of an action's precondition is a blocking condition,
+the literal itself its resolution, and every ground action with an effect that achieves it, certainly or possibly, a
+resolution action. The condition of a conditional effect (a plate in the sink is washed while the tap is on) is a
+blocking condition as well.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from planweave.core.world import Action, Literal
 
 
 def _unify(atom: Atom, literal: Literal) -> Binding | None:
-    """Variables of an effect's atom bound to a literal's arguments; None where they do not fit."""
+    """Bindings of an effect's atom to a literal's arguments; None where they do not unify."""
     if atom.predicate != literal.predicate or len(atom.terms) != len(literal.args):
         return None
     binding: Binding = {}
@@ -34,7 +34,7 @@ def _unify(atom: Atom, literal: Literal) -> Binding | None:
 
 
 def _ways(schema: ActionSchema, literal: Literal) -> list[tuple[Binding, tuple[Formula, ...], tuple[Parameter, ...]]]:
-    """Bindings under which an action achieves a literal, with what must hold and be bound beside."""
+    """Bindings under which an action achieves a literal, with the remaining conditions and bindings."""
     ways: list[tuple[Binding, tuple[Formula, ...], tuple[Parameter, ...]]] = []
     for effect in schema.effects:
         for atom in effect.add if literal.positive else effect.delete:
@@ -49,7 +49,7 @@ def _ways(schema: ActionSchema, literal: Literal) -> list[tuple[Binding, tuple[F
 
 
 def _brings_about(schema: ActionSchema, literal: Literal) -> bool:
-    """Whether a certain effect has this literal: then its possible failure is no way to the opposite."""
+    """Whether a certain effect adds this literal, which excludes the action as a way to its opposite."""
     return any(
         _unify(atom, literal) is not None
         for effect in schema.effects
@@ -60,14 +60,14 @@ def _brings_about(schema: ActionSchema, literal: Literal) -> bool:
 def resolution_actions(
     domain: Domain, transition: Transition, state: State, literal: Literal, limit: int = 15
 ) -> list[Action]:
-    """Ground actions that achieve a literal in a state, for certain or possibly.
+    """Ground actions that achieve a literal in a state, certainly or possibly.
 
-    For each action schema only those with the fewest unmet preconditions are kept, at most `limit`: putting down
-    what is held comes before putting down what would have to be picked up first. Actions for special occasions (with
-    `words` in the domain's file) are candidates only where no other action achieves the literal. Left out is what can
-    never be done, since it asks for a property that the thing has not; and, as long as something else is left, what
-    the domain's file calls senseless (section ``candidates``). Actions whose effect lacks a condition, see `lacking`,
-    are candidates only where no other is left.
+    For each action schema only those with the fewest unmet preconditions are kept, at most `limit`: placing the held
+    object comes before placing one that would have to be grasped first. Actions marked with `words` in the domain's
+    file are candidates only where no other action achieves the literal. Excluded are actions that can never become
+    applicable, because an object lacks a static property, and, while others remain, those that the section
+    ``candidates`` of the domain's file rules out. Actions whose effect has an unmet condition (see `lacking`) are
+    candidates only where no other remains.
     """
     (by, only), fixed = _sensible(domain), fixed_predicates(domain)
     ranked = _ranked(domain, transition, state, literal, fixed, conditions_hold=True) or _ranked(
@@ -98,7 +98,7 @@ def _ranked(
     fixed: frozenset[str],
     conditions_hold: bool,
 ) -> dict[str, dict[Action, int]]:
-    """Action schema -> ground actions that achieve a literal -> how many literals they lack; none without any."""
+    """Action schema -> ground actions that achieve a literal -> number of unmet literals; only schemas with any."""
     ranked: dict[str, dict[Action, int]] = defaultdict(dict)
     for schema in domain.actions.values():
         for bound, condition, variables in _ways(schema, literal):
@@ -122,7 +122,9 @@ def _ranked(
 def lacking(
     domain: Domain, transition: Transition, state: State, action: Action, literal: Literal
 ) -> tuple[Literal, ...]:
-    """What else must hold so that an action, when it can be done, achieves a literal: of the way that lacks least."""
+    """Literals that an applicable action still needs to achieve a literal; of several ways the one that needs the
+    fewest.
+    """
     schema, fixed = domain.schema(action), fixed_predicates(domain)
     binding = schema.binding(action.args)
     best: list[Literal] | None = None
@@ -140,7 +142,7 @@ def lacking(
 
 
 def _fixed_parts(condition: tuple[Formula, ...], fixed: frozenset[str]) -> list[Formula]:
-    """The parts of a condition that no action changes."""
+    """Conjuncts of a condition that no action changes."""
     return [p for p in condition if isinstance(p, Equal) or all(a.predicate in fixed for a in atoms_in(p))]
 
 
@@ -150,7 +152,7 @@ def _unmet(transition: Transition, state: State, condition: tuple[Formula, ...],
 
 
 def _holds(schema: ActionSchema, wanted: Literal, action: Action, literal: Literal, state: State) -> bool:
-    """Whether what is wanted of an action's things holds; of those that the literal names it is not asked."""
+    """Whether the required condition holds for an action's arguments; arguments of the literal itself are exempt."""
     binding = schema.binding(action.args)
     names = [binding[a] for a in wanted.args]
     return any(n in literal.args for n in names) or (wanted.predicate, *names) in state
@@ -158,7 +160,9 @@ def _holds(schema: ActionSchema, wanted: Literal, action: Action, literal: Liter
 
 @lru_cache(maxsize=8)
 def _sensible(domain: Domain) -> tuple[dict[str, frozenset[str]], dict[str, Literal]]:
-    """The section ``candidates`` of the domain's file: predicate -> actions, action -> what must hold; DomainError."""
+    """The section ``candidates`` of the domain's file: predicate -> actions, action -> required condition; raises
+    DomainError.
+    """
     notes = domain.extra.get("candidates") or {}
     by = {p: frozenset(actions) for p, actions in (notes.get("by") or {}).items()}
     only = {a: Literal.parse(text) for a, text in (notes.get("only") or {}).items()}

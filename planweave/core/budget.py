@@ -1,4 +1,4 @@
-"""What was asked of language models, and how much a task may ask."""
+"""Usage of language models, and its limits per task."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from planweave.core.errors import BudgetExceededError
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Language model use, added up with ``+``.
+    """Usage of language models; instances add up with ``+``.
 
-    requests are those that were answered; none, but an endpoint: one was asked and did not answer. prompt_tokens
-    include cached_tokens; model_seconds is wall time spent waiting; cost in US dollars, None where the price of the
-    model is not known.
+    requests: those that were answered; an endpoint without requests means that it was asked and did not answer.
+    prompt_tokens include cached_tokens; model_seconds is wall time spent waiting; cost in US dollars, None where the
+    price of the model is unknown.
     """
 
     requests: int = 0
@@ -45,7 +45,7 @@ class Usage:
 
     @property
     def total_tokens(self) -> int:
-        """Tokens read and written."""
+        """Prompt and completion tokens."""
         return self.prompt_tokens + self.completion_tokens
 
 

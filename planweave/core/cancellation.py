@@ -1,4 +1,4 @@
-"""A flag that ends a task, for loops to look at and for waits to be woken by."""
+"""A cancellation flag that loops poll and waits are woken by."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from planweave.core.errors import CanceledError
 
 
 class Cancellation:
-    """Set once, from any thread."""
+    """Cancellation flag of a task, set once, from any thread."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -24,7 +24,7 @@ class Cancellation:
         return self._set
 
     def cancel(self, reason: str = "cancelled") -> None:
-        """Set the flag and run the callbacks of those who wait."""
+        """Set the flag and run the registered callbacks."""
         with self._lock:
             if self._set:
                 return
@@ -40,7 +40,7 @@ class Cancellation:
 
     @contextmanager
     def calling(self, callback: Callable[[], None]) -> Iterator[None]:
-        """Run callback once if the flag is, or gets, set inside the block."""
+        """Run a callback once if the flag is set, or gets set, inside the block."""
         with self._lock:
             now = self._set
             if not now:

@@ -82,12 +82,13 @@ def solve(
     all_outcomes: bool = False,
     namespace: str = "",
 ) -> tuple[Action, ...]:
-    """The shortest-effort plan of the ``ff`` search; empty where the goal holds already. timeout in seconds.
+    """The plan with the fewest actions found by the ``ff`` search; empty where the goal holds already. timeout in
+    seconds.
 
-    It has no action that the body refuses. In a large world only the part that matters to the goal is planned in
+    Actions that the body refuses are excluded. Large worlds are reduced to the objects relevant to the goal
     (planweave.core.relevance). namespace: see Domain.unaccounted.
 
-    Raises NoPlanError that says what is missing.
+    Raises NoPlanError that names the literal that cannot be reached.
     """
     if not world.unmet(goal):
         return ()
@@ -118,7 +119,7 @@ def solve(
 
 
 def _reason(result: Any, timeout: float) -> str:
-    """Why the search ended, without the planner's advice on its own options: these are not Planweave's."""
+    """Why the search ended, without the planner's hints about its own options."""
     if result.status == kairos.Status.TIMEOUT:
         return (
             f"the search ended after {timeout:g} s ({result.stats.states:,} states searched); ask for less at a "
@@ -130,7 +131,7 @@ def _reason(result: Any, timeout: float) -> str:
 
 
 def _obstacles(domain: Domain, world: World, goal: Sequence[Literal]) -> str:
-    """What the world says against the goal's objects, e.g. that one is out of reach."""
+    """Facts about the goal's objects that explain why it is unreachable, e.g. that one is out of reach."""
     notes = []
     for name in dict.fromkeys(a for g in world.unmet(goal) for a in g.args):
         for predicate in domain.predicates.values():

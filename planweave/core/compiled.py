@@ -1,8 +1,8 @@
-"""Preconditions and effects of an action compiled to nested functions over a state.
+"""Preconditions and effects of an action, compiled to nested functions over a state.
 
-Variables live in the slots of a frame (a list). A search for bindings is a chain of steps whose order is chosen once:
-what is bound is checked, equalities bind, then the atom with most terms bound looks up its facts in the index, and
-only a variable that no atom binds runs over all objects of its type.
+Variables are slots of a frame (a list). The search for bindings is a chain of steps in an order fixed at compile time:
+bound atoms are tested, equalities bind, then the atom with the most bound terms is looked up in the index; only a
+variable that no atom binds iterates over all objects of its type.
 """
 
 from __future__ import annotations
@@ -23,14 +23,17 @@ _DELETE, _ADD, _FIRST = 0, 1, 2  # slots of the two lists of atoms, and of the f
 
 @dataclass(frozen=True, eq=False)
 class CompiledAction:
-    """conditions: the conjuncts of the precondition; effects: each appends to the lists of the frame."""
+    """A compiled action.
+
+    conditions: conjuncts of the precondition; effects: functions that append to the frame's lists.
+    """
 
     conditions: tuple[Test, ...]
     effects: tuple[Test, ...]
     size: int
 
     def frame(self, args: Sequence[str]) -> Frame:
-        """A frame with the arguments in place."""
+        """A frame with the arguments bound."""
         return [[], [], *args, *[None] * (self.size - len(args) - _FIRST)]
 
     def possible(self, state: State, args: Sequence[str]) -> bool:
@@ -39,7 +42,7 @@ class CompiledAction:
         return all(test(state, frame) for test in self.conditions)
 
     def changes(self, state: State, args: Sequence[str]) -> tuple[list[AtomKey], list[AtomKey]]:
-        """The atoms that the effects delete and add; an atom in both is added."""
+        """Atoms that the effects delete and add; an atom in both is added."""
         frame = self.frame(args)
         for effect in self.effects:
             effect(state, frame)
@@ -65,7 +68,7 @@ class _Compiler:
         return self.size - 1
 
     def key(self, atom: Atom, slots: dict[str, int]) -> Key:
-        """The atom with its variables replaced."""
+        """A function that grounds an atom from the slots."""
         name, terms = atom.predicate, atom.terms
         places = [slots.get(t) for t in terms]
         if not terms:
@@ -81,7 +84,7 @@ class _Compiler:
         return lambda frame: (name, *[term if slot is None else frame[slot] for slot, term in pairs])
 
     def test(self, formula: Formula, slots: dict[str, int]) -> Test:
-        """A test of a formula whose free variables are in the slots."""
+        """A test of a formula whose free variables are bound to slots."""
         if isinstance(formula, Atom):
             return self._atom(formula, slots)
         if isinstance(formula, Not):
@@ -108,7 +111,7 @@ class _Compiler:
         return lambda state, frame: any(test(state, frame) for test in tests)
 
     def effect(self, effect: Effect, slots: dict[str, int]) -> Test:
-        """Append the effect's atoms to the frame's lists for every binding for which its condition holds."""
+        """Append the effect's atoms to the frame's lists, for every binding under which its condition holds."""
 
         def emit(inner: dict[str, int]) -> Test:
             rows = [(_DELETE, self.key(atom, inner)) for atom in effect.delete]
@@ -137,7 +140,7 @@ class _Compiler:
         slots: dict[str, int],
         last: Callable[[dict[str, int]], Test],
     ) -> Test:
-        """Run `last` for every binding for which all parts hold, until it says True; whether it did."""
+        """Call `last` for every binding under which all conjuncts hold, until it returns True; whether it did."""
         todo = list(parts)
         free = {v.name: v for v in variables}
         for part in todo:
@@ -275,14 +278,14 @@ class _Compiler:
         return general
 
     def _unsure(self, atom: Atom, position: int, variable: Parameter) -> frozenset[str]:
-        """The types to check for a fact's object; none where the predicate's declaration says enough."""
+        """Types to check for a fact's argument; empty where the predicate's declaration guarantees them."""
         declared = self._domain.predicates[atom.predicate].parameters[position - 1].types
         sure = declared and all(self._domain.is_a(t, variable.types) for t in declared)
         return frozenset() if sure else variable.types
 
 
 def _outside(slots: dict[str, int], variables: Sequence[Parameter]) -> dict[str, int]:
-    """The slots that are seen below a quantifier: without those of variables of the same names."""
+    """The slots visible outside a quantifier: without those shadowed by its variables."""
     names = {v.name for v in variables}
     return {name: slot for name, slot in slots.items() if name not in names}
 

@@ -1,14 +1,14 @@
-"""Whether a look at the world confirms a goal. Success means seen: by a look that began after everything had ended.
+"""Confirmation of a goal by observation: success requires a look that began after all motion had ended.
 
 An object of the goal is confirmed where it is
 
-- SEEN in a fresh look, or SENSED by the gripper (as long as joint states come), or FIXED by the configuration;
-- hidden (`hidden_by`), and what hides it is seen as it must be if the object is there: the thing that stands on it at
-  the height that the object explains, the container closed. That is an inference, and is told as one;
-- in another room, where it was seen since the task began. That is told, too.
+- SEEN in a fresh look, SENSED by the gripper (while joint states arrive), or FIXED by the configuration;
+- hidden (`hidden_by`), and the object that hides it is seen in a state consistent with it: the object on top at the
+  height that the hidden one explains, the container closed. This is an inference and is reported as one;
+- in another room, where it was seen since the task began. This is reported, too.
 
-What names no object (hand_empty, at_base) is confirmed by a fresh look. What an action is believed to have done
-confirms nothing.
+Literals without objects (hand_empty, at_base) are confirmed by a fresh look. Predicted effects of actions confirm
+nothing.
 """
 
 from __future__ import annotations
@@ -23,8 +23,10 @@ from planweave.core.world import Known, Literal, World, WorldObject
 
 @dataclass(frozen=True)
 class Finding:
-    """What a look says of a goal. unmet: literals that do not hold; unconfirmed: what was not seen, and why; inferred:
-    what was not seen but must be so.
+    """Result of checking a goal against a look.
+
+    unmet: literals that do not hold; unconfirmed: literals that were not observed, with the reason; inferred: literals
+    that were not observed but follow from what was.
     """
 
     look: Look
@@ -34,12 +36,12 @@ class Finding:
 
     @property
     def confirmed(self) -> bool:
-        """Whether the goal holds and was seen to."""
+        """Whether the goal holds and was observed or inferred."""
         return not self.unmet and not self.unconfirmed
 
 
 def confirm(look: Look, goal: Iterable[Literal], began: float) -> Finding:
-    """Hold a goal against a look. began: stamp (s) of the world in which the task began."""
+    """Check a goal against a look. began: stamp (s) of the world in which the task began."""
     world, goal = look.world, tuple(goal)
     names = list(dict.fromkeys(name for literal in goal for name in literal.args))
     unconfirmed, inferred = [], []
@@ -63,7 +65,9 @@ def confirm(look: Look, goal: Iterable[Literal], began: float) -> Finding:
 
 
 def _explained(world: World, thing: WorldObject, began: float) -> bool:
-    """Whether what hides a thing, and what hides that, is seen at last; or is a room in which it was seen since."""
+    """Whether the chain of hiding objects ends in a seen one, or in a room in which the object was seen since
+    `began`.
+    """
     passed = {thing.name}
     hider = world.by_name.get(thing.hidden_by)
     while hider is not None and hider.name not in passed:
@@ -81,7 +85,7 @@ def _where(world: World, thing: WorldObject) -> str:
 
 
 def _last_seen(world: World, name: str) -> str:
-    """When a thing was seen last, in words."""
+    """Time of the last observation of an object, in words."""
     seen = world.last_seen(name)
     if seen is None:
         return f"{name} is not in view" if name not in world.by_name else f"{name} was never seen"

@@ -1,4 +1,4 @@
-"""A planning domain: a PDDL file, and beside it a YAML file with what PDDL cannot say."""
+"""A planning domain: a PDDL file and its notes, a YAML file with what PDDL cannot express."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ _HARMLESS = {"semantic.undeclared_requirement"}
 class Predicate:
     """A predicate with its phrases; placeholders in phrases are parameter names without ``?``.
 
-    goal: may stand in a goal. state: "yes" (worth a line in an observation when it holds), "negative" (when it
-    does not hold), or "no". unknown: what to tell people where it does not hold, and neither does what it excludes.
+    goal: may occur in a goal. state: "yes" (described in observations when it holds), "negative" (when it does not
+    hold), or "no". unknown: message for people where neither it nor the predicates it excludes hold.
     """
 
     name: str
@@ -45,7 +45,9 @@ class Predicate:
 
 @dataclass(frozen=True)
 class InverseRule:
-    """Undo an action by `do`, where all of `when` (with free variables) held before it; variables start with ``?``."""
+    """Actions `do` that undo an action, if all of `when` (with free variables) held before it; variables start with
+    ``?``.
+    """
 
     when: tuple[Atom, ...]
     do: tuple[Atom, ...]
@@ -53,9 +55,9 @@ class InverseRule:
 
 @dataclass(frozen=True)
 class ActionSchema:
-    """An action: precondition, effects, phrase; inverse is None where it cannot be undone by rule.
+    """An action: precondition, effects, phrase; inverse is None where no rule can undo it.
 
-    words: a model is offered the action where a sentence has one of these; empty: always.
+    words: a model is offered the action only where a sentence contains one of these; empty: always.
     """
 
     name: str
@@ -74,12 +76,12 @@ class ActionSchema:
 
 
 def refusal(names: Iterable[str]) -> str:
-    """Why a body carries out none of these actions, in words."""
+    """The message that a body carries out none of these actions."""
     return f"the body was told to refuse {', '.join(names)} (actions_off)"
 
 
 def spoken(name: str) -> str:
-    """An object's name as people say it: ``red_cube_2`` becomes ``red cube 2``."""
+    """Display name of an object: ``red_cube_2`` becomes ``red cube 2``."""
     return name.replace("_", " ")
 
 
@@ -99,13 +101,12 @@ class Domain:
 
     @classmethod
     def load(cls, name: str | Path = "tabletop", notes: str = "", *, replace: bool = False) -> Domain:
-        """Load a domain by its name, by the path of its PDDL file, or from PDDL text; cached. Raises DomainError.
+        """Load a domain by name, from the path of its PDDL file, or from PDDL text; cached. Raises DomainError.
 
-        A name is that of a domain loaded before from a path or text, of one in ``config/domains``, or of one that an
-        installed package offers (entry points ``planweave.domains``), looked for in this order. Beside a file
-        ``x.pddl``, ``x.yaml`` holds its notes; to a text they are given as `notes`. What is loaded from a path or text
-        can be loaded by the name in its ``(define (domain NAME)`` from then on; ConfigError where another domain has
-        that name, unless `replace` says that it takes its place.
+        Names are resolved in this order: domains loaded before from a path or text, ``config/domains``, and the entry
+        points ``planweave.domains`` of installed packages. The notes of ``x.pddl`` are ``x.yaml`` in the same folder;
+        those of a text are given as `notes`. A domain from a path or text is registered under the name of its ``(define
+        (domain NAME)``; raises ConfigError where another domain has this name, unless `replace` is set.
         """
         if isinstance(name, str) and name.lstrip()[:1] in ("(", ";"):
             domain = _read_text(name, notes)
@@ -124,7 +125,7 @@ class Domain:
         return domain
 
     def world(self, objects: str, facts: Iterable[str | Literal] = (), *, assume: bool = True) -> World:
-        """A world as people write it, see planweave.core.written; raises ParseError, UnknownNameError or
+        """A world from its text form, see planweave.core.written; raises ParseError, UnknownNameError or
         InvalidActionError.
         """
         from planweave.core.written import written_world
@@ -153,7 +154,7 @@ class Domain:
         return [o.name for o in objects if o.type in fitting]
 
     def type_of_class(self, class_name: str) -> str:
-        """The type of a class seen by a camera: as listed, or as its last word is (salad_bowl: bowl), else an item."""
+        """The type of a detected object class: as listed, or that of its last word (salad_bowl: bowl), else item."""
         return self.classes.get(class_name) or self.classes.get(class_name.rsplit("_", 1)[-1], "item")
 
     def schema(self, action: Action) -> ActionSchema:
@@ -164,7 +165,7 @@ class Domain:
         return found
 
     def check_action(self, action: Action, world: World) -> None:
-        """Check name, number and types of arguments, and that the body does not refuse it; raises UnknownNameError or
+        """Check name, number and types of arguments, and that the body accepts it; raises UnknownNameError or
         InvalidActionError.
         """
         schema = self.schema(action)
@@ -173,7 +174,7 @@ class Domain:
         self._check_arguments(str(action), schema.name, schema.parameters, action.args, world, InvalidActionError)
 
     def check_literal(self, literal: Literal, world: World) -> None:
-        """The same for a literal."""
+        """Check name, number and types of a literal's arguments; raises UnknownNameError or InvalidActionError."""
         predicate = self.predicates.get(literal.predicate)
         if predicate is None:
             raise UnknownNameError("predicate", literal.predicate, self.predicates)
@@ -202,8 +203,9 @@ class Domain:
                 raise error(f"{text}: {arg} is a {found.type}, but {parameter.name[1:]} of {name} must be: {wanted}")
 
     def unaccounted(self, world: World, namespace: str = "") -> list[str]:
-        """What to tell people where a fact does not hold, and neither does what it is never together with. namespace:
-        of the body, for names of services in it, e.g. /left.
+        """Messages for facts that do not hold although none of the facts that exclude them holds either.
+
+        namespace: that of the body, used for service names, e.g. /left.
         """
         pairs = [set(pair) for pair in (self.extra.get("goals") or {}).get("never_together", ())]
         held = {fact.predicate for fact in world.facts}
@@ -228,13 +230,13 @@ class Domain:
         return template
 
     def phrases(self, things: Iterable[Action | Literal], limit: int = 6) -> str:
-        """Actions or literals in one line for people, at most so many of them."""
+        """Phrases of at most `limit` actions or literals, in one line."""
         words = [self.phrase(thing) for thing in things]
         left_out = len(words) - limit
         return " and ".join(words[:limit]) + (f" and {left_out} more" if left_out > 0 else "")
 
     def observation(self, world: World) -> list[str]:
-        """The sentences that describe a world: positive facts, and negative ones where those are the news."""
+        """A world as sentences: positive facts, and negative ones of predicates whose state is "negative"."""
         positive = [self.phrase(f) for f in sorted(world.facts) if self.predicates[f.predicate].state == "yes"]
         negative = []
         for predicate in self.predicates.values():
@@ -252,7 +254,7 @@ _LOADED = Loaded()
 
 @dataclass(frozen=True)
 class _Source:
-    """A text with the name that errors call it by."""
+    """A text with the name used for it in error messages."""
 
     name: str
     text: str
@@ -298,7 +300,7 @@ def _read(source: _Source, notes_source: _Source) -> Domain:
 
 
 def _no_precondition(source: _Source) -> str:
-    """What is wrong where an action has no precondition, which the parser does not read; else empty."""
+    """An error message where an action has no precondition, which the PDDL parser does not support; else empty."""
     for action in re.finditer(r"\(:action\s+([\w-]+)((?:(?!\(:action).)*)", source.text, re.S):
         if ":precondition" not in action[2]:
             line = source.text.count("\n", 0, action.start()) + 1
@@ -307,7 +309,7 @@ def _no_precondition(source: _Source) -> str:
 
 
 def _check_bounds(source: _Source) -> None:
-    """Raise DomainError where brackets are nested deeper than parsers bear."""
+    """Raise DomainError where brackets are nested too deeply for the parsers."""
     text = source.text
     for number, line in enumerate(text.splitlines(), 1):
         if "\0" in line:

@@ -1,4 +1,4 @@
-"""Where domains are: in config/domains, in installed packages, and those already loaded from a path or a text."""
+"""Locations of domains: config/domains, installed packages, and those loaded from a path or a text."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DOMAINS = Registry("planweave.domains", "domain")
 
 
 def find_domain(name: str, loaded: Iterable[str] = ()) -> tuple[Path, bool]:
-    """The .pddl file of a domain, and whether it was found by name. loaded: further names, for the error.
+    """Path of a domain's .pddl file, and whether it was found by name. loaded: further names, for the error message.
 
     Raises DomainError, UnknownNameError or PluginError.
     """
@@ -35,7 +35,7 @@ def find_domain(name: str, loaded: Iterable[str] = ()) -> tuple[Path, bool]:
 
 
 def _offered(name: str) -> Path:
-    """The file that an installed package offers."""
+    """Path of the .pddl file of an installed package's entry point."""
     part = DOMAINS[name]
     if isinstance(part, ModuleType):
         part = next(iter(getattr(part, "__path__", ())), None) or Path(str(part.__file__)).parent
@@ -52,7 +52,7 @@ def _offered(name: str) -> Path:
 
 
 class Loaded(Mapping[str, Any]):
-    """Domains that were loaded from paths and texts in this process, by their names. Thread-safe."""
+    """Registry of the domains loaded from paths and texts in this process. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -68,8 +68,9 @@ class Loaded(Mapping[str, Any]):
         return len(self._kept)
 
     def add(self, name: str, domain: Any, texts: tuple[str, str], origin: str, replace: bool) -> None:
-        """Keep a domain by its name; ConfigError where it differs from another of this name. A file that was edited
-        takes its own place.
+        """Register a domain by name; raises ConfigError where a different one has this name.
+
+        An edited file replaces its own entry.
         """
         with self._lock:
             old = self._kept.get(name)

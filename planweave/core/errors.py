@@ -1,4 +1,4 @@
-"""One tree of exceptions. A message says what was wrong, what would be right, and what to do."""
+"""The exception hierarchy. A message says what was wrong, what would be right, and what to do."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MAX_SHOWN = 100
 class PlanweaveError(Exception):
     """Root of every error that Planweave raises on purpose.
 
-    usage: what a language model was asked before the error, None where none was; replies of no use cost as well.
+    usage: language model usage before the error, None without any; unusable replies cost as well.
     """
 
     usage: Usage | None = None
@@ -47,8 +47,9 @@ class MissingExtraError(PlanweaveError):
 
 
 def close_names(name: str, known: Iterable[str]) -> list[str]:
-    """Known names that somebody may have meant who wrote another one, best first: one slip of the fingers, not "table"
-    for "apple".
+    """Known names that a misspelled one may stand for, best first.
+
+    Only single typing errors count, so that "apple" is not proposed for "table".
     """
 
     def likely(other: str) -> bool:
@@ -59,7 +60,7 @@ def close_names(name: str, known: Iterable[str]) -> list[str]:
 
 
 class UnknownNameError(PlanweaveError):
-    """A name that is not known where it was used."""
+    """A name that is not defined in its context; the message lists close and valid names."""
 
     def __init__(self, kind: str, name: str, known: Iterable[str]):
         known = sorted(known)
@@ -76,19 +77,19 @@ class InvalidActionError(PlanweaveError):
 
 
 class WorldError(PlanweaveError):
-    """A world that no body may report: names that are no symbols, or numbers that are not finite."""
+    """An invalid world state: names that are not symbols, or numbers that are not finite."""
 
 
 class GoalError(PlanweaveError):
-    """A goal that cannot be read, or that can never hold."""
+    """A goal that cannot be interpreted, or that can never hold."""
 
 
 class ParseError(PlanweaveError):
-    """A reply of a language model that does not have the form asked for."""
+    """A text, such as a language model's reply, that does not have the required form."""
 
 
 class ModelError(PlanweaveError):
-    """A language model could not be asked, or did not answer."""
+    """A language model request failed."""
 
 
 class ModelUnavailableError(ModelError):

@@ -1,4 +1,4 @@
-"""The failure language: one enum, the same in ExecuteAction, in the loops and in reports."""
+"""Failure codes: one enum for ExecuteAction, the planning loops and reports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A small neutral form of PDDL conditions and effects, and the reading of it from the `pddl` library.
+"""Library-independent form of PDDL conditions and effects, and the conversion from the `pddl` library.
 
 Terms are strings: variables start with ``?``, all others are object names.
 """
@@ -94,7 +94,7 @@ def conjuncts(formula: Formula) -> tuple[Formula, ...]:
 
 
 def negated(formula: Formula) -> Formula:
-    """The opposite of a formula, without a double negation; that of a disjunction is a conjunction."""
+    """Negation of a formula in simplified form, without double negation; that of a disjunction is a conjunction."""
     if isinstance(formula, Not):
         return formula.part
     if isinstance(formula, Or):
@@ -103,7 +103,7 @@ def negated(formula: Formula) -> Formula:
 
 
 def parameters_of(terms: Any) -> tuple[Parameter, ...]:
-    """Typed variables of the `pddl` library as parameters, in their order (quantified ones by name)."""
+    """Typed variables of the `pddl` library as parameters, in order (quantified ones sorted by name)."""
     ordered = terms if isinstance(terms, (tuple, list)) else sorted(terms, key=lambda v: str(v.name))
     return tuple(
         Parameter("?" + str(v.name), frozenset(str(t) for t in v.type_tags if str(t) != "object")) for v in ordered
@@ -119,7 +119,7 @@ def _atom(predicate: Any) -> Atom:
 
 
 def formula_of(source: Any) -> Formula:
-    """A condition of the `pddl` library in neutral form; raises DomainError on what is not supported."""
+    """A condition of the `pddl` library in this module's form; raises DomainError where it is not supported."""
     if source is None:
         return And()
     if isinstance(source, PddlPredicate):

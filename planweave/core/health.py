@@ -1,4 +1,4 @@
-"""How a part of the system is: a level, a sentence and values, in the words of ROS's diagnostics."""
+"""Health of a component, in the terms of ROS's diagnostics: level, message and values."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from enum import IntEnum
 
 
 class Level(IntEnum):
-    """How a part is. STALE: what it should give has stopped coming."""
+    """Health level. STALE: expected data have stopped arriving."""
 
     OK = 0
     WARN = 1
@@ -19,7 +19,7 @@ class Level(IntEnum):
 
 @dataclass(frozen=True)
 class Report:
-    """How one part is: a level, a sentence, and values by name."""
+    """Health of one component: level, message, and values by name."""
 
     level: Level
     message: str
@@ -27,9 +27,9 @@ class Report:
 
 
 def heard(what: str, age: float, longest: float, paused: str = "") -> Report:
-    """Of something that should come regularly: STALE where it last came longer ago than that, ERROR where it never did.
+    """Health of periodic data: STALE where the last sample is older than the limit, ERROR where none has arrived.
 
-    age: seconds since it came, math.inf for never. paused: why nothing is due now, where that is so.
+    age: seconds since the last sample, math.inf for none. paused: why none is due now, else empty.
     """
     values = {"age_s": age, "longest_age_s": longest}
     if age == math.inf:

@@ -1,4 +1,4 @@
-"""Giving memory back to the system that is free, but kept for later."""
+"""Returning freed memory to the operating system."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _LARGE = 4 << 20  # bytes; arrays of this size and more are mapped on their own,
 
 
 def use_one_heap() -> None:
-    """Have the C library keep one heap for all threads, not one for each, and no large blocks in it.
+    """Make the C library use one heap for all threads, without large blocks in it.
 
-    Else what a thread frees is kept for that thread, and a simulator that loads scene after scene grows by 45 MB with
-    each. To be called before threads are started; does nothing where the C library is not GNU's.
+    Otherwise memory freed by a thread stays reserved for it, and a simulator that loads scene after scene grows by 45
+    MB with each. Call before threads are started; does nothing where the C library is not GNU's.
     """
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     if mallopt is not None:
@@ -24,8 +24,9 @@ def use_one_heap() -> None:
 
 
 def give_back_memory() -> None:
-    """Let go of what start-up, or work that has ended, left behind: unreachable objects and the free pages of the C
-    library's heaps. Takes some milliseconds; worth it before a long rest.
+    """Collect garbage and return free heap pages to the operating system.
+
+    Takes some milliseconds; call after start-up and after finished work.
     """
     gc.collect()
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # of the GNU C library
@@ -35,7 +36,7 @@ def give_back_memory() -> None:
 
 @contextmanager
 def no_mesh_cache() -> Iterator[None]:
-    """Compile MuJoCo models without keeping their meshes for the next one: with the Franka's, 90 MB."""
+    """Disable MuJoCo's mesh cache between compilations: 90 MB with the Franka's meshes."""
     import mujoco
 
     if not hasattr(mujoco, "mj_setCacheCapacity"):  # an older MuJoCo has no cache

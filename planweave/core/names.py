@@ -1,4 +1,7 @@
-"""Names of objects: what is a symbol, and how a text becomes one. Checked once, where objects enter the system."""
+"""Object names: which ones are symbols, and conversion of a text to a symbol.
+
+Checked where objects enter the system.
+"""
 
 from __future__ import annotations
 
@@ -16,13 +19,15 @@ _SPECIAL = str.maketrans({"ß": "ss", "æ": "ae", "ø": "o", "ł": "l", "'": "",
 
 @lru_cache(maxsize=8192)
 def is_symbol(name: str) -> bool:
-    """Whether a name may stand in a fact, a plan, a prompt and a PDDL problem: letters of ASCII, digits and _."""
+    """Whether a name is valid in facts, plans, prompts and PDDL problems: ASCII letters, digits and _."""
     return len(name) <= MAX_SYMBOL and _SYMBOL.match(name) is not None
 
 
 def symbols(names: Iterable[str]) -> dict[str, str]:
-    """A symbol for each of the names, all different, case aside (PDDL knows none): a name that is one keeps it,
-    ``Müsli`` becomes ``musli``, ``m&m's`` ``m_ms``; of two alike the second gets a number. Empty names are left out.
+    """A symbol for each name, unique regardless of case (PDDL ignores it).
+
+    Valid symbols are kept; ``Müsli`` becomes ``musli``, ``m&m's`` ``m_ms``; of two equal ones the second gets a number.
+    Empty names are omitted.
     """
     found: dict[str, str] = {}
     taken: set[str] = set()
@@ -49,5 +54,5 @@ def _made(name: str) -> str:
 
 
 def one_line(text: str, longest: int = MAX_SYMBOL) -> str:
-    """Text of others for people and prompts: printable, on one line, of bounded length."""
+    """External text for display and prompts: printable characters, one line, bounded length."""
     return " ".join("".join(c if c.isprintable() else " " for c in text[: 4 * longest]).split())[:longest]

@@ -1,4 +1,4 @@
-"""A parameter of a node as a row of a table; no ROS in here."""
+"""Parameters of nodes as plain values, without ROS."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from planweave.core.errors import ConfigError
 class Parameter:
     """One parameter: its default gives the type; low and high bound numbers, choices bound texts.
 
-    changeable: may be set while the node runs, which the node hears of by add_on_set_parameters_callback.
+    changeable: may be set while the node runs; the node is notified by add_on_set_parameters_callback.
     """
 
     name: str
@@ -24,7 +24,10 @@ class Parameter:
     changeable: bool = False
 
     def checked(self, value: Any, whose: str) -> Any:
-        """The value, where it is of the right type and within the bounds; raises ConfigError. whose: for the error."""
+        """The value, if it has the right type and is within the bounds; raises ConfigError.
+
+        whose: owner named in the error.
+        """
         kind: Any = type(self.default)
         if kind is float and type(value) is int:
             value = float(value)
@@ -40,7 +43,7 @@ class Parameter:
         return value
 
     def read(self, text: str, whose: str) -> Any:
-        """The value that a person wrote; raises ConfigError."""
+        """Parse the text form of a value; raises ConfigError."""
         kind: Any = type(self.default)
         try:
             value: Any = {"true": True, "false": False}[text.lower()] if kind is bool else kind(text)
@@ -54,12 +57,12 @@ class Parameter:
 def option(
     default: Any, description: str, low: float | None = None, high: float | None = None, choices: tuple[str, ...] = ()
 ) -> Any:
-    """A field of a dataclass of options: its default and its description stand here alone."""
+    """A dataclass field for an option: the single place of its default, description and bounds."""
     return field(default=default, metadata={"row": (description, low, high, choices)})
 
 
 def option_parameters(options: type, prefix: str = "") -> list[Parameter]:
-    """The fields of a dataclass of options that were made by `option`, as parameters called prefix + field."""
+    """The fields of an options dataclass made by `option`, as parameters named prefix + field."""
     return [
         Parameter(prefix + each.name, each.default, *each.metadata["row"])  # type: ignore[arg-type]
         for each in fields(options)

@@ -1,4 +1,4 @@
-"""Where the files of the package are: the source tree, or the share folder of an installed package."""
+"""Locations of the package's files: the source tree, or the share folder of an installed package."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from planweave.core.errors import ConfigError, UnknownNameError
 
 
 def config_dir() -> Path:
-    """The folder that holds domains/, scenes/ and the nodes' parameter files.
+    """The folder with domains/, scenes/ and the nodes' parameter files.
 
-    It is of the same installation as this file: beside it in a source tree, else in the share folder of the prefix
-    that it lies in (PREFIX/lib/pythonX.Y/site-packages). No other is taken, so that an overlay never runs with an
-    older package's settings. Raises ConfigError where there is none.
+    It belongs to the same installation as this file: beside it in a source tree, else in the share folder of the prefix
+    (PREFIX/lib/pythonX.Y/site-packages). Other installations are not searched, so that an overlay never runs with the
+    settings of an underlay. Raises ConfigError where there is none.
     """
     here = Path(__file__).resolve().parents[2]
     places = [here / "config", *(prefix / "share" / "planweave" / "config" for prefix in (here, *here.parents[:3]))]
@@ -24,7 +24,7 @@ def config_dir() -> Path:
 
 
 def is_file(path: str | Path) -> bool:
-    """Whether there is a file of this path; also of one that no file can have, for which pathlib raises OSError."""
+    """Whether a file exists at a path; False also for texts that no path can have, for which pathlib raises OSError."""
     with contextlib.suppress(OSError, ValueError):
         return Path(path).is_file()
     return False
@@ -33,7 +33,7 @@ def is_file(path: str | Path) -> bool:
 def find_config(kind: str, name: str, suffix: str = ".yaml") -> Path:
     """The file ``config/<kind>/<name><suffix>``, or ``name`` itself where it is the path of a file.
 
-    Raises UnknownNameError that lists the names there are.
+    Raises UnknownNameError that lists the available names.
     """
     folder = config_dir() / kind
     path = folder / f"{name}{suffix}"

@@ -1,4 +1,4 @@
-"""Plans: sequences of actions as sampled, with what post-processing did to them."""
+"""Plans: sequences of actions as sampled, with the corrections made by post-processing."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from planweave.core.world import Action
 
 @dataclass(frozen=True, slots=True)
 class PlanStep:
-    """One step. text is a phrase for people; original what the model wrote where a name was corrected."""
+    """One step. text: phrase for people; original: what the model wrote, where a name was corrected."""
 
     action: Action
     text: str = ""
@@ -18,7 +18,7 @@ class PlanStep:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A plan with the number of samples that gave it and, where known, their summed log-probability."""
+    """A plan with the number of samples that produced it and, where known, their summed log-probability."""
 
     steps: tuple[PlanStep, ...]
     samples: int = 1

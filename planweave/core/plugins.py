@@ -1,8 +1,8 @@
-"""Doors for other packages: parts found by name through entry points, ours and those of installed packages alike.
+"""Extension points: parts found by name through entry points, Planweave's own and those of installed packages alike.
 
 A package adds a method, domain, body, detector, client, suite or robot by an entry point of the group
-``planweave.methods`` and so on; nothing of Planweave is touched. What cannot be loaded is named with its package and
-left out; the rest works.
+``planweave.methods`` and so on, without changes to Planweave. A part that cannot be loaded is reported with its package
+and skipped.
 """
 
 from __future__ import annotations
@@ -20,18 +20,20 @@ _log = logging.getLogger(__name__)
 
 
 class PluginError(PlanweaveError):
-    """A part of an installed package cannot be used; the message names the part, the package and what to do."""
+    """A part of an installed package cannot be used; the message names the part, the package and the remedy."""
 
 
 class Registry(Mapping[str, Any]):
-    """The parts of one group by name, loaded when they are asked for.
+    """The parts of one entry point group by name, loaded on first access.
 
-    Listing the names loads nothing. A name that two packages offer stays with Planweave, else with the first in
-    alphabetical order of the packages.
+    Listing the names loads nothing. Of two packages with the same name Planweave takes precedence, else the first in
+    alphabetical order.
     """
 
     def __init__(self, group: str, kind: str, check: Callable[[Any], str] = lambda part: ""):
-        """group: of the entry points; kind: one part in words, for errors; check: what is wrong with a part, or "" """
+        """group: of the entry points; kind: what a part is called in errors; check: returns what is wrong with a part,
+        or "".
+        """
         self.group, self.kind = group, kind
         self._check = check
         self._loaded: dict[str, Any] = {}
@@ -83,7 +85,7 @@ class Registry(Mapping[str, Any]):
         return self[name]
 
     def working(self) -> dict[str, Any]:
-        """All parts that can be loaded; a warning names each one that cannot."""
+        """All parts that can be loaded; logs a warning for each one that cannot."""
         found = {}
         for name in self._entries:
             known = name in self._broken
@@ -95,12 +97,12 @@ class Registry(Mapping[str, Any]):
         return found
 
     def problems(self) -> list[str]:
-        """What cannot be used, one line each; loads everything."""
+        """Parts that cannot be used, one line each; loads everything."""
         self.working()
         return [*map(str, self._broken.values()), *self._left_out]
 
     def package_of(self, name: str) -> str:
-        """The package that offers a part."""
+        """Name of the package that provides a part."""
         return _package(self._entries[name])
 
     def _load(self, entry: EntryPoint) -> Any:
@@ -121,5 +123,5 @@ class Registry(Mapping[str, Any]):
 
 
 def _package(entry: EntryPoint) -> str:
-    """The name of the package that an entry point is of; a broken one may lack it."""
+    """Name of an entry point's distribution; a broken one may have none."""
     return (entry.dist.name if entry.dist is not None else "") or "?"

@@ -1,6 +1,6 @@
-"""The two ports a planning loop talks to, and the values that pass through them.
+"""The ports of a planning loop, `Planner` and `Body`, and the values exchanged through them.
 
-In the ROS graph these are service and action clients; in tests and in evaluation plain objects.
+In the ROS graph they are service and action clients; in tests and evaluations plain objects.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class SampledPlans:
 
 @dataclass(frozen=True)
 class Choice:
-    """A vote among candidate actions; index into the options that were offered."""
+    """Result of a vote among candidate actions; index into the given options."""
 
     index: int
     votes: tuple[int, ...]
@@ -38,10 +38,10 @@ class Choice:
 
 @dataclass(frozen=True)
 class Interpretation:
-    """A sentence read into goal literals; source is "grammar" or "model".
+    """A sentence as goal literals; source is "grammar" or "model".
 
-    understood: the goal in words, for the person to compare with what was meant. answer: not empty where the sentence
-    was a question; then there is no goal and nothing is to be done.
+    understood: the goal in words, to compare with the intention. answer: not empty where the sentence was a question;
+    then there is no goal and nothing to execute.
     """
 
     goal: tuple[Literal, ...]
@@ -53,11 +53,11 @@ class Interpretation:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A next step that the model proposes. action None: the model says that the task is done.
+    """A next step proposed by the model. action None: the model considers the task done.
 
-    text is what the model wrote; match the similarity (0 to 1) of that text to the admissible action it was
-    translated to; logprob the mean log-probability of its tokens, None where the endpoint gives none; relatedness
-    (0 to 1) of the action's objects to the objects of the example and of the steps so far.
+    text: the model's reply; match: similarity (0 to 1) of that text to the admissible action it was translated to;
+    logprob: mean log-probability of its tokens, None where the endpoint returns none; relatedness (0 to 1): of the
+    action's objects to the objects of the example and of the steps so far.
     """
 
     text: str
@@ -70,7 +70,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Proposals:
-    """Candidates for the next step; where several were asked for, the most frequent first."""
+    """Candidates for the next step, most frequent first where several were requested."""
 
     candidates: tuple[Candidate, ...]
     usage: Usage = field(default_factory=Usage)
@@ -78,7 +78,7 @@ class Proposals:
 
 @dataclass(frozen=True)
 class Written:
-    """A reply in words: a program's text as one line, or numbered steps. explanation is the reasoning before them."""
+    """A free-text reply: a program as one line, or numbered steps. explanation: the reasoning before them."""
 
     lines: tuple[str, ...]
     explanation: str = ""
@@ -87,7 +87,7 @@ class Written:
 
 @dataclass(frozen=True)
 class Grounding:
-    """One step in words as an action; action None: the model passes, the step needs no action."""
+    """One step in words, translated to an action; action None: the step needs no action."""
 
     action: Action | None
     text: str = ""
@@ -104,9 +104,9 @@ class Check:
 
 
 class Planner(Protocol):
-    """What a loop may ask of a language model. Every call raises ModelError or ParseError on failure.
+    """Requests of a planning loop to a language model. Every call raises ModelError or ParseError on failure.
 
-    samples = 0 and temperature < 0 stand for the planner's configured defaults; `method` names the prompt folder.
+    samples = 0 and temperature < 0 select the planner's configured defaults; `method` names the prompt folder.
     """
 
     def generate_plans(
@@ -137,7 +137,7 @@ class Planner(Protocol):
         """Choose among candidates by majority vote (Tree-Planner, Section 3.3); None: the task is done."""
 
     def interpret_goal(self, sentence: str, world: World, *, task_id: str = "") -> Interpretation:
-        """Read a sentence into goal literals over the world's objects, or answer a question; raises GoalError."""
+        """Interpret a sentence as goal literals over the world's objects, or answer a question; raises GoalError."""
 
     def select_action(
         self,
@@ -151,7 +151,7 @@ class Planner(Protocol):
         errors: Sequence[str] = (),
         task_id: str = "",
     ) -> Choice:
-        """Choose one of the candidates in the method's own words; an answer outside the list is a ParseError."""
+        """Choose one of the candidates in the method's own format; raises ParseError for an answer outside the list."""
 
     def propose_steps(
         self,
@@ -178,7 +178,7 @@ class Planner(Protocol):
         options: Mapping[str, bool] | None = None,
         task_id: str = "",
     ) -> Written:
-        """A whole plan in the method's own form: a program, or steps numbered from `start`."""
+        """A whole plan in the method's own format: a program, or steps numbered from `start`."""
 
     def ground_step(
         self,
@@ -190,15 +190,15 @@ class Planner(Protocol):
         errors: Sequence[str] = (),
         task_id: str = "",
     ) -> Grounding:
-        """One step in words as an action of the domain."""
+        """Translate one step in words to an action of the domain."""
 
     def check_condition(self, condition: str, world: World, *, task_id: str = "") -> Check:
-        """Whether a condition, as a program writes it, holds: by rule where the domain knows it, else the model."""
+        """Evaluate a condition of a program: by rule where the domain defines it, else by the model."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of one action. message is the raw text of the controller or simulator."""
+    """Result of one action. message: the raw text of the controller or simulator."""
 
     code: Code
     message: str
@@ -215,13 +215,13 @@ class Outcome:
 
     @property
     def final(self) -> bool:
-        """Whether a person or a limit stopped the body, so that nothing more may be tried."""
+        """Whether a person or a safety limit stopped the body, so that nothing more may be tried."""
         return self.code in (Code.SAFETY_STOP, Code.CANCELED)
 
 
 @dataclass(frozen=True)
 class Look:
-    """A look at the world: fresh where it was taken after it was asked for, else the newest world and why it is not."""
+    """Result of a look: fresh where it was taken after the request, else the newest world and why it is not fresh."""
 
     world: World
     fresh: bool = True
@@ -229,10 +229,12 @@ class Look:
 
 
 class Body(Protocol):
-    """Whatever executes actions and reports the world: the arm, the household avatar, a test double."""
+    """Executes actions and reports the world: the arm, the household avatar, or a test double."""
 
     def observe(self, revision: int = 0) -> World:
-        """The newest world, of at least a revision; raises SystemDownError where none comes before the deadline."""
+        """The newest world, of at least the given revision; raises SystemDownError where none arrives before the
+        deadline.
+        """
 
     def execute(
         self,
@@ -245,9 +247,9 @@ class Body(Protocol):
     ) -> Outcome:
         """Execute one action and wait for its outcome. Failures are outcomes, not exceptions.
 
-        timeout in seconds of wall time, 0 for the body's default; on_phase hears phase and progress 0 to 1. approval:
-        the token of a person's approval, for bodies that do nothing without.
-        Raises CanceledError when the task is cancelled meanwhile, after the body has stopped.
+        timeout: seconds of wall time, 0 for the body's default; on_phase: called with phase and progress (0 to 1);
+        approval: the token of a person's approval, for bodies that require one. Raises CanceledError when the task is
+        cancelled meanwhile, after the body has stopped.
         """
 
 
@@ -256,10 +258,10 @@ BODY_METHODS = ("observe", "execute", "look")
 
 
 class LookingBody(Body, Protocol):
-    """A body that can be asked to look anew, which is what a task's goal is checked with."""
+    """A body that can take a fresh look, with which the goal of a task is verified."""
 
     def look(self, seconds: float) -> Look:
-        """The world as observed after this call, while nothing moves; waits at most some seconds of wall time.
+        """The world as observed after this call, while nothing moves; waits at most `seconds` of wall time.
 
-        Raises CanceledError when the task is cancelled meanwhile, SystemDownError where there is no body.
+        Raises CanceledError when the task is cancelled meanwhile, SystemDownError without a body.
         """

@@ -1,6 +1,6 @@
-"""Programs as ProgPrompt's models write them, read into a small tree of our own; nothing is ever evaluated.
+"""Programs in ProgPrompt's format, parsed into a small syntax tree; nothing is ever evaluated.
 
-ProgPrompt (Singh et al., ICRA 2023), Section III. Both forms of an assertion are read: the paper's, which is not
+ProgPrompt (Singh et al., ICRA 2023), Section III. Both forms of an assertion are accepted: the paper's, which is not
 Python (``assert('close' to 'mug')`` with ``else: find('mug')`` lines), and Python's (``assert close('mug')``).
 """
 
@@ -29,7 +29,7 @@ _HEAD = re.compile(r"\s*(?:async\s+)?def\s")
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """An action with the texts of its arguments; line counts from 1."""
+    """An action with its arguments as texts; line counts from 1."""
 
     name: str
     args: tuple[str, ...]
@@ -38,7 +38,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """What an assertion claims, e.g. ("close", "to", "mug"), or ("grasped", "", "mug") for ``grasped('mug')``."""
+    """The condition of an assertion, e.g. ("close", "to", "mug"), or ("grasped", "", "mug") for ``grasped('mug')``."""
 
     left: str
     relation: str
@@ -52,7 +52,7 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class Assertion:
-    """A condition; where it does not hold, recovery is run (one call after the other)."""
+    """A condition; where it does not hold, the calls of recovery are executed in order."""
 
     condition: Condition
     recovery: tuple[Call, ...]
@@ -71,7 +71,7 @@ class Branch:
 
 @dataclass(frozen=True, slots=True)
 class Comment:
-    """A comment on a line of its own: the sub-goal of what follows."""
+    """A comment on a line of its own: the sub-goal of the following lines."""
 
     text: str
     line: int
@@ -82,7 +82,7 @@ Statement = Call | Assertion | Branch | Comment
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A plan function. objects is the function's own list of objects (tabletop), where it has one."""
+    """A plan function. objects: its list of objects (tabletop), where it has one."""
 
     name: str
     body: tuple[Statement, ...]

@@ -1,4 +1,4 @@
-"""A domain without some of its actions: those that nobody asked for, or that the body was told to refuse."""
+"""A domain without some of its actions, such as those that the body refuses."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from planweave.core.domain import Domain
 
 
 def without(domain: Domain, names: frozenset[str]) -> Domain:
-    """The domain without these actions; a predicate that only they make true can be no goal."""
+    """The domain without these actions; a predicate that only they achieve cannot be a goal."""
     found = frozenset(domain.actions).intersection(names)
     return _without(domain, found) if found else domain
 

@@ -1,4 +1,6 @@
-"""The part of a large world that matters to a goal, so that a classical planner need not ground a whole home."""
+"""Reduction of a large world to the objects relevant to a goal, so that a classical planner need not ground a whole
+home.
+"""
 
 from __future__ import annotations
 
@@ -18,11 +20,11 @@ _TOOLS = 4  # of one type
 
 
 def relevant_world(domain: Domain, world: World, goal: Sequence[Literal]) -> World:
-    """The world restricted to what may matter to a goal; small worlds come back as they are.
+    """The world restricted to the objects relevant to a goal; small worlds are returned unchanged.
 
-    Kept are the goal's objects and what they are on or in; the tools that the domain names by type where it makes
-    the goal true (a knife, a microwave); what is on or in the goal's objects; and what the state of the agent names,
-    such as what it holds. Where there is no plan for the restricted world, the whole may have one.
+    Kept are the goal's objects and their supports and containers; tools required by type (a knife, a microwave); the
+    contents of the goal's objects; and the objects in the agent's state, such as the held one. The reduction is
+    incomplete: where the reduced world has no plan, the whole one may have one.
     """
     if len(world.objects) <= _SMALL:
         return world
@@ -61,8 +63,9 @@ def _members(domain: Domain, world: World, types: frozenset[str]) -> list[str]:
 
 
 def _required(domain: Domain, goal: Sequence[Literal]) -> Iterator[str]:
-    """Predicates that no action changes and that a thing must have with which a literal of the goal can be made true,
-    where the literal does not name that thing: to be sitting, one needs something sittable."""
+    """Static predicates that an object must satisfy to take part in achieving a goal literal that does not name it:
+    sitting requires something sittable.
+    """
     fixed = fixed_predicates(domain)
     for literal in goal:
         for schema in domain.actions.values():
@@ -79,7 +82,7 @@ def _required(domain: Domain, goal: Sequence[Literal]) -> Iterator[str]:
 
 
 def _tool_types(domain: Domain, goal: Sequence[Literal]) -> Iterator[frozenset[str]]:
-    """Types of the variables in preconditions and effects of the actions that can make a literal of the goal true."""
+    """Types of the variables of actions that can achieve a literal of the goal."""
     for literal in goal:
         for schema in domain.actions.values():
             effects = [

@@ -1,11 +1,10 @@
-"""Relations of things that stand beside each other, read off their poses when somebody asks: a world that listed them
-all would grow with the square of its objects, and for `between` with the cube.
+"""Spatial relations of objects on the table, computed from their poses on demand. Listing all of them would grow with
+the square of the number of objects, for `between` with the cube.
 
-A world names the predicates that it leaves out in `World.derived`; `World.holds` answers them from here, and
-`World.with_derived` lists those that a goal asks for. Tolerances are the constants below, in metres. Seen from above,
-in the frame fr3_link0: x forward, y to the robot's left. So left_of means a larger y; for a person who faces the robot
-it is the right-hand side. What is in the gripper or with a person is beside nothing, and what is on or in another is
-not beside it.
+`World.derived` names the predicates that a world does not list; `World.holds` evaluates them here, and
+`World.with_derived` lists those that a goal refers to. Tolerances are the constants below, in metres. Top view in the
+frame fr3_link0: x forward, y to the robot's left, so left_of means a larger y, which is to the right of a person facing
+the robot. Objects in the gripper or with a person have no relations, and an object on or in another has none to it.
 """
 
 from __future__ import annotations
@@ -34,18 +33,18 @@ _ITEM, _LOCATION = "item", "location"  # types of the domain: what can be moved,
 
 
 def left_of(thing: Upright, other: Upright) -> bool:
-    """Whether a thing stands beside another on its left: within 45 degrees of it, without overlap."""
+    """Whether an object is left of another on the table: within 45 degrees of that direction, without overlap."""
     dx, dy = thing.position[0] - other.position[0], thing.position[1] - other.position[1]
     return dy > 0 and abs(dx) <= dy >= thing.support(0.0, 1.0) + other.support(0.0, 1.0) - OVERLAP
 
 
 def near(thing: Upright, other: Upright) -> bool:
-    """Whether there is little room between a thing and another."""
+    """Whether the gap between two objects is below the tolerance."""
     return thing.gap(other) <= NEAR
 
 
 def between(thing: Upright, one: Upright, two: Upright) -> bool:
-    """Whether a thing stands on the line from one to another, in the room between their outlines."""
+    """Whether an object is on the line between two others, inside the gap between their outlines."""
     (ax, ay, _), (bx, by, _), (x, y, _) = one.position, two.position, thing.position
     length = math.hypot(bx - ax, by - ay)
     if length < 1e-6:
@@ -59,13 +58,13 @@ def between(thing: Upright, one: Upright, two: Upright) -> bool:
 
 
 def on_table(item: Upright) -> bool:
-    """Whether an item stands on the table itself."""
+    """Whether an item rests on the table itself."""
     return abs(item.bottom) <= ON_TABLE
 
 
 @dataclass(frozen=True, slots=True)
 class Solid(Upright):
-    """A world's object as an upright box or cylinder."""
+    """An object of a world as an upright box or cylinder."""
 
     position: tuple[float, float, float]
     size: tuple[float, float, float]
@@ -79,7 +78,7 @@ class Solid(Upright):
 
 
 def solid(thing: WorldObject) -> Solid | None:
-    """The shape of an object; None where its pose is not known."""
+    """Shape of an object; None where its pose is unknown."""
     if thing.position is None or thing.size is None:
         return None
     round_ = is_round(thing.class_name, thing.attributes.get("shape", ""), thing.size)
@@ -87,7 +86,7 @@ def solid(thing: WorldObject) -> Solid | None:
 
 
 class _Table:
-    """What stands on the table in a world, as far as it is asked for."""
+    """Lazily computed shapes of the objects on the table of a world."""
 
     def __init__(self, world: World):
         self._world = world
@@ -96,7 +95,7 @@ class _Table:
         self._solids: dict[str, Solid | None] = {}
 
     def solid(self, name: str) -> Solid | None:
-        """A thing on the table; None for what is elsewhere, or is no thing."""
+        """Shape of an object on the table; None for objects elsewhere."""
         try:
             return self._solids[name]
         except KeyError:
@@ -106,7 +105,7 @@ class _Table:
             return found
 
     def pair(self, item: str, other: str) -> tuple[Solid, Solid] | None:
-        """An item and a thing beside it; None where one rests on the other, or is not on the table."""
+        """Shapes of an item and another object; None where one rests on the other, or is not on the table."""
         one, two = self.solid(item), self.solid(other)
         if one is None or two is None or item == other or frozenset((item, other)) in self._resting:
             return None
@@ -148,7 +147,7 @@ RELATIONS: Mapping[str, tuple[int, Callable[..., bool]]] = {
 
 
 def known(predicates: Iterable[str]) -> frozenset[str]:
-    """Those of some predicates that can be computed here; of any other nothing is known but what a world lists."""
+    """Those of the given predicates that are computed here; others hold only where a world lists them."""
     return frozenset(predicates) & RELATIONS.keys()
 
 
@@ -159,7 +158,7 @@ def holds(world: World, atom: Literal) -> bool:
 
 
 def all_facts(world: World, predicates: Iterable[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """All facts of some of the RELATIONS, as predicate and arguments; as many as objects to the power of the arity."""
+    """All facts of some of the RELATIONS, as predicate and arguments; up to objects to the power of the arity."""
     table = _Table(world)
     names = [o.name for o in world.objects if table.solid(o.name) is not None]
     for predicate in predicates:

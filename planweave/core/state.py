@@ -1,6 +1,6 @@
-"""A mutable set of facts with indexes that are built when they are first asked for.
+"""A mutable set of facts with lazily built indexes.
 
-An atom is a plain tuple ``(predicate, argument, …)``.
+An atom is a tuple ``(predicate, argument, …)``.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _EMPTY: frozenset[AtomKey] = frozenset()
 
 
 class Members(dict[frozenset[str], Collection[str]]):
-    """The names of a world's objects that fit a set of types, in the world's order; found when first asked for."""
+    """Names of a world's objects by type set, in the world's order; computed on first access."""
 
     def __init__(self, domain: Domain, objects: tuple[WorldObject, ...]):
         super().__init__()
@@ -31,7 +31,7 @@ class Members(dict[frozenset[str], Collection[str]]):
 class State:
     """Positive facts over typed objects, grouped by predicate. Change them through `add` and `discard` only.
 
-    late: how the facts of further predicates are made when they are first asked for.
+    late: functions that produce the facts of further predicates on first access.
     """
 
     __slots__ = ("_groups", "_late", "_tables", "members")

@@ -1,4 +1,4 @@
-"""A task's state as everyone sees it."""
+"""State of a task, as published."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class TaskState(enum.IntEnum):
 
     @property
     def ended(self) -> bool:
-        """Whether nothing more will happen."""
+        """Whether the task has reached a final state."""
         return self not in (TaskState.QUEUED, TaskState.RUNNING, TaskState.AWAITING_APPROVAL)
 
 

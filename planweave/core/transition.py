@@ -1,7 +1,7 @@
-"""The compiled transition function of a domain: which literals an action lacks, and what it changes.
+"""The compiled transition function of a domain: unmet preconditions of an action, and its effects.
 
-Preconditions and effects run compiled (planweave.core.compiled); why a precondition fails is found by walking the
-formula.
+Preconditions and effects run compiled (planweave.core.compiled); the cause of an unmet precondition is found by walking
+the formula.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ Binding = dict[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What an action changed: facts added and facts deleted, without those that cancel out.
+    """Effects of an action on a state: facts added and facts deleted, without those that cancel out.
 
-    denied: all facts that its effects delete, also those that did not hold before.
+    denied: all facts that the effects delete, whether they held before or not.
     """
 
     added: frozenset[AtomKey]
@@ -47,7 +47,7 @@ class Change:
 
 
 class Transition:
-    """The transition function of a domain over a fixed set of objects. Build it once a world, use it often."""
+    """The transition function of a domain over a fixed set of objects; built once per world."""
 
     def __init__(self, domain: Domain, world: World):
         self.domain = domain
@@ -64,13 +64,13 @@ class Transition:
     def grouped(
         self, groups: dict[str, set[AtomKey]], late: Mapping[str, Callable[[], set[AtomKey]]] | None = None
     ) -> State:
-        """A state that takes over facts that are grouped by their predicates; late: see State."""
+        """A state that takes ownership of facts grouped by predicate; late: see State."""
         return State(groups, self._members, late)
 
     def unmet(self, state: State, action: Action) -> tuple[Literal, ...]:
-        """Literals of the precondition that do not hold; empty where the action can be done.
+        """Literals of the precondition that do not hold; empty where the action is applicable.
 
-        Raises UnknownNameError or InvalidActionError for what is not an action over these objects.
+        Raises UnknownNameError or InvalidActionError where the action is not valid over these objects.
         """
         if action not in self._known:
             self.domain.check_action(action, self.world)
@@ -80,7 +80,7 @@ class Transition:
         return tuple(dict.fromkeys(missing))
 
     def failing(self, state: State, action: Action) -> tuple[Formula, ...]:
-        """The parts of the precondition that do not hold, for an action over these objects."""
+        """Conjuncts of the precondition that do not hold, for an action over these objects."""
         compiled = _compiled(self.domain, action.name)
         if compiled.possible(state, action.args):
             return ()
@@ -88,7 +88,7 @@ class Transition:
         return tuple(part for part, test in zip(parts, compiled.conditions) if not test(state, frame))
 
     def apply(self, state: State, action: Action) -> Change:
-        """Carry out the effects in place (the precondition is the caller's business) and return the change."""
+        """Apply the effects in place, without checking the precondition, and return the change."""
         delete, add = _compiled(self.domain, action.name).changes(state, action.args)
         staying = set(add)
         deleted = frozenset([fact for fact in delete if fact not in staying and state.discard(fact)])
@@ -96,7 +96,7 @@ class Transition:
         return Change(added, deleted, delete)
 
     def undo(self, state: State, change: Change) -> None:
-        """Take a change back."""
+        """Revert a change."""
         for fact in change.added:
             state.discard(fact)
         for fact in change.deleted:
@@ -115,7 +115,7 @@ class Transition:
     def bindings(
         self, state: State, variables: list[Parameter], parts: list[Formula], binding: Binding
     ) -> Iterator[Binding]:
-        """Bindings of the variables for which all parts hold; positive atoms bind through the index."""
+        """Bindings of the variables under which all conjuncts hold; positive atoms bind through the index."""
         if not variables:
             if all(self.holds(state, part, binding) for part in parts):
                 yield binding
@@ -164,7 +164,7 @@ class Transition:
         return (found is None) == formula.every
 
     def explain(self, state: State, formula: Formula, binding: Binding, wanted: bool = True) -> list[Literal]:
-        """Ground literals that would have to become true for a formula that does not hold."""
+        """Ground literals that would have to become true for a formula to hold."""
         if isinstance(formula, Atom):
             predicate, *args = _ground(formula, binding)
             return [Literal(predicate, tuple(args), wanted)]
@@ -194,9 +194,9 @@ class Transition:
         return self.explain(state, formula.part, self._nearest(state, formula, binding), wanted)
 
     def _nearest(self, state: State, formula: Quantified, binding: Binding) -> Binding:
-        """One instance is enough: one that lacks a single part of the conjunction, else the first.
+        """The instance of a conjunction with a single unmet conjunct, else the first.
 
-        Where the world has no object of a variable's type, the type's name stands for one.
+        Where the world has no object of a variable's type, the type's name is its placeholder.
         """
         parts = conjuncts(formula.part)
         for left_out in parts if len(parts) > 1 else ():
@@ -210,7 +210,7 @@ class Transition:
 
 @lru_cache(maxsize=16)
 def needed_predicates(domain: Domain) -> frozenset[str]:
-    """Predicates that a precondition, a condition of an effect, or of an inverse asks for."""
+    """Predicates in preconditions, in conditions of effects, and in inverse rules."""
     found: set[str] = set()
     for schema in domain.actions.values():
         rules = [atom for rule in schema.inverse or () for atom in rule.when]
@@ -247,9 +247,9 @@ def facts_of(state: State) -> frozenset[Literal]:
 
 
 def inverse_actions(domain: Domain, before: World, action: Action) -> tuple[Action, ...] | None:
-    """Actions that undo an action, by the rules of the domain, from the world as it was before it.
+    """Actions that undo an action, by the rules of the domain, from the world before it.
 
-    Empty where there is nothing to undo; None where the domain declares no way back (Tree-Planner, Section 3.3).
+    Empty where there is nothing to undo; None where the domain declares no inverse (Tree-Planner, Section 3.3).
     """
     schema: ActionSchema = domain.schema(action)
     if schema.inverse is None:

@@ -1,4 +1,4 @@
-"""An action tree as the console shows it: rows out of ActionTree.msg, for text, JSON and pictures."""
+"""An action tree for display: rows of ActionTree.msg as text, JSON and pictures."""
 
 from __future__ import annotations
 
@@ -33,9 +33,10 @@ def children_of(rows: Sequence[Row]) -> dict[int, list[Row]]:
 
 
 def with_fallback(rows: Sequence[Row], record: Mapping[str, Any]) -> tuple[Row, ...]:
-    """Rows, and what the planner that took over did below the root: one branch, each action done or failed.
+    """Rows, with the steps of the fallback planner as one branch below the root, each action done or failed.
 
-    record: the record of the task. Without this the tree of a task that succeeded so shows nothing but failures.
+    record: the task's event record. Without this branch the tree of a task that the fallback completed shows only
+    failures.
     """
     found = list(rows) or [Row(0, -1, "", 0, 0, Status.UNTRIED)]
     parent = 0

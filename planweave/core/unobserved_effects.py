@@ -1,4 +1,4 @@
-"""What actions should have made of things never seen: nobody can tell, so a loop may go on as if it were so."""
+"""Predicted effects on unobserved objects, assumed until an action contradicts them."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from planweave.core.world import Action, Literal, World
 
 @dataclass
 class Hopes:
-    """Facts that were never observed, since the things in them are out of sight; dropped where acting on them fails."""
+    """Predicted facts about unobserved objects; dropped where an action that relies on them fails."""
 
     facts: set[Literal] = field(default_factory=set)
 
     def believed(self, world: World) -> World:
-        """An observed world with them."""
+        """The observed world together with these facts."""
         return replace(world, facts=world.facts | self.facts) if self.facts else world
 
     def done(self, domain: Domain, before: World, after: World, action: Action) -> None:
-        """An action was carried out; before and after as observed."""
+        """Add the predicted effects of an executed action; before and after: the worlds observed around it."""
         unseen = never_seen(domain, after)
         if not unseen:
             self.facts.clear()
@@ -33,5 +33,5 @@ class Hopes:
         self.facts.difference_update([f for f in self.facts if not unseen.intersection(f.args)])
 
     def failed(self, action: Action) -> None:
-        """An action failed: what was hoped of its things is not so."""
+        """Drop the facts about the objects of a failed action."""
         self.facts.difference_update([f for f in self.facts if set(f.args) & set(action.args)])

@@ -1,4 +1,4 @@
-"""The geometry that all nodes share of things that stand on the table: upright boxes and cylinders seen from above."""
+"""Geometry of objects on the table: upright boxes and cylinders in top view."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ ROUND_CLASSES = frozenset(
 
 
 class Upright:
-    """A box or cylinder turned by `yaw` (rad) about the vertical. Lengths in metres, in the robot's base frame.
+    """A box or cylinder rotated by `yaw` (rad) about the vertical. Lengths in metres, in the robot's base frame.
 
-    position: its centre; size: extents along its own axes; is_round: whether its outline is a circle.
+    position: centre; size: extents along its own axes; is_round: whether its outline is a circle.
     """
 
     __slots__ = ()
@@ -37,35 +37,35 @@ class Upright:
         return self.position[2] - self.size[2] / 2
 
     def local(self, x: float, y: float) -> tuple[float, float]:
-        """A point of the table in its own axes, from its centre."""
+        """A point of the table in the object's frame."""
         dx, dy = x - self.position[0], y - self.position[1]
         c, s = math.cos(self.yaw), math.sin(self.yaw)
         return c * dx + s * dy, c * dy - s * dx
 
     def world(self, u: float, v: float) -> tuple[float, float]:
-        """A point in its own axes as a point of the table."""
+        """A point in the object's frame as a point of the table."""
         c, s = math.cos(self.yaw), math.sin(self.yaw)
         return self.position[0] + c * u - s * v, self.position[1] + s * u + c * v
 
     def covers(self, x: float, y: float, slack: float = 0.0) -> bool:
-        """Whether a point of the table lies inside its outline, widened by `slack`."""
+        """Whether a point of the table lies inside the outline, dilated by `slack`."""
         u, v = self.local(x, y)
         if self.is_round:
             return math.hypot(u, v) <= max(self.size[:2]) / 2 + slack
         return abs(u) <= self.size[0] / 2 + slack and abs(v) <= self.size[1] / 2 + slack
 
     def support(self, x: float, y: float) -> float:
-        """How far the outline reaches from the centre in the direction of a unit vector (x, y)."""
+        """Support function of the outline in the direction of a unit vector (x, y)."""
         if self.is_round:
             return max(self.size[:2]) / 2
         c, s = math.cos(self.yaw), math.sin(self.yaw)
         return abs(c * x + s * y) * self.size[0] / 2 + abs(c * y - s * x) * self.size[1] / 2
 
     def gap(self, other: Upright) -> float:
-        """Room between the outlines of two objects seen from above; negative where they overlap.
+        """Distance between the outlines of two objects in top view; negative where they overlap.
 
-        It is the widest gap seen along the axes of both and the line between their centres: exact for outlines that
-        face each other with a side, at most a few millimetres too small where corner faces corner.
+        Computed as the largest separation along the axes of both and the line between their centres: exact where sides
+        face each other, a few millimetres too small where corners do.
         """
         dx, dy = self.position[0] - other.position[0], self.position[1] - other.position[1]
         apart = math.hypot(dx, dy)
@@ -78,7 +78,7 @@ class Upright:
 
 
 def is_round(class_name: str, shape: str, size: tuple[float, float, float]) -> bool:
-    """Whether an outline seen from above is a circle: extents within 20 % and a round shape or class."""
+    """Whether an outline in top view is a circle: extents within 20 % and a round shape or class."""
     x, y, _ = size
     if max(x, y) > 1.2 * min(x, y):
         return False

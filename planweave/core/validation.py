@@ -1,4 +1,4 @@
-"""Check a whole plan against the domain before it runs, and say why it fails where it does."""
+"""Validation of a whole plan against the domain before execution, with the causes of a failure."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from planweave.core.world import Action, Literal, World
 class Cause:
     """Why a literal does not hold where it is needed.
 
-    destroyed_by is the index of the step that made it false, None where it never held; achievers are the names of
-    the domain's actions that can make it true, refused those of them that the body does not carry out.
+    destroyed_by: index of the step that deleted it, None where it never held; achievers: names of the domain's actions
+    that can achieve it; refused: those of them that the body does not carry out.
     """
 
     literal: Literal
@@ -30,11 +30,12 @@ class Cause:
 
 @dataclass(frozen=True)
 class Validation:
-    """Result of checking a plan. failed_step indexes the first step that cannot be done, None if all can.
+    """Result of validating a plan. failed_step: index of the first inapplicable step, None if all are applicable.
 
-    world is the predicted state after the last step that can be done, goal_unmet what of the goal fails there.
-    assumed are facts about things never seen that the result counts on: the world neither tells them nor knows them to
-    be false. goal_open is what of goal_unmet is unknown in this way: no step touches it, and it may hold already.
+    world: predicted state after the last applicable step; goal_unmet: literals of the goal that do not hold in it.
+    assumed: facts about unobserved objects that the result relies on, which the world neither states nor knows to be
+    false. goal_open: those literals of goal_unmet that are unknown in this sense: no step affects them, and they may
+    hold already.
     """
 
     ok: bool
@@ -53,12 +54,12 @@ class Validation:
 
     @property
     def possible(self) -> bool:
-        """Whether every step can be done and nothing of the goal is known to fail."""
+        """Whether every step is applicable and no literal of the goal is known to fail."""
         return self.failed_step is None and self.goal_open == self.goal_unmet
 
     @cached_property
     def world(self) -> World:
-        """The predicted world; only what changed is made anew, since a home has ten thousand facts."""
+        """The predicted world; only changed facts are built anew, since a home has ten thousand."""
         return replace(
             self.start,
             facts=self.start.facts.difference(_literals(self.deleted)).union(_literals(self.added)),
@@ -84,11 +85,11 @@ def achievers(domain: Domain, literal: Literal) -> tuple[str, ...]:
 
 
 class Validator:
-    """Checks plans that all start from one world; what is made of the world once serves them all. One thread's.
+    """Validates plans from one initial world and caches what it computes of it. Not thread-safe.
 
-    Where a step or the goal fails for want of a fact that is unknown (see assumptions.py), the fact is assumed
-    to hold at the start and the plan runs again, so that a plan fails only where it must. A goal literal that no step
-    makes true counts as unmet, assumed or not.
+    Where a step or the goal fails because a fact is unknown (see assumptions.py), the fact is assumed to hold at the
+    start and the plan is validated again, so that a plan fails only where it must. A goal literal that no step achieves
+    counts as unmet, assumed or not.
     """
 
     def __init__(self, domain: Domain, world: World) -> None:
@@ -98,7 +99,7 @@ class Validator:
         self._unknown = Assumptions(self._transition, self._state)
 
     def check(self, actions: Sequence[Action], goal: Sequence[Literal] = ()) -> Validation:
-        """Run a plan through the transition function; the first failing step and its cause chain, then the goal."""
+        """Run a plan through the transition function: the first failing step with its causes, then the goal."""
         assumed: frozenset[AtomKey] = frozenset()
         self._know(goal)
         while True:
@@ -113,7 +114,7 @@ class Validator:
         return found
 
     def _know(self, goal: Sequence[Literal]) -> None:
-        """List what of a goal follows from the poses in the world."""
+        """List the derived facts (from poses) that a goal refers to."""
         world = self._world.with_derived(goal)
         for fact in world.facts - self._world.facts if world is not self._world else ():
             self._state.add((fact.predicate, *fact.args))
@@ -122,7 +123,7 @@ class Validator:
     def _checked(
         self, actions: Sequence[Action], goal: Sequence[Literal], assumed: frozenset[AtomKey]
     ) -> tuple[Validation, frozenset[AtomKey]]:
-        """The result under assumptions, and what to assume beside to get further; the state is left as it was."""
+        """The result under assumptions, and further assumptions needed to get beyond a failure; restores the state."""
         changes: list[Change] = []
         for fact in assumed:
             self._state.add(fact)
@@ -200,13 +201,13 @@ class Validator:
     def _unmet(
         self, goal: Sequence[Literal], changes: Sequence[Change], assumed: frozenset[AtomKey]
     ) -> tuple[Literal, ...]:
-        """What of the goal does not hold now, or was only assumed."""
+        """Goal literals that do not hold now, or that were only assumed."""
         only_assumed = assumed - _touched(changes)
         keys = [(g, (g.predicate, *g.args)) for g in goal]
         return tuple(g for g, key in keys if (key in self._state and key not in only_assumed) != g.positive)
 
     def _needed(self, actions: Sequence[Action], found: Validation, changes: list[Change]) -> frozenset[AtomKey]:
-        """Unknown facts with which the plan would get further; takes changes back as it looks at earlier states."""
+        """Unknown facts under which the plan gets further; reverts changes to inspect earlier states."""
         lacking = [(c.literal.predicate, *c.literal.args) for c in found.causes if c.literal.positive]
         ways = [frozenset[AtomKey]() for _ in range(2)]  # that a step brings it about; that it holds without
         self._unknown.bar(_touched(changes))
@@ -233,7 +234,7 @@ class Validator:
 
 
 def _touched(changes: Iterable[Change]) -> set[AtomKey]:
-    """Facts that the changes decided, whatever was so before."""
+    """Facts whose value the changes determined."""
     return {fact for change in changes for fact in (*change.added, *change.denied)}
 
 

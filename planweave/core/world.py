@@ -79,7 +79,7 @@ class Literal:
 
 
 class Known(enum.IntEnum):
-    """How an object and its pose are known, the weakest first; the numbers are those of WorldObject.msg."""
+    """How an object and its pose are known, weakest first; the numbers are those of WorldObject.msg."""
 
     UNKNOWN = 0
     INFERRED = 1
@@ -93,10 +93,10 @@ class Known(enum.IntEnum):
 class WorldObject:
     """An object or place.
 
-    position is the centre in the frame of the world (metres), orientation a unit quaternion (x, y, z, w),
-    size the extent along the object's own axes (metres); all None where unknown. last_seen: stamp (s) of the newest
-    observation that showed it, None for never; of what is SEEN, it is the world's. hidden_by: the object that hides it,
-    where the newest observation agrees with it being there.
+    position: centre in the frame of the world (metres); orientation: unit quaternion (x, y, z, w); size: extents along
+    the object's own axes (metres); all None where unknown. last_seen: stamp (s) of the newest observation that showed
+    it, None for never; for SEEN objects that of the world. hidden_by: the object that hides it, where the newest
+    observation is consistent with its presence there.
     """
 
     name: str
@@ -116,9 +116,10 @@ class WorldObject:
 
 @dataclass(frozen=True, slots=True)
 class Knowledge:
-    """How a fact is known, and since when: the stamp (s) of the oldest observation it needs, None where one is missing.
+    """How a fact is known, and since when: stamp (s) of the oldest observation it depends on, None where one is
+    missing.
 
-    of: the object that is known least, empty for a fact of the body alone.
+    of: the object with the weakest knowledge, empty for a fact about the body alone.
     """
 
     how: Known
@@ -131,12 +132,12 @@ class World:
     """One observed state: objects and the positive facts that hold (closed world over these objects).
 
     derived: predicates whose facts are not listed, since they follow from the objects' poses (planweave.core.spatial).
-    `holds` answers them as any other; what reads `facts` alone is given `with_derived` of the literals it is about.
+    `holds` evaluates them; code that reads `facts` directly needs `with_derived` of the literals in question.
 
-    stamp is the time of the newest observation in it, seconds; frame that of all poses. silent: observations that are
-    due do not come; heard: when the newest one came in, seconds of system time, 0 before the first.
+    stamp: time of the newest observation in it, seconds; frame: that of all poses. silent: expected observations have
+    stopped; heard: system time (s) at which the newest one arrived, 0 before the first.
 
-    actions_off: actions of the domain that the body was told to refuse. No plan may have them.
+    actions_off: actions of the domain that the body refuses. No plan may contain them.
     """
 
     domain: str
@@ -173,7 +174,7 @@ class World:
         return holds == literal.positive
 
     def with_derived(self, literals: Iterable[Literal]) -> World:
-        """The same world with those facts listed, too, that follow from poses and decide these literals."""
+        """The same world with the derived facts listed that decide these literals."""
         atoms = {x.atom for x in literals if x.predicate in self.derived} - self.facts
         found = [atom for atom in atoms if self.holds(atom)]
         return replace(self, facts=self.facts.union(found)) if found else self
@@ -183,9 +184,10 @@ class World:
         return tuple(x for x in literals if not self.holds(x))
 
     def fault(self) -> str:
-        """What no world may hold (names that are no symbols or stand twice, numbers that are not finite); else empty.
+        """What makes a world invalid (names that are not symbols or not unique, numbers that are not finite); else
+        empty.
 
-        Names reach prompts, schemas and PDDL, so they are checked where a world comes in, and nowhere else.
+        Names reach prompts, schemas and PDDL, so they are checked where a world enters the system, and only there.
         """
         seen: set[str] = set()
         for thing in self.objects:
@@ -217,11 +219,11 @@ class World:
         return self.stamp if thing.known is Known.SEEN else thing.last_seen
 
     def knowledge(self, literal: Literal) -> Knowledge:
-        """How it is known that a literal holds, or does not.
+        """How the truth value of a literal is known.
 
-        It is known as well as the least known of its objects, whether it is positive or negative: that a thing is not
-        somewhere is seen by seeing the thing. An object that is not in the world is UNKNOWN. What names no object
-        (hand_empty, at_base) is the body's own sense. Of several objects known alike, the one seen longest ago counts.
+        It is that of the least known object of the literal, positive or negative: an object's absence from a place is
+        known by seeing the object. Objects that are not in the world are UNKNOWN. Literals without objects (hand_empty,
+        at_base) are sensed by the body. Of several objects known equally, the one seen longest ago counts.
         """
         known = [
             Knowledge(thing.known if (thing := self.by_name.get(name)) else Known.UNKNOWN, self.last_seen(name), name)
@@ -232,5 +234,5 @@ class World:
         return min(known, key=lambda k: (k.how, float("-inf") if k.since is None else k.since))
 
     def all_seen(self) -> World:
-        """The same world as a body tells it that sees everything at any time."""
+        """The same world with every object marked as seen, as reported by an omniscient body."""
         return replace(self, objects=tuple(replace(o, known=Known.SEEN) for o in self.objects))

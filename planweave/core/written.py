@@ -1,8 +1,8 @@
-"""Worlds, facts and goals as people write them: ``cup, mug: item; tray: container`` and ``in(cup, tray) and not p(x)``.
+"""Text form of worlds, facts and goals: ``cup, mug: item; tray: container`` and ``in(cup, tray) and not p(x)``.
 
-A world is what its writer says, and beside it what the section ``assumed`` of the domain's YAML file says of every
+Beside what the text states, a world has what the section ``assumed`` of the domain's YAML file declares for every
 world: ``objects`` that need no declaration (added where a fact names them), and ``facts`` that hold unless a given fact
-says otherwise. Nothing else is added.
+contradicts them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ Written = str | Literal | Iterable["str | Literal"]
 
 
 def read_literals(written: Written) -> tuple[Literal, ...]:
-    """Literals out of a text ("p(a) and not q(b)"; also ``;`` and lines), a literal, or several; raises ParseError."""
+    """Parse literals from a text ("p(a) and not q(b)"; also ``;`` and lines), a literal, or several; raises
+    ParseError.
+    """
     if isinstance(written, Literal):
         return (written,)
     if isinstance(written, str):
@@ -32,7 +34,7 @@ def read_literals(written: Written) -> tuple[Literal, ...]:
 
 
 def read_goal(domain: Domain, world: World, written: Written) -> tuple[Literal, ...]:
-    """The literals of a goal, checked against domain and world; raises ParseError, UnknownNameError or
+    """Parse the literals of a goal and check them against domain and world; raises ParseError, UnknownNameError or
     InvalidActionError.
     """
     goal = tuple(dict.fromkeys(read_literals(written)))
@@ -44,10 +46,10 @@ def read_goal(domain: Domain, world: World, written: Written) -> tuple[Literal, 
 
 
 def written_world(domain: Domain, objects: str, facts: Written = (), assume: bool = True) -> World:
-    """The world of a text. facts may be negative ("not reachable(cup)"), which keeps what is assumed away.
+    """Parse the world of a text. Negative facts ("not reachable(cup)") override what is assumed.
 
-    assume: add what the section ``assumed`` says. Everything counts as seen. Raises ParseError for what cannot be
-    read, UnknownNameError for types, predicates and objects, InvalidActionError for wrong arguments.
+    assume: add what the section ``assumed`` declares. Every object counts as seen. Raises ParseError for syntax errors,
+    UnknownNameError for types, predicates and objects, InvalidActionError for wrong arguments.
     """
     things = list(_objects(domain, objects))
     given = read_literals(facts)
@@ -129,7 +131,7 @@ class _Assumed:
         return fact, kind, unless
 
     def add(self, domain: Domain, world: World, held: set[Literal], denied: set[Literal]) -> None:
-        """Add to the facts that are held what is assumed, row by row."""
+        """Add the assumed facts to the given ones, row by row."""
         for fact, kind, unless in self._rows:
             names = [o.name for o in world.objects if domain.is_a(o.type, [kind])] if fact.args else [""]
             for name in names:
@@ -139,7 +141,7 @@ class _Assumed:
 
 
 def _hold(pattern: Sequence[Literal], bound: Mapping[str, str], held: set[Literal]) -> bool:
-    """Whether facts fit all literals of a pattern, with one binding of its variables."""
+    """Whether facts match all literals of a pattern under one binding of its variables."""
     if not pattern:
         return True
     for fact in held:

@@ -1,4 +1,4 @@
-"""YAML files that people write, read with bounds: a hostile one is an error with its line, as a wrong one is."""
+"""YAML files written by people, read with bounds: malformed or hostile ones raise errors that name the line."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ MAX_ALIASES = 10
 
 
 class BoundedLoader(yaml.SafeLoader):
-    """Plain values, nested at most MAX_DEPTH deep, with few aliases: by many a file of a kilobyte becomes a terabyte.
+    """Loader for plain values, nested at most MAX_DEPTH deep, with few aliases, which could expand a kilobyte to a
+    terabyte.
 
-    Whatever the text, only yaml.YAMLError is raised.
+    Raises only yaml.YAMLError, whatever the text.
     """
 
     depth = aliases = 0
