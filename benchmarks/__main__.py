@@ -10,6 +10,8 @@ examples:
   python -m benchmarks sentences
   python -m benchmarks honesty --task taken_at_lift --repeat 5
   python -m benchmarks kills --task executor_node/holding feedback_node/kill
+  python -m benchmarks stops --repeat 5
+  python -m benchmarks arms --repeat 3
   python -m benchmarks tabletop --seeds 2 --task plus_sign
 """
 
@@ -38,6 +40,8 @@ FIGURES = (
     "fuzz",
     "world",
     "library",
+    "stops",
+    "arms",
 )
 CHOOSABLE = ("tabletop", "kills", "honesty")  # figures of which --task chooses some
 
@@ -60,7 +64,9 @@ def parser() -> argparse.ArgumentParser:
         help="only these tasks of the tabletop, deaths, or cases of honesty; repeatable",
     )
     made.add_argument("--json", action="store_true", help="nothing but one JSON object on standard output")
-    made.add_argument("--repeat", type=int, default=1, metavar="R", help="of the cases of honesty (default: 1)")
+    made.add_argument(
+        "--repeat", type=int, default=1, metavar="R", help="of cases of honesty, of stops, of two arms (default: 1)"
+    )
     made.add_argument("--placements", type=int, default=50, help="random pick-and-places (default: 50)")
     made.add_argument("--scenes", type=int, default=30, help="random scenes for perception (default: 30)")
     made.add_argument("--trips", type=int, default=200, help="action round trips (default: 200)")

@@ -10,7 +10,7 @@ import math
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -141,6 +141,7 @@ class _Watch:
     """Hears joints, truth, tasks and worlds, and sends tasks."""
 
     def __init__(self, node: Node):
+        self.node = node
         self.run = ActionClient(node, RunTask, "run_task")
         self.tasks = Presence(node, TASKS)
         self.phase, self.positions = "", [0.0] * 7
@@ -202,9 +203,10 @@ class _Watch:
 
 
 @contextmanager
-def _system(console: Console) -> Iterator[tuple[_Watch, Client, RunningSystem]]:
+def _system(console: Console, more: Mapping[str, str] | None = None) -> Iterator[tuple[_Watch, Client, RunningSystem]]:
+    """The tabletop system with what watches it; more: parameters beside its own."""
     system = load_system("tabletop")
-    overrides = system.overrides({"scene": _SCENE, "planner_node.client": "none"})
+    overrides = system.overrides({"scene": _SCENE, "planner_node.client": "none", **(more or {})})
     logs = log_folder("bench")
     running_system.STEADY = 1.0  # all deaths are ours: none makes a node be given up
     with Client() as client, RunningSystem(system, logs, overrides) as running:

@@ -1,0 +1,101 @@
+"""Two simulated arms in one ROS domain: two tasks at once against one after the other; in real time."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import threading
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from typing import Any
+
+from rich.console import Console
+
+from planweave.core.errors import PlanweaveError
+from planweave.launcher.running_system import RunningSystem, log_folder
+from planweave.launcher.systems import load_system
+from planweave_ros.client import Client
+
+SHARE = 0.75  # of the time for both, one after the other, that both at once may take
+_SENTENCES = {"arm1": "put the red cube in the left tray", "arm2": "put the blue cube in the right tray"}
+_SCENE = "blocks"
+
+
+def run(options: argparse.Namespace, console: Console) -> list[dict[str, Any]]:
+    """All figures, as rows of figure, value, goal and whether it is met."""
+    system = load_system("tabletop")
+    overrides = system.overrides(
+        {"scene": _SCENE, "planner_node.client": "none", "simulation_node.real_time_factor": "1.0"}
+    )
+    before = os.environ.get("PLANWEAVE_NAMESPACE")
+    clients: dict[str, Client] = {}
+    with ExitStack() as stack:
+        try:
+            for name in _SENTENCES:
+                os.environ["PLANWEAVE_NAMESPACE"] = name
+                running = stack.enter_context(RunningSystem(system, log_folder(f"bench-{name}"), overrides))
+                clients[name] = stack.enter_context(Client())
+                console.print(f"starting {name}; logs: {running.logs}", markup=False)
+                running.wait_ready(clients[name])
+        finally:
+            os.environ.pop("PLANWEAVE_NAMESPACE")
+            if before is not None:
+                os.environ["PLANWEAVE_NAMESPACE"] = before
+        rounds = []
+        for _ in range(options.repeat):
+            for client in clients.values():
+                client.load_scene(_SCENE)
+            one_by_one = _seconds(lambda: _one_by_one(clients))
+            for client in clients.values():
+                client.load_scene(_SCENE)
+            rounds.append((one_by_one, _seconds(lambda: _at_once(clients))))
+            console.print(f"one after the other {rounds[-1][0]:.1f} s, at once {rounds[-1][1]:.1f} s")
+    share = statistics.median(at_once / alone for alone, at_once in rounds)
+    alone, at_once = (statistics.median(column) for column in zip(*rounds))
+    return [
+        {
+            "figure": "two arms: two tasks one after the other, at once; median",
+            "value": f"{alone:.1f} s, {at_once:.1f} s ({100 * share:.0f} %)",
+            "goal": f"at once ≤ {100 * SHARE:.0f} %",
+            "met": share <= SHARE,
+            "one_after_the_other_s": alone,
+            "at_once_s": at_once,
+        }
+    ]
+
+
+def _seconds(work: Callable[[], object]) -> float:
+    begun = time.monotonic()
+    work()
+    return time.monotonic() - begun
+
+
+def _do(client: Client, name: str) -> None:
+    result = client.run_task(_SENTENCES[name], method="classical", timeout=120.0)
+    if not result.success:
+        raise PlanweaveError(f"{name}: {result.message}")
+
+
+def _one_by_one(clients: dict[str, Client]) -> None:
+    for name, client in clients.items():
+        _do(client, name)
+
+
+def _at_once(clients: dict[str, Client]) -> None:
+    failed: list[PlanweaveError] = []
+
+    def work(name: str) -> None:
+        try:
+            _do(clients[name], name)
+        except PlanweaveError as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=work, args=(name,)) for name in clients]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if failed:
+        raise failed[0]

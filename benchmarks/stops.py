@@ -1,0 +1,110 @@
+"""How long, and how far, the arm moves on after it is told to stop, by every way to tell it; in real time."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any
+
+from action_msgs.srv import CancelGoal
+from lifecycle_msgs.msg import Transition
+from lifecycle_msgs.srv import ChangeState
+from rclpy.node import Node
+from rich.console import Console
+
+from benchmarks.kills import _fresh, _reaches, _system, _until, _Watch
+from planweave.core.errors import PlanweaveError
+from planweave.launcher.running_system import RunningSystem
+from planweave_ros.action_port import CANCEL
+from planweave_ros.client import Client
+from planweave_ros.presence import BODY, Presence
+
+STANDS = 0.02  # rad/s: no joint is faster
+SOON = 2.0  # s of wall time to standstill
+_MOVES = 0.3  # rad/s: the fastest joint when it is told
+
+
+def run(options: argparse.Namespace, console: Console) -> list[dict[str, Any]]:
+    """All figures, as rows of figure, value, goal and whether it is met."""
+    rows = []
+    with _system(console, {"simulation_node.real_time_factor": "1.0"}) as (watch, client, running):
+        body = Presence(watch.node, BODY)
+        for name, stop in _ways(watch.node, client, running).items():
+            found = [_stopped(watch, body, client, running, stop) for _ in range(options.repeat)]
+            rows.append(_row(name, found))
+            console.print(f"{name}: {rows[-1]['value']}", markup=False, highlight=False)
+    return rows
+
+
+def _ways(node: Node, client: Client, running: RunningSystem) -> dict[str, Callable[[], object]]:
+    cancel = node.create_client(CancelGoal, f"execute_action{CANCEL}")
+    change = node.create_client(ChangeState, "executor_node/change_state")
+    deactivate = ChangeState.Request(transition=Transition(id=Transition.TRANSITION_DEACTIVATE))
+    return {
+        "the task is cancelled (planweave cancel, CancelTask)": client.cancel,
+        "every goal of execute_action is cancelled (CancelGoal)": lambda: cancel.call_async(CancelGoal.Request()),
+        "executor_node is deactivated (lifecycle)": lambda: change.call_async(deactivate),
+        "executor_node: SIGINT": lambda: running.signal("executor_node", signal.SIGINT),
+        "executor_node: SIGTERM": lambda: running.signal("executor_node", signal.SIGTERM),
+        "executor_node: SIGKILL": lambda: running.signal("executor_node", signal.SIGKILL),
+        "feedback_node: SIGINT": lambda: running.signal("feedback_node", signal.SIGINT),
+        "feedback_node: SIGKILL": lambda: running.signal("feedback_node", signal.SIGKILL),
+    }
+
+
+def _stopped(
+    watch: _Watch, body: Presence, client: Client, running: RunningSystem, stop: Callable[[], object]
+) -> tuple[float, float, float] | None:
+    """Speed when it is told (rad/s), then seconds and way (rad) to standstill; None where it never stood.
+
+    Raises PlanweaveError where no task came so far that the arm moved.
+    """
+    activate = watch.node.create_client(ChangeState, "executor_node/change_state")
+
+    def revive() -> None:
+        running.revive(lambda line: None)
+
+    try:
+        for _ in range(5):
+            _until(lambda: body.there and watch.tasks.there, 60.0, revive)
+            if activate.service_is_ready():  # refused where it is active
+                activate.call_async(ChangeState.Request(transition=Transition(id=Transition.TRANSITION_ACTIVATE)))
+            if not _fresh(watch, client, revive):
+                continue
+            watch.phase = ""
+            result = watch.send("red_cube", "left_tray")
+            moving = result is not None and _reaches(watch, result, "approaching")
+            if moving and _until(lambda: watch.speed > _MOVES, 10.0):
+                break
+        else:
+            raise PlanweaveError("five tasks came to no motion of the arm")
+        speed, way, begun = watch.speed, list(watch.way), time.monotonic()
+        stop()
+        if not _until(lambda: watch.speed < STANDS, 20.0, revive):
+            return None
+        seconds = time.monotonic() - begun
+        moved = max(b - a for a, b in zip(way, watch.way))
+        _until(lambda: False, 0.5, revive)
+        return speed, seconds, moved
+    finally:
+        watch.node.destroy_client(activate)
+
+
+def _row(name: str, times: list[tuple[float, float, float] | None]) -> dict[str, Any]:
+    found = [each for each in times if each is not None]
+    row: dict[str, Any] = {"figure": name, "goal": f"stands within {SOON:g} s", "met": len(found) == len(times)}
+    if not found:
+        return {**row, "value": "never stood"}
+    speed, seconds, moved = (statistics.median(column) for column in zip(*found))
+    worst = max(s for _, s, _ in found)
+    return {
+        **row,
+        "value": f"stands after {seconds:.2f} s ({worst:.2f} s at most), {moved:.2f} rad further, "
+        f"from {speed:.2f} rad/s; {len(found)} of {len(times)} times",
+        "met": row["met"] and worst <= SOON,
+        "seconds": seconds,
+        "radians": moved,
+    }
