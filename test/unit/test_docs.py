@@ -19,7 +19,7 @@ DOCS = [
 EXAMPLES = sorted(path.parent for path in (ROOT / "examples").glob("*/pyproject.toml"))
 DOORS = {f"planweave.{door}" for door in ("methods", "suites", "domains", "bodies", "detectors", "clients")}
 #: Made while one works; NAME and such are places to fill in
-MADE = {"build/", "install/", "out/", "config/cameras/hand_eye.yaml"}
+MADE = {"build/", "install/", "out/", "out/docs/", "config/cameras/hand_eye.yaml"}
 _PATH = re.compile(r"`((?:[\w.-]+/)+(?:[\w-]+\.(?:py|md|yaml|json|txt|toml|xml|pddl|html|npz))?)`")
 _ROW = re.compile(r"(?m)^\| \[`(\w+)`\]\(\.\./examples/\1/README\.md\) \| ((?:`[\w.]+`(?:, )?)+) \| (\d+) \| (\d+) \|$")
 
