@@ -70,7 +70,7 @@ from planweave_ros.stop_watch import StopWatch
 
 _CHANGEABLE = {parameter.name for parameter in PARAMETERS if parameter.changeable}
 _DISCOVERY = 3.0  # s of wall time for controllers to be discovered
-_HEARTBEAT = 0.25  # s of wall time between two checks whether the camera is heard
+_HEARTBEAT = 0.4  # s of wall time between two checks whether the camera is heard
 _LAST_RESULT = 1.0  # s of wall time for a stopped action to report its end when the node is shut down
 _GOODBYE = 0.3  # s for that report to leave
 _SHUT_DOWN = "executor_node was shut down; the arm was stopped"
