@@ -1,1 +1,1 @@
-"""A sentence to goal literals: controlled English, the questions it answers, what stays unclear."""
+"""Interpretation of sentences as goal literals: a controlled-English grammar, question answering, goal checks."""

@@ -1,4 +1,4 @@
-"""What each kind of clause asks for, as literals."""
+"""Goal literals of each kind of clause."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from planweave.goals.sentence_tree import Clause, Kind, NounPhrase, Place, Quant
 
 
 class ClauseGoals(ClauseThings):
-    """The literals of clauses."""
+    """Translates clauses to goal literals."""
 
     def _move(self, clause: Clause) -> Iterator[Literal]:
         if len(clause.places) != 1:
@@ -54,7 +54,7 @@ class ClauseGoals(ClauseThings):
         yield from self._move(clause)
 
     def _put_in_each(self, clause: Clause, place: Place) -> Iterator[Literal]:
-        """ "one cube in each tray": things of their own for each."""
+        """"one cube in each tray": distinct objects for each place."""
         for name in self._without_traces(
             lambda: self.names.resolve(place.things[0], self._no_place(tuple(place.word.split())), self.is_at)
         ):
@@ -170,7 +170,7 @@ class ClauseGoals(ClauseThings):
             yield from (fact.negated() for fact in facts)
 
     def _let_go(self, things: Sequence[str]) -> Iterator[Literal]:
-        """Who wants things away does not want them held."""
+        """Literals that release objects: whoever wants objects placed does not want them held."""
         template = str(self._notes.get("let_go", ""))
         for thing in things if "{x}" in template else [""]:
             yield from (Literal.parse(part.replace("{x}", thing)) for part in template.split("&") if part.strip())
@@ -273,7 +273,7 @@ class ClauseGoals(ClauseThings):
             yield literal
 
     def _standing_first(self, things: list[str]) -> list[str]:
-        """What is stacked already stays below."""
+        """Order a stack so that objects already stacked stay at the bottom."""
         on = {f.args[1]: f.args[0] for f in self._world.by_predicate.get("on", ()) if set(f.args) <= set(things)}
         for lowest in [t for t in things if t in on and t not in on.values()][:1]:
             tower = [lowest]
@@ -384,7 +384,7 @@ class ClauseGoals(ClauseThings):
         return misfit(self._domain, self._world, literal)
 
     def _why_not(self, template: str, name: str, others: dict[str, str]) -> str:
-        """Why a thing does not fit a template; what can never be so cannot end either."""
+        """Why an object does not fit a template; a state that an object cannot have cannot end either."""
         literals = [g.atom for g in self._filled(template, name, others) if name in g.args]
         return next((why for g in literals if (why := self._not_fitting(g))), "")
 
@@ -400,7 +400,7 @@ class ClauseGoals(ClauseThings):
         return found
 
     def _made_there(self, state: str, thing: str, where: str) -> None:
-        """Say, or refuse, what a goal cannot: that a state came about in a machine, and nowhere else."""
+        """Note, or refuse, what a goal cannot express: that a state must be produced by a certain machine."""
         said = self._domain.phrase(Literal(state, (thing,)))
         if self._world.holds(Literal(state, (thing,))):
             raise GoalError(f"{said} already, and no goal can say that it is so again by the {spoken(where)}")
@@ -409,7 +409,7 @@ class ClauseGoals(ClauseThings):
         )
 
     def _where(self, clause: Clause, place: Place, things: Sequence[str]) -> Iterator[Literal]:
-        """ "heat it in the microwave": the machine it is done with; "read on the sofa": the seat."""
+        """"heat it in the microwave": the machine to use; "read on the sofa": the seat."""
         made = re.findall(r"(\w+)\(\{x\}", clause.template)
         machines = set(self._notes.get("machines", {}).get(made[0], ())) if made else set()
         (where,) = self._place_names(place)[:1]

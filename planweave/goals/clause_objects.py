@@ -1,4 +1,4 @@
-"""The things and places of a clause in a world, and the literals that say that things are at places."""
+"""Objects and places that a clause refers to in a world, and the literals that place objects there."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from planweave.goals.sentence_words import Words, phrases
 
 
 class ClauseThings:
-    """What clauses name, resolved one after the other; remembers what was spoken of and the goal so far."""
+    """Resolves the references of clauses in order; keeps the objects mentioned and the goal so far as context."""
 
     def __init__(self, domain: Domain, world: World, vocabulary: Vocabulary) -> None:
         self._domain, self._world, self._vocabulary = domain, world, vocabulary
@@ -49,7 +49,7 @@ class ClauseThings:
         taken: Callable[[str], bool] | None = None,
         prefer: Callable[[str], bool] | None = None,
     ) -> list[str]:
-        """The things of a clause, without its exceptions."""
+        """Objects of a clause, before exceptions are removed."""
         found: list[str] = []
         bases: set[str] = set()
         source = self._source(clause.source) if clause.source else ""
@@ -95,7 +95,7 @@ class ClauseThings:
         return found
 
     def _check_left_out(self, clause: Clause) -> None:
-        """Who leaves out what was not meant anyway meant something else."""
+        """Raise GoalError where an exception excludes an object that was not included: the sentence was misread."""
         phrases_ = [*clause.exceptions, *(e for t in clause.things for e in t.exceptions)]
         if not phrases_:
             return
@@ -116,14 +116,16 @@ class ClauseThings:
                 )
 
     def _base(self, phrase: NounPhrase) -> set[str]:
-        """What a noun phrase means before its exceptions: "all cubes except the red and the blue one" adds none."""
+        """Reference of a noun phrase before its exceptions; those of "all cubes except the red and the blue one" add
+        none.
+        """
         try:
             return set(self._vocabulary.names().resolve(replace(phrase, exceptions=()), _fits_all, self.is_at))
         except (GoalError, NotCoveredError):
             return set()
 
     def _without_traces(self, look: Callable[[], list[str]]) -> list[str]:
-        """What a look at the words finds, with nothing remembered of it."""
+        """Resolve without changing the context."""
         kept = self.names.head, dict(self.names.mentioned), list(self.names.notes), self._place_head
         try:
             return look()
@@ -174,7 +176,7 @@ class ClauseThings:
         return self._is_there(name, word, others)
 
     def can_be_at(self, name: str, place: Place) -> bool:
-        """Whether a fact could say that an object is at a place: trays have no facts, they are where they are."""
+        """Whether a fact can state that an object is at a place; fixed objects such as trays have no such facts."""
         word = tuple(place.word.split())
         named = self._lexicon.relations.get(word, "") or self._lexicon.away.get(word, "")
         if word in self._lexicon.between or word in self._lexicon.inverse or not named:
@@ -209,13 +211,13 @@ class ClauseThings:
         )
 
     def not_carried(self, name: str) -> str:
-        """Why a thing cannot be brought anywhere, "" where it can."""
+        """Why an object cannot be moved, "" where it can."""
         if self._carried(name):
             return ""
         return f"{spoken(name)} cannot be carried"
 
     def _no_place(self, word: Words) -> Callable[[str], str]:
-        """Why an object is no place for a relation."""
+        """Why an object cannot be the place of a relation."""
         of = self._lexicon
         named = of.relations.get(word) or of.away.get(word) or of.inverse.get(word) or ""
 
@@ -232,7 +234,7 @@ class ClauseThings:
         return why
 
     def _place_names(self, place: Place) -> list[str]:
-        """The objects that a place names: one, two for "between"."""
+        """Objects that a place refers to: one, two for "between"."""
         word = tuple(place.word.split())
         if word in self._lexicon.unknown:
             said = {**self._lexicon.relations, **self._lexicon.between}
@@ -276,7 +278,7 @@ class ClauseThings:
         return found
 
     def _holds_things(self, name: str, named: str) -> bool:
-        """Whether the relation of that name can be to this object."""
+        """Whether a relation can have this object as its place."""
         return any(
             self._fits(p.parameters[1].types, name)
             and not misfit(self._domain, self._world, Literal(p.name, ("", name)))
@@ -285,7 +287,7 @@ class ClauseThings:
         )
 
     def _placed(self, thing: str, word: str, others: Sequence[str]) -> Literal:
-        """The literal that a thing is at a place."""
+        """The literal that an object is at a place."""
         of, said = self._lexicon, tuple(word.split())
         if said in of.inverse:
             literal = Literal(of.inverse[said], (others[0], thing))

@@ -1,6 +1,6 @@
-"""Whether literals can be a goal: known names, right types, and nothing that can never hold together.
+"""Checks of goal literals: known names, right types, no mutually exclusive literals.
 
-What excludes what stands in the domain's YAML file under ``goals``.
+Mutual exclusions are declared in the domain's YAML file under ``goals``.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from planweave.goals.lexicon import needed_properties
 
 
 def checked_goal(domain: Domain, world: World, literals: Iterable[Literal]) -> tuple[Literal, ...]:
-    """The literals without repetition; raises GoalError that says what is wrong and what would be right."""
+    """The literals without duplicates; raises GoalError that says what is wrong and what would be right."""
     goal = tuple(dict.fromkeys(literals))
     if not goal:
         raise GoalError("the goal is empty: say what should be where, for example as a sentence about the objects seen")
@@ -72,10 +72,10 @@ def _check_literal(domain: Domain, world: World, literal: Literal) -> None:
 
 
 def misfit(domain: Domain, world: World, literal: Literal) -> str:
-    """Why things are not made for a goal ("the sofa cannot be eaten"), "" where they are; "" as an argument fits.
+    """Why objects are unsuitable for a goal ("the sofa cannot be eaten"), "" where they fit; "" arguments fit always.
 
-    What a goal asks of its arguments stands in the domain's YAML file under ``goals: made_for``, and in the
-    preconditions of the actions that reach it.
+    Requirements on arguments come from ``goals: made_for`` of the domain's YAML file and from the preconditions of the
+    actions that achieve the goal.
     """
     predicate = domain.predicates[literal.predicate]
     asked: dict[str, list[list[str]]] = (domain.extra.get("goals") or {}).get("made_for") or {}

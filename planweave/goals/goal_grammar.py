@@ -1,9 +1,9 @@
-"""Controlled English to goal literals, with the words of a domain. No model is asked.
+"""Controlled English to goal literals, with the vocabulary of a domain and without a model.
 
-It answers only where its rules use every word and every way to take the sentence apart comes to the same goal. What it
-does not cover raises NotCoveredError (a model may understand it); what it understands and must refuse raises
-GoalError: an unknown or ambiguous thing, a relation the domain does not have, what things are not made for.
-docs/sentences.md says what is understood, and how.
+A sentence is accepted only where its rules use every word and all its parses give the same goal. A sentence outside the
+grammar raises NotCoveredError (a model may understand it); one that is understood and must be refused raises GoalError:
+an unknown or ambiguous object, a relation that the domain lacks, objects unsuitable for the goal. docs/sentences.md
+describes the grammar.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MAX_GOAL = 25  # literals; what asks for more is rather a mistake than a task
 
 @dataclass(frozen=True)
 class Reading:
-    """The goal of a sentence, with what was chosen or mended on the way to it."""
+    """The goal of a sentence, with the choices and corrections made on the way."""
 
     goal: tuple[Literal, ...]
     notes: tuple[str, ...] = ()
@@ -41,7 +41,7 @@ def read_goal(domain: Domain, world: World, sentence: str) -> tuple[Literal, ...
 
 
 def read_sentence(domain: Domain, world: World, sentence: str) -> Reading:
-    """The same with notes."""
+    """The goal of a sentence in controlled English, with notes; raises NotCoveredError or GoalError."""
     given = _given(sentence)
     if given is not None:
         return Reading(given)
@@ -52,7 +52,7 @@ def read_sentence(domain: Domain, world: World, sentence: str) -> Reading:
 
 
 def read_words(domain: Domain, world: World, words: Words) -> Reading:
-    """The goal of the words of a sentence, politeness left out."""
+    """The goal of the words of a sentence, without politeness."""
     if not words:
         raise NotCoveredError("there are no words in it")
     if len(words) > MAX_WORDS:
@@ -103,7 +103,7 @@ def read_words(domain: Domain, world: World, words: Words) -> Reading:
 
 
 def _winding(tree: Tree) -> int:
-    """How many things of a sentence are told by where they are."""
+    """Number of objects in a sentence that are described by their location."""
     phrases_ = [t for c in tree for t in (*c.things, *c.second, *(t for p in c.places for t in p.things))]
     return sum(len(t.places) + len(t.exceptions) for t in phrases_)
 
@@ -116,7 +116,7 @@ def _unread(unknown: Sequence[str]) -> str:
 
 
 def _given(sentence: str) -> tuple[Literal, ...] | None:
-    """Literals written outright, "in(red_cube, left_tray) and not holding(pear)"; None where it is a sentence."""
+    """Literals in formal notation, "in(red_cube, left_tray) and not holding(pear)"; None for a sentence."""
     parts = [p for p in re.split(r"\s+and\s+|[;&\n]|(?<=\)),", sentence.strip()) if p.strip()]
     if not parts or not all(re.fullmatch(r"\s*(?:not\s*)?\(?\w+\s*\([^()]*\)\)?\s*", p) for p in parts):
         return None
@@ -127,7 +127,7 @@ def _given(sentence: str) -> tuple[Literal, ...] | None:
 
 
 class Reader(ClauseGoals):
-    """Turns one way to take a sentence apart into literals."""
+    """Translates one parse of a sentence to literals."""
 
     def read(self, tree: Tree) -> tuple[Literal, ...]:
         """Literals of all clauses."""
@@ -167,7 +167,7 @@ class Reader(ClauseGoals):
         return tuple(self._goal)
 
     def _claims(self, tree: Tree) -> set[str]:
-        """What is named outright anywhere: "a cube" means another one."""
+        """Objects named explicitly anywhere in the sentence: "a cube" refers to another one."""
         claimed: set[str] = set()
         for clause in tree:
             phrases = [
@@ -191,9 +191,9 @@ class Reader(ClauseGoals):
         return claimed
 
     def _add(self, literal: Literal, later: bool, before: set[Literal]) -> None:
-        """Add a literal in the place of those that it ends.
+        """Add a literal, replacing those that it ends.
 
-        later: whether what came before is told to be over; before: what earlier clauses ask for.
+        later: whether the previous state is explicitly to end; before: the goal of earlier clauses.
         """
         for other in list(self._goal):
             about_same = literal.args[:1] == other.args[:1] and bool(literal.args)
@@ -222,7 +222,7 @@ class Reader(ClauseGoals):
         self._goal[literal] = None
 
     def _moves_on(self, literal: Literal, other: Literal) -> bool:
-        """Whether the person, who is in one place at a time, is elsewhere then."""
+        """Whether the person, who is in one place at a time, has moved elsewhere by then."""
         both = {literal.predicate, other.predicate}
         if not any(both <= set(g) for g in self._notes.get("one_at_a_time", ())):
             return False

@@ -1,7 +1,7 @@
-"""Words to clauses: every way in which a whole sentence can be taken apart, without a look at the world.
+"""Parser from words to clauses: all parses of a whole sentence, independent of the world.
 
-Every word must be used by a rule. Where several ways are left, `planweave.goals.goal_grammar` reads them all and takes
-a goal only if they agree.
+Every word must be used by a rule. `planweave.goals.goal_grammar` interprets all parses and accepts a goal only if they
+agree.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ MOST_WAYS = 24
 
 
 class Parser(PhraseParser):
-    """Takes one sentence apart."""
+    """Parses one sentence."""
 
     def trees(self) -> list[Tree]:
-        """All ways to take the sentence apart."""
+        """All parses of the sentence."""
         found: list[Tree] = []
         for tree in self._sentence(0, (), ""):
             if tree not in found:
@@ -42,7 +42,7 @@ class Parser(PhraseParser):
                     yield from self._sentence(after, (*before, clause), self._joint(end, after))
 
     def _joint(self, start: int, end: int) -> str:
-        """What two clauses are joined by: "then" and "." where one comes after the other."""
+        """Separators between two clauses: "then" and "." where one follows the other."""
         if any(self._is("then", at) for at in range(start, end)):
             return "then"
         said = self._words[start:end]
@@ -109,7 +109,7 @@ class Parser(PhraseParser):
                     yield Clause(Kind.UNDEFINED, verb, things), end + 2
 
     def _verbs(self, at: int, of: Any) -> Iterator[tuple[str, int]]:
-        """The phrases here, longest first."""
+        """Verb phrases at this position, longest first."""
         for length in range(min(5, len(self._words) - at), 0, -1):
             if self._words[at : at + length] in of:
                 yield " ".join(self._words[at : at + length]), at + length
@@ -149,7 +149,7 @@ class Parser(PhraseParser):
                     yield {parts[0]: things, **slots}, end
 
     def _moved(self, kind: Kind, verb: str, things: tuple[NounPhrase, ...], at: int) -> Iterator[tuple[Clause, int]]:
-        """What follows the things that are moved: from where, to where, and which not."""
+        """The rest of a moving clause: source, destination, exceptions."""
         clause = Clause(kind, verb, things)
         if kind is Kind.PUSH:
             yield from self._excepting(clause, at)
@@ -237,7 +237,7 @@ class Parser(PhraseParser):
                     yield Clause(Kind.WISH, verb, things, template=state), end
 
     def _wish(self, at: int, meant: bool) -> Iterator[tuple[Clause, int]]:
-        """How things should be. meant: after "make sure that", where "is" says it, too."""
+        """A desired state. meant: after "make sure that", where "is" expresses a wish, too."""
         for things, middle in self._things(at):
             lengths = [(self._is("should", middle), False), (self._is("should_not", middle), True)]
             if meant:

@@ -1,4 +1,4 @@
-"""Words of the goal grammar: those of a domain (phrases, aliases, names) and of English around it."""
+"""Lexicon of the goal grammar: words of a domain (phrases, aliases, names) and of general English."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Words = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Pattern:
-    """A verb with the places of its noun phrases, ("switch", "{x}", "on"), and the literals that it asks for."""
+    """A verb with slots for its noun phrases, ("switch", "{x}", "on"), and its goal literals."""
 
     parts: Words
     template: str
@@ -30,11 +30,12 @@ class Pattern:
 
 @dataclass(frozen=True, eq=False)
 class Lexicon:
-    """What the words of a sentence stand for.
+    """Meanings of the words of a sentence.
 
-    relations: words -> predicate between a thing and a place; "" where the destination decides. away: words -> the
-    predicate that shall not hold any more. inverse: words -> predicate the other way round. between: words -> predicate
-    of a thing and two others. states: what "… is open" says. nouns: other words for classes. words: all words in it.
+    relations: words -> predicate between an object and a place; "" where the destination decides. away: words ->
+    predicate that shall cease to hold. inverse: words -> predicate with swapped arguments. between: words -> predicate
+    of an object and two others. states: what "… is open" means. nouns: synonyms of classes. words: all words of the
+    lexicon.
     """
 
     english: Mapping[str, Any]
@@ -51,7 +52,7 @@ class Lexicon:
 
     @property
     def places(self) -> frozenset[Words]:
-        """All words of relations that can stand before a place."""
+        """All words of relations that can precede a place."""
         return frozenset({*self.relations, *self.away, *self.inverse, *self.between, *self.unknown})
 
 
@@ -62,7 +63,7 @@ def english() -> Mapping[str, Any]:
 
 
 def lexicon(domain: Domain) -> Lexicon:
-    """The words for a domain's goals, derived from its goal predicates and the actions that make them true."""
+    """The lexicon of a domain, derived from its goal predicates and the actions that achieve them."""
     return _lexicon(domain)
 
 
@@ -134,7 +135,7 @@ def _keyed(table: Mapping[str, str]) -> Mapping[Words, str]:
 
 
 def _english_words(value: Any) -> set[str]:
-    """All words in the keys and values of english.yaml that a sentence can be made of."""
+    """All words in the keys and values of english.yaml that can occur in a sentence."""
     skipped = {"foreign", "colours", "same", "irregular", "undefined", "unsaid"}
     found: set[str] = set()
     for key, of in value.items():
@@ -154,9 +155,9 @@ def _english_words(value: Any) -> set[str]:
 
 
 def _separated(said: str, bare: bool = False) -> list[Words]:
-    """A verb as parts: "switch on" is "switch on {x}" and "switch {x} on"; commas separate verbs of one meaning.
+    """A verb in parts: "switch on" is "switch on {x}" and "switch {x} on"; commas separate verbs of one meaning.
 
-    bare: without a thing, "stand up".
+    bare: intransitive, "stand up".
     """
     found: list[Words] = []
     for phrase in said.split(", "):
@@ -170,7 +171,7 @@ def _separated(said: str, bare: bool = False) -> list[Words]:
 
 
 def _unary_phrases(makers: Iterable[ActionSchema], loose: set[str]) -> list[str]:
-    """Verbs of actions that make a predicate of one thing true; what stands after the thing belongs to the verb."""
+    """Verbs of actions that achieve a unary predicate; words after the object belong to the verb."""
     found = []
     for schema in makers:
         before, _, after = schema.phrase.partition("{")
@@ -182,7 +183,7 @@ def _unary_phrases(makers: Iterable[ActionSchema], loose: set[str]) -> list[str]
 
 
 def _states(domain: Domain) -> Mapping[Words, str]:
-    """ "open" -> opened: what the phrases of predicates of one thing say after "is"."""
+    """"open" -> opened: what the phrases of unary predicates contain after "is"."""
     found: dict[Words, str] = {}
     for predicate in domain.predicates.values():
         before, _, after = predicate.phrase.partition("} is ")
@@ -199,7 +200,7 @@ def _states(domain: Domain) -> Mapping[Words, str]:
 
 @lru_cache(maxsize=64)
 def needed_properties(domain: Domain, predicate: Predicate) -> tuple[tuple[str, ...], ...]:
-    """For each action that makes a predicate of one thing true: what it asks of the thing that no action can change."""
+    """For each action that achieves a unary predicate: the static properties it requires of the object."""
     fixed = fixed_predicates(domain)
     found = []
     for schema in domain.actions.values():
@@ -216,7 +217,7 @@ def needed_properties(domain: Domain, predicate: Predicate) -> tuple[tuple[str, 
 
 
 def _makes(schema: ActionSchema, predicate: Predicate) -> bool:
-    """Whether the action's parameters are the predicate's and it makes it true."""
+    """Whether an action has the predicate's parameters and achieves it."""
     terms = tuple(p.name for p in schema.parameters)
     return any(
         atom.predicate == predicate.name and atom.terms == terms
@@ -227,7 +228,7 @@ def _makes(schema: ActionSchema, predicate: Predicate) -> bool:
 
 
 def _relation_word(predicate: Predicate) -> str:
-    """ "on" out of "the {i} is on the {t}"; the predicate's name where its phrase has another form."""
+    """"on" from "the {i} is on the {t}"; the predicate's name where its phrase has another form."""
     between = predicate.phrase.partition("} is ")[2].partition(" the {")[0].strip()
     return between if between and "{" not in between and len(between.split()) <= 5 else _spoken(predicate.name)
 

@@ -1,4 +1,4 @@
-"""Which objects a noun phrase means: "the red one", "both cubes", "all fruit but the pear", "two of the others"."""
+"""Reference resolution of noun phrases: "the red one", "both cubes", "all fruit but the pear", "two of the others"."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ Why = Callable[[str], str]  # object -> why it cannot be meant here, "" where it
 
 
 class NotCoveredError(Exception):
-    """The controlled English does not cover this; a model may."""
+    """The sentence is outside the controlled English; a model may understand it."""
 
 
 @dataclass
 class NounPhrases:
-    """Resolves noun phrases one after the other, remembering what was spoken of."""
+    """Resolves noun phrases in order, with the objects mentioned before as context."""
 
     domain: Domain
     world: World
@@ -55,7 +55,7 @@ class NounPhrases:
 
     @cached_property
     def known_nouns(self) -> frozenset[str]:
-        """All nouns, of things that are here or not, in the singular."""
+        """All nouns in the singular, of present and absent objects."""
         here = {h for heads in self.heads.values() for h in heads}
         classes = {*self.domain.classes, *self.domain.categories, *self.lexicon.nouns}
         classes |= {c for of in self.domain.categories.values() for c in of}
@@ -99,7 +99,7 @@ class NounPhrases:
         return {w for w in found if w}
 
     def singular(self, word: str) -> str:
-        """The known form of a word: "cubes" is "cube"; words of the same meaning are one."""
+        """Normal form of a word: "cubes" is "cube"; synonyms share one."""
         same = english()["same"].get(word, word) if word not in self._all_features else word
         if same in self._all_features:
             return same
@@ -123,11 +123,11 @@ class NounPhrases:
         prefer: Callable[[str], bool] | None = None,
         taken: Callable[[str], bool] | None = None,
     ) -> list[str]:
-        """Names of the objects meant, in the world's order. Raises GoalError, NotCoveredError.
+        """Names of the objects referred to, in the world's order. Raises GoalError, NotCoveredError.
 
-        why: why an object cannot be meant; holds_at: whether an object is at a place now; several: whether more than
-        one may be meant; head: a noun for a phrase that has none ("the red and the green cube"); without: never meant;
-        prefer: what "it" should be; taken: objects that "a cube" should rather not mean.
+        why: returns why an object is excluded; holds_at: whether an object is at a place now; several: whether more
+        than one object is allowed; head: noun for a phrase without one ("the red and the green cube"); without:
+        excluded objects; prefer: preferred reference of "it"; taken: objects that "a cube" avoids if possible.
         """
         if phrase.pronoun:
             return self._pronoun(phrase, several, prefer)
@@ -171,7 +171,7 @@ class NounPhrases:
         return list(self.last)
 
     def _described(self, phrase: NounPhrase, head: str) -> tuple[list[str], str]:
-        """Objects that have every word of the description, and the noun that says their kind."""
+        """Objects that match every word of the description, and the noun that names their kind."""
         words = [self.singular(w) for w in phrase.words]
         words = [w for w in words if w]
         self._check_known(phrase, words)
@@ -211,7 +211,7 @@ class NounPhrases:
         raise GoalError(self._unknown(phrase, words))
 
     def _describes(self, name: str, words: Sequence[str]) -> bool:
-        """Whether words before the noun fit: what it is like, parts of its name, its room; no other nouns."""
+        """Whether the words before the noun fit the object: attributes, parts of its name, its room; no other nouns."""
         if not words:
             return True
         thing = self.world.by_name[name]
@@ -246,12 +246,14 @@ class NounPhrases:
         return f"unknown object {' '.join(words) or phrase.text!r}: nothing here is called so; {hint}"
 
     def seen(self) -> str:
-        """The names of what is known, things before places."""
+        """Names of the known objects, items before places."""
         names = sorted(self.world.by_name, key=lambda n: (self.world.by_name[n].type in ("location", "room"), n))
         return ", ".join(names[:20]) + (", …" if len(names) > 20 else "") if names else "nothing"
 
     def _others(self, phrase: NounPhrase, found: list[str], why: Why) -> list[str]:
-        """Without what was named before, where the phrase says "other"; of the same kind, where it says "the rest"."""
+        """Remove objects mentioned before, where the phrase says "other"; of the same kind, where it says "the
+        rest".
+        """
         if not phrase.other:
             return found
         if not any(n in found and not why(n) for n in self.mentioned):
@@ -277,7 +279,10 @@ class NounPhrases:
         return self.named(phrase.exceptions, noun, holds_at)
 
     def named(self, phrases: Sequence[NounPhrase], head: str, holds_at: Callable[[str, Place], bool]) -> set[str]:
-        """What exceptions name: every one of a kind where no number is said. They do not become what "it" means."""
+        """Objects that exceptions refer to: all of a kind where no number is given.
+
+        They do not become antecedents of "it".
+        """
         found: set[str] = set()
         kept = (self.head, dict(self.mentioned), list(self.last))
         self.head = head or self.head
@@ -349,7 +354,7 @@ class NounPhrases:
         taken: Callable[[str], bool] | None,
         prefer: Callable[[str], bool] | None,
     ) -> list[str]:
-        """As many as the phrase says, of those that can be meant here."""
+        """The requested number of objects out of the candidates."""
         broad = phrase.quantity is not Quantity.A and bool(
             phrase.generic in ("everything", "things", "objects", "items", "stuff") or phrase.rest
         )
@@ -406,7 +411,9 @@ class NounPhrases:
         taken: Callable[[str], bool] | None,
         prefer: Callable[[str], bool] | None,
     ) -> list[str]:
-        """Any of them: those that are not named otherwise, rather in reach, free and not yet as asked for."""
+        """An arbitrary choice: prefers objects not mentioned otherwise, then reachable, free and not yet in the
+        requested state.
+        """
         number = phrase.number or 1
         if number > 1 and not several:
             raise GoalError(f"{phrase.text!r} means several; name one")
@@ -435,7 +442,7 @@ class NounPhrases:
 
 
 def singulars(word: str) -> list[str]:
-    """What a word may be the plural of."""
+    """Possible singulars of a word."""
     irregular = english()["irregular"].get(word)
     forms = [irregular] if irregular else []
     if word.endswith("ies"):
@@ -448,7 +455,7 @@ def singulars(word: str) -> list[str]:
 
 
 def plurals(noun: str) -> list[str]:
-    """How the plural of a noun may be written."""
+    """Possible plurals of a noun."""
     if noun.endswith("y") and noun[-2:-1] not in "aeiou":
         return [noun[:-1] + "ies"]
     return [noun + "es"] if noun.endswith(("s", "x", "ch", "sh")) else [noun + "s"]

@@ -1,4 +1,4 @@
-"""What was understood of a sentence, in plain words, and what could be said instead of one that was not."""
+"""The interpreted goal of a sentence in plain words, and suggestions for sentences that were not understood."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MOST = 6  # literals said one by one
 
 
 def understood(domain: Domain, goal: Sequence[Literal], notes: Iterable[str] = ()) -> str:
-    """The goal as phrases, things of the same place together, with what was chosen or mended."""
+    """The goal as phrases, grouped by place, with the choices and corrections made."""
     said = []
     for _, group in groupby(goal, key=lambda g: (g.predicate, g.args[1:], g.positive)):
         literals = list(group)
@@ -36,7 +36,9 @@ def understood(domain: Domain, goal: Sequence[Literal], notes: Iterable[str] = (
 
 
 def nearest(domain: Domain, world: World, words: Words) -> list[str]:
-    """Sentences that can be read, made of what the words name; at least one where anything is there."""
+    """Suggested sentences inside the grammar, made of the objects that the words name; at least one where any object is
+    known.
+    """
     vocabulary = Vocabulary(domain, world)
     names = vocabulary.names()
     words = vocabulary.mended(words)[0]
@@ -84,7 +86,7 @@ def _said(world: World, name: str) -> str:
 
 
 def _mentioned(names: NounPhrases, words: Words) -> list[str]:
-    """Things whose noun stands in the words, those first that more of the words describe."""
+    """Objects whose noun occurs in the words, best described first."""
     said = {names.singular(w) for w in words}
     found = {
         n: len(said & names.features[n]) for n in names.world.by_name if said & (names.heads[n] - {n}) or n in said

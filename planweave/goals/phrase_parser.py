@@ -1,4 +1,4 @@
-"""Words to noun phrases and places: every way to take them apart, without a look at the world."""
+"""Parser from words to noun phrases and places: all parses, independent of the world."""
 
 from __future__ import annotations
 
@@ -16,11 +16,14 @@ Found = list[tuple[Any, int]]
 
 
 class TooLongError(PlanweaveError):
-    """The sentence can be taken apart in too many ways."""
+    """The sentence has too many parses."""
 
 
 class PhraseParser:
-    """Takes noun phrases apart. nouns: words that describe, and whether they are plurals; heads: words that end one."""
+    """Parses noun phrases.
+
+    nouns: words of descriptions, and whether they are plurals; heads: words that can end one.
+    """
 
     def __init__(self, words: Words, lexicon: Lexicon, nouns: dict[str, bool], heads: frozenset[str]) -> None:
         self._words, self._lexicon, self._nouns, self._heads = words, lexicon, nouns, heads
@@ -36,15 +39,15 @@ class PhraseParser:
         self._phrases: dict[int, Found] = {}
 
     def phrases_at(self, at: int) -> Found:
-        """Noun phrases that begin at a word, with where they end; longest first."""
+        """Noun phrases starting at a word, with their ends; longest first."""
         return sorted(self._plain(at), key=lambda f: -f[1])
 
     def places_at(self, at: int) -> Found:
-        """Relations and what they are to that begin at a word; longest first."""
+        """Relations with their places, starting at a word; longest first."""
         return sorted(self._place(at), key=lambda f: -f[1])
 
     def states_at(self, at: int) -> Found:
-        """States ("open") that begin at a word, as templates of a literal."""
+        """States ("open") starting at a word, as templates of a literal."""
         return self._state(at)
 
     def _step(self) -> None:
@@ -53,7 +56,7 @@ class PhraseParser:
             raise TooLongError("the sentence is too long or too winding; say it in several tasks")
 
     def _is(self, key: str, at: int) -> int:
-        """The length of a phrase of english.yaml here, 0 for none."""
+        """Length of a phrase of english.yaml at this position, 0 for none."""
         return longest(self._words, at, self._en[key])
 
     def _word(self, at: int) -> str:
@@ -68,11 +71,11 @@ class PhraseParser:
         return self._plain(at + length) if length else []
 
     def _plain(self, at: int) -> Found:
-        """Noun phrases without exceptions: those belong to what is moved, not to a place."""
+        """Noun phrases without exceptions, which belong to the moved objects, not to a place."""
         return [(thing, end) for thing, end in self._phrase(at) if not thing.exceptions]
 
     def _place(self, at: int) -> Found:
-        """A relation with what it is to."""
+        """A relation with its place."""
         length = longest(self._words, at, self._lexicon.places)
         if not length:
             return []
@@ -100,7 +103,7 @@ class PhraseParser:
         return sorted(found, key=lambda f: -f[1])
 
     def _phrase(self, at: int) -> Found:
-        """One noun phrase with all that may follow it, each way once."""
+        """One noun phrase with all its modifiers, each parse once."""
         if at not in self._phrases:
             self._phrases[at] = []  # what would begin with itself is none
             self._phrases[at] = self._phrase_found(at)
@@ -158,7 +161,7 @@ class PhraseParser:
         return found
 
     def _simple(self, at: int) -> Found:
-        """A noun phrase without what may follow it."""
+        """A noun phrase without trailing modifiers."""
         words, found = self._words, []
         if self._is("itself", at):
             return []
@@ -229,7 +232,7 @@ class PhraseParser:
         return found
 
     def _ends(self, at: int) -> bool:
-        """Whether a noun phrase without a noun may end here: what follows describes nothing."""
+        """Whether a noun phrase without a noun may end here: the next word describes nothing."""
         return not self._description(at)[0]
 
     def _ranked(self, at: int) -> Found:
@@ -263,7 +266,7 @@ class PhraseParser:
         return found
 
     def _quantities(self, at: int) -> Iterator[tuple[Quantity, int, int]]:
-        """How many are meant, in all ways that the words here allow, and where the description begins."""
+        """Quantifiers at this position, in all parses, and where the description begins."""
         yield Quantity.BARE, 0, at
         for key, quantity in (
             ("a", Quantity.A),
@@ -297,7 +300,7 @@ class PhraseParser:
                 yield Quantity.EXACTLY, count[0], after + count[1]
 
     def _number(self, at: int) -> tuple[int, int] | None:
-        """A number here and its length in words."""
+        """A number at this position and its length in words."""
         length = longest(self._words, at, self._numbers)
         if length:
             return self._numbers[self._words[at : at + length]], length
@@ -321,7 +324,7 @@ class PhraseParser:
         ), end
 
     def _description(self, at: int) -> tuple[Words, int]:
-        """The longest row of words that describe a thing."""
+        """The longest sequence of words that describe an object."""
         generic = {w for k in ("one", "things") for p in self._en[k] for w in p}
         end = at
         while end < len(self._words):

@@ -1,4 +1,4 @@
-"""Questions about what is seen, answered from the world. A question is never obeyed, and no model is asked."""
+"""Answers to questions about the world, without a model. A question never causes an action."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _MOST = 25  # things named in an answer
 
 
 def is_question(words: Words, asked: bool) -> bool:
-    """Whether words, without politeness, ask rather than tell. asked: they end with a question mark."""
+    """Whether words, without politeness, are a question. asked: they end with a question mark."""
     if not words:
         return False
     begins = words[0] in english()["questions"] and (
@@ -49,7 +49,7 @@ def is_question(words: Words, asked: bool) -> bool:
 
 
 def answer(domain: Domain, world: World, words: Words) -> str:
-    """The answer in words; raises GoalError where the question is none that can be answered."""
+    """The answer in words; raises GoalError where the question is not supported."""
     if words[:2] == ("tell", "me"):
         words = words[2:]
     asker = _Asker(domain, world, words)
@@ -76,7 +76,7 @@ def answer(domain: Domain, world: World, words: Words) -> str:
 
 
 class _Asker:
-    """One question about one world."""
+    """Answers one question about one world."""
 
     def __init__(self, domain: Domain, world: World, words: Words) -> None:
         self._domain, self._world = domain, world
@@ -89,7 +89,7 @@ class _Asker:
     # Rules: each gives the answer, or "" where it does not apply
 
     def about_itself(self) -> str:
-        """What the robot can do, holds, and where it is."""
+        """Abilities of the robot, what it holds, and where it is."""
         text = " ".join(self._words)
         if text in (
             "what can you do",
@@ -235,7 +235,7 @@ class _Asker:
         return ""
 
     def _check_told(self, names: Iterable[str], place: Place) -> None:
-        """Raise GoalError where facts cannot say of such things that they are at such a place."""
+        """Raise GoalError where facts cannot state that such objects are at such a place."""
         for name in names:
             if not self._reader.can_be_at(name, place):
                 raise GoalError(
@@ -291,7 +291,7 @@ class _Asker:
         return ""
 
     def _all_of(self, phrase: NounPhrase) -> list[str]:
-        """All things of a description that are known; none is no mistake."""
+        """All known objects that match a description; an empty result is valid."""
         try:
             return self._named(replace(phrase, quantity=Quantity.ALL, number=0))
         except GoalError as error:
@@ -360,7 +360,7 @@ class _Asker:
         )
 
     def _known(self, names: Iterable[str]) -> str:
-        """How old the knowledge is, where it is not seen now."""
+        """Age of the knowledge, where the object is not seen now."""
         said = []
         for name in names:
             thing = self._world.by_name[name]

@@ -1,4 +1,4 @@
-"""What a sentence is made of, before anyone looks at the world: noun phrases, places, clauses."""
+"""Parse tree of a sentence, independent of the world: noun phrases, places, clauses."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from planweave.goals.sentence_words import Words
 
 
 class Quantity(Enum):
-    """How many of the things that a noun phrase describes are meant."""
+    """Quantifier of a noun phrase."""
 
     THE = "the"  # the only one, or with a plural all of them
     ALL = "all"
@@ -22,7 +22,7 @@ class Quantity(Enum):
 
 @dataclass(frozen=True)
 class Place:
-    """A relation and what it is to: "in the bowl", "between the trays"; word as said."""
+    """A relation and its place: "in the bowl", "between the trays"; word: the preposition as said."""
 
     word: str
     things: tuple[NounPhrase, ...]
@@ -30,10 +30,10 @@ class Place:
 
 @dataclass(frozen=True)
 class NounPhrase:
-    """The words of a description, its head last, and around it how many, which, where, and which not.
+    """The words of a description, its head last, with quantity, selection, location and exceptions.
 
-    pronoun: "it", "them"; then nothing else is said, but for all. generic: the head is "one", "thing" or "everything";
-    nearest_to: what a superlative compares with.
+    pronoun: "it", "them"; then only `all` may be set beside it. generic: the head is "one", "thing" or "everything";
+    nearest_to: the reference of a superlative.
     """
 
     text: str
@@ -54,7 +54,7 @@ class NounPhrase:
 
 
 class Kind(Enum):
-    """What a clause asks for."""
+    """Kind of a clause."""
 
     MOVE = "move"
     PUSH = "push"
@@ -73,7 +73,7 @@ class Kind(Enum):
 
 @dataclass(frozen=True)
 class Clause:
-    """One thing asked for. verb as said; template: literals of a VERB or state; second: what its {y} is."""
+    """One request. verb: as said; template: literals of a VERB or state; second: the object of its {y}."""
 
     kind: Kind
     verb: str

@@ -1,4 +1,4 @@
-"""The words that mean something in a world."""
+"""Vocabulary of a world: the words with a meaning in it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PARTS = ("side", "middle", "edge", "spot")  # of a table
 
 
 class Vocabulary:
-    """The words that mean something in a world."""
+    """The words with a meaning in a world."""
 
     def __init__(self, domain: Domain, world: World) -> None:
         self.domain, self.world, self.lexicon = domain, world, lexicon(domain)
@@ -30,7 +30,7 @@ class Vocabulary:
             self._joined = {k: n for k, n in self._joined.items() if k[-1].isdigit()}
 
     def names(self) -> NounPhrases:
-        """Noun phrases with nothing said yet; what is worked out about words is shared."""
+        """A resolver without context; results about words are shared."""
         fresh = NounPhrases(self.domain, self.world, self.lexicon)
         for key in ("features", "heads", "known_nouns", "words", "_all_features"):
             fresh.__dict__[key] = getattr(self._names, key)
@@ -42,7 +42,7 @@ class Vocabulary:
         return self._names.words
 
     def mended(self, words: Words) -> tuple[Words, tuple[Mended, ...], dict[str, tuple[str, ...]]]:
-        """Words with names joined and slips mended; see sentence_words.mended."""
+        """Words with names joined and typing errors corrected; see sentence_words.mended."""
         words = self._join(tuple(self.lexicon.english["same"].get(w, w) if w not in self.nouns else w for w in words))
         words = tuple(w for w in words if w)
         known = {
@@ -67,14 +67,14 @@ class Vocabulary:
         return tuple(joined)
 
     def parser(self, words: Words, unknown: Iterable[str] = ()) -> Parser:
-        """A parser for words; what is unknown may describe a thing."""
+        """A parser for words; unknown ones may describe an object."""
         nouns = self.nouns
         if unknown:
             nouns = {**nouns, **{w: w.endswith("s") and not w.endswith("ss") for w in unknown}}
         return Parser(words, self.lexicon, nouns, self._names.known_nouns)
 
     def phrase(self, text: str) -> NounPhrase:
-        """A noun phrase of a domain's file, "the microwave"; raises GoalError."""
+        """Parse a noun phrase of a domain's file, "the microwave"; raises GoalError."""
         for thing, end in self.parser(tuple(text.split()), text.split()[1:]).phrases_at(0):
             if end == len(text.split()):
                 whole: NounPhrase = thing

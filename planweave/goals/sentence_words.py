@@ -1,7 +1,7 @@
-"""A sentence as words: lower case, without what has no meaning of its own, slips of the pen mended.
+"""Tokenization of a sentence: lower case, without filler words, typing errors corrected.
 
-A word is never dropped for being unknown. Only the words listed in english.yaml under nothing_said and at_first, marks
-and emoji are left out.
+Unknown words are never dropped. Removed are only the words listed in english.yaml under nothing_said and at_first,
+punctuation and emoji.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ Words = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Mended:
-    """A word that was read as another one."""
+    """A corrected typing error: the word as written and as read."""
 
     written: str
     read: str
 
 
 def words_of(text: str) -> tuple[Words, bool]:
-    """The words of a text, commas and "." between sentences as words; and whether it ends as a question."""
+    """The words of a text, commas and "." between sentences as tokens; and whether it ends as a question."""
     text = unicodedata.normalize("NFKC", text).lower().translate({0x2019: "'", 0x2018: "'", 0x201C: '"', 0x201D: '"'})
     text = "".join(" " if unicodedata.category(c) in _PICTURES else c for c in text)
     text = re.sub(r"[:;8=]-?[)(dp]+(?=\s|$)", " ", text)  # :-)
@@ -60,7 +60,7 @@ def words_of(text: str) -> tuple[Words, bool]:
 
 
 def without_politeness(words: Words) -> Words:
-    """The words without those that say nothing, and without the ways to begin a request."""
+    """The words without fillers, and without phrases that introduce a request."""
     kept: list[str] = []
     index = 0
     while index < len(words):
@@ -93,7 +93,7 @@ def _begins(before: Sequence[str]) -> bool:
 
 
 def _ends(words: Words, index: int) -> bool:
-    """Whether a clause ends before a word, or only words follow that say nothing."""
+    """Whether a clause ends before a word, or only fillers follow."""
     while index < len(words):
         length = longest(words, index, _phrases("nothing_said") | _phrases("at_ends"))
         if not length:
@@ -123,29 +123,29 @@ def phrases(of: Iterable[str]) -> frozenset[Words]:
 
 
 def longest(words: Sequence[str], index: int, of: Collection[Words]) -> int:
-    """How many words from an index on are one of the phrases, the longest; 0 for none."""
+    """Number of words of the longest of the phrases at an index; 0 for none."""
     return next((n for n in range(min(6, len(words) - index), 0, -1) if tuple(words[index : index + n]) in of), 0)
 
 
 @lru_cache(maxsize=1)
 def real_words() -> frozenset[str]:
-    """English words that are never taken for a slip of the pen."""
+    """English words that are never corrected."""
     return frozenset(_REAL_WORDS.read_text(encoding="utf-8").split())
 
 
 def is_real(word: str) -> bool:
-    """Whether a word, or what it is the plural of, is an English one."""
+    """Whether a word, or its singular, is English."""
     return any(w in real_words() for w in (word, word.removesuffix("s"), word.removesuffix("es")))
 
 
 def mended(
     words: Words, known: Collection[str], nouns: Mapping[str, bool]
 ) -> tuple[Words, tuple[Mended, ...], dict[str, tuple[str, ...]]]:
-    """The words with slips of the pen read as the one known word next to them.
+    """The words with typing errors replaced by the only close known word.
 
-    A slip is one letter more, less or other, or two exchanged, in a word that is no English word. Returned as well:
-    what was mended, and the unknown words that are left, with the known words they could be. nouns: words of things,
-    and whether they are plurals.
+    A typing error is one letter more, less or different, or two exchanged, in a word that is not English. Also
+    returned: the corrections, and the remaining unknown words with the known words they may stand for. nouns: words of
+    objects, and whether they are plurals.
     """
     slips: dict[str, Mended] = {}
     left: dict[str, tuple[str, ...]] = {}
@@ -178,7 +178,9 @@ def _close(word: str, known: Collection[str]) -> tuple[str, ...]:
 
 
 def _likeliest(word: str, close: Sequence[str], nouns: Mapping[str, bool]) -> tuple[str, ...]:
-    """Words that begin alike first, then words of things; of "cube" and "cubes" the one that ends alike."""
+    """Sort candidates: equal beginnings first, then words of objects; of "cube" and "cubes" the one with the same
+    ending.
+    """
     for better in (lambda w: w[0] == word[0], lambda w: w in nouns):
         close = [w for w in close if better(w)] or list(close)
     if len(close) == 2 and close[1] == close[0] + "s":

@@ -1,1 +1,1 @@
-"""Systems of nodes: their description, processes, environment."""
+"""Launching systems of nodes: description, processes, environment."""

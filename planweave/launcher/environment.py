@@ -1,6 +1,6 @@
-"""The environment that ROS needs in a process before it starts.
+"""Environment variables that ROS needs before a process starts.
 
-The dynamic loader reads LD_LIBRARY_PATH once, at start, so a program that finds it wrong must start itself again.
+The dynamic loader reads LD_LIBRARY_PATH once, at start, so a program that finds it unset must restart itself.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ _GUARD = "_PLANWEAVE_ENVIRONMENT"
 
 
 def ros_environment(base: Mapping[str, str], prefix: Path) -> dict[str, str]:
-    """``base`` with what ROS programs of the virtual environment ``prefix`` need.
+    """``base`` with the variables that ROS programs of the virtual environment ``prefix`` need.
 
-    Nodes talk on this machine only unless the person has said otherwise. With ROS 2 from PyPI its libraries are
-    found and its bootstrapper, which would start every program twice, is told that all is set.
+    Communication is limited to this machine unless configured otherwise. With ROS 2 from PyPI the library path is set,
+    and its bootstrapper, which would start every program twice, is disabled.
     """
     environment = dict(base)
     if not environment.get(_RANGE):
@@ -39,21 +39,21 @@ def ros_environment(base: Mapping[str, str], prefix: Path) -> dict[str, str]:
 
 
 def network_settings(base: Mapping[str, str], prefix: Path) -> dict[str, str]:
-    """What a launch file sets so that nodes talk on this machine only: nothing where the person has said otherwise."""
+    """Variables that a launch file sets to limit nodes to this machine; empty where they are configured otherwise."""
     made = ros_environment(base, prefix)
     return {name: made[name] for name in (_RANGE, _PROFILES) if made.get(name, "") != base.get(name, "")}
 
 
 def is_closed_to_the_network(environment: Mapping[str, str]) -> bool:
-    """Whether config/fastdds.xml is in force in this environment."""
+    """Whether config/fastdds.xml is active in this environment."""
     profiles = str(config_dir() / "fastdds.xml")
     return environment.get(_PROFILES) == profiles and environment.get(_RANGE) == "SYSTEM_DEFAULT"
 
 
 def ensure() -> None:
-    """Make this process's environment fit for ROS; starts the program anew where that is the only way.
+    """Set the environment of this process up for ROS; restarts the program where that is required.
 
-    Raises ConfigError where a ROS is sourced that is too old.
+    Raises ConfigError where the sourced ROS is too old.
     """
     refuse_old_ros(os.environ)
     environment = ros_environment(os.environ, Path(sys.prefix))
@@ -67,10 +67,10 @@ def ensure() -> None:
 
 
 def _close_to_the_network(environment: dict[str, str]) -> None:
-    """Put config/fastdds.xml in force in place of LOCALHOST, whose sockets listen on all addresses.
+    """Use config/fastdds.xml instead of LOCALHOST, whose sockets listen on all addresses.
 
-    Left alone are another discovery range, static peers, profiles of the person's own, and other middleware: each of
-    them means a network, and the file's sockets are reachable from this machine only.
+    Not applied with another discovery range, static peers, custom profiles or other middleware: they indicate a
+    network, and the sockets of this file are reachable from this machine only.
     """
     profiles = str(config_dir() / "fastdds.xml")
     discovery = environment[_RANGE]

@@ -1,4 +1,4 @@
-"""The ROS namespace that a command speaks to: --namespace, or PLANWEAVE_NAMESPACE where that is not given."""
+"""The ROS namespace that a command addresses: --namespace, or PLANWEAVE_NAMESPACE."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ _VALID = re.compile(r"(/[A-Za-z_][A-Za-z0-9_]*)+")
 
 
 def namespace() -> str:
-    """With / at its beginning and none at its end; empty for the root. Raises ConfigError where it cannot be one."""
+    """The namespace with a leading / and no trailing one; empty for the root.
+
+    Raises ConfigError where it is invalid.
+    """
     given = os.environ.get(VARIABLE, "").strip("/")
     if not given:
         return ""
@@ -25,7 +28,7 @@ def namespace() -> str:
 
 
 def use(given: str | None) -> None:
-    """Take a namespace for this process, and for what it starts."""
+    """Set the namespace of this process and its children."""
     if given is not None:
         os.environ[VARIABLE] = given
     namespace()

@@ -1,6 +1,6 @@
-"""One system for each namespace of a ROS domain on this machine: two would drive the same topics.
+"""One system per namespace of a ROS domain on this machine: two would publish on the same topics.
 
-A lock file says that a system runs here even while discovery has not heard of it yet.
+A lock file covers the time before discovery has found a running system.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ def _in_namespace() -> str:
 
 
 def _opened() -> TextIO:
-    """The lock file, made where it is not there. Never one that a link leads to, or another user's: the folder may be
-    writable for all. Raises PlanweaveError.
+    """Open or create the lock file; the folder may be world-writable, so that symbolic links and files of other users
+    are rejected. Raises PlanweaveError.
     """
     path = _path()
     try:
@@ -46,7 +46,7 @@ def _opened() -> TextIO:
 
 @contextlib.contextmanager
 def only_system(name: str) -> Iterator[None]:
-    """Hold this domain for a system; raises PlanweaveError where another one that we started holds it."""
+    """Hold the lock of this domain; raises PlanweaveError where another system of ours holds it."""
     with _opened() as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -64,7 +64,7 @@ def only_system(name: str) -> Iterator[None]:
 
 
 def runs_here() -> bool:
-    """Whether a system that we started holds this domain now."""
+    """Whether a system of ours holds the lock of this domain."""
     with _opened() as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

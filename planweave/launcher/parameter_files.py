@@ -1,8 +1,8 @@
-"""ROS parameter files: whom an entry is for, as rcl reads it; no ROS in here.
+"""ROS parameter files: matching of entries to nodes, as in rcl; without ROS.
 
-An entry's name is a node's name, with its namespace before it, in one key or nested. `*` stands for one part of the
-name and `**` for any number of parts (rcl_yaml_param_parser, since Galactic): `/**/executor_node` is for an
-executor_node in whatever namespace, a bare `executor_node` only for the one in none.
+An entry's key is a node's name preceded by its namespace, flat or nested. `*` matches one part of the name and `**` any
+number of parts (rcl_yaml_param_parser, since Galactic): `/**/executor_node` matches an executor_node in any namespace,
+a bare `executor_node` only the one without.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _EVERYBODY = "/**"
 
 
 def entries(table: Mapping[Any, Any], above: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
-    """Name (with / at its beginning) and parameters of each entry, in the order of the file."""
+    """Key (with a leading /) and parameters of each entry, in file order."""
     for key, value in table.items():
         if not isinstance(value, Mapping):
             continue
@@ -33,7 +33,7 @@ def entries(table: Mapping[Any, Any], above: str = "") -> Iterator[tuple[str, di
 
 
 def is_for(entry: str, node: str) -> bool:
-    """Whether an entry of this name is for the node of this fully qualified name."""
+    """Whether an entry matches a fully qualified node name."""
     parts = {"**": r"(?:/\w+)*", "*": r"/\w+"}
     pattern = "".join(parts.get(part, f"/{re.escape(part)}") for part in entry.strip("/").split("/"))
     return re.fullmatch(pattern, node) is not None
@@ -48,7 +48,7 @@ def read(path: Path) -> list[tuple[str, dict[str, Any]]]:
 
 
 def merged(paths: Sequence[Path], node: str) -> dict[str, Any]:
-    """What the files say for a node (fully qualified name), a later one over those before, as nested tables."""
+    """Parameters of a fully qualified node name as nested tables; later files take precedence."""
     found: dict[str, Any] = {}
     for path in paths:
         for name, parameters in read(path):
@@ -67,7 +67,7 @@ def _merge(under: dict[str, Any], over: Mapping[str, Any]) -> None:
 
 
 def given(arguments: Sequence[str]) -> list[Path]:
-    """The parameter files among a process's ROS arguments."""
+    """Parameter files among a process's ROS arguments."""
     found, ros = [], False
     for argument, following in zip(arguments, [*arguments[1:], ""]):
         if argument in ("--ros-args", "--"):
@@ -78,9 +78,9 @@ def given(arguments: Sequence[str]) -> list[Path]:
 
 
 def stray(files: Mapping[str, Collection[str]], node: str) -> str:
-    """What is wrong where a node was given files (path and names of entries) that are not for it; else empty.
+    """Error message where none of the files given to a node (path and keys) has an entry for it; else empty.
 
-    A file for several nodes of ours may name others only, but then another file must be for this one.
+    A file for several of our nodes may lack it if another file does not.
     """
     own = node.rpartition("/")[2]
     neighbours = [name for name in NODES if name != own]

@@ -1,4 +1,4 @@
-"""Nodes as processes: started with their parameter files, watched, and surely ended."""
+"""Nodes as processes: start, monitoring, guaranteed termination."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _PR_SET_PDEATHSIG = 1
 
 
 def _end_with_parent() -> None:
-    """Runs in the child before it becomes the node: the kernel ends it should the parent be killed."""
+    """Run in the child before exec: the kernel terminates it when the parent dies."""
     _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 class NodeProcess:
-    """One node running as `python -m <room>.node`; its output goes to a file."""
+    """One node running as `python -m <room>.node`; its output goes to a log file."""
 
     def __init__(self, name: str, process: subprocess.Popen[bytes], log: Path):
         self.name, self.log, self._process = name, log, process
@@ -42,7 +42,7 @@ class NodeProcess:
         return self._process.poll()
 
     def output(self) -> str:
-        """All that the node has written so far."""
+        """The output of the node so far."""
         return self.log.read_text(errors="replace") if self.log.exists() else ""
 
     def wait(self, seconds: float) -> int | None:
@@ -53,12 +53,12 @@ class NodeProcess:
             return None
 
     def interrupt(self) -> None:
-        """Ask it to end, as Ctrl-C does."""
+        """Send SIGINT, as Ctrl-C does."""
         if self._process.poll() is None:
             self.signal(signal.SIGINT)
 
     def kill(self) -> None:
-        """End it without asking, with all that it started and that outlived it."""
+        """Send SIGKILL to the process group, including children that outlived the node."""
         self.signal(signal.SIGKILL)
 
     def signal(self, number: int) -> None:
@@ -76,11 +76,11 @@ def start_node(
     module: str = "",
     environment: Mapping[str, str] | None = None,
 ) -> NodeProcess:
-    """Start the node of the room ``name``; ``parameters`` go over those of the files. Returns at once.
+    """Start a node and return at once; ``parameters`` take precedence over those of the files.
 
-    The node is in the namespace of this process (namespace.py). ``module`` runs another module in its place;
-    ``environment`` is put over this process's own. The kernel ends the node with the thread that started it, so call
-    this from a thread that stays. The log is written on where it exists.
+    name: folder of the node. The node gets the namespace of this process (namespace.py). ``module`` runs another module
+    instead; ``environment`` extends this process's own. The kernel terminates the node with the thread that started it,
+    so call this from a thread that persists. An existing log is appended to.
     """
     command = [sys.executable, "-m", module or f"{name}.node"]
     ros_arguments: list[str] = []
@@ -111,9 +111,9 @@ def start_node(
 
 
 def stop_nodes(nodes: list[NodeProcess], patience: float = 5.0) -> list[str]:
-    """End all nodes and what they started; returns the names of those that had to be killed.
+    """Stop all nodes and their children; returns the names of those that had to be killed.
 
-    Each is asked with SIGINT; what still runs after ``patience`` seconds is killed.
+    Sends SIGINT, and SIGKILL to what still runs after ``patience`` seconds.
     """
     for node in nodes:
         node.interrupt()

@@ -1,4 +1,4 @@
-"""Which ROS 2 this may run on."""
+"""Supported ROS 2 distributions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ TOO_OLD = {"foxy", "galactic", "humble"}
 
 
 def refuse_old_ros(environment: Mapping[str, str]) -> None:
-    """Raise ConfigError where a ROS 2 is sourced that cannot do what keeps an arm safe."""
+    """Raise ConfigError where the sourced ROS 2 lacks features that the arm's safety depends on."""
     distro = environment.get("ROS_DISTRO", "").lower()
     if distro in TOO_OLD:
         raise ConfigError(

@@ -1,4 +1,4 @@
-"""Starts a system's nodes, waits until all are ready, starts those again that die, and surely ends them all."""
+"""Starts a system's nodes, waits until they are ready, restarts those that die, and terminates them all."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ DEATHS = 6
 
 @dataclass
 class _Deaths:
-    """How often a node died lately. again: when it is started again (time.monotonic()), None while it runs."""
+    """Recent deaths of a node. again: time of its restart (time.monotonic()), None while it runs."""
 
     count: int = 0
     started: float = 0.0
@@ -31,10 +31,10 @@ class _Deaths:
 
 
 class Graph(Protocol):
-    """Sees what of a node is there; planweave_ros.client.Client is one."""
+    """Discovery of a node's interfaces; planweave_ros.client.Client implements it."""
 
     def missing(self, nodes: Iterable[NodeSpec]) -> dict[str, list[str]]:
-        """Names not visible yet, by node; empty when all are ready."""
+        """Interfaces not discovered yet, by node; empty when all are ready."""
 
 
 def log_folder(system: str) -> Path:
@@ -46,7 +46,7 @@ def log_folder(system: str) -> Path:
 
 
 class RunningSystem:
-    """Nodes of one system as processes. A context manager: leaving it ends them all."""
+    """The nodes of one system as processes. A context manager that terminates them on exit."""
 
     def __init__(self, system: System, logs: Path, overrides: Mapping[str, Mapping[str, object]] | None = None):
         self.system, self.logs = system, logs
@@ -76,7 +76,7 @@ class RunningSystem:
         )
 
     def stop(self) -> list[str]:
-        """End all nodes; returns the names of those that did not end when asked."""
+        """Stop all nodes; returns the names of those that had to be killed."""
         late = stop_nodes(self._processes)
         self._processes = []
         return late
@@ -87,7 +87,7 @@ class RunningSystem:
         return {process.name: process.pid for process in self._processes}
 
     def check(self) -> None:
-        """Raise SystemDownError where a node has ended; the message has its last words."""
+        """Raise SystemDownError where a node has ended; the message contains its last output."""
         for process in self._processes:
             if process.returncode is not None:
                 raise SystemDownError(
@@ -95,16 +95,16 @@ class RunningSystem:
                 )
 
     def signal(self, name: str, number: int) -> None:
-        """Send a signal to a node, to see what becomes of the rest."""
+        """Send a signal to a node, for failure tests."""
         for process in self._processes:
             if process.name == name:
                 process.signal(number)
 
     def revive(self, say: Callable[[str], None]) -> None:
-        """Start nodes that died again, each after a pause that grows with its deaths; say hears one line of each.
+        """Restart dead nodes, each after a delay that grows with its deaths; say is called with one line for each.
 
-        To be called several times a second, from the thread that started the system. Raises SystemDownError where a
-        node keeps dying.
+        Call several times per second, from the thread that started the system. Raises SystemDownError where a node
+        keeps dying.
         """
         now = time.monotonic()
         for index, (node, process) in enumerate(zip(self.system.nodes, self._processes)):
@@ -132,7 +132,7 @@ class RunningSystem:
         timeout: float = 60.0,
         on_ready: Callable[[str], None] = lambda name: None,
     ) -> None:
-        """Wait until everything that the description names is there; ``on_ready`` hears of each node."""
+        """Wait until all interfaces of the description are discovered; ``on_ready`` is called for each node."""
         deadline = time.monotonic() + timeout
         waiting = {node.name for node in self.system.nodes}
         while waiting:
@@ -153,7 +153,7 @@ def _how(code: int) -> str:
 
 
 def _last_words(process: NodeProcess) -> str:
-    """The line that most likely says why: the last error, else the last line."""
+    """The line most likely to name the cause: the last error, else the last line."""
     lines = [line.strip() for line in process.output().splitlines() if line.strip()]
     errors = [line for line in lines if "error" in line.lower()]
     return (errors or lines or ["it wrote nothing"])[-1][:500]

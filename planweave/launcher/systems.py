@@ -1,4 +1,4 @@
-"""The description of systems in config/systems.yaml: one source for `planweave up` and for the launch files."""
+"""Descriptions of systems in config/systems.yaml, shared by `planweave up` and the launch files."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from planweave.launcher.namespace import namespace
 
 @dataclass(frozen=True)
 class NodeSpec:
-    """One node of a system: its room, its parameter files (a later one counts over those before), and the names that
-    are there once it is ready.
+    """One node of a system: its name, its parameter files (later ones take precedence), and the interfaces that exist
+    once it is ready.
     """
 
     name: str
@@ -29,7 +29,7 @@ class NodeSpec:
 
 @dataclass(frozen=True)
 class Option:
-    """What a person may set for a system, for one node or several; default is the value in the first one's files."""
+    """A user option of a system, for one or several nodes; default: the value in the files of the first."""
 
     name: str
     nodes: tuple[str, ...]
@@ -40,7 +40,7 @@ class Option:
 
 @dataclass(frozen=True)
 class System:
-    """Nodes that run together, in the order in which they are started."""
+    """Nodes that run together, in start order."""
 
     name: str
     description: str
@@ -48,8 +48,8 @@ class System:
     options: tuple[Option, ...] = ()
 
     def with_file(self, path: str) -> System:
-        """The same with one more parameter file for every node, which counts over those before; ConfigError where it
-        cannot be read or is for none of the nodes.
+        """The system with one more parameter file for every node, which takes precedence; raises ConfigError where it
+        cannot be read or has no entry for any of the nodes.
         """
         file = Path(path).absolute()
         names = [name for name, _ in parameter_files.read(file)]
@@ -62,9 +62,10 @@ class System:
         return replace(self, nodes=nodes)
 
     def overrides(self, values: dict[str, str]) -> dict[str, dict[str, Any]]:
-        """Parameters by node for option values, of the type of the default; raises UnknownNameError or ConfigError.
+        """Parameters by node for option values, converted to the type of the default; raises UnknownNameError or
+        ConfigError.
 
-        Beside the options, ``node.parameter`` sets any parameter that stands in one of the node's files.
+        Besides the options, ``node.parameter`` sets any parameter that occurs in one of the node's files.
         """
         known = {option.name: option for option in self.options}
         files = {node.name: node.parameter_files for node in self.nodes}
@@ -95,7 +96,7 @@ class UnknownOptionError(UnknownNameError):
 
 
 def load_system(name: str, config: Path | None = None) -> System:
-    """The system called ``name``; raises UnknownNameError, or ConfigError that says where the file is wrong."""
+    """The system of a name; raises UnknownNameError, or ConfigError that locates the error in the file."""
     config = config or config_dir()
     path = config / "systems.yaml"
     table = _read(path)
@@ -125,9 +126,9 @@ def load_system(name: str, config: Path | None = None) -> System:
 
 
 def systems_of(running: Iterable[str], config: Path | None = None) -> list[str]:
-    """Names of the systems whose nodes are exactly those that run; nodes of no system do not count.
+    """Names of the systems that consist of exactly the running nodes; unrelated nodes are ignored.
 
-    More than one name where systems differ in parameters only.
+    Several names where systems differ in parameters only.
     """
     config = config or config_dir()
     nodes = {name: {n.name for n in load_system(name, config).nodes} for name in _read(config / "systems.yaml")}
@@ -157,7 +158,7 @@ def _listed(names: str | list[str]) -> list[str]:
 
 
 def _value(paths: tuple[Path, ...], node: str, parameter: str) -> Any:
-    """The value of a node's parameter in its parameter files; dots in its name stand for nested tables."""
+    """A node's parameter in its parameter files; dots in the name address nested tables."""
     value: Any = parameter_files.merged(paths, f"/{node}")
     try:
         for key in parameter.split("."):

@@ -1,1 +1,1 @@
-"""The queue of tasks, dry runs, what a sentence names."""
+"""Task queue, dry runs, and the object names in a sentence."""

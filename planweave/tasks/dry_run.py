@@ -1,4 +1,4 @@
-"""A body that moves nothing: the domain predicts what each action would do, so that any method can plan for show."""
+"""A predicted body for dry runs: actions have the effects declared by the domain; nothing moves."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from planweave.core.world import Action, Literal, World
 
 
 class PredictedBody:
-    """A LookingBody (core.ports) over one observed world. done: the actions that can be carried out in their order.
+    """A LookingBody (core.ports) predicted from one observed world. done: the applicable actions in order.
 
-    The whole plan is checked from the observed world each time, so that what it assumes of things never seen
-    (planweave.core.validation) is the same for all of its steps.
+    The whole plan is validated from the observed world at each step, so that all steps share the same assumptions about
+    unobserved objects (planweave.core.validation).
     """
 
     def __init__(self, domain: Domain, world: World):
@@ -24,7 +24,7 @@ class PredictedBody:
         self.done: tuple[Action, ...] = ()
 
     def observe(self, revision: int = 0) -> World:
-        """The world as predicted after the actions so far."""
+        """The predicted world after the actions so far."""
         return self._world
 
     def execute(
@@ -36,7 +36,7 @@ class PredictedBody:
         on_phase: Callable[[str, float], None] | None = None,
         approval: str = "",
     ) -> Outcome:
-        """What the domain says that the action would do; nothing moves."""
+        """Predict the outcome of an action; nothing moves."""
         check = self._validator.check((*self.done, action))
         if not check.ok:
             code = Code.PRECONDITION_UNMET if check.causes else Code.INVALID_ACTION
@@ -46,9 +46,9 @@ class PredictedBody:
         return Outcome(Code.SUCCESS, "predicted; nothing moved", self._world)
 
     def look(self, seconds: float) -> Look:
-        """What would be seen then, were it as predicted."""
+        """The predicted world, as a look."""
         return Look(self._world.all_seen())
 
     def check(self, goal: Sequence[Literal]) -> Validation:
-        """What the domain says of the actions so far and of the goal after them."""
+        """Validation of the actions so far and of the goal after them."""
         return self._validator.check(self.done, goal)

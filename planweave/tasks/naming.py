@@ -1,4 +1,4 @@
-"""The things a sentence names, for eyes that must be told what to look for: words between function words."""
+"""Object names in a sentence, as queries for open-vocabulary detectors: the words between function words."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST_NAMES, MOST_WORDS = 20, 5
 
 
 def names_in(sentence: str) -> list[str]:
-    """Noun phrases, roughly: "put the red mug next to the laptop" gives red mug and laptop."""
+    """Approximate noun phrases: "put the red mug next to the laptop" gives red mug and laptop."""
     phrases: list[str] = []
     current: list[str] = []
     for word in [*_WORD.findall(sentence.lower()), "."]:

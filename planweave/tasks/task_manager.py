@@ -1,4 +1,4 @@
-"""Tasks: a queue, one worker, and the life of one task from its sentence to its checked goal."""
+"""Task manager: a queue, one worker thread, and the life cycle of a task from its sentence to its verified goal."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ log = logging.getLogger(__name__)
 
 @dataclass
 class Task:
-    """One task with what is needed to run and to watch it."""
+    """One task with everything needed to run and to monitor it."""
 
     status: TaskStatus
     given_goal: tuple[Literal, ...]
@@ -54,7 +54,7 @@ class Task:
     ended: threading.Event = field(default_factory=threading.Event)
 
     def snapshot(self) -> TaskStatus:
-        """The status now, with the counters of the running episode."""
+        """Current status, with the counters of the running episode."""
         status, episode = self.status, self.episode
         if self.started is not None and not status.state.ended:
             status = replace(status, elapsed=time.monotonic() - self.started)
@@ -89,7 +89,7 @@ class Task:
 
 
 def _plain(text: str, what: str, longest: int = MAX_SENTENCE) -> str:
-    """A person's words, stripped; raises GoalError where they are too long or no plain text."""
+    """A person's text, stripped; raises GoalError where it is too long or not plain text."""
     text = text.strip()
     if len(text) > longest:
         raise GoalError(f"the {what} has {len(text)} characters; at most {longest} are read")
@@ -99,20 +99,20 @@ def _plain(text: str, what: str, longest: int = MAX_SENTENCE) -> str:
 
 
 def _line(text: object) -> str:
-    """For the log: one line, not too long."""
+    """One line of bounded length for the log."""
     shown = " ".join(map(str, text)) if isinstance(text, tuple) else one_line(str(text))
     return shown if len(shown) <= 500 else f"{shown[:500]} …"
 
 
 class TaskManager:
-    """Accepts tasks at any time, runs one at a time in its own thread.
+    """Accepts tasks at any time and runs one at a time in its own thread.
 
-    make: method name -> a configured method. fallback: name of the method that takes over where the chosen one
-    did not reach the goal, "" for none. approval_timeout: seconds that a person has to approve a plan before it moves
-    anything, 0 where nobody needs to. look_seconds: how long the body may take to see whether the goal holds.
-    await_body(on_wait): returns once the body reports its world. look_for(sentence): tells open-vocabulary eyes what to
-    look for. on_change(task) hears every change, on_end(task) the end. kept_tasks: tasks that have ended and can still
-    be asked for. namespace: of the body, for names of services in messages. load_domain: gives a world's domain.
+    make: factory of methods by name. fallback: name of the method that takes over where the chosen one did not reach
+    the goal, "" for none. approval_timeout: seconds that a person has to approve a plan before it moves anything, 0
+    where no approval is required. look_seconds: time for the body to confirm the goal. await_body(on_wait): returns
+    once the body reports its world. look_for(sentence): sets the queries of open-vocabulary detectors. on_change(task):
+    called at every change; on_end(task): at the end. kept_tasks: number of ended tasks that remain available.
+    namespace: of the body, for service names in messages. load_domain: returns a world's domain.
     """
 
     def __init__(
@@ -167,9 +167,9 @@ class TaskManager:
     ) -> Task:
         """Queue a task; raises GoalError or UnknownNameError where it cannot be accepted.
 
-        It begins in a world of at least `world_revision`, so that a change that its sender has seen is not missed. A
-        repeated request with the same id, where it has one, returns the task of the first. A dry run moves nothing: the
-        method plans against what the domain predicts.
+        It starts from a world of at least `world_revision`, so that it includes changes its sender has seen. A repeated
+        request with the same non-empty id returns the first task. In a dry run the method plans against predicted
+        effects; nothing moves.
         """
         sentence, method = _plain(sentence, "sentence"), method or self._default_method
         if not sentence and not goal:
@@ -230,9 +230,9 @@ class TaskManager:
         return task
 
     def say(self, task_id: str, text: str) -> Task:
-        """Hand a person's words to a running task (the running one where no id is given); raises GoalError.
+        """Pass a person's feedback to a running task (the running one where no id is given); raises GoalError.
 
-        Methods that replan from text read them as one more error message; the record keeps them in any case.
+        Methods that replan from text treat it as an error message; it is recorded in any case.
         """
         text = _plain(text, "text")
         if not text:
@@ -261,7 +261,7 @@ class TaskManager:
         comment: str = "",
         approver: str = "",
     ) -> Task:
-        """A person's word on the plan of a task (the running one where no id is given); raises GoalError."""
+        """Answer the pending approval of a task (the running one where no id is given); raises GoalError."""
         comment, approver = _plain(comment, "comment"), _plain(approver, "name of the approver", MAX_APPROVER)
         task = self._going_on(task_id, "no task is running, so no plan waits for approval")
         if task.approval is None:
@@ -270,7 +270,7 @@ class TaskManager:
         return task
 
     def confirm(self, task_id: str, token: str, action: Action | None) -> str:
-        """Who approved the action that a body was sent with a token; raises GoalError where nobody did."""
+        """Name of the person who approved the action of a token; raises GoalError where it was not approved."""
         task = self._running
         if action is None or task is None or task.status.task_id != task_id or not token:
             raise GoalError(f"no task {task_id!r} that could send {action} runs")
@@ -280,7 +280,7 @@ class TaskManager:
 
     @property
     def running(self) -> Task | None:
-        """The task that runs now."""
+        """The running task, or None."""
         return self._running
 
     def get(self, task_id: str = "") -> Task | None:
@@ -291,17 +291,17 @@ class TaskManager:
             return self._tasks.get(task_id)
 
     def tasks(self, limit: int = 0) -> list[Task]:
-        """The tasks that are kept, oldest first; only the newest `limit` of them where it is not 0."""
+        """Available tasks, oldest first; only the newest `limit` of them where it is not 0."""
         with self._changed:
             return list(self._tasks.values())[-limit:]
 
     def dropped(self, task_id: str) -> bool:
-        """Whether there was a task of this id that is no longer kept."""
+        """Whether a task of this id existed and is no longer available."""
         with self._changed:
             return task_id in self._dropped
 
     def _forget_old(self) -> None:
-        """Drop the oldest of the ended tasks beyond those kept."""
+        """Drop the oldest ended tasks beyond `kept_tasks`."""
         with self._changed:
             ended = [i for i, t in self._tasks.items() if t.status.state.ended]
             for task_id in ended[: max(0, len(ended) - self._kept_tasks)]:
@@ -310,7 +310,7 @@ class TaskManager:
                 self._requests = {k: t for k, t in self._requests.items() if t is not task}
 
     def close(self, seconds: float = 5.0) -> None:
-        """Cancel everything and end the worker, waiting at most some seconds."""
+        """Cancel everything and stop the worker, waiting at most `seconds`."""
         with self._changed:
             self._closed = True
             waiting, self._queue = self._queue, []
@@ -338,7 +338,7 @@ class TaskManager:
                     self._running = None
 
     def _run(self, task: Task) -> None:
-        """One task from its sentence to its checked goal. Whatever happens, the task ends with a state."""
+        """Run one task from its sentence to its verified goal. Whatever happens, it ends in a final state."""
         task.started = time.monotonic()
         log.info(
             "%s begins (%s%s): %s",
@@ -385,8 +385,10 @@ class TaskManager:
             self._end(task, TaskState.FAILED, f"internal error ({type(error).__name__}: {error}); see the log")
 
     def _understand(self, task: Task, world: World) -> tuple[World, Interpretation]:
-        """The goal, and the world that it is meant for. Before a task is refused for what is not there, the body looks
-        anew: perception may have been reset, or started again, a moment ago.
+        """The goal, and the world it was interpreted in.
+
+        Before a task is refused because of a missing object, a fresh look is taken: perception may just have been reset
+        or restarted.
         """
         try:
             return world, self._read(task, world)
@@ -399,7 +401,7 @@ class TaskManager:
         return look.world, self._read(task, look.world)
 
     def _read(self, task: Task, world: World) -> Interpretation:
-        """The goal, given or read, in literals and in words; or the answer to a question."""
+        """The goal, given or interpreted, as literals and in words; or the answer to a question."""
         domain = self._load_domain(world.domain)
         if task.given_goal:
             for literal in task.given_goal:
@@ -413,7 +415,7 @@ class TaskManager:
         return replace(read, understood=read.understood or domain.phrases(read.goal))
 
     def _plan(self, task: Task, world: World, goal: tuple[Literal, ...]) -> None:
-        """A dry run: the method acts on a predicted body; the task ends with the plan, or with why there is none."""
+        """Dry run: the method acts on a predicted body; the task ends with the plan, or with why there is none."""
         domain = self._load_domain(world.domain)
         body = PredictedBody(domain, world)
         _, message = self._act(task, world, goal, body)
@@ -443,8 +445,8 @@ class TaskManager:
         goal: tuple[Literal, ...],
         body: LookingBody,
     ) -> tuple[Finding, str]:
-        """Run the method, then the fallback where the goal does not hold; what a look says of the goal then, and what
-        is worth telling. Nothing is done where the goal holds already, or where nobody sees what is done.
+        """Run the method, then the fallback where the goal does not hold; returns the final check of the goal and notes
+        for the person. Executes nothing where the goal holds already, or where the result could not be observed.
         """
         began = world.stamp
         if world.silent or not world.unmet(goal):
@@ -493,9 +495,9 @@ class TaskManager:
         return finding, episode.message
 
     def _look_at(self, task: Task, body: LookingBody, goal: tuple[Literal, ...], began: float) -> Finding:
-        """Look until the goal is confirmed, two looks say that it does not hold, or the time for looking is over.
+        """Look until the goal is confirmed, two looks contradict it, or the time is over.
 
-        Every look begins after all motion has ended, so that its world is none that an action believes in.
+        Every look begins after all motion has ended, so that predicted effects play no part.
         """
         phase = "checking the plan" if task.status.dry_run else "looking whether the goal holds"
         if task.episode is not None:
@@ -531,7 +533,7 @@ class TaskManager:
         return finding
 
     def _conclude(self, task: Task, finding: Finding, message: str) -> None:
-        """Success means that the goal holds in a look that began after everything had ended."""
+        """Set the final state; success requires the goal to hold in a look that began after all motion had ended."""
         if finding.confirmed:
             seen = ["the goal holds, as observed", *finding.inferred, message]
             self._end(task, TaskState.SUCCEEDED, "; ".join(filter(None, seen)))
@@ -550,7 +552,7 @@ class TaskManager:
             )
 
     def _see_unmet(self, task: Task) -> None:
-        """Tell what of the goal does not hold in the newest world, for a task that ends before a look at its goal."""
+        """Record the unmet goal literals of the newest world, for a task that ends without a check of its goal."""
         if task.status.goal and not task.status.dry_run:
             with contextlib.suppress(PlanweaveError):
                 self._set(task, unmet=self._body.observe().with_derived(task.status.goal).unmet(task.status.goal))
