@@ -1,4 +1,4 @@
-"""A body without any simulator: the domain itself says what each action does, with slips and failures by choice."""
+"""A purely symbolic body: actions have the effects declared by the domain, with optional failures."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _STEP = 0.1  # s of the world's own time between two observations
 
 
 class SymbolicBody:
-    """Keeps planweave.core.ports.LookingBody over a domain and a world; it sees everything. Thread-safe.
+    """Implements planweave.core.ports.LookingBody for a domain and a fully observed world. Thread-safe.
 
-    slips: probability that an action ends as GRASP_LOST, failures that it ends as CONTROL_FAILED; neither changes
-    anything. failures may also name actions with the code that each ends with, once: {"grasp(cup)": Code.NO_GRASP}.
-    The same seed gives the same outcomes of the same actions. done: the actions that were carried out, in order.
+    slips: probability that an action ends as GRASP_LOST; failures: that it ends as CONTROL_FAILED; both without
+    effects. failures may instead map actions to the code that each ends with, once: {"grasp(cup)": Code.NO_GRASP}.
+    Outcomes are determined by the seed. done: the executed actions, in order.
     """
 
     def __init__(
@@ -57,15 +57,15 @@ class SymbolicBody:
 
     @property
     def world(self) -> World:
-        """The world now."""
+        """The current world."""
         return self._world
 
     def observe(self, revision: int = 0) -> World:
-        """The world now."""
+        """The current world."""
         return self._world
 
     def look(self, seconds: float) -> Look:
-        """A look at everything."""
+        """A fresh look at the whole world."""
         with self._lock:
             self._world = replace(self._world, stamp=self._world.stamp + _STEP)
             return Look(self._world)
@@ -79,7 +79,7 @@ class SymbolicBody:
         on_phase: Callable[[str, float], None] | None = None,
         approval: str = "",
     ) -> Outcome:
-        """Change the world as the domain says; what is not done is an outcome and changes nothing."""
+        """Apply the effects of an action; a failure is an outcome without effects."""
         with self._lock:
             transition = Transition(self.domain, self._world)
             try:
@@ -104,5 +104,5 @@ class SymbolicBody:
             return Outcome(Code.SUCCESS, "done", self._world)
 
     def _left(self, code: Code, message: str) -> Outcome:
-        """An outcome that has changed nothing."""
+        """An outcome without effects."""
         return Outcome(code, message, self._world)

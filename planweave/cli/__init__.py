@@ -1,1 +1,1 @@
-"""The command `planweave`: one verb a file."""
+"""The command `planweave`: one subcommand per file."""

@@ -1,7 +1,7 @@
-"""Read the plan that waits for a person, and approve or refuse it. Nothing moves before; a refusal cancels the task.
+"""Show the plan that waits for approval, and approve or refuse it. Nothing moves before; a refusal cancels the task.
 
 examples:
-  planweave approve                 # shows the plan and asks; without a terminal say --yes or --no
+  planweave approve                 # shows the plan and asks; without a terminal give --yes or --no
   planweave approve --yes
   planweave approve task-3 --no --comment "the glass is in the way"
   planweave approve --json          # the plan and its hash only; answer with: planweave approve --yes --hash HASH
@@ -80,7 +80,7 @@ def main(options: argparse.Namespace) -> int:
 
 
 def waiting_task(client: Client, task_id: str = "") -> TaskStatus:
-    """The task whose plan waits; raises GoalError where none does."""
+    """The task that waits for approval; raises GoalError where there is none."""
     waiting = [t for t in client.tasks() if t.state is TaskState.AWAITING_APPROVAL and task_id in ("", t.task_id)]
     if not waiting:
         of = f" of {task_id}" if task_id else ""
@@ -89,7 +89,7 @@ def waiting_task(client: Client, task_id: str = "") -> TaskStatus:
 
 
 def show(console: Console, status: TaskStatus) -> None:
-    """The plan for a person: what is to be reached, its steps, what changed, what the domain says of it."""
+    """Print a plan for approval: goal, steps, changes, validation."""
     from planweave.cli.progress import goal_text, plan_lines
 
     lines = [f"{status.task_id}: {status.sentence or ' and '.join(map(str, status.goal))}"]
@@ -104,7 +104,7 @@ def show(console: Console, status: TaskStatus) -> None:
 
 
 class Asker:
-    """Asks for approval while a task is watched: on a terminal right there, else by saying how to answer."""
+    """Requests approval while a task is monitored: interactively on a terminal, else by printing how to answer."""
 
     def __init__(self, client: Client, console: Console, progress: Progress):
         self._client, self._console, self._progress = client, console, progress
@@ -113,11 +113,11 @@ class Asker:
         self._open = False  # whether an answer is still to come
 
     def status(self, status: TaskStatus) -> None:
-        """A new status of the task."""
+        """Process a new status of the task."""
         self._status = status
 
     def look(self) -> None:
-        """Ask where a plan waits; take the answer where it has come. Returns at once."""
+        """Prompt where a plan waits; send the answer once given. Returns at once."""
         status = self._status
         waits = status is not None and status.state is TaskState.AWAITING_APPROVAL
         if self._open and (status is None or not waits or status.plan_hash != self._asked):

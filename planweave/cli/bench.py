@@ -1,8 +1,8 @@
-"""Compare planning methods fairly on the same tasks.
+"""Compare planning methods on the same tasks.
 
-Every method is played with every model on every task, with a record of each episode, and a report with tables and
-plots. A killed run goes on with --resume. Figures of Planweave itself (speed, honesty, kills, …) are measured in a
-checkout: python -m benchmarks.
+Every method runs with every model on every task. Each episode is recorded; the report has tables and plots. --resume
+continues an interrupted run. Figures of Planweave itself (speed, honesty, kills, …) are measured in a checkout: python
+-m benchmarks.
 
 examples:
   planweave bench home --method tree_planner iterative blocking --model simulated:0.2 --repeat 3

@@ -1,7 +1,7 @@
-"""Three sentences of rising difficulty on the simulated arm; the last must fail first and recover.
+"""Run three sentences of increasing difficulty on the simulated arm; the last one must fail first and recover.
 
-Leaves in out/demo/, for each sentence: a video, pictures before and after, the action tree as a picture; and for all
-together result.json and transcript.md, which is what was asked of which language model and what it answered.
+Writes to out/demo/, for each sentence: a video, pictures before and after, the action tree as a picture; and for all
+together result.json and transcript.md, the prompts and replies of the language model.
 
 examples:
   planweave demo
@@ -101,7 +101,7 @@ def load_demo() -> tuple[str, list[DemoTask]]:
 def _one(
     client: Client, console: Console, task: DemoTask, out: Path, method: str, check: Callable[[], None], load: bool
 ) -> dict[str, Any]:
-    """Do one task with everything that is to be seen of it; returns its entry for result.json."""
+    """Run one task and write its pictures and video; returns its entry for result.json."""
     from planweave.cli.picture import draw_tree
     from planweave.cli.progress import Progress, done_lines, summary
     from planweave.cli.results import result_json
@@ -142,7 +142,7 @@ def _one(
 
 @contextlib.contextmanager
 def _told(console: Console, what: str) -> Any:
-    """What is only to be looked at does not end the demo where it cannot be written."""
+    """Print a problem with an output file instead of ending the demo."""
     try:
         yield
     except SystemDownError:
@@ -174,14 +174,14 @@ def recovered(result: TaskResult) -> bool:
 
 
 def planned_by_model(result: TaskResult) -> bool:
-    """Whether the goal was reached by what the language model planned, the classical planner never asked."""
+    """Whether the goal was reached by the language model's plan, without the classical planner."""
     status = result.status
     asked = status.method != "classical" and status.usage.requests > 0
     return result.success and asked and status.executed > 0 and not status.fallback
 
 
 def _finish(console: Console, entries: list[dict[str, Any]], out: Path, started_in: float, seconds: float) -> int:
-    """Write result.json and the transcript, say where all is; 0 where all went as expected."""
+    """Write result.json and the transcript and print where they are; 0 where every task met expectations."""
     good = all(entry["as_expected"] for entry in entries)
     from planweave.cli.transcript import transcript
 

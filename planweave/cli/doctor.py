@@ -1,7 +1,7 @@
-"""What works on this machine: Python, ROS 2, rendering, the arm's meshes, the language model and its methods.
+"""Check this machine: Python, ROS 2, rendering, the arm's meshes, the language model and its methods.
 
-Everything is really tried: a service call between two nodes, a rendered picture, three small questions to the model.
-The exit code is 0 where the simulated arm can do a task.
+Every check runs the real thing: a service call between two nodes, a rendered picture, three small requests to the
+model. The exit code is 0 where the simulated arm can execute a task.
 
 examples:
   planweave doctor
@@ -47,7 +47,7 @@ EXTRAS = {
 
 @dataclass(frozen=True)
 class Finding:
-    """One answer. state: "ok", "warning" (something optional) or "failed"; advice: what to do about it."""
+    """Result of one check. state: "ok", "warning" (something optional) or "failed"; advice: the remedy."""
 
     name: str
     state: str
@@ -111,7 +111,7 @@ def check_packages() -> Finding:
 
 
 def check_extras() -> Finding:
-    """What is installed beyond the default; nothing of it is needed."""
+    """Installed extras; all are optional."""
     there = [name for name, modules in EXTRAS.items() if all(importlib.util.find_spec(m) for m in modules)]
     absent = [name for name in EXTRAS if name not in there]
     text = f"installed: {', '.join(there) or 'none'}" + (f"; not installed: {', '.join(absent)}" if absent else "")
@@ -119,8 +119,9 @@ def check_extras() -> Finding:
 
 
 def check_plugins() -> list[Finding]:
-    """What cannot be used of the parts that packages offer (docs/extending.md): one row for each kind with a problem,
-    one for the packages otherwise."""
+    """Parts of installed packages that cannot be used (docs/extending.md): one row for each kind with a problem, else
+    one for all packages.
+    """
     from planweave.bench.suites import SUITES
     from planweave.bodies import BODIES
     from planweave.core.domain_files import DOMAINS
@@ -152,7 +153,7 @@ def check_plugins() -> list[Finding]:
 
 
 def check_ros() -> Finding:
-    """Two nodes, one service call, through our own interfaces."""
+    """Two nodes and one service call, through our own interfaces."""
     try:
         refuse_old_ros(os.environ)
     except PlanweaveError as error:
@@ -187,7 +188,7 @@ def check_ros() -> Finding:
 
 
 def check_rendering() -> Finding:
-    """One rendered picture with each way that MuJoCo has of rendering without a screen."""
+    """One rendered picture with each of MuJoCo's offscreen backends."""
     failures = {}
     chosen = os.environ.get("MUJOCO_GL")
     for backend in [chosen] if chosen else ["egl", "osmesa"]:
@@ -207,7 +208,7 @@ def check_rendering() -> Finding:
 
 
 def check_meshes() -> Finding:
-    """The arm's model files, in a wheel of which nothing else is used."""
+    """The arm's model files, which come from a wheel used for its data only."""
     try:
         files = importlib.metadata.files("dm-robotics-panda") or []
         found = next(Path(str(file.locate())) for file in files if file.name == "panda.xml")
@@ -222,9 +223,10 @@ def check_meshes() -> Finding:
 
 
 def check_real_time(kernel: Path = Path("/sys/kernel/realtime")) -> Finding:
-    """What a real arm needs of the kernel and of this person's limits; a warning where franka_ros2 is sourced.
+    """Real-time kernel and limits for a real arm; a warning where franka_ros2 is sourced.
 
-    kernel: where libfranka looks, too. Without it franka_ros2 only warns, and loses packets under load.
+    kernel: the file that libfranka inspects, too. Without a real-time kernel franka_ros2 only warns, and loses packets
+    under load.
     """
     real_time = kernel.is_file() and kernel.read_text().strip() == "1"
     priority = resource.getrlimit(resource.RLIMIT_RTPRIO)[0]
@@ -244,7 +246,7 @@ def check_real_time(kernel: Path = Path("/sys/kernel/realtime")) -> Finding:
 
 
 def check_model() -> Finding:
-    """The endpoint that planner_node would ask, what it can do, and what that means for the methods."""
+    """The endpoint of planner_node, its capabilities, and their consequences for the methods."""
     settings, problem = _planner_settings()
     if problem:
         return Finding("language model", "failed", problem, "mend the file")
@@ -283,9 +285,9 @@ def check_model() -> Finding:
 
 
 def methods_for(can: dict[str, Any] | None) -> dict[str, str]:
-    """Which planning methods, ours and installed ones, work with these capabilities, and how; None: no model answers.
+    """Planning methods, ours and installed ones, that work with these capabilities, and how; None: no model answers.
 
-    A method with an option `samples` asks for several replies to one question.
+    A method with an option `samples` requests several replies at once.
     """
     from planweave.methods import METHODS, asks_model
     from planweave.methods.options import options_of
@@ -313,7 +315,7 @@ def methods_for(can: dict[str, Any] | None) -> dict[str, str]:
 def run_probe(
     module: str, seconds: float, environment: dict[str, str] | None = None, stdin: str = ""
 ) -> tuple[int, str, str]:
-    """Exit code, output and errors of a probe; one that hangs is ended and counts as failed."""
+    """Exit code, output and errors of a probe; one that hangs is terminated and counts as failed."""
     settings = {**ros_environment(os.environ, Path(sys.prefix)), **(environment or {})}
     try:
         done = subprocess.run(
@@ -332,7 +334,7 @@ def run_probe(
 
 
 def _planner_settings() -> tuple[dict[str, Any], str]:
-    """The parameters of planner_node's file, or what is wrong with it."""
+    """The parameters of planner_node's file, or the error in it."""
     from planweave.launcher.systems import load_system, parameters_of
 
     try:
@@ -352,7 +354,7 @@ def _word(value: bool | None) -> str:
 
 
 def _show(finding: Finding) -> None:
-    """One finding for people."""
+    """Print one finding."""
     mark = {"ok": "✓", "warning": "!", "failed": "✗"}[finding.state]
     lines = finding.text.splitlines()
     print(f"{mark} {finding.name:<15} {lines[0]}", flush=True)

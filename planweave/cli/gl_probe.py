@@ -1,4 +1,4 @@
-"""Renders one small picture with MuJoCo, in a process of its own: a broken OpenGL may end the process.
+"""Render one small picture with MuJoCo, in a separate process: a broken OpenGL may crash it.
 
 Usage: MUJOCO_GL=egl python -m planweave.cli.gl_probe; prints the seconds taken, or ends with an error.
 """
@@ -11,7 +11,7 @@ MODEL = """
 
 
 def main() -> None:
-    """Render and look at the picture: the ball must be red."""
+    """Render and check the picture: the ball must be red."""
     import mujoco
 
     model = mujoco.MjModel.from_xml_string(MODEL)

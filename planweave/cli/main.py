@@ -1,4 +1,4 @@
-"""The command `planweave`: one verb a file, imported only when it is used."""
+"""The command `planweave`: one subcommand per file, imported on use."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def _report(options: argparse.Namespace, kind: str, message: str) -> None:
 
 
 def prepare_ros() -> None:
-    """Set what ROS needs before it is imported; raises ConfigError where ROS is not there."""
+    """Set the environment up for ROS before it is imported; raises ConfigError where ROS is missing."""
     from planweave.launcher import environment
 
     environment.ensure()

@@ -1,6 +1,6 @@
-"""What the language model can do, as one JSON object; in a process of its own, which can be ended at a deadline.
+"""Capabilities of the language model as one JSON object; a separate process, which can be terminated at a deadline.
 
-Reads the parameters of planner_node on standard input (JSON), so that it asks the same model as the node would.
+Reads the parameters of planner_node from standard input (JSON) to address the same model.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Pictures of an action tree, with Pillow only: time goes to the right, the most sampled branch is at the top."""
+"""Pictures of an action tree, drawn with Pillow: time runs to the right, the most sampled branch is at the top."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ MAX_LEAVES = 40
 
 
 def draw_tree(rows: Sequence[Row], path: Path, title: str = "") -> None:
-    """Write a PNG of the tree; at most 40 leaves, those tried and those most sampled, and says what it left out."""
+    """Write a PNG of the tree with at most 40 leaves, preferring those tried and most sampled; a note counts the
+    others.
+    """
     kept, left_out = _most_telling(rows)
     by_parent = children_of(kept)
     lines = _lines(by_parent)
@@ -85,7 +87,7 @@ def draw_tree(rows: Sequence[Row], path: Path, title: str = "") -> None:
 
 
 def _most_telling(rows: Sequence[Row]) -> tuple[list[Row], int]:
-    """Rows on the way to at most MAX_LEAVES leaves, and how many nodes that leaves out."""
+    """Rows on the paths to at most MAX_LEAVES leaves, and the number of nodes left out."""
     by_id = {row.id: row for row in rows}
     parents = {row.parent for row in rows}
     leaves = [row for row in rows if row.id not in parents]
@@ -96,7 +98,7 @@ def _most_telling(rows: Sequence[Row]) -> tuple[list[Row], int]:
 
 
 def _up(row: Row, by_id: dict[int, Row]) -> list[Row]:
-    """The row and all above it."""
+    """The row and its ancestors."""
     path = [row]
     while row.parent >= 0:
         row = by_id[row.parent]
@@ -105,7 +107,7 @@ def _up(row: Row, by_id: dict[int, Row]) -> list[Row]:
 
 
 def _lines(by_parent: dict[int, list[Row]]) -> dict[int, float]:
-    """The line (row of the picture) of each node: leaves one below the other, a parent at its first child's line."""
+    """Line (row of the picture) of each node: leaves below each other, a parent on its first child's line."""
     lines: dict[int, float] = {}
     following = 0.0
     stack = [0]

@@ -1,4 +1,4 @@
-"""What a person sees while a task runs: phase, goal, action tree, current step, tokens."""
+"""Console display of a running task: phase, goal, action tree, current step, tokens."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def usage_text(usage: Usage) -> str:
 
 
 def tree_view(rows: Sequence[Row], limit: int = MAX_LINES) -> Tree | None:
-    """The action tree for a terminal, at most ``limit`` nodes: what was tried first, then what is most sampled."""
+    """The action tree for a terminal, at most ``limit`` nodes: tried ones first, then the most sampled."""
     by_parent = children_of(rows)
     if not by_parent.get(0):
         return None
@@ -91,7 +91,7 @@ def _grow(branch: Tree, parent: int, by_parent: dict[int, list[Row]], shown: set
 
 
 def goal_text(status: TaskStatus) -> str:
-    """The goal and where it came from."""
+    """The goal and its source."""
     if not status.goal:
         return "not known yet"
     return f"{_some(status.goal)}  [{status.goal_source}]"
@@ -104,12 +104,15 @@ def _some(literals: Sequence[Literal]) -> str:
 
 
 def silence_text(heard: float) -> str:
-    """That the camera is silent, and for how long. heard: when it was heard last, s of system time."""
+    """Message that the camera has stopped publishing, and for how long.
+
+    heard: time of its last message, s of system time.
+    """
     return f"camera: silent for {max(0.0, time.time() - heard):.0f} s, so what is known may be outdated"
 
 
 class Progress:
-    """Shows statuses and trees as they come; a live picture on a terminal, else one line per change."""
+    """Displays statuses and trees as they arrive: live on a terminal, else one line per change."""
 
     def __init__(self, console: Console, sentence: str):
         self._console, self._sentence = console, sentence
@@ -132,17 +135,17 @@ class Progress:
             self._live.stop()
 
     def pause(self) -> None:
-        """Leave the terminal to somebody else."""
+        """Release the terminal."""
         if self._live:
             self._live.stop()
 
     def resume(self) -> None:
-        """Go on after a pause."""
+        """Continue after a pause."""
         if self._live and not self._live.is_started:
             self._live.start()
 
     def status(self, status: TaskStatus) -> None:
-        """Show a new status."""
+        """Display a new status."""
         with self._lock:
             self._status = status
             self._say(f"I understood: {status.understood}" if status.understood else "")
@@ -152,7 +155,7 @@ class Progress:
                 self._lines(status)
 
     def silence(self, silent: bool, heard: float) -> None:
-        """Show whether the body's camera is silent. heard: when it was heard last, s of system time."""
+        """Display whether the body's camera is silent. heard: time of its last message, s of system time."""
         with self._lock:
             was_silent, self._heard = self._heard is not None, heard if silent else None
             if self._live and self._status:
@@ -162,7 +165,7 @@ class Progress:
                 self._console.print(f"  {text}", highlight=False, markup=False)
 
     def tree(self, task_id: str, rows: tuple[Row, ...]) -> None:
-        """Show a new tree, where it belongs to this task."""
+        """Display a new tree, if it belongs to this task."""
         with self._lock:
             if self._status is None or task_id in ("", self._status.task_id):
                 self._rows = rows
@@ -170,7 +173,7 @@ class Progress:
                     self._live.update(self._view())
 
     def _say(self, line: str) -> None:
-        """A line that stays, once; above the live picture where there is one."""
+        """Print a permanent line, once; above the live display where there is one."""
         if line and line not in self._said:
             known = [said for said in self._said if len(said) > REPEATED and said in line]
             self._said.add(line)
@@ -214,7 +217,7 @@ class Progress:
 
 
 def summary(console: Console, status: TaskStatus, message: str = "") -> None:
-    """The state of a task in a few lines; message: what to say instead of the task's own last message."""
+    """The result of a task in a few lines; message: replaces the task's last message."""
     word, style = WORDS.get(status.state, (status.state.name.lower().replace("_", " "), "bold yellow"))
     if not status.task_id:  # it was not accepted
         word, style = WORDS[TaskState.FAILED]
@@ -227,7 +230,7 @@ def summary(console: Console, status: TaskStatus, message: str = "") -> None:
 
 
 def details(status: TaskStatus) -> list[str]:
-    """Goal, plan, steps and model use of a task, each on lines of its own; what is not known is left out."""
+    """Goal, plan, steps and model usage of a task, one line each; unknown values are omitted."""
     lines = []
     if status.understood:
         lines.append(f"understood  {status.understood}")
@@ -250,7 +253,7 @@ def details(status: TaskStatus) -> list[str]:
 
 
 def done_lines(record: Mapping[str, Any]) -> list[str]:
-    """What was done, one line an action, from the record of a task; with why where it failed."""
+    """Executed actions, one line each, from the record of a task, with the reasons of failures."""
     lines = []
     for event in record.get("events", []):
         if event.get("event") == "action":

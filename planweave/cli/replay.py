@@ -1,8 +1,8 @@
 """Run a recorded episode again, offline, and stop at the first difference.
 
-The model's answers come from the record. A home is played anew; a stage that cannot be set up twice alike (the arm)
-answers from the record, too. Everything that the loop asks, decides and does is compared with the record, but for
-times. The exit code is 0 where all agrees, 1 at a difference.
+The model's replies come from the record. A home is simulated anew; a stage that cannot be reproduced exactly (the arm)
+is replayed from the record, too. All requests, decisions and actions of the loop are compared with the record, except
+for times. The exit code is 0 where everything agrees, 1 at a difference.
 
 examples:
   planweave replay out/bench/home-20261122-101500/episodes/tree_planner/simulated_0.2/watch_tv.0.jsonl

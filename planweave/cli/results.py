@@ -1,4 +1,4 @@
-"""A task's end as plain JSON values, and goals as people write them."""
+"""Results of tasks as plain JSON values, and goals from their text form."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def read_goal(texts: list[str]) -> tuple[Literal, ...]:
-    """Literals out of texts like "in(red_cube, left_tray) and not holding(pear)"; raises GoalError."""
+    """Literals from texts like "in(red_cube, left_tray) and not holding(pear)"; raises GoalError."""
     literals = []
     for text in texts:
         for part in re.split(r"\s+and\s+|\s*[;&]\s*", text.strip()):
@@ -68,7 +68,7 @@ def status_json(status: TaskStatus) -> dict[str, Any]:
 
 
 def result_json(result: TaskResult) -> dict[str, Any]:
-    """Everything that is known of an ended task; `success` and `message` first."""
+    """The complete result of an ended task; `success` and `message` first."""
     return {
         "success": result.success,
         "message": result.message,

@@ -1,14 +1,14 @@
-"""Do what a sentence says, and check with the camera that it was done.
+"""Execute the task of a sentence, and verify the result with the camera.
 
-Uses the system that runs on this machine. Where none runs, one is started and ended again. Before anything moves it
-says what was understood. The exit code is 0 only where the goal holds in the world as observed at the end, a question
-was answered, or --dry found a plan; "success" in --json is true for the first alone. It is 3 where the goal may hold
-but no look at the end showed it (state "not_confirmed"), 1 where it was not reached.
+Uses the running system of this machine; without one, a system is started and stopped again. Prints the interpreted goal
+before anything moves. The exit code is 0 only where the goal was observed to hold at the end, a question was answered,
+or --dry found a plan; "success" in --json is true for the first alone. It is 3 where the goal may hold but was not
+observed (state "not_confirmed"), 1 where it was not reached.
 
 examples:
   planweave run "put the red cube in the left tray"
   planweave run --scene fruit_and_bottles "put the fruit on the plate and the bottles in the box"
-  planweave run --dry "put the red cube in the left tray"     # says what it would do, moves nothing
+  planweave run --dry "put the red cube in the left tray"     # prints the plan, moves nothing
   planweave run --goal "in(red_cube, left_tray) and on(blue_cube, green_cube)" --method classical
   planweave run --json "put the red cube in the left tray" > result.json
   planweave run --task plus_sign --method classical
@@ -129,10 +129,10 @@ def main(options: argparse.Namespace) -> int:
 
 @contextlib.contextmanager
 def system_for(name: str | None, scene: str | None, console: Console) -> Iterator[tuple[Client, Callable[[], None]]]:
-    """A client on a system that takes tasks, and a function that raises where a node of it has ended.
+    """A client of a system that accepts tasks, and a function that raises where one of its nodes has ended.
 
-    The one that runs already, with the scene loaded, or a new one (tabletop without a name) that is ended afterwards.
-    Raises PlanweaveError where a name is given and another system runs.
+    This is the running system, with the scene loaded, or a new one (tabletop without a name) that is stopped
+    afterwards. Raises PlanweaveError where a name is given and another system runs.
     """
     from planweave.launcher.one_system import runs_here
     from planweave_ros.client import Client
@@ -150,7 +150,7 @@ def system_for(name: str | None, scene: str | None, console: Console) -> Iterato
 
 
 def _check_system(client: Client, name: str, patience: float = 5.0) -> None:
-    """Raise PlanweaveError unless the nodes that run are the system's; discovery is given ``patience`` seconds."""
+    """Raise PlanweaveError unless the running nodes are the system's; discovery may take ``patience`` seconds."""
     from planweave.launcher.systems import load_system, systems_of
 
     wanted = {node.name for node in load_system(name).nodes}
@@ -175,7 +175,7 @@ def started(
     timeout: float = 60.0,
     params: str | None = None,
 ) -> Iterator[RunningSystem]:
-    """A system that is ready, ended afterwards. params: path of one more parameter file."""
+    """Start a system, wait until it is ready, and stop it on exit. params: path of one more parameter file."""
     from planweave.launcher.one_system import only_system
     from planweave.launcher.running_system import RunningSystem, log_folder
     from planweave.launcher.systems import load_system
@@ -199,7 +199,7 @@ def started(
 
 
 def _console(json_only: bool) -> Console:
-    """For people: standard output; beside --json, standard error and only where it is a terminal."""
+    """Console of the display: standard output; with --json standard error, and only where it is a terminal."""
     from rich.console import Console
 
     if json_only:

@@ -1,8 +1,8 @@
-"""Draw a recorded episode: goal, tree of sampled plans, questions with their cost, steps, errors, how it ended.
+"""Show a recorded episode: goal, tree of sampled plans, requests with their cost, steps, errors, result.
 
 examples:
   planweave show out/bench/home-20261122-101500/episodes/tree_planner/simulated_0.2/watch_tv.0.jsonl
-  planweave show --texts EPISODE     also prompts and replies, whole
+  planweave show --texts EPISODE     with all prompts and replies
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(options: argparse.Namespace) -> int:
-    """Draw it on standard output."""
+    """Print it on standard output."""
     from rich.console import Console
 
     from planweave.bench.drawing import drawing

@@ -1,7 +1,7 @@
 """Tasks of the running system, and whether its camera is silent; or one task with its record.
 
 examples:
-  planweave status                 # the newest 20; --all for all that are kept
+  planweave status                 # the newest 20; --all for all available ones
   planweave status task-3 --json
 """
 
@@ -88,7 +88,7 @@ def main(options: argparse.Namespace) -> int:
 
 
 def _table(tasks: Sequence[TaskStatus]) -> Table:
-    """One task a row. Ids are whole, so that they can be copied; sentences are broken where there is no room."""
+    """One row per task. Ids are never truncated, so that they can be copied; sentences wrap."""
     from rich.table import Table
     from rich.text import Text
 

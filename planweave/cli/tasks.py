@@ -1,6 +1,6 @@
-"""Tasks that are known by name (`planweave run --task`): sentence, scene, places and goal, and a check of the end.
+"""Named tasks (`planweave run --task`): sentence, scene, places, goal, and a geometric check of the result.
 
-They are data in evaluation/tasks/; what they check is geometry, beyond what the words of the domain can say.
+They are data in planweave/bench/tasks/tabletop/; the checks go beyond what the predicates of the domain express.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ NODE, PARAMETER = "executor_node", "workspace"
 
 
 class NamedTask:
-    """One task; raises UnknownNameError with the nearest name where there is none of this name."""
+    """One task; raises UnknownNameError with the nearest names where there is none of this name."""
 
     def __init__(self, name: str):
         self._tasks: Any = importlib.import_module("planweave.bench.tabletop_tasks")
@@ -31,8 +31,11 @@ class NamedTask:
 
     @contextlib.contextmanager
     def prepared(self, client: Client, scene: str) -> Iterator[None]:
-        """With the task's places known to the executor, which gets its own back afterwards, and all that stands in the
-        scene seen. Raises PlanweaveError that says what is not seen."""
+        """Set the task's places in the executor, restored on exit, and wait until every object of the scene is
+        detected.
+
+        Raises PlanweaveError that names the missing objects.
+        """
         before = client.parameter(NODE, PARAMETER)
         if before != self.data.workspace:
             client.set_parameter(NODE, PARAMETER, self.data.workspace)
@@ -61,7 +64,7 @@ class NamedTask:
             time.sleep(0.1)
 
     def checked(self, client: Client) -> dict[str, Any]:
-        """What the checker says of the world as observed now."""
+        """Result of the task's check on the world as observed now."""
         world = client.world()
         lacking = (
             ["nothing is heard of the world"]

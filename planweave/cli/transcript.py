@@ -1,4 +1,4 @@
-"""What was asked of the language model and what it answered, as Markdown for people."""
+"""Prompts and replies of the language model as Markdown."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _request(request: Any) -> list[str]:
 
 
 def _reply(reply: Any) -> list[str]:
-    """Equal replies are shown once, with their number."""
+    """Replies without duplicates, with their counts."""
     replies = reply.get("replies") if isinstance(reply, dict) else None
     if not isinstance(replies, list):
         return ["**reply**", "", *_block(_text(reply))]
@@ -67,7 +67,7 @@ def _text(value: Any) -> str:
 
 
 def _block(text: str) -> list[str]:
-    """Fenced, so that nothing in it is taken for Markdown."""
+    """A fenced code block, so that no part of the text is interpreted as Markdown."""
     fence = "```"
     while fence in text:
         fence += "`"

@@ -54,7 +54,7 @@ class ClauseGoals(ClauseThings):
         yield from self._move(clause)
 
     def _put_in_each(self, clause: Clause, place: Place) -> Iterator[Literal]:
-        """"one cube in each tray": distinct objects for each place."""
+        """ "one cube in each tray": distinct objects for each place."""
         for name in self._without_traces(
             lambda: self.names.resolve(place.things[0], self._no_place(tuple(place.word.split())), self.is_at)
         ):
@@ -409,7 +409,7 @@ class ClauseGoals(ClauseThings):
         )
 
     def _where(self, clause: Clause, place: Place, things: Sequence[str]) -> Iterator[Literal]:
-        """"heat it in the microwave": the machine to use; "read on the sofa": the seat."""
+        """ "heat it in the microwave": the machine to use; "read on the sofa": the seat."""
         made = re.findall(r"(\w+)\(\{x\}", clause.template)
         machines = set(self._notes.get("machines", {}).get(made[0], ())) if made else set()
         (where,) = self._place_names(place)[:1]

@@ -183,7 +183,7 @@ def _unary_phrases(makers: Iterable[ActionSchema], loose: set[str]) -> list[str]
 
 
 def _states(domain: Domain) -> Mapping[Words, str]:
-    """"open" -> opened: what the phrases of unary predicates contain after "is"."""
+    """ "open" -> opened: what the phrases of unary predicates contain after "is"."""
     found: dict[Words, str] = {}
     for predicate in domain.predicates.values():
         before, _, after = predicate.phrase.partition("} is ")
@@ -228,7 +228,7 @@ def _makes(schema: ActionSchema, predicate: Predicate) -> bool:
 
 
 def _relation_word(predicate: Predicate) -> str:
-    """"on" from "the {i} is on the {t}"; the predicate's name where its phrase has another form."""
+    """ "on" from "the {i} is on the {t}"; the predicate's name where its phrase has another form."""
     between = predicate.phrase.partition("} is ")[2].partition(" the {")[0].strip()
     return between if between and "{" not in between and len(between.split()) <= 5 else _spoken(predicate.name)
 

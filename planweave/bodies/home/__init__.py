@@ -1,1 +1,1 @@
-"""A household: VirtualHome, by the built-in simulator or by Unity."""
+"""The household body: VirtualHome, in a built-in simulator or in Unity."""

@@ -1,4 +1,4 @@
-"""The household body as a plain object, without ROS: actions in, steps and observed worlds out."""
+"""The household body as a plain object, without ROS: executes actions, reports observed worlds."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from planweave.core.world import Action, World
 
 
 class Body:
-    """A home and what the person knows about it. Methods may be called from several threads.
+    """A home and the agent's knowledge of it. Thread-safe.
 
-    clock gives the stamps of observations, s.
+    clock: stamps of observations, s.
     """
 
     def __init__(
@@ -31,18 +31,18 @@ class Body:
         self._world = self._observer.look(home.simulator, clock())
 
     def observe(self) -> World:
-        """What is known now."""
+        """The agent's current knowledge."""
         with self._lock:
             return self._world
 
     def look(self) -> World:
-        """What is known after another look around."""
+        """The agent's knowledge after a fresh observation."""
         with self._lock, self.home.lock:
             self._world = self._observer.look(self.home.simulator, self._clock())
             return self._world
 
     def execute(self, action: Action, timeout: float = 60.0, stopped: Callable[[], bool] = lambda: False) -> Step:
-        """Do one action; what a failure tells about hidden things is remembered."""
+        """Execute one action; a failure that reveals a hidden object is remembered."""
         known = self.observe().by_name
         unknown = [a for a in action.args if a not in known]
         if unknown and action.name in self.home.simulator.vocabulary.domain.actions:
@@ -55,17 +55,17 @@ class Body:
         return step
 
     def picture(self) -> bytes:
-        """The home from above, as a PNG file."""
+        """A floor plan of the home, as a PNG file."""
         with self.home.lock:
             return png(self.home.simulator)
 
     def reset(self) -> None:
-        """Everything as it was at the start; nothing is remembered."""
+        """Restore the initial state and clear the memory."""
         self.home.reset()
         self._begin()
 
     def load(self, scene: str) -> None:
-        """Another home; raises PlanweaveError and leaves the old one where that cannot be."""
+        """Load another home; raises PlanweaveError, and keeps the current one, where that fails."""
         self.home.load(scene)
         self._begin()
 

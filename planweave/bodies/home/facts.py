@@ -1,7 +1,7 @@
-"""A graph as facts of the household domain, and facts as a graph.
+"""Conversion between a VirtualHome graph and facts of the household domain.
 
-The person's edges become predicates without the person: CLOSE is close_to, INSIDE a room agent_in, ON agent_on,
-HOLDS_RH holds_rh; what is ON the person is worn. Every thing gets the room it is in, through what it is in or on.
+The agent's edges become predicates without the agent: CLOSE is close_to, INSIDE a room agent_in, ON agent_on, HOLDS_RH
+holds_rh; objects ON the agent are worn. Every object is assigned to a room, through its supports and containers.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Groups = dict[str, set[AtomKey]]
 
 
 def objects_of(graph: Graph, vocabulary: Vocabulary) -> tuple[WorldObject, ...]:
-    """All nodes but the person who acts, as objects of the world."""
+    """All nodes but the acting agent, as objects of the world."""
     upright = (0.0, 0.0, 0.0, 1.0)
     return tuple(
         WorldObject(
@@ -47,15 +47,15 @@ def objects_of(graph: Graph, vocabulary: Vocabulary) -> tuple[WorldObject, ...]:
 
 
 def facts_of_graph(graph: Graph, vocabulary: Vocabulary) -> Groups:
-    """The facts that hold in a graph, by predicate; raises SceneError where the person is in no room."""
+    """Facts of a graph, by predicate; raises SceneError where the agent is in no room."""
     home = HomeFacts(graph, vocabulary)
     return {**home.groups, **{predicate: make() for predicate, make in home.late.items()}}
 
 
 class HomeFacts:
-    """The facts that hold in a graph, by predicate: `groups` at once, `late` those that are made when asked for.
+    """Facts of a graph, by predicate: `groups` are computed at once, `late` on first access.
 
-    What can be wrong with the person is found at once; raises SceneError.
+    Errors concerning the agent are detected at once; raises SceneError.
     """
 
     def __init__(self, graph: Graph, vocabulary: Vocabulary):
@@ -90,7 +90,7 @@ class HomeFacts:
         }
 
     def _of_nodes(self, predicate: str) -> set[AtomKey]:
-        """States and properties of things."""
+        """States and properties of objects."""
         return self._node_facts.get(predicate, set())
 
     @cached_property
@@ -104,7 +104,7 @@ class HomeFacts:
         return found
 
     def _of_things(self, predicate: str) -> set[AtomKey]:
-        """Relations of things; next_to holds both ways, between joins a door and a room."""
+        """Relations of objects; next_to is symmetric, between joins a door and a room."""
         names, no = self._names, self._not_things
         pairs = self._graph.pairs(_TO_THINGS[predicate])
         if predicate == "between":
@@ -115,19 +115,19 @@ class HomeFacts:
         return facts
 
     def _of_person(self, predicate: str) -> set[AtomKey]:
-        """Relations of the person to things and rooms."""
+        """Relations of the agent to objects and rooms."""
         relations = [_TO_PERSON[predicate], *(["SITTING"] if predicate == "agent_on" else [])]
         return {(predicate, self._names[b]) for r in relations for a, b in self._graph.pairs(r) if a == self._person}
 
     def _close_to(self) -> set[AtomKey]:
-        """What the person is close to; what is held or worn, and the person's own body, always."""
+        """Objects close to the agent; always includes held and worn ones, and the agent's own body."""
         own = [f[1] for p in ("holds_rh", "holds_lh", "worn") for f in self.groups[p]]
         own += [f[1] for f in self._of_nodes("body_part")]
         return self._of_person("close_to") | {("close_to", name) for name in own}
 
     @cached_property
     def _comes_along(self) -> set[str]:
-        """What is held or worn, and what is on or in that."""
+        """Held and worn objects, and their contents."""
         carried = {f[1] for p in ("holds_rh", "holds_lh", "worn") for f in self.groups[p]}
         for _ in range(2 if carried else 0):
             carried |= {f[1] for p in ("on", "inside") for f in self._of_things(p) if f[2] in carried}
@@ -137,7 +137,7 @@ class HomeFacts:
         return {("carried", name) for name in self._comes_along}
 
     def _in_room(self) -> set[AtomKey]:
-        """The room of every thing; what comes along is where the person is, unless edges say otherwise."""
+        """Room of every object; carried objects are in the agent's room, unless edges say otherwise."""
         found = dict.fromkeys(self._comes_along, self._here)
         for number in self._graph.nodes:
             if number not in self._not_things:
@@ -148,7 +148,7 @@ class HomeFacts:
 
     @cached_property
     def _within(self) -> dict[int, list[int]]:
-        """What things are in or on, rooms first."""
+        """Supports and containers of objects, rooms first."""
         within: dict[int, list[int]] = defaultdict(list)
         for start, end in (*self._graph.pairs("INSIDE"), *self._graph.pairs("ON")):
             if end in self._rooms:
@@ -158,7 +158,7 @@ class HomeFacts:
         return within
 
     def _room(self, number: int) -> int | None:
-        """The room of a node: by its edges, through what it is in or on, else the nearest one."""
+        """Room of a node: by its edges, through its supports and containers, else the nearest one."""
         todo, seen = list(self._within.get(number, ())), {number}
         while todo:
             place = todo.pop(0)
@@ -176,7 +176,7 @@ class HomeFacts:
 
 
 def edge_literal(graph: Graph, start: int, relation: str, end: int) -> Literal:
-    """The literal that an edge of a goal stands for; raises SceneError for what no literal can say."""
+    """The literal of an edge in a goal; raises SceneError where no literal expresses it."""
     person, names = graph.character.id, graph.names
     if start == person and relation == "INSIDE":
         return Literal("agent_in", (names[end],))
@@ -192,7 +192,7 @@ def edge_literal(graph: Graph, start: int, relation: str, end: int) -> Literal:
 
 
 def state_literal(graph: Graph, vocabulary: Vocabulary, number: int, state: str) -> Literal:
-    """The literal that a state of a goal stands for; raises SceneError for an unknown state."""
+    """The literal of a state in a goal; raises SceneError for an unknown state."""
     if number == graph.character.id and state in ("SITTING", "LYING"):
         return Literal(state.lower())
     if state not in vocabulary.states:
@@ -201,7 +201,7 @@ def state_literal(graph: Graph, vocabulary: Vocabulary, number: int, state: str)
 
 
 def graph_of_facts(graph: Graph, vocabulary: Vocabulary, facts: Iterable[AtomKey]) -> Graph:
-    """The graph with the states and edges that hold now; properties and all else stay."""
+    """The graph with the current states and edges; everything else is unchanged."""
     person, number = graph.character.id, {name: node.id for name, node in graph.by_name.items()}
     state_of = {p: s for s, p in vocabulary.states.items()}
     states = {

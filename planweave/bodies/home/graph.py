@@ -1,4 +1,4 @@
-"""VirtualHome's graph of a home: nodes with properties and states, edges between them, as JSON.
+"""VirtualHome's environment graph: nodes with properties and states, edges between them, as JSON.
 
 ``{"nodes": [{"id", "class_name", "category", "properties", "states", "bounding_box"?}], "edges": [{"from_id",
 "relation_type", "to_id"}]}``. Bounding boxes are in Unity's axes (x right, y up, z forward), metres.
@@ -45,7 +45,7 @@ class Link(msgspec.Struct, gc=False, frozen=True):
 
 @lru_cache(maxsize=4096)
 def _word(class_name: str) -> str:
-    """The name of a class as part of a unique name: lower case, begins with a letter."""
+    """The name of a class as part of a unique name: lower case, beginning with a letter."""
     if _SIMPLE(class_name):
         return class_name
     word = re.sub(r"[^a-z0-9_]+", "_", class_name.lower())
@@ -53,9 +53,9 @@ def _word(class_name: str) -> str:
 
 
 class Node(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A thing, room or character, as in the JSON.
+    """An object, room or character, as in the JSON.
 
-    prefab_name, obj_transform, extra: what nothing here uses, kept for writing it back.
+    prefab_name, obj_transform, extra: unused fields, preserved on writing.
     """
 
     id: int
@@ -94,7 +94,7 @@ class Node(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclass(frozen=True, eq=False)
 class Graph:
-    """A home: nodes by their ids, and links between them. What is derived is made when it is first asked for."""
+    """A home: nodes by id, and links between them. Derived values are computed on first access."""
 
     nodes: Mapping[int, Node]
     links: Sequence[Link]
@@ -105,7 +105,7 @@ class Graph:
         return frozenset([(link.from_id, link.relation_type, link.to_id) for link in self.links])
 
     def pairs(self, relation: str) -> Iterator[tuple[int, int]]:
-        """The ends of all links of a relation."""
+        """End points of all links of a relation."""
         links = self.links if relation == "CLOSE" else self._few
         return ((link.from_id, link.to_id) for link in links if link.relation_type == relation)
 
@@ -126,7 +126,7 @@ class Graph:
 
     @cached_property
     def character(self) -> Node:
-        """The person who acts: the character with the lowest id."""
+        """The acting agent: the character with the lowest id."""
         return min((n for n in self.nodes.values() if n.class_name == CHARACTER), key=lambda n: n.id)
 
     def to_dict(self) -> dict[str, Any]:
@@ -190,7 +190,7 @@ def read_graph(text: str, source: str = "graph") -> Graph:
 
 
 def graph_from(data: Any, source: str = "graph") -> Graph:
-    """A graph from parsed JSON; raises SceneError that names the entry and what would be right."""
+    """A graph from parsed JSON; raises SceneError that names the invalid entry and what would be valid."""
     try:
         graph = _checked(msgspec.convert(data, _Home))
         if graph is not None:
@@ -201,7 +201,7 @@ def graph_from(data: Any, source: str = "graph") -> Graph:
 
 
 def _checked(home: _Home) -> Graph | None:
-    """The graph of nodes and links that are well formed, None where something is wrong with them; in few passes."""
+    """The graph of well-formed nodes and links, None where anything is invalid; a fast path of few passes."""
     nodes = {node.id: node for node in home.nodes}
     ends = set(map(attrgetter("from_id"), home.edges))
     ends.update(map(attrgetter("to_id"), home.edges))
@@ -220,12 +220,12 @@ def _checked(home: _Home) -> Graph | None:
 
 
 def _fit(class_name: str) -> bool:
-    """Whether the name of a class can stand in a script."""
+    """Whether the name of a class is valid in a script."""
     return bool(class_name.strip()) and ">" not in class_name and "\n" not in class_name
 
 
 def _carefully(data: Any, source: str) -> Graph:
-    """Entry by entry: forms that differ a little are read, what is wrong is a SceneError that names it."""
+    """Entry by entry: accepts variants of the format; raises SceneError that names an invalid entry."""
     if isinstance(data, dict) and isinstance(data.get("init_graph"), dict):
         data = data["init_graph"]
     if not isinstance(data, dict) or not isinstance(data.get("nodes"), list) or not isinstance(data.get("edges"), list):
@@ -288,13 +288,13 @@ def _point(box: Any, key: str, where: str) -> Point:
 
 
 def _upright(point: Point) -> Point:
-    """From Unity's axes to ours, and back."""
+    """Convert between Unity's axes and ours (an involution)."""
     x, y, z = point
     return x, z, y
 
 
 def _link(row: Any, nodes: Mapping[int, Node], where: str) -> Link:
-    """An edge, its relation in any case; raises SceneError for what is wrong with it."""
+    """An edge, its relation in any case; raises SceneError where it is invalid."""
     if not isinstance(row, dict) or not {"from_id", "relation_type", "to_id"} <= row.keys():
         raise SceneError(f"{where}: expected an object with from_id, relation_type and to_id, got {row!r:.80}")
     relation = str(row["relation_type"]).upper()

@@ -1,4 +1,4 @@
-"""The home as the node sees it: the built-in simulator, or Unity with the simulator beside it for names and reasons."""
+"""Homes behind one interface: the built-in simulator, and Unity with the simulator for names and failure reasons."""
 
 from __future__ import annotations
 
@@ -48,23 +48,23 @@ _ADDED = (
 
 
 class Home(Protocol):
-    """What changes as actions are done."""
+    """A home that executes actions."""
 
     simulator: Simulator
     lock: threading.Lock  # held while the simulator changes; hold it to read the simulator from another thread
 
     def execute(self, action: Action, timeout: float, stopped: Stopped) -> Step:
-        """Do one action within `timeout` seconds; stopped() becomes true when it is cancelled."""
+        """Execute one action within `timeout` seconds; stopped() becomes true when it is cancelled."""
 
     def reset(self) -> None:
-        """Everything as it was at the start; raises PlanweaveError."""
+        """Restore the initial state; raises PlanweaveError."""
 
     def load(self, scene: str) -> None:
-        """Another home; raises PlanweaveError and leaves the old one where that cannot be."""
+        """Load another home; raises PlanweaveError, and keeps the current one, where that fails."""
 
 
 class SimulatedHome:
-    """The built-in simulator. seconds: how long an action seems to take, for people to watch."""
+    """The built-in simulator. seconds: simulated duration of an action, for display."""
 
     def __init__(self, scene: str, seconds: float = 0.0):
         self.simulator = Simulator(load_graph(scene))
@@ -72,7 +72,7 @@ class SimulatedHome:
         self._seconds = seconds
 
     def execute(self, action: Action, timeout: float, stopped: Stopped) -> Step:
-        """See Home. A cancelled or late action has changed nothing."""
+        """See Home. A cancelled or late action has no effect."""
         end = time.monotonic() + min(self._seconds, timeout)
         while (left := end - time.monotonic()) > 0 and not stopped():
             time.sleep(min(left, 0.02))
@@ -97,7 +97,7 @@ class SimulatedHome:
 
 
 class UnityHome:
-    """Unity does the actions; its graph is fetched anew after each, and a failure gets a reason from the simulator."""
+    """Unity executes the actions; its graph is fetched after each, and failures are explained by the simulator."""
 
     def __init__(self, client: UnityClient, environment: int = 0, animate: bool = True):
         self._client, self._environment, self._animate = client, environment, animate
@@ -107,7 +107,7 @@ class UnityHome:
         self.lock = threading.Lock()
 
     def execute(self, action: Action, timeout: float, stopped: Stopped) -> Step:
-        """See Home. Unity cannot be stopped: after a cancellation or a timeout it may still carry the action out."""
+        """See Home. Unity cannot be interrupted: it may complete an action after a cancellation or a timeout."""
         foreseen = self.simulator.explain(action)
         try:
             self.simulator.vocabulary.domain.check_action(action, self.simulator.world(()))
@@ -139,7 +139,7 @@ class UnityHome:
         )
 
     def _refresh(self) -> None:
-        """Take over Unity's graph, and the added states of things that are still there."""
+        """Adopt Unity's graph, and keep the added states of objects that still exist."""
         old = self.simulator
         fresh = Simulator(self._client.graph(), old.vocabulary)
         names = fresh.graph.by_name
@@ -160,7 +160,7 @@ class UnityHome:
             self.simulator = fresh
 
     def load(self, scene: str) -> None:
-        """Another of Unity's environments, by its number."""
+        """Load another of Unity's environments, by number."""
         if not scene.strip().isdigit():
             raise SceneError(f"scene {scene!r}: with Unity a scene is the number of one of its environments, e.g. 4")
         self._environment = int(scene)

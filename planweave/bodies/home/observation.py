@@ -1,5 +1,5 @@
-"""Partial observation (Tree-Planner, appendix A.2): of the room where the person is all that no closed thing hides, and
-what is held. What was seen before is remembered until it is seen to be otherwise.
+"""Partial observation (Tree-Planner, appendix A.2): the agent sees its room, except for the contents of closed
+containers, and what it holds. Past observations are remembered until contradicted.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _OF_PERSON = frozenset({"close_to", "facing"})
 
 
 def visible(simulator: Simulator) -> set[str]:
-    """Names of the things that the person can see now; in linear time."""
+    """Names of the objects visible to the agent; linear in the size of the home."""
     state = simulator.state
     here = {f[1] for f in state.of("agent_in")}
     shut = {f[1] for f in state.of("closed")}
@@ -38,11 +38,11 @@ def visible(simulator: Simulator) -> set[str]:
 
 
 class Observer:
-    """What the person knows about the home.
+    """The agent's knowledge of the home.
 
-    partial: see only what can be seen from the room; else everything. names: "all" tells the name, class and
-    properties of every thing at once, as the papers' lists of objects do; "seen" only of those seen so far. A thing
-    whose name is known but that was never seen is told as unseen(thing): its states may be anything.
+    partial: observe only what is visible from the room; else everything. names: "all" gives the name, class and
+    properties of every object at the start, like the object lists of the papers; "seen" only those of objects seen so
+    far. An object whose name is known but that was never seen is reported as unseen(object): its states are unknown.
     """
 
     def __init__(self, partial: bool = True, names: str = "all"):
@@ -55,7 +55,7 @@ class Observer:
         self._literals: dict[AtomKey, Literal] = {}
 
     def begin(self, simulator: Simulator) -> None:
-        """Forget everything, for a home that is new or reset."""
+        """Clear the memory, for a new or reset home."""
         scenery = simulator.vocabulary.scenery
         self._memory, self._seen, self._literals = set(), {}, {}
         self._objects = tuple(o for o in simulator.objects if o.attributes["category"] not in scenery)
@@ -67,7 +67,7 @@ class Observer:
                     self._fixed[fact[1]].append(Literal(predicate, fact[1:]))
 
     def look(self, simulator: Simulator, stamp: float = 0.0) -> World:
-        """Look around at a time (s) and tell all that is known."""
+        """Observe at a time (s) and return all that is known."""
         told = self._parents.keys()
         rooms = {o.name for o in self._objects if o.type == "room"}
         seen_now = (visible(simulator) & told) if self._partial else {n for n in told if n not in rooms}
@@ -86,7 +86,7 @@ class Observer:
         return World(DOMAIN, objects, frozenset(facts), stamp, "home", simulator.revision)
 
     def _hiders(self, in_view: Collection[str]) -> dict[str, str]:
-        """What hides things, as far as is remembered: a closed thing they are in, else the room they are in."""
+        """Objects that hide others, as remembered: the closed container, else the room."""
         shut = {f[1] for f in self._memory if f[0] == "closed"}
         parents = {f[1]: f[2] for predicate in ("on", "inside") for f in self._memory if f[0] == predicate}
         hiders = {f[1]: f[2] for f in self._memory if f[0] == "in_room" and f[1] not in in_view}
@@ -100,7 +100,7 @@ class Observer:
         return hiders
 
     def learn(self, simulator: Simulator, action: Action, unmet: Collection[Literal]) -> None:
-        """Remember what a failure gives away: that the action's thing is inside the closed thing it complains about."""
+        """Remember what a failure reveals: the action's object is inside the closed container of the error message."""
         for literal in unmet:
             if literal.predicate == "closed" and not literal.positive and action.args:
                 chain = {action.args[0]}
@@ -110,7 +110,7 @@ class Observer:
                         chain.add(fact[2])
 
     def _remember(self, simulator: Simulator, now: Collection[str], rooms: Collection[str]) -> None:
-        """Take over what is seen now; drop what it contradicts, and what is about the person."""
+        """Adopt the current observation; drop contradicted facts, and those about the agent."""
         state, fixed = simulator.state, simulator.vocabulary.fixed - {"faces", "between"}
         shut = {f[1] for f in state.of("closed")}
         here = {f[1] for f in state.of("agent_in")}
@@ -130,7 +130,7 @@ class Observer:
         self._memory = kept
 
     def _told(self, fact: AtomKey, now: Collection[str], rooms: Collection[str]) -> bool:
-        """Whether a fact that holds is plain to see, or about the person."""
+        """Whether a true fact is visible, or about the agent."""
         if len(fact) == 1:
             return True
         if fact[0] in _PERSONAL and fact[0] not in _OF_PERSON:
@@ -146,7 +146,7 @@ class Observer:
     def _object(
         self, simulator: Simulator, thing: WorldObject, seen_now: bool, hiders: Mapping[str, str]
     ) -> WorldObject:
-        """The object with its place where that is known, and how it is known."""
+        """The object with its position, where known, and how it is known."""
         if thing.type == "room":
             return replace(thing, known=Known.FIXED)
         hider = "" if seen_now else hiders.get(thing.name, "")
@@ -188,13 +188,15 @@ _PERSONAL = frozenset(
 
 
 def _parent(state: State, name: str) -> AtomKey | None:
-    """The fact that says what a thing is in or on."""
+    """The fact that states an object's support or container."""
     found = sorted([*state.lookup("on", 1, name), *state.lookup("inside", 1, name)])
     return found[0] if found else None
 
 
 def _place(simulator: Simulator, thing: WorldObject, parent_at_start: AtomKey | None) -> Point | None:
-    """Where a thing is: as the graph says while it is where it was, else at what it is on or in; None while carried."""
+    """Position of an object: from the graph until it is moved, then that of its support or container; None while
+    carried.
+    """
     if ("carried", thing.name) in simulator.state or thing.position is None:
         return None
     parent = _parent(simulator.state, thing.name)

@@ -1,4 +1,4 @@
-"""A floor plan of the home as a picture: rooms, furniture, things with their states, and the person."""
+"""Floor plan of the home as a picture: rooms, furniture, objects with their states, and the agent."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ def _font(size: int) -> ImageFont.ImageFont | ImageFont.FreeTypeFont:
 
 
 def floor_plan(simulator: Simulator, width: int = 1280) -> Image.Image:
-    """The home from above, x to the right and y up the picture; as a graph of circles where no positions are known.
+    """The home in top view, x to the right and y up; a diagram of circles where no positions are known.
 
-    Things that the person cannot see are left out. Boxes on the plan are to scale.
+    Objects that the agent cannot see are omitted. Boxes are to scale.
     """
     rooms = [n for n in simulator.graph.nodes.values() if n.category == ROOMS]
     boxes = {n.id: (n.centre, n.size) for n in rooms if n.centre is not None and n.size is not None}
@@ -105,7 +105,7 @@ class _Plan:
         return x0, y0, max(x1, x0 + 3), max(y1, y0 + 3)
 
     def _write(self, x: float, y: float, text: str, size: int, colour: str, anywhere: bool = False) -> None:
-        """Text at a point, moved a little where it would cover other text or leave the picture."""
+        """Draw text at a point, shifted where it would cover other text or leave the picture."""
         font = _font(size)
         half = self._draw.textlength(text, font=font) / 2 + 2
         x = min(max(x, half), self._width - half)
@@ -128,24 +128,24 @@ class _Plan:
         self._draw.text(where, text, font=font, fill=colour, anchor="mm", stroke_width=1, stroke_fill=_ROOM)
 
     def room(self, node: Node, centre: Point, size: Point) -> None:
-        """A room."""
+        """Draw a room."""
         box = self._box(centre, size)
         self._draw.rectangle(box, fill=_ROOM, outline=_EDGE, width=3)
 
     def keep_free(self, node: Node, centre: Point, size: Point) -> None:
-        """No other text where the name of a room comes, over the furniture."""
+        """Reserve the space of a room's name, over the furniture."""
         box = self._box(centre, size)
         self._taken.append(
             self._draw.textbbox(((box[0] + box[2]) / 2, box[1] + 14), node.name, font=_font(15), anchor="mm")
         )
 
     def room_name(self, node: Node, centre: Point, size: Point) -> None:
-        """The name of a room, over the furniture."""
+        """Draw the name of a room, over the furniture."""
         box = self._box(centre, size)
         self._write((box[0] + box[2]) / 2, box[1] + 14, node.name, 15, _NAME, anywhere=True)
 
     def things(self, boxes: dict[int, tuple[Point, Point]]) -> None:
-        """Furniture as boxes, what is on or in it as dots, then the names of all."""
+        """Draw furniture as boxes, its contents as dots, then all names."""
         sim, seen = self._sim, visible(self._sim)
         room_of = {f[1]: f[2] for f in sim.state.of("in_room")}
         nodes = [
@@ -178,7 +178,7 @@ class _Plan:
                 self._contents(node, x, y + 9, seen)
 
     def _contents(self, node: Node, x: float, y: float, seen: set[str]) -> None:
-        """In a home without positions: what is on or in a thing, as text below it."""
+        """In a home without positions: draw the contents of an object as text below it."""
         by_name = self._sim.graph.by_name
         found = sorted({f[1] for p in ("on", "inside") for f in self._sim.state.lookup(p, 2, node.name)})
         found = [n for n in found if n in seen or by_name[n].category in _FURNITURE]
@@ -196,7 +196,7 @@ class _Plan:
     def _place(
         self, node: Node, room_of: dict[str, str], boxes: dict[int, tuple[Point, Point]], count: dict[str, int]
     ) -> Point | None:
-        """Where a thing is drawn: where the graph says while it is there, else on what it is on, else in rows."""
+        """Drawing position of an object: its own where known, else that of its support, else in rows."""
         state, graph = self._sim.state, self._sim.graph
         places = [f[2] for p in ("on", "inside") for f in state.lookup(p, 1, node.name)]
         if node.centre is not None and {(node.id, p) for p in places} <= self._at_start:
@@ -218,7 +218,7 @@ class _Plan:
         return centre[0] + size[0] * ((across + 0.5) / _COLUMNS - 0.5), centre[1] + size[1] * (0.4 - 0.14 * down), 0.0
 
     def person(self, boxes: dict[int, tuple[Point, Point]]) -> None:
-        """The person on what it sits on, or beside what is close; with what the hands hold."""
+        """Draw the agent on its seat, or beside what it is close to, with what it holds."""
         state, graph = self._sim.state, self._sim.graph
         room = next((graph.by_name[f[1]] for f in state.of("agent_in")), None)
         if room is None or room.id not in boxes:
@@ -245,7 +245,7 @@ class _Plan:
         return size[0] * size[1] if size else 0.0
 
     def panel(self, left: float) -> None:
-        """What the plan cannot show, as text beside it."""
+        """Draw the text beside the plan."""
         state = self._sim.state
         lines: list[str] = []
         for title, predicate in _TOLD.items():
@@ -259,5 +259,5 @@ class _Plan:
 
 
 def _flat(node: Node) -> bool:
-    """Whether drawing a thing would cover the plan."""
+    """Whether drawing an object would cover the plan."""
     return node.category in _FLAT or node.class_name == "floor"

@@ -1,4 +1,4 @@
-"""The household body as the port that planning loops talk to, without ROS."""
+"""The household body as a port for planning loops, without ROS."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _TIMEOUT = 60.0  # s for one action where its sender gives no time
 
 
 class HomePort:
-    """Keeps planweave.core.ports.LookingBody over a household body."""
+    """Implements planweave.core.ports.LookingBody with a household body."""
 
     def __init__(self, body: Body) -> None:
         self._body = body
 
     def observe(self, revision: int = 0) -> World:
-        """What the person knows."""
+        """The agent's knowledge."""
         return self._body.observe()
 
     def execute(
@@ -35,20 +35,20 @@ class HomePort:
         on_phase: Callable[[str, float], None] | None = None,
         approval: str = "",
     ) -> Outcome:
-        """Do one action."""
+        """Execute one action."""
         step = self._body.execute(action, timeout or _TIMEOUT)
         return Outcome(step.code, step.message, self._body.observe(), step.unmet)
 
     def look(self, seconds: float) -> Look:
-        """What the person sees from where they stand, and remembers."""
+        """The agent's knowledge after a fresh observation from where it stands."""
         return Look(self._body.look())
 
 
 class HomeBody(HomePort):
-    """A home on the built-in VirtualHome simulator.
+    """A home in the built-in VirtualHome simulator.
 
-    scene: a name under config/scenes, or the path of a VirtualHome graph (JSON). observe: "partial" tells what can be
-    seen from the room and what was seen before, "full" everything.
+    scene: a name under config/scenes, or the path of a VirtualHome graph (JSON). observe: "partial" limits observations
+    to the current room and to memory, "full" reports everything.
     """
 
     def __init__(self, scene: str | Path = "home_flat", observe: str = "partial") -> None:
@@ -64,5 +64,5 @@ class HomeBody(HomePort):
 
     @property
     def world(self) -> World:
-        """What the person knows now."""
+        """The agent's current knowledge."""
         return self.observe()

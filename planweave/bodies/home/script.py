@@ -14,10 +14,10 @@ _OBJECT = re.compile(r"\s*<\s*([^<>\n]{1,80}?)\s*>\s*\(\s*(-?\d{1,9}(?:\.\d{1,9}
 
 
 def read_line(line: str, graph: Graph, vocabulary: Vocabulary) -> Action:
-    """The action of a line. Ids may be written ``(1.289)``, as scripts of the ActivityPrograms do.
+    """The action of a line. Ids may be written ``(1.289)``, as in the scripts of ActivityPrograms.
 
-    Raises ParseError for the form, UnknownNameError for an unknown action or object, InvalidActionError where class and
-    id do not belong together or the number of objects is wrong.
+    Raises ParseError for a malformed line, UnknownNameError for an unknown action or object, InvalidActionError where
+    class and id do not belong together or the number of objects is wrong.
     """
     match = _LINE.match(line)
     if match is None:
@@ -51,7 +51,7 @@ def _named(graph: Graph, class_name: str, number: str) -> Node:
 
 
 def write_line(action: Action, graph: Graph, character: int | None = None, index: int | None = None) -> str:
-    """A line for an action; character: the number in ``<char0>``, as Unity wants it; index: as messages show it."""
+    """The line of an action; character: the number in ``<char0>``, for Unity; index: the number shown in messages."""
     things = "".join(f" {_tag(graph, name)}" for name in action.args)
     if character is not None:
         return f"<char{character}> [{action.name}]{things}"

@@ -1,4 +1,4 @@
-"""The built-in simulator: a home that changes as the household domain says, and answers in VirtualHome's words."""
+"""The built-in simulator: state transitions of the household domain, with VirtualHome's error messages."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from planweave.core.world import Action, Literal, World, WorldObject
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What came of one action. unmet: with PRECONDITION_UNMET, the literals that do not hold."""
+    """Result of one action. unmet: with PRECONDITION_UNMET, the literals that do not hold."""
 
     code: Code
     message: str
@@ -35,7 +35,7 @@ _DONE = Step(Code.SUCCESS, "Success")
 
 
 class Simulator:
-    """One home and one person. Deterministic; `steps` counts the actions tried since the start."""
+    """One home and one agent. Deterministic; `steps` counts the actions tried since the start."""
 
     def __init__(self, graph: Graph, vocabulary: Vocabulary | None = None):
         self.graph = graph
@@ -47,12 +47,12 @@ class Simulator:
 
     @cached_property
     def objects(self) -> tuple[WorldObject, ...]:
-        """All things and rooms."""
+        """All objects and rooms."""
         return objects_of(self.graph, self.vocabulary)
 
     @cached_property
     def state(self) -> State:
-        """What holds now. A predicate's facts are made when they are first asked for, and kept from then on."""
+        """The current facts. Those of a predicate are computed on first access and cached."""
         return self._transition.grouped(self._facts.groups, self._facts.late)
 
     @cached_property
@@ -60,14 +60,14 @@ class Simulator:
         return Transition(self.vocabulary.domain, World(DOMAIN, self.objects, frame="home"))
 
     def reset(self) -> None:
-        """Everything as it was at the start."""
+        """Restore the initial state."""
         while self._changes:
             self._transition.undo(self.state, self._changes.pop())
         self.steps = 0
         self.revision += 1
 
     def execute(self, action: Action) -> Step:
-        """Try one action. What cannot be done changes nothing and is a Step, not an exception."""
+        """Try one action. A failure has no effect and is a Step, not an exception."""
         self.steps += 1
         try:
             unmet = self._transition.unmet(self.state, action)
@@ -85,7 +85,7 @@ class Simulator:
         return _DONE
 
     def execute_line(self, line: str) -> Step:
-        """Try one line of a script."""
+        """Try one script line."""
         try:
             action = read_line(line, self.graph, self.vocabulary)
         except PlanweaveError as error:
@@ -95,7 +95,7 @@ class Simulator:
         return self.execute(action)
 
     def explain(self, action: Action) -> str:
-        """Why an action cannot be done now, in VirtualHome's words; empty where it can."""
+        """Why an action is not applicable, in VirtualHome's words; empty where it is."""
         try:
             unmet = self._transition.unmet(self.state, action)
         except PlanweaveError as error:
@@ -113,14 +113,14 @@ class Simulator:
         return World(DOMAIN, self.objects, literals, frame="home", revision=self.revision)
 
     def graph_now(self) -> Graph:
-        """The home as a VirtualHome graph."""
+        """The current home as a VirtualHome graph."""
         return graph_of_facts(self.graph, self.vocabulary, self.state.facts)
 
     def _when(self, cause: str, action: Action) -> str:
         return f'{cause} when executing "{write_line(action, self.graph, index=self.steps)}"'
 
     def _say(self, action: Action, literal: Literal) -> str:
-        """The wording of the domain file for the first unmet literal."""
+        """VirtualHome's message for the first unmet literal, from the domain file."""
         key = literal.predicate if literal.positive else f"not {literal.predicate}"
         rows = self.vocabulary.wording
         template = rows.get(action.name, {}).get(key) or rows["all"].get(key)

@@ -1,8 +1,8 @@
-"""A client of VirtualHome in Unity: its wire format, its silences, and reasons for its failures.
+"""Client of VirtualHome in Unity: wire format, timeouts, and failure reasons.
 
-Unity takes one request at a time, ``POST /`` with ``{"id", "action", "intParams", "stringParams"}``, and answers
-``{"id", "success", "message", "value", "message_list"}``. It goes on working after a client has given up, so that the
-next request may find it busy.
+Unity handles one request at a time, ``POST /`` with ``{"id", "action", "intParams", "stringParams"}``, and answers
+``{"id", "success", "message", "value", "message_list"}``. It continues a request that its client has abandoned, so that
+the next one may find it busy.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _LARGEST = 64 * 1024 * 1024  # bytes of one reply
 
 
 class UnityError(PlanweaveError):
-    """Unity cannot be used now; the message says what is wrong with it and what to do. code: the failure language."""
+    """Unity cannot be used; the message says why and what to do. code: the failure code."""
 
     def __init__(self, message: str, code: Code = Code.CONTROL_FAILED):
         super().__init__(message)
@@ -43,9 +43,9 @@ class Reply:
 
 
 class UnityClient:
-    """Talks to one Unity process. url such as ``http://127.0.0.1:8080``; timeout in seconds for one request.
+    """Client of one Unity process. url such as ``http://127.0.0.1:8080``; timeout: seconds per request.
 
-    stopped: asked while waiting; true ends the wait with a UnityError of the code CANCELED.
+    stopped: polled while waiting; true ends the wait with a UnityError of the code CANCELED.
     """
 
     def __init__(self, url: str, timeout: float = 60.0):
@@ -64,7 +64,10 @@ class UnityClient:
         timeout: float = 0.0,
         stopped: Callable[[], bool] = lambda: False,
     ) -> Reply:
-        """One request; waits while Unity is busy with an earlier one. Raises UnityError, latest at the deadline."""
+        """Send one request; waits while Unity is busy with an earlier one.
+
+        Raises UnityError, at the latest at the deadline.
+        """
         seconds = timeout or self._timeout
         deadline = time.monotonic() + seconds
         body: dict[str, Any] = {"id": f"{time.time()}.{next(self._ids)}", "action": action}
@@ -94,7 +97,7 @@ class UnityClient:
     def _exchange(
         self, action: str, payload: bytes, deadline: float, seconds: float, stopped: Callable[[], bool]
     ) -> tuple[int, str]:
-        """Send and read everything before the deadline, also from a server that sends a byte now and then."""
+        """Send and receive within the deadline, also from a server that sends single bytes slowly."""
         connection = http.client.HTTPConnection(self._host, self._port, timeout=max(0.05, deadline - time.monotonic()))
         try:
             connection.connect()
@@ -155,20 +158,20 @@ class UnityClient:
         return Reply(success, message if isinstance(message, str) else json.dumps(message), value)
 
     def health(self, timeout: float = 5.0) -> None:
-        """Ask whether Unity is there and free; raises UnityError that says what is wrong."""
+        """Check that Unity is reachable and idle; raises UnityError that says what is wrong."""
         reply = self.post("idle", timeout=timeout)
         if not reply.success:
             raise UnityError(f"Unity at {self.url} says that it is not ready: {reply.message[:200]}")
 
     def reset(self, environment: int = 0, character: str = "Chars/Male2", room: str = "") -> None:
-        """Load an environment anew and put a character into it."""
+        """Load an environment and add a character."""
         self._must(self.post("clear"), "clear")
         self._must(self.post("environment", [environment]), f"load environment {environment}")
         place = {"character_resource": character, "initial_room": room, "position": None, "mode": "random"}
         self._must(self.post("add_character", strings=[json.dumps(place)]), f"add the character {character}")
 
     def graph(self) -> Graph:
-        """The graph of the home as it is now."""
+        """The current graph of the home."""
         reply = self.post("environment_graph")
         self._must(reply, "give its graph")
         try:
@@ -179,7 +182,7 @@ class UnityClient:
     def run_line(
         self, line: str, timeout: float = 0.0, animate: bool = True, stopped: Callable[[], bool] = lambda: False
     ) -> str:
-        """Execute one script line for the first character; the reason of its failure, empty for success."""
+        """Execute one script line with the first character; returns the reason of its failure, empty for success."""
         settings = {
             "randomize_execution": False,
             "random_seed": -1,
@@ -211,7 +214,8 @@ class UnityClient:
 def failure_of(reply: Reply) -> str:
     """Why the first character's action failed, from a reply; empty for success.
 
-    With several characters ``success`` is true if any succeeded, so each one's own message counts where there is one.
+    With several characters ``success`` is true if any of them succeeded, so that the message of each one takes
+    precedence.
     """
     try:
         told = json.loads(reply.message)
@@ -231,7 +235,7 @@ def _tidy(text: str) -> str:
 
 
 def _complete(raw: bytearray) -> bool:
-    """Whether a whole HTTP reply of known length has come."""
+    """Whether an HTTP reply of known length has arrived completely."""
     head, found, body = bytes(raw[:8192]).partition(b"\r\n\r\n")
     if not found:
         return False
@@ -245,7 +249,7 @@ def _complete(raw: bytearray) -> bool:
 
 
 def _parsed(raw: bytes, action: str, url: str) -> tuple[int, str]:
-    """Status and body of a reply; raises UnityError where it is cut short or no HTTP."""
+    """Status and body of a reply; raises UnityError where it is truncated or not HTTP."""
     response = http.client.HTTPResponse(_Bytes(raw))  # type: ignore[arg-type]
     try:
         response.begin()
@@ -259,7 +263,7 @@ def _parsed(raw: bytes, action: str, url: str) -> tuple[int, str]:
 
 
 class _Bytes:
-    """What http.client reads a reply from."""
+    """In-memory socket that http.client reads a reply from."""
 
     def __init__(self, raw: bytes):
         self._raw = raw

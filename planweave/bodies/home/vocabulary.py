@@ -1,4 +1,4 @@
-"""What the domain file says about VirtualHome (section `virtualhome` of its YAML): states, properties, wording."""
+"""The section `virtualhome` of the domain's YAML file: states, properties, wording."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DOMAIN = "household"
 
 @dataclass(frozen=True, eq=False)
 class Vocabulary:
-    """The domain, and how VirtualHome's words map to it."""
+    """The domain, and the mapping of VirtualHome's names to it."""
 
     domain: Domain
     states: Mapping[str, str]  # state of a node -> predicate
@@ -35,7 +35,7 @@ class Vocabulary:
 
     @classmethod
     def load(cls) -> Vocabulary:
-        """The household domain's; cached. Raises DomainError."""
+        """The vocabulary of the household domain; cached. Raises DomainError."""
         return _vocabulary(Domain.load(DOMAIN))
 
     def type_of(self, node: Node) -> str:
@@ -43,7 +43,7 @@ class Vocabulary:
         return "room" if node.category == ROOMS else self.domain.type_of_class(node.class_name)
 
     def predicates_of(self, node: Node) -> tuple[str, ...]:
-        """Predicates of one argument that hold of a node: its states, and what it is good for."""
+        """Unary predicates that hold of a node: its states and properties."""
         key = node.class_name, node.properties, node.states
         known = self._known.get(key)
         if known is None:
@@ -63,7 +63,7 @@ class Vocabulary:
         return found
 
     def action(self, spelling: str) -> str:
-        """The name of an action however it is spelled (``PutObjBack``, ``WALK``, ``turn on``); UnknownNameError."""
+        """The name of an action in any spelling (``PutObjBack``, ``WALK``, ``turn on``); raises UnknownNameError."""
         found = self.spellings.get(squeezed(spelling))
         if found is None:
             raise UnknownNameError("action", spelling.lower(), self.domain.actions)
