@@ -1,4 +1,4 @@
-"""Start a system and keep it running until Ctrl-C; a node that dies is started again.
+"""Start a system and keep it running until Ctrl-C; nodes that die are restarted.
 
 examples:
   planweave up tabletop
@@ -9,8 +9,8 @@ examples:
   planweave up franka --params my_arm.yaml
   planweave up tabletop --namespace arm1      # then: planweave run --namespace arm1 "…"
 
---set takes an option of the system (config/systems.yaml) or, as NODE.PARAMETER=VALUE, any parameter that stands in the
-node's file under config/. --params takes a file of your own, whose entries are keyed /**/NODE.
+--set sets an option of the system (config/systems.yaml) or, as NODE.PARAMETER=VALUE, any parameter in the node's file
+under config/. --params adds a parameter file of your own, with entries keyed /**/NODE.
 """
 
 from __future__ import annotations

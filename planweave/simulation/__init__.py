@@ -1,1 +1,1 @@
-"""An arm on a table with an RGB-D camera in MuJoCo."""
+"""Simulation of the arm on a table with an RGB-D camera, in MuJoCo."""

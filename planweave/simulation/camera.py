@@ -1,7 +1,6 @@
-"""The overhead RGB-D camera: its calibration, rendering without a display, and the noise of a real depth
-sensor.
+"""The overhead RGB-D camera: calibration, offscreen rendering, and the noise model of the depth sensor.
 
-A GL context belongs to the thread that made it: create, use and close an OverheadCamera in one thread.
+A GL context belongs to the thread that created it: create, use and close an OverheadCamera in one thread.
 """
 
 from __future__ import annotations
@@ -23,11 +22,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CameraConfig:
-    """A camera's calibration, as in config/cameras/<name>.yaml.
+    """A camera's calibration, as in ``config/cameras/<name>.yaml``.
 
-    position (m) and quaternion (x, y, z, w): pose of the optical frame (x right, y down, z along the view)
-    in fr3_link0.
-    width, height in pixels; fovy: vertical field of view, degrees.
+    position (m) and quaternion (x, y, z, w): pose of the optical frame (x right, y down, z along the view) in
+    fr3_link0. width, height in pixels; fovy: vertical field of view, degrees.
     """
 
     frame_id: str
@@ -45,16 +43,16 @@ class CameraConfig:
 
     @property
     def mujoco_quaternion(self) -> tuple[float, float, float, float]:
-        """The same orientation for MuJoCo (w, x, y, z), whose cameras look along -z with y up: turned by
-        180 degrees about x.
+        """The same orientation as MuJoCo's camera quaternion (w, x, y, z): MuJoCo's cameras look along -z with y up, a
+        rotation of 180 degrees about x.
         """
         x, y, z, w = self.quaternion
         return -x, w, z, -y
 
 
 def load_camera(name: str = "overhead") -> CameraConfig:
-    """Read config/cameras/<name>.yaml, or the file of that path; raises ConfigError that names the file and
-    the key.
+    """Read ``config/cameras/<name>.yaml``, or the file of that path; raises ConfigError that names the file and the
+    key.
     """
     path = find_config("cameras", name)
     raw = read_yaml(path)
@@ -90,13 +88,11 @@ def _floats(raw: dict[str, Any], key: str, count: int) -> tuple[float, ...]:
 
 @dataclass(frozen=True)
 class DepthNoise:
-    """What a stereo depth camera does to depth.
+    """Noise model of a stereo depth camera.
 
-    sigma: standard deviation at 1 m, growing with the square of the distance, m (Nguyen, Izadi and Lovell
-    2012 find this
-    growth for depth cameras). edge: share of pixels at depth steps that are lost or lie between both
-    surfaces.
-    holes: share of all pixels without depth, in small blots.
+    sigma: standard deviation at 1 m, growing with the square of the distance, m (Nguyen, Izadi and Lovell 2012 find
+    this growth for depth cameras). edge: share of pixels at depth discontinuities that are lost or lie between both
+    surfaces. holes: share of all pixels without depth, in small blots.
     """
 
     sigma: float = 0.002
@@ -104,7 +100,7 @@ class DepthNoise:
     holes: float = 0.002
 
     def apply(self, depth: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Depth (h, w) in m -> noisy depth (h, w) float32 in m, 0 where there is none."""
+        """Depth (h, w) in m -> noisy depth (h, w) float32 in m, 0 where it is missing."""
         noisy = depth.astype(np.float32, copy=True)
         if self.sigma > 0:
             noisy += rng.standard_normal(depth.shape, dtype=np.float32) * np.float32(self.sigma) * depth**2
@@ -126,7 +122,7 @@ class DepthNoise:
 
 
 def _neighbourhood(depth: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Smallest and largest depth among each pixel and its four neighbours."""
+    """Smallest and largest depth of each pixel and its four neighbours."""
     low, high = depth.copy(), depth.copy()
     for shifted, here in (
         (depth[1:], np.s_[:-1]),
@@ -151,7 +147,7 @@ class RgbdFrame:
 
 
 class OverheadCamera:
-    """Renders what the overhead camera sees."""
+    """Renders the view of the overhead camera."""
 
     def __init__(
         self,
@@ -163,13 +159,13 @@ class OverheadCamera:
         shadows: bool = False,
         name: str = "overhead",
     ):
-        """noise None: exact depth. shadows take as long again. Raises ConfigError where GL is missing."""
+        """noise None: exact depth. shadows double the rendering time. Raises ConfigError where GL is missing."""
         self._noise = noise
         self._rng = np.random.default_rng(seed)
         self._view = View(model, name, config.width, config.height, shadows=shadows)
 
     def render(self, time: float, qpos: np.ndarray) -> RgbdFrame:
-        """Image pair of the positions ``qpos`` (as in MjData)."""
+        """Image pair at the joint positions ``qpos`` (as in MjData)."""
         rgb, depth = self._view.render(qpos, depth=True)
         assert depth is not None
         if self._noise is not None:
@@ -177,5 +173,5 @@ class OverheadCamera:
         return RgbdFrame(time, rgb, depth)
 
     def close(self) -> None:
-        """Free the GL context; in the thread that made it."""
+        """Free the GL context; call in the thread that created it."""
         self._view.close()

@@ -1,6 +1,8 @@
-"""The thread that owns the overhead camera's GL context; it renders copied states, newest first, never in
-physics' way. A state in which nothing has moved is looked at some times, each with its own noise; after that the last
-image is given again with a new stamp, which is true, as the state is the simulator's own.
+"""The thread that owns the overhead camera's GL context. It renders copies of states, newest first, without blocking
+physics.
+
+An unchanged state is rendered a few times, each with its own noise; after that the last image is republished with a new
+stamp, which is correct, since the state is the simulator's own.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ LOOKS = 12  # images of one state with noise of their own, so that what tracks o
 
 
 class CameraThread:
-    """Renders on request; a newer request takes the place of one that still waits."""
+    """Renders on request; a newer request replaces a pending one."""
 
     def __init__(
         self,
@@ -35,9 +37,7 @@ class CameraThread:
         on_frame: Callable[[RgbdFrame], None],
         on_error: Callable[[str], None],
     ):
-        """make builds the camera of a model, in the thread. on_frame and on_error are called in the
-        thread.
-        """
+        """make: creates the camera of a model, in the thread. on_frame and on_error are called in the thread."""
         self._make, self._on_frame, self._on_error = make, on_frame, on_error
         self._wake = threading.Condition()
         self._model: tuple[mujoco.MjModel, Future[None]] | None = None
@@ -51,8 +51,9 @@ class CameraThread:
         self._thread.start()
 
     def use(self, model: mujoco.MjModel) -> None:
-        """Render this model from now on; forgets a waiting request. Raises ConfigError where rendering is
-        not possible.
+        """Render this model from now on and drop a pending request.
+
+        Raises ConfigError where rendering is not possible.
         """
         done: Future[None] = Future()
         with self._wake:
@@ -66,25 +67,23 @@ class CameraThread:
             ) from None
 
     def request(self, model: mujoco.MjModel, snapshot: Snapshot) -> None:
-        """Render this state as soon as the thread is free; states of a model that is not in use are passed
-        over.
-        """
+        """Render this state as soon as the thread is free; states of a model that is not in use are ignored."""
         with self._wake:
             if model is self._current:
                 self._request = snapshot
                 self._wake.notify()
 
     def look_anew(self) -> None:
-        """Render again, with noise of its own, even what was rendered often enough."""
+        """Render again, with new noise, also a state rendered often enough."""
         self._looks = 0
 
     @property
     def settled(self) -> bool:
-        """Whether the state of the last image was rendered so often that its image is given again."""
+        """Whether the state of the last image was rendered often enough that its image is republished."""
         return self._looks >= LOOKS
 
     def close(self) -> None:
-        """End the thread and free its GL context."""
+        """Stop the thread and free its GL context."""
         with self._wake:
             self._ended = True
             self._wake.notify()
@@ -112,7 +111,7 @@ class CameraThread:
                 camera.close()
 
     def _image(self, camera: OverheadCamera, state: Snapshot) -> RgbdFrame:
-        """The image of a state; the last one with its stamp where that shows the same and was taken often enough."""
+        """The image of a state; the last one with a new stamp where it shows the same and was rendered often enough."""
         if self._shown is None or not np.array_equal(self._shown, state.qpos):
             self._looks, self._shown = 0, state.qpos
         elif self._looks >= LOOKS and self._still is not None:

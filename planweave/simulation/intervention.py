@@ -1,4 +1,6 @@
-"""A person's hands: objects are moved, exchanged or taken away, the camera covered, at a moment of the robot's work."""
+"""Simulated human interventions: objects are moved, exchanged or removed, the camera is covered, at a moment of the
+robot's manipulation.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,7 @@ _FLOOR, _BEHIND, _APART = -0.715, -1.2, 0.4  # where what is taken off the table
 
 
 class Moment(str, Enum):
-    """When, in the order in which they come; see Intervene.srv."""
+    """When an intervention happens, in order of occurrence; see Intervene.srv."""
 
     NOW = ""
     APPROACH = "approach"
@@ -45,8 +47,10 @@ _ORDER = tuple(Moment)
 
 @dataclass(frozen=True)
 class Intervention:
-    """What a person does, and when. places: None in place of one means off the table; no places: `objects` take each
-    other's poses. camera: whether it gives images from then on, None: as before.
+    """An intervention and its moment.
+
+    places: new places of the objects, None for removal from the table; empty: `objects` exchange poses. camera: whether
+    it publishes images from then on, None: unchanged.
     """
 
     when: Moment
@@ -59,7 +63,7 @@ class Intervention:
 def read_intervention(
     scene: Scene, when: str, watch: int, objects: Sequence[int], places: Sequence[Place], camera: Sequence[bool]
 ) -> Intervention:
-    """The intervention that a request asks for; raises SceneError where it means nothing in this scene."""
+    """Parse the intervention of a request; raises SceneError where it is invalid in this scene."""
     count = len(scene.objects)
     if when not in {m.value for m in Moment}:
         raise SceneError(f"no moment {when!r}; there are '' (at once), {', '.join(m.value for m in Moment if m.value)}")
@@ -82,7 +86,7 @@ def read_intervention(
 
 
 class Hands:
-    """Watches how the robot handles one object, and does once what a person is to do at a moment of that."""
+    """Monitors the manipulation of one object and executes an intervention once, at its moment."""
 
     def __init__(self, model: mujoco.MjModel, scene: Scene):
         self._tcp = model.site(TCP_SITE).id
@@ -90,18 +94,19 @@ class Hands:
         self.reset()
 
     def reset(self) -> None:
-        """Nothing is to be done."""
+        """Drop the pending intervention."""
         self._waiting: tuple[Intervention, Callable[[bool], None]] | None = None
 
     @property
     def active(self) -> bool:
-        """Whether something is still to be done."""
+        """Whether an intervention is pending."""
         return self._waiting is not None
 
     def begin(self, data: mujoco.MjData, what: Intervention, on_camera: Callable[[bool], None]) -> Intervention | None:
-        """Do it at once, or when its moment comes; on_camera is told then whether the camera gives images.
+        """Execute an intervention at once, or at its moment; on_camera is then called with whether the camera publishes
+        images.
 
-        Returns what waited, for a moment that never came.
+        Returns the previous pending intervention, whose moment never came.
         """
         before = self._waiting[0] if self._waiting else None
         self._waiting = what, on_camera
@@ -112,7 +117,7 @@ class Hands:
         return before
 
     def update(self, data: mujoco.MjData, *, pressing: bool) -> None:
-        """After a time step; pressing: whether the fingers are on their way together, or kept apart by a thing."""
+        """Call after a time step; pressing: whether the fingers are closing, or held apart by an object."""
         self._count += 1
         if self._waiting is None or self._count % _EVERY:
             return
@@ -127,7 +132,7 @@ class Hands:
                 return
 
     def _has_come(self, moment: Moment, at: np.ndarray, tcp: np.ndarray, pressing: bool) -> bool:
-        """Whether the moment after those that have passed is there. at, tcp: of the object and the hand, (3,) m."""
+        """Whether the next moment has been reached. at, tcp: positions of object and hand, (3,) m."""
         if moment is Moment.APPROACH:
             return math.dist(at, tcp) < _AT_HAND
         if moment is Moment.GRASP:
@@ -167,7 +172,7 @@ class Hands:
 
     @staticmethod
     def _put(pose: np.ndarray, index: int, to: Place | None) -> np.ndarray:
-        """Upright at a place, turned about the vertical as it was."""
+        """Place an object upright, with its rotation about the vertical unchanged."""
         w, _, _, z = pose[3:]
         length = math.hypot(w, z)
         upright = (w / length, 0.0, 0.0, z / length) if length > 1e-6 else (1.0, 0.0, 0.0, 0.0)

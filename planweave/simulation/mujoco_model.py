@@ -1,4 +1,4 @@
-"""A scene as a MuJoCo model: table, light, robot with its actuators, camera and objects."""
+"""MuJoCo model of a scene: table, light, robot with its actuators, camera and objects."""
 
 from __future__ import annotations
 
@@ -35,12 +35,10 @@ _MAX_IMAGE = (1280, 960)
 
 
 def build_model(scene: Scene, camera: CameraConfig, model_path: str | None = None) -> mujoco.MjModel:
-    """Compile a scene. Objects are bodies ``object_<index>`` with a free joint, origin in the middle of
-    their bottom.
+    """Compile a scene. Objects are bodies ``object_<index>`` with a free joint, origin at the centre of their bottom.
 
-    model_path: an MJCF of arm and hand instead of the default one.
-    Raises SceneError where objects overlap each other or the robot; ConfigError where the robot's model is
-    missing.
+    model_path: an MJCF of arm and hand instead of the default one. Raises SceneError where objects overlap each other
+    or the robot; ConfigError where the robot's model is missing.
     """
 
     spec = franka_spec(model_path)
@@ -80,7 +78,7 @@ def object_body(index: int) -> str:
 
 
 def home_state(model: mujoco.MjModel) -> mujoco.MjData:
-    """A new state: objects as in the scene file, arm at home, gripper open."""
+    """Initial state: objects as in the scene file, arm at home, gripper open."""
     import mujoco
 
     data = mujoco.MjData(model)
@@ -184,7 +182,7 @@ def _add_room(spec: mujoco.MjSpec, scene: Scene) -> None:
 
 
 def _add_wood(spec: mujoco.MjSpec) -> None:
-    """A pale wood texture: fine grain along y, planks along x."""
+    """A wood texture: fine grain along y, planks along x."""
     import mujoco
 
     rng = np.random.default_rng(7)
@@ -240,9 +238,7 @@ def _add_cameras(spec: mujoco.MjSpec, camera: CameraConfig) -> None:
 
 
 def _add_slips(spec: mujoco.MjSpec, scene: Scene) -> None:
-    """Give the fingers contact pairs of their own with an object that will slip, so that only their
-    friction can be changed.
-    """
+    """Give the fingers separate contact pairs with an object of a slip fault, so that only their friction changes."""
     for slip in (fault for fault in scene.faults if isinstance(fault, Slip)):
         body = spec.body(object_body(slip.object))
         for side in ("left", "right"):
@@ -265,7 +261,7 @@ def _add_slips(spec: mujoco.MjSpec, scene: Scene) -> None:
 
 
 def _add_noise(spec: mujoco.MjSpec, scene: Scene) -> None:
-    """Every object a little heavier or lighter, more or less slippery than usual."""
+    """Vary mass and friction of every object."""
     noise = scene.noise
     rng = np.random.default_rng(noise.seed)
     for index in range(len(scene.objects)):

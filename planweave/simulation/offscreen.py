@@ -1,6 +1,6 @@
-"""Rendering a MuJoCo model without a display; colour and depth come from one pass.
+"""Offscreen rendering of a MuJoCo model; colour and depth come from one pass.
 
-A GL context belongs to the thread that made it: create, use and close a View in one thread.
+A GL context belongs to the thread that created it: create, use and close a View in one thread.
 """
 
 from __future__ import annotations
@@ -22,9 +22,7 @@ GL_PACKAGES = "libegl1 libopengl0 libgl1-mesa-dri"
 
 
 def choose_gl() -> None:
-    """Choose software GL before MuJoCo is imported, unless MUJOCO_GL is set; raises ConfigError where there
-    is none.
-    """
+    """Select software GL before MuJoCo is imported, unless MUJOCO_GL is set; raises ConfigError where there is none."""
     if os.environ.get("MUJOCO_GL"):
         return
     if ctypes.util.find_library("EGL"):
@@ -41,7 +39,7 @@ _MODEL = threading.Lock()  # a context takes the sizes of its buffers from the m
 
 
 def _context(model: mujoco.MjModel, width: int, height: int, shadows: bool) -> mujoco.MjrContext:
-    """A context with buffers of just the size of the images; shadows have one of their own."""
+    """A context with buffers of exactly the image size; shadows have a buffer of their own."""
     import mujoco
 
     with _MODEL:
@@ -57,7 +55,7 @@ def _context(model: mujoco.MjModel, width: int, height: int, shadows: bool) -> m
 
 
 class View:
-    """One camera of one model, rendered into memory."""
+    """Offscreen view of one camera of one model."""
 
     def __init__(self, model: mujoco.MjModel, camera: str, width: int, height: int, *, shadows: bool = False):
         """Raises ConfigError that says what to install where GL does not work."""
@@ -90,7 +88,7 @@ class View:
         self._camera.fixedcamid = model.camera(camera).id
 
     def render(self, qpos: np.ndarray, *, depth: bool = False) -> tuple[np.ndarray, np.ndarray | None]:
-        """Colour (h, w, 3) uint8 and, if asked for, depth (h, w) float32 in m along the optical axis, of
+        """Colour (h, w, 3) uint8 and, if requested, depth (h, w) float32 in m along the optical axis, at the joint
         positions ``qpos``.
         """
         import mujoco
@@ -120,16 +118,14 @@ class View:
         return np.flipud(rgb), None if z is None else self._metres(np.flipud(z))
 
     def _metres(self, buffer: np.ndarray) -> np.ndarray:
-        """Depth buffer, 1 at the near plane and 0 at the far plane -> m: the inverse of the perspective
-        projection.
-        """
+        """Depth buffer, 1 at the near plane and 0 at the far plane -> m: the inverse of the perspective projection."""
         extent = self.model.stat.extent
         near, far = self.model.vis.map.znear * extent, self.model.vis.map.zfar * extent
         metres: np.ndarray = (near * far / (near + buffer.astype(np.float64) * (far - near))).astype(np.float32)
         return metres
 
     def close(self) -> None:
-        """Free the GL context; in the thread that made it."""
+        """Free the GL context; call in the thread that created it."""
         self._gl.make_current()
         self._context.free()
         self._gl.free()

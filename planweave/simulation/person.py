@@ -1,4 +1,4 @@
-"""A person across the table who takes what the robot holds out: pulls at it until it is out of the fingers."""
+"""A simulated person across the table who takes a handed-over object by pulling it out of the fingers."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _FLOOR = (-1.6, -0.715)  # where what was taken is put, behind the robot: x and 
 
 
 class Person:
-    """Pulls away from the robot, with a force that grows to 30 N: a loosened grip gives way, a firm one does not.
+    """Pulls with a force that grows to 30 N: a loosened grip yields, a firm one does not.
 
-    Does nothing in a scene that has nobody.
+    Does nothing in a scene without a person.
     """
 
     def __init__(self, model: mujoco.MjModel, scene: Scene):
@@ -39,14 +39,14 @@ class Person:
         self.reset()
 
     def reset(self) -> None:
-        """Nothing is held out."""
+        """Forget the current hand-over."""
         self._count = 0
         self._waited = self._pull = 0.0
         self._at = -1  # the object that is held out, as an index; -1: none
         self._began = 0.0  # its distance from the fingers then
 
     def update(self, data: mujoco.MjData) -> None:
-        """After each time step in which the fingers are, or move, together."""
+        """Call after each time step in which the fingers are closed or closing."""
         self._count += 1
         if self._who is None or self._count % _EVERY:
             return

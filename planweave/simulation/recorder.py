@@ -1,9 +1,8 @@
-"""Videos of what happened, seen from the side. While recording only states are kept, and rendered when the
-machine has time.
+"""Videos of an episode in side view. During a recording only states are stored; they are rendered when the machine is
+idle.
 
-A thread of low priority renders every 16th state, then every 8th, and so on, so that a coarse video is soon
-complete and a finer one
-comes with patience; stopping a recording waits no longer than it may.
+A low-priority thread renders every 16th state, then every 8th, and so on: a coarse video is complete soon and is
+refined as time permits; stopping a recording waits no longer than its time limit.
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ class RecordingError(PlanweaveError):
 
 @dataclass(frozen=True)
 class Recording:
-    """What was written. seconds: simulated time covered."""
+    """A written video. seconds: simulated time covered."""
 
     frames: int
     seconds: float
@@ -60,12 +59,10 @@ class Recording:
 
 
 class Recorder:
-    """Keeps states while recording and writes them as a video. Thread safe."""
+    """Stores states while recording and writes them as a video. Thread-safe."""
 
     def __init__(self, width: int = 800, height: int = 450, max_frames: int = 160, patience: float = 6.0):
-        """patience: seconds that stopping may spend on rendering; the video is coarser where it is not
-        enough.
-        """
+        """patience: seconds that stopping may spend on rendering; where it is too short the video is coarser."""
         self._size, self._max_frames, self._patience = (width, height), max_frames, patience
         self._written: set[Path] = set()  # files of earlier recordings, which may be written again
         self._lock = threading.Condition()
@@ -78,11 +75,11 @@ class Recorder:
 
     @property
     def recording(self) -> bool:
-        """Whether states are kept now."""
+        """Whether a recording is in progress."""
         return self._recording
 
     def start(self, rate: float = 0.0) -> None:
-        """Begin anew; rate: states per second of simulated time, 0 for the default. Raises RecordingError."""
+        """Start a recording; rate: states per second of simulated time, 0 for the default. Raises RecordingError."""
         if not math.isfinite(rate) or rate < 0 or rate > 60:
             raise RecordingError(
                 f"{rate:g} frames per second cannot be recorded; possible are 1 to 60, or 0 for {DEFAULT_RATE:g}"
@@ -97,7 +94,7 @@ class Recorder:
                 self._thread.start()
 
     def offer(self, model: mujoco.MjModel, snapshot: Snapshot) -> None:
-        """Keep the state if it is time for the next one and something moves. Cheap; called often."""
+        """Store the state if the next one is due and something moves. Cheap; called often."""
         if not self._recording:
             return
         with self._lock:
@@ -116,15 +113,14 @@ class Recorder:
             self._lock.notify_all()
 
     def due(self, now: float) -> bool:
-        """Whether a state of simulated time ``now`` could be kept, so that nobody copies states in vain."""
+        """Whether a state at simulated time ``now`` would be stored, to avoid needless copies."""
         return self._recording and (not self._states or now - self._states[-1][1].time >= self._period - 1e-6)
 
     def stop(self, path: str, last: tuple[mujoco.MjModel, Snapshot] | None = None, caption: str = "") -> Recording:
-        """End the recording and write it to ``path`` (.webm, .mp4 or .gif), with pictures of its first and last
-        state beside it.
+        """End the recording and write it to ``path`` (.webm, .mp4 or .gif), with pictures of its first and last state.
 
-        last: the state now, so that the video ends with it. caption: written below every picture of the video. Raises
-        RecordingError; the recording then goes on.
+        last: the current state, with which the video ends. caption: text below every frame. Raises RecordingError; the
+        recording then continues.
         """
         target = _check_path(path)
         files = (target, *_pictures(target))
@@ -166,7 +162,7 @@ class Recorder:
         return Recording(len(frames), seconds, (target, before, after))
 
     def close(self) -> None:
-        """Forget everything and end the thread."""
+        """Discard everything and stop the thread."""
         with self._lock:
             self._ended, self._recording = True, False
             self._lock.notify_all()
@@ -174,7 +170,7 @@ class Recorder:
             self._thread.join(5.0)
 
     def _wait_for_frames(self, count: int) -> list[int]:
-        """Indices of the states that make the video: as fine as the cap and the patience allow."""
+        """Indices of the states in the video: as dense as the frame limit and the time limit allow."""
         deadline = time.monotonic() + self._patience
         finest = next(
             s for s in (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192) if count / s <= self._max_frames
@@ -201,7 +197,7 @@ class Recorder:
         return all(i in self._images for i in _picked(count, stride))
 
     def _next(self) -> int | None:
-        """Which state to render next: coarse ones first; the last one only when it is the last for good."""
+        """The state to render next: coarse ones first; the last one only once it is final."""
         count = len(self._states)
         for stride in (_COARSEST, 8, 4, 2, 1):
             if stride < _COARSEST and count / stride > self._max_frames:
@@ -212,7 +208,7 @@ class Recorder:
         return None
 
     def _render(self) -> None:
-        """The thread: renders what is missing, as long as there is something."""
+        """Thread function: renders missing states until none is left."""
         with contextlib.suppress(OSError, AttributeError):
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 10)  # this thread only: physics goes first
         view: View | None = None
@@ -272,7 +268,7 @@ def _check_path(path: str) -> Path:
 
 
 def _encode(image: np.ndarray) -> bytes:
-    """Kept as JPEG: a minute of raw frames would fill the memory."""
+    """As JPEG: a minute of raw frames would not fit into memory."""
     import cv2
 
     encoded: Any = cv2.imencode(".jpg", image[:, :, ::-1], [cv2.IMWRITE_JPEG_QUALITY, 95])[1]
@@ -280,14 +276,14 @@ def _encode(image: np.ndarray) -> bytes:
 
 
 def _decode(data: bytes) -> np.ndarray:
-    """(h, w, 3), blue first."""
+    """(h, w, 3), BGR."""
     import cv2
 
     return np.asarray(cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_COLOR))
 
 
 def _captioned(frame: np.ndarray, caption: str) -> np.ndarray:
-    """The picture with a line of text on a band below it; what does not fit is left out."""
+    """The frame with a line of text on a band below it, truncated to its width."""
     from PIL import Image, ImageDraw, ImageFont
 
     height, width = frame.shape[:2]
@@ -302,7 +298,7 @@ def _captioned(frame: np.ndarray, caption: str) -> np.ndarray:
 
 
 def _write_video(path: Path, frames: list[np.ndarray], rate: float) -> None:
-    """rate: different frames per second; each is repeated so that there are enough for a player."""
+    """rate: distinct frames per second; each is repeated to reach a rate that players support."""
     import cv2
 
     height, width = frames[0].shape[:2]
@@ -338,7 +334,7 @@ def _write_gif(path: Path, frames: list[np.ndarray], rate: float) -> None:
 
 
 def _palette(pictures: Sequence[Image.Image]) -> Image.Image:
-    """Colours of all pictures; those of small coloured things count more, or a banana turns out grey."""
+    """Common palette of all frames; colours of small saturated objects get more weight, or a banana turns grey."""
     from PIL import Image
 
     some = pictures[:: max(1, len(pictures) // 8)]

@@ -1,8 +1,8 @@
-"""The simulated robot as a URDF and as a tree of frames, read off its MuJoCo model, and so always its own.
+"""The simulated robot as a URDF and as a tree of frames, generated from its MuJoCo model.
 
 Link and joint names are those of franka_description (robots/common/franka_arm.xacro, end_effectors/common/
-franka_hand.xacro), whose `base` above fr3_link0 is left out. Shapes are a box or a cylinder around each visible mesh:
-meshes would have to be files that a viewer on another machine does not have.
+franka_hand.xacro), without its `base` above fr3_link0. Shapes are bounding boxes or cylinders of the visible meshes:
+mesh files would be missing on another machine with the viewer.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _LONG = 1.3  # a mesh of an arm's link so many times as long as wide is shown as
 
 @dataclass(frozen=True)
 class Shape:
-    """What is shown of a link: half extents (m) of a box, or of a cylinder along its z; its pose in the link."""
+    """Visual shape of a link: half extents (m) of a box, or of a cylinder along its z; its pose in the link."""
 
     cylinder: bool
     half: tuple[float, float, float]
@@ -49,7 +49,7 @@ class Shape:
 
 @dataclass(frozen=True)
 class Link:
-    """A frame in its parent's, at joint position 0; position in m, quaternion as x, y, z, w.
+    """A frame relative to its parent, at joint position 0; position in m, quaternion as x, y, z, w.
 
     kind: revolute, prismatic or fixed; axis in the link's frame; lower and upper in rad or m.
     """
@@ -164,7 +164,7 @@ def _add_visual(link: ElementTree.Element, name: str, shape: Shape) -> None:
 
 
 def _shapes(model: mujoco.MjModel, body: int) -> tuple[Shape, ...]:
-    """A box or cylinder for every geom of a body that is seen."""
+    """A box or cylinder for every visible geom of a body."""
     import mujoco
 
     found = []

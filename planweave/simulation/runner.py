@@ -1,5 +1,6 @@
-"""The thread that owns a Simulator: runs it as fast as the machine allows while a motion is under way, else at
-real time. While all is at rest only time goes by: physics is not stepped, since nothing would come of it.
+"""The thread that owns a Simulator: runs it as fast as possible during a motion, else in real time.
+
+At rest only the clock advances, and physics is not stepped.
 """
 
 from __future__ import annotations
@@ -23,12 +24,12 @@ _MAX_BEHIND = 0.25  # simulated time that is made up for after a delay, s
 
 
 class Runner:
-    """Steps a simulator in a thread of its own; whatever touches the simulator is run in that thread.
+    """Steps a simulator in its own thread; all access to the simulator runs in that thread.
 
-    on_state(simulator, motion_ended): called in that thread every ``1 / state_rate`` seconds of wall time, every
-    ``1 / rest_rate`` while all is at rest, and, with True, right after a commanded motion has come to rest.
-    on_chunk(simulator): called after every 10 ms of simulated time that physics was stepped; must be quick.
-    on_error(text): physics became unstable and was reset.
+    on_state(simulator, motion_ended): called in that thread every ``1 / state_rate`` seconds of wall time, every ``1 /
+    rest_rate`` at rest, and, with True, right after a commanded motion has ended. on_chunk(simulator): called after
+    every 10 ms of simulated time in which physics was stepped; must be fast. on_error(text): physics became unstable
+    and was reset.
     """
 
     def __init__(
@@ -42,7 +43,7 @@ class Runner:
         on_chunk: Callable[[Simulator], None] = lambda _: None,
         on_error: Callable[[str], None] = lambda _: None,
     ):
-        """real_time_factor 0: as fast as possible while a motion is under way, else 1."""
+        """real_time_factor 0: as fast as possible during a motion, else 1."""
         self._simulator, self._factor, self._period = simulator, real_time_factor, 1.0 / state_rate
         self._rest_period = max(1.0 / rest_rate, self._period)
         self._resting = False
@@ -52,19 +53,19 @@ class Runner:
         self._thread = threading.Thread(target=self._run, name="physics", daemon=True)
 
     def start(self) -> None:
-        """Begin to step."""
+        """Start stepping."""
         self._thread.start()
 
     def close(self) -> None:
-        """End the thread; returns when it has ended."""
+        """Stop the thread; returns when it has ended."""
         self._ended.set()
         self._commands.put((lambda: None, Future()))
         if self._thread.is_alive() and threading.current_thread() is not self._thread:
             self._thread.join(5.0)
 
     def call(self, function: Callable[[Simulator], T], timeout: float = 5.0) -> T:
-        """Run ``function(simulator)`` in the physics thread between two steps; returns or raises what it
-        does.
+        """Run ``function(simulator)`` in the physics thread between two steps; returns its result or raises its
+        exception.
         """
         future: Future[T] = Future()
         self._commands.put((lambda: function(self._simulator), future))
@@ -77,11 +78,11 @@ class Runner:
 
     @property
     def resting(self) -> bool:
-        """Whether physics is not stepped since all is at rest. It goes on as soon as anybody changes anything."""
+        """Whether physics is paused because everything is at rest. Any change of the state resumes it."""
         return self._resting
 
     def replace(self, simulator: Simulator) -> None:
-        """Go on with another simulator, at the time that the present one has come to meanwhile."""
+        """Continue with another simulator, at the current simulated time of the present one."""
 
         def put(before: Simulator) -> None:
             simulator.go_on_from(before.time)
@@ -127,7 +128,7 @@ class Runner:
             self._commands.get()[1].cancel()
 
     def _rest(self, simulator: Simulator) -> None:
-        """Let time go by until a command, or anything else, changes the state."""
+        """Let time pass until a command, or any other change of the state."""
         state, factor, then = simulator.fingerprint(), self._factor or 1.0, time.monotonic()
         due = then
         self._resting = True
@@ -146,7 +147,7 @@ class Runner:
             self._resting = False
 
     def _advance(self, simulator: Simulator) -> bool:
-        """10 ms of physics, or less where a motion ends; whether one ended."""
+        """Step 10 ms of physics, or less where a motion ends; returns whether one ended."""
         before = simulator.motions_ended
         for _ in range(max(1, round(_CHUNK / simulator.timestep))):
             simulator.step()
@@ -159,7 +160,7 @@ class Runner:
         return simulator.motions_ended != before
 
     def _serve(self, patience: float = 0.0) -> None:
-        """Run the waiting commands; wait up to ``patience`` seconds for one."""
+        """Run the pending calls; wait up to ``patience`` seconds for one."""
         try:
             command, future = self._commands.get(patience > 0, patience or None)
         except queue.Empty:

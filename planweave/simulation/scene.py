@@ -5,8 +5,8 @@ file, line and entry.
     table: {size: [1.2, 1.4], centre: [0.35, 0.0]}     # optional, metres
     objects:
       - {kind: cube, colour: red, position: [0.45, 0.1], size: 0.05, yaw: 0.3}
-    jitter: {position: 0.02, yaw: 3.14}                # optional: how far a benchmark may move each object
-    noise: {seed: 3, mass: 0.1, friction: 0.1}         # optional: physics differs by these shares, at random
+    jitter: {position: 0.02, yaw: 3.14}                # optional: largest displacement of each object in a benchmark
+    noise: {seed: 3, mass: 0.1, friction: 0.1}         # optional: relative random variation of the physics
     faults:                                            # optional
       - {kind: slip, object: 0, times: 1}              # the first grasp of objects[0] slips
       - {kind: vanish, object: 1, to: [0.5, 0.3]}      # objects[1] is moved there when it is first grasped at;
@@ -40,8 +40,9 @@ _LARGEST = 1e12  # of any number in a scene
 
 @dataclass(frozen=True)
 class SceneObject:
-    """One object. position: middle of the bottom, m; yaw in rad; size as its kind's dimensions, m; line in
-    the scene file.
+    """One object.
+
+    position: centre of the bottom, m; yaw in rad; size: dimensions of its kind, m; line: in the scene file.
     """
 
     kind: str
@@ -54,9 +55,7 @@ class SceneObject:
 
 @dataclass(frozen=True)
 class Slip:
-    """A fault: the surface of objects[object] is slippery for the fingers until it has slipped out of them
-    ``times`` times.
-    """
+    """A fault: objects[object] is slippery for the fingers until it has slipped out of them ``times`` times."""
 
     object: int
     times: int
@@ -64,8 +63,9 @@ class Slip:
 
 @dataclass(frozen=True)
 class Vanish:
-    """A fault: objects[object] is gone when the fingers first close on it. to: where it stands then, x and y
-    in m; None: off the table.
+    """A fault: objects[object] disappears when the fingers first close on it.
+
+    to: its new place, x and y in m; None: off the table.
     """
 
     object: int
@@ -74,7 +74,7 @@ class Vanish:
 
 @dataclass(frozen=True)
 class Jitter:
-    """How far a benchmark may move each object from where the scene says: along x and y (m), in yaw (rad)."""
+    """Largest displacement of each object in a benchmark: along x and y (m), in yaw (rad)."""
 
     position: float = 0.0
     yaw: float = 0.0
@@ -82,7 +82,7 @@ class Jitter:
 
 @dataclass(frozen=True)
 class Noise:
-    """Masses and frictions differ from the usual by up to these shares, drawn with the seed."""
+    """Relative variation of masses and frictions, drawn with the seed."""
 
     seed: int = 0
     mass: float = 0.0
@@ -91,7 +91,7 @@ class Noise:
 
 @dataclass(frozen=True)
 class Taker:
-    """A person who takes what the gripper holds out. at: where, m; after: seconds it is held still."""
+    """A person who takes what the gripper holds out. at: position, m; after: seconds that it must be held still."""
 
     at: tuple[float, ...] = (0.60, 0.0, 0.40)
     after: float = 1.0
@@ -99,7 +99,7 @@ class Taker:
 
 @dataclass(frozen=True)
 class Scene:
-    """What stands on the table. table_size and table_centre along x and y, m; the table's top is z = 0."""
+    """The objects on the table. table_size and table_centre along x and y, m; the table's top is z = 0."""
 
     path: Path
     description: str
@@ -117,7 +117,7 @@ class Scene:
         return self.path.stem
 
     def where(self, index: int) -> str:
-        """Where objects[index] stands in the file, for messages."""
+        """Location of objects[index] in the file, for messages."""
         entry = self.objects[index]
         return f"{self.path}:{entry.line}: objects[{index}] ({entry.colour} {entry.kind})"
 
@@ -125,7 +125,7 @@ class Scene:
 def load_scene(name: str) -> Scene:
     """Read a scene by its name under config/scenes, or by the path of a file.
 
-    Raises SceneError for an error in the file, UnknownNameError for a name that is not there.
+    Raises SceneError for an error in the file, UnknownNameError for an unknown name.
     """
     if name.endswith((".yaml", ".yml")) and not is_file(name):
         raise SceneError(
@@ -140,7 +140,7 @@ def load_scene(name: str) -> Scene:
 
 
 def parse_scene(text: str, path: Path) -> Scene:
-    """Scene of a YAML text; path is for messages and the scene's name. Raises SceneError."""
+    """Parse the YAML text of a scene; path is for messages and the scene's name. Raises SceneError."""
     try:
         root = yaml.compose(text, Loader=BoundedLoader)
     except yaml.YAMLError as error:
@@ -196,7 +196,7 @@ def _read_person(top: dict[str, _Entry]) -> Taker | None:
 
 
 def _number(fields: dict[str, _Entry], key: str, most: float) -> float:
-    """One number from 0 to most; 0 where it is not given."""
+    """One number from 0 to `most`; 0 where it is not given."""
     return fields[key].numbers(1, 1, 0.0, most)[0] if key in fields else 0.0
 
 
@@ -266,7 +266,7 @@ def _read_fault(
 
 
 class _Entry:
-    """A YAML node that knows its place, so that messages can name it."""
+    """A YAML node with its location, for messages."""
 
     def __init__(self, path: Path, place: str, node: yaml.Node):
         self._path, self._place, self._node = path, place, node
@@ -276,7 +276,7 @@ class _Entry:
         return SceneError(f"{self._path}:{self.line}: {self._place}: {problem}")
 
     def fields(self, known: tuple[str, ...], needed: tuple[str, ...] = ()) -> dict[str, _Entry]:
-        """The values of a mapping; refuses keys that are unknown, given twice or missing."""
+        """The values of a mapping; rejects unknown, duplicate and missing keys."""
         if not isinstance(self._node, yaml.MappingNode):
             raise self.error(f"must be a mapping with the keys {', '.join(known)}")
         result: dict[str, _Entry] = {}
@@ -307,7 +307,7 @@ class _Entry:
 
     @property
     def is_text(self) -> bool:
-        """Whether the value is neither a list nor a mapping."""
+        """Whether the value is a scalar."""
         return isinstance(self._node, yaml.ScalarNode)
 
     def choice(self, what: str, known: Iterable[str]) -> str:
@@ -317,7 +317,7 @@ class _Entry:
         return value
 
     def numbers(self, least: int, most: int, low: float, high: float, meaning: str = "") -> tuple[float, ...]:
-        """Finite numbers within [low, high]; where one is asked for it may stand without brackets."""
+        """Finite numbers within [low, high]; a single one may be written without brackets."""
         try:
             value: Any = plain_value(self._node)
         except yaml.YAMLError as error:

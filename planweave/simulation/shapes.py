@@ -1,7 +1,6 @@
-"""Kinds of things that can stand on the table, built from boxes, capsules and small generated meshes.
+"""Kinds of objects on the table, built from boxes, capsules and small generated meshes.
 
-Every shape has its origin in the middle of its footprint, bottom at z = 0. Lengths in metres, masses in
-kilograms.
+Every shape has its origin at the centre of its footprint, bottom at z = 0. Lengths in metres, masses in kilograms.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ _BROWN, _LEAF = (0.30, 0.19, 0.10), (0.18, 0.42, 0.12)
 
 @dataclass(frozen=True)
 class Kind:
-    """How a kind is built. size: the meaning of its numbers; default: their values, m."""
+    """A kind of object. size: meaning of its dimensions; default: their values, m."""
 
     build: Callable[[_Builder, Sequence[float]], None]
     size: tuple[str, ...]
@@ -52,8 +51,8 @@ class Kind:
 
 
 def add_shape(spec: mujoco.MjSpec, body: mujoco.MjsBody, kind: str, size: Sequence[float], colour: str) -> None:
-    """Add the geoms of one object to its body: group 0 is seen and collides, group 2 is only seen, group 3
-    only collides.
+    """Add the geoms of one object to its body: group 0 is visible and collides, group 2 is visible only, group 3
+    collides only.
     """
     natural = KINDS[kind].natural if colour == KINDS[kind].colour else None
     builder = _Builder(spec, body, natural or COLOURS[colour], KINDS[kind].mass)
@@ -83,7 +82,7 @@ class _Builder:
             self._solid.append((geom, volume))
 
     def share_mass(self) -> None:
-        """Share the body's mass among its solid geoms by volume."""
+        """Distribute the body's mass over its solid geoms by volume."""
         total = sum(volume for _, volume in self._solid)
         for geom, volume in self._solid:
             geom.mass = self.mass * volume / total
@@ -117,7 +116,7 @@ class _Builder:
         rgb: Sequence[float] | None = None,
         smooth: bool = False,
     ) -> None:
-        """vertices: (n, 3); faces: (m, 3), all turned the same way. Collides as its convex hull."""
+        """vertices: (n, 3); faces: (m, 3), consistently oriented. Collides as its convex hull."""
         a, b, c = (vertices[faces[:, i]] for i in range(3))
         if np.sum(a * np.cross(b, c)) < 0:  # six times the volume: negative where the faces look inwards
             faces = faces[:, ::-1]
@@ -129,8 +128,8 @@ class _Builder:
 
 
 def _revolve(profile: Sequence[tuple[float, float]], closed: bool = False) -> tuple[np.ndarray, np.ndarray]:
-    """Surface of revolution about z of (radius, z) points from bottom to top; closed: the profile is a ring
-    (hollow shapes).
+    """Surface of revolution about z of (radius, z) points from bottom to top; closed: the profile is a ring (hollow
+    shapes).
     """
     angles = 2 * np.pi * np.arange(_SIDES) / _SIDES
     ring = np.stack([np.cos(angles), np.sin(angles)], axis=1)
@@ -155,9 +154,7 @@ def _revolve(profile: Sequence[tuple[float, float]], closed: bool = False) -> tu
 
 
 def _lying(profile: Sequence[tuple[float, float]], flat: float) -> tuple[np.ndarray, np.ndarray]:
-    """A surface of revolution laid along x, cut flat ``flat`` below its axis so that it rests without
-    rolling.
-    """
+    """A surface of revolution laid along x, cut flat ``flat`` below its axis so that it does not roll."""
     vertices, faces = _revolve(profile)
     x, y, z = vertices[:, 2], vertices[:, 1], -vertices[:, 0]
     middle = (x.min() + x.max()) / 2

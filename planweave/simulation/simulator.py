@@ -1,5 +1,6 @@
-"""The simulated robot and table: steps physics, follows joint trajectories, moves the gripper, resets. No
-ROS, no rendering.
+"""The simulated robot and table: steps physics, follows joint trajectories, moves the gripper, resets.
+
+Without ROS and rendering.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ class Snapshot:
 
 
 class Simulator:
-    """One scene in motion. Not thread safe: the caller holds a lock around every call."""
+    """A running simulation of one scene. Not thread-safe: the caller serializes all calls."""
 
     def __init__(self, model: mujoco.MjModel, scene: Scene):
         import mujoco
@@ -77,7 +78,7 @@ class Simulator:
         self._start = self._data.qpos.copy()
 
     def reset(self) -> None:
-        """Objects back where they were, arm at home, gripper open, faults as new. Time goes on."""
+        """Restore objects, arm (home), gripper (open) and faults. Time continues."""
         import mujoco
 
         time = self._data.time
@@ -98,7 +99,7 @@ class Simulator:
         return float(self._data.time)
 
     def go_on_from(self, time: float) -> None:
-        """Set the simulated time (s) of a simulator that takes another's place, so that time never goes back."""
+        """Set the simulated time (s) of a simulator that replaces another, so that time is monotonic."""
         self._data.time = time
 
     @property
@@ -108,37 +109,37 @@ class Simulator:
 
     @property
     def unstable(self) -> bool:
-        """Whether physics blew up since the last reset (MuJoCo then starts over from its own initial
+        """Whether physics has become unstable since the last reset (MuJoCo then restarts from its own initial
         state).
         """
         return any(self._data.warning[kind].number for kind in self._fatal)
 
     @property
     def arm_moving(self) -> bool:
-        """Whether a trajectory or a stop is under way, settling included."""
+        """Whether a trajectory or a stop is in progress, settling included."""
         return self._reference is not None
 
     @property
     def gripper_moving(self) -> bool:
-        """Whether the fingers move or press on towards a commanded width."""
+        """Whether the fingers move towards a commanded width, or press."""
         return self._finger_rest_at is not None
 
     @property
     def busy(self) -> bool:
-        """Whether any commanded motion is under way."""
+        """Whether any commanded motion is in progress."""
         return self.arm_moving or self.gripper_moving
 
     @property
     def at_rest(self) -> bool:
-        """Whether further steps would leave everything where it is: no motion is commanded, nothing moves, and the
-        hand is open, so that nothing creeps out of it and nobody pulls at it.
+        """Whether further steps would change nothing: no motion is commanded, nothing moves, and the hand is open, so
+        that nothing can creep out of it and nobody pulls at it.
         """
         if self.busy or self._data.ctrl[self._gripper] < GRIPPER_MAX_WIDTH / 2:
             return False
         return bool(np.abs(self._data.qvel).max() < _AT_REST) and not self._data.xfrc_applied.any()
 
     def fingerprint(self) -> bytes:
-        """The whole state but its time: equal as long as neither a step nor anybody changed anything."""
+        """The whole state without its time; equal as long as neither a step nor a call has changed it."""
         import mujoco
 
         spec = mujoco.mjtState.mjSTATE_INTEGRATION.value & ~mujoco.mjtState.mjSTATE_TIME.value
@@ -147,7 +148,7 @@ class Simulator:
         return state.tobytes()
 
     def pass_time(self, seconds: float) -> None:
-        """Let time go by without physics; for a state at rest."""
+        """Advance time without physics; for a state at rest."""
         self._data.time += seconds
 
     def joint_state(self) -> tuple[np.ndarray, np.ndarray]:
@@ -159,21 +160,20 @@ class Simulator:
         )
 
     def snapshot(self) -> Snapshot:
-        """The state to render, copied."""
+        """A copy of the state for rendering."""
         return Snapshot(self.time, self._data.qpos.copy())
 
     def object_pose(self, index: int) -> tuple[np.ndarray, np.ndarray]:
-        """True position (3,) of the middle of the bottom, m, and quaternion (4,) w, x, y, z, of
+        """True position (3,) of the centre of the bottom, m, and quaternion (4,) w, x, y, z, of
         scene.objects[index].
         """
         body = self._data.body(object_body(index))
         return body.xpos.copy(), body.xquat.copy()
 
     def follow(self, joints: Sequence[str], points: Sequence[Point], delay: float = 0.0) -> None:
-        """Follow a trajectory, ``delay`` seconds from now; it replaces a running one. No points: stop and
-        hold.
+        """Follow a trajectory, ``delay`` seconds from now; it replaces a running one. No points: stop and hold.
 
-        Raises TrajectoryError where it cannot be followed; a running trajectory then goes on.
+        Raises TrajectoryError where it cannot be followed; a running trajectory then continues.
         """
         if not points:
             self.stop()
@@ -204,10 +204,10 @@ class Simulator:
             self._begin(stop(position, velocity, self.timestep))
 
     def move_gripper(self, width: float, force: float = 0.0, duration: float = 0.0) -> None:
-        """Open or close to ``width`` (m) with at most ``force`` (N, 0: the default) at each finger.
+        """Open or close to ``width`` (m) with at most ``force`` (N, 0: the default) per finger.
 
-        duration (s) slows it down; faster than FINGER_SPEED it never is. Raises TrajectoryError for a width
-        that cannot be.
+        duration (s) slows the motion down, at most to FINGER_SPEED otherwise. Raises TrajectoryError for an invalid
+        width.
         """
         if not math.isfinite(width) or not -1e-4 <= width <= GRIPPER_MAX_WIDTH + 1e-4:
             raise TrajectoryError(f"the gripper cannot open to {width:.3f} m; possible are 0 to {GRIPPER_MAX_WIDTH} m")
@@ -230,12 +230,14 @@ class Simulator:
         self._finger_rest_at = math.inf
 
     def stop_gripper(self) -> None:
-        """Hold the fingers where their motor is now."""
+        """Hold the fingers at the current position of their motor."""
         self._finger_target = float(self._data.ctrl[self._gripper])
 
     def intervene(self, what: Intervention, on_camera: Callable[[bool], None]) -> Intervention | None:
-        """Let a person do this, at once or when its moment comes; on_camera is then told whether the camera gives
-        images. Returns what waited for a moment that did not come; that is forgotten.
+        """Execute an intervention, at once or at its moment; on_camera is then called with whether the camera publishes
+        images.
+
+        Returns a pending intervention whose moment did not come, which is dropped.
         """
         return self._hands.begin(self._data, what, on_camera)
 
@@ -260,12 +262,12 @@ class Simulator:
 
     @property
     def _closing(self) -> bool:
-        """Whether the fingers close, or press on what is between them."""
+        """Whether the fingers close, or press on an object between them."""
         return bool(self._finger_target < self._data.qpos[self._fingers].mean() + 1e-3)
 
     @property
     def _pressing(self) -> bool:
-        """Whether the fingers are on their way together, or are kept apart by what is between them."""
+        """Whether the fingers are closing, or are held apart by an object between them."""
         return bool(self._finger_target < self._data.qpos[self._fingers].mean() - 1e-3)
 
     def _idle(self) -> None:
@@ -278,7 +280,7 @@ class Simulator:
         self._finger_rest_at = None
 
     def _settle(self) -> None:
-        """Let the objects come to rest; their small drop is not part of anybody's task."""
+        """Let the objects come to rest; their small initial drop is not part of a task."""
         import mujoco
 
         for _ in range(int(SETTLE_TIME / self.timestep)):
@@ -286,7 +288,7 @@ class Simulator:
         self._data.qvel[:] = 0
 
     def _commanded(self) -> tuple[np.ndarray, np.ndarray]:
-        """Position and velocity of the reference now."""
+        """Current position and velocity of the reference."""
         if self._reference is None:
             return self._hold.copy(), np.zeros(7)
         index = min(max(self._index - 1, 0), len(self._reference.positions) - 1)
@@ -325,8 +327,8 @@ class Simulator:
             self.motions_ended += 1
 
     def _drive_fingers(self) -> None:
-        """Move the gripper's setpoint on; done when the fingers stand still, at the target or pressing with
-        all their force.
+        """Advance the gripper's setpoint; done when the fingers stand still, at the target or pressing with
+        full force.
         """
         setpoint = float(self._data.ctrl[self._gripper])
         step = min(max(self._finger_target - setpoint, -self._finger_step), self._finger_step)

@@ -1,4 +1,4 @@
-"""The slip fault: an object whose surface is slippery for the fingers until it has slipped out of them."""
+"""The slip fault: an object that is slippery for the fingers until it has slipped out of them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LOST_FOR = 25  # time steps without touch before a grasp counts as slipped
 
 
 class Slips:
-    """Watches the grasps of the objects with a slip fault, and takes the fault away once it has shown."""
+    """Monitors the grasps of the objects with a slip fault, and removes the fault once it has occurred."""
 
     def __init__(self, model: mujoco.MjModel, scene: Scene):
         self._model = model
@@ -34,7 +34,7 @@ class Slips:
         self.reset()
 
     def reset(self) -> None:
-        """As if no grasp had been tried."""
+        """Restore all faults."""
         self._left = [slip.times for slip in self._faults]
         self._held = [False] * len(self._faults)
         self._lost = [0] * len(self._faults)
@@ -44,11 +44,11 @@ class Slips:
 
     @property
     def active(self) -> bool:
-        """Whether any fault has not shown itself often enough."""
+        """Whether any fault has yet to occur."""
         return any(self._left)
 
     def update(self, data: mujoco.MjData, *, closing: bool) -> None:
-        """After each time step; closing: whether the fingers press together."""
+        """Call after each time step; closing: whether the fingers press together."""
         bodies = self._model.geom_bodyid
         touching = [(int(a), int(b)) for a, b in data.contact.geom]
         for i, body in enumerate(self._bodies):

@@ -1,4 +1,4 @@
-"""Joint trajectories: checking, interpolation as ros2_control's joint_trajectory_controller does it, and a
+"""Joint trajectories: validation, interpolation as in ros2_control's joint_trajectory_controller, and a
 bounded stop.
 """
 
@@ -24,8 +24,9 @@ class TrajectoryError(PlanweaveError):
 
 @dataclass(frozen=True)
 class Point:
-    """One way point. time from the start, s; positions (rad), velocities (rad/s) and accelerations
-    (rad/s^2), or empty.
+    """One waypoint.
+
+    time from the start, s; positions (rad), velocities (rad/s) and accelerations (rad/s^2), or empty.
     """
 
     time: float
@@ -36,7 +37,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Reference:
-    """What the arm shall do at every time step. positions (n, 7) rad, velocities (n, 7) rad/s."""
+    """Reference of the arm at every time step. positions (n, 7) rad, velocities (n, 7) rad/s."""
 
     positions: np.ndarray
     velocities: np.ndarray
@@ -49,12 +50,11 @@ def interpolate(
     velocity: np.ndarray,
     timestep: float,
 ) -> Reference:
-    """Way points -> reference at every time step after now, the last way point included.
+    """Waypoints -> reference at every time step after now, the last waypoint included.
 
-    Quintic where every point has accelerations, else cubic; without velocities those of the chord through
-    the neighbours. Starts
-    at the commanded ``position`` and ``velocity`` (7,) of now, so a new trajectory may replace a running one.
-    Raises TrajectoryError where names, numbers, times, limits or the first point are wrong.
+    Quintic where every point has accelerations, else cubic; missing velocities are those of the chord through the
+    neighbours. Starts at the currently commanded ``position`` and ``velocity`` (7,), so that a new trajectory may
+    replace a running one. Raises TrajectoryError where names, numbers, times, limits or the first point are wrong.
     """
     order = _joint_order(joints)
     times, q = _positions(points, order)
@@ -90,7 +90,7 @@ def interpolate(
 def stop(position: np.ndarray, velocity: np.ndarray, timestep: float) -> Reference:
     """Uniform deceleration of all joints to rest, along the direction of motion.
 
-    As gentle as the acceleration limits allow, but never longer than STOP_TIME.
+    Within the acceleration limits if possible, but never longer than STOP_TIME.
     """
     needed = float(np.max(np.abs(velocity) / np.array(ACCELERATION_LIMITS)))
     duration = min(max(needed, timestep), STOP_TIME)
@@ -101,7 +101,7 @@ def stop(position: np.ndarray, velocity: np.ndarray, timestep: float) -> Referen
 
 
 def _joint_order(joints: Sequence[str]) -> list[int]:
-    """Where each of ARM_JOINTS stands in the message."""
+    """Index of each of ARM_JOINTS in the message."""
     if sorted(joints) != sorted(ARM_JOINTS):
         raise TrajectoryError(
             f"the trajectory must name each of {', '.join(ARM_JOINTS)} once, "

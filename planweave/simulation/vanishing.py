@@ -1,4 +1,4 @@
-"""The vanish fault: an object that somebody takes away at the moment the fingers close on it."""
+"""The vanish fault: an object that is removed at the moment the fingers close on it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _FLOOR, _HEIGHT = -0.72, 0.005  # where what is taken off the table ends; let go
 
 
 class Vanishing:
-    """Watches for the fingers to close on the objects with a vanish fault, and takes each away once."""
+    """Detects the fingers closing on the objects with a vanish fault, and removes each once."""
 
     def __init__(self, model: mujoco.MjModel, scene: Scene):
         self._faults = [fault for fault in scene.faults if isinstance(fault, Vanish)]
@@ -27,7 +27,7 @@ class Vanishing:
         self.reset()
 
     def reset(self) -> None:
-        """As if no grasp had been tried."""
+        """Restore all faults."""
         self._left = [True] * len(self._faults)
 
     @property
@@ -36,7 +36,7 @@ class Vanishing:
         return any(self._left)
 
     def update(self, data: mujoco.MjData, *, closing: bool) -> None:
-        """Before a time step; closing: whether the fingers close."""
+        """Call before a time step; closing: whether the fingers close."""
         if not closing:
             return
         tcp = data.site_xpos[self._tcp]
