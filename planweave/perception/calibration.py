@@ -1,4 +1,4 @@
-"""Where the camera is: camera files, and results of a hand-eye calibration as other tools write them."""
+"""Camera poses: camera files, and results of hand-eye calibrations by other tools."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Extrinsics:
 
     @property
     def fixed(self) -> bool:
-        """Whether the camera stands still while the arm moves."""
+        """Whether the camera is stationary, not carried by the arm."""
         return self.parent == BASE_FRAME
 
     def camera_to_base(self, robot: RobotState | None = None) -> Pose:
@@ -55,7 +55,7 @@ def find_camera(name: str) -> Path:
 
 
 def load_extrinsics(path: Path) -> Extrinsics:
-    """Read a camera file, or a calibration that easy_handeye2 saved; raises ConfigError that names file and entry."""
+    """Read a camera file, or a calibration saved by easy_handeye2; raises ConfigError that names file and entry."""
     data = read_yaml(path)
     if not isinstance(data, dict):
         raise ConfigError(f"{path}: must hold frame_id, position and quaternion (or matrix)")
@@ -111,7 +111,9 @@ def _from_matrix(rows: Any) -> Pose:
 
 
 def _from_handeye(data: dict[str, Any]) -> dict[str, Any]:
-    """Entries of a camera file from what easy_handeye2 saves: the pose of the tracking system in the robot."""
+    """Entries of a camera file from a calibration of easy_handeye2: the pose of the tracking system in the robot's
+    frame.
+    """
     parameters, transform = data["parameters"], data["transform"]
     try:
         on_hand = parameters["calibration_type"] == "eye_in_hand"

@@ -1,4 +1,4 @@
-"""What is different on the table since it was last told: objects that appeared, moved or disappeared."""
+"""Changes on the table since the last report: objects that appeared, moved or disappeared."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ class Changes:
 
 
 class ChangeDetector:
-    """Compares tracked objects with those told of before; call `update` once a frame.
+    """Compares tracked objects with those reported before; call `update` once per frame.
 
-    An object has moved when it is seen resting at another place for `settle` frames in a row, so neither noise nor one
-    bad frame nor the way through the air counts. It has disappeared when the tracker has dropped it for as long: the
-    tracker keeps what is covered or held, and drops only what is seen to be gone.
+    An object has moved when it rests at another place for `settle` consecutive frames, so that neither noise nor a
+    single bad frame nor transport by the arm counts. It has disappeared when the tracker has dropped it for as long:
+    the tracker keeps occluded and held objects, and drops only those whose absence was observed.
     """
 
     def __init__(self, distance: float = 0.02, settle: int = 3):
-        """distance: metres beyond which an object has moved; settle: frames in a row that confirm it."""
+        """distance: displacement in metres that counts as a move; settle: consecutive frames that confirm it."""
         self._distance, self._settle = distance, settle
         self._told: dict[str, _Place] = {}
         self._new: dict[str, tuple[_Place, int]] = {}  # places that wait to be confirmed, and for how many frames
         self._absent: dict[str, int] = {}
 
     def update(self, objects: Sequence[NamedObject]) -> Changes:
-        """What the objects of a new frame change."""
+        """Changes caused by the objects of a new frame."""
         there = {o.name: o for o in objects}
         appeared = sorted(there.keys() - self._told.keys())
         for name in appeared:
@@ -53,7 +53,7 @@ class ChangeDetector:
         return Changes(tuple(appeared), tuple(moved), tuple(disappeared))
 
     def _has_moved(self, name: str, seen: NamedObject) -> bool:
-        """Whether an object is confirmed to lie elsewhere than was told."""
+        """Whether an object is confirmed at another place than reported."""
         place = seen.thing.position
         if math.dist(place, self._told[name]) <= self._distance:
             self._new.pop(name, None)

@@ -1,4 +1,4 @@
-"""Depth images to heights and points in the robot's base frame, all vectorised."""
+"""Depth images to heights and points in the robot's base frame, vectorised."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def decode_depth(
     step: int = 0,
     bigendian: bool = False,
 ) -> np.ndarray:
-    """Depth in metres, (height, width) float32, 0 where there is none. 32FC1 is metres, 16UC1 millimetres."""
+    """Depth in metres, (height, width) float32, 0 where it is missing. 32FC1 is metres, 16UC1 millimetres."""
     if encoding not in DEPTH_ENCODINGS:
         raise FrameError(f"depth encoding {encoding!r} is not known; use one of {', '.join(DEPTH_ENCODINGS)}")
     rows = np.ascontiguousarray(_rows(data, height, width, step, encoding))
@@ -87,7 +87,7 @@ class Cloud:
 
 
 class Projector:
-    """Depth to points for one camera at one place; the rays are computed once."""
+    """Back-projection of depth for one camera pose; the rays are computed once."""
 
     def __init__(self, intrinsics: Intrinsics, camera_to_base: Pose):
         self.intrinsics, self.camera_to_base = intrinsics, camera_to_base
@@ -102,7 +102,7 @@ class Projector:
     def cloud(self, depth: np.ndarray) -> Cloud:
         """Points of a depth image (height, width) in metres.
 
-        A 5 x 5 median takes out noise, small holes and the mixed pixels at edges before the points are made.
+        A 5 x 5 median filter first removes noise, small holes and mixed pixels at edges.
         """
         smooth = cv2.medianBlur(depth, 5)
         valid = smooth > 0

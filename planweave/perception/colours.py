@@ -1,4 +1,4 @@
-"""Colour words for pixels and patches, tolerant of shade: hue first, brightness only where there is no hue."""
+"""Colour words of pixels and patches, robust to shading: hue first, brightness only for achromatic colours."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def colour_word(red: float, green: float, blue: float) -> str:
 
 @lru_cache(maxsize=1)
 def _family_table() -> np.ndarray:
-    """Family of every colour with 5 bits a component, (32768,) uint8."""
+    """Colour family for every colour with 5 bits per component, (32768,) uint8."""
     levels = (np.arange(32) * 8 + 4).tolist()
     return np.array([_FAMILIES[colour_word(r, g, b)] for r in levels for g in levels for b in levels], dtype=np.uint8)
 
@@ -80,9 +80,8 @@ def family_image(rgb: np.ndarray) -> np.ndarray:
 
 
 def patch_colour(colours: np.ndarray) -> tuple[float, float, float]:
-    """A patch's colour (red, green, blue) from its pixels (N, 3): the median of the lighter half.
-
-    That leaves out shaded sides.
+    """A patch's colour (red, green, blue) from its pixels (N, 3): the median of the lighter half, which excludes shaded
+    sides.
     """
     brightness = colours.max(axis=1)
     lit = colours[brightness >= np.median(brightness)]
@@ -91,7 +90,9 @@ def patch_colour(colours: np.ndarray) -> tuple[float, float, float]:
 
 
 def same_surface(a: np.ndarray, b: np.ndarray, tolerance: float = 0.07) -> bool:
-    """Whether two colours (3,) can be one surface in two lights: equal chromaticity, or one too dark to tell."""
+    """Whether two colours (3,) can be one surface under different illumination: equal chromaticity, or one too dark to
+    tell.
+    """
     if min(a.max(), b.max()) < _TOO_DARK:
         return True
     ca, cb = a / (a.sum() + 12), b / (b.sum() + 12)
@@ -99,7 +100,7 @@ def same_surface(a: np.ndarray, b: np.ndarray, tolerance: float = 0.07) -> bool:
 
 
 def other_surface(a: Sequence[float], b: Sequence[float]) -> bool:
-    """Whether two colours (red, green, blue; 0 to 255) cannot be of one surface, in whatever light each was seen."""
+    """Whether two colours (red, green, blue; 0 to 255) belong to different surfaces under any illumination."""
     one, two = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
     dark, bright = sorted((float(one.max()), float(two.max())))
     if bright > _DARKEST * max(dark, 1.0):
@@ -113,5 +114,5 @@ def other_surface(a: Sequence[float], b: Sequence[float]) -> bool:
 
 
 def smooth(rgb: np.ndarray) -> np.ndarray:
-    """The image with single odd pixels taken out."""
+    """The image with isolated pixels removed."""
     return cv2.medianBlur(np.ascontiguousarray(rgb), 3)

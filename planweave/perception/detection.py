@@ -1,4 +1,4 @@
-"""What a detector is given of one frame, and what it says about one object in it."""
+"""Input and output of detectors: a view of one frame, and the detections in it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ RECEPTACLES = frozenset({"tray", "box", "bowl", "plate", "bin", "basket", "sauce
 
 
 def is_receptacle(class_name: str) -> bool:
-    """Whether things of this class are there to put others in or on."""
+    """Whether objects of this class contain or carry others."""
     return class_name.rsplit("_", 1)[-1] in RECEPTACLES
 
 
@@ -26,9 +26,9 @@ class Detection(Upright):
     """One object in one frame, in the robot's base frame with z = 0 on the table; metres and radians.
 
     class_name, colour and shape as in DetectedObject.msg. position: centre; yaw of the object's own x axis; symmetry:
-    the turn after which it looks the same (0 for round things). floor: height above the table on which things inside
-    or on it stand. rgb: its colour, 0 to 255. cut: partly unseen, so that class and pose are not to be relied on.
-    inferred: not measured itself, but must be there as something stands on it.
+    period of its rotational symmetry (0 for round objects). floor: height above the table on which objects in or on it
+    rest. rgb: its colour, 0 to 255. cut: partly out of view, so that class and pose are unreliable. inferred: not
+    observed itself, but required as the support of an observed object.
     """
 
     class_name: str
@@ -46,7 +46,7 @@ class Detection(Upright):
 
     @property
     def look(self) -> tuple[str, str]:
-        """What tells it from other things: class and colour."""
+        """Appearance: class and colour."""
         return self.class_name, self.colour
 
     @property
@@ -56,7 +56,7 @@ class Detection(Upright):
 
 
 def footprint_points(thing: Detection, shrink: float = 0.7) -> np.ndarray:
-    """A 5 x 5 grid of places (25, 2) on the middle part of a thing's outline."""
+    """A 5 x 5 grid of points (25, 2) on the central part of an object's outline."""
     half = np.linspace(-0.5, 0.5, 5) * shrink
     u, v = np.meshgrid(half * thing.size[0], half * thing.size[1])
     c, s = math.cos(thing.yaw), math.sin(thing.yaw)
@@ -71,10 +71,10 @@ Measured: TypeAlias = tuple[Detection, Region | None]
 
 @dataclass(frozen=True)
 class View:
-    """What a detector gets of one frame.
+    """Input of a detector for one frame.
 
-    rgb: (h, w, 3) uint8. measured: every object with pose and size from depth, named by colour and outline. names:
-    noun phrases to look for, empty where nobody asked. pixel: side of a pixel on the table, metres.
+    rgb: (h, w, 3) uint8. measured: every object with pose and size from depth, named by colour and outline. names: noun
+    phrases to detect, empty for none. pixel: side of a pixel on the table, metres.
     """
 
     rgb: np.ndarray

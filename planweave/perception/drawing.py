@@ -1,4 +1,4 @@
-"""The camera image with what was found in it: outlines in space, names and confidences."""
+"""The camera image annotated with the detected objects: outlines in space, names and confidences."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _Box = tuple[int, int, int, int]  # left, top, right, bottom in pixels
 def annotate(rgb: np.ndarray, objects: Sequence[NamedObject], projector: Projector) -> np.ndarray:
     """A copy of the image (h, w, 3) uint8 with every object's upper and lower outline and a label.
 
-    What is not in view now is drawn thin, with "?" for its confidence. Labels keep clear of each other, and of objects
-    where there is room.
+    Objects that are not in view are drawn thin, with "?" as their confidence. Labels avoid each other and, where
+    possible, objects.
     """
     image = np.ascontiguousarray(rgb.copy())
     height, width = image.shape[:2]
@@ -56,7 +56,7 @@ def annotate(rgb: np.ndarray, objects: Sequence[NamedObject], projector: Project
 
 
 def corners(thing: Detection, z: float) -> np.ndarray:
-    """The outline of a thing at a height, (N, 3) in the base frame, metres."""
+    """Outline of an object at a height, (N, 3) in the base frame, metres."""
     w, d = thing.size[0] / 2, thing.size[1] / 2
     if thing.is_round:
         turn = np.linspace(0.0, 2 * math.pi, _SIDES, endpoint=False)
@@ -69,7 +69,7 @@ def corners(thing: Detection, z: float) -> np.ndarray:
 
 
 def _pixels(points: np.ndarray, projector: Projector) -> np.ndarray | None:
-    """Columns and rows (N, 2) int32 of places, None where one is behind the camera."""
+    """Columns and rows (N, 2) int32 of points, None where one is behind the camera."""
     uv = np.column_stack(projector.pixels(points))
     return np.round(np.clip(uv, -1e4, 1e4)).astype(np.int32) if np.isfinite(uv).all() else None
 
@@ -89,7 +89,7 @@ def _label(
     labels: Sequence[_Box],
     things: Sequence[_Box],
 ) -> _Box:
-    """Write a text beside a thing's box where it covers least, labels first; returns the text's box."""
+    """Write a text beside an object's box where it overlaps least, other labels first; returns the text's box."""
     height, width = image.shape[:2]
     size = 0.38 * scale
     (w, h), base = cv2.getTextSize(text, _FONT, size, 1)

@@ -22,11 +22,11 @@ class Pose:
         return points @ self.rotation.T + self.translation
 
     def inverse(self) -> Pose:
-        """The transform the other way."""
+        """The inverse transform."""
         return Pose(self.rotation.T, -self.rotation.T @ self.translation)
 
     def is_near(self, other: Pose) -> bool:
-        """Whether both differ by less than a tenth of a millimetre and of a milliradian or so."""
+        """Whether two poses differ by less than about a tenth of a millimetre and of a milliradian."""
         return np.allclose(self.rotation, other.rotation, rtol=0.0, atol=1e-4) and np.allclose(
             self.translation, other.translation, rtol=0.0, atol=1e-4
         )
@@ -45,7 +45,7 @@ class Intrinsics:
 
     @classmethod
     def from_matrix(cls, k: Sequence[float], width: int, height: int) -> Intrinsics:
-        """From the nine row-major numbers of a CameraInfo's K; raises ValueError where they are no camera's."""
+        """From the nine row-major numbers of a CameraInfo's K; raises ValueError where they are not a camera matrix."""
         if len(k) != 9 or not all(math.isfinite(v) for v in k) or k[0] <= 0 or k[4] <= 0 or width < 8 or height < 8:
             raise ValueError(
                 f"camera info is not usable: K = {list(k)}, size {width} x {height}; fx and fy must be above 0"
@@ -78,10 +78,10 @@ def wrap_yaw(yaw: float, period: float) -> float:
 
 @dataclass(frozen=True)
 class Outline:
-    """The outline of points in a plane: smallest rectangle, smallest circle and how well each is filled.
+    """Outline of planar points: minimum-area rectangle, equivalent circle, and their fill ratios.
 
-    centre (2,), sizes = (long, short) side, metres; yaw of the long side in (-pi/2, pi/2].
-    fill: hull area / rectangle area (1 for a rectangle, 0.785 for a disc). radius: of the disc of equal hull area.
+    centre (2,), sizes = (long, short) side, metres; yaw of the long side in (-pi/2, pi/2]. fill: hull area / rectangle
+    area (1 for a rectangle, 0.785 for a disc). radius: of the disc of equal hull area.
     """
 
     centre: tuple[float, float]
@@ -141,7 +141,7 @@ def share_inside(xy: np.ndarray, hull: np.ndarray, margin: float = 0.0) -> float
 
 
 def rotate_into(xy: np.ndarray, centre: Sequence[float], yaw: float) -> np.ndarray:
-    """Points (N, 2) in the axes of a rectangle at `centre` turned by `yaw`."""
+    """Points (N, 2) in the axes of a rectangle at `centre` rotated by `yaw`."""
     c, s = math.cos(yaw), math.sin(yaw)
     delta = np.asarray(xy, dtype=np.float64) - np.asarray(centre, dtype=np.float64)
     return np.stack((c * delta[..., 0] + s * delta[..., 1], -s * delta[..., 0] + c * delta[..., 1]), axis=-1)

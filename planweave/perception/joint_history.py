@@ -1,4 +1,4 @@
-"""Where the robot was when an image was taken."""
+"""Joint states at the time of an image."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class JointHistory:
     """The last seconds of joint states. Thread-safe."""
 
     def __init__(self, kept: int = 400, max_age: float = 0.1):
-        """max_age: seconds that the newest state stands for the time after it; a robot at rest may start to move."""
+        """max_age: seconds for which the newest state is extrapolated; a robot at rest may start to move."""
         self._states: deque[RobotState] = deque(maxlen=kept)
         self._max_age = max_age
         self._arrived = threading.Condition()
@@ -36,7 +36,7 @@ class JointHistory:
         return len(self._states)
 
     def add(self, stamp: float, positions: Mapping[str, float]) -> list[str]:
-        """Take in positions (rad, metres) by joint name; returns the joints that are missing, if any."""
+        """Add positions (rad, metres) by joint name; returns the missing joints, if any."""
         missing = [name for name in (*ARM_JOINTS, *FINGER_JOINTS) if name not in positions]
         if missing:
             return missing
@@ -49,7 +49,7 @@ class JointHistory:
         return []
 
     def between(self, after: float, before: float) -> list[RobotState]:
-        """The states with stamps between two times, oldest first, no two nearer to each other than BETWEEN."""
+        """States with stamps between two times, oldest first, at least BETWEEN apart."""
         found: list[RobotState] = []
         with self._arrived:
             for state in self._states:
@@ -58,7 +58,7 @@ class JointHistory:
         return found
 
     def at(self, stamp: float, patience: float = 0.0) -> RobotState | None:
-        """The state at a time, interpolated; None where it is not known.
+        """The state at a time, interpolated; None where it is unknown.
 
         patience: seconds of wall time to wait for a state that is not older than `stamp`.
         """

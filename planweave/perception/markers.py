@@ -29,9 +29,9 @@ class Shape:
 
 
 def shapes(objects: Sequence[NamedObject]) -> tuple[Shape, ...]:
-    """A body and a label for every object; what is not in view now is faint, what things lie in is half clear.
+    """A body and a label for every object; objects out of view are faint, receptacles half transparent.
 
-    Rounded to millimetres and hundredths, so that a table at rest gives equal shapes frame after frame.
+    Rounded to millimetres and hundredths, so that a static scene gives equal shapes in every frame.
     """
     result = []
     for seen in objects:

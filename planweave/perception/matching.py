@@ -1,4 +1,6 @@
-"""Whether two measurements can be of one thing, or of two in one place; and whether the camera sees a place empty."""
+"""Association tests: whether two measurements are of one object, or of two at one place; and whether a place is seen
+empty.
+"""
 
 from __future__ import annotations
 
@@ -17,18 +19,18 @@ _RESIZED = 0.35  # largest difference, as a share, between two measured widths o
 
 
 def apart(a: Detection, b: Detection) -> float:
-    """Distance of the centres seen from above, m."""
+    """Distance of the centres in top view, m."""
     return math.dist(a.position[:2], b.position[:2])
 
 
 def same_place(a: Detection, b: Detection) -> bool:
-    """Whether two things fill the same room."""
+    """Whether two objects occupy the same space."""
     common = min(a.top, b.top) - max(a.bottom, b.bottom)
     return apart(a, b) < 0.02 and common > 0.5 * min(a.size[2], b.size[2])
 
 
 def collide(a: Detection, b: Detection) -> bool:
-    """Whether two things would have to be inside each other; receptacles only with receptacles."""
+    """Whether two objects would interpenetrate; receptacles are tested against receptacles only."""
     if is_receptacle(a.class_name) != is_receptacle(b.class_name):
         return False
     if not _rigid(a) or not _rigid(b):
@@ -39,19 +41,19 @@ def collide(a: Detection, b: Detection) -> bool:
 
 
 def _rigid(thing: Detection) -> bool:
-    """Whether a thing fills its measured box or cylinder."""
+    """Whether an object fills its measured box or cylinder."""
     return thing.shape in ("box", "cylinder")
 
 
 def of_one_size(a: Detection, b: Detection) -> bool:
-    """Whether two measurements can be of one object, turned in any way about the vertical."""
+    """Whether two measurements can be of one object, at any rotation about the vertical."""
     return all(abs(m - n) <= _RESIZED * max(m, n) for m, n in zip(sorted(a.size[:2]), sorted(b.size[:2])))
 
 
 def on_lower_ground(before: Detection, now: Detection) -> Detection:
-    """What is seen of a rigid thing whose top came down: it has not become shorter, so it stands lower.
+    """A rigid object whose top came down: its size is unchanged, so it rests lower.
 
-    Its bottom was put on what was remembered beneath it, which is there no more.
+    Its bottom had been set on a remembered support that is gone.
     """
     fell = before.top - now.top
     shorter = before.size[2] - now.size[2]
@@ -65,13 +67,15 @@ def on_lower_ground(before: Detection, now: Detection) -> Detection:
 
 
 def alike(a: Detection, b: Detection) -> bool:
-    """Whether two views of different looks can be of one object at rest, ill seen: of about its size and place."""
+    """Whether two measurements with different appearance can be of one resting, badly visible object: about equal size
+    and place.
+    """
     near = apart(a, b) < 0.02 and abs(a.top - b.top) < 0.02
     return near and abs(a.size[0] - b.size[0]) < _RESIZED * max(a.size[0], b.size[0])
 
 
 def blend(old: Detection, new: Detection, weight: float) -> Detection:
-    """The new measurement, with pose and size moved towards it by a share of the way."""
+    """The new measurement, with pose and size moved towards it by a fraction."""
     mix = [o + weight * (n - o) for o, n in zip((*old.position, *old.size), (*new.position, *new.size))]
     turn = wrap_yaw(new.yaw - old.yaw, new.symmetry)
     yaw = new.yaw if abs(turn) > 0.2 else wrap_yaw(old.yaw + weight * turn, new.symmetry)
@@ -85,7 +89,9 @@ def blend(old: Detection, new: Detection, weight: float) -> Detection:
 
 
 def place_is_empty(thing: Detection, scene: Scene) -> bool:
-    """Whether the camera sees that a thing is gone: its middle is in view, not covered, and lower than its top."""
+    """Whether the camera observes that an object is gone: its centre is in view, unoccluded, and the surface is below
+    its top.
+    """
     places = footprint_points(thing, 0.6)
     level = thing.bottom + 0.6 * thing.size[2]
     columns, rows = scene.projector.pixels(np.column_stack((places, np.full(len(places), level))))

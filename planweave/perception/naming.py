@@ -1,4 +1,4 @@
-"""Names for objects as people would call them; a name is given once and kept for as long as the object is tracked."""
+"""Object names as people would say them; a name is assigned once and kept while the object is tracked."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _BY_CLASS = frozenset({"banana", "pear", "apple", "orange", "strawberry"})
 
 @dataclass(frozen=True)
 class Nameless:
-    """What a name is made of; y: position to the left of the robot, metres."""
+    """Attributes that a name is made of; y: position to the left of the robot, metres."""
 
     class_name: str
     colour: str
@@ -21,12 +21,12 @@ class Nameless:
 
 
 def name_all(new: Sequence[Nameless], known: Sequence[Nameless] = (), taken: Collection[str] = ()) -> list[str]:
-    """Names for objects first seen together, in their order.
+    """Names of objects first seen together, in their order.
 
-    known: the objects that have names already; taken: those names. Cubes and cylinders are <colour>_<class>; fruit is
-    its class; a bottle is `bottle`, or <colour>_bottle if there are several. Receptacles are their class if alone,
-    <colour>_<class> if several of different colours, left_ and right_ if two look the same (left is +y), else
-    numbered. A name that is taken gets a number: red_cube_2.
+    known: objects that have names already; taken: those names. Cubes and cylinders are ``<colour>_<class>``; fruit is
+    its class; a bottle is ``bottle``, or ``<colour>_bottle`` if there are several. Receptacles are their class if
+    unique, ``<colour>_<class>`` if several differ in colour, left_ and right_ if two look the same (left is +y), else
+    numbered. A taken name gets a number: red_cube_2.
     """
     names: dict[int, str] = {}
     used = set(taken)

@@ -1,4 +1,4 @@
-"""Which patches are of one object: surfaces that go on, sides with their tops, rims with their floors, bottles."""
+"""Merging of patches into objects: continuous surfaces, sides with their tops, rims with their floors, bottles."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NARROWEST = 0.016  # m: nothing narrower is a thing
 
 @dataclass(frozen=True)
 class Bottle:
-    """An upright bottle: its axis (2,), lowest height seen, and its patches, the cap first."""
+    """An upright bottle: its axis (2,), lowest visible height, and its patches, the cap first."""
 
     axis: np.ndarray
     low: float
@@ -27,7 +27,7 @@ class Bottle:
 def join(
     labels: np.ndarray, z: np.ndarray, colours: np.ndarray, steep: np.ndarray, cloud: Cloud, window: tuple[slice, slice]
 ) -> tuple[np.ndarray, list[Bottle]]:
-    """For every patch number the number of its object, -1 for none; and the upright bottles."""
+    """Object number of every patch, -1 for none; and the upright bottles."""
     count = int(labels.max()) + 1
     parent = np.arange(count)
     patches = describe(labels, z, colours, steep, cloud, window, count)
@@ -86,7 +86,7 @@ def join(
 
 
 def _goes_on(one: Patch, two: Patch, border: Border) -> bool:
-    """Whether two neighbouring patches are one surface."""
+    """Whether two neighbouring patches are one continuous surface."""
     small, large = (one, two) if one.pixels < two.pixels else (two, one)
     if abs(border.step) > 0.010:
         return False
@@ -110,7 +110,7 @@ def _encloses(large: Patch, small: Patch) -> bool:
 
 
 def find_bottles(patches: list[Patch | None], pixel: float) -> list[Bottle]:
-    """Upright bottles: a small high cap, and round its axis something wider and much lower."""
+    """Upright bottles: a small high cap, and around its axis something wider and much lower."""
     found: list[Bottle] = []
     highest = sorted((i for i, patch in enumerate(patches) if patch), key=lambda i: -patches[i].top)  # type: ignore[union-attr]
     for number in highest:
@@ -140,7 +140,9 @@ def find_bottles(patches: list[Patch | None], pixel: float) -> list[Bottle]:
 def _slivers(
     groups: np.ndarray, patches: list[Patch | None], borders: dict[tuple[int, int], Border], bottles: set[int]
 ) -> np.ndarray:
-    """Give what is too narrow to be a thing (leaves, stalks, strips of a side) to the neighbour it borders on most."""
+    """Merge patches too narrow for an object (leaves, stalks, strips of a side) into the neighbour with the longest
+    border.
+    """
     members: dict[int, list[np.ndarray]] = {}
     for number, patch in enumerate(patches):
         if patch is not None:
@@ -164,7 +166,7 @@ def _slivers(
 
 
 def _frames_around(groups: np.ndarray, patches: list[Patch | None], bottles: set[int]) -> np.ndarray:
-    """Join the pieces of hollow things: thin rims and sides with the floor of the same colour that they frame."""
+    """Merge the parts of hollow objects: thin rims and sides with the floor of the same colour that they enclose."""
     members: dict[int, list[Patch]] = {}
     for number, patch in enumerate(patches):
         if patch is not None:

@@ -1,4 +1,4 @@
-"""Patches: connected pixels of one colour family, what is known of each, and of the borders between them."""
+"""Patches: connected pixels of one colour family, their attributes, and the borders between them."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _APART = 3  # pixels between the two sides of a border that are compared
 
 
 def level_share(x: np.ndarray, y: np.ndarray, pixel: float) -> np.ndarray:
-    """Area of table under each pixel, as a share of what it covers on level ground; near 0 on upright sides."""
+    """Area of table under each pixel, relative to a level surface; near 0 on vertical sides."""
     across = cv2.Sobel(x, cv2.CV_32F, 1, 0, ksize=3) * cv2.Sobel(y, cv2.CV_32F, 0, 1, ksize=3)
     across -= cv2.Sobel(x, cv2.CV_32F, 0, 1, ksize=3) * cv2.Sobel(y, cv2.CV_32F, 1, 0, ksize=3)
     return np.abs(across) / np.float32(64 * pixel**2)
 
 
 def find_patches(families: np.ndarray, mask: np.ndarray) -> np.ndarray:
-    """Connected patches of one colour family, labelled from 1; small ones are given to their neighbours."""
+    """Connected patches of one colour family, labelled from 1; small ones are merged into their neighbours."""
     labels = np.zeros(mask.shape, dtype=np.uint16)
     families = np.where(mask > 0, families, 0).astype(np.uint8)
     count = 0

@@ -1,4 +1,4 @@
-"""Perception with memory: frames in, named objects out. What node.py drives, without ROS."""
+"""Perception with memory: frames to tracked objects. Used by node.py, without ROS."""
 
 from __future__ import annotations
 
@@ -23,8 +23,10 @@ from planweave.perception.vocabulary import Vocabulary
 
 @dataclass(frozen=True)
 class NamedObject:
-    """One tracked object. thing: its newest pose, in the robot's base frame; visible: seen itself in this frame;
-    inferred: it must be there, as what stands on it is seen at its height.
+    """One tracked object.
+
+    thing: its newest pose, in the robot's base frame; visible: observed in this frame; inferred: it must be present as
+    the support of an observed object.
     """
 
     id: int
@@ -38,7 +40,8 @@ class NamedObject:
 class Perceived:
     """All tracked objects after one frame.
 
-    stamp: of the image, seconds; plane: the table as seen, None where it is not; projector: where places are in it.
+    stamp: of the image, seconds; plane: the observed table plane, None where it is not visible; projector: maps points
+    to pixels.
     """
 
     stamp: float
@@ -50,7 +53,7 @@ class Perceived:
 
 @dataclass(frozen=True, eq=False)
 class _Input:
-    """All that what is seen in a frame follows from."""
+    """All inputs that determine the result of a frame."""
 
     rgb: np.ndarray
     depth: np.ndarray
@@ -60,7 +63,7 @@ class _Input:
     extrinsics: Extrinsics
 
     def equals(self, other: _Input) -> bool:
-        """Whether nothing differs; pixels are compared last."""
+        """Whether the inputs are equal; pixels are compared last."""
         if (self.intrinsics, self.names, self.extrinsics is other.extrinsics) != (other.intrinsics, other.names, True):
             return False
         if (self.robot is None) != (other.robot is None):
@@ -78,10 +81,10 @@ _SAME_JOINTS = 1e-4  # rad: largest difference of joint positions between equal 
 
 
 class Perceiver:
-    """Give it frames in the order of their stamps. A stamp that goes back (a new simulation) makes it forget.
+    """Processes frames in the order of their stamps. A stamp that goes back (a new simulation) resets the tracker.
 
-    A frame equal to the last ones, pixel by pixel and joint by joint, as only a simulated camera gives them, is not
-    looked at again: what was seen in them is seen in it.
+    A frame equal to the previous ones, pixel by pixel and joint by joint, which only a simulated camera produces, is
+    not processed again.
     """
 
     def __init__(
@@ -104,7 +107,7 @@ class Perceiver:
         self._last: tuple[_Input, Perceived] | None = None
 
     def forget(self) -> None:
-        """Look anew from the next frame on: all tracks are dropped."""
+        """Reset all tracks."""
         self.tracker.reset()
         self._last = None
 
@@ -117,7 +120,7 @@ class Perceiver:
         robot: RobotState | None,
         way: Sequence[RobotState] = (),
     ) -> Perceived:
-        """Take in one frame; arguments as in Pipeline.run. way: where the robot was since the last frame, oldest first.
+        """Process one frame; arguments as in Pipeline.run. way: robot states since the last frame, oldest first.
 
         Raises FrameError where the frame cannot be used.
         """

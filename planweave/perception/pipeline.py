@@ -1,4 +1,4 @@
-"""One frame through all stages: depth to cloud, table plane, robot filter, proposals, detector, supports. No memory."""
+"""Processing of one frame: point cloud, table plane, robot filter, proposals, detector, supports. Stateless."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from planweave.perception.supports import rest_on_supports
 class Settings:
     """Limits of the pipeline; metres and radians.
 
-    table: x_min, x_max, y_min, y_max within which objects are looked for. min_height: what is lower is table.
-    plane_offset, plane_tilt: largest disagreement between the measured table and the calibration.
-    min_depth: least share of pixels with depth.
+    table: x_min, x_max, y_min, y_max of the searched area. min_height: what is lower belongs to the table.
+    plane_offset, plane_tilt: largest deviation of the measured table from the calibration. min_depth: least share of
+    pixels with depth.
     """
 
     table: tuple[float, float, float, float] = (0.12, 1.00, -0.72, 0.72)
@@ -38,10 +38,10 @@ class Settings:
 
 @dataclass(frozen=True)
 class Scene:
-    """What one frame shows.
+    """The result of one frame.
 
-    robot: (h, w) bool; height: (h, w) metres above the table; plane: None where it is out of view. measured: the
-    objects before they were named and stood on their supports, with their pixels.
+    robot: (h, w) bool; height: (h, w) metres above the table; plane: None where it is out of view. measured: objects
+    before naming and support assignment, with their pixels.
     """
 
     detections: tuple[Detection, ...]
@@ -54,7 +54,7 @@ class Scene:
 
 
 class Pipeline:
-    """Frames to scenes for one camera; keeps the rays of the last camera geometry."""
+    """Frames to scenes for one camera; caches the rays of the last camera geometry."""
 
     def __init__(
         self, extrinsics: Extrinsics, settings: Settings | None = None, detector: Detector = detect_by_attributes
@@ -75,8 +75,7 @@ class Pipeline:
         """The objects of one frame.
 
         rgb: (h, w, 3) uint8; depth: (h, w) float32 metres, 0 where unknown; robot: None where no robot is in view;
-        remembered: things known from before that may be hidden under what stands on them; names: noun phrases that
-        an open-vocabulary detector looks for.
+        remembered: known objects that may be hidden below others; names: noun phrases for an open-vocabulary detector.
         Raises FrameError where the frame cannot be used.
         """
         shape = (intrinsics.height, intrinsics.width)
@@ -130,5 +129,5 @@ class Pipeline:
 
 
 def table_offset(plane: Plane, table: tuple[float, float, float, float]) -> float:
-    """Height in metres of the table as seen, at the middle of the region x_min, x_max, y_min, y_max; it should be 0."""
+    """Measured height in metres of the table at the centre of the region x_min, x_max, y_min, y_max; it should be 0."""
     return plane.height_at((table[0] + table[1]) / 2, (table[2] + table[3]) / 2)

@@ -1,4 +1,4 @@
-"""The table plane by RANSAC (Fischler and Bolles 1981), with the known pose of the table as a check."""
+"""The table plane by RANSAC (Fischler and Bolles 1981), validated against the known pose of the table."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from planweave.perception.cloud import Cloud
 
 @dataclass(frozen=True)
 class Plane:
-    """z = a x + b y + c in the base frame, metres. support: share of the looked-at points within the tolerance."""
+    """The plane z = a x + b y + c in the base frame, metres. support: inlier ratio of the tested points."""
 
     a: float
     b: float
@@ -25,7 +25,7 @@ class Plane:
         return math.atan(math.hypot(self.a, self.b))
 
     def height_at(self, x: float, y: float) -> float:
-        """The plane's z at a place."""
+        """The plane's z at a point."""
         return self.a * x + self.b * y + self.c
 
 
@@ -37,9 +37,9 @@ def fit_table(
     tolerance: float = 0.006,
     seed: int = 0,
 ) -> Plane | None:
-    """The plane with most points near the expected table top z = 0, or None where too few points are there.
+    """The plane with most inliers near the expected table top z = 0, or None where too few points are available.
 
-    region: x_min, x_max, y_min, y_max of the table, metres. search: how far from z = 0 the table may lie, metres.
+    region: x_min, x_max, y_min, y_max of the table, metres. search: largest distance of the table from z = 0, metres.
     """
     step = 4
     x, y, z = (a[::step, ::step] for a in (cloud.x, cloud.y, cloud.z))

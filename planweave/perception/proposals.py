@@ -1,9 +1,8 @@
-"""Which pixels belong to one object: height mask, patches of one colour, joined and split by geometry.
+"""Segmentation of a frame into single objects: height mask, patches of one colour, merged and split by geometry.
 
-Method: what stands out of the table plane is cut into connected patches of one colour family. Patches are joined
-where the surface goes on (shading, leaves, plates of two shades) and where a steep side belongs to the top above it;
-what is left are objects, also those inside a tray or on another object. Objects of one colour that touch are split by
-height and by shape.
+Pixels above the table plane are cut into connected patches of one colour family. Patches are merged across continuous
+surfaces (shading, leaves, plates of two shades) and where a steep side belongs to the top above it; the rest are
+objects, also those inside a tray or on another object. Touching objects of one colour are split by height and shape.
 """
 
 from __future__ import annotations
@@ -33,8 +32,8 @@ _BETWEEN = 0.012  # m
 class Region:
     """The pixels of one object: rows, columns, points (N, 3) in the base frame with z above the table, colours (N, 3).
 
-    steep: (N,) bool, pixels on steep sides. cut: touches the robot's outline or the image's edge, so a part is
-    unseen. sides: what is seen beneath a high flat top, which is not among the pixels of that top.
+    steep: (N,) bool, pixels on steep sides. cut: touches the robot's mask or the image's border, so that a part is not
+    visible. sides: pixels seen below a high flat top, which do not belong to that top.
     """
 
     rows: np.ndarray
@@ -58,7 +57,7 @@ class Region:
         )
 
     def area(self, chosen: np.ndarray) -> float:
-        """Area of some of the pixels, which lie on one level surface, m^2; from their spread in image and space."""
+        """Area of some of the pixels on one level surface, m^2, from their extent in the image and in space."""
         if chosen.sum() < 3:
             return 0.0
         image = np.linalg.det(np.cov(np.stack((self.rows[chosen], self.columns[chosen])).astype(float)))
@@ -76,8 +75,8 @@ def propose(
 ) -> list[Region]:
     """Regions of single objects, highest first.
 
-    rgb: (h, w, 3) uint8. height: (h, w) metres above the table plane. robot: pixels that show the robot. inside:
-    pixels of the workspace. min_height: metres above the plane from which on a pixel is no table.
+    rgb: (h, w, 3) uint8. height: (h, w) metres above the table plane. robot: pixels that show the robot. inside: pixels
+    of the workspace. min_height: least height above the plane of an object's pixel, metres.
     """
     free = cloud.valid & ~robot & inside
     stands_out = (free & (height > min_height)).astype(np.uint8)
@@ -128,7 +127,7 @@ def propose(
     regions: list[Region] = []
 
     def touches(rows: np.ndarray, columns: np.ndarray) -> bool:
-        """Whether pixels of the window border on the robot or lie at the image's edge."""
+        """Whether pixels of the window border on the robot's mask or the image's border."""
         r, c = rows + y0, columns + x0
         edge = (r < 3) | (r >= rgb.shape[0] - 3) | (c < 3) | (c >= rgb.shape[1] - 3)
         return int(near_robot[rows, columns].sum()) >= 4 or int(edge.sum()) >= 4

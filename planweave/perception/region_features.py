@@ -1,4 +1,4 @@
-"""What the region head sees of one object: a small picture of its pixels, and its measures in metres."""
+"""Input features of the region head for one object: a small image of its pixels, and its measures in metres."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MARGIN = 1.12
 
 
 def picture(region: Region) -> np.ndarray:
-    """(CHANNELS, SIDE, SIDE) float32, 0 outside the region; the picture has the scale of the region's longer side."""
+    """(CHANNELS, SIDE, SIDE) float32, 0 outside the region; scaled to the region's longer side."""
     rows, columns = region.rows, region.columns
     r0, c0 = int(rows.min()), int(columns.min())
     height, width = int(rows.max()) - r0 + 1, int(columns.max()) - c0 + 1
@@ -34,7 +34,7 @@ def picture(region: Region) -> np.ndarray:
 
 
 def measures(region: Region, pixel: float) -> np.ndarray:
-    """(MEASURES,) float32: extents and heights of 5 cm, shares, and the colour of its lit part."""
+    """(MEASURES,) float32: extents and heights in units of 5 cm, ratios, and the colour of its illuminated part."""
     points = region.points
     shape = outline(points[:, :2], pixel / 2)
     crown = points[points[:, 2] > region.top - 0.010]

@@ -1,9 +1,9 @@
 """The region head: how well phrases describe objects, by a small trained network in plain numpy.
 
-After ViLD (Gu et al. 2022, section 3.3): a head turns the features of a region into embeddings that lie near the text
-embeddings of what describes it, so that phrases it was never trained on can be compared too. Here a noun and a shade
-have an embedding each, so that their combinations need no training. Nouns come from a table of word vectors; shades
-from a table of their values. Made by training/region_head/train.py.
+After ViLD (Gu et al. 2022, section 3.3): a head maps the features of a region to embeddings near the text embeddings of
+its descriptions, so that phrases outside the training set can be compared as well. Nouns and shades have separate
+embeddings, so that their combinations need no training. Nouns come from a table of word vectors; shades from a table of
+their values. Trained by training/region_head/train.py.
 """
 
 from __future__ import annotations
@@ -28,9 +28,12 @@ SIZES = {"small": -1.0, "little": -1.0, "tiny": -1.0, "large": 1.0, "big": 1.0, 
 
 @dataclass(frozen=True)
 class PhraseParts:
-    """A phrase as the head reads it. noun (96,): its word vector, all 0 where no word of it is known; shade (3,): CIE
-    Lab in hundreds; size: -1 small, 1 large; 0 in has_shade or size where the phrase says nothing of it. trust: how
-    much of what the noun says counts, less where no noun of the training is near it."""
+    """A parsed phrase.
+
+    noun (96,): its word vector, all 0 where it is unknown; shade (3,): CIE Lab in hundreds; size: -1 small, 1 large; 0
+    in has_shade or size where the phrase does not mention it. trust: weight of the noun, smaller where no training noun
+    is near it.
+    """
 
     noun: np.ndarray
     shade: np.ndarray
@@ -40,12 +43,12 @@ class PhraseParts:
 
     @property
     def known(self) -> bool:
-        """Whether the head can say anything of it."""
+        """Whether the head can score the phrase."""
         return bool(np.any(self.noun))
 
 
 class RegionHead:
-    """Scores of phrases for regions. Keeps its weights as a dict of float32 arrays, named as in train.py."""
+    """Scores phrases for regions. Keeps its weights as a dict of float32 arrays, named as in train.py."""
 
     def __init__(self, weights: dict[str, np.ndarray], words: Sequence[str], vectors: np.ndarray,
                  shades: dict[str, np.ndarray], nouns: Sequence[str]):  # fmt: skip
@@ -56,7 +59,7 @@ class RegionHead:
         self._trained = np.stack([self._vector(noun) for noun in nouns])
 
     def read(self, phrase: str) -> PhraseParts:
-        """The parts of a phrase of small letters: the last word is its noun, shade and size stand before it."""
+        """The parts of a lower-case phrase: the last word is its noun, preceded by shade and size."""
         *before, noun = phrase.replace("-", " ").replace("'", " ").replace("grey", "gray").split()
         vector = self._vector(noun)
         nearest = float((self._trained @ vector).max())
@@ -77,7 +80,7 @@ class RegionHead:
         return np.zeros(self._vectors.shape[1], np.float32)
 
     def embed_phrases(self, parts: Sequence[PhraseParts]) -> tuple[np.ndarray, np.ndarray]:
-        """Embeddings of nouns and of shades, one row of length 1 for each phrase; a shade not said is a row of 0."""
+        """Embeddings of nouns and shades, one unit row per phrase; a missing shade is a zero row."""
         w = self.weights
         noun = np.stack([p.noun for p in parts]) @ w["noun"]
         hidden = _relu(np.stack([p.shade for p in parts]) @ w["shade1"] + w["shade1_b"])
@@ -98,15 +101,15 @@ class RegionHead:
         return _unit(hidden @ w["out"] + w["out_b"]), _unit(colours @ w["tone"] + w["tone_b"]), sizes
 
     def logits(self, pictures: np.ndarray, numbers: np.ndarray, parts: Sequence[PhraseParts]) -> np.ndarray:
-        """(n, phrases): which of several phrases describes a region best."""
+        """(n, phrases): relative scores of several phrases for a region."""
         return self.judge(pictures, numbers, parts)[0]
 
     def judge(
         self, pictures: np.ndarray, numbers: np.ndarray, parts: Sequence[PhraseParts]
     ) -> tuple[np.ndarray, np.ndarray]:
-        """The logits, and the probability that a phrase fits at all, be it the best or not; both (n, phrases).
+        """The logits, and the absolute probability that a phrase fits; both (n, phrases).
 
-        A phrase fits as far as its worse part does, noun or shade.
+        A phrase fits as well as its worse part, noun or shade.
         """
         w = self.weights
         nouns, tones, sizes = self.embed_regions(pictures, numbers)
@@ -124,7 +127,8 @@ class RegionHead:
     def score(self, regions: Sequence[Region], pixel: float, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         """Probabilities (regions, names) and which names are known, (names,) bool; unknown ones have probability 0.
 
-        That a name is the best of these, times that it fits at all: what is missing from 1 is for no name.
+        The product of the probabilities that a name is the best of these and that it fits at all; the rest to 1 is for
+        none.
         """
         parts = [self.read(name) for name in names]
         known = np.array([p.known for p in parts], bool)
@@ -139,7 +143,7 @@ class RegionHead:
 
 @lru_cache(maxsize=1)
 def load_region_head(path: Path = WEIGHTS) -> RegionHead:
-    """The head whose weights are part of the package."""
+    """The head with the weights in the package."""
     with np.load(path, allow_pickle=False) as data:
         weights = {k[2:]: data[k].astype(np.float32) for k in data.files if k.startswith("w_")}
         vectors = data["vectors"].astype(np.float32)
@@ -149,10 +153,10 @@ def load_region_head(path: Path = WEIGHTS) -> RegionHead:
 
 
 def fitting(scores: np.ndarray) -> np.ndarray:
-    """The scores (regions, names) of RegionHead.score without those to be left alone.
+    """The scores (regions, names) of RegionHead.score without those to be ignored.
 
-    A name stays where it is likely. One that nobody would have is given to the region that it fits best, if it is that
-    region's best name and not unlikely: somebody asked for it.
+    Likely names are kept. A name without a likely region is assigned to its best region, if it is that region's best
+    name and not unlikely, since it was requested.
     """
     if not scores.size:
         return scores
@@ -164,7 +168,7 @@ def fitting(scores: np.ndarray) -> np.ndarray:
 
 
 def softmax(logits: np.ndarray) -> np.ndarray:
-    """Along the last axis."""
+    """Softmax along the last axis."""
     powers = np.exp(logits - logits.max(axis=-1, keepdims=True))
     result: np.ndarray = powers / powers.sum(axis=-1, keepdims=True)
     return result
@@ -178,7 +182,7 @@ def _mean_colour(pictures: np.ndarray) -> np.ndarray:
 
 
 def _convolve(x: np.ndarray, kernel: np.ndarray, bias: np.ndarray) -> np.ndarray:
-    """3 x 3, stride 2, a border of one 0: (n, c, s, s) -> (n, k, s/2, s/2); kernel (k, c, 3, 3)."""
+    """3 x 3 convolution, stride 2, zero padding 1: (n, c, s, s) -> (n, k, s/2, s/2); kernel (k, c, 3, 3)."""
     padded = np.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1)))
     windows = sliding_window_view(padded, (3, 3), axis=(2, 3))[:, :, ::2, ::2]
     result: np.ndarray = np.tensordot(windows, kernel, axes=((1, 4, 5), (1, 2, 3))).transpose(0, 3, 1, 2)

@@ -1,7 +1,7 @@
-"""Which pixels show the robot: forward kinematics of the FR3 and capsules around its links.
+"""Robot mask: pixels that show the robot, by forward kinematics of the FR3 and capsules around its links.
 
 Kinematics: modified Denavit-Hartenberg parameters of the Franka Control Interface documentation, "Robot and interface
-specifications". Capsules are a few centimetres larger than the links, but close around the fingers, where objects are.
+specifications". Capsules are a few centimetres larger than the links, but tight around the fingers, where objects are.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _FINGER_RADIUS = 0.021
 
 @dataclass(frozen=True)
 class RobotState:
-    """What perception needs of the joint states: arm joints (7,) rad, gripper opening in metres, time in seconds."""
+    """Joint state used by perception: arm joints (7,) rad, gripper opening in metres, time in seconds."""
 
     joints: tuple[float, ...]
     width: float
@@ -93,7 +93,7 @@ def link_frames(joints: Sequence[float]) -> list[np.ndarray]:
 
 
 def frame_in_base(name: str, joints: Sequence[float]) -> np.ndarray:
-    """The frame of that name in FRAMES in the base frame, (4, 4)."""
+    """Pose (4, 4) in the base frame of a frame of FRAMES."""
     index, along = FRAMES[name]
     frame = link_frames(joints)[index]
     frame[:3, 3] += frame[:3, 2] * along
@@ -121,10 +121,10 @@ def capsules(state: RobotState) -> list[tuple[np.ndarray, np.ndarray, float]]:
 
 
 def robot_mask(cloud: Cloud, projector: Projector, state: RobotState, grow: int = 3) -> np.ndarray:
-    """True where a pixel shows the robot, (height, width) bool, grown by some pixels against mixed edges.
+    """True where a pixel shows the robot, (height, width) bool, dilated by some pixels against mixed edges.
 
-    A point belongs to the robot when it is inside a capsule. Looked at every second row and column, and only where
-    the capsule can be in the image.
+    A point belongs to the robot when it is inside a capsule. Tested on every second row and column, and only where the
+    capsule can be in the image.
     """
     height, width = cloud.z.shape
     small = np.zeros(((height + 1) // 2, (width + 1) // 2), dtype=np.uint8)

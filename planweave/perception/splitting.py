@@ -1,4 +1,4 @@
-"""Splitting one coloured region into objects: things of one colour that touch, are stacked, or lie in a tray."""
+"""Splitting of one coloured region into objects: objects of one colour that touch, are stacked, or are in a tray."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SQUAT = 0.8  # height over width below which a thing is no row of cubes
 
 
 def split(region: Region, pixel: float) -> list[Region]:
-    """The objects in a region of one colour, possibly just the region itself."""
+    """The objects in a region of one colour, possibly the region itself."""
     if len(region.rows) < 12:
         return []
     shape = outline(region.points[:, :2], pixel / 2)
@@ -42,7 +42,7 @@ def _image(region: Region, chosen: np.ndarray | None = None) -> tuple[np.ndarray
 
 
 def _out_of_receptacle(region: Region, shape: Outline, pixel: float) -> list[Region]:
-    """A wide region; things of its own colour that rise from its inside become regions of their own."""
+    """Split off the objects of a receptacle's own colour that rise from its inside."""
     z = region.points[:, 2]
     rim = outline(region.points[z > region.top - 0.010, :2], pixel / 2)
     if rim.short > 0.8 * shape.short:
@@ -72,7 +72,7 @@ def _out_of_receptacle(region: Region, shape: Outline, pixel: float) -> list[Reg
 
 
 def _by_height(region: Region, pixel: float) -> list[Region]:
-    """Parts at different heights: every flat piece of its own height takes the steep pixels nearest to it."""
+    """Parts at different heights: every flat piece of its own height gets the steep pixels nearest to it."""
     image, r0, c0 = _image(region, ~region.steep)
     rows, columns = region.rows - r0, region.columns - c0
     count, numbers, stats, _ = cv2.connectedComponentsWithStats(image, connectivity=4)
@@ -97,13 +97,13 @@ def _by_height(region: Region, pixel: float) -> list[Region]:
 
 
 def _one_outline(region: Region, pieces: dict[int, np.ndarray], pixel: float) -> bool:
-    """Whether pieces of one height fill one common outline (a surface with a groove) rather than lying apart."""
+    """Whether pieces of one height fill one common outline (a surface with a groove) instead of being separate."""
     hull = outline(np.concatenate(list(pieces.values())), pixel / 2)
     return sum(outline(p, pixel / 2).area for p in pieces.values()) > 0.9 * hull.area
 
 
 def _by_shape(region: Region, pixel: float) -> list[Region]:
-    """Cubes of one colour side by side: their tops form a row or an angle, and they are as high as they are wide."""
+    """Cubes of one colour side by side: their tops form a row or an angle, and they are as high as wide."""
     top = float(np.percentile(region.points[:, 2], 90))
     flat = region.points[:, 2] > top - 0.009
     if flat.sum() < 40:

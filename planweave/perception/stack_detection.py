@@ -1,7 +1,7 @@
-"""Tall things and stacks: what is seen below a flat top, within its outline, is the sides of what carries it.
+"""Detection of tall objects and stacks: pixels seen below a flat top, within its outline, are sides of its supports.
 
-A camera that looks down sees the sides of everything that stands away from the middle of its image; those of a stack
-are of several colours, and wide. Only what is beneath the top can be within its outline, so they are told by place.
+A camera that looks down sees the sides of every object away from the image centre; those of a stack have several
+colours, and are wide. Only objects below the top can be within its outline, so that they are identified by position.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ _LEDGE = 1e-3  # m^2: a level piece that is larger is the top of another thing
 
 @dataclass(frozen=True)
 class Column:
-    """A flat top and what is seen beneath: rows and columns (N,) of the top's pixels, and of the sides'.
+    """A flat top and the sides below it: rows and columns (N,) of the top's pixels, and of the sides'.
 
-    stray: the pixels round the top that mix its depth with that of the ground far behind it.
+    stray: pixels around the top that mix its depth with that of the ground far behind it.
     """
 
     top: tuple[np.ndarray, np.ndarray]
@@ -35,7 +35,7 @@ class Column:
 
 
 def find_columns(x: np.ndarray, y: np.ndarray, z: np.ndarray, steep: np.ndarray, pixel: float) -> list[Column]:
-    """The columns in an image; x, y, z: (h, w) metres, z = 0 where nothing stands out; steep: (h, w) bool."""
+    """The stacks in an image; x, y, z: (h, w) metres, z = 0 for the table; steep: (h, w) bool."""
     if z.max(initial=0.0) < _LOWEST:
         return []
     flat = (z > 0) & ~steep
@@ -77,7 +77,7 @@ def find_columns(x: np.ndarray, y: np.ndarray, z: np.ndarray, steep: np.ndarray,
 
 
 def _outside(xy: np.ndarray, hull: np.ndarray) -> np.ndarray:
-    """How far points (N, 2) are outside a convex polygon (M, 2), metres; negative inside."""
+    """Distance of points (N, 2) from a convex polygon (M, 2), metres; negative inside."""
     edges = np.roll(hull, -1, axis=0) - hull
     edges, corners = edges[np.linalg.norm(edges, axis=1) > 1e-9], hull[np.linalg.norm(edges, axis=1) > 1e-9]
     normals = np.column_stack((edges[:, 1], -edges[:, 0])) / np.linalg.norm(edges, axis=1)[:, None]

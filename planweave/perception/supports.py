@@ -1,4 +1,4 @@
-"""What each object stands on, and with it the height of its bottom: the table, or the thing beneath it."""
+"""Support of each object, and with it the height of its bottom: the table, or the object below."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ _SNAP = 0.012  # m: a cube's bottom this near to a surface stands on it
 
 
 def rest_on_supports(found: Sequence[Detection], remembered: Iterable[Detection] = ()) -> list[Detection]:
-    """The detections with bottom and height set by what is beneath each.
+    """The detections with bottom and height set by the support of each.
 
-    A detector knows an object's top; a cube's height it also knows, from its width. The bottom is on the highest
-    thing below (of this frame, or remembered and now hidden by what stands on it), else on the table. A cube that
-    would be too tall keeps its own height, and hangs above whatever hides under it.
+    A detector measures an object's top; a cube's height also, from its width. The bottom is on the highest object below
+    (of this frame, or remembered and now hidden by the objects on it), else on the table. A cube that would be too tall
+    keeps its own height and stays above the hidden object below it.
     """
     candidates = [*found, *remembered]
     grounded: list[Detection] = []

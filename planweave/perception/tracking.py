@@ -1,12 +1,12 @@
-"""Objects over time: stable ids and names, through occlusion by the arm and while something is carried.
+"""Multi-object tracking: stable ids and names, through occlusion by the arm and during transport.
 
-Each frame's detections are assigned to the tracks in two rounds: to what was near (or is expected near the hand),
-then what is left over by looks alone, so that a moved object stays itself. Pairs are taken greedily, cheapest first:
-with some twenty objects of which one moves at a time the costs of wrong pairs are far apart, and greedy choice equals
-optimal assignment.
+Each frame's detections are assigned to the tracks in two rounds: first by position (expected near the hand for the held
+object), then the remaining ones by appearance alone, so that a moved object keeps its identity. Pairs are assigned
+greedily by cost: with some twenty objects of which one moves at a time the costs of wrong pairs are far apart, and the
+greedy assignment equals the optimal one.
 
-Place alone makes no pair: what is of another colour or shape is another object. As long as a place shows something
-that does not look like its object, the object is not visible; after a few such views it is gone.
+Position alone makes no pair: a different colour or shape is a different object. While a place shows something that does
+not look like its object, the object is not visible; after a few such views it is dropped.
 """
 
 from __future__ import annotations
@@ -47,10 +47,12 @@ _UNSURE = 0.5  # of a clear view: what one says that tells of another shape, or 
 
 @dataclass(frozen=True)
 class Rules:
-    """When a track begins and ends. near: metres within which a detection is of the same place; confirm: frames in a
-    row that make an object real; clear_views: views of its place, empty or with something of another colour in it,
-    after which an object is gone (twice as many where only the shape differs); smoothing: weight of a new pose among
-    those of a resting object."""
+    """Thresholds of track creation and deletion.
+
+    near: metres within which a detection is at the same place; confirm: consecutive frames that confirm an object;
+    clear_views: views of its place, empty or with another colour, after which an object is dropped (twice as many where
+    only the shape differs); smoothing: weight of a new pose of a resting object.
+    """
 
     near: float = 0.04
     confirm: int = 2
@@ -62,11 +64,11 @@ class Rules:
 class Track:
     """One object.
 
-    last: its newest full detection, smoothed; rgb: its colour in full views, smoothed; matched: the newest frame has a
-    detection of it; inferred: not seen itself, but it must be there, below what stands on it; whole: seen in full.
-    missing: clear views without it since the last with it. glimpsed: of these, how much is but another colour on the
-    side of a hidden thing; unrepeated: views since the last such glimpse. doubtful: its looks in views that may not be
-    of it.
+    last: its newest complete detection, smoothed; rgb: its colour in complete views, smoothed; matched: the newest
+    frame has a detection of it; inferred: not observed itself, but required as the support of an observed object;
+    whole: observed completely. missing: clear views without it since the last detection; glimpsed: of these, the share
+    that shows only another colour on the side of a hidden object; unrepeated: views since the last such one. doubtful:
+    its appearance in views that may not be of it.
     """
 
     id: int
@@ -95,7 +97,7 @@ class Track:
 
     @property
     def visible(self) -> bool:
-        """Seen itself in the newest frame, wholly or in part."""
+        """Observed in the newest frame, completely or in part."""
         return self.matched and not self.inferred
 
     @property
@@ -105,19 +107,19 @@ class Track:
 
     @property
     def sure(self) -> bool:
-        """Whether more frames agree on what it looks like than do not."""
+        """Whether most frames agree on its appearance."""
         return 2 * self.looks[self.look] > self.looks.total()
 
     def looks_like(self, detection: Detection) -> bool:
-        """Whether a detection looks as this object does in most frames, or as its name says."""
+        """Whether a detection has this object's appearance in most frames, or that of its name."""
         return detection.look in (self.look, self.named)
 
     def clashes(self, detection: Detection) -> bool:
-        """Whether a detection is of a colour that this object cannot have in any light."""
+        """Whether a detection has a colour that this object cannot have under any illumination."""
         return detection.colour not in (self.look[1], self.named[1]) and other_surface(self.rgb, detection.rgb)
 
     def misshapen(self, detection: Detection) -> bool:
-        """Whether a detection is of a class that this object has never, or hardly ever, seemed to be of."""
+        """Whether a detection has a class that this object has never, or hardly ever, been detected as."""
         if not self.name or self.judged_anew or detection.class_name in (self.look[0], self.named[0]):
             return False
         return self.looks[detection.look] < _HABIT * self.looks.total()
@@ -130,7 +132,7 @@ class Track:
 
 
 class Tracker:
-    """Keeps the tracks; call `update` once a frame, oldest first."""
+    """Maintains the tracks; call `update` once per frame, in order of time."""
 
     def __init__(self, rules: Rules | None = None):
         self.rules = rules or Rules()
@@ -146,27 +148,29 @@ class Tracker:
         return [t for t in self._tracks if t.name]
 
     def remembered(self) -> list[Detection]:
-        """What may be hidden now under things that stand on it."""
+        """Objects that may be hidden below others now."""
         return [t.current for t in self.tracks if not t.held and not t.missing]
 
     def judge_anew(self) -> None:
-        """Other names are looked for: what looks like another class from now on is named anew; ids and poses stay."""
+        """The detector's names have changed: objects of another class are renamed from now on; ids and poses
+        are kept.
+        """
         for track in self._tracks:
             track.looks.clear()
             track.judged_anew = True
 
     def reset(self) -> None:
-        """Forget everything."""
+        """Drop all tracks."""
         self._tracks, self._gone, self.deciding = [], [], False
 
     def follow(self, hand: Hand) -> None:
-        """Take in where the hand was between two frames: what it took there, no frame need have shown."""
+        """Add the hand's positions between two frames, in which it may have grasped an object."""
         between = self._between_fingers(hand)
         for track in self._tracks:
             self._follow_hand(track, hand, track is between)
 
     def update(self, detections: Sequence[Detection], scene: Scene, hand: Hand | None = None) -> list[Track]:
-        """Take in one frame; returns the named tracks."""
+        """Process one frame; returns the named tracks."""
         for track in self._tracks:
             track.matched = track.inferred = track.whole = False
         if hand is not None:
@@ -202,7 +206,7 @@ class Tracker:
         return self.tracks
 
     def _assign(self, free: Sequence[Detection]) -> tuple[list[tuple[Track, Detection]], list[Detection]]:
-        """Pairs of what is where it was, or where the hand has brought it."""
+        """Pairs of detections and tracks by position, resting or moved by the hand."""
         tracks = [t for t in self._tracks if not t.matched]
         costs = []
         for i, j in _near(tracks, free, self.rules.near):
@@ -224,9 +228,9 @@ class Tracker:
         return pairs, [d for j, d in enumerate(free) if j not in taken]
 
     def _moved(self, free: list[Detection], scene: Scene) -> list[Detection]:
-        """Give detections that are left over to unseen tracks of the same looks, then to objects that had gone.
+        """Assign remaining detections to unseen tracks of the same appearance, then to dropped ones.
 
-        What is only inferred can be no object that is held, or that may still be where it was.
+        An inferred detection is never assigned to an object that is held, or that may still be at its place.
         """
         for back in (False, True):
             lost = [t for t in (self._gone if back else self._tracks) if not t.matched and t.name]
@@ -279,7 +283,7 @@ class Tracker:
             track.last = detection
 
     def _merge(self) -> None:
-        """Two tracks of one thing, as may begin at the hand: the older one is it."""
+        """Merge two tracks of one object, as may arise at the hand: the older one is kept."""
         unseen = [t for t in self._tracks if t.name and not t.matched and not t.held]
         for new in [t for t in self._tracks if t.matched and not t.carried] if unseen else []:
             for old in unseen:
@@ -288,7 +292,7 @@ class Tracker:
                     break
 
     def _is(self, old: Track, new: Track) -> None:
-        """The object of an older track is seen where a newer one is, which ends."""
+        """Merge a newer track into an older one whose object is observed at its place."""
         self._tracks.remove(new)
         if old not in self._tracks:
             self._gone.remove(old)
@@ -309,8 +313,8 @@ class Tracker:
             track.missing += 1.0 if empty else self._is_taken(track, free)
 
     def _infer(self) -> None:
-        """What carries a thing that is seen at its height must be there, all the way down; unless its place was seen
-        empty or taken meanwhile, or another colour on its side only lately.
+        """Infer the supports of an object observed at its height, unless their place was since seen empty or occupied,
+        or another colour was seen on the side.
         """
         for track in sorted(self._tracks, key=lambda t: -t.last.top):
             if track.matched or track.held or is_receptacle(track.last.class_name):
@@ -329,7 +333,7 @@ class Tracker:
             track.inferred = carries and not track.missing
 
     def _is_taken(self, track: Track, free: Sequence[Detection]) -> float:
-        """How surely something else is seen where an object should be, 0 to 1; two cannot be at one place."""
+        """Confidence, 0 to 1, that another object is observed at this object's place, which excludes it."""
         if any(t.whole and collide(t.last, track.last) for t in self._tracks):
             return 1.0
         sure, glimpse = 0.0, False
@@ -358,8 +362,8 @@ class Tracker:
                 self._gone = [*self._gone, track][-20:]
 
     def _was_double(self, gone: Track) -> bool:
-        """Whether a track that ends soon after it began was one thing seen as two; the other half then takes its name,
-        so that a lone red cube is not red_cube_2 for good.
+        """Whether a track that ends soon after its creation was half of one object seen as two; the other half then
+        takes its name, so that a lone red cube is not red_cube_2 for good.
         """
         if gone.seen > _BRIEF or gone.carried:
             return False
@@ -371,12 +375,12 @@ class Tracker:
         return False
 
     def _between_fingers(self, hand: Hand) -> Track | None:
-        """What can be between the fingers: one thing, the one at their height, not also what it stands on."""
+        """The object that can be between the fingers: the one at their height, not its support."""
         near = [t for t in self._tracks if not is_receptacle(t.last.class_name) and _gap(t, hand) < _GRASP_REACH]
         return min(near, key=lambda t: (t.grip is None, _gap(t, hand)), default=None)
 
     def _follow_hand(self, track: Track, hand: Hand, between: bool) -> None:
-        """Notice what the fingers close around, and move it with the hand until they open."""
+        """Detect the object that the fingers close around, and move it with the hand until they open."""
         if is_receptacle(track.last.class_name):
             return
         local = _in_hand_frame(track, hand)
@@ -407,7 +411,7 @@ class Tracker:
             track.grip = local  # the hand is still on its way down
 
     def _in_hand(self, detection: Detection, hand: Hand | None) -> bool:
-        """Whether this is what the fingers hold, or a part of something at the fingers."""
+        """Whether a detection is the held object, or part of something at the fingers."""
         if hand is None:
             return False
         if detection.cut and float(np.linalg.norm(hand.position - detection.position)) < 0.12:
@@ -416,7 +420,7 @@ class Tracker:
         return beside and any(t.held for t in self._tracks)
 
     def _is_known(self, detection: Detection) -> bool:
-        """Whether an object that is known but not recognised in this frame is at this place."""
+        """Whether a known object that was not recognised in this frame is at this place."""
         return any(
             t.name
             and not t.matched
@@ -427,7 +431,7 @@ class Tracker:
         )
 
     def _everything_changed(self, scene: Scene) -> bool:
-        """Whether this is another scene: the places of most known objects are empty at once."""
+        """Whether the scene was replaced: the places of most known objects are empty at once."""
         named = [t for t in self._tracks if t.name and not t.held]
         empty = sum(not t.matched and place_is_empty(t.last, scene) for t in named)
         return empty >= 3 and 2 * empty > len(named)
@@ -469,8 +473,8 @@ class Tracker:
 
 
 def _near(tracks: Sequence[Track], free: Sequence[Detection], near: float) -> list[tuple[int, int]]:
-    """Indices of tracks and of detections that are within their reach: `near` metres along the table, twice that in
-    space, and for what is held twice as far.
+    """Indices of tracks and of detections within reach: `near` metres along the table, twice that in space, and twice
+    as far for the held object.
     """
     if not tracks or not free:
         return []
@@ -487,7 +491,7 @@ def _in_hand_frame(track: Track, hand: Hand) -> np.ndarray:
 
 
 def _gap(track: Track, hand: Hand) -> float:
-    """How far an object is above or below the height of the fingertips, m; infinite where it is not between them."""
+    """Vertical distance of an object from the fingertips, m; infinite where it is not between them."""
     x, y, z = _in_hand_frame(track, hand)
     return max(abs(z) - track.last.size[2] / 2, 0.0) if math.hypot(x, y) < 0.03 else math.inf
 

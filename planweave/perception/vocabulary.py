@@ -1,4 +1,4 @@
-"""The names that open-vocabulary detectors look for: short noun phrases, checked; data, never instructions."""
+"""Names that open-vocabulary detectors search for: short noun phrases, validated; data, never instructions."""
 
 from __future__ import annotations
 
@@ -26,32 +26,32 @@ _SAME_COLOUR = {"grey": "gray", "cyan": "aqua"}
 
 
 class Vocabulary:
-    """The names of the parameters, and beside them those that were asked for last."""
+    """The configured names, and those requested last."""
 
     def __init__(self, defaults: Sequence[str] = ()):
-        """Raises ConfigError where a name is no short noun phrase."""
+        """Raises ConfigError where a name is not a short noun phrase."""
         self._defaults = clean(defaults)
         self._names = self._defaults
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What is looked for now; replaced as a whole, so that it can be read while another thread asks."""
+        """The current names; replaced as a whole, so that it can be read from another thread."""
         return self._names
 
     def look_for(self, names: Sequence[str]) -> str:
-        """Look for these names beside the defaults instead of those asked for before; says what is looked for now.
+        """Set the requested names, in addition to the configured ones; returns all current names.
 
-        Words of every kind (fruit, thing) are left out, for they would hide what a thing is.
-
-        Raises ConfigError, and changes nothing, where a name is no short noun phrase or there are too many.
+        Generic words (fruit, thing) are excluded, since they would hide an object's class. Raises ConfigError, and
+        changes nothing, where a name is not a short noun phrase or there are too many.
         """
         self._names = tuple(dict.fromkeys((*self._defaults, *clean(names))))
         return f"looked for: {', '.join(self._names)}" if self._names else "no names are looked for"
 
 
 def clean(names: Sequence[str]) -> tuple[str, ...]:
-    """The phrases in small letters and the singular, in their order, without articles, places, numbers and doubles,
-    and without those that name no kind of thing. Raises ConfigError."""
+    """The phrases in lower case and singular, in order, without articles, places, numbers, duplicates and generic
+    words. Raises ConfigError.
+    """
     if len(names) > MOST_NAMES:
         raise ConfigError(f"{len(names)} names to look for are too many; at most {MOST_NAMES} are taken at a time")
     cleaned = []
@@ -85,7 +85,7 @@ def singular(noun: str) -> str:
 def split_phrase(phrase: str) -> tuple[str, str]:
     """The class (lower_snake_case) and the colour in a clean phrase; "" where it has no colour word.
 
-    "dark red coffee mug" is a dark_coffee_mug of colour red; what is but a colour ("orange") is a class.
+    "dark red coffee mug" is a dark_coffee_mug of colour red; a colour alone ("orange") is a class.
     """
     words = re.split(r"[ '-]", phrase)
     *before, noun = words

@@ -1,4 +1,7 @@
-"""Cameras: where frames come from. A camera is one file here that gives Frame values; node.py chooses and connects."""
+"""Cameras: sources of frames.
+
+Each camera is one file here that yields Frame values; node.py selects and connects it.
+"""
 
 from __future__ import annotations
 
@@ -16,15 +19,19 @@ SOURCES = ("topics", "realsense", "bag")
 
 
 def open_realsense(stream: realsense.Stream, frame_id: str, arrived: Callable[[], None], silent_after: float) -> Camera:
-    """A RealSense camera in this process; comes up, and comes back, when it is plugged in. Arguments as in
-    ThreadedCamera; frame_id: of the camera file. Raises MissingExtraError."""
+    """A RealSense camera in this process; reconnects when it is unplugged and plugged in again.
+
+    Arguments as in ThreadedCamera; frame_id: of the camera file. Raises MissingExtraError.
+    """
     source = partial(realsense.device_frames, realsense.load_library(), stream, frame_id)
     return LiveCamera(source, arrived, silent_after)
 
 
 def open_recording(name: str, loop: bool, topics: dict[str, str], frame_id: str, arrived: Callable[[], None]) -> Camera:
-    """A recording: a folder or .mcap file is a ROS 2 bag, a .db3 or .bag file RealSense's. Raises ConfigError for what
-    is neither, MissingExtraError where the library is missing."""
+    """A recording: a folder or .mcap file is a ROS 2 bag, a .db3 or .bag file RealSense's.
+
+    Raises ConfigError for other files, MissingExtraError where the library is missing.
+    """
     path = Path(name).expanduser()
     if not name or not path.exists():
         found = f"there is no recording {name!r}" if name else "no recording is named"

@@ -1,4 +1,4 @@
-"""What every camera gives."""
+"""The interface of all cameras."""
 
 from __future__ import annotations
 
@@ -12,13 +12,16 @@ from planweave.perception.geometry import Intrinsics
 
 
 class CameraError(PlanweaveError):
-    """A camera or a recording that gives no images; the message says why and what to do."""
+    """A camera or a recording that delivers no images; the message says why and what to do."""
 
 
 @dataclass(frozen=True)
 class Frame:
-    """One colour and depth pair. nanoseconds: time stamp; rgb (h, w, 3) uint8; depth (h, w) float32 metres, 0 where
-    unknown, aligned to the colour image; frame_id of the optical frame (x right, y down, z along the view)."""
+    """One pair of colour and depth images.
+
+    nanoseconds: time stamp; rgb (h, w, 3) uint8; depth (h, w) float32 metres, 0 where unknown, registered to the colour
+    image; frame_id of the optical frame (x right, y down, z along the view).
+    """
 
     nanoseconds: int
     frame_id: str
@@ -33,17 +36,17 @@ class Frame:
 
 
 class Camera(Protocol):
-    """A source of frames; only the newest counts, but for recordings, of which every frame does."""
+    """A source of frames. Only the newest frame is kept, except for recordings, whose frames are all delivered."""
 
     @property
     def ended(self) -> bool:
-        """Whether no frame will come any more: a recording that is over."""
+        """Whether a recording is over, so that no further frame will arrive."""
 
     def take(self) -> Frame | None:
-        """The newest frame not taken yet, or None. Raises FrameError where its images cannot be read."""
+        """The newest frame not taken yet, or None. Raises FrameError where its images cannot be decoded."""
 
     def complaint(self, now: float) -> str:
-        """What is wrong with the camera at time `now` (seconds, monotonic), "" where nothing is."""
+        """Error message of the camera at time `now` (seconds, monotonic), "" where it works."""
 
     def close(self) -> None:
-        """Let go of the device or file; no frames come afterwards."""
+        """Release the device or file; no frames arrive afterwards."""

@@ -1,7 +1,7 @@
-"""RealSense cameras through pyrealsense2, in this process; and recordings made by its viewer or recorder.
+"""RealSense cameras through pyrealsense2, in this process; and recordings of its viewer or recorder.
 
-Colour is the reference: depth is aligned to it by the library (rs.align), so intrinsics and pose are the colour
-camera's. Interface: librealsense 2.55 and newer, python bindings (wrappers/python in its repository).
+Colour is the reference: depth is aligned to it by the library (rs.align), so that intrinsics and pose are those of the
+colour camera. Interface: librealsense 2.55 and newer, python bindings (wrappers/python in its repository).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _GLANCE = 200  # ms to wait at a time, so that closing is quick
 
 @dataclass(frozen=True)
 class Stream:
-    """Which camera, and how. serial: "" for any; width, height in pixels and fps for colour and depth alike."""
+    """Camera and stream settings. serial: "" for any; width, height in pixels and fps for colour and depth alike."""
 
     serial: str = ""
     width: int = 640
@@ -40,8 +40,8 @@ class Stream:
 def load_library() -> Any:
     """The module pyrealsense2. Raises MissingExtraError or ConfigError that says what to install.
 
-    It links to libusb-1.0, which a machine without it gets from the package libusb-package: loaded before, it is found
-    by its name.
+    It links to libusb-1.0, which the package libusb-package provides where the system lacks it: once loaded, it is
+    found by name.
     """
     try:
         import pyrealsense2
@@ -66,8 +66,10 @@ def load_library() -> Any:
 
 
 def device_frames(rs: Any, stream: Stream, frame_id: str, ended: threading.Event) -> Iterator[Frame | FrameError]:
-    """Frames of a camera until `ended`; rs: pyrealsense2. Raises CameraError where there is no such camera, it cannot
-    do what is asked, or it was unplugged."""
+    """Frames of a camera until `ended`; rs: pyrealsense2.
+
+    Raises CameraError where the camera is missing, does not support the stream, or was unplugged.
+    """
     there = _check_there(rs, stream)
     config = rs.config()
     if stream.serial:
@@ -87,7 +89,7 @@ def device_frames(rs: Any, stream: Stream, frame_id: str, ended: threading.Event
 
 
 def recorded_frames(rs: Any, path: Path, frame_id: str, ended: threading.Event) -> Iterator[Frame | FrameError]:
-    """Every frame of a RealSense recording (.db3, or .bag of older versions), once; the library can lose the first."""
+    """Every frame of a RealSense recording (.db3, or .bag of older versions), once; the library may lose the first."""
     pipeline, profile = open_file(rs, path)
     kinds = {s.stream_type() for s in profile.get_streams()}
     missing = [name for kind, name in ((rs.stream.color, "colour"), (rs.stream.depth, "depth")) if kind not in kinds]
@@ -98,7 +100,7 @@ def recorded_frames(rs: Any, path: Path, frame_id: str, ended: threading.Event) 
 
 
 def open_file(rs: Any, path: Path) -> tuple[Any, Any]:
-    """A started pipeline that plays a recording once, and its profile. Raises CameraError where it is none."""
+    """A started pipeline that plays a recording once, and its profile. Raises CameraError where the file is not one."""
     config, pipeline = rs.config(), rs.pipeline()
     try:
         config.enable_device_from_file(str(path), repeat_playback=False)
@@ -158,20 +160,27 @@ def _frame(rs: Any, colour: Any, depth: Any, scale: float, frame_id: str, stamp:
 
 
 def _are_one_moment(colour: Any, depth: Any) -> bool:
-    """Whether both were taken less than a period apart; the library also pairs each frame with the other's last."""
+    """Whether two frames were taken less than a period apart; the library also pairs each frame with the other's
+    previous one.
+    """
     return abs(colour.get_timestamp() - depth.get_timestamp()) < 750.0 / max(colour.get_profile().fps(), 1)  # ms
 
 
 def _stamp(rs: Any, frame: Any, recorded: bool) -> int:
-    """Nanoseconds. A live camera's own clock means nothing to the joint states: then the time of arrival counts."""
+    """Nanoseconds.
+
+    A live camera's own clock is unrelated to that of the joint states, so the time of arrival is used.
+    """
     if not recorded and frame.frame_timestamp_domain == rs.timestamp_domain.hardware_clock:
         return time.time_ns()
     return round(frame.get_timestamp() * 1e6)
 
 
 def _check_there(rs: Any, stream: Stream) -> str:
-    """The cameras that are plugged in, in words; raises CameraError where none of them is wanted. Asked first, because
-    a pipeline would wait many seconds for a missing one."""
+    """The connected cameras, in words; raises CameraError where the requested one is missing.
+
+    Checked first, because a pipeline would wait many seconds for a missing one.
+    """
     there = {
         device.get_info(rs.camera_info.serial_number): device.get_info(rs.camera_info.name)
         for device in rs.context().query_devices()

@@ -1,4 +1,4 @@
-"""Recorded ROS bags through the library rosbags, which needs no ROS: folders and .mcap files of ROS 2."""
+"""Recorded ROS bags through the library rosbags, without ROS: folders and .mcap files of ROS 2."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def bag_frames(
 
 
 def _kinds(reader: Any, path: Path, topics: dict[str, str]) -> dict[str, str]:
-    """What each wanted topic carries; raises CameraError that names the topics there are."""
+    """Message kind of each required topic; raises CameraError that lists the available topics."""
     there = {c.topic: c.msgtype for c in reader.connections}
     for what, topic in topics.items():
         if there.get(topic) != _TYPES[what]:

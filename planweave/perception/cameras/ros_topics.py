@@ -1,4 +1,4 @@
-"""A camera on ROS topics: pairs colour, depth and camera info by stamp. The subscriptions are in node.py."""
+"""A camera on ROS topics: synchronizes colour, depth and camera info by stamp. The subscriptions are in node.py."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _KEPT = 12  # stamps waited on at a time
 
 @dataclass(frozen=True)
 class RawImage:
-    """An image message's fields that matter. step: bytes a row."""
+    """Fields used of an image message. step: bytes per row."""
 
     frame_id: str
     height: int
@@ -28,7 +28,7 @@ class RawImage:
 
 @dataclass(frozen=True)
 class RawInfo:
-    """A camera info message's fields that matter: K row-major, size in pixels."""
+    """Fields used of a camera info message: K row-major, size in pixels."""
 
     k: tuple[float, ...]
     height: int
@@ -36,7 +36,7 @@ class RawInfo:
 
 
 class RosTopicsCamera:
-    """Keeps the newest complete set. Thread-safe: `add` is called from callbacks and does nearly nothing."""
+    """Keeps the newest complete set of messages. Thread-safe: `add` is called from callbacks and is cheap."""
 
     def __init__(self, topics: dict[str, str], silent_after: float, started: float):
         """topics: names for messages by COLOUR, DEPTH and INFO. silent_after, started: seconds, monotonic."""
@@ -53,14 +53,14 @@ class RosTopicsCamera:
 
     @property
     def ended(self) -> bool:
-        """Never: topics may speak again at any time."""
+        """Always False: topics may resume at any time."""
         return False
 
     def close(self) -> None:
-        """Nothing to let go of; the subscriptions are the node's."""
+        """Does nothing; the subscriptions belong to the node."""
 
     def add(self, what: str, stamp: int, value: RawImage | RawInfo, now: float) -> bool:
-        """Take in one message of COLOUR, DEPTH or INFO with its stamp in nanoseconds; True when a set is complete."""
+        """Add one message of COLOUR, DEPTH or INFO with its stamp in nanoseconds; True when a set is complete."""
         with self._lock:
             self._heard[what], self._ever[what] = now, True
             parts = self._waiting.setdefault(stamp, {})
@@ -79,7 +79,9 @@ class RosTopicsCamera:
             return True
 
     def add_still(self, stamp: int, of: int, now: float) -> bool:
-        """Take in that at `stamp` the camera would give the image stamped `of` again; True where that is known."""
+        """Add the notice that at `stamp` the camera would publish the image stamped `of` unchanged; True where that one
+        is known.
+        """
         with self._lock:
             known = of in self._same and self._ready is None
             if known:
@@ -88,7 +90,7 @@ class RosTopicsCamera:
             return known
 
     def take(self) -> Frame | None:
-        """The newest complete set not taken yet; raises FrameError where its images cannot be read."""
+        """The newest complete set not taken yet; raises FrameError where its images cannot be decoded."""
         with self._lock:
             ready, self._ready = self._ready, None
             still, self._still = self._still, None
@@ -125,7 +127,7 @@ class RosTopicsCamera:
         )
 
     def complaint(self, now: float) -> str:
-        """What is missing at time `now`, with the topic to look at; "" where nothing is."""
+        """The missing messages at time `now`, with their topic; "" where none is missing."""
         with self._lock:
             silent = [what for what, at in self._heard.items() if now - at > self._silent_after]
             unpaired = not silent and now - self._paired > self._silent_after

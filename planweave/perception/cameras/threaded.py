@@ -1,4 +1,4 @@
-"""Cameras that are read by a thread of this process: devices, which come and go, and recordings, which end."""
+"""Cameras read by a thread of this process: devices, which may be unplugged, and recordings, which end."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ error that says why. Raises CameraError where the camera cannot be opened or giv
 
 
 class ThreadedCamera:
-    """Reads a source in a thread. `arrived` is called, in that thread, when there is something to take."""
+    """Reads a source in a thread. `arrived` is called, in that thread, when a frame is available."""
 
     def __init__(self, source: FrameSource, arrived: Callable[[], None], silent_after: float):
-        """silent_after: seconds without frames after which `complaint` says so."""
+        """silent_after: seconds without frames after which `complaint` reports it."""
         self._source, self._arrived, self._silent_after = source, arrived, silent_after
         self._lock = threading.Condition()
         self._newest: Frame | FrameError | None = None
@@ -40,7 +40,7 @@ class ThreadedCamera:
             return self._over and self._newest is None
 
     def take(self) -> Frame | None:
-        """The newest frame not taken yet, or None; raises FrameError where it could not be read."""
+        """The newest frame not taken yet, or None; raises FrameError where it could not be decoded."""
         with self._lock:
             newest, self._newest = self._newest, None
             self._lock.notify_all()
@@ -49,14 +49,14 @@ class ThreadedCamera:
         return newest
 
     def complaint(self, now: float) -> str:
-        """Why there are no frames at time `now`, "" where there are."""
+        """Why no frames arrive at time `now`, "" where they do."""
         with self._lock:
             if self._trouble or self._over or now - self._heard <= self._silent_after:
                 return self._trouble
         return f"the camera is silent: no image for {self._silent_after:g} s"
 
     def close(self) -> None:
-        """End the thread, and with it the source."""
+        """Stop the thread and close the source."""
         self._closed.set()
         with self._lock:
             self._lock.notify_all()
@@ -66,7 +66,7 @@ class ThreadedCamera:
         raise NotImplementedError
 
     def _read(self) -> None:
-        """Frames from one opening of the source; raises CameraError."""
+        """Read frames from the source until it ends; raises CameraError."""
         frames = self._source(self._closed)
         try:
             for frame in frames:
@@ -82,7 +82,7 @@ class ThreadedCamera:
                 close()
 
     def _keep(self, frame: Frame | FrameError) -> bool:
-        """Hold a frame for `take`; False where the camera was closed meanwhile."""
+        """Store a frame for `take`; False where the camera was closed meanwhile."""
         with self._lock:
             self._newest, self._trouble, self._heard = frame, "", time.monotonic()
         self._arrived()
@@ -94,10 +94,10 @@ class ThreadedCamera:
 
 
 class LiveCamera(ThreadedCamera):
-    """A device: opened again, with growing pauses, when it is not there or stops. Old frames give way to new ones."""
+    """A device: reopened, with growing delays, when it is missing or stops. New frames replace old ones."""
 
     def __init__(self, source: FrameSource, arrived: Callable[[], None], silent_after: float, pause: float = _AT_ONCE):
-        """pause: seconds before the first new try."""
+        """pause: seconds before the first retry."""
         self._pause = pause
         super().__init__(source, arrived, silent_after)
 
@@ -116,7 +116,7 @@ class LiveCamera(ThreadedCamera):
 
 
 class Recording(ThreadedCamera):
-    """A recording: each frame waits until it was taken, and comes no earlier than it was recorded. Ends, or loops."""
+    """A recording: each frame waits until it is taken, and is played no earlier than recorded. Ends, or loops."""
 
     def __init__(self, source: FrameSource, arrived: Callable[[], None], silent_after: float, loop: bool):
         self._loop = loop

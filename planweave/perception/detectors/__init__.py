@@ -1,8 +1,8 @@
-"""Detectors: what is measured of a frame in, named objects out. One file for each, found through the entry
-points ``planweave.detectors``.
+"""Detectors: assign class names to measured objects. One file each, found through the entry points
+``planweave.detectors``.
 
-Poses and sizes come from depth whatever the detector; a detector gives names. It is made before the first frame, and
-loads its weights with the first one in which there is something to look for.
+Poses and sizes come from depth, independent of the detector. A detector is created before the first frame and loads its
+weights with the first one that contains objects.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ def models() -> dict[str, str]:
 
 
 def is_open_vocabulary(name: str) -> bool:
-    """Whether a detector looks for names that it is told."""
+    """Whether a detector uses the requested names."""
     return bool(getattr(DETECTORS[name], "open_vocabulary", True))
 
 
 def make_detector(
     name: str, model: str = "", min_score: float = Options.min_score, say: Callable[[str], None] = print
 ) -> Detector:
-    """The detector of that name. model: as in Options, with @ before a revision; empty: its default.
+    """Create a detector by name. model: as in Options, with @ before a revision; empty: its default.
 
-    Raises UnknownNameError, or MissingExtraError where what it needs is not installed.
+    Raises UnknownNameError, or MissingExtraError where a dependency is not installed.
     """
     make = DETECTORS[name]
     model, _, revision = (model or getattr(make, "model", "")).partition("@")

@@ -1,8 +1,8 @@
-"""Class and pose from colour, outline and relief: no training, every rule is about a size in metres or a ratio.
+"""Class and pose from colour, outline and relief: without training, every rule is a size in metres or a ratio.
 
-Receptacles are wide; a tray or box is a hollow rectangle (low or high walls), a bowl a hollow round thing, a plate a
-low round one. Items: flat square top = cube, flat round top = cylinder, tall with a narrow neck = bottle, long and
-bent yellow = banana, dome = fruit by colour and size.
+Receptacles are wide; a tray or box is a hollow rectangle (low or high walls), a bowl a hollow circle, a plate a flat
+one. Items: flat square top = cube, flat round top = cylinder, tall with a narrow neck = bottle, long, bent and yellow =
+banana, dome = fruit by colour and size.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _QUARTER, _HALF, _FULL = math.pi / 2, math.pi, 2 * math.pi
 
 @dataclass(frozen=True)
 class _Look:
-    """What is measured of a region."""
+    """Measured attributes of a region."""
 
     region: Region
     pixel: float
@@ -68,7 +68,7 @@ class _Look:
 
 
 def measure(regions: Sequence[Region], pixel: float) -> list[Measured]:
-    """One detection for every object in the regions; pixel: side of a pixel on the table, metres."""
+    """One detection per object in the regions; pixel: side of a pixel on the table, metres."""
     found = [detect(region, pixel) for region in regions]
     kept: list[Measured] = []
     for region, thing in zip(regions, found):
@@ -79,12 +79,12 @@ def measure(regions: Sequence[Region], pixel: float) -> list[Measured]:
 
 
 def detect_by_attributes(view: View) -> list[Detection]:
-    """The detector `attributes`: what was measured, as it is."""
+    """The detector `attributes`: the measured detections unchanged."""
     return [thing for thing, _ in view.measured]
 
 
 def _side_of_a_receptacle(region: Region, thing: Detection, found: Sequence[Detection]) -> bool:
-    """Whether this is but a piece of a wall: within a receptacle, no higher, and of its colour or in its shade."""
+    """Whether a region is part of a wall: within a receptacle, no higher, and of its colour or shaded colour."""
     x, y, _ = thing.position
     for other in found:
         if other is thing or other.class_name not in RECEPTACLES or thing.top > other.top + 0.008:
@@ -97,9 +97,9 @@ def _side_of_a_receptacle(region: Region, thing: Detection, found: Sequence[Dete
 
 
 def _hidden_cubes(region: Region, upper: Detection) -> list[Detection]:
-    """The cubes that must be under one that hangs in the air: of its size, each of the colour of the side that shows.
+    """Cubes that must be below one without support: of its size, each with the colour of the visible side.
 
-    Told from the topmost down, as far as there are sides to be seen.
+    Inferred from top to bottom, as far as sides are visible.
     """
     sides = region.sides
     if sides is None or region.cut or upper.class_name != "cube" or upper.bottom < 0.02:
@@ -140,7 +140,7 @@ def _hidden_cubes(region: Region, upper: Detection) -> list[Detection]:
 
 
 def _inner(region: Region) -> np.ndarray:
-    """Which of a region's pixels (N,) have none but its own around them: those at its edge mix two colours."""
+    """Interior pixels (N,) of a region; those at its boundary mix two colours."""
     r, c = region.rows - region.rows.min() + 1, region.columns - region.columns.min() + 1
     image = np.zeros((int(r.max()) + 2, int(c.max()) + 2), dtype=np.uint8)
     image[r, c] = 1
@@ -194,7 +194,7 @@ def _receptacle(look: _Look) -> Detection:
 
 
 def _circle_centre(shape: Outline) -> tuple[float, float]:
-    """Centre of a round outline: of its hull's area, which single outlying points hardly move."""
+    """Centre of a round outline: the centroid of its hull, which is robust to outliers."""
     x, y = shape.hull[:, 0], shape.hull[:, 1]
     x1, y1 = np.roll(x, -1), np.roll(y, -1)
     cross = x * y1 - x1 * y
@@ -223,7 +223,7 @@ def _item(look: _Look) -> Detection:
 
 
 def _flesh(look: _Look) -> _Look:
-    """The same without what is of another colour: stalks, leaves and tips, which would shift the middle."""
+    """The region without parts of another colour: stalks, leaves and tips, which would shift the centre."""
     families = family_image(look.region.colours[None])[0]
     counts = np.bincount(families, minlength=BLACK + 1)
     counts[BLACK] = 0
@@ -235,9 +235,9 @@ def _flesh(look: _Look) -> _Look:
 
 
 def _dome(look: _Look) -> float:
-    """How round the top is: drop from its middle to its rim over its radius, 1 for half a sphere, 0 for a flat top.
+    """Roundness of the top: drop from centre to rim over the radius, 1 for a hemisphere, 0 for a flat top.
 
-    A paraboloid z = a + b x + c y - k r^2 fitted to the middle part of what is within a radius of the top.
+    From a paraboloid z = a + b x + c y - k r^2 fitted to the central part of the points within a radius of the top.
     """
     points = look.region.points
     crown = points[points[:, 2] > look.top - 0.030]
@@ -255,7 +255,7 @@ def _dome(look: _Look) -> float:
 
 
 def _block(look: _Look, crown: np.ndarray, face: Outline) -> Detection:
-    """A cube or an upright cylinder, by the outline of its flat top."""
+    """A cube or an upright cylinder, from the outline of its flat top."""
     points, top = look.region.points, look.top
     centre = _circle_centre(face)
     level = float(np.median(crown[:, 2]))
@@ -289,7 +289,7 @@ def _block(look: _Look, crown: np.ndarray, face: Outline) -> Detection:
 
 
 def _bottle(look: _Look, neck: Outline) -> Detection:
-    """An upright bottle stands under its cap; its width is seen across the line of sight."""
+    """An upright bottle, centred below its cap; its width is measured across the line of sight."""
     points = look.region.points
     centre = _circle_centre(neck)
     away = np.hypot(points[:, 0] - centre[0], points[:, 1] - centre[1])
@@ -315,7 +315,7 @@ def _banana(look: _Look) -> Detection:
 
 
 def _fruit(look: _Look, dome: float) -> Detection:
-    """Round things by colour, size and length."""
+    """Round objects by colour, size and length."""
     points, shape, colour = look.region.points, look.shape, look.colour
     sure = 0.5 + min(0.45, dome - 0.2)
     centre, radius = fit_sphere(points[points[:, 2] > 0.4 * look.top])

@@ -1,4 +1,4 @@
-"""What detectors have in common that find names as boxes in the whole image."""
+"""Base of detectors that find names as boxes in the whole image."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from planweave.perception.detectors.weights import Lazy, load, need_vision
 
 
 class BoxDetector(abc.ABC):
-    """Names the regions of depth after the boxes that a model finds; the weights come with the first image."""
+    """Names the regions of depth by the boxes of a model, whose weights are loaded with the first image."""
 
     #: the detector's name, and its classes of transformers: of the model and of its processor
     name: str

@@ -1,4 +1,4 @@
-"""Names by the region head alone: open vocabulary without torch (planweave/perception/region_head.py)."""
+"""Naming by the region head alone: open vocabulary without torch (planweave/perception/region_head.py)."""
 
 from __future__ import annotations
 

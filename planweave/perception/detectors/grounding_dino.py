@@ -1,4 +1,4 @@
-"""Names by Grounding DINO (Liu et al. 2023): boxes for phrases in the image, given to the regions they overlap."""
+"""Naming by Grounding DINO (Liu et al. 2023): boxes for phrases in the image, assigned to overlapping regions."""
 
 from __future__ import annotations
 
@@ -52,7 +52,9 @@ class GroundingDino(BoxDetector):
         return np.concatenate(boxes), labels, np.array(scores, np.float32)
 
     def _parts(self, names: Sequence[str]) -> list[list[int]]:
-        """Indices of names in as few texts as the model can read whole: it fails on more than max_text_len tokens."""
+        """Indices of names in the fewest texts within the model's limit of max_text_len tokens, beyond which
+        it fails.
+        """
         model, processor = self._model.get()
         room = model.config.max_text_len - 2  # for a token at the beginning and one at the end
         parts: list[list[int]] = [[]]
@@ -69,6 +71,6 @@ class GroundingDino(BoxDetector):
 
 
 def nearest_name(words: str, names: Sequence[str]) -> int | None:
-    """Which name the words are of that lit up in the text, which may be but a part of it; None where of none."""
+    """The name whose tokens were activated, possibly in part; None where there is none."""
     best = process.extractOne(words, names, scorer=fuzz.token_sort_ratio, score_cutoff=_LIKE)
     return None if best is None else int(best[2])

@@ -1,4 +1,4 @@
-"""What a detector is made with: which model, and whom to tell what."""
+"""Options of a detector: model, confidence threshold, log."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Options:
-    """model: a name on the Hugging Face hub or the path of a folder; revision: a branch, tag or commit of it.
+    """Options of a detector. model: a name on the Hugging Face hub or the path of a folder; revision: its branch, tag
+    or commit.
 
-    min_score: least confidence with which a name is taken. say: called with a line for the log.
+    min_score: least confidence with which a name is accepted. say: called with lines for the log.
     """
 
     model: str = ""

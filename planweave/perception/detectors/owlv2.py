@@ -1,4 +1,4 @@
-"""Names by OWLv2 (Minderer et al. 2023): boxes for phrases in the whole image, given to the regions they overlap."""
+"""Naming by OWLv2 (Minderer et al. 2023): boxes for phrases in the whole image, assigned to overlapping regions."""
 
 from __future__ import annotations
 

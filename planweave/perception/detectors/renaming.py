@@ -1,4 +1,4 @@
-"""From phrases found by an open-vocabulary detector to the names that objects have in the world."""
+"""From phrases found by an open-vocabulary detector to class names of measured objects."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from planweave.perception.vocabulary import split_phrase
 
 
 def nameable(view: View) -> list[int]:
-    """Indices of the measured objects that are seen well enough for their looks to be judged."""
+    """Indices of the measured objects whose appearance is visible well enough to be classified."""
     return [
         k
         for k, (thing, region) in enumerate(view.measured)
@@ -22,7 +22,7 @@ def nameable(view: View) -> list[int]:
 
 
 def rename(thing: Detection, phrase: str, confidence: float) -> Detection:
-    """The object under the name of a phrase; its pose stays, and its colour where the phrase has no colour word."""
+    """The object renamed to a phrase; its pose is unchanged, its colour as well where the phrase has no colour word."""
     class_name, colour = split_phrase(phrase)
     return replace(
         thing,
@@ -33,9 +33,10 @@ def rename(thing: Detection, phrase: str, confidence: float) -> Detection:
 
 
 def rename_all(view: View, indices: Sequence[int], scores: np.ndarray, min_score: float) -> list[Detection]:
-    """All objects; those at `indices` under their best name, if any of their scores (indices, names) is high enough.
+    """All objects; those at `indices` renamed to their best phrase, if any of their scores (indices, names) is high
+    enough.
 
-    What no name fits keeps the name it was measured under: nothing that depth shows is lost to the arm.
+    Objects without a fitting phrase keep their measured name, so that every object in the depth image remains known.
     """
     found = [thing for thing, _ in view.measured]
     for row, k in enumerate(indices):
@@ -58,10 +59,10 @@ def box_of(region: Region) -> tuple[float, float, float, float]:
 def match_boxes(
     regions: Sequence[Region], boxes: np.ndarray, labels: Sequence[int], scores: np.ndarray, names: int
 ) -> np.ndarray:
-    """Scores (regions, names): of boxes (n, 4) found in the image, each given to the region it overlaps best.
+    """Scores (regions, names): of boxes (n, 4) found in the image, each assigned to the region it overlaps best.
 
-    A box counts for a region with which it shares at least 0.3 of their union, times that share, so that of two boxes
-    of one score the tighter one names the object.
+    A box counts for a region with an IoU of at least 0.3, weighted by the IoU, so that of two boxes with equal score
+    the tighter one names the object.
     """
     result = np.zeros((len(regions), names), np.float32)
     if not len(boxes):

@@ -1,10 +1,10 @@
-"""Names by ViLD (Gu et al. 2022): class-agnostic proposals, here from depth, scored by CLIP and by a trained head.
+"""Naming by ViLD (Gu et al. 2022): class-agnostic proposals, here from depth, scored by CLIP and by a trained head.
 
 As in the paper: proposals are cropped at 1 and 1.5 times their size and the two CLIP image embeddings are averaged
-(section 3.2); names become text embeddings through several prompts, beside a background (3.3); and the probabilities
-of the two branches are joined by a weighted geometric mean that trusts the head for what it was trained on and CLIP for
-the rest (3.4, lambda = 2/3). The head that was trained against text embeddings is our region head, so the distilled
-branch is CLIP itself, its teacher.
+(section 3.2); names become text embeddings through several prompts, with a background class (3.3); and the
+probabilities of the two branches are combined by a weighted geometric mean that trusts the head for its training
+classes and CLIP for the rest (3.4, lambda = 2/3). The head trained against text embeddings is our region head, so the
+distilled branch is CLIP itself, its teacher.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Vild:
         return model.eval(), processor
 
     def _embed_names(self, names: tuple[str, ...]) -> np.ndarray:
-        """(names + 1, d), rows of length 1, the background last; kept as long as the names stay."""
+        """(names + 1, d), unit rows, the background last; cached per set of names."""
         if self._text is None or self._text[0] != names:
             prompts = [[p.format(article=article(name), name=name) for p in PROMPTS] for name in names]
             rows = [_unit(self._embed_texts(lines)).mean(axis=0) for lines in (*prompts, list(BACKGROUND))]
@@ -80,7 +80,7 @@ class Vild:
             return _array(model.get_text_features(**inputs))
 
     def _embed_images(self, images: Sequence[Sequence[np.ndarray]]) -> np.ndarray:
-        """(n, d) rows of length 1 from the crops of each region (n, scales)."""
+        """(n, d) unit rows from the crops of each region (n, scales)."""
         import torch
         from PIL import Image
 
@@ -97,9 +97,9 @@ class Vild:
 def combine(by_image: np.ndarray, by_head: np.ndarray, known: np.ndarray) -> np.ndarray:
     """Scores (regions, names), 0 where the background is likelier than any name.
 
-    by_image: (regions, names + 1), the background last; by_head: (regions, names); known: (names,) bool, what the head
-    was trained for. The background is for the image branch to judge; the head shares what is left among the names it
-    knows, and of a name it does not know the image branch alone is heard.
+    by_image: (regions, names + 1), the background last; by_head: (regions, names); known: (names,) bool, classes that
+    the head was trained for. The image branch decides on the background; the remainder is shared among the names known
+    to the head, and for unknown names the image branch alone counts.
     """
     names = by_image[:, :-1]
     if not known.any():
@@ -115,7 +115,7 @@ def combine(by_image: np.ndarray, by_head: np.ndarray, known: np.ndarray) -> np.
 
 
 def crops(view: View, indices: Sequence[int]) -> list[list[np.ndarray]]:
-    """For every region its pixels' box at 1 and at 1.5 times its size, cut at the image's edge: (h, w, 3) uint8."""
+    """For every region its bounding box at 1 and at 1.5 times its size, clipped to the image: (h, w, 3) uint8."""
     height, width = view.rgb.shape[:2]
     result = []
     for k in indices:
@@ -133,7 +133,7 @@ def crops(view: View, indices: Sequence[int]) -> list[list[np.ndarray]]:
 
 
 def article(name: str) -> str:
-    """a or an."""
+    """The indefinite article of a phrase."""
     return "an" if name[:1] in "aeiou" else "a"
 
 

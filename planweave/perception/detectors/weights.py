@@ -1,4 +1,4 @@
-"""Getting a model's weights: what will be fetched and how much, and what to do where that fails."""
+"""Downloading a model's weights, with its size announced, and a remedy where it fails."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def need_vision(detector: str) -> None:
 
 
 class Lazy:
-    """Something that takes long to make, made when first asked for; a failure is remembered, not tried again."""
+    """A value computed on first access; a failure is remembered and not retried."""
 
     def __init__(self, make: Callable[[], Any]):
         self._make, self._lock = make, threading.Lock()
@@ -42,7 +42,7 @@ class Lazy:
         self._error: ConfigError | MissingExtraError | None = None
 
     def get(self) -> Any:
-        """The thing itself. Raises what making it raised."""
+        """The value. Raises what its computation raised."""
         with self._lock:
             if self._error is not None:
                 raise self._error
@@ -56,9 +56,9 @@ class Lazy:
 
 
 def load(options: Options, *classes: Any) -> list[Any]:
-    """`from_pretrained` of each class, for one model. Says first how many megabytes will be fetched, if any.
+    """`from_pretrained` of each class, for one model. Announces the size of the download, if any.
 
-    Raises ConfigError where the weights cannot be had, and says how to get them.
+    Raises ConfigError where the weights cannot be obtained, with the remedy.
     """
     keywords: dict[str, Any] = {}
     if Path(options.model).is_dir():
@@ -108,7 +108,7 @@ def _is_cached(options: Options) -> bool:
 
 
 def _size(options: Options) -> str:
-    """How much a model is to fetch: as the hub says, else from the table above."""
+    """Size of a model's download: from the hub, else from the table above."""
     known = MEGABYTES.get(options.model)
     if not os.environ.get("HF_HUB_OFFLINE"):
         try:
