@@ -52,7 +52,7 @@ def parser() -> argparse.ArgumentParser:
         prog="python -m benchmarks", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     made.add_argument("figures", metavar="FIGURES", choices=FIGURES, help=", ".join(FIGURES))
-    made.add_argument("--seed", type=int, default=0, help="of everything random (default: 0)")
+    made.add_argument("--seed", type=int, default=0, help="random seed (default: 0)")
     made.add_argument(
         "--task",
         "--tasks",
@@ -63,7 +63,7 @@ def parser() -> argparse.ArgumentParser:
         metavar="ID",
         help="only these tasks of the tabletop, deaths, or cases of honesty; repeatable",
     )
-    made.add_argument("--json", action="store_true", help="nothing but one JSON object on standard output")
+    made.add_argument("--json", action="store_true", help="print one JSON object on standard output and nothing else")
     made.add_argument(
         "--repeat", type=int, default=1, metavar="R", help="of cases of honesty, of stops, of two arms (default: 1)"
     )
@@ -73,7 +73,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--seconds", type=float, default=20.0, help="of rest that are measured (default: 20)")
     made.add_argument("--texts", type=int, default=100_000, help="fuzzed replies, and sentences (default: 100000)")
     made.add_argument("--seeds", type=int, default=20, help="runs of each tabletop task (default: 20)")
-    made.add_argument("--jobs", type=int, default=0, metavar="J", help="episodes side by side (default: all cores)")
+    made.add_argument("--jobs", type=int, default=0, metavar="J", help="parallel episodes (default: all cores)")
     return made
 
 

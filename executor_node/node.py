@@ -434,7 +434,7 @@ class ExecutorNode(ManagedNode):
                 timeout = min(request.timeout, LONGEST) if request.timeout > 0 else self._default_timeout
                 self._arm.begin(time.monotonic() + timeout)
                 if goal in self._canceled:
-                    self._arm.abort(Code.CANCELED, "the action was cancelled before it began")
+                    self._arm.abort(Code.CANCELED, "the action was cancelled before it started")
                 if self._ending:
                     self._arm.abort(Code.SAFETY_STOP, _SHUT_DOWN)
         if idle:

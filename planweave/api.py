@@ -105,7 +105,7 @@ def check(domain: Domain, world: World, plan: Plan | str | Iterable[Action | str
         [part for part in plan.replace(";", "\n").splitlines() if part.strip()] if isinstance(plan, str) else plan
     )
     if not isinstance(given, Iterable):
-        raise ParseError(f"{given!r} is no plan: give what plan() returned, actions, or a text")
+        raise ParseError(f"{given!r} is not a plan: give what plan() returned, actions, or a text")
     actions = [Action.parse(each) if isinstance(each, str) else each for each in given]
     wanted = read_goal(domain, world, goal) if goal else ()
     return validate(domain, world, actions, wanted)
@@ -252,7 +252,7 @@ class _Asked:
 
 def _client(model: str | None) -> ChatClient:
     if model == "none":
-        return NoClient('no language model is to be asked (model="none")')
+        return NoClient('language models are disabled (model="none")')
     environ = {**os.environ, **({"PLANWEAVE_MODEL": model} if model else {})}
     try:
         return choose_client(environ, {"client": "auto", "openai_model": _OPENAI_MODEL})

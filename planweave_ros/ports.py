@@ -364,7 +364,7 @@ class RosBody:
             if time.monotonic() > deadline:
                 raise SystemDownError(self._unbelieved(problem))
             if not told:
-                told, why = True, problem or "no body is there, or it does not report its world yet"
+                told, why = True, problem or "no body reports its world yet"
                 on_wait(f"{why}; waiting up to {self._silence:g} s")
             self._canceled().check()
             time.sleep(_GRAPH_SECONDS)

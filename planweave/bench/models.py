@@ -6,7 +6,7 @@
 | `openai`, `openai:NAME` | the endpoint of OPENAI_BASE_URL / OPENAI_API_KEY, with PLANWEAVE_MODEL or the named model |
 | `embedded`, `embedded:PATH` | the small model in this process, or another .gguf file |
 | `cassette:PATH` | recorded replies |
-| `simulated:RATE` | no model: knows a right plan and errs at the rate (`planweave.bench.noisy_model`) |
+| `simulated:RATE` | no model: follows a correct plan with errors at this rate (`planweave.bench.noisy_model`) |
 | `none` | nobody, for methods that ask no model |
 """
 

@@ -39,11 +39,11 @@ class SymbolicBody:
                 "by the world() of the same domain"
             )
         if fault := world.fault():
-            raise ConfigError(f"the world cannot be: {fault}")
+            raise ConfigError(f"invalid world: {fault}")
         rate = 0.0 if isinstance(failures, Mapping) else failures
         for name, value in (("slips", slips), ("failures", rate)):
             if not 0 <= value <= 1:
-                raise ConfigError(f"{name}={value!r} is no probability: give a number from 0 to 1")
+                raise ConfigError(f"{name}={value!r} is not a probability: give a number from 0 to 1")
         self.domain, self.done = domain, list[Action]()
         self._slips, self._rate, self._random = slips, rate, random.Random(seed)
         self._once: dict[Action, Code] = {}
@@ -93,7 +93,7 @@ class SymbolicBody:
             slip, failure = self._random.random(), self._random.random()  # both each time: outcomes depend on the seed
             if action in self._once:
                 code = self._once.pop(action)
-                return self._left(code, f"{action}: {code.name.lower()}, as it was asked for (failures)")
+                return self._left(code, f"{action}: {code.name.lower()}, as configured (failures)")
             if slip < self._slips:
                 return self._left(Code.GRASP_LOST, f"{action}: it slipped; nothing has changed")
             if failure < self._rate:

@@ -33,10 +33,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     word.add_argument("--yes", action="store_true", help="approve the plan; without a terminal this or --no is needed")
     word.add_argument("--no", action="store_true", help="refuse it; the task is cancelled")
     parser.add_argument(
-        "--hash", default="", help="of the plan that was read; another one is refused (default: the one shown)"
+        "--hash", default="", help="hash of the plan that was read; any other is refused (default: the one shown)"
     )
-    parser.add_argument("--comment", default="", help="kept in the task's record")
-    parser.add_argument("--json", action="store_true", help="nothing but one JSON object on standard output")
+    parser.add_argument("--comment", default="", help="comment, stored in the task's record")
+    parser.add_argument("--json", action="store_true", help="print one JSON object on standard output and nothing else")
 
 
 def main(options: argparse.Namespace) -> int:
@@ -72,7 +72,7 @@ def main(options: argparse.Namespace) -> int:
                     )
                 )
             else:
-                print("nothing was answered: there is no terminal to ask on; say --yes or --no", file=sys.stderr)
+                print("not answered: there is no terminal to ask on; give --yes or --no", file=sys.stderr)
             return 1
         message = client.approve(status.task_id, options.hash or status.plan_hash, options.yes, options.comment)
     print(json.dumps({"success": True, "message": message}) if options.json else message)
@@ -98,7 +98,7 @@ def show(console: Console, status: TaskStatus) -> None:
     lines.append(f"  goal: {goal_text(status)}")
     lines += [f"  {line}" for line in plan_lines(status)]
     lines += [f"  changed: {line}" for line in status.plan_changes]
-    lines += [f"  the domain says: {status.plan_check}", f"  plan {status.plan_hash}"]
+    lines += [f"  validation: {status.plan_check}", f"  plan {status.plan_hash}"]
     for line in lines:
         console.print(line, highlight=False, markup=False)
 

@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     from planweave.bench.suites import SUITES
 
     parser.add_argument("suite", metavar="SUITE", help=", ".join(SUITES))
-    parser.add_argument("--seed", type=int, default=0, help="of everything random (default: 0)")
+    parser.add_argument("--seed", type=int, default=0, help="random seed (default: 0)")
     parser.add_argument(
         "--task",
         "--tasks",
@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="ID",
         help="only these tasks; repeatable",
     )
-    parser.add_argument("--json", action="store_true", help="nothing but one JSON object on standard output")
+    parser.add_argument("--json", action="store_true", help="print one JSON object on standard output and nothing else")
     parser.add_argument(
         "--method",
         nargs="+",
@@ -53,18 +53,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="NAME",
         help="auto (default: what `planweave run` asks), openai:NAME, embedded, cassette:PATH, "
-        "simulated:RATE (no model: knows a right plan and errs at the rate)",
+        "simulated:RATE (no model: follows a correct plan with errors at this rate)",
     )
     parser.add_argument("--limit", type=int, default=0, metavar="N", help="only the first N tasks")
     parser.add_argument("--repeat", type=int, default=1, metavar="R", help="repetitions (default: 1)")
-    parser.add_argument("--jobs", type=int, default=0, metavar="J", help="episodes side by side (default: all cores)")
-    parser.add_argument("--cluster", default="", metavar="ADDRESS", help="play on a Dask cluster, e.g. tcp://host:8786")
+    parser.add_argument("--jobs", type=int, default=0, metavar="J", help="parallel episodes (default: all cores)")
+    parser.add_argument("--cluster", default="", metavar="ADDRESS", help="run on a Dask cluster, e.g. tcp://host:8786")
     parser.add_argument("--out", default="", metavar="DIR", help="folder of the run (default: a new one in out/bench)")
-    parser.add_argument("--resume", action="store_true", help="go on with a run (default: the newest of the same kind)")
-    parser.add_argument("--timeout", type=float, default=600.0, metavar="S", help="seconds an episode (default: 600)")
-    parser.add_argument("--rate", type=float, default=0.0, metavar="N", help="questions a minute, over all workers")
-    parser.add_argument("--budget-tokens", type=int, default=0, metavar="N", help="tokens of the whole run")
-    parser.add_argument("--budget-cost", type=float, default=0.0, metavar="USD", help="dollars of the whole run")
+    parser.add_argument("--resume", action="store_true", help="continue a run (default: the newest of the same kind)")
+    parser.add_argument("--timeout", type=float, default=600.0, metavar="S", help="seconds per episode (default: 600)")
+    parser.add_argument("--rate", type=float, default=0.0, metavar="N", help="requests per minute, over all workers")
+    parser.add_argument("--budget-tokens", type=int, default=0, metavar="N", help="token budget of the run")
+    parser.add_argument(
+        "--budget-cost", type=float, default=0.0, metavar="USD", help="cost budget of the run, US dollars"
+    )
 
 
 def main(options: argparse.Namespace) -> int:

@@ -14,7 +14,7 @@ import json
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The verb's arguments."""
     parser.add_argument("id", nargs="?", default="", help="task to cancel (default: the running one)")
-    parser.add_argument("--json", action="store_true", help="nothing but one JSON object on standard output")
+    parser.add_argument("--json", action="store_true", help="print one JSON object on standard output and nothing else")
 
 
 def main(options: argparse.Namespace) -> int:

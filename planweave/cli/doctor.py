@@ -58,8 +58,8 @@ class Finding:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The verb's arguments."""
-    parser.add_argument("--json", action="store_true", help="nothing but one JSON object on standard output")
-    parser.add_argument("--no-model", action="store_true", help="do not ask the language model anything")
+    parser.add_argument("--json", action="store_true", help="print one JSON object on standard output and nothing else")
+    parser.add_argument("--no-model", action="store_true", help="skip the language model")
 
 
 def main(options: argparse.Namespace) -> int:

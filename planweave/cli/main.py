@@ -16,16 +16,16 @@ from planweave.launcher.namespace import use as use_namespace
 
 # verb: (module, one line for the list of verbs)
 VERBS = {
-    "run": ("planweave.cli.run", "do what a sentence says, on a running system or on one started for it"),
+    "run": ("planweave.cli.run", "execute the task of a sentence, on a running system or on one started for it"),
     "up": ("planweave.cli.up", "start a system and keep it running until Ctrl-C"),
-    "status": ("planweave.cli.status", "tasks: queued, running and ended"),
-    "approve": ("planweave.cli.approve", "read the plan that waits for a person, and approve or refuse it"),
+    "status": ("planweave.cli.status", "list the queued, running and ended tasks"),
+    "approve": ("planweave.cli.approve", "show the plan that waits for approval, and approve or refuse it"),
     "cancel": ("planweave.cli.cancel", "cancel a task; the arm stops"),
-    "doctor": ("planweave.cli.doctor", "what works on this machine: Python, ROS, rendering, the language model"),
-    "bench": ("planweave.cli.bench", "measure the system on this machine"),
-    "show": ("planweave.cli.show", "draw a recorded episode of a bake-off: tree, steps, errors, cost"),
+    "doctor": ("planweave.cli.doctor", "check this machine: Python, ROS, rendering, the language model"),
+    "bench": ("planweave.cli.bench", "compare planning methods on the same tasks"),
+    "show": ("planweave.cli.show", "show a recorded episode of a bake-off: tree, steps, errors, cost"),
     "replay": ("planweave.cli.replay", "run a recorded episode again without a model, up to the first difference"),
-    "demo": ("planweave.cli.demo", "three sentences of rising difficulty, with pictures and a video"),
+    "demo": ("planweave.cli.demo", "run three sentences of increasing difficulty, with pictures and a video"),
 }
 
 EXAMPLES = """\
@@ -44,7 +44,7 @@ def parser(verb: str | None = None) -> argparse.ArgumentParser:
     """The whole parser; only the module of ``verb`` is imported for its arguments."""
     top = argparse.ArgumentParser(
         prog="planweave",
-        description="A sentence becomes robot actions that work.",
+        description="Turns sentences into verified robot actions.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

@@ -49,7 +49,7 @@ def usage_text(usage: Usage) -> str:
         if not usage.endpoint:
             return "no model asked"
         name = f"{usage.model or 'a model'} ({usage.endpoint})"
-        return f"{name} was asked and did not answer in {usage.model_seconds:.0f} s"
+        return f"{name} did not answer within {usage.model_seconds:.0f} s"
     cost = "price unknown" if usage.cost is None else f"${usage.cost:.4f}" if usage.cost else "no cost"
     cached = f" ({usage.cached_tokens} cached)" if usage.cached_tokens else ""
     return (
@@ -108,7 +108,7 @@ def silence_text(heard: float) -> str:
 
     heard: time of its last message, s of system time.
     """
-    return f"camera: silent for {max(0.0, time.time() - heard):.0f} s, so what is known may be outdated"
+    return f"camera: silent for {max(0.0, time.time() - heard):.0f} s, so the world state may be outdated"
 
 
 class Progress:
@@ -238,7 +238,7 @@ def details(status: TaskStatus) -> list[str]:
         lines.append(f"goal   {goal_text(status)}: {_holds(status)}")
     if status.plan:
         name = "the classical planner, which took over" if status.fallback else status.method
-        lines.append(f"plan   of {len(status.plan)} steps, from {name}; the domain says: {status.plan_check}")
+        lines.append(f"plan   of {len(status.plan)} steps, from {name}; validation: {status.plan_check}")
         lines += [f"  {step}" for step in plan_lines(status)]
     if status.approved_by:
         lines.append(f"approved by {status.approved_by} (as was said; not verified)")
@@ -285,5 +285,5 @@ def _holds(status: TaskStatus) -> str:
     if not status.state.ended:
         return "not checked yet"
     if status.state is TaskState.NOT_CONFIRMED:
-        return "not seen to hold"
+        return "not observed to hold"
     return f"does not hold, as last seen: {_some(status.unmet)}" if status.unmet else "holds, as last seen"

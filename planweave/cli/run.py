@@ -44,27 +44,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The verb's arguments."""
     parser.add_argument("sentence", nargs="?", default="", help="what to do, in plain English")
     parser.add_argument(
-        "--system", help="system to start where none runs (default: tabletop); another one that runs already is refused"
+        "--system", help="system to start where none runs (default: tabletop); an error if another one runs"
     )
     parser.add_argument("--scene", help="scene to load first: a name under config/scenes, or a scene file")
     parser.add_argument(
         "--task",
-        help="a task known by name (evaluation/tasks/): gives sentence, scene, places and "
+        help="a named task (planweave/bench/tasks/tabletop/): gives sentence, scene, places and "
         "goal where these are not given, and its own check of the end",
     )
-    parser.add_argument("--dry", action="store_true", help="say what was understood and the plan; move nothing")
+    parser.add_argument("--dry", action="store_true", help="print the interpreted goal and the plan; move nothing")
     parser.add_argument("--method", default="", help="planning method, e.g. tree_planner or classical")
     parser.add_argument(
         "--goal",
         action="append",
         default=[],
         metavar="LITERALS",
-        help='outright goal, e.g. "in(red_cube, left_tray)"; may be given several times',
+        help='goal literals, e.g. "in(red_cube, left_tray)"; may be given several times',
     )
     parser.add_argument(
         "--timeout", type=float, default=600.0, metavar="SECONDS", help="cancel the task after this time (default: 600)"
     )
-    parser.add_argument("--json", action="store_true", help="nothing but one JSON object on standard output")
+    parser.add_argument("--json", action="store_true", help="print one JSON object on standard output and nothing else")
 
 
 def main(options: argparse.Namespace) -> int:

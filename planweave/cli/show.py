@@ -15,7 +15,7 @@ NEEDS_ROS = False
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The verb's arguments."""
     parser.add_argument("episode", metavar="EPISODE", help="a record: a .jsonl file below the folder of a run")
-    parser.add_argument("--texts", action="store_true", help="also what was asked and answered, word by word")
+    parser.add_argument("--texts", action="store_true", help="also print prompts and replies in full")
 
 
 def main(options: argparse.Namespace) -> int:

@@ -35,9 +35,9 @@ STYLES = {
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The verb's arguments."""
-    parser.add_argument("id", nargs="?", help="one task, with all that is known of it")
-    parser.add_argument("--all", action="store_true", help=f"all tasks that are kept, not the newest {NEWEST} only")
-    parser.add_argument("--json", action="store_true", help="nothing but one JSON object on standard output")
+    parser.add_argument("id", nargs="?", help="one task, with all details")
+    parser.add_argument("--all", action="store_true", help=f"all available tasks, not only the newest {NEWEST} only")
+    parser.add_argument("--json", action="store_true", help="print one JSON object on standard output and nothing else")
 
 
 def main(options: argparse.Namespace) -> int:

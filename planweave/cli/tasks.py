@@ -66,9 +66,5 @@ class NamedTask:
     def checked(self, client: Client) -> dict[str, Any]:
         """Result of the task's check on the world as observed now."""
         world = client.world()
-        lacking = (
-            ["nothing is heard of the world"]
-            if world is None
-            else self._tasks.check_world(self.data, world, self._start)
-        )
+        lacking = ["no world is published"] if world is None else self._tasks.check_world(self.data, world, self._start)
         return {"by": "the world as observed", "fulfilled": not lacking, "lacking": lacking}

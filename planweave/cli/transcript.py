@@ -13,7 +13,7 @@ from planweave.core.budget import Usage
 
 def transcript(entries: Sequence[dict[str, Any]]) -> str:
     """The exchanges in the records of ended tasks (results.result_json, with a name each)."""
-    lines = ["# What was asked of which language model", ""]
+    lines = ["# Requests to language models", ""]
     for entry in entries:
         usage = entry["usage"]
         lines += [

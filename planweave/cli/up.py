@@ -38,14 +38,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--params",
         metavar="FILE",
-        help="a parameter file of your own; what it names counts over the files of the system",
+        help="a parameter file of your own; it takes precedence over the files of the system",
     )
     parser.add_argument(
         "--timeout",
         type=float,
         default=60.0,
         metavar="SECONDS",
-        help="how long the nodes may take to be ready (default: 60)",
+        help="seconds until the nodes must be ready (default: 60)",
     )
 
 

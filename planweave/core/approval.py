@@ -119,7 +119,7 @@ class Approval:
         with self._answered:
             good, self._open = self._open, None
         if good is None or not hmac.compare_digest(good[0].encode(), token.encode()) or good[1] != action:
-            raise GoalError(f"{action} is not the step of an approved plan that is to be done now")
+            raise GoalError(f"{action} is not the next step of an approved plan")
         return self.approver
 
     def _ask(self, request: Request, canceled: Cancellation, on_change: Callable[[Request, Word | None], None]) -> Word:
@@ -136,7 +136,7 @@ class Approval:
         canceled.check()
         if word is None:
             raise CanceledError(
-                f"nobody approved the plan in {self._seconds:g} s, so the task ends; nothing moved while it waited"
+                f"the plan was not approved within {self._seconds:g} s, so the task is cancelled; nothing was moved"
             )
         on_change(request, word)
         return word
@@ -154,7 +154,7 @@ class Approval:
                 raise GoalError("no plan of this task waits for approval; `planweave status` says what it does")
             if plan_hash != self.shown.hash:
                 raise GoalError(
-                    f"the plan that waits is {self.shown.hash}, not {plan_hash or 'empty'}: it changed; read it again "
+                    f"the pending plan is {self.shown.hash}, not {plan_hash or 'empty'}: it changed; read it again "
                     "(planweave approve) and send its hash"
                 )
             self._word = Word(approve, comment, approver)

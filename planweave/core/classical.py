@@ -113,9 +113,9 @@ def solve(
         return tuple(Action(_VARIANT.sub("", step.name), tuple(step.args)) for step in result.plan.steps)
     proved = result.status == kairos.Status.UNSOLVABLE
     wanted = domain.phrases(world.unmet(goal))
-    found = "no plan makes" if proved else "no plan was found that makes"
+    found = "no plan reaches the goal that" if proved else "no plan was found for the goal that"
     obstacles = "".join(f" ({text})" for text in (*unaccounted, *refused)) + _obstacles(domain, world, goal)
-    raise NoPlanError(f"{found} it so that {wanted}{obstacles}: {_reason(result, timeout)}", proved)
+    raise NoPlanError(f"{found} {wanted}{obstacles}: {_reason(result, timeout)}", proved)
 
 
 def _reason(result: Any, timeout: float) -> str:

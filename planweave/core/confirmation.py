@@ -58,7 +58,7 @@ def confirm(look: Look, goal: Iterable[Literal], began: float) -> Finding:
                 where = f"hidden {_where(world, thing)} {thing.hidden_by}" if thing.hidden_by else "not in view now"
                 unconfirmed.append(f"{_last_seen(world, name)}, {where}")
     if not look.fresh:
-        unconfirmed += [f"nobody knows whether {literal} holds now" for literal in goal if not literal.args]
+        unconfirmed += [f"it is unknown whether {literal} holds now" for literal in goal if not literal.args]
     if not look.fresh and unconfirmed:
         unconfirmed.append(look.message)
     return Finding(look, world.unmet(goal), tuple(unconfirmed), tuple(inferred))

@@ -77,7 +77,7 @@ class ActionSchema:
 
 def refusal(names: Iterable[str]) -> str:
     """The message that a body carries out none of these actions."""
-    return f"the body was told to refuse {', '.join(names)} (actions_off)"
+    return f"the body refuses {', '.join(names)} (actions_off)"
 
 
 def spoken(name: str) -> str:

@@ -46,7 +46,7 @@ def _offered(name: str) -> Path:
         package = DOMAINS.package_of(name)
         raise PluginError(
             f"the domain {name!r} of the package {package} cannot be used: {path or part!r} is no .pddl "
-            f"file; mend the package, or: pip uninstall {package}"
+            f"file; fix the package, or: pip uninstall {package}"
         )
     return path
 

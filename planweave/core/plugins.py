@@ -117,7 +117,7 @@ class Registry(Mapping[str, Any]):
             package = _package(entry)
             raise PluginError(
                 f"the {self.kind} {entry.name!r} of the package {package} cannot be used "
-                f"({entry.value}): {wrong}; mend the package, or: pip uninstall {package}"
+                f"({entry.value}): {wrong}; fix the package, or: pip uninstall {package}"
             )
         return part
 

@@ -179,7 +179,7 @@ class Validator:
             added = (added - change.deleted) | change.added
             deleted = (deleted | change.deleted) - change.added
         if assumed:
-            message += "; assumed of things not seen yet: " + ", ".join(map(str, _literals(assumed)))
+            message += "; assumed of unobserved objects: " + ", ".join(map(str, _literals(assumed)))
         unmet = self._unmet(goal, changes, assumed)
         self._unknown.bar(_touched(changes))
         maybe = tuple(
@@ -259,5 +259,5 @@ def _reason(cause: Cause, actions: Sequence[Action]) -> str:
         return f"{cause.literal} does not hold since step {cause.destroyed_by + 1}, {actions[cause.destroyed_by]}"
     if cause.refused and not cause.achievers:
         return f"{cause.literal} does not hold ({refusal(cause.refused)})"
-    way = f" (made so by {', '.join(cause.achievers)})" if cause.achievers else " (no action can make it so)"
+    way = f" (achieved by {', '.join(cause.achievers)})" if cause.achievers else " (no action can achieve it)"
     return f"{cause.literal} does not hold{way}"

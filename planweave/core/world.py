@@ -193,7 +193,7 @@ class World:
         for thing in self.objects:
             if not is_symbol(thing.name):
                 return (
-                    f"the name {thing.name[:100]!r} of an object is no symbol: a letter, then letters, digits, _; "
+                    f"the object name {thing.name[:100]!r} is not valid: a letter, then letters, digits, _; "
                     f"{MAX_SYMBOL} at most"
                 )
             if thing.name in seen:
@@ -204,11 +204,11 @@ class World:
                 return f"pose or size of {thing.name} cannot be: {', '.join(f'{x:g}' for x in numbers)}"
         wrong_action = next((name for name in self.actions_off if not is_symbol(name)), None)
         if wrong_action is not None:
-            return f"{wrong_action[:100]!r} in actions_off is no symbol"
+            return f"{wrong_action[:100]!r} in actions_off is not a valid name"
         for fact in self.facts:
             wrong = next((a for a in (fact.predicate, *fact.args) if not is_symbol(a)), None)
             if wrong is not None:
-                return f"{wrong[:100]!r} in a fact is no symbol"
+                return f"{wrong[:100]!r} in a fact is not a valid name"
         return ""
 
     def last_seen(self, name: str) -> float | None:

@@ -29,7 +29,9 @@ def read_literals(written: Written) -> tuple[Literal, ...]:
     if isinstance(written, str):
         return tuple(Literal.parse(part) for part in _BETWEEN.split(written) if part.strip())
     if not isinstance(written, Iterable):
-        raise ParseError(f"{written!r} is no goal: give a text such as 'in(cup, tray)', a Literal, or several of them")
+        raise ParseError(
+            f"{written!r} is not a goal: give a text such as 'in(cup, tray)', a Literal, or several of them"
+        )
     return tuple(literal for each in written for literal in read_literals(each))
 
 
@@ -72,7 +74,7 @@ def written_world(domain: Domain, objects: str, facts: Written = (), assume: boo
 def _objects(domain: Domain, text: str) -> Iterator[WorldObject]:
     seen: dict[str, str] = {}
     if not isinstance(text, str):
-        raise ParseError(f"{text!r:.80} is no text such as 'cup, mug: item; tray: container'")
+        raise ParseError(f"{text!r:.80} is not a text such as 'cup, mug: item; tray: container'")
     for group in filter(str.strip, re.split(r"[;\n]", text)):
         names, colon, kind = group.partition(":")
         if not colon or not kind.strip():
@@ -80,14 +82,14 @@ def _objects(domain: Domain, text: str) -> Iterator[WorldObject]:
         for name in (part.strip() for part in names.split(",")):
             if not is_symbol(name):
                 raise ParseError(
-                    f"the name {name[:100]!r} is no symbol: a letter, then letters, digits, _; "
+                    f"the name {name[:100]!r} is not valid: a letter, then letters, digits, _; "
                     f"{MAX_SYMBOL} at most, and a comma between two names"
                 )
             if name.lower() in seen:
                 raise ParseError(
                     f"{name} is declared twice"
                     if seen[name.lower()] == name
-                    else f"{seen[name.lower()]} and {name} differ in case only, which PDDL does not tell apart"
+                    else f"{seen[name.lower()]} and {name} differ in case only, which PDDL does not distinguish"
                 )
             seen[name.lower()] = name
             if len(seen) > MAX_OBJECTS:

@@ -120,11 +120,11 @@ class RunningSystem:
             why = f"{node.name} ended ({_how(process.returncode)}): {_last_words(process)}"
             if deaths.count >= DEATHS:
                 raise SystemDownError(
-                    f"{why}\nit ended {DEATHS} times soon after its start and is given up; its log: {process.log}"
+                    f"{why}\nit ended {DEATHS} times soon after its start and is not restarted; its log: {process.log}"
                 )
             pause = min(FIRST_PAUSE * 2 ** (deaths.count - 1), LONGEST_PAUSE)
             deaths.again = now + pause
-            say(f"{why}; it is started again in {pause:g} s")
+            say(f"{why}; restarting it in {pause:g} s")
 
     def wait_ready(
         self,

@@ -122,7 +122,7 @@ class Episode:
                 changes=list(request.changes),
                 check=request.check,
             )
-            self.tell("waiting for approval", f"the plan waits for approval; the domain says: {request.check}")
+            self.tell("waiting for approval", f"the plan waits for approval; validation: {request.check}")
         else:
             self.journal.add(
                 "approval", hash=request.hash, approve=word.approve, approver=word.approver, comment=word.comment

@@ -105,7 +105,7 @@ def _from_matrix(rows: Any) -> Pose:
         raise ValueError(f"matrix: the last row must be 0, 0, 0, 1, not {matrix[3].tolist()}")
     rotation = matrix[:3, :3]
     if not np.allclose(rotation @ rotation.T, np.eye(3), atol=1e-2) or np.linalg.det(rotation) < 0:
-        raise ValueError("matrix: its upper left 3 x 3 part is no rotation (orthonormal, right-handed)")
+        raise ValueError("matrix: its upper left 3 x 3 part is not a rotation (orthonormal, right-handed)")
     left, _, right = np.linalg.svd(rotation)  # the nearest true rotation, as files round their digits
     return Pose(left @ right, matrix[:3, 3].copy())
 
@@ -124,7 +124,7 @@ def _from_handeye(data: dict[str, Any]) -> dict[str, Any]:
             "quaternion": [transform["rotation"][axis] for axis in "xyzw"],
         }
     except (KeyError, TypeError) as error:
-        raise ValueError(f"this is no complete calibration of easy_handeye2: {error} is missing") from None
+        raise ValueError(f"this is not a complete calibration of easy_handeye2: {error} is missing") from None
 
 
 def _numbers(data: dict[str, Any], key: str, count: int) -> list[float]:

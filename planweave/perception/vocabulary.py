@@ -61,7 +61,7 @@ def clean(names: Sequence[str]) -> tuple[str, ...]:
         if not _PHRASE.fullmatch(phrase) or len(phrase.split()) > MOST_WORDS:
             shown = name if len(name) <= LONGEST else name[:LONGEST] + "…"
             raise ConfigError(
-                f"{shown!r} is no name to look for: give a noun with at most {MOST_WORDS - 1} words before it, English "
+                f"{shown!r} is not a valid name: give a noun with at most {MOST_WORDS - 1} words before it, English "
                 f"letters only, at most {LONGEST} characters, such as 'red mug'"
             )
         *before, noun = phrase.split()

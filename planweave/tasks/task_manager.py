@@ -194,7 +194,7 @@ class TaskManager:
                     )
                 return earlier
             if len(self._queue) >= self._max_queue:
-                raise GoalError(f"{self._max_queue} tasks wait already; cancel one or try again later")
+                raise GoalError(f"{self._max_queue} tasks are queued already; cancel one or try again later")
             task_id = f"task-{next(self._numbers)}-{int(time.time()) % 1_000_000}"
             path = self._journal_folder / f"{task_id}.jsonl" if self._journal_folder else None
             journal = Journal(path)
@@ -226,7 +226,7 @@ class TaskManager:
                 self._queue.remove(task)
         task.canceled.cancel("cancelled by request")
         if queued:
-            self._end(task, TaskState.CANCELED, "cancelled before it began")
+            self._end(task, TaskState.CANCELED, "cancelled before it started")
         return task
 
     def say(self, task_id: str, text: str) -> Task:
@@ -238,7 +238,7 @@ class TaskManager:
         if not text:
             raise GoalError("the text is empty: say what went wrong or what to do, e.g. 'the mug is too hot to touch'")
         with self._changed:
-            task = self._going_on(task_id, "no task is running that could be told anything")
+            task = self._going_on(task_id, "no task is running that could receive feedback")
             task.journal.add("said", text=text)
             task.said.append(text)
         return task
@@ -275,7 +275,7 @@ class TaskManager:
         if action is None or task is None or task.status.task_id != task_id or not token:
             raise GoalError(f"no task {task_id!r} that could send {action} runs")
         if task.approval is None:
-            raise GoalError("the body wants approved actions only, but feedback_node's require_approval is not set")
+            raise GoalError("the body requires approved actions, but feedback_node's require_approval is not set")
         return task.approval.confirm(token, action)
 
     @property
@@ -411,7 +411,7 @@ class TaskManager:
         read = self._planner.interpret_goal(task.status.sentence, world, task_id=task.status.task_id)
         self._set(task, usage=task.status.usage + read.usage)
         if not read.goal and not read.answer:
-            raise GoalError("the sentence names nothing to reach; say what should be where in the end")
+            raise GoalError("the sentence contains no goal; say what should be where in the end")
         return replace(read, understood=read.understood or domain.phrases(read.goal))
 
     def _plan(self, task: Task, world: World, goal: tuple[Literal, ...]) -> None:
@@ -499,7 +499,7 @@ class TaskManager:
 
         Every look begins after all motion has ended, so that predicted effects play no part.
         """
-        phase = "checking the plan" if task.status.dry_run else "looking whether the goal holds"
+        phase = "checking the plan" if task.status.dry_run else "verifying the goal"
         if task.episode is not None:
             task.episode.tell(phase)
         else:
@@ -548,7 +548,7 @@ class TaskManager:
             self._end(
                 task,
                 TaskState.NOT_CONFIRMED,
-                f"nobody saw whether the goal {what}: {why}" + (f" ({message})" if message else ""),
+                f"it was not observed whether the goal {what}: {why}" + (f" ({message})" if message else ""),
             )
 
     def _see_unmet(self, task: Task) -> None:

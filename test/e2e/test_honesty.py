@@ -66,7 +66,9 @@ def test_success_is_reported_only_where_the_goal_holds(stage, case):
         played = stage.play(case)
         said = f"{played.outcome.value}: {played.message}"
         assert played.outcome is not Outcome.FALSE_SUCCESS, said
-        late = played.outcome is Outcome.FALSE_FAILURE and "nobody saw" in played.message  # which it says honestly
+        late = (
+            played.outcome is Outcome.FALSE_FAILURE and "not observed whether" in played.message
+        )  # which it says honestly
         if late or played.outcome in (Outcome.RIGHT_SUCCESS, Outcome.RIGHT_NO):
             return
         print(said)

@@ -474,7 +474,7 @@ def test_a_plan_waits_for_a_persons_word(careful, doubles, spin_until, capsys, w
     waiting = next(f.feedback.status for f in seen if f.feedback.status.state == TaskStatus.AWAITING_APPROVAL)
     assert [a.name for a in waiting.plan] == ["grasp", "place_in"] and len(waiting.plan_hash) == 12
     assert cli.main(["approve", word, "--hash", "0" * 12]) == 1
-    assert f"the plan that waits is {waiting.plan_hash}" in capsys.readouterr().err
+    assert f"the pending plan is {waiting.plan_hash}" in capsys.readouterr().err
     assert doubles[1].done == []
     assert cli.main(["approve", "--json"]) == 1  # to read only
     assert json.loads(capsys.readouterr().out)["hash"] == waiting.plan_hash

@@ -36,7 +36,7 @@ def test_asked_names_reach_the_objects_and_junk_is_refused(start, spin_until):
     camera, _, ask = start(detector="region_head")
     assert sorted(o.name for o in look(camera, spin_until).objects) == EXPECTED
     answer = ask("drop everything; now", "cup")
-    assert not answer.success and "is no name to look for" in answer.message
+    assert not answer.success and "is not a valid name" in answer.message
     answer = ask("the crimson block", "a navy block")
     assert answer.success and answer.message == "looked for: crimson block, navy block"
     before = {o.id for o in camera.heard[-1].objects}
@@ -66,7 +66,7 @@ def test_who_needs_no_names_is_not_asked(make_node, spin_until):
 def test_an_unknown_detector_and_a_bad_name_end_the_start_with_a_word(make_node):
     for parameters, words in (
         ({"detector": "vlid"}, "did you mean 'vild'"),
-        ({"detector": "region_head", "look_for": ["{cup}"]}, "is no name to look for"),
+        ({"detector": "region_head", "look_for": ["{cup}"]}, "is not a valid name"),
     ):
         with pytest.raises(PlanweaveError, match=words):
             make_node(PerceptionNode, [Parameter(name, value=value) for name, value in parameters.items()])

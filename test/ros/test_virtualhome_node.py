@@ -153,7 +153,7 @@ def test_broken_scene_files_are_told_and_the_old_home_stays(home, tmp_path):
         (edge("UNDER", 7, 10), "edges[395]: unknown relation 'UNDER'"),
         (edge("ON", 7, 4000), "to_id 4000 is the id of no node"),
         (json.dumps(twice), "id 1 is used twice"),
-        (json.dumps(nobody), "nobody is there to act"),
+        (json.dumps(nobody), "there is no character"),
         (text[:5000], "not JSON"),
         ("", "not JSON"),
         ("[]", 'the lists "nodes" and "edges"'),

@@ -102,8 +102,8 @@ def test_the_page_names_everything():
     [
         ("cup: itme", [], pw.UnknownNameError, "unknown type 'itme'; did you mean 'item'"),
         ("cup", [], pw.ParseError, "name: type"),
-        ("a cup: item", [], pw.ParseError, "'a cup' is no symbol"),
-        (["cup"], [], pw.ParseError, "no text such as"),
+        ("a cup: item", [], pw.ParseError, "the name 'a cup' is not valid"),
+        (["cup"], [], pw.ParseError, "not a text such as"),
         ("cup: item; cup: item", [], pw.ParseError, "declared twice"),
         ("cup, Cup: item", [], pw.ParseError, "differ in case only"),
         ("cup: item", ["onn(cup, table)"], pw.UnknownNameError, "did you mean 'on'"),
@@ -276,7 +276,7 @@ def test_slips_and_failures_of_a_symbolic_body(domain, world):
 @pytest.mark.parametrize(
     ("options", "error", "words"),
     [
-        ({"slips": 2}, pw.ConfigError, "slips=2 is no probability"),
+        ({"slips": 2}, pw.ConfigError, "slips=2 is not a probability"),
         ({"failures": {"gasp(cup)": pw.Code.NO_GRASP}}, pw.UnknownNameError, "did you mean 'grasp'"),
         ({"failures": {"grasp(cup)": pw.Code.SUCCESS}}, pw.ConfigError, "other than SUCCESS"),
     ],
@@ -376,7 +376,7 @@ def test_wrong_usage_raises_and_does_nothing(domain, world, monkeypatch, usage, 
 
 
 def test_a_plan_that_is_none(domain, world):
-    with pytest.raises(pw.ParseError, match="7 is no plan"):
+    with pytest.raises(pw.ParseError, match="7 is not a plan"):
         pw.check(domain, world, 7)
     with pytest.raises(pw.ParseError, match="cannot read"):
         pw.check(domain, world, "grasp(cup")

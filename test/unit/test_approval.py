@@ -114,7 +114,7 @@ def test_silence_cancels_the_task(watch):
     watcher = watch(seconds=0.2)
     task = watcher.manager.submit("put a in the tray")
     status = ended(task)
-    assert status.state is TaskState.CANCELED and "nobody approved the plan in 0.2 s" in status.message
+    assert status.state is TaskState.CANCELED and "the plan was not approved within 0.2 s" in status.message
     assert watcher.body.done == []
     with pytest.raises(GoalError, match="has ended already"):
         watcher.manager.approve(task.status.task_id, watcher.asked(1).plan_hash, True)

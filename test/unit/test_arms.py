@@ -238,7 +238,7 @@ def test_a_stop_without_joint_states_is_no_stop_that_was_seen(bench):
     thread, box = following(bench)
     bench.arm.on_state(state(0.02, HOME + 0.01, v=0.5))
     bench.arm.abort(Code.CANCELED, "enough")
-    assert "so nobody knows whether the arm stands" in ended(thread, box).message
+    assert "so it is unknown whether the arm stands" in ended(thread, box).message
 
 
 # ---- grippers -----------------------------------------------------------------------------------------------------

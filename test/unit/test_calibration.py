@@ -61,8 +61,8 @@ def test_rounded_numbers_still_make_a_true_rotation(tmp_path):
         ({**GOOD, "matrix": DOWN}, "not both"),
         ({"frame_id": "c", "matrix": DOWN[:3]}, "4 rows of 4 numbers"),
         ({"frame_id": "c", "matrix": [*DOWN[:3], [0, 0, 0, 2]]}, "last row must be 0, 0, 0, 1"),
-        ({"frame_id": "c", "matrix": [[2, 0, 0, 0], *np.eye(4).tolist()[1:]]}, "no rotation"),
-        ({"frame_id": "c", "matrix": [[-1, 0, 0, 0], *np.eye(4).tolist()[1:]]}, "no rotation"),
+        ({"frame_id": "c", "matrix": [[2, 0, 0, 0], *np.eye(4).tolist()[1:]]}, "not a rotation"),
+        ({"frame_id": "c", "matrix": [[-1, 0, 0, 0], *np.eye(4).tolist()[1:]]}, "not a rotation"),
     ],
 )
 def test_a_wrong_camera_file_is_named(tmp_path, content, words):
@@ -130,7 +130,7 @@ def test_a_calibration_of_another_robot_is_refused(tmp_path, changes, words):
 
 
 def test_an_unfinished_calibration_is_named(tmp_path):
-    with pytest.raises(ConfigError, match="no complete calibration of easy_handeye2: 'rotation' is missing"):
+    with pytest.raises(ConfigError, match="not a complete calibration of easy_handeye2: 'rotation' is missing"):
         load_extrinsics(
             write(tmp_path, {**handeye("eye_on_base"), "transform": {"translation": {"x": 0, "y": 0, "z": 0}}})
         )

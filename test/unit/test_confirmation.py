@@ -97,7 +97,7 @@ def test_the_body_itself_is_looked_at_too(goal):
     goal = literals(goal)
     facts = frozenset(g for g in goal if g.positive)
     finding = confirm(Look(World("tabletop", (), facts), False, "no joint states came in 5.0 s"), goal, 50.0)
-    assert finding.unconfirmed == (f"nobody knows whether {goal[0]} holds now", "no joint states came in 5.0 s")
+    assert finding.unconfirmed == (f"it is unknown whether {goal[0]} holds now", "no joint states came in 5.0 s")
 
 
 def test_what_does_not_hold_is_not_confirmed():

@@ -542,7 +542,7 @@ def test_a_message_within_the_next_one_is_not_said_twice():
 
 def test_a_model_that_was_asked_and_did_not_answer_is_no_model_not_asked():
     assert usage_text(Usage(0, model="smol", endpoint="embedded", model_seconds=60.2)) == (
-        "smol (embedded) was asked and did not answer in 60 s"
+        "smol (embedded) did not answer within 60 s"
     )
     usage = {
         "requests": 0,
@@ -567,7 +567,7 @@ def test_a_model_that_was_asked_and_did_not_answer_is_no_model_not_asked():
             }
         ]
     )
-    assert "0 requests" not in text and "did not answer in 60 s" in text and "ModelTimeoutError: late" in text
+    assert "0 requests" not in text and "did not answer within 60 s" in text and "ModelTimeoutError: late" in text
 
 
 def test_ids_are_whole_in_a_table_of_80_columns_and_in_a_pipe():

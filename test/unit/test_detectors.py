@@ -82,7 +82,7 @@ def test_junk_is_no_name_and_changes_nothing(junk):
     if junk == "the":
         assert clean([junk]) == ("the",)  # a word like any other when it stands alone
         return
-    with pytest.raises(ConfigError, match="is no name to look for"):
+    with pytest.raises(ConfigError, match="is not a valid name"):
         vocabulary.look_for(["bowl", junk])
     assert vocabulary.names == ("cup", "plate")
 

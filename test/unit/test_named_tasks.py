@@ -67,7 +67,7 @@ def test_the_end_is_checked_on_the_world_as_observed():
     assert not at_start["fulfilled"] and "banana is not in bowl" in at_start["lacking"][0]
     assert at_end == {"by": "the world as observed", "fulfilled": True, "lacking": []}
     client.now = None
-    assert task.checked(client)["lacking"] == ["nothing is heard of the world"]
+    assert task.checked(client)["lacking"] == ["no world is published"]
 
 
 def test_what_is_not_seen_is_named(monkeypatch):

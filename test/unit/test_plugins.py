@@ -103,7 +103,7 @@ def test_a_part_that_cannot_be_used_is_named_with_its_package_and_left_out(packa
     assert set(found.working()) == {*OURS, "mine"}
     (problem,) = found.problems()
     assert problem.startswith("the method 'broken' of the package bad-robot cannot be used (bad_robot:")
-    assert said in problem and problem.endswith("; mend the package, or: pip uninstall bad-robot")
+    assert said in problem and problem.endswith("; fix the package, or: pip uninstall bad-robot")
     assert [record.message for record in caplog.records] == [problem], "said once"
     assert "broken" not in found and "broken" not in list(found) and found.get("broken") is None
     with pytest.raises(PluginError, match="bad-robot"):

@@ -227,8 +227,8 @@ def test_a_node_that_dies_is_started_again_and_the_rest_goes_on(program, tmp_pat
         assert alive(second)
     assert not alive(second) and not alive(other)
     assert said == [
-        "b_node ended (exit code 3): error: the cable is loose; it is started again in 0.02 s",
-        "b_node ended (exit code 3): error: the cable is loose; it is started again in 0.04 s",
+        "b_node ended (exit code 3): error: the cable is loose; restarting it in 0.02 s",
+        "b_node ended (exit code 3): error: the cable is loose; restarting it in 0.04 s",
     ]
     log = (tmp_path / "b_node.log").read_text()
     assert log.startswith("start 1\nerror: the cable is loose\nstart 2\n"), "the log of the lives before is kept"
@@ -238,7 +238,7 @@ def test_a_node_that_keeps_dying_is_given_up_aloud(program, tmp_path, quick):
     said = []
     with (
         RunningSystem(System("small", "", (program("b_node", dies(99)),)), tmp_path) as running,
-        pytest.raises(SystemDownError, match="ended 6 times soon after its start and is given up"),
+        pytest.raises(SystemDownError, match="ended 6 times soon after its start and is not restarted"),
     ):
         until(lambda: running.revive(said.append), 30)
     assert len(said) == 5

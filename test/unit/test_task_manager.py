@@ -366,7 +366,7 @@ def test_a_queue_that_is_full(start):
     manager.submit("one")
     assert body.began.wait(60.0)
     manager.submit("two")
-    with pytest.raises(GoalError, match="wait already"):
+    with pytest.raises(GoalError, match="queued already"):
         manager.submit("three")
     body.hold.set()
 

@@ -68,7 +68,7 @@ def with_edge(edge):
         (with_node(id="7", class_name="table"), r"nodes\[4\]: id must be a whole number, got '7'"),
         (with_node(id=True, class_name="table"), "id must be a whole number"),
         (with_node(id=7), "class_name must be a word"),
-        (with_node(id=7, class_name="a>b"), "cannot stand in a script"),
+        (with_node(id=7, class_name="a>b"), "is not valid in a script"),
         (with_node(id=7, class_name="table", states="CLEAN"), "states must be a list of words"),
         (with_node(id=7, class_name="table", properties=[3]), "properties must be a list of words"),
         (
@@ -85,7 +85,7 @@ def with_edge(edge):
         (with_edge({"from_id": 4, "to_id": 3}), "expected an object with from_id, relation_type and to_id"),
         (with_edge(7), "expected an object with from_id"),
         (small(nodes=small()["nodes"][1:], edges=[]), 'no room; rooms are nodes of the category "Rooms"'),
-        (small(nodes=[small()["nodes"][0]], edges=[]), "nobody is there to act"),
+        (small(nodes=[small()["nodes"][0]], edges=[]), "there is no character"),
     ],
 )
 def test_bad_graphs(data, words):

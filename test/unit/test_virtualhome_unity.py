@@ -135,7 +135,7 @@ def test_after_a_timeout_the_next_request_waits_until_unity_is_done(unity, home)
 def test_a_lost_graph_after_an_action_is_told(unity, home):
     unity.moods["environment_graph"] = [("say", {"success": True, "message": '{"nodes": []'})]
     step = do(home, "walk(fridge)")
-    assert step.code is Code.CONTROL_FAILED and "was done, but what came of it is not known" in step.message
+    assert step.code is Code.CONTROL_FAILED and "was executed, but its result is unknown" in step.message
     assert "not JSON" in step.message
 
 
@@ -145,7 +145,7 @@ def test_cancelling_ends_the_wait(unity, home):
     threading.Timer(0.2, stop.set).start()
     step = do(home, "walk(fridge)", timeout=20.0, stopped=stop.is_set)
     unity.released.set()
-    assert step.code is Code.CANCELED and "may still be at it" in step.message
+    assert step.code is Code.CANCELED and "may still be working on it" in step.message
 
 
 def test_nobody_there():

@@ -158,7 +158,7 @@ def test_no_network_says_how_much_was_to_come_and_how_to_get_it(view, monkeypatc
     assert said == [], "nothing is loaded before the first frame"
     with pytest.raises(ConfigError, match=r"no network in tests.*path of a folder.*HF_HOME"):
         detector(view)
-    assert said == ["openai/clip-vit-base-patch32: about 605 MB will be fetched from huggingface.co, once"]
+    assert said == ["openai/clip-vit-base-patch32: about 605 MB will be downloaded from huggingface.co, once"]
     with pytest.raises(ConfigError, match="there is no folder"):
         make_detector("vild", "./nowhere")(view)
     (tmp_path / "config.json").write_text("{")

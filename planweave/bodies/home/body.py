@@ -47,7 +47,9 @@ class Body:
         unknown = [a for a in action.args if a not in known]
         if unknown and action.name in self.home.simulator.vocabulary.domain.actions:
             error = UnknownNameError("object", unknown[0], known)
-            return Step(Code.UNKNOWN_OBJECT, f"{error}; what is in other rooms or in closed things shows itself there")
+            return Step(
+                Code.UNKNOWN_OBJECT, f"{error}; what is in other rooms or in closed things becomes visible there"
+            )
         step = self.home.execute(action, timeout, stopped)
         with self._lock:
             self._observer.learn(self.home.simulator, action, step.unmet)

@@ -243,7 +243,7 @@ def _carefully(data: Any, source: str) -> Graph:
     if not any(n.category == ROOMS for n in nodes.values()):
         raise SceneError(f'{source}: no room; rooms are nodes of the category "{ROOMS}"')
     if not any(n.class_name == CHARACTER for n in nodes.values()):
-        raise SceneError(f'{source}: nobody is there to act; add a node of the class "{CHARACTER}" INSIDE a room')
+        raise SceneError(f'{source}: there is no character; add a node of the class "{CHARACTER}" INSIDE a room')
     return Graph(nodes, links)
 
 
@@ -256,7 +256,7 @@ def _node(row: Any, where: str) -> Node:
     if not isinstance(class_name, str) or not class_name.strip():
         raise SceneError(f'{where}: class_name must be a word such as "fridge", got {class_name!r}')
     if not _fit(class_name):
-        raise SceneError(f"{where}: class_name {class_name!r} cannot stand in a script; leave out '>' and line ends")
+        raise SceneError(f"{where}: class_name {class_name!r} is not valid in a script; leave out '>' and line ends")
     box = row.get("bounding_box")
     if box is not None:
         box = Box(_point(box, "center", where), _point(box, "size", where))

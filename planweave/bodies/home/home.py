@@ -77,7 +77,7 @@ class SimulatedHome:
         while (left := end - time.monotonic()) > 0 and not stopped():
             time.sleep(min(left, 0.02))
         if stopped():
-            return Step(Code.CANCELED, f"{action} was cancelled before it was done")
+            return Step(Code.CANCELED, f"{action} was cancelled before it was executed")
         if self._seconds > timeout:
             return Step(Code.TIMEOUT, f"{action} takes {self._seconds:g} s, but only {timeout:g} s were allowed")
         with self.lock:
@@ -125,7 +125,7 @@ class UnityHome:
         try:
             self._refresh()
         except UnityError as error:
-            return Step(Code.CONTROL_FAILED, f"{line} was done, but what came of it is not known: {error}")
+            return Step(Code.CONTROL_FAILED, f"{line} was executed, but its result is unknown: {error}")
         return Step(Code.SUCCESS, "Success")
 
     def _failed(self, action: Action, line: str, failure: str, foreseen: str) -> Step:

@@ -92,7 +92,7 @@ class UnityClient:
 
     @staticmethod
     def _cancelled(action: str) -> UnityError:
-        return UnityError(f"cancelled while Unity was asked to {action}; it may still be at it", Code.CANCELED)
+        return UnityError(f"cancelled while Unity was asked to {action}; it may still be working on it", Code.CANCELED)
 
     def _exchange(
         self, action: str, payload: bytes, deadline: float, seconds: float, stopped: Callable[[], bool]

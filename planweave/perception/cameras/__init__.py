@@ -34,7 +34,7 @@ def open_recording(name: str, loop: bool, topics: dict[str, str], frame_id: str,
     """
     path = Path(name).expanduser()
     if not name or not path.exists():
-        found = f"there is no recording {name!r}" if name else "no recording is named"
+        found = f"there is no recording {name!r}" if name else "no recording is given"
         raise ConfigError(f"source bag: {found}; set the parameter bag.path")
     if path.is_dir() or path.suffix == ".mcap":
         source = partial(ros_bag.bag_frames, ros_bag.load_library(), path, topics)
@@ -42,7 +42,7 @@ def open_recording(name: str, loop: bool, topics: dict[str, str], frame_id: str,
         source = partial(realsense.recorded_frames, realsense.load_library(), path, frame_id)
     else:
         raise ConfigError(
-            f"source bag: {path} is no recording that is known: the folder or .mcap file of a ROS 2 bag, or a .db3 or "
+            f"source bag: {path} is not a supported recording: the folder or .mcap file of a ROS 2 bag, or a .db3 or "
             ".bag file of RealSense"
         )
     return Recording(source, arrived, math.inf, loop)

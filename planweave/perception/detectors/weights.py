@@ -71,7 +71,7 @@ def load(options: Options, *classes: Any) -> list[Any]:
         if _is_cached(options):
             keywords["local_files_only"] = True
         else:
-            options.say(f"{options.model}: {_size(options)} will be fetched from huggingface.co, once")
+            options.say(f"{options.model}: {_size(options)} will be downloaded from huggingface.co, once")
     try:
         return [kind.from_pretrained(options.model, **keywords) for kind in classes]
     except Exception as error:  # a hub out of reach, a damaged file, a model of another kind: each its own exception

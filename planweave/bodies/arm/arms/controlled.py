@@ -266,7 +266,7 @@ class ControlledArm:
             self._changed.wait(_STOPPING / 2)
         silent = time.monotonic() - self._arrived_at
         seen = (
-            f"no joint states for {silent:.1f} s, so nobody knows whether the arm stands"
+            f"no joint states for {silent:.1f} s, so it is unknown whether the arm stands"
             if silent > 1.0
             else f"the arm still moves {_STANDING:g} s after it was told to stop"
         )
