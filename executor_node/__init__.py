@@ -1,1 +1,1 @@
-"""The Franka body: grasps, kinematics, motion planning, skills; carries out actions and reports the world."""
+"""The Franka body as a ROS node: executes actions and publishes the world."""

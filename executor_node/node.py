@@ -78,7 +78,10 @@ LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 
 class ExecutorNode(ManagedNode):
-    """One action at a time; the world whenever it changes. While it is not active it looks and moves nothing."""
+    """Executes one action at a time; publishes the world on every change.
+
+    While inactive it neither observes nor moves.
+    """
 
     def __init__(self, parameter_overrides: Sequence[Any] = ()) -> None:
         begun = time.monotonic()
@@ -214,7 +217,7 @@ class ExecutorNode(ManagedNode):
         self.start(values["autostart"])
 
     def pause_work(self) -> None:
-        """Stop the arm; what runs ends with SAFETY_STOP."""
+        """Stop the arm; the running action ends with SAFETY_STOP."""
         self._stop("executor_node was deactivated; the arm was stopped")
 
     def forget(self) -> None:
@@ -222,7 +225,7 @@ class ExecutorNode(ManagedNode):
         self._world.clock_restarted()
 
     def stop_work(self) -> None:
-        """Stop the arm and let the running action end; takes no goals any more. The node must be spun meanwhile."""
+        """Stop the arm, end the running action and accept no further goals. The node must be spun meanwhile."""
         with self._lock:
             self._ending = True
         if self.refused and not self._busy_with:
@@ -231,7 +234,7 @@ class ExecutorNode(ManagedNode):
             time.sleep(_GOODBYE)
 
     def _stop(self, why: str) -> bool:
-        """Stop the arm, wait until it is measured to stand, and let the running action end; whether there was one."""
+        """Stop the arm, wait until it is measured to rest, and end the running action; whether there was one."""
         busy = bool(self._busy_with)
         self._arm.abort(Code.SAFETY_STOP, why)
         problem = self._arm.wait_standing()
@@ -261,7 +264,7 @@ class ExecutorNode(ManagedNode):
     # ---- in -----------------------------------------------------------------------------------------------------
 
     def _believes(self, what: str, topic: str, info: dict[str, Any]) -> bool:
-        """Whether a message is from the one publisher that is believed; where another speaks, the arm stops."""
+        """Whether a message is from the trusted publisher; a second publisher stops the arm."""
         problem = self._sources.problem_with(what, topic, info)
         if problem and self._current is not None:
             self._arm.abort(Code.SAFETY_STOP, f"{problem}; the arm was stopped")
@@ -339,7 +342,7 @@ class ExecutorNode(ManagedNode):
         )
 
     def _on_set(self, parameters: Sequence[RosParameter]) -> SetParametersResult:
-        """Other named places, speeds, forces and workspace, while no action runs; nothing else may change."""
+        """Change places, speeds, forces and workspace while no action runs; other parameters are fixed."""
         new = {p.name: p.value for p in parameters if p.name in _CHANGEABLE}
         with self._lock:
             if new and self._current is not None:
@@ -404,7 +407,7 @@ class ExecutorNode(ManagedNode):
         return response
 
     def _on_commander_lost(self) -> None:
-        """Stop where nobody is left who could: the result of the action would reach no one."""
+        """Stop the arm where no client is left that could: the result of the action would reach nobody."""
         with self._lock:
             if self._current is None or not self._commanded:
                 return
@@ -498,7 +501,7 @@ class ExecutorNode(ManagedNode):
         return Code.SUCCESS, f"done: {self._domain.phrase(action)}", ()
 
     def _require_controllers(self) -> None:
-        """Raise where what shall move the arm is not there, is not what it should be, or cannot be made ready."""
+        """Raise where a controller is missing, of the wrong kind, or cannot be activated."""
         if not until(lambda: not self._ports.unheard(*self._topics), _DISCOVERY):
             unheard = self._ports.unheard(*self._topics)
             raise SkillFailureError(
@@ -520,7 +523,7 @@ class ExecutorNode(ManagedNode):
     def _result(
         self, handle: ServerGoalHandle, code: Code, message: str, motion: float = 0.0, planning: float = 0.0
     ) -> Any:
-        """Bring the goal to its end, and the result message."""
+        """Finish the goal and return the result message."""
         goal = bytes(handle.goal_id.uuid)
         if code is Code.SUCCESS:
             handle.succeed()

@@ -1,1 +1,1 @@
-"""One description a robot."""
+"""Robot descriptions, one file each."""

@@ -1,1 +1,1 @@
-"""An arm over a table: grasps, kinematics, motion planning, skills, the world it knows."""
+"""The arm body: grasps, kinematics, motion planning, skills, world model."""

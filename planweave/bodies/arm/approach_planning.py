@@ -1,6 +1,4 @@
-"""Choices that need geometry, kinematics and collision checks together: how to take an object, where and how to
-put it down.
-"""
+"""Approach planning: choices that combine geometry, kinematics and collision checks, for grasping and for placing."""
 
 from __future__ import annotations
 
@@ -38,8 +36,8 @@ _HIGHER_SPOTS = 10  # spots tried at each further height over a container
 
 @dataclass(frozen=True)
 class Approach:
-    """A way to a pose of the hand: free path to above it, and the straight line down (both joint positions,
-    shape (n, 7)).
+    """A motion to a pose of the hand: a free path to above it, and the straight line down (joint positions, shape (n,
+    7)).
     """
 
     path: Array
@@ -50,7 +48,7 @@ class Approach:
 
 
 class Reaching:
-    """Finds approaches in the planning scene, which must hold what stands around (and what is held, when
+    """Plans approaches in the planning scene, which must contain the surrounding objects (and the held one, when
     placing).
     """
 
@@ -69,11 +67,10 @@ class Reaching:
     def to_grasp(
         self, thing: Thing, start: Array, tried: Collection[Grasp] = (), others: Collection[Thing] = ()
     ) -> Approach:
-        """The best grasp that can be reached; those like one that was `tried` before are left out.
+        """The best reachable grasp; grasps similar to one that was `tried` before are excluded.
 
-        others: what stands around, for the choice among free grasps.
-
-        Raises SkillFailureError: NO_GRASP (too wide, or blocked), UNREACHABLE, PLANNING_FAILED.
+        others: surrounding objects, for the choice among free grasps. Raises SkillFailureError: NO_GRASP (too wide, or
+        blocked), UNREACHABLE, PLANNING_FAILED.
         """
         options = grasps.candidates(thing, others)
         if not options:
@@ -117,7 +114,7 @@ class Reaching:
     def _reachable_grasps(
         self, options: list[Grasp], start: Array, tried: Collection[Grasp]
     ) -> list[tuple[Grasp, Array]]:
-        """Grasps with joint positions, cheapest first: the grasp's own cost, and how far the joints have to travel."""
+        """Grasps with joint positions, cheapest first: cost of the grasp plus joint travel."""
         solutions: dict[tuple[float, float], Array] = {}
         pairs: list[tuple[float, Grasp, Array]] = []
         for grasp in options:
@@ -133,7 +130,7 @@ class Reaching:
         return [(grasp, q) for _, grasp, q in pairs]
 
     def to_place(self, held: Held, spots: Iterable[Spot], start: Array, where: str, rise: float = 0.0) -> Approach:
-        """The first spot that can be reached. rise: how much higher than the spot the object may be let go, m.
+        """The first reachable spot. rise: largest height above the spot at which the object may be released, m.
 
         Raises SkillFailureError: UNREACHABLE, PLANNING_FAILED ("no room").
         """
@@ -170,7 +167,7 @@ class Reaching:
     def _lowering(
         self, held: Held, spot: Spot, start: Array, height: float
     ) -> tuple[tuple[Array, Thing, float] | None, bool, str]:
-        """The line down to a spot, whether any pose there was reachable, and what was in the way."""
+        """The line down to a spot, whether any pose was reachable, and the blocking contact."""
         thing = held.thing
         z = spot.z + height + _DROP + thing.size[2] / 2
         options: list[tuple[float, float, Array]] = []
@@ -204,12 +201,12 @@ class Reaching:
         return (line, placed, opening), True, ""
 
     def _effort(self, line: Array, start: Array) -> float:
-        """How much an approach moves the joints: to its upper end, and along the line (down and up again), rad."""
+        """Joint travel of an approach: to its upper end, and along the line (down and up again), rad."""
         along = float(np.abs(np.diff(line, axis=0)).sum(axis=0).max())
         return 0.5 * float(self.kinematics.cost(line[:1], start)[0]) + 2.0 * along
 
     def _above(self, q: Array, touching: tuple[str, ...], depth: float) -> Array | Contact | None:
-        """The line from above down to `q`, or what is in its way, or None where the arm cannot follow it."""
+        """The line from above down to `q`, its blocking contact, or None where the arm cannot follow it."""
         blocked = self.scene.contact(q, 0.0, touching, depth)
         if blocked is not None:
             return blocked
@@ -227,16 +224,14 @@ class Reaching:
 
 
 def _obstacles(blocked: Iterable[Iterable[Contact]], name: str) -> tuple[str, ...]:
-    """What blocks grasps of an object: first what blocks the grasp with the fewest things in its way."""
+    """What blocks the grasps of an object, beginning with the grasp blocked by the fewest objects."""
     of_grasps = [{n for c in contacts for n in (c.first, c.second)} - {name} for contacts in blocked]
     own = [sorted(n for n in names if not n.startswith("fr3_")) for names in of_grasps]
     return tuple(dict.fromkeys(n for names in sorted(own, key=len) for n in names))
 
 
 def held_in(grasp: Grasp, thing: Thing, tcp_to_base: Array, width: float) -> Held:
-    """How an object lies in the gripper after the fingers closed on it: they centre it and turn it parallel to
-    the pads.
-    """
+    """Pose of an object in the gripper after grasping: centred between the fingers and aligned with the pads."""
     yaw = thing.yaw
     if not thing.is_round:
         turn = math.remainder(yaw - grasp.yaw, math.pi / 2)
@@ -248,7 +243,7 @@ def held_in(grasp: Grasp, thing: Thing, tcp_to_base: Array, width: float) -> Hel
 
 
 def _turns(thing: Thing, spot: Spot) -> Iterator[float]:
-    """Turns of an object about the vertical that are worth trying at a spot."""
+    """Rotations of an object about the vertical to try at a spot."""
     if thing.is_round:
         for k in range(8):
             yield thing.yaw + k * math.pi / 4

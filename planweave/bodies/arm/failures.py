@@ -1,4 +1,4 @@
-"""How a skill ends early: one exception that carries the code and the text that a planner will read."""
+"""The exception that ends a skill, with a failure code and a message for planners."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from planweave.core.world import Literal
 
 
 class SkillFailureError(PlanweaveError):
-    """A skill could not be carried out.
+    """A skill failed.
 
-    unmet: the literals that do not hold, where they are known. obstacles: names of what is in the way. final: doing the
-    same again cannot help.
+    unmet: literals that do not hold, where known. obstacles: names of the blocking objects. final: a retry cannot
+    succeed.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""A look at the world that surely began after it was asked for, however late messages are on a busy machine."""
+"""A look at the world that is guaranteed to have begun after the request, regardless of message delays."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ _POLL = 0.005  # s
 def fresh_look(
     world: WorldModel, states: Callable[[], tuple[int, float]], seconds: float, topic: str = RosNames().detections
 ) -> tuple[bool, str]:
-    """Wait some seconds, at most ten, until the world has an image taken from now on; whether it has, and why not.
+    """Wait at most ten seconds until the world includes an image taken from now on; returns whether it does, and why
+    not.
 
-    states gives when the second newest joint state was sent (ns of system time) and the stamp of the newest one (s).
-    topic: of the detections.
+    states: returns the send time of the second newest joint state (ns of system time) and the stamp of the newest one
+    (s). topic: of the detections.
     """
     seconds = min(seconds, _LONGEST) if seconds > 0 else 0.0
     asked, end = time.time_ns(), time.monotonic() + seconds

@@ -26,10 +26,9 @@ _TALL = 0.025  # a grasp stays at least this high on tall objects, else they tip
 
 @dataclass(frozen=True, slots=True)
 class Grasp:
-    """A top-down grasp: tool centre point, turn of the closing direction, width to open to and to expect, cost
-    (less is better).
+    """A top-down grasp: tool centre point, rotation of the closing direction, opening width before and after, cost.
 
-    `yaw` turns the closing direction from the base's y axis. Metres and rad, base frame.
+    `yaw` rotates the closing direction from the base's y axis. Metres and rad, base frame.
     """
 
     x: float
@@ -44,8 +43,8 @@ class Grasp:
 def candidates(thing: Thing, others: Iterable[Thing] = ()) -> list[Grasp]:
     """Grasps of an object, best first; empty where it is too wide for the gripper.
 
-    others: what stands around; a grasp whose fingers come down close to it costs up to 1 more. Both ways round are
-    given for each closing direction: the hand is symmetric, the wrist's joint limits are not.
+    others: surrounding objects; a grasp whose fingers come close to one costs up to 1 more. Both orientations of each
+    closing direction are returned: the hand is symmetric, the wrist's joint limits are not.
     """
     height = grasp_height(thing)
     higher = min(thing.top - 0.010, height + 0.010)
@@ -67,7 +66,7 @@ def candidates(thing: Thing, others: Iterable[Thing] = ()) -> list[Grasp]:
 
 
 def finger_room(thing: Thing, yaw: float, opening: float, others: Iterable[Thing]) -> float:
-    """Distance between the open fingers and the nearest of the others, seen from above; 0 where they touch, m."""
+    """Clearance between the open fingers and the nearest other object in top view; 0 where they touch, m."""
     closing, across = (-math.sin(yaw), math.cos(yaw)), (math.cos(yaw), math.sin(yaw))
     nearest = math.inf
     for side in (-1, 1):
@@ -79,7 +78,7 @@ def finger_room(thing: Thing, yaw: float, opening: float, others: Iterable[Thing
 
 
 def grasp_height(thing: Thing) -> float:
-    """Height of the tool centre point: around the middle, on tall objects as far down as the palm allows."""
+    """Height of the tool centre point: near the object's middle, on tall objects as low as the palm allows."""
     middle = thing.bottom + thing.size[2] / 2
     lowest = thing.bottom + _LOWEST
     if thing.size[2] > 2 * _TALL:
@@ -88,12 +87,12 @@ def grasp_height(thing: Thing) -> float:
 
 
 def narrowest(thing: Thing) -> float:
-    """The smallest extent that the gripper would have to span, m."""
+    """The smallest extent that the gripper has to span, m."""
     return min(thing.size[0], thing.size[1])
 
 
 def _closings(thing: Thing) -> list[tuple[float, float, float]]:
-    """Closing directions as (turn from the base's y axis, width there, cost)."""
+    """Closing directions as (rotation from the base's y axis, width, cost)."""
     along_x, along_y, _ = thing.size
     if thing.is_round:
         return [(math.pi * k / _ROUND_TURNS, max(along_x, along_y), 0.0) for k in range(_ROUND_TURNS)]

@@ -1,4 +1,4 @@
-"""What messages to the executor cannot say: anybody in the ROS domain may send them."""
+"""Validation of incoming messages: any node in the ROS domain may publish them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LARGEST = 1e4  # rad, m, or per second; nothing that is measured here is larger
 
 
 def joint_state_fault(names: Sequence[str], positions: Sequence[float], velocities: Sequence[float]) -> str:
-    """Why a message is no joint state (rad or m, and per second); else empty."""
+    """Why a message is not a valid joint state (rad or m, and per second); else empty."""
     if len(names) > _MAX_JOINTS:
         return f"{len(names)} joints"
     if len(positions) != len(names) or len(velocities) not in (0, len(names)):
@@ -25,7 +25,7 @@ def joint_state_fault(names: Sequence[str], positions: Sequence[float], velociti
 
 
 def detections_fault(count: int, stamp: float, joints_stamp: float) -> str:
-    """Why detections of an image stamped `stamp` cannot be; else empty. joints_stamp: of the newest joint state."""
+    """Why detections of an image stamped `stamp` are invalid; else empty. joints_stamp: of the newest joint state."""
     if count > _MAX_DETECTIONS:
         return f"{count} objects; at most {_MAX_DETECTIONS} are taken"
     if joints_stamp and stamp > joints_stamp + _FUTURE:
@@ -34,5 +34,5 @@ def detections_fault(count: int, stamp: float, joints_stamp: float) -> str:
 
 
 def can_be(position: Sequence[float], orientation: Sequence[float], size: Sequence[float]) -> bool:
-    """Whether pose (m, quaternion) and size (m) of an object can be."""
+    """Whether pose (m, quaternion) and size (m) of an object are valid."""
     return bool((np.abs([*position, *orientation, *size]) < _LARGEST).all()) and min(size) > 0

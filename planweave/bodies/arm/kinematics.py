@@ -1,9 +1,9 @@
-"""Kinematics of the arm in closed form.
+"""Closed-form kinematics of the arm.
 
-With the last joint held, the Franka arm is a 6R chain with a spherical base, which EAIK solves in closed form
-(Ostermeier, Külz, Althoff: "Automatic Geometric Decomposition for Analytical Inverse Kinematics", RA-L 2025).
-Sweeping the last joint gives the one-parameter family of a 7R arm's solutions. The chain is read from the MuJoCo
-model, so it is always the model's.
+With the last joint fixed, the Franka arm is a 6R chain with a spherical base, which EAIK solves in closed form
+(Ostermeier, Külz, Althoff: "Automatic Geometric Decomposition for Analytical Inverse Kinematics", RA-L 2025). Sampling
+the last joint gives the one-parameter family of solutions of the 7R arm. The chain is read from the MuJoCo model, so
+that both always agree.
 """
 
 from __future__ import annotations
@@ -104,10 +104,10 @@ class Kinematics:
         return best_first
 
     def cost(self, found: Array, near: Array) -> Array:
-        """How unwelcome joint positions (n, 7) are, in rad of travel of the first joint; shape (n,).
+        """IK solution cost of joint positions (n, 7), in rad of travel of the first joint; shape (n,).
 
-        Counted are the time to get there from `near`, nearness to joint limits, and an elbow turned out of the vertical
-        plane (joint 3): there the arm comes near the singularity of joints 1 and 3, and straight lines take long.
+        Sum of the travel time from `near`, the proximity to joint limits, and the rotation of the elbow out of the
+        vertical plane (joint 3), where the arm is near the singularity of joints 1 and 3 and straight lines take long.
         """
         travel = (np.abs(found - near) / self._pace).max(axis=1)
         edge = (np.abs(found - (self.upper + self.lower) / 2) / ((self.upper - self.lower) / 2)).max(axis=1)
@@ -115,10 +115,10 @@ class Kinematics:
         return total
 
     def along(self, start: Array, poses: Iterable[Array], largest_step: float = 0.35) -> Array | None:
-        """Joint positions that follow poses from `start` with the least joint motion and without a jump.
+        """Joint positions that track poses from `start` with the least joint motion and without discontinuity.
 
         Shape (n + 1, 7), the first row is `start`. None where a pose is out of reach or a joint would jump. Joint 7 may
-        turn a little from pose to pose: near the singularity of joints 1 and 3 this saves them long ways.
+        change slightly from pose to pose: near the singularity of joints 1 and 3 this avoids large motions.
         """
         poses = list(poses)
         last = [float(start[6])] * len(poses)
@@ -132,7 +132,7 @@ class Kinematics:
     def _track(
         self, start: Array, poses: list[Array], last: list[float], nudges: Array, largest_step: float
     ) -> Array | None:
-        """Solutions for poses, each nearest to the one before; joint 7 at `last`, or moved on from there by nudges."""
+        """Solutions of poses, each nearest to the previous one; joint 7 at `last`, or varied in small steps."""
         rows = [np.asarray(start, dtype=float)]
         for pose, value in zip(poses, last):
             base = rows[-1][6] if len(nudges) > 1 else value
@@ -163,7 +163,7 @@ def _turn(axis: Array, angle: float) -> Array:
 
 
 def _into(q: Array, low: Array, high: Array) -> Array | None:
-    """The same configuration with each joint turned by whole turns into its limits; None where that is not
+    """The same configuration with each joint wrapped by whole turns into its limits; None where that is not
     possible.
     """
     q = low + (q - low) % (2 * np.pi)

@@ -1,7 +1,7 @@
 """Collision-free paths: the straight joint-space line, a lifted detour, VAMP where it imports, OMPL's RRTConnect.
 
-RRTConnect (Kuffner, LaValle, ICRA 2000) and the path simplifier are those of OMPL, as in MoveIt. What comes out
-is a list of waypoints to be joined by straight lines in joint space.
+RRTConnect (Kuffner, LaValle, ICRA 2000) and the path simplifier are those of OMPL, as in MoveIt. The result is a list
+of waypoints connected by straight lines in joint space.
 """
 
 from __future__ import annotations
@@ -26,16 +26,15 @@ _DETOUR_HEIGHTS = (0.0, 0.10, 0.20)  # above the higher of start and goal, m
 
 
 class MotionPlanner:
-    """Plans paths in a planning scene. Each search draws other random numbers than the one before."""
+    """Plans paths in a planning scene. Each search uses different random numbers."""
 
     def __init__(self, scene: PlanningScene, kinematics: Kinematics):
         self.scene, self.kinematics = scene, kinematics
 
     def plan(self, start: Array, goals: Sequence[Array], seconds: float = 2.0) -> Array:
-        """A path (n, 7) from `start` to the first of the goals that can be reached, all free with the safety
-        margin.
+        """A path (n, 7) from `start` to the first reachable goal, free with the safety margin.
 
-        Goals are in order of preference. Raises SkillFailureError (PLANNING_FAILED) that says what is in the way.
+        Goals are in order of preference. Raises SkillFailureError (PLANNING_FAILED) that names the obstacle.
         """
         start = np.asarray(start, dtype=float)
         margin = self.margin_at(start)
@@ -60,10 +59,10 @@ class MotionPlanner:
         return found
 
     def line(self, start: Array, direction: Sequence[float], distance: float) -> Array | None:
-        """Joint positions along a straight Cartesian line of the tool from `start`; None where the arm cannot
-        follow it.
+        """Joint positions along a straight Cartesian line of the tool from `start`; None where the arm cannot follow
+        it.
 
-        direction: unit vector in the base frame; distance in metres. Collisions are the caller's to check.
+        direction: unit vector in the base frame; distance in metres. The caller checks collisions.
         """
         count = max(2, int(np.ceil(abs(distance) / LINE_STEP)))
         pose = self.kinematics.forward(start)
@@ -75,7 +74,7 @@ class MotionPlanner:
         return self.kinematics.along(start, poses)
 
     def margin_at(self, q: Array) -> float:
-        """The safety margin, or less where the arm already stands nearer to something than that."""
+        """The safety margin, reduced where the arm already is nearer to an obstacle."""
         for margin in (MARGIN, MARGIN / 2, 0.001, -0.003):
             if self.scene.contact(q, margin) is None:
                 return margin
@@ -85,7 +84,7 @@ class MotionPlanner:
         )
 
     def _detour(self, start: Array, goal: Array, margin: float) -> Array | None:
-        """Over one raised point halfway between start and goal."""
+        """A path over one raised point halfway between start and goal."""
         first, last = self.kinematics.forward(start), self.kinematics.forward(goal)
         for lift in _DETOUR_HEIGHTS:
             pose = last.copy()
@@ -150,7 +149,7 @@ class MotionPlanner:
         return None
 
     def _shorten(self, path: Array, margin: float) -> Array:
-        """Drop waypoints that a straight line can skip, longest skips first; each corner left is a stop."""
+        """Drop waypoints that a straight line can skip, longest skips first; each remaining corner is a stop."""
         rows = list(path)
         at = 0
         while at < len(rows) - 2:

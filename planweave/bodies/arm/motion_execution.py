@@ -1,4 +1,6 @@
-"""Carrying out planned motion: time a path, check it as timed, follow it; and the account of how long that took."""
+"""Execution of planned motions: time parametrization, collision check of the timed path, execution; with time
+accounting.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +28,8 @@ OnPhase = Callable[[str, float], None]
 
 
 class Mover:
-    """Moves the arm along paths; each timed trajectory passes the planning scene before it is sent (and the limits in
-    `planweave.bodies.arm.safety.GuardedArm`).
+    """Moves the arm along paths; each timed trajectory is checked in the planning scene before it is sent (and against
+    the limits in `planweave.bodies.arm.safety.GuardedArm`).
     """
 
     def __init__(
@@ -49,18 +51,18 @@ class Mover:
         self._on_phase: OnPhase = lambda phase, progress: None
 
     def begin(self, on_phase: OnPhase | None) -> None:
-        """A new action: accounts at zero, and whom to tell about phases (name, progress 0 to 1)."""
+        """Start an action: reset the time accounts and set the callback for phases (name, progress 0 to 1)."""
         self.motion_seconds = self.planning_seconds = 0.0
         self._on_phase = on_phase or (lambda phase, progress: None)
 
     def phase(self, name: str, progress: float) -> None:
-        """Tell that a phase begins; raises when the action was cancelled or its time is up."""
+        """Report the start of a phase; raises when the action was cancelled or its time is up."""
         self.arm.check()
         self._on_phase(name, progress)
 
     @contextmanager
     def thinking(self, phase: str, progress: float) -> Iterator[None]:
-        """Count wall time as planning time."""
+        """Count the wall time of a block as planning time."""
         self.phase(phase, progress)
         begun, waited = time.perf_counter(), self._waited
         try:
@@ -69,7 +71,7 @@ class Mover:
             self.planning_seconds += time.perf_counter() - begun - (self._waited - waited)
 
     def look_around(self) -> None:
-        """Bring the planning scene up to date."""
+        """Update the planning scene."""
         things, state = self.world.things(), self.arm.state()
         self.scene.update(things)
         held = self.world.held
@@ -85,7 +87,7 @@ class Mover:
             self.scene.update(t for t in things if t.name not in inside)
 
     def plan_to(self, goal: Array) -> Array:
-        """A free path from where the arm is."""
+        """A free path from the arm's current position."""
         return self.planner.plan(self.arm.state().positions, [goal], self.settings.planning_seconds)
 
     def move(
@@ -97,10 +99,10 @@ class Mover:
         touching: Iterable[str] = (),
         watch: Watch | None = None,
     ) -> None:
-        """Time a path, check it as timed, and follow it.
+        """Time a path, check the timed trajectory, and follow it.
 
-        slow: near objects, where the margin is 0. touching: objects that the fingers, or what is held, may touch.
-        watch: see `planweave.bodies.arm.arms.base.Watch`; where it objects, the object held counts as lost.
+        slow: near objects, where the margin is 0. touching: objects that the fingers, or the held object, may touch.
+        watch: see `planweave.bodies.arm.arms.base.Watch`; where it reports a loss, the held object counts as lost.
         """
         with self.thinking(phase, progress):
             trajectory = self._timed(path, slow, tuple(touching))
@@ -113,7 +115,9 @@ class Mover:
                 raise
 
     def _timed(self, path: Array, slow: bool, touching: tuple[str, ...]) -> Trajectory:
-        """Free motion whose timed form would touch something is planned once more, with other random numbers."""
+        """The timed trajectory; a free motion whose timed form would collide is replanned once, with other random
+        numbers.
+        """
         for attempt in range(3):
             trajectory = time_path(path, self._slow if slow else self._limits)
             dense = trajectory.dense(RESOLUTION)
@@ -134,8 +138,8 @@ class Mover:
         raise SkillFailureError(Code.COLLISION, f"the motion would collide ({hit}); nothing was moved")
 
     def rise_if_close(self) -> None:
-        """When the hand stands between objects (after a stop), go straight up first; also where it is so low that
-        something which the camera does not see may stand between the fingers.
+        """Move straight up first where the hand is between objects (after a stop), or so low that an unseen object may
+        be between the fingers.
         """
         state = self.arm.state()
         self.scene.set_opening(state.width)
@@ -155,15 +159,16 @@ class Mover:
                 self._waited += time.perf_counter() - begun
 
     def grip(self, width: float, force: float | None = None) -> ArmState:
-        """Move the fingers to an opening (m) and wait; the state then. force: N, by default that of a grasp."""
+        """Move the fingers to an opening (m), wait, and return the state. force: N, by default that of a grasp."""
         with self._motion():
             self.arm.grip(width, self.settings.grip_force if force is None else force)
         return self.arm.state()
 
     @contextmanager
     def _motion(self) -> Iterator[None]:
-        """Images do not count meanwhile; add up motion time. Nothing has begun where the arm gives no state, as after
-        a cancel.
+        """Suspend image processing during a motion and add up motion time.
+
+        Does nothing where the arm has no state, as after a cancel.
         """
         start = self.arm.state().stamp
         self.world.motion_began()

@@ -1,4 +1,4 @@
-"""Parameters of executor_node. The defaults are those of a real arm: the simulation's file loosens them."""
+"""Parameters of executor_node. The defaults suit a real arm; the simulation's file relaxes them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Free spots to put an object down: on a thing, in a container, within a place on the table, beside or between things.
+"""Sampling of free placements: on an object, in a container, within a place on the table, beside or between objects.
 
 Metres, base frame.
 """
@@ -26,9 +26,7 @@ _FLOOR = 0.008
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """Where the lower side of an object shall come to rest, and the turns of the object that suit it (None:
-    any).
-    """
+    """Target of an object's lower side, and the allowed rotations of the object (None: any)."""
 
     x: float
     y: float
@@ -37,13 +35,13 @@ class Spot:
 
 
 def on_thing(item: Thing, target: Thing) -> Iterator[Spot]:
-    """On the middle of an item or surface; on a wide surface beside what lies there is left to `in_rectangle`."""
+    """On the centre of an item or surface."""
     yaws = None if target.is_round else tuple(target.yaw + k * math.pi / 2 for k in range(4))
     yield Spot(*target.position[:2], target.top, yaws)
 
 
 def on_surface(item: Thing, target: Thing, others: Sequence[Thing]) -> Iterator[Spot]:
-    """On a plate: free spots, turned so that long objects lie along the rim; small ones leave the middle to others."""
+    """On a plate: free spots, with rotations that align long objects with the rim; small ones leave the centre free."""
     reach = min(target.size[:2]) / 2
     width = min(item.size[:2])
     wanted = min(reach / 2, reach - width / 2 - 0.02) if width < 0.6 * reach else 0.0
@@ -68,8 +66,8 @@ def on_surface(item: Thing, target: Thing, others: Sequence[Thing]) -> Iterator[
 
 
 def in_container(item: Thing, box: Thing, others: Sequence[Thing]) -> Iterator[Spot]:
-    """In a container: free spots on its floor, in a pattern that leaves room for more; then closer to what lies there,
-    where only some turns of the fingers fit; then on top of it.
+    """In a container: free spots on its floor, in a pattern that leaves space for more; then closer to its contents,
+    where only some finger rotations fit; then on top of them.
     """
     lying = [o for o in others if box.covers(*o.position[:2]) and o.bottom > box.bottom - 0.005 and o.bottom < box.top]
     floor = box.bottom + min(_FLOOR, box.size[2] / 3)
@@ -99,7 +97,7 @@ def in_container(item: Thing, box: Thing, others: Sequence[Thing]) -> Iterator[S
 
 
 def at_place(item: Thing, place: Location, others: Sequence[Thing], places: Sequence[Location]) -> Iterator[Spot]:
-    """On the table within a place: free spots, near the middle first, rather not in a smaller place or on its
+    """On the table within a place: free spots, nearest to the centre first, preferably not in a smaller place or on its
     border.
     """
     border = min(0.02, min(place.size) / 4)
@@ -118,8 +116,8 @@ def at_place(item: Thing, place: Location, others: Sequence[Thing], places: Sequ
 def beside(
     item: Thing, target: Thing, side: float, others: Sequence[Thing], table: Sequence[Location]
 ) -> Iterator[Spot]:
-    """On the table to the left (side 1) or right (side -1) of a thing, near it: straight beside and with room for the
-    fingers first. table: places that the spot must lie in, where there are any.
+    """On the table to the left (side 1) or right (side -1) of an object, near it: straight beside and with clearance
+    for the fingers first. table: places that the spot must lie in, if any.
     """
     found = []
     for yaw in (0.0,) if item.is_round else (target.yaw, target.yaw + math.pi / 2):
@@ -138,7 +136,7 @@ def beside(
 
 
 def between(item: Thing, one: Thing, two: Thing, others: Sequence[Thing], table: Sequence[Location]) -> Iterator[Spot]:
-    """On the table between two things: the middle of the room between them first."""
+    """On the table between two objects: the middle of the gap first."""
     dx, dy = two.position[0] - one.position[0], two.position[1] - one.position[1]
     length = math.hypot(dx, dy)
     if not length:
@@ -162,7 +160,7 @@ def between(item: Thing, one: Thing, two: Thing, others: Sequence[Thing], table:
 
 
 def _room(item: Thing, x: float, y: float, yaw: float, others: Iterable[Thing], table: Sequence[Location]) -> float:
-    """Room around an item that stands on the table at (x, y); negative where it would touch, or is off the table."""
+    """Clearance of an item on the table at (x, y); negative where it would touch, or is off the table."""
     there = replace(item, position=(x, y, item.size[2] / 2), yaw=yaw)
     if table and not any(p.covers(x, y, -item.radius) for p in table):
         return -1.0
@@ -174,12 +172,12 @@ def _both(item: Thing, yaw: float) -> tuple[float, ...] | None:
 
 
 def _apart(item: Thing, x: float, y: float, other: Thing) -> bool:
-    """Whether an item's centre at (x, y) leaves room for the item, and for one finger, beside another object."""
+    """Whether an item centred at (x, y) leaves space for itself and one finger beside another object."""
     return other.distance(x, y) >= item.radius + (FINGERS if other.type == "item" else GAP)
 
 
 def _circles(item: Thing, x: float, y: float, yaw: float) -> list[tuple[float, float, float]]:
-    """Circles (x, y, radius) along an object's longer side that together stand for its outline."""
+    """Circles (x, y, radius) along an object's longer side that approximate its outline."""
     length, width = max(item.size[:2]), min(item.size[:2])
     radius = width / 2
     if length < 1.2 * width:
@@ -191,8 +189,8 @@ def _circles(item: Thing, x: float, y: float, yaw: float) -> list[tuple[float, f
 
 
 def _even(room: float, pitch: float) -> list[float]:
-    """Centres of as many objects as fit side by side into `room` (the range of their centres), evenly spread, and off
-    the walls as far as that leaves room between them.
+    """Centres of as many objects as fit side by side into `room` (the range of their centres), evenly spaced, and off
+    the walls where the gaps allow it.
     """
     count = int(room / pitch) + 1
     if count == 1:
@@ -202,7 +200,7 @@ def _even(room: float, pitch: float) -> list[float]:
 
 
 def _grid(room: Iterable[float], step: float) -> list[tuple[float, float]]:
-    """Points of a grid over a rectangle around the origin, the middle first."""
+    """Points of a grid over a rectangle around the origin, nearest to the centre first."""
     axes = []
     for size in room:
         count = int(size / 2 / step)

@@ -36,7 +36,7 @@ _HOLLOW = frozenset({"container"})
 
 @dataclass(frozen=True, slots=True)
 class Contact:
-    """Two bodies nearer than allowed; distance in metres, negative when they overlap."""
+    """Two bodies nearer than allowed; distance in metres, negative in penetration."""
 
     first: str
     second: str
@@ -136,9 +136,7 @@ class PlanningScene:
                 self._data.mocap_pos[mocap] = (0.0, 0.0, _FAR)
 
     def attach(self, thing: Thing, thing_to_tcp: Array) -> None:
-        """Let an object move with the hand; `thing_to_tcp` is its 4x4 pose in the frame of the tool centre
-        point.
-        """
+        """Attach an object to the hand; `thing_to_tcp` is its 4x4 pose in the frame of the tool centre point."""
         self.detach()
         shape = solid_of(thing)
         geom = self._held[shape.kind]
@@ -160,24 +158,22 @@ class PlanningScene:
         self._held_solid = (shape, pose)
 
     def held(self) -> tuple[Shape, Array] | None:
-        """The solid that moves with the hand (its place in the world is that when it was seen), and its 4x4 pose in
-        the frame of fr3_hand.
-        """
+        """The attached solid (with its world pose when it was seen), and its 4x4 pose in the frame of fr3_hand."""
         return self._held_solid if self._held_name else None
 
     @property
     def holding(self) -> bool:
-        """Whether an object moves with the hand."""
+        """Whether an object is attached to the hand."""
         return bool(self._held_name)
 
     def detach(self) -> None:
-        """The hand holds nothing."""
+        """Detach the held object."""
         for geom in self._held.values():
             self.model.geom_contype[geom] = self.model.geom_conaffinity[geom] = 0
         self._held_name = ""
 
     def set_opening(self, width: float) -> None:
-        """Distance between the finger pads in the checks that follow."""
+        """Set the distance between the finger pads for the following checks."""
         self._data.qpos[self._fingers] = min(max(width, 0.0), franka.GRIPPER_MAX_WIDTH) / 2
 
     def _resize(self, geom: int, kind: str, half: Sequence[float]) -> None:
@@ -197,7 +193,7 @@ class PlanningScene:
     # ---- checks -------------------------------------------------------------------------------------------------
 
     def free(self, q: Sequence[float] | Array, margin: float = MARGIN) -> bool:
-        """Whether nothing is nearer than the margin (0 to MARGIN, m)."""
+        """Whether every obstacle is farther away than the margin (0 to MARGIN, m)."""
         data = self._data
         data.qpos[self._arm] = q
         self._mj.mj_kinematics(self.model, data)
@@ -209,16 +205,16 @@ class PlanningScene:
     def contact(
         self, q: Sequence[float] | Array, margin: float = MARGIN, touching: Collection[str] = (), depth: float = 0.0
     ) -> Contact | None:
-        """The deepest contact that is not allowed, None where the way is free; arguments as in `contacts`."""
+        """The deepest forbidden contact, None where there is none; arguments as in `contacts`."""
         return min(self.contacts(q, margin, touching, depth), key=lambda c: c.distance, default=None)
 
     def contacts(
         self, q: Sequence[float] | Array, margin: float = MARGIN, touching: Collection[str] = (), depth: float = 0.0
     ) -> list[Contact]:
-        """All contacts that are not allowed.
+        """All forbidden contacts.
 
-        touching: objects that the fingers, and the object held, may touch. depth: overlap that is forgiven
-        between the object held and what is around it, m (its outline is known only as well as the camera saw it).
+        touching: objects that the fingers, and the held object, may touch. depth: tolerated penetration between the
+        held object and its surroundings, m (its outline is known only as precisely as the camera measured it).
         """
         data = self._data
         data.qpos[self._arm] = q
@@ -255,15 +251,13 @@ class PlanningScene:
         return self.contact(path[-1], margin, touching, depth)
 
     def edge_free(self, first: Array, second: Array, margin: float = MARGIN) -> bool:
-        """Whether the straight joint-space line between two free configurations is free; the middle is tried
-        first.
-        """
+        """Whether the straight joint-space line between two free configurations is free; tests the middle first."""
         count = steps_between(first, second)
         return all(self.free(first + (second - first) * (k / count), margin) for k in halving(count))
 
 
 def shapes_of(thing: Thing) -> list[Shape]:
-    """The solids that stand for an object in collision checks."""
+    """The solids that represent an object in collision checks."""
     if thing.type not in _HOLLOW:
         return [solid_of(thing)]
     x, y, z = thing.position
@@ -293,7 +287,7 @@ def shapes_of(thing: Thing) -> list[Shape]:
 
 
 def solid_of(thing: Thing) -> Shape:
-    """One solid around an object."""
+    """One solid that encloses an object."""
     half = (thing.size[0] / 2, thing.size[1] / 2, max(thing.size[2] / 2, 1e-3))
     return Shape("cylinder" if thing.is_round else "box", thing.position, half, thing.yaw)
 
@@ -311,7 +305,7 @@ def between(first: Array, second: Array) -> Iterable[Array]:
 
 
 def halving(count: int) -> Iterable[int]:
-    """1 … count, coarse to fine, so that a blocked line is found out early."""
+    """1 … count, coarse to fine, so that a blocked line is detected early."""
     step = 1 << max(count.bit_length() - 1, 0)
     yield count
     seen = {count, 0}

@@ -1,4 +1,4 @@
-"""Symbolic checks before anything moves: is it an action, are its objects known, does its precondition hold."""
+"""Symbolic checks before a motion: valid action, known objects, satisfied precondition."""
 
 from __future__ import annotations
 

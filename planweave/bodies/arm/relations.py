@@ -1,5 +1,6 @@
-"""The one place where facts are read off geometry that a world lists: their number grows with that of the things.
-Tolerances are the constants below, in metres. Relations of things beside each other are in planweave.core.spatial.
+"""Facts derived from geometry that a world lists; their number is linear in that of the objects.
+
+Tolerances are the constants below, in metres. Relations between neighbouring objects are in planweave.core.spatial.
 """
 
 from __future__ import annotations
@@ -40,8 +41,8 @@ def facts(
 ) -> frozenset[Literal]:
     """All positive facts but those of planweave.core.spatial.
 
-    held: name of the item in the gripper, empty for none; handed_over: items that a person has.
-    The item in the gripper is on, in and at nothing.
+    held: name of the item in the gripper, empty for none; handed_over: items that a person has. The item in the gripper
+    is on, in and at nothing.
     """
     found: set[Literal] = {Literal("holding", (held,)) if held else Literal("hand_empty")}
     found.update(Literal("handed_over", (name,)) for name in handed_over)
@@ -84,7 +85,7 @@ def facts(
 
 
 def _overlapping(things: Sequence[Thing]) -> list[tuple[Thing, list[Thing]]]:
-    """Each item with the things that its centre may be above: inside the circle around their outline."""
+    """Each item with the objects that its centre may be above: inside the circle around their outline."""
     if not things:
         return []
     centres = np.array([t.position[:2] for t in things])
@@ -116,13 +117,13 @@ def support_of(item: Thing, things: Iterable[Thing]) -> Thing | None:
 
 
 def hider_of(item: Thing, things: Iterable[Thing]) -> Thing | None:
-    """What stands on an item, rather a thing that is seen itself; None where nothing does."""
+    """The object on top of an item, preferably one that is observed itself; None where there is none."""
     standing = [t for t in things if t.type == "item" and t is not item and support_of(t, [item]) is item]
     return max(standing, key=lambda t: t.visible, default=None)
 
 
 def container_of(item: Thing, things: Iterable[Thing]) -> Thing | None:
-    """The container that an item lies in: its centre is inside the outline and its lower side below the rim."""
+    """The container of an item: its centre is inside the outline and its lower side below the rim."""
     for other in things:
         if (
             other.type == "container"
@@ -135,5 +136,5 @@ def container_of(item: Thing, things: Iterable[Thing]) -> Thing | None:
 
 
 def _blocked(place: Location, things: Iterable[Thing]) -> bool:
-    """Whether something that is no item (a tray, a plate) stands over the middle of a place."""
+    """Whether an object other than an item (a tray, a plate) covers the centre of a place."""
     return any(t.type != "item" and t.covers(*place.centre) for t in things)

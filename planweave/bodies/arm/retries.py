@@ -1,4 +1,4 @@
-"""What the arm tries by itself when a skill fails, before it tells the planner: one row for each failure code."""
+"""Retry policies of the arm, before a failure is reported to the planner: one row per failure code."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NEVER = {Code.SUCCESS, Code.CANCELED, Code.TIMEOUT, Code.SAFETY_STOP, Code.INVA
 
 @dataclass(frozen=True)
 class Policy:
-    """How often a skill is tried again after a failure, and what is done before."""
+    """Number of retries after a failure, and the remedy before each."""
 
     times: int
     remedy: str

@@ -1,4 +1,4 @@
-"""Which robot this is, and what may move it: a real arm is never moved by what is made for a simulated one."""
+"""Which robot is configured, and which controllers may move it: those of a simulated arm never move a real one."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ ROBOTS = ("simulation", "gazebo", "fake", "fr3")
 
 
 def check_robot(node: str, robot: str, arm: str, gripper: str) -> None:
-    """Raise ConfigError where parameters do not say which robot this is, or do not belong together.
+    """Raise ConfigError where parameters do not name the robot, or are inconsistent.
 
-    node: its fully qualified name. An empty robot means that no parameter file was for this node.
+    node: its fully qualified name. An empty robot means that no parameter file matched this node.
     """
     if robot not in ROBOTS:
         raise ConfigError(

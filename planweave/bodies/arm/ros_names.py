@@ -1,4 +1,4 @@
-"""Names of services and topics that messages tell people."""
+"""Names of services and topics in messages."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class RosNames:
-    """As they are in the ROS graph, after namespace and remapping; the defaults are those without either."""
+    """Names in the ROS graph, after namespace and remapping; the defaults are those without either."""
 
     detections: str = "/perception/detected_objects"
     recover: str = "/executor/recover"
@@ -15,7 +15,7 @@ class RosNames:
 
     @property
     def how_to_recover(self) -> str:
-        """What a person does where the controller moves nothing."""
+        """The remedy for a controller that does not move."""
         return (
             f"see whether the robot is in an error (Desk), then: ros2 service call {self.recover} std_srvs/srv/Trigger"
         )

@@ -1,4 +1,4 @@
-"""Workspace, joint, speed and force limits: each trajectory and grip passes here before it is sent."""
+"""Limits of workspace, joints, speed and force: every trajectory and grip is checked before it is sent."""
 
 from __future__ import annotations
 
@@ -23,8 +23,10 @@ _PACE_SLACK = 0.02  # share by which a timed path may exceed speed and accelerat
 
 @dataclass(frozen=True)
 class Safety:
-    """Limits of the set-up. limits: of joint speed and acceleration; workspace_low and workspace_high bound the tool
-    centre point (m, base frame); largest_force in N.
+    """Limits of the installation.
+
+    limits: of joint speed and acceleration; workspace_low and workspace_high: bounds of the tool centre point (m, base
+    frame); largest_force in N.
     """
 
     kinematics: Kinematics
@@ -34,7 +36,9 @@ class Safety:
     largest_force: float = franka.FINGER_MAX_FORCE
 
     def check(self, trajectory: Trajectory) -> None:
-        """Raise SkillFailureError (SAFETY_STOP) where a trajectory would leave a limit; says which and where."""
+        """Raise SkillFailureError (SAFETY_STOP) where a trajectory violates a limit; the message says which
+        and where.
+        """
         q, v = trajectory.positions, trajectory.velocities
         if not (np.isfinite(q).all() and np.isfinite(v).all()) or (np.diff(trajectory.times) <= 0).any():
             raise SkillFailureError(Code.SAFETY_STOP, "the planned motion is not a valid trajectory; nothing was moved")
@@ -59,11 +63,11 @@ class Safety:
         self._inside(self.kinematics.forward(trajectory.end)[:3, 3], low, high)
 
     def allows_point(self, x: float, y: float, z: float) -> bool:
-        """Whether the tool centre point may be there."""
+        """Whether the tool centre point may be at a position."""
         return all(lo <= p <= hi for lo, p, hi in zip(self.workspace_low, (x, y, z), self.workspace_high))
 
     def force(self, wanted: float) -> float:
-        """A gripping force within limits, N."""
+        """A gripping force, clipped to the limit, N."""
         return float(min(max(wanted, 1.0), self.largest_force))
 
     @staticmethod
@@ -77,7 +81,7 @@ class Safety:
 
 
 def safety_from(values: Mapping[str, Any], kinematics: Kinematics) -> Safety:
-    """The limits out of executor_node's parameters by name; raises ConfigError."""
+    """The limits from executor_node's parameters by name; raises ConfigError."""
     low, high = (point(values, name) for name in ("workspace_low", "workspace_high"))
     if not all(lo < hi for lo, hi in zip(low, high)):
         raise ConfigError(
@@ -88,21 +92,21 @@ def safety_from(values: Mapping[str, Any], kinematics: Kinematics) -> Safety:
 
 
 class GuardedArm:
-    """Any arm behind the limits: what would break one is not sent. See `planweave.bodies.arm.arms.base.Arm`."""
+    """An arm behind the limits: a violating command is not sent. See `planweave.bodies.arm.arms.base.Arm`."""
 
     def __init__(self, inner: Arm, safety: Safety):
         self._inner, self.safety = inner, safety
 
     def state(self) -> ArmState:
-        """That of the arm."""
+        """The arm's state."""
         return self._inner.state()
 
     def check(self) -> None:
-        """That of the arm."""
+        """The arm's check."""
         self._inner.check()
 
     def follow(self, trajectory: Trajectory, watch: Watch | None = None) -> None:
-        """Follow a trajectory within the limits; SAFETY_STOP, and nothing moves, where it is not."""
+        """Follow a trajectory within the limits; otherwise raises SAFETY_STOP without motion."""
         self.safety.check(trajectory)
         self._inner.follow(trajectory, watch)
 

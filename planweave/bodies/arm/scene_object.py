@@ -1,4 +1,4 @@
-"""What the arm knows of one object on the table: an upright box or cylinder with a name.
+"""An object on the table, as the arm knows it: an upright box or cylinder with a name.
 
 All lengths in metres, angles in rad, poses in the robot's base frame ``fr3_link0`` (z up, z = 0 is the table top).
 """
@@ -13,10 +13,10 @@ from planweave.core.upright_shape import Upright, is_round
 
 @dataclass(frozen=True, slots=True)
 class Thing(Upright):
-    """An object as seen from above: its box stands on its own base, turned by `yaw` about the vertical.
+    """An object: its bounding box, rotated by `yaw` about the vertical.
 
-    position is the centre (x, y, z), size the extent along the own axes (x, y, z). visible: seen in the newest
-    image; inferred: not seen in it, but what stands on it is, at its height.
+    position: centre (x, y, z); size: extents along its own axes (x, y, z). visible: observed in the newest image;
+    inferred: not observed in it, but the object on top of it is, at its height.
     """
 
     name: str

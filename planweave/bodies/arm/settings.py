@@ -1,4 +1,4 @@
-"""How the arm carries out skills: speeds, forces and patience."""
+"""Execution settings of skills: speeds, forces and timeouts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ OBSERVE: tuple[float, ...] = (0.0, -1.10, 0.0, -2.55, 0.0, 1.45, 0.785398)
 
 @dataclass(frozen=True)
 class Settings:
-    """How skills are carried out. Metres, seconds (wall time for waits), N; factors of the joint limits."""
+    """Execution settings of skills. Metres, seconds (wall time for waits), N; factors of the joint limits."""
 
     speed: float = 0.4
     acceleration: float = 0.8
@@ -43,7 +43,7 @@ class Settings:
 
 
 def settings_from(values: Mapping[str, Any], names: RosNames) -> Settings:
-    """Settings out of executor_node's parameters by name; raises ConfigError."""
+    """Settings from executor_node's parameters by name; raises ConfigError."""
     return Settings(
         speed=values["speed"],
         approach_speed=values["approach_speed"],
@@ -65,7 +65,7 @@ def settings_from(values: Mapping[str, Any], names: RosNames) -> Settings:
 
 
 def actions_off(values: Mapping[str, Any], known: Collection[str] = ()) -> frozenset[str]:
-    """Actions that are refused; raises ConfigError for one that is not among the known, where these are given."""
+    """Refused actions; raises ConfigError for an unknown one, where the known ones are given."""
     off = frozenset(values["actions_off"]) - {""}
     wrong = min(off - set(known), default="") if known else ""
     if wrong:
@@ -80,7 +80,7 @@ def point(values: Mapping[str, Any], name: str) -> tuple[float, float, float]:
 
 
 def numbers(values: Mapping[str, Any], name: str, count: int) -> tuple[float, ...]:
-    """So many finite numbers of a parameter; raises ConfigError."""
+    """A parameter with a fixed count of finite numbers; raises ConfigError."""
     found = tuple(float(x) for x in values[name])
     if len(found) != count or not all(map(math.isfinite, found)):
         raise ConfigError(f"executor_node: parameter {name} must be {count} numbers, got {list(found)}")

@@ -1,9 +1,9 @@
-"""Time along a path: jerk-limited, within joint velocity and acceleration limits, at rest at both ends and at
-corners.
+"""Time parametrization of paths: jerk-limited, within joint velocity and acceleration limits, at rest at both ends and
+at corners.
 
-Each smooth piece of a path is one motion of a single parameter s from 0 to 1, timed by Ruckig (Berscheid,
-Kröger: "Jerk-limited Real-time Trajectory Generation with Arbitrary Target States", RSS 2021). The joints stay
-exactly on the path that was checked for collisions, which a spline through the waypoints would not.
+Each smooth piece of a path is one motion of a single parameter s from 0 to 1, timed by Ruckig (Berscheid, Kröger:
+"Jerk-limited Real-time Trajectory Generation with Arbitrary Target States", RSS 2021). The joints stay exactly on the
+path that was checked for collisions, unlike a spline through the waypoints.
 """
 
 from __future__ import annotations
@@ -58,15 +58,13 @@ class Trajectory:
         return last
 
     def accelerations(self) -> Array:
-        """Joint accelerations between the points, shape (n - 1, 7), as a controller that interpolates them would
-        need.
-        """
+        """Joint accelerations between the points, shape (n - 1, 7), as an interpolating controller needs them."""
         steps = np.diff(self.times)[:, None]
         rates: Array = np.diff(self.velocities, axis=0) / steps
         return rates
 
     def dense(self, step: float) -> Array:
-        """Positions as a cubic interpolation between the points runs through them, at most `step` rad apart."""
+        """Positions of the cubic interpolation between the points, at most `step` rad apart."""
         rows = [self.positions[:1]]
         for k in range(len(self.times) - 1):
             h = self.times[k + 1] - self.times[k]

@@ -1,4 +1,4 @@
-"""Whether the gripper holds something at the start: an executor that was started again did not see it taken."""
+"""Detection of an object in the gripper at the start: a restarted executor has not seen the grasp."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _OPEN_BY = 0.02  # m: lets go without reaching far into what stands beside
 
 
 class UnseenGrip:
-    """Looks at the first measured state. Half-open fingers, where they may move, let go of what stands between them, or
-    close to feel what they hold where they are too high for that.
+    """Examines the first measured state. Half-open fingers either open, to release what stands between them, or close,
+    to feel what they hold where they are too high to release it.
 
-    ready(): waits until the gripper's controller listens. warn(text): for people. let_go: name of the service.
+    ready(): waits until the gripper's controller is available. warn(text): logs a warning. let_go: name of the service.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class UnseenGrip:
         self._known = threading.Event()
 
     def on_state(self, state: ArmState) -> None:
-        """Every measured state; only the first counts."""
+        """Process a measured state; only the first counts."""
         if self._begun:
             return
         self._begun = True
@@ -59,11 +59,11 @@ class UnseenGrip:
             self._known.set()
 
     def wait(self) -> None:
-        """Wait until it is known as far as fingers tell."""
+        """Wait until the grip is known, as far as fingers can tell."""
         self._known.wait(SECONDS)
 
     def require_known(self) -> None:
-        """Raise PRECONDITION_UNMET where the gripper holds something of which nobody knows what it is."""
+        """Raise PRECONDITION_UNMET where the gripper holds an unidentified object."""
         if self._world.holds_unknown:
             raise SkillFailureError(
                 Code.PRECONDITION_UNMET,
@@ -73,7 +73,7 @@ class UnseenGrip:
             )
 
     def let_go(self) -> str:
-        """Open the gripper, whatever it holds; says why where that failed. No skill may run."""
+        """Open the gripper, whatever it holds; returns why that failed, else empty. No skill may run."""
         try:
             self._arm.begin(time.monotonic() + SECONDS)
             self._arm.grip(franka.GRIPPER_MAX_WIDTH, self._force)
@@ -83,8 +83,9 @@ class UnseenGrip:
         return ""
 
     def _feel(self) -> None:
-        """Low above the table, open: what the fingers are around stands there, or drops by less than LOW. Else close:
-        what is held stays held, and where nothing is the fingers meet.
+        """Low above the table, open: an object between the fingers stands there, or drops by less than LOW.
+
+        Otherwise close: a held object stays held, and empty fingers meet.
         """
         try:
             self._ready()
@@ -106,7 +107,7 @@ class UnseenGrip:
             self._known.set()
 
     def _open(self, width: float) -> None:
-        """Let go of what stands between the fingers, which are `width` m apart."""
+        """Release what stands between the fingers, which are `width` m apart."""
         goal = min(width + _OPEN_BY, franka.GRIPPER_MAX_WIDTH)
         if self._arm.grip(goal, self._force) < (width + goal) / 2:
             self._warn("the fingers, half open at the start, did not open; does the gripper's controller listen?")

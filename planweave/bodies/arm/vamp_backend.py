@@ -1,7 +1,7 @@
 """VAMP's RRTConnect (Thomason et al., ICRA 2024), tried before OMPL's where the package `vamp` imports.
 
-VAMP plans for the Panda, whose joint limits are wider than the FR3's, and sees every obstacle as its bounding box. So
-what it finds is only a proposal: the caller checks limits and collisions again and goes on with OMPL where they fail.
+VAMP plans for the Panda, whose joint limits are wider than the FR3's, and represents every obstacle by its bounding
+box. Its result is therefore only a proposal: the caller checks limits and collisions again and falls back to OMPL.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def _planner() -> tuple[Any, Any, Any, Any, Any] | None:
 def propose(
     start: NDArray[np.float64], goal: NDArray[np.float64], shapes: Iterable[Shape]
 ) -> NDArray[np.float64] | None:
-    """Waypoints (n, 7), rad, from start to goal among boxes; None where VAMP is not there or finds none."""
+    """Waypoints (n, 7), rad, from start to goal among boxes; None where VAMP is not installed or finds none."""
     found = _planner()
     if found is None:
         return None

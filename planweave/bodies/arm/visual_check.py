@@ -1,4 +1,4 @@
-"""Waiting for the camera, and checking with it that an object is where it was put."""
+"""Waiting for images, and visual verification of placed objects."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _PATIENCE = 0.2  # a cancel is heard within this time while waiting for an image
 
 
 class Sight:
-    """Looks at the world through what perception reports."""
+    """Observes the world through perception."""
 
     def __init__(self, arm: Arm, world: WorldModel, settings: Settings):
         self.arm, self.world, self.settings = arm, world, settings
 
     def next_image(self, after: float, seconds: float) -> float | None:
-        """Wait for detections of an image stamped after `after` (s); their stamp, None where none came in time."""
+        """Wait for detections of an image stamped after `after` (s); their stamp, None where none arrived in time."""
         end = time.monotonic() + seconds
         while True:
             self.arm.check()
@@ -31,8 +31,8 @@ class Sight:
                 return seen
 
     def require(self, since_motion: bool = False) -> None:
-        """Wait for an image where the camera is silent, or, if asked for, none came since the arm moved last;
-        CONTROL_FAILED where it stays silent.
+        """Wait for an image where the camera is silent, or, if requested, where none has arrived since the last motion;
+        raises CONTROL_FAILED where it stays silent.
         """
         if not self.world.silent and (self.world.looked_since_motion or not since_motion):
             return
@@ -44,7 +44,7 @@ class Sight:
             )
 
     def verify(self, name: str, where: str, expected: Literal) -> None:
-        """Wait until the camera shows the object where it was put; GRASP_LOST where it does not."""
+        """Wait until the camera shows the object at its target; raises GRASP_LOST where it does not."""
         stamp = self.arm.state().stamp - 1e-9
         end = time.monotonic() + self.settings.verify_seconds
         elsewhere = 0

@@ -1,4 +1,4 @@
-"""Waiting for what another thread brings about."""
+"""Waiting for a condition set by another thread."""
 
 from __future__ import annotations
 

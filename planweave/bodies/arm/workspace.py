@@ -27,7 +27,7 @@ class Location:
     narrow: bool = False
 
     def covers(self, x: float, y: float, slack: float = 0.0) -> bool:
-        """Whether a point lies inside, the rectangle widened by `slack`."""
+        """Whether a point lies inside the rectangle, dilated by `slack`."""
         return all(abs(p - c) <= s / 2 + slack for p, c, s in zip((x, y), self.centre, self.size))
 
     def within(self, other: Location) -> bool:

@@ -1,7 +1,6 @@
-"""What the body knows: objects last seen by the camera, the one in the gripper, the arm; and the world that
-follows from it.
+"""World model of the arm: objects last seen by the camera, the held one, the arm; and the resulting symbolic world.
 
-Thread-safe. Detections of images taken while the arm moved are left out: what they show is gone when they arrive.
+Thread-safe. Detections of images taken during arm motion are ignored: they are outdated on arrival.
 """
 
 from __future__ import annotations
@@ -41,14 +40,14 @@ _Known = tuple[tuple[Thing, ...], tuple[Thing, ...], str, bool, bool, bool, tupl
 
 @dataclass(frozen=True)
 class Held:
-    """The object in the gripper: how it looked, its pose in the tool's frame (4x4), and the finger opening (m)."""
+    """The object in the gripper: its appearance, its pose in the tool's frame (4x4), and the finger opening (m)."""
 
     thing: Thing
     thing_to_tcp: Array
     width: float
 
     def seen_from(self, tcp_to_base: Array) -> Thing:
-        """The object where the gripper holds it."""
+        """The object at its pose in the gripper."""
         pose = tcp_to_base @ self.thing_to_tcp
         yaw = math.atan2(pose[1, 0], pose[0, 0])
         return replace(
@@ -57,15 +56,15 @@ class Held:
 
 
 def upright(x: float, y: float, z: float, yaw: float) -> Array:
-    """The pose of an object that stands upright, turned by `yaw`."""
+    """Pose of an upright object, rotated by `yaw`."""
     c, s = math.cos(yaw), math.sin(yaw)
     return np.array([[c, -s, 0.0, x], [s, c, 0.0, y], [0.0, 0.0, 1.0, z], [0.0, 0.0, 0.0, 1.0]])
 
 
 def between_fingers(thing: Thing, tcp_to_base: Array, width: float) -> Held:
-    """How an object lies in a gripper that was not seen to take it: parallel to the pads, its middle between them.
+    """Pose of an object in a gripper that was not seen to grasp it: parallel to the pads, centred between them.
 
-    The fingers, `width` m apart, span the one of its sides that fits better.
+    The fingers, `width` m apart, span the side that fits better.
     """
     yaw = math.atan2(-tcp_to_base[0, 1], tcp_to_base[1, 1])
     if not thing.is_round and abs(thing.size[0] - width) < abs(thing.size[1] - width):
@@ -76,13 +75,12 @@ def between_fingers(thing: Thing, tcp_to_base: Array, width: float) -> Held:
 
 
 class WorldModel:
-    """Merges what is seen with what is held.
+    """Fuses detections with the state of the gripper.
 
-    `on_change` is called with a new world after each change, from any thread, once the camera has been heard; and when
-    the camera falls silent, or is heard again. silence: wall seconds without detections, while the arm rests, from
-    which on the camera counts as silent; numbness: wall seconds without joint states from which on what the fingers
-    hold is only remembered. frame: name of the robot's base frame, in which all positions are. actions_off: actions
-    that the body refuses, as the world tells.
+    `on_change` is called with a new world after each change, from any thread, once the camera has published; and when
+    the camera falls silent, or resumes. silence: wall seconds without detections, at rest, after which the camera
+    counts as silent; numbness: wall seconds without joint states after which the grip is only remembered. frame: name
+    of the robot's base frame, of all positions. actions_off: actions that the body refuses, copied into the world.
     """
 
     def __init__(
@@ -132,7 +130,7 @@ class WorldModel:
     # ---- what comes in ------------------------------------------------------------------------------------------
 
     def on_detections(self, things: Iterable[Thing], stamp: float) -> None:
-        """All tracked objects after an image stamped `stamp` (s)."""
+        """Process all tracked objects of an image stamped `stamp` (s)."""
         with self._changed:
             self._due_since = time.monotonic()
             was_silent = self._world.silent
@@ -162,7 +160,7 @@ class WorldModel:
             self._changed.notify_all()
 
     def check_silence(self) -> None:
-        """Say so where detections or joint states are overdue; to be called a few times a second."""
+        """Publish a change where detections or joint states are overdue; call a few times per second."""
         with self._changed:
             if time.monotonic() - self._felt_at > self._numbness:
                 self.unfelt()
@@ -171,14 +169,14 @@ class WorldModel:
                 self._tell()
 
     def unfelt(self) -> None:
-        """Joint states do not come: from now on, until one does, what is held or handed over is only remembered."""
+        """Joint states have stopped: until they resume, held and handed-over objects are only remembered."""
         with self._changed:
             self._numb = True
             self._refresh()
 
     @property
     def numb(self) -> bool:
-        """Whether joint states do not come."""
+        """Whether joint states have stopped."""
         with self._changed:
             return self._numb
 
@@ -186,9 +184,10 @@ class WorldModel:
         return not self._moving and time.monotonic() - self._due_since > self._silence
 
     def gripped_unseen(self, width: float | None) -> None:
-        """The fingers, `width` m apart, hold something that they were not seen to take; None: they hold nothing.
+        """Set that the fingers, `width` m apart, hold an object that they were not seen to grasp; None: they hold
+        nothing.
 
-        Until the camera's tracker names it, the hand is not empty and nobody knows what is in it.
+        Until the tracker identifies it, the hand is not empty and its content unknown.
         """
         with self._changed:
             self._gripped = width if self._held is None else None
@@ -196,18 +195,18 @@ class WorldModel:
 
     @property
     def holds_unknown(self) -> bool:
-        """Whether the gripper holds something of which nobody knows what it is."""
+        """Whether the gripper holds an unidentified object."""
         with self._changed:
             return self._gripped is not None
 
     @property
     def tips_height(self) -> float:
-        """How high the finger tips are above the table, m."""
+        """Height of the finger tips above the table, m."""
         with self._changed:
             return float(self._kinematics.forward(self._joints)[2, 3]) - TIP
 
     def _recognise_grip(self, found: dict[str, Thing]) -> None:
-        """What the tracker says is between the fingers is what they hold; the lock is held."""
+        """Identify the held object by the tracker's object between the fingers; requires the lock."""
         if self._gripped is None:
             return
         tcp = self._kinematics.forward(self._joints)
@@ -221,15 +220,13 @@ class WorldModel:
             self._held, self._gripped = between_fingers(thing, tcp, self._gripped), None
 
     def _in_hand(self, thing: Thing) -> bool:
-        """Whether something not seen before is the object held, under another name."""
+        """Whether a new detection is the held object under another name."""
         if thing.type != "item" or thing.name in self._things or not thing.visible:
             return False
         return math.dist(thing.position, self._kinematics.forward(self._joints)[:3, 3]) < _IN_HAND
 
     def on_joints(self, positions: Array, width: float | None = None) -> None:
-        """Measured joint positions, rad; with a finger opening (m), when no skill runs, also whether the grip
-        still holds.
-        """
+        """Process measured joint positions, rad; with a finger opening (m), when no skill runs, also check the grip."""
         at_base = bool((np.abs(positions - np.array(franka.HOME)) < relations.AT_BASE).all())
         with self._changed:
             self._joints, self._felt_at = positions, time.monotonic()
@@ -245,8 +242,8 @@ class WorldModel:
                 self._refresh()
 
     def clock_restarted(self) -> None:
-        """Stamps begin anew (another simulator): what was seen and held is forgotten; until the camera shows what is
-        there, the world that was told last is told as a silent one, in which nothing new begins.
+        """Reset on a clock that started anew (another simulator): until the camera publishes again, the last world is
+        reported as silent, in which no task starts.
         """
         with self._changed:
             self._world = replace(self._world, silent=True)
@@ -258,24 +255,24 @@ class WorldModel:
             self._refresh()
 
     def use_limits(self, safety: Safety) -> None:
-        """Know another workspace from now on."""
+        """Replace the workspace limits."""
         with self._changed:
             self._safety, self._known = safety, None  # what can be reached is computed anew
             self._refresh()
 
     def use_places(self, places: Sequence[Location]) -> None:
-        """Know other named places from now on."""
+        """Replace the named places."""
         with self._changed:
             self.places = tuple(places)
             self._refresh()
 
     def motion_began(self) -> None:
-        """The arm starts to move: images from now on are not looked at."""
+        """The arm starts to move: images are ignored from now on."""
         with self._changed:
             self._moving = True
 
     def motion_ended(self, stamp: float) -> None:
-        """The arm stands still since `stamp` (s)."""
+        """The arm is at rest since `stamp` (s)."""
         with self._changed:
             self._moving = False
             self._still_since = stamp
@@ -290,7 +287,7 @@ class WorldModel:
             self._refresh()
 
     def released(self, thing: Thing | None) -> None:
-        """The gripper is empty; `thing`: the object where it was put down, None where it is not known."""
+        """The gripper is empty; `thing`: the object at its new place, None where it is unknown."""
         with self._changed:
             held, self._held, self._gripped = self._held, None, None
             if thing is not None:
@@ -300,7 +297,9 @@ class WorldModel:
             self._refresh()
 
     def handed_over(self, thing: Thing) -> None:
-        """A person has taken the object out of the gripper; it is theirs until the camera sees it on the table."""
+        """A person has taken the object out of the gripper; it stays with them until the camera sees it on the
+        table.
+        """
         with self._changed:
             self._held = None
             self._things.pop(thing.name, None)
@@ -308,13 +307,13 @@ class WorldModel:
             self._refresh()
 
     def put(self, thing: Thing) -> None:
-        """An object is believed to be somewhere else from now on, until it is seen."""
+        """Set the assumed pose of an object until it is observed."""
         with self._changed:
             self._things[thing.name] = self._placed[thing.name] = replace(thing, visible=False)
             self._refresh()
 
     def action_ended(self) -> None:
-        """Take the pose of what is held into the world."""
+        """Update the pose of the held object in the world."""
         with self._changed:
             if self._held is not None:
                 self._refresh()
@@ -327,7 +326,7 @@ class WorldModel:
             return self._world
 
     def things(self) -> tuple[Thing, ...]:
-        """Objects on the table, without the one held."""
+        """Objects on the table, without the held one."""
         with self._changed:
             return tuple(self._things.values())
 
@@ -339,19 +338,19 @@ class WorldModel:
 
     @property
     def silent(self) -> bool:
-        """Whether detections that are due do not come; also before the first."""
+        """Whether due detections do not arrive; also before the first."""
         with self._changed:
             return self._is_overdue()
 
     @property
     def looked_since_motion(self) -> bool:
-        """Whether an image was looked at since the arm moved last."""
+        """Whether an image was processed since the arm moved last."""
         with self._changed:
             return not self._moving and self._seen_stamp >= self._still_since
 
     def wait_for_detections(self, after: float, seconds: float) -> float | None:
-        """Wait for detections of an image stamped later than `after` (s); their stamp, None when none came in
-        time.
+        """Wait for detections of an image stamped later than `after` (s); their stamp, None where none arrived
+        in time.
         """
         end = time.monotonic() + seconds
         with self._changed:
@@ -364,7 +363,7 @@ class WorldModel:
     # ---- facts --------------------------------------------------------------------------------------------------
 
     def reachable(self, what: Thing | Location) -> bool:
-        """Whether the hand gets to where it would grasp an item, or put something down at a thing or place."""
+        """Whether the hand reaches the grasp of an item, or a placement at an object or place."""
         if isinstance(what, Location):
             points = [
                 (what.centre[0] + a * what.size[0] / 4, what.centre[1] + b * what.size[1] / 4, 0.04)
@@ -392,7 +391,7 @@ class WorldModel:
         return known
 
     def _refresh(self, tell: bool = False) -> None:
-        """Compute the world anew where anything but noise changed; tell it then, or in any case. The lock is held."""
+        """Recompute the world where more than noise has changed; publish it then, or if forced. Requires the lock."""
         held = self._held
         handed = [t for t in self._handed.values() if t.name not in self._things]
         things = list(self._things.values())
@@ -419,7 +418,7 @@ class WorldModel:
             self._tell()
 
     def _tell(self) -> None:
-        """Tell the world, unless it only seems empty: a task must not begin then, as at first nothing is sure."""
+        """Publish the world, unless it only seems empty: no task may start then, as long as the tracker is unsure."""
         there = bool(self._known and self._known[0])
         sure = self._seen_stamp >= 0 and (there or max(self._looks, self._empty) >= _LOOKS)
         if sure and self.on_change is not None:
@@ -462,7 +461,7 @@ class WorldModel:
             self._world = replace(old, objects=objects, facts=facts, revision=old.revision + 1)
 
     def _object(self, thing: Thing, known: Known, others: Sequence[Thing] = ()) -> WorldObject:
-        """An object as it is known. others: what may hide it."""
+        """An object as a world object. others: candidates that may hide it."""
         attributes = {k: v for k, v in (("colour", thing.colour), ("shape", thing.shape)) if v}
         hider = relations.hider_of(thing, others) if thing.inferred else None
         return WorldObject(
@@ -484,7 +483,7 @@ def _by_name(thing: Thing) -> str:
 
 
 def _steady(new: Thing, old: Thing | None) -> Thing:
-    """The old object where nothing but noise differs."""
+    """The old object where only noise differs."""
     if old is None:
         return new
     same = replace(new, position=old.position, size=old.size, yaw=old.yaw) == old

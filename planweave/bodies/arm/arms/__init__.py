@@ -1,1 +1,1 @@
-"""Ways to move an arm: `base.Arm` is what a skill may ask; one file for each kind of controller."""
+"""Arm drivers: the interface `base.Arm`, and one file per kind of controller."""

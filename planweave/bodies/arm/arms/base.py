@@ -1,4 +1,4 @@
-"""What a skill may ask of an arm, and what an arm needs of whoever moves its joints and fingers."""
+"""Interfaces of arms: towards skills, and towards the controllers of joints and fingers."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class ArmState:
-    """Measured state: joint positions (7,) rad and velocities (7,) rad/s, finger opening m and its speed m/s,
-    stamp in s.
+    """Measured state: joint positions (7,) rad and velocities (7,) rad/s, finger opening m and its speed m/s, stamp in
+    s.
     """
 
     stamp: float
@@ -30,7 +30,7 @@ class ArmState:
 
     @property
     def still(self) -> bool:
-        """Whether no joint moves."""
+        """Whether all joints are at rest."""
         return bool((np.abs(self.velocities) < 0.02).all())
 
 
@@ -45,10 +45,10 @@ class Arm(Protocol):
         """The newest measured state; CONTROL_FAILED where it is stale."""
 
     def follow(self, trajectory: Trajectory, watch: Watch | None = None) -> None:
-        """Move along a trajectory that starts where the arm is, and wait until it stands at the end.
+        """Follow a trajectory that starts at the current position, and wait until the arm rests at its end.
 
-        GRASP_LOST where `watch` objects, CONTROL_FAILED where the arm does not get there, CANCELED or TIMEOUT
-        when told so.
+        Raises GRASP_LOST where `watch` reports it, CONTROL_FAILED where the arm does not reach the end, CANCELED or
+        TIMEOUT.
         """
 
     def grip(self, width: float, force: float, wait: bool = True) -> float:
@@ -63,7 +63,7 @@ class Arm(Protocol):
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a controller reports at the end of a motion; message is empty for SUCCESS."""
+    """Result of a motion, as reported by a controller; message is empty for SUCCESS."""
 
     code: Code
     message: str = ""
@@ -74,7 +74,7 @@ Done = Callable[[Outcome], None]
 
 
 class Follower(Protocol):
-    """Carries out trajectories of the arm's joints. Neither call blocks."""
+    """Executes joint trajectories. Calls do not block."""
 
     reports: bool
     """Whether `done` will be called; else the end of a motion is told by the measured states alone."""
@@ -82,14 +82,14 @@ class Follower(Protocol):
     """Seconds of the controller's time after the end of a trajectory until it must be over."""
 
     def start(self, trajectory: Trajectory, done: Done) -> None:
-        """Begin to follow a trajectory."""
+        """Start following a trajectory."""
 
     def stop(self) -> str:
-        """Stop and hold, whatever was sent before; why nobody can have heard of it, else empty."""
+        """Stop and hold, regardless of what was sent before; returns why the stop cannot have arrived, else empty."""
 
 
 class Gripper(Protocol):
-    """Moves the fingers. Neither call blocks."""
+    """Moves the fingers. Calls do not block."""
 
     reports: bool
     grace: float
@@ -98,17 +98,17 @@ class Gripper(Protocol):
     """Seconds of the controller's time after which the measured opening is that of the end of a movement."""
 
     def start(self, width: float, force: float, done: Done) -> None:
-        """Begin to move to an opening (m) with at most a force (N)."""
+        """Start moving to an opening (m) with at most a force (N)."""
 
     def stop(self) -> None:
-        """Stop the fingers where they are."""
+        """Stop the fingers at their current position."""
 
 
 class GoalPort(Protocol):
-    """A client of one ROS action. Neither call blocks."""
+    """A client of one ROS action. Calls do not block."""
 
     def send(self, goal: Any, done: Callable[[ActionEnd], None]) -> None:
         """Send a goal message; `done` is called once, from any thread, unless the server dies."""
 
     def cancel(self) -> str:
-        """Cancel whatever the server works on, also what another client sent; why nobody was reached, else empty."""
+        """Cancel all goals of the server, also those of other clients; returns why it was not reached, else empty."""

@@ -1,4 +1,4 @@
-"""The arm and the planner that the parameters choose; ROS comes in through `Ports`."""
+"""Factories of the arm and the planner selected by parameters; ROS enters through `Ports`."""
 
 from __future__ import annotations
 
@@ -25,31 +25,31 @@ __all__ = ["ARMS", "GRIPPERS", "PIPELINES", "Ports", "make_arm", "make_gripper",
 
 
 class Ports(Protocol):
-    """What the arms need of ROS; only what the chosen ones need is asked for."""
+    """ROS interfaces of the arms; only those of the selected ones are created."""
 
     def publish_arm(self, trajectory: Trajectory | None) -> None:
-        """Publish a trajectory, or with None the one that stops."""
+        """Publisher of trajectories; None publishes the one that stops."""
 
     def publish_gripper(self, width: float, force: float) -> None:
         """Publish an opening (m) and a force (N)."""
 
     def follow(self) -> tuple[GoalPort, Callable[[Trajectory], Any]]:
-        """The arm controller's action, and a trajectory as its goal."""
+        """The arm controller's action, and the conversion of a trajectory to its goal."""
 
     def gripper_command(self) -> tuple[GoalPort, Callable[[float, float], Any]]:
-        """The finger controller's action, and an opening (m) and a force (N) as its goal."""
+        """The finger controller's action, and the conversion of opening (m) and force (N) to its goal."""
 
     def franka_gripper(self) -> tuple[tuple[GoalPort, GoalPort, GoalPort], FrankaMakers]:
-        """The hand's actions homing, move and grasp, and what makes their goals (see FrankaGoals)."""
+        """The hand's actions homing, move and grasp, and the factories of their goals (see FrankaGoals)."""
 
     def cancel_arm(self) -> Callable[[], str]:
-        """Cancels whatever the arm's controller works on; see GoalPort.cancel."""
+        """Cancels all goals of the arm's controller; see GoalPort.cancel."""
 
 
 def make_arm(
     kind: str, gripper: Gripper, ports: Ports, silence: float, process: MoveItProcess | None, names: RosNames
 ) -> ControlledArm:
-    """An arm of ARMS. silence: see ControlledArm. process: for "moveit". names: told where the controller fails."""
+    """Create an arm of ARMS. silence: see ControlledArm. process: for "moveit". names: used in error messages."""
     follower: Follower
     if kind == "moveit":
         assert process is not None
@@ -62,7 +62,7 @@ def make_arm(
 
 
 def make_gripper(kind: str, ports: Ports, home: bool) -> Gripper:
-    """A gripper of GRIPPERS. home: whether Franka's hand is homed before its first movement."""
+    """Create a gripper of GRIPPERS. home: whether Franka's hand is homed before its first motion."""
     if kind == "franka":
         actions, goals = ports.franka_gripper()
         return FrankaGripper(actions[0], actions[1], actions[2], FrankaGoals(*goals), home)
@@ -74,7 +74,7 @@ def make_gripper(kind: str, ports: Ports, home: bool) -> Gripper:
 def make_planner(
     scene: PlanningScene, kinematics: Kinematics, arm: ControlledArm, process: MoveItProcess | None, pipeline: str
 ) -> MotionPlanner:
-    """MoveIt's planner where there is a process of it, else our own."""
+    """MoveIt's planner where its process is given, else our own."""
     if process is None:
         return MotionPlanner(scene, kinematics)
     return MoveItPlanner(scene, kinematics, process, pipeline, arm.check)

@@ -1,7 +1,7 @@
-"""An arm made of a follower and a gripper; no ROS in here.
+"""An arm composed of a follower and a gripper, without ROS.
 
-Measured states come in through `on_state`, and reports of the controllers through the callables given to them,
-from any thread. Stamps are the controller's time; deadlines are the machine's steady clock.
+Measured states arrive through `on_state`, and controller reports through callbacks, from any thread. Stamps are in the
+controller's time; deadlines use the monotonic clock.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _JUMP, _JUMP_PACE = 0.1, 2.0  # rad, and multiples of the FR3's speed limits, th
 
 
 class _Report:
-    """What the controller said of one motion, and the stamp and finger opening of the newest state then."""
+    """A controller's report of one motion, with stamp and finger opening of the newest state at that time."""
 
     def __init__(self) -> None:
         self.outcome: Outcome | None = None
@@ -42,8 +42,8 @@ class _Report:
 class ControlledArm:
     """See `planweave.bodies.arm.arms.base.Arm`.
 
-    silence: wall seconds without a measured state after which the controller counts as gone; once it does, nothing
-    waits for it again until it is heard.
+    silence: wall seconds without a measured state after which the controller counts as dead; nothing waits for it until
+    states arrive again.
     """
 
     def __init__(self, follower: Follower, gripper: Gripper, silence: float = 3.0):
@@ -62,7 +62,7 @@ class ControlledArm:
     # ---- from other threads -------------------------------------------------------------------------------------
 
     def on_state(self, state: ArmState) -> None:
-        """A measured state came in. One that cannot follow the one before stops a motion."""
+        """Process a measured state. A discontinuity stops the current motion."""
         with self._changed:
             jump = _jump(self._state, state) if self._following else ""
             if jump and self._aborted is None:
@@ -73,12 +73,12 @@ class ControlledArm:
             self._changed.notify_all()
 
     def begin(self, deadline: float) -> None:
-        """A new skill starts; it must end before `deadline` (time.monotonic())."""
+        """Start a skill, which must end before `deadline` (time.monotonic())."""
         with self._changed:
             self._aborted, self._deadline, self._gripping = None, deadline, None
 
     def abort(self, code: Code, message: str) -> None:
-        """Stop the arm at once and end the skill that runs, from any thread; the first reason counts."""
+        """Stop the arm and end the running skill, from any thread; the first reason is kept."""
         with self._changed:
             self._stop()
             if self._aborted is None:
@@ -86,14 +86,16 @@ class ControlledArm:
             self._changed.notify_all()
 
     def wait_standing(self) -> str:
-        """Wait until the arm is measured to stand after `abort`, two seconds at most; what is wrong where it is not."""
+        """Wait at most two seconds until the arm is measured to rest after `abort`; returns what is wrong where it does
+        not.
+        """
         with self._changed:
             return self._wait_still() if self._state is not None else ""
 
     # ---- for the skill ------------------------------------------------------------------------------------------
 
     def check(self) -> None:
-        """Raise when the skill was aborted or its time is up."""
+        """Raise where the skill was aborted or its time is up."""
         with self._changed:
             self._raise_if_over()
 
@@ -161,7 +163,7 @@ class ControlledArm:
                 )
 
     def grip(self, width: float, force: float, wait: bool = True) -> float:
-        """Start a movement of the fingers; wait until they are there or have stopped against something."""
+        """Start a finger motion; wait until the fingers reach the opening or have stopped against an object."""
         gripper = self._gripper
         with self._changed:
             if self._gripping is not None and gripper.reports:  # one movement at a time
@@ -228,8 +230,8 @@ class ControlledArm:
         self._gripper.stop()
 
     def _wait(self, ready: Callable[[], bool]) -> None:
-        """Wait for a condition on the measured state; raises when aborted, out of time, or when the states stop
-        coming.
+        """Wait for a condition on the measured state; raises when aborted, out of time, or when states stop
+        arriving.
         """
         begun = time.monotonic()
         while True:
@@ -252,9 +254,9 @@ class ControlledArm:
             self._changed.wait(max(0.0, min(silent_at, self._deadline) - now))
 
     def _wait_still(self) -> str:
-        """Wait until the arm stands, as measured a moment after the stop: it may have been told to move just before.
+        """Wait until the arm rests, measured with a delay after the stop, since a motion may just have been commanded.
 
-        Empty, or why the stop cannot be told to have worked.
+        Returns empty, or why the stop cannot be confirmed.
         """
         begun = time.monotonic()
         while time.monotonic() < begun + _STANDING:
@@ -282,12 +284,12 @@ class ControlledArm:
 
 
 def _with(message: str, problem: str) -> str:
-    """A message about a stop, and what is wrong with the stop, once."""
+    """A message extended once by the problem of a stop."""
     return message if not problem or problem in message else f"{message}. But {problem}"
 
 
 def _jump(before: ArmState | None, after: ArmState) -> str:
-    """What is wrong where a joint cannot have got from one state to the next; else empty."""
+    """Error message where a joint cannot have moved from one state to the next; else empty."""
     if before is None:
         return ""
     moved = np.abs(after.positions - before.positions)

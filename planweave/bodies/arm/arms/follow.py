@@ -1,4 +1,4 @@
-"""An arm behind FollowJointTrajectory, the action of ros2_control's joint_trajectory_controller; no ROS in here.
+"""An arm behind FollowJointTrajectory, the action of ros2_control's joint_trajectory_controller; without ROS.
 
 The numbers are those of control_msgs/action/FollowJointTrajectory (control_msgs 5, Jazzy).
 """
@@ -28,7 +28,10 @@ ERRORS: dict[int, tuple[Code, str]] = {
 
 
 class ActionFollower:
-    """Sends each trajectory as a goal. to_goal: a trajectory as goal message. recover: what to do where it fails."""
+    """Sends each trajectory as a goal.
+
+    to_goal: converts a trajectory to a goal message. recover: remedy in error messages.
+    """
 
     reports = True
     grace = 3.0
@@ -41,12 +44,12 @@ class ActionFollower:
         self._port.send(self._to_goal(trajectory), lambda ended: done(outcome_of(ended, self._recover)))
 
     def stop(self) -> str:
-        """Cancel: the controller then brakes and holds."""
+        """Cancel the goal: the controller then brakes and holds."""
         return self._port.cancel()
 
 
 def outcome_of(ended: ActionEnd, recover: str) -> Outcome:
-    """The end of a FollowJointTrajectory goal in our failure language."""
+    """Convert the result of a FollowJointTrajectory goal to a failure code."""
     if ended.end is End.ABSENT:
         return Outcome(
             Code.CONTROL_FAILED,

@@ -1,8 +1,8 @@
-"""Grippers behind actions; no ROS in here.
+"""Grippers behind actions; without ROS.
 
-Franka's hand: franka_msgs/action/{Homing,Move,Grasp} of franka_ros2 (jazzy, v3.4.0), each with a result of success
-and error. A grasp succeeds in libfranka where the opening ends within `epsilon` of the width asked for; asked for
-nothing with an outer epsilon of the whole stroke it succeeds whatever is held, and the opening says what that is.
+Franka's hand: franka_msgs/action/{Homing,Move,Grasp} of franka_ros2 (jazzy, v3.4.0), each with a result of success and
+error. In libfranka a grasp succeeds where the final opening is within `epsilon` of the requested width; with width 0
+and an outer epsilon of the whole stroke it succeeds for any object, and the opening identifies it.
 """
 
 from __future__ import annotations
@@ -30,8 +30,9 @@ class FrankaGoals:
 
 
 class FrankaGripper:
-    """Franka's hand. home: whether the fingers find their limits before the first movement, as after each start of
-    the hand they must.
+    """Franka's hand.
+
+    home: whether to home the fingers before the first motion, as required after each start of the hand.
     """
 
     reports = True
@@ -51,7 +52,7 @@ class FrankaGripper:
         self._turn = 0
 
     def start(self, width: float, force: float, done: Done) -> None:
-        """Grasp where the fingers shall close, else move; home before where that has not been done."""
+        """Grasp where the fingers close, else move; homes first where required."""
         self._turn += 1
         turn = self._turn
         if not self._unhomed:
@@ -71,7 +72,7 @@ class FrankaGripper:
         self._homing.send(self._goals.homing(), homed)
 
     def stop(self) -> None:
-        """Cancel what is under way; an object held stays held."""
+        """Cancel the current motion; a held object remains held."""
         self._turn += 1
         for port in (self._homing, self._move, self._grasp):
             port.cancel()
@@ -87,10 +88,10 @@ class FrankaGripper:
 
 
 class CommandGripper:
-    """Fingers behind control_msgs/action/GripperCommand. to_goal: opening (m) and force (N) as goal message.
+    """Fingers behind control_msgs/action/GripperCommand. to_goal: converts opening (m) and force (N) to a goal message.
 
-    A controller that lets the fingers stall ends with success or abort, as it was set up; both are an end here, and
-    the opening says what is held.
+    Depending on its configuration a controller ends with success or abort when the fingers stall; both are accepted,
+    and the opening tells what is held.
     """
 
     reports = True
@@ -110,12 +111,12 @@ class CommandGripper:
         self._port.send(self._to_goal(width, force), ended)
 
     def stop(self) -> None:
-        """Cancel."""
+        """Cancel the goal."""
         self._port.cancel()
 
 
 class NoGripper:
-    """Does nothing and says so at once: fake hardware has no gripper actions."""
+    """Succeeds at once without motion: fake hardware has no gripper actions."""
 
     reports = True
     grace = 1.0
@@ -130,7 +131,7 @@ class NoGripper:
 
 
 def gripper_outcome(ended: ActionEnd) -> Outcome:
-    """The end of a gripper's goal in our failure language."""
+    """Convert the result of a gripper's goal to a failure code."""
     if ended.end is End.ABSENT:
         return Outcome(
             Code.CONTROL_FAILED,

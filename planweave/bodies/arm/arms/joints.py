@@ -1,4 +1,4 @@
-"""One measured state out of joint states that come on several topics: arm and fingers have a broadcaster each."""
+"""One measured state from joint states on several topics: arm and fingers have separate broadcasters."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _STALE = 2.0  # s by which the fingers' stamp may be behind the arm's
 
 
 class JointStates:
-    """Remembers the newest position and velocity of each joint. For one thread at a time."""
+    """Keeps the newest position and velocity of each joint. Not thread-safe."""
 
     def __init__(self) -> None:
         self._joints: dict[str, tuple[float, float, float]] = {}
@@ -22,10 +22,10 @@ class JointStates:
     def add(
         self, stamp: float, names: Sequence[str], positions: Sequence[float], velocities: Sequence[float]
     ) -> ArmState | None:
-        """Take in one message (s, rad or m, and per second); velocities may be empty.
+        """Add one message (s, rad or m, and per second); velocities may be empty.
 
-        The state, whenever the arm's joints are in the message and the fingers have been heard lately; else None,
-        also where a number is missing or not finite.
+        Returns the state where the message contains the arm's joints and finger states are recent; else None, also
+        where a number is missing or not finite.
         """
         if len(positions) != len(names) or len(velocities) not in (0, len(names)):
             return None

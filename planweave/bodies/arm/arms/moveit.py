@@ -1,8 +1,7 @@
-"""Planning and execution by MoveIt: a planner and a follower in place of our own; no ROS in here.
+"""Planning and execution by MoveIt: a planner and a follower that replace our own; without ROS.
 
-What MoveIt plans is a path. It is timed, checked against the safety limits and checked for collisions by the same code
-as every other path (`planweave.bodies.arm.motion_execution`), and only then executed, through MoveIt's trajectory
-execution.
+MoveIt plans a path. It is timed, checked against the safety limits and checked for collisions by the same code as every
+other path (`planweave.bodies.arm.motion_execution`), and only then executed, through MoveIt's trajectory execution.
 """
 
 from __future__ import annotations
@@ -74,7 +73,7 @@ STATUSES: dict[str, tuple[Code, str]] = {
 
 
 class MoveItPlanner(MotionPlanner):
-    """Plans with MoveIt in a scene made of the same solids as our own planning scene.
+    """Plans with MoveIt in a scene of the same solids as our own planning scene.
 
     pipeline: one of PIPELINES. check: raises when the skill is over.
     """
@@ -91,7 +90,7 @@ class MoveItPlanner(MotionPlanner):
         self._process, self._pipeline, self._check = process, pipeline, check
 
     def plan(self, start: Array, goals: Sequence[Array], seconds: float = 2.0) -> Array:
-        """See `MotionPlanner.plan`; the answers' error codes become failures by ERRORS."""
+        """See `MotionPlanner.plan`; error codes are converted by ERRORS."""
         start = np.asarray(start, dtype=float)
         margin = self.margin_at(start)
         failure = SkillFailureError(Code.PLANNING_FAILED, "the arm cannot stand where it must: no goal")
@@ -124,7 +123,7 @@ class MoveItPlanner(MotionPlanner):
 
 
 class MoveItFollower:
-    """Executes trajectories through MoveIt. cancel: cancels the controller's goals without MoveIt, at once."""
+    """Executes trajectories through MoveIt. cancel: cancels the controller's goals directly, without MoveIt."""
 
     reports = True
     grace = 5.0
@@ -133,7 +132,7 @@ class MoveItFollower:
         self._process, self._cancel = process, cancel
 
     def start(self, trajectory: Trajectory, done: Done) -> None:
-        """Have it executed."""
+        """Execute the trajectory."""
 
         def take(answer: dict[str, Any]) -> None:
             if answer.get("gone"):
@@ -165,7 +164,7 @@ class MoveItFollower:
 
 
 def planning_failure(number: int, said: str, gone: bool = False) -> SkillFailureError:
-    """The failure for an error code of MoveIt and what else was said."""
+    """The failure for an error code and message of MoveIt."""
     if gone:
         return SkillFailureError(Code.CONTROL_FAILED, said)
     code, text = ERRORS.get(number, (Code.PLANNING_FAILED, f"MoveIt failed with its error code {number}"))
@@ -173,7 +172,7 @@ def planning_failure(number: int, said: str, gone: bool = False) -> SkillFailure
 
 
 def scene_message(scene: PlanningScene, growth: float) -> dict[str, Any]:
-    """The solids that stand around, each grown by a distance (m) on every side, and the one in the hand."""
+    """The surrounding solids, each padded by a distance (m), and the held one."""
     held = scene.held()
     return {
         "solids": [
@@ -186,7 +185,7 @@ def scene_message(scene: PlanningScene, growth: float) -> dict[str, Any]:
 
 
 def solid(shape: Shape, growth: float, centre: Sequence[float] | Array, orientation: Sequence[float]) -> dict[str, Any]:
-    """A box or cylinder, larger by a distance (m) on every side; orientation as x, y, z, w."""
+    """A box or cylinder, padded by a distance (m); orientation as x, y, z, w."""
     return {
         "kind": shape.kind,
         "half": [h + growth for h in shape.half],

@@ -1,9 +1,8 @@
-"""MoveIt in a process of its own; no ROS in here.
+"""MoveIt in a separate process; without ROS.
 
-moveit_py holds Python's lock while it plans, which would freeze every callback of the node that does so, cancelling
-included (moveit2, branch jazzy, moveit_py 2.12: `plan` has no gil_scoped_release, `execute` has). So it lives in a
-child: `python -m planweave_ros.moveit_server`. Both sides write one JSON object a line; a request has an id, which
-its answer repeats.
+moveit_py holds Python's GIL while it plans, which would block every callback of its node, cancelling included (moveit2,
+branch jazzy, moveit_py 2.12: `plan` has no gil_scoped_release, `execute` has). It therefore runs in a child: `python -m
+planweave_ros.moveit_server`. Both sides write one JSON object per line; a request has an id, which its answer repeats.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ _TICK = 0.05  # s between two looks whether the skill was cancelled
 
 
 class MoveItProcess:
-    """Starts the child when it is first needed, and again after it ended.
+    """Starts the child on first use, and again after it ended.
 
     config: a folder like config/moveit. namespace: of MoveIt's node. patience: wall seconds until the child has loaded
     the robot's model.
@@ -84,8 +83,8 @@ class MoveItProcess:
         return box[0]
 
     def send(self, message: dict[str, Any], take: Answer) -> None:
-        """Send a request; `take` gets its answer from another thread. A child that has ended, or is not ready yet,
-        gives one with `gone`.
+        """Send a request; `take` is called with its answer from another thread, with `gone` where the child is not
+        available.
         """
         with self._lock:
             number = self._next
@@ -102,7 +101,7 @@ class MoveItProcess:
         take(self._gone())
 
     def stop(self) -> None:
-        """Stop what it executes, and what it was asked to execute before now."""
+        """Stop the current and all requested executions."""
         with self._lock:
             if self._child is not None and self._ready.is_set():
                 self.send({"do": "stop"}, lambda answer: None)
@@ -127,7 +126,7 @@ class MoveItProcess:
             ).start()
 
     def close(self) -> None:
-        """End the child."""
+        """Terminate the child."""
         with self._lock:
             child, self._child, self._ended = self._child, None, True
         if child is not None:

@@ -1,8 +1,8 @@
-"""An arm behind JointTrajectory topics, as simulation_node has it; no ROS in here.
+"""An arm behind JointTrajectory topics, as in simulation_node; without ROS.
 
-Publishing is done by two callables. A trajectory without points stops the arm. ros2_control's
-joint_trajectory_controller refuses such a message (Jazzy, version 4.42: "Empty trajectory received"), and efforts
-in a message for fingers moved by position: there `planweave.bodies.arm.arms.follow` is the right one.
+Two callables publish. A trajectory without points stops the arm. ros2_control's joint_trajectory_controller rejects
+such a message (Jazzy, version 4.42: "Empty trajectory received"), and efforts in a message for position-controlled
+fingers: use `planweave.bodies.arm.arms.follow` for it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from planweave.bodies.arm.timing import Trajectory
 
 
 class TopicFollower:
-    """Publishes trajectories; nobody reports. send: publishes a trajectory, or with None the one that stops."""
+    """Publishes trajectories, without feedback. send: publishes a trajectory; None publishes the one that stops."""
 
     reports = False
     grace = 1.0
@@ -24,17 +24,17 @@ class TopicFollower:
         self._send = send
 
     def start(self, trajectory: Trajectory, done: Done) -> None:
-        """Publish it."""
+        """Publish the trajectory."""
         self._send(trajectory)
 
     def stop(self) -> str:
-        """Publish an empty one."""
+        """Publish an empty trajectory."""
         self._send(None)
         return ""
 
 
 class TopicGripper:
-    """Publishes openings (m) with a force (N); nobody reports."""
+    """Publishes openings (m) with a force (N), without feedback."""
 
     reports = False
     grace = 4.0
@@ -44,15 +44,15 @@ class TopicGripper:
         self._send = send
 
     def start(self, width: float, force: float, done: Done) -> None:
-        """Publish it."""
+        """Publish the opening."""
         self._send(width, force)
 
     def stop(self) -> None:
-        """Fingers stop by themselves at what they hold; letting go would be worse."""
+        """Does nothing: fingers stop at the object they hold, and opening them would drop it."""
 
 
 class TrajectoryArm(ControlledArm):
-    """An arm whose joints and fingers both listen to topics."""
+    """An arm whose joints and fingers are commanded by topics."""
 
     def __init__(
         self,

@@ -53,7 +53,7 @@ _NEEDS_HELD = {"place_on", "place_in", "place_at", "place_left_of", "place_right
 
 
 class Skills:
-    """Carries out actions of the tabletop domain with an arm, one at a time; tries again as the retries say."""
+    """Executes actions of the tabletop domain with an arm, one at a time, with the configured retries."""
 
     def __init__(
         self,
@@ -68,7 +68,7 @@ class Skills:
         self.reaching, self.mover, self.sight = reaching, self.body.mover, self.body.sight
 
     def run(self, action: Action, on_phase: OnPhase | None = None) -> None:
-        """Carry out one action, whose precondition holds. Raises SkillFailureError."""
+        """Execute one action whose precondition holds. Raises SkillFailureError."""
         self.mover.begin(on_phase)
         self.body.tried.clear()
         self.body.pushed.clear()
@@ -85,9 +85,9 @@ class Skills:
             self.body.world.action_ended()
 
     def _try(self, action: Action) -> None:
-        """Run the skill; after a failure do what the table says for its code and run it again.
+        """Run the skill; after a failure apply the remedy of its code and retry.
 
-        What was held and got lost is taken up again first (regrasp after a slip).
+        A lost object is grasped again first (regrasp after a slip).
         """
         failures: Counter[Code] = Counter()
         while True:

@@ -1,4 +1,4 @@
-"""What every skill works with: arm, camera, world and motion; and the steps and questions that several skills share."""
+"""Context of all skills: arm, camera, world and motion; and steps and queries shared by several skills."""
 
 from __future__ import annotations
 
@@ -31,8 +31,9 @@ _THERE = 0.01  # the arm is where it shall be when no joint is further away than
 
 
 class Body:
-    """The arm with all that it knows. tried: grasps that failed in the action under way; pushed: what it pushed aside
-    that the action does not name.
+    """The context of a skill.
+
+    tried: grasps that failed in the current action; pushed: objects it pushed aside without being named in the action.
     """
 
     def __init__(
@@ -61,7 +62,7 @@ class Body:
         return things[name]
 
     def others(self, *names: str) -> list[Thing]:
-        """The objects on the table but those named."""
+        """The objects on the table except the named ones."""
         return [t for t in self.world.things() if t.name not in names]
 
     def place(self, name: str) -> Location:
@@ -82,7 +83,7 @@ class Body:
         return held
 
     def neighbours(self, thing: Thing) -> tuple[str, ...]:
-        """The object, what it rests on, and what it touches: contact with these is part of lifting it."""
+        """The object, its support, and the objects it touches: contact with these is part of lifting it."""
         near = [
             o.name
             for o in self.others(thing.name)
@@ -93,7 +94,7 @@ class Body:
         return (thing.name, "table", *near)
 
     def carrying(self, suffix: str = "") -> Callable[[ArmState], str]:
-        """Watches the grip: says what happened when the object held is not between the fingers any more."""
+        """A watch of the grip: reports when the held object is no longer between the fingers."""
         held = self.world.held
 
         def watch(state: ArmState) -> str:
@@ -109,12 +110,13 @@ class Body:
     # ---- steps --------------------------------------------------------------------------------------------------
 
     def go_observe(self) -> None:
-        """Out of the camera's view, with what is held."""
+        """Move out of the camera's view, with the held object."""
         self.go_to(self.settings.observe, ("retreating", 0.8), ("retreating", 0.85))
 
     def go_to(self, joints: Sequence[float], planning: tuple[str, float], moving: tuple[str, float]) -> None:
-        """To joint positions (7,) rad, with what is held; nothing moves where the arm is there already. planning,
-        moving: phase and progress meanwhile.
+        """Move to joint positions (7,) rad, with the held object; does nothing where the arm is there already.
+
+        planning, moving: names and progress of the phases.
         """
         goal = np.array(joints)
         if np.abs(self.arm.state().positions - goal).max() < _THERE:
@@ -126,12 +128,12 @@ class Body:
         self.mover.move(path, *moving, watch=self.carrying())
 
     def look_anew(self) -> None:
-        """Out of the camera's view, and a look at what is there now."""
+        """Move out of the camera's view and take a fresh look."""
         self.go_observe()
         self.sight.next_image(self.arm.state().stamp - 1e-9, self.settings.verify_seconds)
 
     def draw_back(self) -> None:
-        """After a lost grasp: hand open, arm out of the camera's view, and a look at what is there now."""
+        """After a lost grasp: open the hand, move out of the camera's view, and take a fresh look."""
         if self.world.held is not None:
             self.world.released(None)
         if self.arm.state().width < franka.GRIPPER_MAX_WIDTH - 0.002:

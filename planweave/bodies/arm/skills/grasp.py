@@ -1,4 +1,4 @@
-"""Take an item from above and lift it; in clutter, push aside what leaves no grasp free."""
+"""Grasp an item from above and lift it; in clutter, first push aside the neighbours that block all grasps."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from planweave.robots import franka
 
 
 def grasp(body: Body, name: str) -> None:
-    """Take an item and lift it. After a grasp that failed the hand is open and out of the camera's view."""
+    """Grasp an item and lift it. After a failed grasp the hand is open and out of the camera's view."""
     body.sight.require(since_motion=True)
     approach = _approach(body, name)
     try:
@@ -25,7 +25,7 @@ def grasp(body: Body, name: str) -> None:
 
 
 def _approach(body: Body, name: str) -> Approach:
-    """The way to the best free grasp; where none is free, neighbours are pushed aside."""
+    """The approach of the best free grasp; where none is free, neighbours are pushed aside."""
     pushes = 0
     while True:
         thing = body.thing(name)
@@ -47,7 +47,7 @@ def _approach(body: Body, name: str) -> Approach:
 
 
 def _push_one(body: Body, names: list[str], away_from: str) -> bool:
-    """Push the first of several that can be pushed; whether one was."""
+    """Push the first of several objects that can be pushed; whether one was."""
     for name in names:
         try:
             push(body, name, away_from=(away_from,))
@@ -98,7 +98,7 @@ def _pick(body: Body, thing: Thing, approach: Approach) -> None:
 
 
 def _let_go(body: Body, approach: Approach, thing: Thing) -> None:
-    """Open and go up again, after a grasp that failed at the bottom."""
+    """Open the fingers and rise, after a grasp that failed at the bottom."""
     body.mover.grip(franka.GRIPPER_MAX_WIDTH)
     body.scene.set_opening(body.arm.state().width)
     body.mover.move(approach.line[::-1], "retreating", 0.7, slow=True, touching=body.neighbours(thing))

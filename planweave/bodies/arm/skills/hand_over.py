@@ -1,4 +1,6 @@
-"""Give what is held to a person: hold it out, loosen the grip, and wait until it is drawn out of the fingers."""
+"""Hand the held object over to a person: present it, loosen the grip, and wait until it is pulled out of the
+fingers.
+"""
 
 from __future__ import annotations
 
@@ -20,9 +22,9 @@ _PATIENCE = 0.02  # between two looks at the fingers, s of wall time
 
 
 def hand_over(body: Body, name: str) -> None:
-    """Hold the item out at the hand-over place until a person has taken it; TIMEOUT where nobody does.
+    """Present the item at the hand-over place until a person has taken it; TIMEOUT where nobody does.
 
-    Taken means that the fingers, closed with little force, came together by more than a slip.
+    It counts as taken when the fingers, closing with little force, have come together by more than a slip.
     """
     held, mover, settings = body.held(name), body.mover, body.settings
     with mover.thinking("planning", 0.0):
@@ -63,7 +65,7 @@ def _taken(body: Body, gone: Watch) -> bool:
 
 
 def _stay(body: Body) -> None:
-    """Stand until the person's hand has had time to go."""
+    """Wait until the person's hand has had time to withdraw."""
     end = time.monotonic() + body.settings.hand_over_wait
     while time.monotonic() < end:
         body.arm.check()
@@ -71,7 +73,7 @@ def _stay(body: Body) -> None:
 
 
 def _path(body: Body) -> NDArray[np.float64]:
-    """A way to the hand-over place with the hand pointing down, turned as the arm likes it best."""
+    """A path to the hand-over place with the hand pointing down, at the wrist yaw of lowest IK cost."""
     start = body.arm.state().positions
     x, y, z = body.settings.hand_over_at
     goals = []

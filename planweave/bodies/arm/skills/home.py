@@ -1,4 +1,4 @@
-"""Go to the home position, with what is held."""
+"""Move to the home position, with the held object."""
 
 from __future__ import annotations
 
@@ -7,6 +7,6 @@ from planweave.robots import franka
 
 
 def return_to_base(body: Body) -> None:
-    """Go to the home position; nothing moves where the arm is there already."""
+    """Move to the home position; does nothing where the arm is there already."""
     body.mover.phase("planning", 0.0)
     body.go_to(franka.HOME, ("planning", 0.0), ("returning", 0.2))

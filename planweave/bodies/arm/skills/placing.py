@@ -1,4 +1,4 @@
-"""Put down what is held: on, in, at, left of, right of, between; and check with the camera that it is there."""
+"""Place the held object: on, in, at, left of, right of, between; and verify it with the camera."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FreeSpots = Callable[[Thing, list[Thing]], Iterable[spots.Spot]]
 
 
 def place_on(body: Body, name: str, target: str) -> None:
-    """Put the item held on another item or on a plate."""
+    """Place the held item on another item or on a plate."""
     support = body.thing(target)
 
     def free_spots(item: Thing, others: list[Thing]) -> Iterable[spots.Spot]:
@@ -30,7 +30,7 @@ def place_on(body: Body, name: str, target: str) -> None:
 
 
 def place_in(body: Body, name: str, target: str) -> None:
-    """Put the item held into a container."""
+    """Place the held item into a container."""
     box = body.thing(target)
 
     def free_spots(item: Thing, others: list[Thing]) -> Iterable[spots.Spot]:
@@ -40,7 +40,7 @@ def place_in(body: Body, name: str, target: str) -> None:
 
 
 def place_at(body: Body, name: str, target: str) -> None:
-    """Put the item held down at a place on the table."""
+    """Place the held item at a place on the table."""
     place = body.place(target)
 
     def free_spots(item: Thing, others: list[Thing]) -> Iterable[spots.Spot]:
@@ -50,12 +50,12 @@ def place_at(body: Body, name: str, target: str) -> None:
 
 
 def place_left_of(body: Body, name: str, target: str) -> None:
-    """Put the item held down to the left of a thing, near it."""
+    """Place the held item to the left of an object, near it."""
     _beside(body, name, target, 1.0, "left_of")
 
 
 def place_right_of(body: Body, name: str, target: str) -> None:
-    """Put the item held down to the right of a thing, near it."""
+    """Place the held item to the right of an object, near it."""
     _beside(body, name, target, -1.0, "right_of")
 
 
@@ -70,7 +70,7 @@ def _beside(body: Body, name: str, target: str, side: float, relation: str) -> N
 
 
 def place_between(body: Body, name: str, one: str, two: str) -> None:
-    """Put the item held down between two things."""
+    """Place the held item between two objects."""
     first, second = body.thing(one), body.thing(two)
 
     def free_spots(item: Thing, others: list[Thing]) -> Iterable[spots.Spot]:
@@ -80,7 +80,7 @@ def place_between(body: Body, name: str, one: str, two: str) -> None:
 
 
 def grab_and_putin(body: Body, name: str, target: str) -> None:
-    """Take an item and put it in a container, or on a plate."""
+    """Grasp an item and place it in a container, or on a plate."""
     receptacle = body.thing(target)
     held = body.world.held
     if held is None or held.thing.name != name:  # else it was taken in an earlier attempt
@@ -89,7 +89,7 @@ def grab_and_putin(body: Body, name: str, target: str) -> None:
 
 
 def put_down(body: Body, name: str, where: str, free_spots: FreeSpots, expected: Literal, rise: float = 0.0) -> None:
-    """Put the item held down at the first free spot that can be reached, and see that it is where it shall be."""
+    """Place the held item at the first reachable free spot, and verify its position."""
     held, mover = body.held(name), body.mover
     with mover.thinking("planning", 0.0):
         mover.look_around()

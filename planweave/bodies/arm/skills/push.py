@@ -1,4 +1,4 @@
-"""Push an item aside: closed fingers, a straight line over the table, and a look at where it ended."""
+"""Push an item aside: closed fingers, a straight line over the table, and a look at the result."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ class _Push:
 
 
 def push_aside(body: Body, name: str) -> None:
-    """Push an item to where nothing is near it, and out of places with room for one item."""
+    """Push an item away from all others, and out of places with space for one item."""
     push(body, name)
 
 
 def push(body: Body, name: str, away_from: Collection[str] = ()) -> None:
-    """Push an item. away_from: get it away from these at least; empty: from everything, and out of narrow places.
+    """Push an item. away_from: objects to clear, at least; empty: all of them, and narrow places.
 
-    Raises SkillFailureError: PLANNING_FAILED (no free way to push it), GRASP_LOST (it did not go along).
+    Raises SkillFailureError: PLANNING_FAILED (no free push), GRASP_LOST (the item did not move along).
     """
     body.sight.require(since_motion=True)
     thing, mover = body.thing(name), body.mover
@@ -76,7 +76,7 @@ def push(body: Body, name: str, away_from: Collection[str] = ()) -> None:
 
 
 def _leave(body: Body, name: str, plan: _Push) -> None:
-    """Back a little, so that the item stays where it is, and straight up."""
+    """Retract slightly, so that the item stays in place, and rise."""
     planner, clearance = body.reaching.planner, body.settings.clearance
     u, v = plan.direction
     q = plan.along[-1]
@@ -107,7 +107,9 @@ def _verify(body: Body, before: Thing, plan: _Push, away_from: Collection[str]) 
 
 
 def _room_wanted(away_from: Collection[str]) -> float:
-    """Room that a push must leave: for a finger beside what shall be free, else so that nothing counts as near."""
+    """Clearance that a push must achieve: for a finger beside the object to be freed, else so that nothing counts as
+    near.
+    """
     return spots.FINGERS if away_from else spatial.NEAR
 
 
@@ -116,7 +118,7 @@ def _kept_away(others: Sequence[Thing], thing: Thing, away_from: Collection[str]
 
 
 def _plan(body: Body, thing: Thing, away_from: Collection[str]) -> _Push:
-    """The first push, shortest and best directed first, that arm and table allow."""
+    """The first feasible push, shortest and best aligned first."""
     height = _height(thing)
     others = body.others(thing.name)
     start = body.arm.state().positions
@@ -145,7 +147,7 @@ def _plan(body: Body, thing: Thing, away_from: Collection[str]) -> _Push:
 def _build(
     body: Body, thing: Thing, q: Array, direction: tuple[float, float], length: float, start: Array
 ) -> _Push | str:
-    """The motion of a push that begins at joint positions `q`, or what is in its way."""
+    """The motion of a push that begins at joint positions `q`, or its blocking contact."""
     planner, scene = body.reaching.planner, body.scene
     up = planner.line(q, UP, body.settings.clearance)
     along = planner.line(q, (*direction, 0.0), _BEHIND + length)
@@ -164,8 +166,8 @@ def _build(
 def _ways(
     thing: Thing, others: list[Thing], places: tuple[Location, ...], away_from: Collection[str]
 ) -> Iterator[tuple[float, tuple[float, float]]]:
-    """Lengths and directions that bring the item where it shall be without touching others, best first: short ones
-    against a flat side that leave much room.
+    """Lengths and directions that move the item to its target without touching others, best first: short ones against a
+    flat side with much clearance.
     """
     narrow = [p for p in places if p.narrow and p.covers(*thing.position[:2])] if not away_from else []
     standing = [o for o in others if o.bottom < thing.top]
@@ -191,7 +193,7 @@ def _ways(
 
 
 def _closer(before: Thing, after: Thing, other: Thing) -> float:
-    """Room to another on the way; what does not come nearer to it than it was has all the room it needs."""
+    """Clearance to another object during a push; infinite for objects that the item does not approach."""
     room = after.gap(other)
     return math.inf if room > before.gap(other) - _NOISE else room
 
@@ -202,8 +204,9 @@ def _moved(thing: Thing, u: float, v: float, by: float) -> Thing:
 
 
 def _height(thing: Thing) -> float:
-    """Height of the tool centre point: low, but the palm stays above the item. An item that stands on another, or would
-    tip over, is not pushed.
+    """Height of the tool centre point: low, with the palm above the item.
+
+    Raises where the item stands on another, or would tip over.
     """
     if not spatial.on_table(thing):
         raise SkillFailureError(
