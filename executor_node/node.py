@@ -26,7 +26,7 @@ from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
 from planweave.bodies.arm import preconditions
-from planweave.bodies.arm.approach_planning import Reaching
+from planweave.bodies.arm.approach_planning import ApproachPlanner
 from planweave.bodies.arm.arms.choose import make_arm, make_gripper, make_planner
 from planweave.bodies.arm.arms.joints import JointStates
 from planweave.bodies.arm.arms.moveit_process import MoveItProcess
@@ -127,7 +127,7 @@ class ExecutorNode(ManagedNode):
         )
         self._arm = make_arm(values["arm"], gripper, ports, values["joint_state_timeout"], self._moveit, names)
         planner = make_planner(scene, kinematics, self._arm, self._moveit, values["moveit_pipeline"])
-        reaching = Reaching(scene, kinematics, planner, values["planning_timeout"])
+        reaching = ApproachPlanner(scene, kinematics, planner, values["planning_timeout"])
         self._make_skills = partial(Skills, self._arm, scene, reaching)
         self._skills = self._make_skills(safety, self._world, settings_from(values, names))
         self._lock = threading.Lock()

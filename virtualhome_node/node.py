@@ -18,7 +18,7 @@ from rclpy.qos import DurabilityPolicy, QoSProfile
 from sensor_msgs.msg import CompressedImage
 from std_srvs.srv import Trigger
 
-from planweave.bodies.home.body import Body
+from planweave.bodies.home.body import HomeSession
 from planweave.bodies.home.home import Home, SimulatedHome, UnityHome
 from planweave.bodies.home.simulator import Step
 from planweave.bodies.home.unity import UnityClient
@@ -73,7 +73,7 @@ class VirtualHomeNode(GuardedNode):
             home = UnityHome(client, values["unity.environment"], values["unity.animate"])
         else:
             home = SimulatedHome(values["scene"], values["action_seconds"])
-        self.body = Body(home, values["observe"] == "partial", values["names"], self._now)
+        self.body = HomeSession(home, values["observe"] == "partial", values["names"], self._now)
         self._lock = threading.Lock()
         self._busy = ""
         self._pictured: tuple[int, int] | None = None  # revision and number of subscribers of the last picture

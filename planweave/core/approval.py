@@ -42,7 +42,7 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Word:
+class Answer:
     """A person's answer to a request."""
 
     approve: bool
@@ -60,7 +60,7 @@ class Approval:
         self._announced: tuple[Action, ...] = ()
         self._left: tuple[Action, ...] = ()  # what of the plan approved last was not done yet
         self._asked = 0
-        self._word: Word | None = None
+        self._word: Answer | None = None
         self._open: tuple[str, Action] | None = None  # the token that is good now, and for what
         self.approver = ""  # who approved the last plan
         self.shown: Request | None = None  # the plan asked for last
@@ -77,7 +77,7 @@ class Approval:
         world: World,
         goal: Sequence[Literal],
         canceled: Cancellation,
-        on_change: Callable[[Request, Word | None], None],
+        on_change: Callable[[Request, Answer | None], None],
     ) -> str:
         """Return the token of an action once it is approved; on_change is called with the request, and again with its
         answer.
@@ -122,7 +122,9 @@ class Approval:
             raise GoalError(f"{action} is not the next step of an approved plan")
         return self.approver
 
-    def _ask(self, request: Request, canceled: Cancellation, on_change: Callable[[Request, Word | None], None]) -> Word:
+    def _ask(
+        self, request: Request, canceled: Cancellation, on_change: Callable[[Request, Answer | None], None]
+    ) -> Answer:
         with self._answered:
             self._word, self.shown, self.waiting = None, request, True
         try:
@@ -157,7 +159,7 @@ class Approval:
                     f"the pending plan is {self.shown.hash}, not {plan_hash or 'empty'}: it changed; read it again "
                     "(planweave approve) and send its hash"
                 )
-            self._word = Word(approve, comment, approver)
+            self._word = Answer(approve, comment, approver)
             self._answered.notify_all()
 
 

@@ -22,7 +22,7 @@ from planweave.core.world import Known, Literal, World, WorldObject
 
 
 @dataclass(frozen=True)
-class Finding:
+class GoalCheck:
     """Result of checking a goal against a look.
 
     unmet: literals that do not hold; unconfirmed: literals that were not observed, with the reason; inferred: literals
@@ -40,7 +40,7 @@ class Finding:
         return not self.unmet and not self.unconfirmed
 
 
-def confirm(look: Look, goal: Iterable[Literal], began: float) -> Finding:
+def confirm(look: Look, goal: Iterable[Literal], began: float) -> GoalCheck:
     """Check a goal against a look. began: stamp (s) of the world in which the task began."""
     world, goal = look.world, tuple(goal)
     names = list(dict.fromkeys(name for literal in goal for name in literal.args))
@@ -61,7 +61,7 @@ def confirm(look: Look, goal: Iterable[Literal], began: float) -> Finding:
         unconfirmed += [f"it is unknown whether {literal} holds now" for literal in goal if not literal.args]
     if not look.fresh and unconfirmed:
         unconfirmed.append(look.message)
-    return Finding(look, world.unmet(goal), tuple(unconfirmed), tuple(inferred))
+    return GoalCheck(look, world.unmet(goal), tuple(unconfirmed), tuple(inferred))
 
 
 def _explained(world: World, thing: WorldObject, began: float) -> bool:

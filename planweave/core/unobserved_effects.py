@@ -11,16 +11,16 @@ from planweave.core.world import Action, Literal, World
 
 
 @dataclass
-class Hopes:
+class UnobservedEffects:
     """Predicted facts about unobserved objects; dropped where an action that relies on them fails."""
 
     facts: set[Literal] = field(default_factory=set)
 
-    def believed(self, world: World) -> World:
+    def applied_to(self, world: World) -> World:
         """The observed world together with these facts."""
         return replace(world, facts=world.facts | self.facts) if self.facts else world
 
-    def done(self, domain: Domain, before: World, after: World, action: Action) -> None:
+    def record(self, domain: Domain, before: World, after: World, action: Action) -> None:
         """Add the predicted effects of an executed action; before and after: the worlds observed around it."""
         unseen = never_seen(domain, after)
         if not unseen:
@@ -32,6 +32,6 @@ class Hopes:
         self.facts.update([Literal(f[0], f[1:]) for f in change.added])
         self.facts.difference_update([f for f in self.facts if not unseen.intersection(f.args)])
 
-    def failed(self, action: Action) -> None:
+    def discard(self, action: Action) -> None:
         """Drop the facts about the objects of a failed action."""
         self.facts.difference_update([f for f in self.facts if set(f.args) & set(action.args)])

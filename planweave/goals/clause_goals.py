@@ -10,13 +10,13 @@ from itertools import pairwise
 from planweave.core.domain import spoken
 from planweave.core.errors import GoalError
 from planweave.core.world import Literal
-from planweave.goals.clause_objects import ClauseThings
+from planweave.goals.clause_objects import ClauseObjects
 from planweave.goals.goal_checks import misfit
 from planweave.goals.noun_phrases import NotCoveredError
 from planweave.goals.sentence_tree import Clause, Kind, NounPhrase, Place, Quantity
 
 
-class ClauseGoals(ClauseThings):
+class ClauseGoals(ClauseObjects):
     """Translates clauses to goal literals."""
 
     def _move(self, clause: Clause) -> Iterator[Literal]:

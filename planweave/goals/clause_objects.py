@@ -16,7 +16,7 @@ from planweave.goals.sentence_vocabulary import Vocabulary
 from planweave.goals.sentence_words import Words, phrases
 
 
-class ClauseThings:
+class ClauseObjects:
     """Resolves the references of clauses in order; keeps the objects mentioned and the goal so far as context."""
 
     def __init__(self, domain: Domain, world: World, vocabulary: Vocabulary) -> None:

@@ -17,7 +17,7 @@ from planweave.core.errors import ParseError
 from planweave.core.parameter import option
 from planweave.core.ports import Choice
 from planweave.core.transition import Transition
-from planweave.core.unobserved_effects import Hopes
+from planweave.core.unobserved_effects import UnobservedEffects
 from planweave.core.world import Action, Literal, World
 from planweave.methods.episode import Episode
 from planweave.methods.prompting import message, observation_text, one_line, render
@@ -109,13 +109,13 @@ class Blocking:
 
     def run(self, episode: Episode) -> None:
         """Select, try, and add resolutions where blocked, until the goal holds."""
-        observed, hopes = episode.observe(), Hopes()
+        observed, predicted = episode.observe(), UnobservedEffects()
         roots: list[Step] = []
         errors: list[str] = []
         tried: set[tuple[Action, frozenset[Literal]]] = set()  # with these facts it did not help: not offered again
         history: list[Action] = []
         while observed.unmet(episode.goal) and episode.steps < self.max_actions:
-            world = hopes.believed(observed)
+            world = predicted.applied_to(observed)
             self._plant(episode, world, roots)
             leaves = [s for s in self._leaves(roots, world) if (s.action, world.facts) not in tried]
             options = list(dict.fromkeys(s.action for s in leaves))
@@ -137,7 +137,7 @@ class Blocking:
             outcome = episode.execute(chosen)
             before, observed = observed, outcome.world
             if outcome.ok:
-                hopes.done(episode.domain, before, observed, chosen)
+                predicted.record(episode.domain, before, observed, chosen)
                 history.append(chosen)
                 errors.clear()
                 self._remove(roots, step)
@@ -145,9 +145,9 @@ class Blocking:
                 return
             else:
                 episode.corrections += 1
-                hopes.failed(chosen)
+                predicted.discard(chosen)
                 errors.append(f"{chosen}: {outcome.message}")
-                self._resolve(episode, hopes.believed(observed), step, outcome.unmet)
+                self._resolve(episode, predicted.applied_to(observed), step, outcome.unmet)
 
     def _plant(self, episode: Episode, world: World, roots: list[Step]) -> None:
         """Roots for every goal literal that does not hold; those of literals that hold are dropped."""

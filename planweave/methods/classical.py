@@ -14,7 +14,7 @@ from planweave.core.classical import solve
 from planweave.core.failure import Code
 from planweave.core.parameter import option
 from planweave.core.transition import Transition
-from planweave.core.unobserved_effects import Hopes
+from planweave.core.unobserved_effects import UnobservedEffects
 from planweave.core.world import Action, Literal, World
 from planweave.methods.episode import Episode
 
@@ -33,7 +33,7 @@ class Classical:
     def run(self, episode: Episode) -> None:
         """Act until the goal holds in the observed world; raises NoPlanError where no plan reaches it."""
         disproved: set[Literal] = set()  # observed facts that acting showed to be false
-        hopes = Hopes()
+        predicted = UnobservedEffects()
         failures: Counter[Action] = Counter()
         self._surprise = ""  # why the last plan was given up, in words
         world = episode.observe()
@@ -41,7 +41,7 @@ class Classical:
             if not world.unmet(episode.goal):
                 return
             episode.tell("planning" if attempt == 0 else "planning again")
-            believed = hopes.believed(replace(world, facts=world.facts - disproved))
+            believed = predicted.applied_to(replace(world, facts=world.facts - disproved))
             plan = solve(
                 episode.domain,
                 believed,
@@ -54,9 +54,9 @@ class Classical:
                 "classical_plan",
                 actions=[str(a) for a in plan],
                 attempt=attempt,
-                assumed=[str(f) for f in sorted(hopes.facts)],
+                assumed=[str(f) for f in sorted(predicted.facts)],
             )
-            world = self._follow(episode, plan, world, disproved, hopes, failures)
+            world = self._follow(episode, plan, world, disproved, predicted, failures)
             if any(count > self.retries for count in failures.values()):
                 action, count = failures.most_common(1)[0]
                 episode.tell(
@@ -77,7 +77,7 @@ class Classical:
         plan: tuple[Action, ...],
         world: World,
         disproved: set[Literal],
-        hopes: Hopes,
+        predicted: UnobservedEffects,
         failures: Counter[Action],
     ) -> World:
         """Execute a plan until its end or until the world is not as predicted; returns the observed world."""
@@ -89,14 +89,14 @@ class Classical:
             if not outcome.ok:
                 failures[action] += 1
                 self._surprise = f"it could not {episode.domain.phrase(action)}: {outcome.message}"
-                hopes.failed(action)
+                predicted.discard(action)
                 if outcome.final:
                     failures[action] += self.retries + 1
                 if outcome.code in _OUT_OF_REACH:
                     disproved.update(Literal("reachable", (name,)) for name in action.args)
                 return observed
-            hopes.done(episode.domain, world, observed, action)
-            missing = self._missing(episode, hopes.believed(observed), rest)
+            predicted.record(episode.domain, world, observed, action)
+            missing = self._missing(episode, predicted.applied_to(observed), rest)
             if missing:
                 self._surprise = f"after it did '{episode.domain.phrase(action)}', {missing}"
                 return observed

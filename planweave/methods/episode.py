@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from planweave.core.action_tree import Node
-from planweave.core.approval import Approval, Request, Word
+from planweave.core.approval import Answer, Approval, Request
 from planweave.core.budget import Usage
 from planweave.core.cancellation import Cancellation
 from planweave.core.domain import Domain
@@ -113,7 +113,7 @@ class Episode:
         self.tell(message=outcome.message if not outcome.ok or outcome.pushed else "")
         return outcome
 
-    def _approval_changed(self, request: Request, word: Word | None) -> None:
+    def _approval_changed(self, request: Request, word: Answer | None) -> None:
         if word is None:
             self.journal.add(
                 "approval_asked",

@@ -15,7 +15,7 @@ from pathlib import Path
 from planweave.core.approval import Approval
 from planweave.core.budget import Usage
 from planweave.core.cancellation import Cancellation
-from planweave.core.confirmation import Finding, confirm
+from planweave.core.confirmation import GoalCheck, confirm
 from planweave.core.domain import Domain
 from planweave.core.errors import CanceledError, GoalError, PlanweaveError, UnknownNameError
 from planweave.core.names import one_line
@@ -444,7 +444,7 @@ class TaskManager:
         world: World,
         goal: tuple[Literal, ...],
         body: LookingBody,
-    ) -> tuple[Finding, str]:
+    ) -> tuple[GoalCheck, str]:
         """Run the method, then the fallback where the goal does not hold; returns the final check of the goal and notes
         for the person. Executes nothing where the goal holds already, or where the result could not be observed.
         """
@@ -494,7 +494,7 @@ class TaskManager:
             finding = self._look_at(task, body, goal, began)
         return finding, episode.message
 
-    def _look_at(self, task: Task, body: LookingBody, goal: tuple[Literal, ...], began: float) -> Finding:
+    def _look_at(self, task: Task, body: LookingBody, goal: tuple[Literal, ...], began: float) -> GoalCheck:
         """Look until the goal is confirmed, two looks contradict it, or the time is over.
 
         Every look begins after all motion has ended, so that predicted effects play no part.
@@ -532,7 +532,7 @@ class TaskManager:
         self._set(task, unmet=finding.unmet)
         return finding
 
-    def _conclude(self, task: Task, finding: Finding, message: str) -> None:
+    def _conclude(self, task: Task, finding: GoalCheck, message: str) -> None:
         """Set the final state; success requires the goal to hold in a look that began after all motion had ended."""
         if finding.confirmed:
             seen = ["the goal holds, as observed", *finding.inferred, message]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from planweave.bodies.arm.approach_planning import Reaching
+from planweave.bodies.arm.approach_planning import ApproachPlanner
 from planweave.bodies.arm.arms.base import ArmState
 from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.kinematics import Kinematics
@@ -108,7 +108,7 @@ class Tabletop:
         self.skills = Skills(
             self.arm,
             self.planning_scene,
-            Reaching(self.planning_scene, kinematics, planner),
+            ApproachPlanner(self.planning_scene, kinematics, planner),
             safety,
             self.world,
             settings,

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from planweave.bodies.arm.approach_planning import Reaching
+from planweave.bodies.arm.approach_planning import ApproachPlanner
 from planweave.bodies.arm.arms.base import ArmState
 from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.kinematics import Kinematics
@@ -101,7 +101,7 @@ class Bench:
         self.skills = Skills(
             self.arm,
             planning_scene,
-            Reaching(planning_scene, kinematics, planner),
+            ApproachPlanner(planning_scene, kinematics, planner),
             safety,
             self.world,
             Settings(**{"look_seconds": 0.05, "verify_seconds": 0.05, **settings}),

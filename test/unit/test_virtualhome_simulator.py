@@ -6,7 +6,7 @@ import itertools
 import pytest
 from PIL import Image
 
-from planweave.bodies.home.body import Body
+from planweave.bodies.home.body import HomeSession
 from planweave.bodies.home.graph import graph_from, load_graph
 from planweave.bodies.home.home import SimulatedHome
 from planweave.bodies.home.observation import Observer, visible
@@ -139,7 +139,7 @@ def test_graph_now_can_be_loaded_and_goes_on_from_there(flat):
 
 
 def body(scene="home_flat", **options):
-    return Body(SimulatedHome(scene), **options)
+    return HomeSession(SimulatedHome(scene), **options)
 
 
 def act(body, text):

@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 
 from planweave.bench.faults import Injection
 from planweave.bench.suites.case import Case
-from planweave.bodies.home.body import Body
+from planweave.bodies.home.body import HomeSession
 from planweave.bodies.home.graph import Graph
 from planweave.bodies.home.port import HomePort
 from planweave.bodies.home.simulator import Simulator, Step
-from planweave.core.ports import Body as Port
+from planweave.core.ports import Body
 from planweave.core.world import Action, Literal, World
 
 
@@ -48,7 +48,7 @@ class HomeStage:
         self._case, self._graph = case, graph
         self._home = PlainHome(graph, Injection(case.fault) if case.fault else None)
         self.domain = self._home.simulator.vocabulary.domain
-        self.body: Port = HomePort(Body(self._home))
+        self.body: Body = HomePort(HomeSession(self._home))
 
     @property
     def simulator(self) -> Simulator:

@@ -47,7 +47,7 @@ class Approach:
     placed: Thing | None = None
 
 
-class Reaching:
+class ApproachPlanner:
     """Plans approaches in the planning scene, which must contain the surrounding objects (and the held one, when
     placing).
     """

@@ -14,7 +14,7 @@ from planweave.core.world import Literal
 _PATIENCE = 0.2  # a cancel is heard within this time while waiting for an image, s of wall time
 
 
-class Sight:
+class VisualCheck:
     """Observes the world through perception."""
 
     def __init__(self, arm: Arm, world: WorldModel, settings: Settings):

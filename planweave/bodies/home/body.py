@@ -15,7 +15,7 @@ from planweave.core.failure import Code
 from planweave.core.world import Action, World
 
 
-class Body:
+class HomeSession:
     """A home and the agent's knowledge of it. Thread-safe.
 
     clock: stamps of observations, s.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from planweave.bodies.home.body import Body
+from planweave.bodies.home.body import HomeSession
 from planweave.bodies.home.home import SimulatedHome
 from planweave.core.domain import Domain
 from planweave.core.errors import ConfigError
@@ -19,7 +19,7 @@ _TIMEOUT = 60.0  # s for one action where its sender gives no time
 class HomePort:
     """Implements planweave.core.ports.LookingBody with a household body."""
 
-    def __init__(self, body: Body) -> None:
+    def __init__(self, body: HomeSession) -> None:
         self._body = body
 
     def observe(self, revision: int = 0) -> World:
@@ -55,7 +55,7 @@ class HomeBody(HomePort):
         if observe not in OBSERVE:
             raise ConfigError(f"observe={observe!r}: expected one of {', '.join(OBSERVE)}")
         self.home = SimulatedHome(str(scene))
-        super().__init__(Body(self.home, observe == "partial"))
+        super().__init__(HomeSession(self.home, observe == "partial"))
 
     @property
     def domain(self) -> Domain:

@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 
-from planweave.bodies.arm.approach_planning import Reaching
+from planweave.bodies.arm.approach_planning import ApproachPlanner
 from planweave.bodies.arm.arms.base import Arm
 from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.motion_execution import OnPhase
 from planweave.bodies.arm.planning_scene import PlanningScene
 from planweave.bodies.arm.safety import Safety
 from planweave.bodies.arm.settings import Settings
-from planweave.bodies.arm.skills.body import Body
+from planweave.bodies.arm.skills.body import SkillContext
 from planweave.bodies.arm.skills.grasp import grasp
 from planweave.bodies.arm.skills.hand_over import hand_over
 from planweave.bodies.arm.skills.home import return_to_base
@@ -59,12 +59,12 @@ class Skills:
         self,
         arm: Arm,
         scene: PlanningScene,
-        reaching: Reaching,
+        reaching: ApproachPlanner,
         safety: Safety,
         world: WorldModel,
         settings: Settings | None = None,
     ):
-        self.body = Body(arm, scene, reaching, safety, world, settings or Settings())
+        self.body = SkillContext(arm, scene, reaching, safety, world, settings or Settings())
         self.reaching, self.mover, self.sight = reaching, self.body.mover, self.body.sight
 
     def run(self, action: Action, on_phase: OnPhase | None = None) -> None:

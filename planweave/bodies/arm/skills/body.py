@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planweave.bodies.arm import relations
-from planweave.bodies.arm.approach_planning import Reaching
+from planweave.bodies.arm.approach_planning import ApproachPlanner
 from planweave.bodies.arm.arms.base import Arm, ArmState
 from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.grasps import Grasp
@@ -18,7 +18,7 @@ from planweave.bodies.arm.planning_scene import PlanningScene
 from planweave.bodies.arm.safety import GuardedArm, Safety
 from planweave.bodies.arm.scene_object import Thing
 from planweave.bodies.arm.settings import Settings
-from planweave.bodies.arm.visual_check import Sight
+from planweave.bodies.arm.visual_check import VisualCheck
 from planweave.bodies.arm.workspace import Location
 from planweave.bodies.arm.world_model import Held, WorldModel
 from planweave.core.errors import UnknownNameError
@@ -30,7 +30,7 @@ Array = NDArray[np.float64]
 _THERE = 0.01  # the arm is where it shall be when no joint is further away than this, rad
 
 
-class Body:
+class SkillContext:
     """The context of a skill.
 
     tried: grasps that failed in the current action; pushed: objects it pushed aside without being named in the action.
@@ -40,7 +40,7 @@ class Body:
         self,
         arm: Arm,
         scene: PlanningScene,
-        reaching: Reaching,
+        reaching: ApproachPlanner,
         safety: Safety,
         world: WorldModel,
         settings: Settings,
@@ -48,7 +48,7 @@ class Body:
         self.arm = GuardedArm(arm, safety)
         self.scene, self.reaching, self.world, self.settings = scene, reaching, world, settings
         self.mover = Mover(self.arm, scene, reaching.planner, world, settings)
-        self.sight = Sight(self.arm, world, settings)
+        self.sight = VisualCheck(self.arm, world, settings)
         self.tried: list[Grasp] = []
         self.pushed: list[str] = []
 

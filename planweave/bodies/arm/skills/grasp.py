@@ -5,13 +5,13 @@ from __future__ import annotations
 from planweave.bodies.arm.approach_planning import Approach, held_in
 from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.scene_object import Thing
-from planweave.bodies.arm.skills.body import Body
+from planweave.bodies.arm.skills.body import SkillContext
 from planweave.bodies.arm.skills.push import push
 from planweave.core.failure import Code
 from planweave.robots import franka
 
 
-def grasp(body: Body, name: str) -> None:
+def grasp(body: SkillContext, name: str) -> None:
     """Grasp an item and lift it. After a failed grasp the hand is open and out of the camera's view."""
     body.sight.require(since_motion=True)
     approach = _approach(body, name)
@@ -24,7 +24,7 @@ def grasp(body: Body, name: str) -> None:
         raise
 
 
-def _approach(body: Body, name: str) -> Approach:
+def _approach(body: SkillContext, name: str) -> Approach:
     """The approach of the best free grasp; where none is free, neighbours are pushed aside."""
     pushes = 0
     while True:
@@ -46,7 +46,7 @@ def _approach(body: Body, name: str) -> Approach:
         pushes += 1
 
 
-def _push_one(body: Body, names: list[str], away_from: str) -> bool:
+def _push_one(body: SkillContext, names: list[str], away_from: str) -> bool:
     """Push the first of several objects that can be pushed; whether one was."""
     for name in names:
         try:
@@ -58,7 +58,7 @@ def _push_one(body: Body, names: list[str], away_from: str) -> bool:
     return False
 
 
-def _pick(body: Body, thing: Thing, approach: Approach) -> None:
+def _pick(body: SkillContext, thing: Thing, approach: Approach) -> None:
     grasp, settings, mover = approach.grasp, body.settings, body.mover
     assert grasp is not None
     touching = body.neighbours(thing)
@@ -97,7 +97,7 @@ def _pick(body: Body, thing: Thing, approach: Approach) -> None:
         raise SkillFailureError(Code.GRASP_LOST, lost)
 
 
-def _let_go(body: Body, approach: Approach, thing: Thing) -> None:
+def _let_go(body: SkillContext, approach: Approach, thing: Thing) -> None:
     """Open the fingers and rise, after a grasp that failed at the bottom."""
     body.mover.grip(franka.GRIPPER_MAX_WIDTH)
     body.scene.set_opening(body.arm.state().width)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from planweave.bodies.arm.arms.base import Watch
 from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.kinematics import downwards
-from planweave.bodies.arm.skills.body import Body
+from planweave.bodies.arm.skills.body import SkillContext
 from planweave.core.failure import Code
 from planweave.robots import franka
 
@@ -21,7 +21,7 @@ _TURNS = 8
 _PATIENCE = 0.02  # between two looks at the fingers, s of wall time
 
 
-def hand_over(body: Body, name: str) -> None:
+def hand_over(body: SkillContext, name: str) -> None:
     """Present the item at the hand-over place until a person has taken it; TIMEOUT where nobody does.
 
     It counts as taken when the fingers, closing with little force, have come together by more than a slip.
@@ -53,7 +53,7 @@ def hand_over(body: Body, name: str) -> None:
     body.go_observe()
 
 
-def _taken(body: Body, gone: Watch) -> bool:
+def _taken(body: SkillContext, gone: Watch) -> bool:
     """Wait until the object is out of the fingers; False where it is not in time."""
     end = time.monotonic() + body.settings.hand_over_seconds
     while time.monotonic() < end:
@@ -64,7 +64,7 @@ def _taken(body: Body, gone: Watch) -> bool:
     return False
 
 
-def _stay(body: Body) -> None:
+def _stay(body: SkillContext) -> None:
     """Wait until the person's hand has had time to withdraw."""
     end = time.monotonic() + body.settings.hand_over_wait
     while time.monotonic() < end:
@@ -72,7 +72,7 @@ def _stay(body: Body) -> None:
         time.sleep(_PATIENCE)
 
 
-def _path(body: Body) -> NDArray[np.float64]:
+def _path(body: SkillContext) -> NDArray[np.float64]:
     """A path to the hand-over place with the hand pointing down, at the wrist yaw of lowest IK cost."""
     start = body.arm.state().positions
     x, y, z = body.settings.hand_over_at

@@ -8,7 +8,7 @@ from planweave.bodies.arm import placement_sampling as spots
 from planweave.bodies.arm.approach_planning import Approach
 from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.scene_object import Thing
-from planweave.bodies.arm.skills.body import Body
+from planweave.bodies.arm.skills.body import SkillContext
 from planweave.bodies.arm.skills.grasp import grasp
 from planweave.bodies.arm.world_model import Held
 from planweave.core.failure import Code
@@ -17,7 +17,7 @@ from planweave.core.world import Literal
 FreeSpots = Callable[[Thing, list[Thing]], Iterable[spots.Spot]]
 
 
-def place_on(body: Body, name: str, target: str) -> None:
+def place_on(body: SkillContext, name: str, target: str) -> None:
     """Place the held item on another item or on a plate."""
     support = body.thing(target)
 
@@ -29,7 +29,7 @@ def place_on(body: Body, name: str, target: str) -> None:
     put_down(body, name, target, free_spots, Literal("on", (name, target)))
 
 
-def place_in(body: Body, name: str, target: str) -> None:
+def place_in(body: SkillContext, name: str, target: str) -> None:
     """Place the held item into a container."""
     box = body.thing(target)
 
@@ -39,7 +39,7 @@ def place_in(body: Body, name: str, target: str) -> None:
     put_down(body, name, target, free_spots, Literal("in", (name, target)), rise=box.size[2] + 0.03)
 
 
-def place_at(body: Body, name: str, target: str) -> None:
+def place_at(body: SkillContext, name: str, target: str) -> None:
     """Place the held item at a place on the table."""
     place = body.place(target)
 
@@ -49,17 +49,17 @@ def place_at(body: Body, name: str, target: str) -> None:
     put_down(body, name, target, free_spots, Literal("at", (name, target)))
 
 
-def place_left_of(body: Body, name: str, target: str) -> None:
+def place_left_of(body: SkillContext, name: str, target: str) -> None:
     """Place the held item to the left of an object, near it."""
     _beside(body, name, target, 1.0, "left_of")
 
 
-def place_right_of(body: Body, name: str, target: str) -> None:
+def place_right_of(body: SkillContext, name: str, target: str) -> None:
     """Place the held item to the right of an object, near it."""
     _beside(body, name, target, -1.0, "right_of")
 
 
-def _beside(body: Body, name: str, target: str, side: float, relation: str) -> None:
+def _beside(body: SkillContext, name: str, target: str, side: float, relation: str) -> None:
     thing = body.thing(target)
 
     def free_spots(item: Thing, others: list[Thing]) -> Iterable[spots.Spot]:
@@ -69,7 +69,7 @@ def _beside(body: Body, name: str, target: str, side: float, relation: str) -> N
     put_down(body, name, where, free_spots, Literal(relation, (name, target)))
 
 
-def place_between(body: Body, name: str, one: str, two: str) -> None:
+def place_between(body: SkillContext, name: str, one: str, two: str) -> None:
     """Place the held item between two objects."""
     first, second = body.thing(one), body.thing(two)
 
@@ -79,7 +79,7 @@ def place_between(body: Body, name: str, one: str, two: str) -> None:
     put_down(body, name, f"the room between {one} and {two}", free_spots, Literal("between", (name, one, two)))
 
 
-def grab_and_putin(body: Body, name: str, target: str) -> None:
+def grab_and_putin(body: SkillContext, name: str, target: str) -> None:
     """Grasp an item and place it in a container, or on a plate."""
     receptacle = body.thing(target)
     held = body.world.held
@@ -88,7 +88,9 @@ def grab_and_putin(body: Body, name: str, target: str) -> None:
     (place_in if receptacle.type == "container" else place_on)(body, name, target)
 
 
-def put_down(body: Body, name: str, where: str, free_spots: FreeSpots, expected: Literal, rise: float = 0.0) -> None:
+def put_down(
+    body: SkillContext, name: str, where: str, free_spots: FreeSpots, expected: Literal, rise: float = 0.0
+) -> None:
     """Place the held item at the first reachable free spot, and verify its position."""
     held, mover = body.held(name), body.mover
     with mover.thinking("planning", 0.0):
@@ -110,7 +112,7 @@ def put_down(body: Body, name: str, where: str, free_spots: FreeSpots, expected:
     body.sight.verify(name, where, expected)
 
 
-def _release(body: Body, approach: Approach, held: Held) -> None:
+def _release(body: SkillContext, approach: Approach, held: Held) -> None:
     name = held.thing.name
     body.mover.phase("opening", 0.65)
     # Beside other things the fingers open only a little; those that moved less than half of it hold on to the object.

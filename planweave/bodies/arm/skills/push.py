@@ -15,7 +15,7 @@ from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.grasps import REACH_DOWN, TIP
 from planweave.bodies.arm.kinematics import downwards
 from planweave.bodies.arm.scene_object import Thing
-from planweave.bodies.arm.skills.body import Body
+from planweave.bodies.arm.skills.body import SkillContext
 from planweave.bodies.arm.workspace import Location
 from planweave.core import spatial
 from planweave.core.failure import Code
@@ -46,12 +46,12 @@ class _Push:
     along: Array
 
 
-def push_aside(body: Body, name: str) -> None:
+def push_aside(body: SkillContext, name: str) -> None:
     """Push an item away from all others, and out of places with space for one item."""
     push(body, name)
 
 
-def push(body: Body, name: str, away_from: Collection[str] = ()) -> None:
+def push(body: SkillContext, name: str, away_from: Collection[str] = ()) -> None:
     """Push an item. away_from: objects to clear, at least; empty: all of them, and narrow places.
 
     Raises SkillFailureError: PLANNING_FAILED (no free push), GRASP_LOST (the item did not move along).
@@ -75,7 +75,7 @@ def push(body: Body, name: str, away_from: Collection[str] = ()) -> None:
     _verify(body, thing, plan, away_from)
 
 
-def _leave(body: Body, name: str, plan: _Push) -> None:
+def _leave(body: SkillContext, name: str, plan: _Push) -> None:
     """Retract slightly, so that the item stays in place, and rise."""
     planner, clearance = body.reaching.planner, body.settings.clearance
     u, v = plan.direction
@@ -87,7 +87,7 @@ def _leave(body: Body, name: str, plan: _Push) -> None:
             q = line[-1]
 
 
-def _verify(body: Body, before: Thing, plan: _Push, away_from: Collection[str]) -> None:
+def _verify(body: SkillContext, before: Thing, plan: _Push, away_from: Collection[str]) -> None:
     after = next((t for t in body.world.things() if t.name == before.name and t.visible), None)
     if after is None:
         raise SkillFailureError(Code.GRASP_LOST, f"{before.name} was pushed, and the camera does not see it any more")
@@ -117,7 +117,7 @@ def _kept_away(others: Sequence[Thing], thing: Thing, away_from: Collection[str]
     return [o for o in others if o.bottom < thing.top and (not away_from or o.name in away_from)]
 
 
-def _plan(body: Body, thing: Thing, away_from: Collection[str]) -> _Push:
+def _plan(body: SkillContext, thing: Thing, away_from: Collection[str]) -> _Push:
     """The first feasible push, shortest and best aligned first."""
     height = _height(thing)
     others = body.others(thing.name)
@@ -145,7 +145,7 @@ def _plan(body: Body, thing: Thing, away_from: Collection[str]) -> _Push:
 
 
 def _build(
-    body: Body, thing: Thing, q: Array, direction: tuple[float, float], length: float, start: Array
+    body: SkillContext, thing: Thing, q: Array, direction: tuple[float, float], length: float, start: Array
 ) -> _Push | str:
     """The motion of a push that begins at joint positions `q`, or its blocking contact."""
     planner, scene = body.reaching.planner, body.scene
