@@ -1,1 +1,1 @@
-"""Clients of language models, embeddings, asking with deadlines and budgets, reading replies, accounting."""
+"""Language models: clients, embeddings, requests with deadlines and budgets, parsing of replies, accounting."""

@@ -1,4 +1,4 @@
-"""What questions cost, and how much of its budget a task has used."""
+"""Cost of requests, and usage per task against its budget."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Prices:
             ) from error
 
     def priced(self, usage: Usage) -> Usage:
-        """The same use with its cost; None stays where the model's price is not known."""
+        """The same usage with its cost; None where the model's price is unknown."""
         if usage.endpoint in self._local:
             return dataclasses.replace(usage, cost=0.0)
         # A dated or provider-prefixed name has the price of the longest listed name it begins with.
@@ -53,21 +53,21 @@ class Prices:
 
 
 class Ledger:
-    """Use per task, checked against one budget for each. Thread-safe."""
+    """Usage per task, checked against a budget for each. Thread-safe."""
 
     def __init__(self, budget: Budget) -> None:
         self._budget, self._lock = budget, threading.Lock()
         self._used: OrderedDict[str, Usage] = OrderedDict()
 
     def check(self, task_id: str) -> None:
-        """Raise BudgetExceededError where the task may ask no more. Questions of no task have no budget."""
+        """Raise BudgetExceededError where the task's budget is used up. Requests without a task have no budget."""
         if task_id:
             with self._lock:
                 used = self._used.get(task_id, Usage())
             self._budget.check(used)
 
     def add(self, task_id: str, usage: Usage) -> None:
-        """Count a question."""
+        """Add the usage of a request."""
         if task_id:
             with self._lock:
                 self._used[task_id] = self._used.pop(task_id, Usage()) + usage

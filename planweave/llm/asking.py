@@ -1,4 +1,4 @@
-"""One question to the model: within its budget and deadline, counted, priced, and told to whoever records it."""
+"""Requests to the model: within budget and deadline, counted, priced, and published as exchanges."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _asked: ContextVar[list[Usage] | None] = ContextVar("asked", default=None)  # by
 
 
 def counted(question: Callable[P, R]) -> Callable[P, R]:
-    """A question whose errors say in `usage` what was asked before them."""
+    """Run a request; its errors carry the usage so far in `usage`."""
 
     @functools.wraps(question)
     def ask(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -42,15 +42,15 @@ def counted(question: Callable[P, R]) -> Callable[P, R]:
 
 
 def unanswered(client: ChatClient, seconds: float) -> Usage:
-    """The use of a question that a client did not answer."""
+    """Usage of a request that was not answered."""
     return Usage(model_seconds=seconds, model=client.model, endpoint=client.endpoint)
 
 
 class Asker:
-    """Asks a client. Thread-safe.
+    """Sends requests to a client. Thread-safe.
 
-    on_exchange hears of every question and its answer as a plain dict (no keys in it): task_id, kind, stamp (seconds
-    since 1970), request, reply or error, and whatever notes the question has.
+    on_exchange is called with every request and its reply as a plain dict (without keys): task_id, kind, stamp (seconds
+    since 1970), request, reply or error, and the notes of the request.
     """
 
     def __init__(

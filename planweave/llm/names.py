@@ -1,7 +1,7 @@
-"""Post-processing of sampled plans: names nearest to what the model wrote (Tree-Planner, Appendix B.3).
+"""Post-processing of sampled plans: replaces names by the nearest known ones (Tree-Planner, Appendix B.3).
 
-The paper compares names by sentence embeddings; here `Similarity` is the seam for that, and comparing characters
-and words is the default, since it needs no model.
+The paper compares names by sentence embeddings; `Similarity` is the interface for that, and the comparison of
+characters and words is the default, since it needs no model.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ _TIE = 0.01
 
 
 class Similarity(Protocol):
-    """How alike two names are in meaning."""
+    """Similarity of two names."""
 
     def score(self, one: str, two: str) -> float:
-        """From 0 (nothing alike) to 1 (the same)."""
+        """From 0 (unrelated) to 1 (equal)."""
 
 
 class SpellingSimilarity:
@@ -40,7 +40,7 @@ class SpellingSimilarity:
 
 
 class EmbeddingSimilarity:
-    """By letters or by meaning, whichever says more; with an embedding that knows meaning, as the paper has it."""
+    """The larger of spelling and embedding similarity; with a semantic embedding as in the paper."""
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
@@ -72,7 +72,7 @@ def _spelling(one: str, two: str) -> float:
 
 
 class Mender:
-    """Maps what a model wrote to actions of the domain over the objects of one world."""
+    """Maps names in replies to actions of the domain over the objects of one world."""
 
     def __init__(
         self,
@@ -90,7 +90,7 @@ class Mender:
         self._candidates: dict[frozenset[str], dict[str, None]] = {}  # names that fit types, in the world's order
 
     def plan(self, actions: Sequence[Action]) -> tuple[PlanStep, ...] | None:
-        """The steps with known names; None where a name is like no known one: then the plan is dropped."""
+        """The steps with known names; None where a name has no similar one: the plan is then dropped."""
         steps = []
         for action in actions:
             if action not in self._known:

@@ -1,4 +1,4 @@
-"""Tolerant reading of a model's replies. Whatever the text, only ParseError is raised, and time grows with its length.
+"""Tolerant parsing of a model's replies. For any text only ParseError is raised, in time linear in its length.
 
 Replies are data: nothing in them is evaluated.
 """

@@ -1,6 +1,6 @@
-"""A model's replies before they are read: plain text of bounded length, and a fault that loses one reply only.
+"""Sanitizing of a model's replies: plain text of bounded length; a malformed reply does not affect the others.
 
-All that is done here takes time in proportion to the text's length.
+Everything here takes time linear in the text's length.
 """
 
 from __future__ import annotations
@@ -25,20 +25,21 @@ T = TypeVar("T")
 
 
 def readable(reply: ChatReply) -> ChatReply:
-    """The reply without the model's thinking and without control characters and lone surrogates, which no message can
-    carry; one longer than MAX_REPLY is cut, which its finish reason says."""
+    """The reply without the model's reasoning and without control characters and lone surrogates, which messages cannot
+    carry; longer ones are cut at MAX_REPLY, and their finish reason says so.
+    """
     text = without_thinking(reply.text)
     cut = len(text) > MAX_REPLY
     return replace(reply, text=sendable(text[:MAX_REPLY]), finish_reason=CUT if cut else reply.finish_reason[:40])
 
 
 def sendable(text: str) -> str:
-    """Text that a message can carry: lone surrogates and control characters other than white space replaced."""
+    """Text that a message can carry: lone surrogates and control characters other than white space are replaced."""
     return _UNPRINTABLE.sub("\ufffd", text)
 
 
 def without_thinking(text: str) -> str:
-    """Text without <think>…</think>; what precedes a lone end and what follows a lone beginning is thinking, too."""
+    """Text without ``<think>…</think>``; an unmatched closing or opening tag ends or starts the reasoning, too."""
     kept: list[str] = []
     begun, position = False, 0
     for tag in _TAG.finditer(text):
@@ -56,7 +57,7 @@ def without_thinking(text: str) -> str:
 
 
 def read_each(replies: ChatReplies, read: Callable[[ChatReply], T]) -> tuple[list[tuple[ChatReply, T]], str]:
-    """The replies that could be read with what was read, and why the last of the others could not."""
+    """The parsed replies, and the error of the last one that could not be parsed."""
     rows, problem = [], ""
     for reply in replies.replies:
         try:

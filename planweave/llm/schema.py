@@ -1,4 +1,4 @@
-"""JSON schemas that hold a model's reply to what the domain and the world allow."""
+"""JSON schemas that constrain a model's reply to the domain and the world."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def ground_actions(domain: Domain, world: World, without: Collection[str] = ()) 
 
 
 def ground_goals(domain: Domain, world: World) -> list[Literal]:
-    """All positive literals that may stand in a goal, arguments of the right types and different."""
+    """All positive literals allowed in a goal, with distinct arguments of the right types."""
     return [Literal(p.name, args) for p in goal_predicates(domain) for args in _arguments(domain, p, world)]
 
 
 def goal_predicates(domain: Domain) -> list[Predicate]:
-    """The predicates that may stand in a goal."""
+    """The predicates allowed in a goal."""
     return [p for p in domain.predicates.values() if p.goal]
 
 

@@ -1,4 +1,4 @@
-"""Numbered steps in a model's reply, read with tolerance. Whatever the text, only ParseError is raised."""
+"""Tolerant parsing of numbered steps in a model's reply. For any text only ParseError is raised."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Planning methods: one file each, found through the entry points ``planweave.methods``.
 
 A method is a dataclass of its options with ``run(episode)``, which acts until it has nothing left to do, and
-``questions``, what it asks of the model.
+``questions``, its requests to the model.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ METHODS = Registry("planweave.methods", "method", _wrong)
 
 
 def asks_model(name: str) -> bool:
-    """Whether a method asks a model anything but what the goal is; raises UnknownNameError or PluginError."""
+    """Whether a method needs a model except for interpreting the goal; raises UnknownNameError or PluginError."""
     return bool(getattr(METHODS[name], "questions", False))
 
 

@@ -1,9 +1,9 @@
-"""Which actions and goals of a domain a model is offered for a sentence.
+"""Selection of the actions and goals of a domain that are offered to a model for a sentence.
 
-Actions with `words` in the domain's file are offered where the text has one of them, and so are goals that only such
-actions reach. It keeps prompts short, and the list of all possible calls within what a reply can be held to. Apart from
-that the controlled English, the checks of plans and the classical planner know the whole domain. What the body refuses
-(`World.actions_off`) is offered to nobody.
+Actions with `words` in the domain's file are offered where the text contains one of them, and so are goals that only
+such actions achieve. This keeps prompts short, and the list of all ground actions small enough for constrained output.
+The controlled English, the validation of plans and the classical planner use the whole domain. Actions that the body
+refuses (`World.actions_off`) are never offered.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from planweave.core.reduced import without
 
 
 def offered(domain: Domain, text: str, refused: frozenset[str] = frozenset()) -> Domain:
-    """The domain without the actions that are refused or that a text has no word for, and the goals that only they
-    reach.
+    """The domain without actions that are refused or that no word of the text refers to, and without goals that only
+    they achieve.
     """
     said = " ".join(re.findall(r"[a-z]+", text.lower()))
     return without(

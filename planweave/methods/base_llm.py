@@ -1,4 +1,4 @@
-"""Base-LLM (BrainBody-LLM, Section 4.4): commands straight from the task, one model, no feedback."""
+"""Base-LLM (BrainBody-LLM, Section 4.4): commands directly from the task, one model, no feedback."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class BaseLLM:
     questions: ClassVar[Questions] = Questions(sample={"base_llm": PROMPTS / "base_llm"})
 
     def run(self, episode: Episode) -> None:
-        """Ask once, then execute; a command that fails is left behind."""
+        """Request a plan once, then execute it; a failed command is skipped."""
         world = episode.observe()
         episode.tell("asking for a plan")
         sampled = episode.planner.generate_plans(

@@ -1,7 +1,7 @@
-"""Blocking conditions and resolutions (BCR), Sections III and IV: one action at a time out of those that can help.
+"""Blocking conditions and resolutions (BCR), Sections III and IV: one action at a time, selected among useful ones.
 
-Roots achieve a goal literal; an action that is blocked gets the actions that resolve its blocking conditions as
-children; the candidates are the leaves; a done action takes its siblings with it.
+Roots achieve a goal literal; a blocked action gets the actions that resolve its blocking conditions as children; the
+candidates are the leaves; an executed action is removed together with its siblings.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def select(question: Question, options: Sequence[Action], goal: Sequence[Literal
 def parse_selection(text: str, options: Sequence[Action], domain: Domain) -> int:
     """Index of the option between ``$$`` marks; raises ParseError where it is none, or there are several.
 
-    An action counts in any writing of its own: ``grasp(red_cube)``, ``grasp red_cube``, or its phrase.
+    An action is accepted in any notation: ``grasp(red_cube)``, ``grasp red_cube``, or its phrase.
     """
     if len(text) > MAX_CHARACTERS:
         raise ParseError(f"the reply has {len(text)} characters; at most {MAX_CHARACTERS} are read")
@@ -90,7 +90,7 @@ def _plain(text: str) -> str:
 
 @dataclass(eq=False)
 class Step:
-    """A node of the tree of steps; resolves is the literal it is there for."""
+    """A node of the tree of steps; resolves: the literal that it achieves."""
 
     action: Action
     resolves: Literal
@@ -100,7 +100,7 @@ class Step:
 
 @dataclass
 class Blocking:
-    """max_actions as in the paper, 100; asked_again: how often an answer outside the list is asked again."""
+    """max_actions as in the paper, 100; asked_again: number of repeated requests after an answer outside the list."""
 
     questions: ClassVar[Questions] = Questions(select={"blocking": select})
 
@@ -150,7 +150,7 @@ class Blocking:
                 self._resolve(episode, predicted.applied_to(observed), step, outcome.unmet)
 
     def _plant(self, episode: Episode, world: World, roots: list[Step]) -> None:
-        """Roots for every goal literal that does not hold; those of literals that hold are dropped."""
+        """Add roots for every unmet goal literal; remove those of literals that hold."""
         roots[:] = [r for r in roots if not world.holds(r.resolves)]
         for literal in world.unmet(episode.goal):
             if not any(r.resolves == literal for r in roots):
@@ -162,7 +162,7 @@ class Blocking:
         return [action for action in able if action.name not in world.actions_off]
 
     def _leaves(self, steps: list[Step], world: World) -> list[Step]:
-        """Steps without children; children whose blocking condition is gone go first."""
+        """Steps without children; children whose blocking condition no longer holds are removed first."""
         found = []
         for step in steps:
             step.children = [c for c in step.children if not world.holds(c.resolves)]
@@ -170,7 +170,7 @@ class Blocking:
         return found
 
     def _blocked(self, episode: Episode, world: World, step: Step) -> tuple[Literal, ...]:
-        """The blocking conditions of a step: of its action, and of the effect that it is there for."""
+        """Blocking conditions of a step: of its action, and of the effect that it is needed for."""
         transition = Transition(episode.domain, world)
         state = transition.state()
         missing = transition.unmet(state, step.action)
@@ -178,7 +178,7 @@ class Blocking:
         return tuple(dict.fromkeys((*missing, *more)))
 
     def _resolve(self, episode: Episode, world: World, step: Step, missing: tuple[Literal, ...]) -> None:
-        """Children for every blocking condition, without actions that stand above already."""
+        """Add children for every blocking condition, except actions that are among the ancestors."""
         above = {step.action}
         node = step.parent
         while node is not None:
@@ -192,14 +192,14 @@ class Blocking:
             ]
 
     def _remove(self, roots: list[Step], step: Step) -> None:
-        """A done action goes with its siblings that are there for the same literal."""
+        """Remove an executed action and its siblings for the same literal."""
         siblings = roots if step.parent is None else step.parent.children
         siblings[:] = [s for s in siblings if s is not step and s.resolves != step.resolves]
 
     def _select(
         self, episode: Episode, world: World, history: list[Action], options: list[Action], errors: list[str]
     ) -> Action:
-        """One candidate is taken without asking; an answer outside the list is asked again with a note."""
+        """A single candidate is taken without a request; an answer outside the list is requested again with a note."""
         if len(options) == 1:
             return options[0]
         episode.tell("selecting")

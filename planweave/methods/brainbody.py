@@ -1,10 +1,10 @@
 """BrainBody-LLM (Bhat et al., "Grounding LLMs for robot task planning using closed-loop state feedback"), Algorithm 1.
 
-A Brain writes numbered steps in words; a Body turns each into one command or passes; an error goes back to the Brain,
-which explains it and writes a new tail from the failed step on.
+A Brain writes numbered steps in words; a Body turns each into one command or passes; an error is fed back to the Brain,
+which explains it and rewrites the plan from the failed step on.
 
-Each prompt has the parts of its figure in their order. What stays the same within a task comes first, in the system
-message, so that a prompt cache serves.
+Each prompt has the parts of its figure in order. The parts that are constant within a task come first, in the system
+message, so that a prompt cache is effective.
 """
 
 from __future__ import annotations
@@ -83,10 +83,10 @@ def write_tail(question: Question, history: Sequence[str], start: int, options: 
 
 
 def ground(question: Question, step: str) -> Grounding:
-    """One command, or a pass (Figure 3). A reply without a command is asked again once, then ParseError.
+    """One command, or a pass (Figure 3). A reply without a command is requested again once, then raises ParseError.
 
-    A command with names that are like no known ones is handed on as written: the body refuses it, and its error goes
-    back to the Brain, as the paper has it.
+    A command with names unlike any known ones is passed on as written: the body refuses it, and its error is fed back
+    to the Brain, as in the paper.
     """
     domain = question.domain
     agent = str(example_part(domain, "agent", "rob0"))
@@ -144,7 +144,7 @@ def parse_command(text: str) -> Action | None:
 
 
 def triplets(domain: Domain, world: World) -> str:
-    """The state as triplets (s : p : o), Section 3: relations between things, and properties with true or false."""
+    """The state as triplets (s : p : o), Section 3: relations between objects, and properties with true or false."""
     rows = [_triplet(f) for f in sorted(world.facts) if domain.predicates[f.predicate].state == "yes"]
     for predicate in domain.predicates.values():
         if predicate.state == "negative" and len(predicate.parameters) == 1:
@@ -189,7 +189,7 @@ def _command(agent: str, action: Action) -> str:
 
 
 def _body_examples(domain: Domain, agent: str) -> str:
-    """Each action once, with phrase and command, and the steps to be passed over."""
+    """Each action once, with phrase and command, and examples of steps to pass."""
     actions = {a.name: a for _, plan in plan_examples(domain) for a in plan}
     rows = [f"Description: {domain.phrase(a)}\nAction Plan: {_command(agent, a)}" for a in actions.values()]
     rows += [
@@ -205,7 +205,7 @@ def _numbered(steps: Sequence[str], start: int = 0) -> str:
 
 @dataclass
 class BrainBody:
-    """max_feedback is K, 3 in the paper; after that many replans a failed step is left behind."""
+    """max_feedback is K, 3 in the paper; after that many replans a failed step is skipped."""
 
     questions: ClassVar[Questions] = Questions(
         write={"brainbody": write, "brainbody_feedback": write_tail}, ground={"brainbody": ground}
@@ -247,7 +247,7 @@ class BrainBody:
         episode.tell("plan ended")
 
     def _brain(self, episode: Episode, done: list[str], errors: list[str], failed: str = "") -> list[str]:
-        """A whole plan, or with errors a new tail numbered from the failed step on."""
+        """A whole plan, or after errors a new tail numbered from the failed step on."""
         method = "brainbody_feedback" if errors else "brainbody"
         history = [*done, failed] if failed else done
         written = episode.planner.write(

@@ -1,8 +1,8 @@
 """FF-Replan (Yoon, Fern and Givan, ICAPS 2007), the classical baseline of the BCR paper, Section V.C.
 
-Determinise the uncertain effects, plan, act; when the world is not as predicted, plan again. No language model. Of
-things that were never seen the prediction is believed until an action fails: whoever went to a cup and does not see
-it tries to take it, and hears that it is in something closed.
+Determinise the uncertain effects, plan, act; replan when the observed state differs from the predicted one. No language
+model. Predicted effects on unobserved objects are assumed until an action fails: an agent that walked to a cup and does
+not see it tries to take it, and learns that it is in a closed container.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _OUT_OF_REACH = {Code.UNREACHABLE, Code.PLANNING_FAILED, Code.COLLISION}
 
 @dataclass
 class Classical:
-    """max_replans: how often to plan again; plan_timeout: seconds for each search; retries of one action that slips."""
+    """max_replans: number of replans; plan_timeout: seconds per search; retries: of one action that slips."""
 
     max_replans: int = option(20, "plans after the first at most", 0, 1000)
     plan_timeout: float = option(5.0, "seconds for one search", 0.1, 600.0)
@@ -80,7 +80,9 @@ class Classical:
         predicted: UnobservedEffects,
         failures: Counter[Action],
     ) -> World:
-        """Execute a plan until its end or until the world is not as predicted; returns the observed world."""
+        """Execute a plan until its end or until the observed state differs from the predicted one; returns the observed
+        world.
+        """
         for index, action in enumerate(plan):
             rest = plan[index + 1 :]
             episode.intend(plan[index:])
@@ -104,8 +106,9 @@ class Classical:
         return world
 
     def _missing(self, episode: Episode, world: World, rest: tuple[Action, ...]) -> str:
-        """Why the rest of the plan does not reach the goal from the observed world, which is the surprise that matters;
-        "" where it does.
+        """Why the rest of the plan does not reach the goal from the observed world, "" where it does.
+
+        Only such differences from the prediction cause a replan.
         """
         phrases = episode.domain.phrases
         transition = Transition(episode.domain, world)

@@ -1,4 +1,4 @@
-"""Whether a condition holds, asked of the model with the state as text (ProgPrompt, Section IV.A, Figure 2)."""
+"""Evaluation of a condition by the model, with the state as text (ProgPrompt, Section IV.A, Figure 2)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ _ANSWER = re.compile(
 
 
 def check(question: Question, text: str) -> Check:
-    """By rule where the domain knows the predicate, else by the model; raises ParseError or ModelError."""
+    """Evaluate a condition by rule where the domain defines the predicate, else by the model; raises ParseError or
+    ModelError.
+    """
     condition = parse_condition(text)
     holds = holds_by_rule(question.domain, question.world, condition)
     if holds is not None:

@@ -1,8 +1,8 @@
-"""Conditions as programs write them, answered by rule where the domain knows what they say (ProgPrompt, Section IV.A).
+"""Conditions of programs, evaluated by rule where the domain defines them (ProgPrompt, Section IV.A).
 
-The paper always asks the model. Here ``'close' to 'mug'``, ``'salmon' in 'hands'``, ``'fridge' is 'opened'``,
+The paper always queries the model. Here ``'close' to 'mug'``, ``'salmon' in 'hands'``, ``'fridge' is 'opened'``,
 ``grasped('mug')`` and ``in(red_cube, left_tray)`` are looked up: first in the table of the domain's example file, then
-among the domain's own predicates by name and phrase. A name of a class stands for any object of that class.
+among the domain's own predicates by name and phrase. A class name matches any object of that class.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _CALL = re.compile(r"\A(not\s+)?([A-Za-z_]\w{0,60})\s*\(([^()]{0,160})\)\Z")
 
 @dataclass(frozen=True)
 class Condition:
-    """left relation right, or a predicate with its arguments where relation is empty."""
+    """A condition "left relation right", or a predicate with its arguments where relation is empty."""
 
     words: tuple[str, ...]
     relation: str
@@ -68,7 +68,7 @@ def parse_condition(text: str) -> Condition:
 
 
 def holds_by_rule(domain: Domain, world: World, condition: Condition) -> bool | None:
-    """Whether a condition holds, None where no rule knows what it says."""
+    """Whether a condition holds, None where no rule defines it."""
     ways = list(_ways(domain, world, condition))
     if not ways:
         return None
@@ -124,7 +124,7 @@ def _by_name(domain: Domain, word: str, things: Sequence[Sequence[str]]) -> Iter
 
 
 def objects_named(world: World, word: str) -> list[str]:
-    """The object of this name in whatever writing, else all objects of this class."""
+    """The object of this name in any spelling, else all objects of this class."""
     plain = _plain(word)
     exact = [o.name for o in world.objects if _plain(o.name) == plain]
     if exact:

@@ -1,4 +1,4 @@
-"""One task as a method's loop sees it: the two ports, the goal, and the bookkeeping around every action."""
+"""One task from a method's point of view: planner and body ports, goal, and bookkeeping of every action."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from planweave.methods.journal import Journal
 
 @dataclass
 class Episode:
-    """What a method works with. `changed` is called after every change that people may want to see."""
+    """The interface of a method to its task. `changed` is called after every change of the task's status."""
 
     task_id: str
     sentence: str
@@ -52,7 +52,7 @@ class Episode:
     said: deque[str] = field(default_factory=deque)
 
     def tell(self, phase: str = "", message: str = "") -> None:
-        """Say what is going on."""
+        """Publish phase and message."""
         self.phase = phase or self.phase
         self.message = message or self.message
         self.changed()
@@ -63,17 +63,17 @@ class Episode:
         return self.body.observe().with_derived(self.goal)
 
     def spend(self, usage: Usage | None) -> None:
-        """Add up what was asked of the model."""
+        """Add language model usage."""
         self.usage = self.usage + (usage or Usage())
         self.changed()
 
     def intend(self, plan: Sequence[Action]) -> None:
-        """Say what will be done from here on, as far as the method knows, for a person who must approve it."""
+        """Announce the intended actions, as far as the method knows them, for approval."""
         if self.approval is not None:
             self.approval.announce(plan)
 
     def execute(self, action: Action, undoing: bool = False) -> Outcome:
-        """Execute one action and record what came of it."""
+        """Execute one action and record its outcome."""
         self.canceled.check()
         token = ""
         if self.approval is not None:
@@ -131,7 +131,7 @@ class Episode:
             self.tell("approved" if word.approve else "not approved")
 
     def follow(self, plan: Sequence[Action]) -> None:
-        """Execute a plan open loop: a failed action is left behind, as the papers' open-loop baselines do."""
+        """Execute a plan open loop: failed actions are skipped, as in the papers' open-loop baselines."""
         for index, action in enumerate(plan):
             self.intend(plan[index:])
             if self.execute(action).final:
@@ -139,14 +139,16 @@ class Episode:
         self.tell("plan ended")
 
     def feedback(self) -> list[str]:
-        """What people said since the last call; each is treated as one more error text."""
+        """Feedback of people since the last call; treated as additional error messages."""
         said = []
         while self.said:
             said.append(self.said.popleft())
         return said
 
     def resolve(self, name: str, args: Sequence[str]) -> Action:
-        """An action over objects as a model names them: exact, in other writing, or by class; raises ParseError."""
+        """An action over objects as a model names them: exactly, in another spelling, or by class; raises
+        ParseError.
+        """
         world = self.observe()
         return Action(name, tuple(self._object(world, arg) for arg in args))
 
@@ -162,7 +164,7 @@ class Episode:
         return last[0] if last else of_class[0]  # the same one again, else the first
 
     def undo(self, action: Action, before: World) -> bool:
-        """Take an action back by its declared inverse; False where that cannot be done, with the reason said."""
+        """Undo an action by its declared inverse; False where that fails, with the reason published."""
         inverse = inverse_actions(self.domain, before, action)
         if inverse is None:
             self.journal.add("undo", action=str(action), done=False, reason="the domain declares no inverse")

@@ -1,8 +1,8 @@
-"""A sentence into goal literals, or a question into an answer: by the controlled English where it covers it, else by
+"""Interpretation of a sentence as goal literals, or of a question: by the controlled English where it applies, else by
 the model.
 
-The model is asked several times at once, its replies held to literals over the known objects; a goal counts only if
-enough of the replies agree on it, since a wrong goal moves a robot to do a wrong thing.
+The model samples several replies at once, constrained to literals over the known objects; a goal is accepted only if
+enough replies agree on it, since a wrong goal makes the robot do the wrong thing.
 """
 
 from __future__ import annotations
@@ -51,11 +51,12 @@ def checked_sentence(sentence: str) -> str:
 def interpret(
     domain: Domain, world: World, sentence: str, ask: Ask, agreement: float = 0.5, shown: World | None = None
 ) -> Interpretation:
-    """Goal of a sentence; source says who read it. Raises GoalError (not understood, impossible) or CanceledError.
+    """Goal of a sentence; source says who interpreted it. Raises GoalError (not understood, impossible) or
+    CanceledError.
 
-    A question is answered and never obeyed. What says "not", and is not read by rules, is given to no model.
-    agreement: share of the model's readings that must be more than this for a goal to count. shown: the part of the
-    world that goes into the prompt, by default all of it.
+    A question is answered and never executed. Sentences with "not" that the grammar cannot parse are not given to a
+    model. agreement: a goal is accepted if more than this share of the replies agrees on it. shown: the part of the
+    world in the prompt, by default all of it.
     """
     sentence = checked_sentence(sentence)
     if not world.objects:
@@ -103,7 +104,7 @@ def interpret(
 
 
 def _guessed(domain: Domain, world: World, words: Words, goal: tuple[Literal, ...]) -> list[str]:
-    """Remarks on what a model put into a goal though no word of the sentence names it."""
+    """Notes on objects in a model's goal that no word of the sentence names."""
     names = Vocabulary(domain, world).names()
     said = {names.singular(w) for w in words}
     named = {n for n in world.by_name if n in said or said & names.heads[n]}
@@ -116,7 +117,7 @@ def _guessed(domain: Domain, world: World, words: Words, goal: tuple[Literal, ..
 
 
 def unsaid(words: Words) -> list[tuple[str, str]]:
-    """Words of a sentence that no goal can say, with why; a model would leave them out."""
+    """Words of a sentence that no goal can express, with the reason; a model would ignore them."""
     told = {tuple(p.split()): why for key, why in english()["unsaid"].items() for p in key.split(", ")}
     return [
         (" ".join(said), told[said])
@@ -127,7 +128,7 @@ def unsaid(words: Words) -> list[tuple[str, str]]:
 
 
 def _instead(domain: Domain, world: World, words: Words) -> str:
-    """What could be said instead, as the end of a message."""
+    """Suggested sentences, as the end of a message."""
     examples = nearest(domain, world, words)
     return ". What can be read, for example: " + ", ".join(f'"{e}"' for e in examples) if examples else ""
 

@@ -1,11 +1,10 @@
 """Iterative-Planner with no, local or global replanning: the baselines of Tree-Planner, Sections 1 and 4.1.
 
-One action is asked for at a time, with everything in the prompt each time. Without replanning a failed action ends
-the plan; local replanning asks again at the failed step; global replanning starts from the first step again, with
-what was executed taken back by its inverses (the paper resets the simulator).
+One action is requested at a time, each time with the complete prompt. Without replanning a failed action ends the plan;
+local replanning repeats the request at the failed step; global replanning restarts from the first step, with executed
+actions undone by their inverses (the paper resets the simulator).
 
-Everything is in the prompt each time. Temperature 0 and top-p 1, as found best there (B.1); objects,
-actions and examples are those of plan sampling.
+Temperature 0 and top-p 1, as found best there (B.1); objects, actions and examples are those of plan sampling.
 """
 
 from __future__ import annotations
@@ -124,7 +123,7 @@ class Iterative:
     max_steps: int = option(40, "actions at most", 1, 10_000)
 
     def run(self, episode: Episode) -> None:
-        """Ask, act, append, until the model says that the task is done."""
+        """Request, execute, append, until the model declares the task done."""
         history: list[tuple[Action, World]] = []
         errors: list[str] = []
         while episode.steps < self.max_steps:

@@ -1,4 +1,4 @@
-"""The record of one task: a list of events, each a dict that JSON can hold, optionally also one line each in a file."""
+"""The record of one task: a list of events, each a dict of JSON values, optionally written to a file, one line each."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _ALWAYS = ("submitted", "goal", "checked", "ended")
 class Journal:
     """Events of one task, oldest first. `seconds` in each event counts from the journal's start (wall time).
 
-    Bounded, since what others publish goes into it: in an event longer than MAX_EVENT long texts are cut, and what goes
-    beyond MAX_EXCHANGES or MAX_EVENTS is left out. The record says so. Once closed, it is held compressed.
+    Bounded, since it contains what other nodes publish: long texts in an event longer than MAX_EVENT are truncated, and
+    events beyond MAX_EXCHANGES or MAX_EVENTS are dropped. The record says so. Once closed, it is stored compressed.
     """
 
     def __init__(self, path: Path | None = None):
@@ -80,7 +80,7 @@ class Journal:
 
 
 def _cut(value: Any, texts: int = 2000, items: int = 100) -> Any:
-    """A JSON value with its long texts and lists cut; what is cut says how much there was."""
+    """A JSON value with its long texts and lists truncated, and their original sizes."""
     if isinstance(value, str) and len(value) > texts:
         return f"{value[:texts]}… (cut, {len(value)} characters)"
     if isinstance(value, (list, tuple)):

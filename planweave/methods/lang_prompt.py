@@ -1,9 +1,7 @@
 """LangPrompt (ProgPrompt, Section V.A and Table I row 7): a plan in words, each step translated to an action.
 
-The paper trains a policy on GPT-2 for the translation; here the nearest admissible action by similarity stands in.
-
-The paper trains a policy that maps each step to an action; here the nearest admissible action by embedding stands in,
-and no model is asked for it.
+The paper trains a policy on GPT-2 for the translation; here it is replaced by the nearest admissible action by
+embedding, without a model.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One run of a method, whose code may be anybody's: what it raises by mistake ends its task and nothing else."""
+"""One run of a method, possibly of another package: an unexpected exception ends its own task only."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ log = logging.getLogger(__name__)
 
 
 class Method(Protocol):
-    """A planning method: acts until it has nothing left to do. Whether the goal holds is checked by others."""
+    """A planning method: acts until it has nothing left to do. The goal is verified by its caller."""
 
     def run(self, episode: Episode) -> None:
         """Run the loop; may raise PlanweaveError."""
 
 
 class MethodFaultError(PlanweaveError):
-    """A method's own code raised an exception that is no PlanweaveError; no other method takes over."""
+    """A method raised an exception other than PlanweaveError; no fallback method takes over."""
 
 
 def run_method(make: Callable[[str], Method], name: str, episode: Episode) -> None:
-    """Make a method and run it; raises MethodFaultError for what is no PlanweaveError."""
+    """Create a method and run it; raises MethodFaultError for exceptions other than PlanweaveError."""
     try:
         make(name).run(episode)
     except PlanweaveError:

@@ -1,4 +1,4 @@
-"""The options of a method by its name: what they are, and values for them, checked."""
+"""Options of a method: their parameters, and checked values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Planner port, kept by a language model: questions out of prompt files, replies into plans, choices and goals."""
+"""The Planner port implemented by a language model: prompts from files, replies parsed to plans, choices and goals."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ __all__ = ["LanguagePlanner", "Settings"]
 
 
 class LanguagePlanner:
-    """Keeps `planweave.core.ports.Planner`. Thread-safe. load_domain gives a world's domain.
+    """Implements `planweave.core.ports.Planner`. Thread-safe. load_domain returns a world's domain.
 
-    on_exchange hears of every question and its answer, see `planweave.llm.asking.Asker`; kind is "plans", "choice",
+    on_exchange is called with every request and its reply, see `planweave.llm.asking.Asker`; kind is "plans", "choice",
     "goal", "program", "brain", "brain_feedback", "command", "words", "step", "proposals", "selection" or "condition".
     """
 
@@ -71,7 +71,7 @@ class LanguagePlanner:
         return self.client.endpoint == "embedded"
 
     def prepare(self, domains: Iterable[str]) -> None:
-        """Read these domains and their words (0.2 s of processor time) before the first sentence comes."""
+        """Load these domains and their lexicons (0.2 s of processor time) before the first sentence arrives."""
         for name in domains:
             anything = World(name, (WorldObject("thing", next(iter(self._load_domain(name).types), "object")),))
             self._read_without_model("put the thing in the thing", anything)
@@ -158,7 +158,7 @@ class LanguagePlanner:
         task_id: str = "",
         canceled: threading.Event | None = None,
     ) -> Choice:
-        """Choose by majority vote (Tree-Planner, Section 3.3); among equal votes the earlier option wins.
+        """Choose by majority vote (Tree-Planner, Section 3.3); ties go to the earlier option.
 
         Raises ParseError where no reply names an option, ModelError, GoalError (the sentence) or CanceledError.
         """
@@ -188,7 +188,7 @@ class LanguagePlanner:
     def interpret_goal(
         self, sentence: str, world: World, *, task_id: str = "", canceled: threading.Event | None = None
     ) -> Interpretation:
-        """Read a sentence into goal literals; raises GoalError or CanceledError."""
+        """Interpret a sentence as goal literals; raises GoalError or CanceledError."""
         domain = self._load_domain(world.domain)
 
         def ask(messages: Messages, schema: dict[str, Any]) -> ChatReplies:
@@ -223,7 +223,7 @@ class LanguagePlanner:
         task_id: str = "",
         canceled: threading.Event | None = None,
     ) -> Written:
-        """A whole plan in the method's own form; raises ParseError, ModelError, GoalError or CanceledError."""
+        """A whole plan in the method's own format; raises ParseError, ModelError, GoalError or CanceledError."""
         ask = _row("method that writes", method, questions().write)
         question = self._question(sentence, world, (), errors, task_id, canceled, context=history)
         return ask(question, history, start, options or {})
@@ -312,7 +312,7 @@ class LanguagePlanner:
         context: Sequence[str] = (),
         extra: Collection[str] = (),
     ) -> Question:
-        """What a method's question is made of. context: steps in words, whose things are to be shown as well."""
+        """The inputs of a method's request. context: steps in words, whose objects are shown as well."""
         sentence = checked_sentence(sentence)
         domain = offered(self._load_domain(world.domain), " ".join((sentence, *context)), world.actions_off)
         named = {n for n in world.by_name for text in (*context, *errors) if _names(n, text)} if context else set()
@@ -352,7 +352,7 @@ def _names(name: str, text: str) -> bool:
 
 
 def _collected(replies: ChatReplies, mender: Mender) -> SampledPlans:
-    """Equal plans as one with their number; log-probability of the most probable of them."""
+    """Merge equal plans and count them; log-probability of the most probable one."""
     plans: dict[tuple[Action, ...], tuple[tuple[PlanStep, ...], int, float]] = {}
     known: dict[str, tuple[PlanStep, ...]] = {}  # many samples are equal
 

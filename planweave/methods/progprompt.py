@@ -1,7 +1,7 @@
-"""ProgPrompt (Singh et al., ICRA 2023): one program, run statement by statement, assertions checked on the way.
+"""ProgPrompt (Singh et al., ICRA 2023): one program, executed statement by statement, assertions checked on the way.
 
 The prompt is the beginning of a Python file: an import of the actions, the objects, example functions, and the head of
-the function wanted. What comes back is read by planweave.core.program and never run as Python.
+the requested function. The reply is parsed by planweave.core.program and never executed as Python.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def function_head(sentence: str) -> str:
 
 
 def joined(first: str, second: str) -> str:
-    """A reply that was cut off and what the model wrote when it was asked to go on; it may begin anew somewhere."""
+    """A truncated reply and its continuation; the overlap is removed."""
     second = "\n".join(line for line in second.split("\n") if not line.strip().startswith("```"))
     if _HEAD.match(second.lstrip("\n")):
         return second
@@ -93,7 +93,7 @@ def joined(first: str, second: str) -> str:
 
 
 def completed(text: str, head: str, domain: Domain) -> str:
-    """A reply as one function: where it goes on from the head, the head is put before it; aliases become names."""
+    """A reply as one function: its head is added where missing; aliases are replaced by names."""
     if len(text) > MAX_CHARACTERS:
         raise ParseError(f"the program has {len(text)} characters; at most {MAX_CHARACTERS} are read")
     if not any(_HEAD.match(line) for line in text.split("\n")):
@@ -145,14 +145,14 @@ def _imported(domain: Domain, name: str) -> str:
 
 
 def _names(world: World, programs: Mapping[str, Any]) -> list[str]:
-    """What programs call the objects: their classes, as in the paper, or their names."""
+    """Object names in programs: their classes, as in the paper, or their names."""
     if programs.get("names") == "class":
         return sorted({o.class_name or o.name for o in world.objects})
     return sorted(o.name for o in world.objects)
 
 
 def _switched(program: str, options: Mapping[str, bool]) -> str:
-    """An example without its comments or assertions, where these are switched off."""
+    """An example without its comments or assertions, where these are disabled."""
     lines = program.rstrip().split("\n")
     if not options.get("comments", True):
         lines = [line for line in lines if not line.strip().startswith("#")]
@@ -163,7 +163,7 @@ def _switched(program: str, options: Mapping[str, bool]) -> str:
 
 @dataclass
 class ProgPrompt:
-    """comments and assertions can be left out of the examples (rows 3 to 6 of the paper's Table I)."""
+    """comments and assertions can be disabled in the examples (rows 3 to 6 of the paper's Table I)."""
 
     questions: ClassVar[Questions] = Questions(write={"progprompt": write})
 
@@ -171,7 +171,7 @@ class ProgPrompt:
     assertions: bool = option(True, "assertions in the example programs (FEEDBACK in Table I)")
 
     def run(self, episode: Episode) -> None:
-        """Ask for the program, then run it."""
+        """Request the program, then execute it."""
         world = episode.observe()
         episode.tell("asking for a program")
         written = episode.planner.write(
@@ -188,7 +188,7 @@ class ProgPrompt:
         self._block(episode, program.body)
 
     def _block(self, episode: Episode, body: Sequence[Statement]) -> None:
-        """Section III.C: each command goes to the body; a failed one is left behind, as in the paper."""
+        """Section III.C: each command is executed by the body; a failed one is skipped, as in the paper."""
         for statement in body:
             if isinstance(statement, Comment):
                 episode.tell(f"acting: {statement.text}")

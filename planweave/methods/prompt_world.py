@@ -1,8 +1,7 @@
-"""The part of a world that goes into a prompt, so that a prompt stays short whatever the scene: relevant things first.
+"""Selection of the part of a world shown in a prompt, of bounded length: relevant objects first.
 
-Small worlds come back as they are. Which objects are shown is decided once for a task and a set of names, so that the
-beginning of its prompts stays the same from question to question and a prompt cache serves; things that become
-important later are added.
+Small worlds are shown completely. The selection is made once per task and set of names, so that the beginning of its
+prompts is constant and a prompt cache is effective; objects that become relevant later are added.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ Key = tuple[str, str, int]
 
 
 class PromptWorlds:
-    """Chooses what of a world a prompt shows. limit: tokens for objects and observation together. Thread-safe."""
+    """Selects what a prompt shows of a world. limit: tokens for objects and observation together. Thread-safe."""
 
     def __init__(self, embedder: Embedder, limit: int) -> None:
         self._embedder, self._limit = embedder, limit
@@ -41,10 +40,10 @@ class PromptWorlds:
         history: Sequence[Action] = (),
         extra: Collection[str] = (),
     ) -> tuple[World, tuple[str, ...]]:
-        """The world to show, and the names of the objects that are left out.
+        """The world to show, and the names of the omitted objects.
 
-        extra: names that must be shown, such as those of the goal. Facts beyond the limit are left out as well, the
-        least relevant first, and those that no observation tells; do not use the result for checks of facts.
+        extra: names that must be shown, such as those of the goal. Facts beyond the limit are omitted, the least
+        relevant first, and those without a place in observations; do not evaluate facts on the result.
         """
         names_limit = int(self._limit * _NAMES_SHARE)
         costs = {o.name: estimated_tokens(o.name) + 1 for o in world.objects}
@@ -98,7 +97,7 @@ class PromptWorlds:
 
 
 def _of_state(domain: Domain, world: World, state: str) -> list[Literal]:
-    """The facts of the predicates that an observation tells in a way, see `planweave.core.domain.Predicate`."""
+    """The facts of predicates with a given `state`, see `planweave.core.domain.Predicate`."""
     told = [name for name, p in domain.predicates.items() if p.state == state]
     return [f for name in told for f in world.by_predicate.get(name, ())]
 
@@ -109,7 +108,9 @@ _IMPORTANT = 3.0  # ranks from here on are shown in any case
 def _ranks(
     domain: Domain, world: World, sentence: str, must: set[str], facts: Sequence[Literal], embedder: Embedder
 ) -> dict[str, float]:
-    """How much each object matters to a sentence; from _IMPORTANT on it is named, held, acted on, or their place."""
+    """Relevance of each object to a sentence; from _IMPORTANT on it is named, held, acted on, or the place of such an
+    object.
+    """
     said = {_stem(w) for w in re.findall(r"[a-z]+", sentence.lower())}
     classes = {o.name: (o.class_name or o.name).lower() for o in world.objects}
     known = sorted(set(classes.values()))
@@ -145,7 +146,7 @@ def _ranks(
 def _observed(
     domain: Domain, facts: Sequence[Literal], ranks: dict[str, float], names: frozenset[str], limit: int
 ) -> frozenset[Literal]:
-    """The facts that fit into the observation: about the agent first, then about what matters most."""
+    """The facts that fit into the observation: about the agent first, then by relevance."""
 
     def rank(fact: Literal) -> tuple[float, str, tuple[str, ...]]:
         of_objects = [ranks[a] for a in fact.args if a in ranks]

@@ -1,6 +1,6 @@
-"""Messages for the model, made of prompt files, the domain and the world. Nothing here knows any one domain.
+"""Prompt messages, rendered from prompt files, the domain and the world. Independent of any particular domain.
 
-Prompt files stand in ``prompts/<method>/``; a variable that a file asks for and does not get is an error.
+Prompt files are in ``prompts/<method>/``; a missing variable is an error.
 """
 
 from __future__ import annotations
@@ -49,8 +49,9 @@ def sample_messages(
     without: Collection[str] = (),
     folder: Path = PROMPTS / "tree_planner",
 ) -> Messages:
-    """The question for plans (Tree-Planner, Section 3.1 and Appendix F.2): instruction, global information,
-    initial observation, examples, task. folder: of the two prompt files."""
+    """The prompt for plans (Tree-Planner, Section 3.1 and Appendix F.2): instruction, global information, initial
+    observation, examples, task. folder: of the two prompt files.
+    """
     return (
         message(
             "system",
@@ -74,8 +75,9 @@ def decide_messages(
     options: Sequence[Action | None],
     errors: Sequence[str],
 ) -> Messages:
-    """The question for one choice (Tree-Planner, Section 3.3 and Appendix F.3): instruction, observation, task,
-    history, error information, lettered options. The instruction never changes within a domain."""
+    """The prompt for one choice (Tree-Planner, Section 3.3 and Appendix F.3): instruction, observation, task, history,
+    error information, lettered options. The instruction is constant within a domain.
+    """
     failed = "".join(f"\nThis was tried and failed: {one_line(e)}" for e in errors)
     return (
         message("system", render("tree_planner/decide_system.txt", example=_decision_example(domain))),
@@ -94,7 +96,7 @@ def decide_messages(
 
 
 def goal_messages(domain: Domain, world: World, sentence: str) -> Messages:
-    """The question for the goal of a sentence."""
+    """The prompt for the goal of a sentence."""
     predicates = "\n".join(f"- {signature(p)}: {bare_phrase(p.phrase, p)}" for p in goal_predicates(domain))
     return (
         message(
@@ -112,7 +114,7 @@ def goal_messages(domain: Domain, world: World, sentence: str) -> Messages:
 
 
 def actions_text(domain: Domain, without: Collection[str] = ()) -> str:
-    """Actions by their number of arguments, with their phrases and what they need."""
+    """Actions by number of arguments, with their phrases and preconditions."""
     lines = []
     schemas = [s for s in domain.actions.values() if s.name not in without]
     for arity in sorted({len(s.parameters) for s in schemas}):
@@ -168,7 +170,7 @@ def signature(thing: ActionSchema | Predicate) -> str:
 
 
 def bare_phrase(phrase: str, thing: ActionSchema | Predicate) -> str:
-    """A phrase with the names of its parameters in their places."""
+    """A phrase with the names of its parameters inserted."""
     for parameter in thing.parameters:
         phrase = phrase.replace("{" + parameter.name[1:] + "}", parameter.name[1:])
     return phrase
@@ -220,7 +222,7 @@ def message(role: str, content: str) -> dict[str, str]:
 
 
 def one_line(text: str) -> str:
-    """Text of a person or a controller as one line, so that it cannot pass for another part of the prompt."""
+    """External text as one line, so that it cannot pass for another part of the prompt."""
     return " ".join(text.split())
 
 

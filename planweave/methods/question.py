@@ -1,4 +1,4 @@
-"""What the questions of the methods are made of, and which ones a method asks."""
+"""Requests of the methods to the model: their inputs, and the table of each method's requests."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from planweave.methods.settings import Settings
 class Question:
     """One call of the port.
 
-    world is all that is known, shown the part of it that goes into prompts. history: actions done. errors: raw texts
-    of failures and what people said. send(kind, request, notes) asks the model.
+    world: all that is known; shown: the part of it in prompts. history: executed actions. errors: raw failure messages
+    and feedback of people. send(kind, request, notes) sends a request to the model.
     """
 
     sentence: str
@@ -37,7 +37,7 @@ class Question:
     errors: tuple[str, ...] = ()
 
     def ask(self, kind: str, messages: Messages, **options: Any) -> ChatReplies:
-        """Ask with the options of ChatRequest; raises ModelError or CanceledError."""
+        """Send a request with the options of ChatRequest; raises ModelError or CanceledError."""
         notes = options.pop("notes", {})
         return self.send(kind, ChatRequest(messages, **options), notes)
 
@@ -49,9 +49,9 @@ class Question:
 
 @dataclass(frozen=True)
 class Questions:
-    """What a method asks of the model, each under the name that its loop asks for (docs/extending.md).
+    """A method's requests to the model, each under the name used by its loop (docs/extending.md).
 
-    sample: the folder of the prompts sample_system.txt and sample_user.txt by which whole plans are sampled.
+    sample: folder of the prompts sample_system.txt and sample_user.txt for sampling whole plans.
     """
 
     sample: Mapping[str, Path] = field(default_factory=dict)
@@ -65,11 +65,11 @@ class Questions:
     )
 
     def __bool__(self) -> bool:
-        """Whether a model is asked anything."""
+        """Whether there is any request."""
         return any((self.sample, self.write, self.ground, self.propose, self.select))
 
     def __or__(self, other: Questions) -> Questions:
-        """Both; those of the other count where a name is in both."""
+        """Union; entries of the other take precedence."""
         return Questions(
             {**self.sample, **other.sample},
             {**self.write, **other.write},

@@ -1,4 +1,6 @@
-"""What zero_shot and scene_aware share: several free-text samples of the next step, each translated to an action."""
+"""Shared parts of zero_shot and scene_aware: several free-text samples of the next step, each translated to an
+action.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,10 @@ _LEAD = re.compile(r"\A\s*(?:[-*•]\s+|step\s{0,3}\d{1,3}\s{0,3}[.:)-]\s*|\d{1,
 
 
 def step_of(text: str) -> str:
-    """The first step in a reply; empty where the model says that the task is done. Raises ParseError for no words."""
+    """The first step of a reply; empty where the model declares the task done.
+
+    Raises ParseError where there is none.
+    """
     for line in text[:20_000].splitlines():
         line = _LEAD.sub("", line.strip().strip("`*\"'"), count=1).strip().strip("`*\"'")
         if not line:

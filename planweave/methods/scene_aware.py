@@ -1,10 +1,10 @@
 """Scene-aware planner ("Generating executable action plans with environmentally-aware language models"), Algorithm 1.
 
 At each step k samples are translated to admissible actions over the objects of the scene, scored, and the best is
-appended; below a cutoff the plan ends. The plan is executed after it is made.
+appended; below a cutoff the plan ends. The complete plan is then executed.
 
-The prompt is an example and the task, no more; the surroundings come in by the choice of the example (III.A) and by
-the scores of each translated sample (III.B, III.C). The loop weighs the scores and adds the distance.
+The prompt consists of an example and the task; the scene enters through the choice of the example (III.A) and the
+scores of each translated sample (III.B, III.C). The loop weighs the scores and adds the distance.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from planweave.methods.sampled import TOKENS, example_text, most_similar, steps_
 
 
 def propose(question: Question, samples: int) -> Proposals:
-    """k samples with their scores; a sample that could mean several things of one kind gives a candidate for each.
+    """k samples with their scores; a sample that matches several objects of one kind gives a candidate for each.
 
-    Relatedness is the cosine of embeddings: chat endpoints give no log-probability of a text that they are sent, so
-    the paper's score by the language model cannot be had. The record of the exchange says so.
+    Relatedness is the cosine of embeddings: chat endpoints return no log-probability of given texts, so that the
+    paper's score by the language model is not available. The record of the exchange says so.
     """
     set_ = question.settings
     index = chosen_example(question, set_.environment_weight)
@@ -96,7 +96,7 @@ def chosen_example(question: Question, weight: float) -> int:
 
 
 def scene_graph(world: World) -> tuple[frozenset[str], frozenset[tuple[str, ...]]]:
-    """The classes that there are, and the relations between classes."""
+    """The present classes, and the relations between classes."""
     kinds = {o.name: o.class_name or o.name for o in world.objects}
     pairs: set[tuple[str, ...]] = set()
     for predicate, facts in world.by_predicate.items():
@@ -116,7 +116,9 @@ def _overlap(one: frozenset[Any], two: frozenset[Any]) -> float:
 
 @dataclass
 class SceneAware:
-    """Weights of Section III.D, out of the grid of Table IX; samples is k; repetition is taken off for each repeat."""
+    """Weights of Section III.D, from the grid of Table IX; samples is k; repetition: penalty for each repeated
+    action.
+    """
 
     questions: ClassVar[Questions] = Questions(propose={"scene_aware": propose})
 
@@ -152,7 +154,7 @@ class SceneAware:
     def _scores(
         self, world: World, plan: Sequence[Action], candidates: Sequence[Candidate]
     ) -> list[tuple[Action, float]]:
-        """The weighted sum for each candidate; a vote to end scores as the others do, through the cutoff."""
+        """The weighted sum for each candidate; a vote to end competes through the cutoff."""
         actions = [c for c in candidates if c.action is not None]
         near = [self._nearness(world, plan, c.action) for c in actions if c.action is not None]
         best = max(near, default=0.0)

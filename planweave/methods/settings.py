@@ -14,12 +14,11 @@ SAMPLING = ("auto", "request", "stepwise")
 class Settings:
     """Parameters of the planner; the defaults are those of the papers, see config/planner.yaml.
 
-    sampling: "request" asks for all plans at once, as the paper does; "stepwise" has them written in turn, step by step
-    (stepwise.py); "auto" is stepwise for a client that can. Those that end in _embedded are for the model
-    in this process, which is small. goal_agreement: share of the readings of a sentence that must be more than this to
-    count. timeout: seconds for one question with all its retries. max_steps: of one plan. exclude_actions: not offered.
-    scene_tokens: how much of a prompt may go to objects and observation together; words_tokens: how long a plan in
-    words or a program may be.
+    sampling: "request" samples all plans in one request, as in the paper; "stepwise" writes them one after the other,
+    step by step (stepwise.py); "auto" is stepwise where the client supports it. Options that end in _embedded are for
+    the small embedded model. goal_agreement: a goal is accepted if more than this share of the replies agrees on it.
+    timeout: seconds per request including retries. max_steps: per plan. exclude_actions: actions not offered.
+    scene_tokens: limit of objects and observation in a prompt; words_tokens: limit of a plan in words or a program.
     """
 
     samples: int = option(25, "plans sampled per task, N", 1, 200)

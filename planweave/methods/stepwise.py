@@ -1,10 +1,10 @@
-"""A plan written one step at a time, each step out of the actions that can be done when its turn comes.
+"""Plans written one step at a time, each step constrained to the actions applicable in its predicted state.
 
-For a small model on this machine, which writes few plans of several actions that can be carried out, and is asked for
-every token with a core of its own. The domain predicts the state after each step; the model continues what it wrote
-so far, its text held to the calls of the actions whose preconditions hold there, so that the most probable of them is
-chosen token by token. A plan ends where the goal would hold. Plans are written in turn until one does; the beginning of
-the prompt is the same for all tasks of a domain, so that a cache of prompts serves.
+For a small local model, which writes few executable plans of several actions, and for which each token costs processor
+time. The domain predicts the state after each step; the model continues its own text, constrained to the calls of
+applicable actions, so that the most probable one is selected token by token. A plan ends where the goal would hold.
+Plans are written one after the other until one reaches it; the beginning of the prompt is the same for all tasks of a
+domain, so that a prompt cache is effective.
 """
 
 from __future__ import annotations
@@ -32,8 +32,9 @@ _AROUND = 6  # so many things at most that lie on or in a thing of the goal belo
 
 @dataclass(frozen=True)
 class Trying:
-    """tries: plans begun at most; longest: steps of one; seconds: after the first answer, for which the model's weights
-    may have to be loaded, after which no further step is asked for."""
+    """tries: largest number of plans; longest: steps of one; seconds: time limit for further steps, counted from the
+    first reply, which may include loading the model.
+    """
 
     tries: int
     temperature: float
@@ -42,7 +43,7 @@ class Trying:
 
 
 class StepwisePlans:
-    """Plans for one task. ask(request) asks the model. without: names of actions that are not offered."""
+    """Plans for one task. ask(request) sends a request. without: names of excluded actions."""
 
     def __init__(
         self,
@@ -64,9 +65,9 @@ class StepwisePlans:
         self._seconds = self._until = math.inf
 
     def sample(self, trying: Trying) -> SampledPlans:
-        """Plans in turn, the first by the most probable steps, until one reaches the goal.
+        """Plans in order, the first by the most probable steps, until one reaches the goal.
 
-        All that were begun come back, also those that lead nowhere; raises ModelError or CanceledError.
+        All plans are returned, also incomplete ones; raises ModelError or CanceledError.
         """
         self._seconds = trying.seconds
         plans: list[Plan] = []
@@ -81,7 +82,7 @@ class StepwisePlans:
         return SampledPlans(tuple(plans), len(plans), usage=self._usage)
 
     def _plan(self, temperature: float, longest: int, on_goal: bool) -> tuple[list[Action], float]:
-        """One plan and the log-probability of its text. It ends early with a step on nothing that the goal is about."""
+        """One plan and the log-probability of its text. It ends early with a step on objects unrelated to the goal."""
         state, steps, logprob = self._transition.state(), list[Action](), 0.0
         while len(steps) < longest and time.monotonic() < self._until and not self._reached(state):
             choices = list(self._possible(state, steps, on_goal))
@@ -99,7 +100,7 @@ class StepwisePlans:
         return steps, logprob
 
     def _possible(self, state: State, steps: Sequence[Action], on_goal: bool) -> Iterator[Action]:
-        """The actions that can be done now and that the plan has not in it yet."""
+        """The applicable actions that are not in the plan yet."""
         possible = [a for a in self._actions if a not in steps and not self._transition.failing(state, a)]
         on_goal = on_goal or len(possible) > MAX_CHOICES
         return (a for a in possible if not on_goal or self._concerns_goal(a))
@@ -136,7 +137,7 @@ class StepwisePlans:
 
 
 def step_messages(domain: Domain, sentence: str, goal: Sequence[Literal]) -> Messages:
-    """The question for a plan of which each step is chosen: examples, then the task with its goal in brackets."""
+    """The prompt for a plan whose steps are selected: examples, then the task with its goal in brackets."""
     messages = [message("system", render("tree_planner/step_system.txt"))]
     plans = example_part(domain, "plans", ())
     for example in (plans[index] for index in example_part(domain, "stepwise", ())):
@@ -153,14 +154,14 @@ def _task(sentence: str, goal: Sequence[Literal]) -> str:
 
 
 def _in_words(literal: Literal) -> str:
-    """``red_cube in left_tray``: names as in calls, in the order in which one says them."""
+    """``red_cube in left_tray``: names as in calls, in spoken order."""
     first, rest = literal.args[:1], literal.args[1:]
     words = " ".join((*first, literal.predicate, *rest))
     return words if literal.positive else f"not {words}"
 
 
 def _things(world: World, domain: Domain, goal: Sequence[Literal]) -> frozenset[str]:
-    """The goal's objects, and what has to be moved away from them where it lies on or in them."""
+    """The goal's objects, and the objects to be moved away from them."""
     names = {a for literal in goal for a in literal.args}
     placed = [
         f

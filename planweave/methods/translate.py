@@ -1,7 +1,8 @@
-"""A step in words as the nearest admissible action (Huang et al., 2022; scene-aware planner, Sections III.B and III.C).
+"""Translation of a step in words to the nearest admissible action (Huang et al., 2022; scene-aware planner, Sections
+III.B and III.C).
 
-The papers compare a step with every action over every object. In a home that is a million texts, so first the objects
-that the step names are found (by embedding and by letters), and only actions over these are compared.
+The papers compare a step with every ground action. In a home that is a million texts, so that first the objects named
+in the step are found (by embedding and spelling), and only actions over these are compared.
 """
 
 from __future__ import annotations
@@ -31,10 +32,10 @@ _FILLERS = re.compile(r"\b(?:the|a|an)\b")
 
 @dataclass(frozen=True)
 class Translation:
-    """actions: the nearest one, with its likes over other things of the same kind after it.
+    """actions: the nearest one, followed by the same action over other objects of the same kind.
 
-    match: cosine of step and action in words; object_match: likeness of the names written to the names of the objects,
-    mean over the objects, 1 for an action without any. Both 0 to 1.
+    match: cosine of step and action in words; object_match: similarity of the written names to the names of the
+    objects, mean over the objects, 1 for an action without any. Both 0 to 1.
     """
 
     actions: tuple[Action, ...]
@@ -44,7 +45,7 @@ class Translation:
 
 @dataclass(frozen=True)
 class _Kind:
-    """Things that one word stands for: their names, likeness to what the step says, and where it says it (words)."""
+    """Objects that one word may refer to: their names, similarity to the step's words, and the position of these."""
 
     names: tuple[str, ...]
     word: str
@@ -53,7 +54,7 @@ class _Kind:
 
 
 class Translator:
-    """Translates steps into actions over the objects of one world."""
+    """Translates steps to actions over the objects of one world."""
 
     def __init__(self, domain: Domain, world: World, embedder: Embedder, without: Collection[str] = ()) -> None:
         self._domain, self._world, self._embedder = domain, world, embedder
@@ -64,7 +65,7 @@ class Translator:
         self._fitting: dict[frozenset[str], dict[str, tuple[str, ...]]] = {}  # the same for things of some types
 
     def nearest(self, step: str, used: Sequence[Action] = ()) -> Translation:
-        """The nearest action; of several things of one kind those in `used` first. Raises ParseError."""
+        """The nearest action; of several objects of one kind those in `used` are preferred. Raises ParseError."""
         said = _words(step[:MAX_CHARACTERS])
         text = _NUMBER.sub("", said)  # kinds are compared; which of a kind is meant is chosen afterwards
         if not text:
@@ -87,7 +88,7 @@ class Translator:
         return Translation(self._copies(best[0], best[1], used, said), _unit(score(best)), _unit(object_match))
 
     def _kinds(self, text: str) -> list[_Kind]:
-        """Every kind of thing by its likeness to some words of the step."""
+        """All kinds of objects by their similarity to words of the step."""
         words = text.split()
         windows = [(i, n, " ".join(words[i : i + n])) for n in (1, 2, 3, 4) for i in range(len(words) - n + 1)]
         kinds = sorted(self._named)
@@ -118,7 +119,7 @@ class Translator:
     def _likely(
         self, parameter: Parameter, kinds: Sequence[_Kind], found: dict[frozenset[str], list[_Kind]]
     ) -> list[_Kind]:
-        """The kinds to try for a parameter; found: those of earlier parameters of the same types, for one step."""
+        """The kinds to try for a parameter; found: cache over parameters of the same types, for one step."""
         types = parameter.types
         if types not in found:
             if types not in self._fitting:
@@ -134,7 +135,7 @@ class Translator:
     def _copies(
         self, schema: ActionSchema, kinds: Sequence[_Kind], used: Sequence[Action], said: str
     ) -> tuple[Action, ...]:
-        """The action over the things that the step names exactly, else over those used last, then over the others."""
+        """The action over the objects that the step names exactly, else over those used last, then over the others."""
         recent = [a for action in reversed(used) for a in action.args]
         exact = [[n for n in k.names if f" {spoken(n)} " in f" {said} "] for k in kinds]
         ordered = [
@@ -150,7 +151,7 @@ class Translator:
 
     @staticmethod
     def _distinct(schema: ActionSchema, choices: Sequence[Sequence[str]]) -> list[Action]:
-        """At most _COPIES actions, none with a thing twice."""
+        """At most _COPIES actions, none with a repeated object."""
         found = []
         for args in product(*(names[:_COPIES] for names in choices)):
             if len(set(args)) == len(args):
@@ -162,7 +163,7 @@ class Translator:
 
 @lru_cache(maxsize=8192)
 def _kind(name: str, class_name: str) -> str:
-    """How people name a thing: its name, or its kind where the name is the kind with a number."""
+    """Display name of an object: its name, or its kind where the name is the kind with a number."""
     said = spoken(name)
     bare = re.sub(r"(?: \d+)+$", "", said)
     return bare if bare != said and spoken(class_name.lower()) == bare else said

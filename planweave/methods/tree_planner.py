@@ -28,10 +28,11 @@ GUIDES = ("model", "language", "environment", "hybrid")
 class TreePlanner:
     """samples: N plans (0: the planner's default); votes: n answers per decision (0: the planner's default).
 
-    max_corrections as in the paper, 10. guide: who decides at a fork, the model or one of appendix C.5's weights;
-    alpha weighs language against environment in "hybrid". check_plans: keep only plans that the domain says reach
-    the goal from the world as observed; the paper keeps all. Where none does, those are kept that do if what was never
-    seen is as they need it, and where none of these, those that leave a goal literal to what was never seen.
+    max_corrections as in the paper, 10. guide: decides at a fork, the model or one of appendix C.5's weights; alpha
+    weighs language against environment in "hybrid". check_plans: keep only plans that reach the goal from the observed
+    world according to the domain; the paper keeps all. Where there is none, plans are kept that reach it under
+    assumptions about unobserved objects, and where there is none of these, plans that leave a goal literal to
+    unobserved facts.
     """
 
     questions: ClassVar[Questions] = Questions(sample={"tree_planner": PROMPTS / "tree_planner"})
@@ -89,7 +90,7 @@ class TreePlanner:
         return self._kept(episode, checked) if self.check_plans else list(plans)
 
     def _kept(self, episode: Episode, checked: Sequence[tuple[Plan, Validation]]) -> list[Plan]:
-        """The plans that count on the least: on nothing, on what was never seen, on the goal holding there."""
+        """The plans with the weakest assumptions: none, facts about unobserved objects, or unobserved goal literals."""
         grades = [0 if c.ok and not c.assumed else 1 if c.ok else 2 if c.possible else 3 for _, c in checked]
         best = min(grades, default=3)
         if best == 3:
@@ -148,7 +149,7 @@ class TreePlanner:
     def _backtrack(self, episode: Episode, node: Node, history: list[tuple[Node, World]]) -> Node | None:
         """Steps (i) to (iii) of error correction: the nearest fork with a valid child, actions above it undone.
 
-        None where no valid branch is left; then nothing is undone, since nobody would go on from there.
+        None where no valid branch is left; then nothing is undone, since no execution would follow.
         """
         fork: Node | None = node
         while fork is not None and not fork.valid_children():
@@ -166,7 +167,7 @@ class TreePlanner:
         return fork
 
     def _decide(self, episode: Episode, options: list[Node], history: Sequence[Action], errors: Sequence[str]) -> Node:
-        """One valid child is taken without asking; else the model votes, or the weights of C.5 decide."""
+        """A single valid child is taken without a request; else the model votes, or the weights of C.5 decide."""
         if len(options) == 1:
             return options[0]
         if self.guide != "model":
@@ -214,7 +215,7 @@ class TreePlanner:
 
 
 def _likely(node: Node) -> list[Action]:
-    """The plan that most samples took from a node downwards, the node's action first."""
+    """The plan that most samples follow from a node downwards, the node's action first."""
     plan = []
     while node.action is not None:
         plan.append(node.action)

@@ -1,10 +1,10 @@
 """Zero-Shot Planner (Huang et al., ICML 2022), as Tree-Planner (B.2) and the scene-aware planner use it as a baseline.
 
-Each free-text step is translated to the nearest admissible action, which is appended to the prompt in its place.
-The plan is made without looking at the world again, then executed open loop.
+Each free-text step is translated to the nearest admissible action, which replaces it in the prompt. The plan is made
+from the initial observation, then executed open loop.
 
-One example is retrieved by the similarity of its task. The objects are listed as for the other methods, which the
-original does not do.
+One example is retrieved by the similarity of its task. The objects are listed as for the other methods, unlike in the
+original.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Clients of language models, and the choice of one."""
+"""Clients of language models, and the selection of one."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ CLIENTS = Registry("planweave.clients", "client")
 
 
 def choose_client(environ: Mapping[str, str], settings: Mapping[str, str]) -> ChatClient:
-    """The client that the environment and the settings ask for.
+    """The client selected by the environment and the settings.
 
-    settings: client ("auto" or a key of CLIENTS), model (of the endpoint, or a .gguf path), openai_model (for
-    OpenAI's own endpoint), cassette, record (a cassette to write), threads. "auto" takes the endpoint of
-    OPENAI_BASE_URL / OPENAI_API_KEY where either is set, else the embedded model; PLANWEAVE_MODEL names the model.
-    Keys come from the environment only. Raises ConfigError, UnknownNameError or MissingExtraError.
+    settings: client ("auto" or a key of CLIENTS), model (of the endpoint, or a .gguf path), openai_model (for OpenAI's
+    own endpoint), cassette, record (a cassette to write), threads. "auto" selects the endpoint of OPENAI_BASE_URL /
+    OPENAI_API_KEY where either is set, else the embedded model; PLANWEAVE_MODEL names the model. Keys come from the
+    environment only. Raises ConfigError, UnknownNameError or MissingExtraError.
     """
     name = settings.get("client") or "auto"
     if name == "auto":

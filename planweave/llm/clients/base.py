@@ -1,4 +1,4 @@
-"""The seam between the planner and whatever completes a chat: one method, values in and out."""
+"""Interface of chat clients: one method, values in and out."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from planweave.core.errors import CanceledError, ModelTimeoutError
 
 @dataclass(frozen=True)
 class ChatRequest:
-    """One question to a model.
+    """One request to a model.
 
-    messages: ``{"role": ..., "content": ...}`` in order. n: replies wanted. json_schema: the form of the reply, a
-    JSON schema, where the endpoint can constrain to it. logprobs: whether the summed log-probability of each reply
-    is wanted. choices: texts one of which the reply is held to, for a client that can (see Capabilities); it continues
-    `beginning`, as if the model had written that itself. deadline: on the clock of time.monotonic(), seconds; canceled:
-    set by who no longer wants the answer.
+    messages: ``{"role": ..., "content": ...}`` in order. n: number of replies. json_schema: schema of the reply, where
+    the endpoint supports constrained output. logprobs: request the summed log-probability of each reply. choices: texts
+    to which the reply is constrained, for a client that supports it (see Capabilities); it continues `beginning`, as if
+    the model had written that itself. deadline: on the clock of time.monotonic(), seconds; canceled: set when the reply
+    is no longer wanted.
     """
 
     messages: tuple[Mapping[str, str], ...]
@@ -36,7 +36,7 @@ class ChatRequest:
     canceled: threading.Event | None = field(default=None, compare=False)
 
     def as_dict(self) -> dict[str, Any]:
-        """What defines the question, as plain JSON values: all but the deadline and the cancel flag."""
+        """The content of the request as plain JSON values: without deadline and cancellation."""
         held = {"beginning": self.beginning, "choices": list(self.choices)} if self.choices else {}
         return {
             "messages": [dict(m) for m in self.messages],
@@ -55,7 +55,7 @@ class ChatRequest:
         return self.deadline - time.monotonic()
 
     def check(self) -> None:
-        """Raise CanceledError or ModelTimeoutError where nobody waits for the answer any more."""
+        """Raise CanceledError or ModelTimeoutError where the reply is no longer wanted."""
         if self.canceled is not None and self.canceled.is_set():
             raise CanceledError("the question to the model was cancelled")
         if self.remaining <= 0:
@@ -67,8 +67,11 @@ class ChatRequest:
 
 @dataclass(frozen=True)
 class ChatReply:
-    """One reply. logprob: sum of the log-probabilities of its tokens, None where the endpoint gives none; tokens: their
-    number, 0 where it is not known."""
+    """One reply.
+
+    logprob: sum of the log-probabilities of its tokens, None where the endpoint returns none; tokens: their number, 0
+    where it is unknown.
+    """
 
     text: str
     finish_reason: str = "stop"
@@ -83,7 +86,7 @@ class ChatReply:
 
 @dataclass(frozen=True)
 class ChatReplies:
-    """All replies to one request, and what they took."""
+    """All replies to one request, and their usage."""
 
     replies: tuple[ChatReply, ...]
     usage: Usage
@@ -94,15 +97,15 @@ class ChatReplies:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> ChatReplies:
-        """The opposite of `as_dict`; raises TypeError, KeyError or AttributeError where data has another shape."""
+        """Inverse of `as_dict`; raises TypeError, KeyError or AttributeError where data has another shape."""
         return cls(tuple(ChatReply(**r) for r in data["replies"]), Usage(**data["usage"]))
 
 
 @dataclass(frozen=True)
 class Capabilities:
-    """What an endpoint can do; None where it is not known yet. context: tokens of prompt and reply together.
+    """Capabilities of an endpoint; None where unknown so far. context: tokens of prompt and reply together.
 
-    choices: whether a reply can be begun for it and held to a list of texts, which no OpenAI endpoint offers.
+    choices: whether a reply can be prefilled and constrained to a list of texts, which no OpenAI endpoint supports.
     """
 
     n: bool | None = None
@@ -113,22 +116,22 @@ class Capabilities:
 
 
 class ChatClient(Protocol):
-    """Whatever completes a chat."""
+    """A client that completes chats."""
 
     @property
     def endpoint(self) -> str:
-        """Where the questions go, without credentials: a base URL, "embedded" or "replay"."""
+        """Destination of the requests, without credentials: a base URL, "embedded" or "replay"."""
 
     @property
     def model(self) -> str:
-        """The model's name; empty where it is not known before the first answer."""
+        """The model's name; empty where it is unknown before the first reply."""
 
     @property
     def capabilities(self) -> Capabilities:
-        """What was learned so far about the endpoint."""
+        """Capabilities of the endpoint known so far."""
 
     def complete(self, request: ChatRequest) -> ChatReplies:
-        """Ask and wait. Raises ModelError (which kind says why) or CanceledError."""
+        """Send a request and wait. Raises ModelError (its subclass says why) or CanceledError."""
 
     def close(self) -> None:
-        """Let go of connections and servers. May be called twice."""
+        """Release connections and servers. May be called twice."""

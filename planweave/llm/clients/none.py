@@ -1,4 +1,4 @@
-"""No language model: every question is refused with the reason. Goals in controlled English are still read."""
+"""No language model: every request is refused with the reason. Goals in controlled English still work."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from planweave.llm.clients.base import Capabilities, ChatReplies, ChatRequest
 
 
 class NoClient:
-    """Refuses every question."""
+    """Refuses every request."""
 
     endpoint = "none"
     model = ""
@@ -27,9 +27,9 @@ class NoClient:
         raise ModelUnavailableError(self._reason)
 
     def close(self) -> None:
-        """Nothing to let go of."""
+        """Does nothing."""
 
 
 def from_settings(environ: Mapping[str, str], settings: Mapping[str, str]) -> NoClient:
-    """See NoClient (door planweave.clients)."""
+    """See NoClient (entry point planweave.clients)."""
     return NoClient()

@@ -1,7 +1,7 @@
 """Any OpenAI-compatible endpoint, through the openai SDK.
 
-What an endpoint cannot do is found out at run time and remembered: no `n` (several requests with the same prompt,
-so that its prompt cache serves), no JSON schema, no log-probabilities, another name for the limit of tokens.
+Missing features of an endpoint are detected at run time and remembered: no `n` (replaced by several requests with the
+same prompt, to use its prompt cache), no JSON schema, no log-probabilities, another name of the token limit.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _TOO_LONG = ("context_length", "context length", "context size", "exceed_context
 
 
 def without_credentials(url: str) -> str:
-    """A URL as it may be shown: user name, password, query and fragment removed."""
+    """A URL for display: without user name, password, query and fragment."""
     parts = urlsplit(url)
     host = parts.netloc.rpartition("@")[2]
     return urlunsplit((parts.scheme, host, parts.path.rstrip("/"), "", ""))
@@ -59,8 +59,8 @@ def without_credentials(url: str) -> str:
 class OpenAIClient:
     """Chat completions from one endpoint. Thread-safe.
 
-    model: empty asks the endpoint which models it has and takes the only one. name: how the endpoint is called in
-    logs and results, its URL by default. sleep and rng: for tests of the back-off.
+    model: empty queries the endpoint's models and uses the only one. name: name of the endpoint in logs and results,
+    its URL by default. sleep and rng: for tests of the back-off.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class OpenAIClient:
 
     @property
     def capabilities(self) -> Capabilities:
-        """What was learned so far."""
+        """Capabilities known so far."""
         return Capabilities(self.options.get("n"), self.options.get("json_schema"), self.options.get("logprobs"))
 
     def close(self) -> None:
@@ -101,7 +101,7 @@ class OpenAIClient:
             self._sdk.close()
 
     def complete(self, request: ChatRequest) -> ChatReplies:
-        """Ask for request.n replies; raises ModelError or CanceledError. Not fewer than one reply comes back."""
+        """Request request.n replies, at least one is returned; raises ModelError or CanceledError."""
         if not self.model:
             self.model = self._only_model(request)
         started = time.monotonic()
@@ -128,7 +128,7 @@ class OpenAIClient:
         return ChatReplies(tuple(r for result in results for r in result.replies), usage)
 
     def models(self, request: ChatRequest) -> list[str]:
-        """Names of the models the endpoint offers; empty where it does not say. Raises ModelError."""
+        """Names of the endpoint's models; empty where it does not list them. Raises ModelError."""
 
         def call(timeout: float) -> bytes:
             with self._sdk.models.with_streaming_response.list(timeout=timeout) as answer:
@@ -150,7 +150,7 @@ class OpenAIClient:
         )
 
     def _ask(self, request: ChatRequest, n: int) -> ChatReplies:
-        """One answered request; options that the endpoint rejects are left out and remembered."""
+        """Send one request; options that the endpoint rejects are omitted and remembered."""
         dropped: set[str] = set()
         while True:
             body = self._body(request, n, dropped)
@@ -196,7 +196,7 @@ class OpenAIClient:
         return body
 
     def _complained_about(self, error: ModelRequestError, body: Mapping[str, Any]) -> str | None:
-        """The option to leave out next, None where leaving one out cannot help."""
+        """The option to omit next, None where that cannot help."""
         text = str(error).lower()
         if getattr(error, "status", 0) not in (400, 422, 500, 501) or any(t in text for t in _TOO_LONG):
             return None
@@ -213,7 +213,7 @@ class OpenAIClient:
             return read_bounded(answer.iter_bytes(), self.endpoint, answer_bytes(body))
 
     def _retrying(self, request: ChatRequest, call: Callable[[float], bytes]) -> bytes:
-        """Answer of one HTTP request, tried again with back-off and jitter until the deadline."""
+        """Response of one HTTP request, retried with back-off and jitter until the deadline."""
         for attempt in range(1, self._attempts + 1):
             try:
                 return within_deadline(request, lambda: call(max(0.05, min(request.remaining, 3600.0))))
@@ -304,14 +304,14 @@ class OpenAIClient:
         )
 
     def _clean(self, text: str) -> str:
-        """Text for an error message: the key removed, one line, not too long."""
+        """Text for an error message: without the key, one line, bounded length."""
         if self._key:
             text = text.replace(self._key, "***")
         return " ".join(text.split())[:400]
 
 
 def _reply(choice: Any) -> ChatReply | None:
-    """One choice of an answer; None where it is none. Its log-probability counts only where every token has one."""
+    """One choice of a response; None where it is malformed. Its log-probability is used only if every token has one."""
     if not isinstance(choice, dict) or not isinstance(choice.get("message"), dict):
         return None
     text = choice["message"].get("content")
@@ -329,7 +329,7 @@ def _reply(choice: Any) -> ChatReply | None:
 
 
 def _finite(value: Any) -> float | None:
-    """A JSON number as a float; None where it is none, or not finite."""
+    """A JSON number as a float; None where it is not a finite number."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
     return float(value) if abs(value) < 1e9 else None  # a NaN is not smaller, either
@@ -362,7 +362,7 @@ def _error_param(error: openai.APIStatusError) -> str | None:
 
 
 def _retry_after(error: openai.APIStatusError) -> float | None:
-    """Seconds that the endpoint asks to wait, given as seconds or as a date; None where it says nothing."""
+    """Requested delay in seconds, given as seconds or as a date; None where there is none."""
     text = error.response.headers.get("retry-after", "")
     with contextlib.suppress(ValueError):
         return max(0.0, seconds) if math.isfinite(seconds := float(text)) else None
@@ -372,14 +372,14 @@ def _retry_after(error: openai.APIStatusError) -> float | None:
 
 
 def _cause(error: BaseException) -> str:
-    """The innermost reason of a connection error: "Connection error." alone says too little."""
+    """The innermost reason of a connection error: "Connection error." alone is not informative."""
     while error.__cause__ is not None:
         error = error.__cause__
     return f"{type(error).__name__}: {error}"
 
 
 def from_environment(environ: Mapping[str, str], settings: Mapping[str, str]) -> OpenAIClient:
-    """The client of the endpoint that the environment names (door planweave.clients); raises ConfigError."""
+    """The client of the endpoint in the environment (entry point planweave.clients); raises ConfigError."""
     base_url = environ.get("OPENAI_BASE_URL", "")
     if not base_url and not environ.get("OPENAI_API_KEY"):
         raise ConfigError("client 'openai' needs OPENAI_API_KEY, or OPENAI_BASE_URL for a server that wants no key")

@@ -1,4 +1,4 @@
-"""What an endpoint can do, found out by asking it three small questions. For `planweave doctor`."""
+"""Detection of an endpoint's capabilities by three small requests. For `planweave doctor`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SCHEMA = {
 
 @dataclass(frozen=True)
 class Probe:
-    """What came of a probe. error: why the endpoint cannot be asked at all, empty where it can."""
+    """Result of a probe. error: why the endpoint does not answer, empty where it does."""
 
     endpoint: str
     model: str
@@ -31,7 +31,7 @@ class Probe:
 
 
 def probe(client: ChatClient, timeout: float = 30.0) -> Probe:
-    """Ask for two replies, for a reply by a schema, for log-probabilities. timeout: seconds in all. Raises nothing."""
+    """Request two replies, a reply by a schema, and log-probabilities. timeout: seconds in total. Raises nothing."""
     started, usage = time.monotonic(), Usage()
     deadline = started + timeout
     n = schema = logprobs = None

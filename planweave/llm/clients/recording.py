@@ -1,6 +1,6 @@
-"""Cassettes: record what a model answered, and replay it without a model.
+"""Cassettes: recorded replies of a model, replayed without it.
 
-A cassette is a file of JSON lines, each ``{"request": …, "reply": …}``. It holds no key.
+A cassette is a file of JSON lines, each ``{"request": …, "reply": …}``, without keys.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def _key(request: dict[str, Any]) -> str:
 
 
 class RecordingClient:
-    """Asks another client and appends every answered question to a cassette."""
+    """Wraps a client and appends every answered request to a cassette."""
 
     def __init__(self, inner: ChatClient, path: str | Path) -> None:
         self._inner, self._path, self._lock = inner, Path(path), threading.Lock()
@@ -29,21 +29,21 @@ class RecordingClient:
 
     @property
     def endpoint(self) -> str:
-        """That of the client asked."""
+        """Endpoint of the wrapped client."""
         return self._inner.endpoint
 
     @property
     def model(self) -> str:
-        """That of the client asked."""
+        """Model of the wrapped client."""
         return self._inner.model
 
     @property
     def capabilities(self) -> Capabilities:
-        """Those of the client asked."""
+        """Capabilities of the wrapped client."""
         return self._inner.capabilities
 
     def complete(self, request: ChatRequest) -> ChatReplies:
-        """Ask and record; raises what the client asked raises."""
+        """Send and record a request; raises what the wrapped client raises."""
         replies = self._inner.complete(request)
         line = json.dumps({"request": request.as_dict(), "reply": replies.as_dict()}, ensure_ascii=False)
         with self._lock, self._path.open("a", encoding="utf-8") as file:
@@ -51,13 +51,16 @@ class RecordingClient:
         return replies
 
     def close(self) -> None:
-        """Close the client asked."""
+        """Close the wrapped client."""
         self._inner.close()
 
 
 class ReplayClient:
-    """Answers from a cassette. A question asked several times gets its replies in the order recorded, then the
-    last one again. Raises ConfigError where the file cannot be read."""
+    """Answers from a cassette. A request sent several times gets its replies in recorded order, then the last one
+    again.
+
+    Raises ConfigError where the file cannot be read.
+    """
 
     endpoint = "replay"
 
@@ -91,7 +94,7 @@ class ReplayClient:
         return Capabilities(n=True, json_schema=True, logprobs=True, choices=self._choices)
 
     def complete(self, request: ChatRequest) -> ChatReplies:
-        """The recorded replies; ModelUnavailableError names the first question that was never recorded."""
+        """The recorded replies; raises ModelUnavailableError, which names the first request that was not recorded."""
         request.check()
         key = _key(request.as_dict())
         with self._lock:
@@ -117,11 +120,11 @@ class ReplayClient:
         )
 
     def close(self) -> None:
-        """Nothing to let go of."""
+        """Does nothing."""
 
 
 def _difference(asked: dict[str, Any], recorded: dict[str, Any]) -> tuple[int, str]:
-    """How much agrees, and the first difference in words."""
+    """Length of the common prefix, and the first difference in words."""
     settings = [k for k in asked if k != "messages" and asked[k] != recorded.get(k)]
     one, two = ("\n".join(m.get("content", "") for m in r.get("messages", ())) for r in (asked, recorded))
     same = next((i for i, (a, b) in enumerate(zip(one, two)) if a != b), min(len(one), len(two)))
@@ -131,7 +134,7 @@ def _difference(asked: dict[str, Any], recorded: dict[str, Any]) -> tuple[int, s
 
 
 def from_settings(environ: Mapping[str, str], settings: Mapping[str, str]) -> ReplayClient:
-    """The client that answers from a cassette (door planweave.clients); raises ConfigError."""
+    """The client of a cassette (entry point planweave.clients); raises ConfigError."""
     if not settings.get("cassette"):
         raise ConfigError("client 'replay' needs the parameter 'cassette', the path of a recorded cassette")
     return ReplayClient(settings["cassette"])

@@ -1,7 +1,7 @@
-"""One HTTP answer within a deadline, whatever the other side does: stall, never end, or die.
+"""HTTP requests with a strict deadline, whatever the server does: stall, stream forever, or die.
 
-The request runs in a thread of its own, so that the caller can leave at its deadline or when it is cancelled; the
-socket is then shut down, which also stops a local server's work.
+The request runs in its own thread, so that the caller can return at its deadline or when it is cancelled; the socket is
+then shut down, which also stops a local server's work.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Connections:
 
     @staticmethod
     def watch(request: Any) -> None:
-        """Have the transport tell the connections of this thread's request about its sockets."""
+        """Trace the sockets that the transport opens for this thread's request."""
         connections = getattr(_local, "connections", None)
         if connections is not None:
             request.extensions = {**request.extensions, "trace": connections.trace}
@@ -43,7 +43,7 @@ class Connections:
                 self.shut()
 
     def shut(self) -> None:
-        """Shut the sockets down, so that a thread that reads from one wakes up."""
+        """Shut the sockets down, which wakes a thread that reads from one."""
         self._shut = True
         for stream in self._streams:
             with contextlib.suppress(Exception):
@@ -84,8 +84,9 @@ def within_deadline(request: ChatRequest, call: Callable[[], bytes]) -> bytes:
 
 
 def answer_bytes(body: Mapping[str, Any]) -> int:
-    """How long the answer to a chat request may be: as many tokens as were asked for, with their log-probabilities, and
-    room for a model's thinking."""
+    """Size limit of the response to a chat request: the requested tokens with their log-probabilities, and space for a
+    model's reasoning.
+    """
     tokens = body.get("max_tokens", body.get("max_completion_tokens", 0))
     return min(MAX_BYTES, 1_000_000 + 1000 * int(tokens) * int(body.get("n", 1)))
 

@@ -1,4 +1,4 @@
-"""Texts as unit vectors, for matching what a model wrote to what is known, and for choosing examples."""
+"""Text embeddings, for matching replies to known names, and for choosing examples."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The seam for embeddings: one method, texts in and unit vectors out."""
+"""Interface of embeddings: one method, texts in and unit vectors out."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 
 class Embedder(Protocol):
-    """Whatever turns texts into vectors whose cosine says how alike the texts are."""
+    """Maps texts to vectors whose cosine is their similarity."""
 
     @property
     def name(self) -> str:
@@ -21,6 +21,6 @@ class Embedder(Protocol):
 
 
 def cosine(embedder: Embedder, one: str, two: str) -> float:
-    """Cosine of two texts, cut to 0 .. 1."""
+    """Cosine similarity of two texts, clipped to 0 .. 1."""
     first, second = embedder.embed([one, two])
     return float(min(1.0, max(0.0, first @ second)))

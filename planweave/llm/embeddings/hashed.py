@@ -1,9 +1,8 @@
-"""Embeddings without a model: words and the letter sequences in them, hashed into a fixed number of signed buckets.
+"""Embeddings without a model: words and their character n-grams, hashed into a fixed number of signed buckets.
 
-The default, since it installs nothing, loads nothing and takes microseconds. It knows spelling, not meaning: "mugs"
-is near "mug" and "coffeepot" near "coffee pot", but "couch" is no nearer to "sofa" than to "lamp". What is compared
-here is mostly names that a model copied from its prompt, where spelling is what matters; for the rest there is the
-extra with MiniLM.
+The default, since it needs no packages, loads nothing and takes microseconds. It captures spelling, not meaning: "mugs"
+is near "mug" and "coffeepot" near "coffee pot", but "couch" is no nearer to "sofa" than to "lamp". Compared are mostly
+names that a model copied from its prompt, where spelling matters; for the rest there is the extra with MiniLM.
 """
 
 from __future__ import annotations
