@@ -23,7 +23,7 @@ from planweave.perception.detection import Detection
 from planweave.perception.geometry import Intrinsics
 from planweave.perception.pipeline import Pipeline
 from planweave.perception.robot_filter import RobotState
-from planweave.robots.franka import ARM_JOINTS, FINGER_JOINTS
+from planweave.robots import load_robot
 from planweave.simulation.camera import CameraConfig, DepthNoise, OverheadCamera, load_camera
 from planweave.simulation.mujoco_model import build_model, home_state
 from planweave.simulation.offscreen import choose_gl
@@ -147,8 +147,8 @@ def _item_colour(rng: np.random.Generator, kind: str) -> str:
 
 def robot_state(data: Any, stamp: float = 0.0) -> RobotState:
     """The robot's joints in a MuJoCo state (MjData)."""
-    joints = tuple(float(data.joint(n).qpos[0]) for n in ARM_JOINTS)
-    return RobotState(joints, sum(float(data.joint(n).qpos[0]) for n in FINGER_JOINTS), stamp)
+    joints = tuple(float(data.joint(n).qpos[0]) for n in load_robot().joint_names)
+    return RobotState(joints, sum(float(data.joint(n).qpos[0]) for n in load_robot().gripper.joints), stamp)
 
 
 def intrinsics_of(camera: CameraConfig) -> Intrinsics:

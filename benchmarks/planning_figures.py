@@ -15,7 +15,7 @@ from planweave.bodies.arm.kinematics import Kinematics, downwards
 from planweave.bodies.arm.motion import MotionPlanner
 from planweave.bodies.arm.planning_scene import PlanningScene
 from planweave.bodies.arm.scene_object import Thing
-from planweave.robots.franka import HOME
+from planweave.robots import load_robot
 
 Array = NDArray[np.float64]
 OBSTACLES = (6, 12, 30)
@@ -43,7 +43,7 @@ def measure(motions: int, seed: int = 0, obstacles: Sequence[int] = OBSTACLES) -
         for index in range(motions):
             if index % 5 == 0:
                 scene.update(_table(rng, count))
-                start = _pose(scene, kinematics, rng, np.array(HOME))
+                start = _pose(scene, kinematics, rng, np.array(load_robot().home))
             goal = _pose(scene, kinematics, rng, start)
             begun = time.perf_counter()
             try:

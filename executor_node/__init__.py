@@ -1,1 +1,1 @@
-"""The Franka body as a ROS node: executes actions and publishes the world."""
+"""The arm as a ROS node: executes actions and publishes the world."""

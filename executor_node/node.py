@@ -1,4 +1,4 @@
-"""executor_node: carries out actions with the Franka arm and publishes the world. Wires; the thinking is
+"""executor_node: carries out actions with an arm and publishes the world. Wires; the thinking is
 elsewhere.
 """
 
@@ -34,9 +34,9 @@ from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.fresh_look import fresh_look
 from planweave.bodies.arm.input_checks import LONGEST, can_be, detections_fault, joint_state_fault
 from planweave.bodies.arm.kinematics import Kinematics
-from planweave.bodies.arm.parameters import PARAMETERS
+from planweave.bodies.arm.parameters import ROBOT_TYPE, parameters_of
 from planweave.bodies.arm.planning_scene import PlanningScene
-from planweave.bodies.arm.robots import check_robot
+from planweave.bodies.arm.robots import check_robot, is_real
 from planweave.bodies.arm.ros_names import RosNames
 from planweave.bodies.arm.safety import safety_from
 from planweave.bodies.arm.scene_object import Thing
@@ -54,7 +54,7 @@ from planweave.core.names import one_line, symbols
 from planweave.core.paths import config_dir
 from planweave.core.upright_shape import yaw_of
 from planweave.core.world import Action, World
-from planweave.robots import franka
+from planweave.robots import load_robot
 from planweave_ros import conversions as convert
 from planweave_ros.arm_ports import ArmPorts, Names
 from planweave_ros.deferred import RESULT_TIMEOUT
@@ -64,11 +64,10 @@ from planweave_ros.only_one import Sources, leave_to_another_body, refuse_a_seco
 from planweave_ros.parameters import declare
 from planweave_ros.permission import Permission
 from planweave_ros.presence import BODY, COMMANDER, Presence, show_presence
-from planweave_ros.recovery import Recovery
+from planweave_ros.recovery import Recovery, make_recovery
 from planweave_ros.spin import run_node
 from planweave_ros.stop_watch import StopWatch
 
-_CHANGEABLE = {parameter.name for parameter in PARAMETERS if parameter.changeable}
 _DISCOVERY = 3.0  # s of wall time for controllers to be discovered
 _HEARTBEAT = 0.4  # s of wall time between two checks whether the camera is heard
 _LAST_RESULT = 1.0  # s of wall time for a stopped action to report its end when the node is shut down
@@ -86,12 +85,15 @@ class ExecutorNode(ManagedNode):
     def __init__(self, parameter_overrides: Sequence[Any] = ()) -> None:
         begun = time.monotonic()
         super().__init__("executor_node", parameter_overrides=list(parameter_overrides))
-        self._values = values = declare(self, [*PARAMETERS, AUTOSTART])
-        check_robot(self.get_fully_qualified_name(), values["robot"], values["arm"], values["gripper"])
+        robot = self._robot = load_robot(declare(self, [ROBOT_TYPE])[ROBOT_TYPE.name])
+        table = parameters_of(robot)
+        self._values = values = declare(self, [*table, AUTOSTART])
+        self._changeable = {parameter.name for parameter in table if parameter.changeable}
+        check_robot(self.get_fully_qualified_name(), values["robot"], values["arm"], values["gripper"], robot)
         self._default_timeout: float = values["action_timeout"]
         self._domain, self._base_frame = Domain.load(values["domain"]), str(values["base_frame"])
-        scene = PlanningScene(values["robot_model"] or None)
-        self._kinematics = kinematics = Kinematics(scene.model)
+        scene = PlanningScene(values["robot_model"] or None, robot=robot)
+        self._kinematics = kinematics = Kinematics(scene.model, robot)
         safety = safety_from(values, kinematics)
         self._world_publisher = self.create_publisher(WorldState, "world_state", LATCHED)
         self._world_msg = convert.WorldMessages()
@@ -111,12 +113,13 @@ class ExecutorNode(ManagedNode):
                 values["moveit_config"] or str(config_dir() / "moveit"),
                 self.get_parameter("use_sim_time").value,
                 namespace=self.get_namespace(),
+                robot=self.get_parameter(ROBOT_TYPE.name).value,
             )
             if values["arm"] == "moveit"
             else None
         )
         ports = self._ports = ArmPorts(
-            self, Names(values["arm_controller"], values["gripper_controller"], values["hand"])
+            self, Names(values["arm_controller"], values["gripper_controller"], values["hand"]), robot
         )
         self._topics = values["arm"] == "trajectory", values["gripper"] == "trajectory"
         gripper = make_gripper(values["gripper"], ports, values["home_gripper"])
@@ -124,12 +127,14 @@ class ExecutorNode(ManagedNode):
             self.resolve_topic_name("perception/detected_objects"),
             self.resolve_service_name("executor/recover"),
             self.resolve_service_name("executor/let_go"),
+            robot.ros.look,
         )
-        self._arm = make_arm(values["arm"], gripper, ports, values["joint_state_timeout"], self._moveit, names)
+        silence = values["joint_state_timeout"]
+        self._arm = make_arm(values["arm"], gripper, ports, silence, self._moveit, names, robot)
         planner = make_planner(scene, kinematics, self._arm, self._moveit, values["moveit_pipeline"])
         reaching = ApproachPlanner(scene, kinematics, planner, values["planning_timeout"])
         self._make_skills = partial(Skills, self._arm, scene, reaching)
-        self._skills = self._make_skills(safety, self._world, settings_from(values, names))
+        self._skills = self._make_skills(safety, self._world, settings_from(values, names, robot.count))
         self._lock = threading.Lock()
         self._current: ServerGoalHandle | None = None
         self._current_text = ""
@@ -137,7 +142,7 @@ class ExecutorNode(ManagedNode):
         self._canceled: set[bytes] = set()
         self._stamp, self._felt = 0.0, -math.inf  # of the newest joint state: its stamp, and when it came (monotonic)
         self._sent = (0, 0)  # when the two newest joint states were sent, ns of system time
-        self._joints = JointStates()
+        self._joints = JointStates(robot)
         self._sources = Sources(self)
         self._unseen_grip = UnseenGrip(
             self._arm,
@@ -172,11 +177,11 @@ class ExecutorNode(ManagedNode):
         self.add_on_set_parameters_callback(self._on_set)
         self._recovery: Recovery | None = None
         self._watch: StopWatch | None = None
-        if values["robot"] == "fr3":
-            self._recovery = Recovery(
+        if is_real(values["robot"]) and robot.ros.driver:
+            self._recovery = make_recovery(robot.ros.driver)(
                 self,
                 values["arm_controller"],
-                numbers(values, "collision_torques", 7),
+                numbers(values, "collision_torques", robot.count),
                 numbers(values, "collision_forces", 6),
             )
             self.create_service(
@@ -212,7 +217,7 @@ class ExecutorNode(ManagedNode):
                     "joint states", time.monotonic() - self._felt, values["joint_state_timeout"]
                 ),
             },
-            hardware="fr3",
+            hardware=robot.name,
         )
         self.start(values["autostart"])
 
@@ -274,7 +279,7 @@ class ExecutorNode(ManagedNode):
         # Arm and fingers may have a broadcaster each, on one topic.
         parts = [
             part
-            for part, joints in (("arm", franka.ARM_JOINTS), ("fingers", franka.FINGER_JOINTS))
+            for part, joints in (("arm", self._robot.joint_names), ("fingers", self._robot.gripper.joints))
             if not set(joints).isdisjoint(msg.name)
         ]
         if not all(self._believes(f"{topic} ({part})", topic, info) for part in parts):
@@ -339,17 +344,21 @@ class ExecutorNode(ManagedNode):
             one_line(msg.shape),
             msg.visible,
             msg.inferred and not msg.visible,
+            self._domain.is_round_class(class_name),
         )
 
     def _on_set(self, parameters: Sequence[RosParameter]) -> SetParametersResult:
         """Change places, speeds, forces and workspace while no action runs; other parameters are fixed."""
-        new = {p.name: p.value for p in parameters if p.name in _CHANGEABLE}
+        new = {p.name: p.value for p in parameters if p.name in self._changeable}
         with self._lock:
             if new and self._current is not None:
                 return SetParametersResult(reason=f"the arm is busy with {self._current_text}; set it after that")
             try:
                 values = {**self._values, **new}
-                safety, settings = safety_from(values, self._kinematics), settings_from(values, self._names)
+                safety, settings = (
+                    safety_from(values, self._kinematics),
+                    settings_from(values, self._names, self._robot.count),
+                )
                 if new:
                     self._world.use_places(load_workspace(values["workspace"]))
                     self._world.use_limits(safety)
@@ -512,7 +521,7 @@ class ExecutorNode(ManagedNode):
             raise SkillFailureError(
                 Code.SAFETY_STOP,
                 f"{real} is a controller of ros2_control, which arm: trajectory cannot stop; start "
-                "executor_node with config/franka.yaml or config/gazebo.yaml; nothing was moved",
+                f"executor_node with {self._robot.ros.parameters} or config/gazebo.yaml; nothing was moved",
             )
         problem = self._watch.problem if self._watch is not None else ""
         problem = problem or (self._recovery.prepare() if self._recovery is not None else "")

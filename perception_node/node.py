@@ -22,6 +22,7 @@ from std_msgs.msg import Header
 from std_srvs.srv import Trigger
 from visualization_msgs.msg import Marker, MarkerArray
 
+from planweave.core.domain import Domain
 from planweave.core.errors import ConfigError, PlanweaveError
 from planweave.core.health import Level, Report, heard
 from planweave.perception.calibration import Extrinsics, find_camera, load_extrinsics
@@ -40,7 +41,7 @@ from planweave.perception.perceiver import NamedObject, Perceived, Perceiver
 from planweave.perception.pipeline import Settings, table_offset
 from planweave.perception.tracking import Rules
 from planweave.perception.vocabulary import Vocabulary
-from planweave.robots.franka import BASE_FRAME
+from planweave.robots import DEFAULT, load_robot
 from planweave_ros import conversions as convert
 from planweave_ros.diagnostics import Check, publish_diagnostics
 from planweave_ros.lifecycle import AUTOSTART, ManagedNode
@@ -63,6 +64,7 @@ PARAMETERS = [
     Parameter("bag.path", "", "recording that source bag plays: of ROS 2 (folder, .mcap) or RealSense (.db3, .bag)"),
     Parameter("bag.loop", False, "whether the recording begins anew when it is over"),
     Parameter("detector", "attributes", "how objects get their names", choices=tuple(DETECTORS)),
+    Parameter("domain", "tabletop", "planning domain under config/domains: which classes are receptacles"),
     Parameter("look_for", [""], "noun phrases that open-vocabulary detectors always look for"),
     Parameter("look_timeout", 15.0, "seconds perception/look_for waits for images seen with new names", 0.0, 600.0),
     *(
@@ -81,14 +83,15 @@ PARAMETERS = [
         "take images reliably (best effort loses many, as each is larger than a packet); false for "
         "a camera driver that publishes best effort only",
     ),
-    Parameter("base_frame", BASE_FRAME, "name of the robot's base frame, in which objects are told"),
+    Parameter("robot_type", DEFAULT, "description of the robot: an installed name, or the path of a YAML file"),
+    Parameter("base_frame", "", "name of the robot's base frame, in which objects are told; empty: the description's"),
     Parameter("camera_frame", "", "name of the camera's optical frame; empty: what the camera file says"),
     Parameter("silent_after", 5.0, "seconds of wall time without images before the log says so", 0.1, 3600.0),
     Parameter("robot_filter", True, "leave out what joint_states says is the robot; false where none is in view"),
     Parameter(
         "table",
         [0.12, 1.0, -0.72, 0.72],
-        "x_min, x_max, y_min, y_max in fr3_link0 within which objects are looked for, metres",
+        "x_min, x_max, y_min, y_max in the base frame within which objects are looked for, metres",
     ),
     Parameter("min_height", 0.004, "metres above the table from which on a pixel is no table", 0.001, 0.05),
     Parameter(
@@ -130,7 +133,8 @@ class PerceptionNode(ManagedNode):
         }
         self._filter_robot = bool(values["robot_filter"])
         self._camera_name = values["camera"]
-        self._base_frame = str(values["base_frame"])
+        self._robot = load_robot(values["robot_type"])
+        self._base_frame = str(values["base_frame"]) or self._robot.base
         self._transforms: Transforms | None = None
         self._extrinsics = self._find_extrinsics(values["camera"], values["camera_frame"])
         settings = Settings(table, values["min_height"], values["plane_offset"], math.radians(values["plane_tilt"]))
@@ -142,9 +146,11 @@ class PerceptionNode(ManagedNode):
             self.get_logger().info,
         )
         vocabulary = Vocabulary([name for name in values["look_for"] if name])
-        self._perceiver = Perceiver(self._extrinsics, settings, rules, detector, vocabulary)
+        self._perceiver = Perceiver(
+            self._extrinsics, settings, rules, detector, vocabulary, Domain.load(values["domain"])
+        )
         self._changes = ChangeDetector(values["changes.distance"])
-        self._joints = JointHistory()
+        self._joints = JointHistory(robot=self._robot)
         self._said: dict[str, float] = {}
         self._complained = self._table_told = False
         self._shapes: tuple[Shape, ...] | None = None
@@ -201,7 +207,7 @@ class PerceptionNode(ManagedNode):
             frame = name.removeprefix(_TF2)
             self._transforms = Transforms(self, self._base_frame, frame)
             return Extrinsics(frame, Pose(np.eye(3), np.zeros(3)))
-        extrinsics = load_extrinsics(find_camera(name))
+        extrinsics = load_extrinsics(find_camera(name), self._robot)
         if not extrinsics.fixed and not self._filter_robot:
             raise ConfigError(
                 f"perception_node: the camera {name} is on {extrinsics.parent}, so its place needs the joint states; "
@@ -443,7 +449,7 @@ def _nanoseconds(stamp: Time) -> int:
     return int(stamp.sec) * 1_000_000_000 + int(stamp.nanosec)
 
 
-def result_to_msg(result: Perceived, nanoseconds: int, base_frame: str = BASE_FRAME) -> DetectedObjects:
+def result_to_msg(result: Perceived, nanoseconds: int, base_frame: str) -> DetectedObjects:
     """All tracked objects as a message, with the exact stamp of the image."""
     return DetectedObjects(
         header=Header(stamp=stamp_to_msg(nanoseconds), frame_id=base_frame),
@@ -458,7 +464,7 @@ def changes_to_msg(changes: Changes, header: Header) -> SceneChanges:
     return SceneChanges(header=header, **names)
 
 
-def shape_to_msg(shape: Shape, base_frame: str = BASE_FRAME) -> Marker:
+def shape_to_msg(shape: Shape, base_frame: str) -> Marker:
     """One shape as a marker in the robot's base frame."""
     return marker_to_msg(
         shape.kind, shape.id, shape.position, shape.yaw, shape.size, shape.colour, shape.text, base_frame

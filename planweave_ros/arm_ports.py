@@ -9,7 +9,7 @@ from typing import Any
 from rclpy.node import Node
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from planweave.robots import franka
+from planweave.robots import RobotDescription
 from planweave_ros import controllers
 from planweave_ros.action_port import ActionPort, CancelPort, cancel_service
 from planweave_ros.only_one import services_of
@@ -17,7 +17,7 @@ from planweave_ros.only_one import services_of
 
 @dataclass(frozen=True)
 class Names:
-    """Of the arm's controller, the fingers' controller, and the node of Franka's hand."""
+    """Of the arm's controller, the fingers' controller, and the node of a hand with its own actions."""
 
     arm: str
     gripper: str
@@ -25,10 +25,10 @@ class Names:
 
 
 class ArmPorts:
-    """Publishers and action clients of one node. A trajectory has times (n,) s, positions and velocities (n, 7)."""
+    """Publishers and action clients of one node. A trajectory has times (n,) s, positions and velocities a row each."""
 
-    def __init__(self, node: Node, names: Names):
-        self._node, self._names = node, names
+    def __init__(self, node: Node, names: Names, robot: RobotDescription):
+        self._node, self._names, self._robot = node, names, robot
         self._arm = node.create_publisher(JointTrajectory, f"{names.arm}/joint_trajectory", 10)
         self._gripper = node.create_publisher(JointTrajectory, f"{names.gripper}/joint_trajectory", 10)
 
@@ -55,26 +55,32 @@ class ArmPorts:
     def publish_arm(self, trajectory: Any) -> None:
         """Publish a trajectory, or with None an empty one, which stops simulation_node's arm."""
         self._arm.publish(
-            _message(trajectory) if trajectory is not None else JointTrajectory(joint_names=list(franka.ARM_JOINTS))
+            self._message(trajectory)
+            if trajectory is not None
+            else JointTrajectory(joint_names=list(self._robot.joint_names))
         )
 
     def publish_gripper(self, width: float, force: float) -> None:
         """Publish an opening (m) and a force (N)."""
-        point = JointTrajectoryPoint(positions=[width / 2], effort=[force], time_from_start=controllers.duration(0.0))
-        self._gripper.publish(JointTrajectory(joint_names=[franka.FINGER_JOINTS[0]], points=[point]))
+        gripper = self._robot.gripper
+        point = JointTrajectoryPoint(
+            positions=[gripper.position(width)], effort=[force], time_from_start=controllers.duration(0.0)
+        )
+        self._gripper.publish(JointTrajectory(joint_names=[gripper.joints[0]], points=[point]))
 
     def follow(self) -> tuple[ActionPort, Callable[[Any], Any]]:
         """The action of ros2_control's joint_trajectory_controller."""
         action = controllers.interface("control_msgs", "action", "FollowJointTrajectory")
-        return ActionPort(self._node, action, self._follow), lambda t: controllers.follow_goal(_message(t))
+        return ActionPort(self._node, action, self._follow), lambda t: controllers.follow_goal(self._message(t))
 
     def gripper_command(self) -> tuple[ActionPort, Callable[[float, float], Any]]:
         """The action of a GripperActionController."""
         action = controllers.interface("control_msgs", "action", "GripperCommand")
-        return ActionPort(self._node, action, f"{self._names.gripper}/gripper_cmd"), controllers.gripper_command_goal
+        port = ActionPort(self._node, action, f"{self._names.gripper}/gripper_cmd")
+        return port, lambda width, force: controllers.gripper_command_goal(self._robot.gripper.position(width), force)
 
-    def franka_gripper(self) -> tuple[tuple[ActionPort, ActionPort, ActionPort], Any]:
-        """The actions of franka_gripper, homing, move and grasp, and what makes their goals."""
+    def hand_actions(self) -> tuple[tuple[ActionPort, ActionPort, ActionPort], Any]:
+        """The actions of Franka's hand, homing, move and grasp, and what makes their goals."""
         homing, move, grasp = (
             ActionPort(
                 self._node,
@@ -98,8 +104,7 @@ class ArmPorts:
     def _follow(self) -> str:
         return f"{self._names.arm}/follow_joint_trajectory"
 
-
-def _message(trajectory: Any) -> JointTrajectory:
-    return controllers.joint_trajectory(
-        franka.ARM_JOINTS, trajectory.times, trajectory.positions, trajectory.velocities
-    )
+    def _message(self, trajectory: Any) -> JointTrajectory:
+        return controllers.joint_trajectory(
+            self._robot.joint_names, trajectory.times, trajectory.positions, trajectory.velocities
+        )

@@ -61,10 +61,10 @@ def follow_goal(trajectory: JointTrajectory) -> Any:
     return goal
 
 
-def gripper_command_goal(width: float, force: float) -> Any:
-    """A goal of GripperCommand for finger joint 1, which stands for half of the opening (m)."""
+def gripper_command_goal(position: float, force: float) -> Any:
+    """A goal of GripperCommand: position of the gripper's joint (m or rad) and force (N)."""
     goal = interface("control_msgs", "action", "GripperCommand").Goal()
-    goal.command.position, goal.command.max_effort = width / 2, force
+    goal.command.position, goal.command.max_effort = position, force
     return goal
 
 

@@ -24,20 +24,17 @@ from typing import Any, TextIO
 
 import yaml
 
-from planweave.robots import franka
+from planweave.robots import DEFAULT, RobotDescription, load_robot
 
-GROUP = "fr3_arm"
 NODE = "planweave_moveit"
-_HAND = "fr3_hand"
-_TOUCHING = ["fr3_hand", "fr3_leftfinger", "fr3_rightfinger"]
 _STOP = 3.0  # s in which a stopped execution returns
 _TABLE = (3.0, 3.0, 0.2)  # m
 
 
-def parameters(folder: Path, use_sim_time: bool) -> dict[str, Any]:
+def parameters(folder: Path, use_sim_time: bool, robot: str = DEFAULT) -> dict[str, Any]:
     """The parameters of MoveIt's node out of a folder like config/moveit.
 
-    The robot's description is not among them: MoveIt takes it from the topic /robot_description.
+    The robot's URDF is not among them: MoveIt takes it from the topic /robot_description.
     """
 
     def load(name: str) -> dict[str, Any]:
@@ -45,7 +42,7 @@ def parameters(folder: Path, use_sim_time: bool) -> dict[str, Any]:
 
     return {
         "use_sim_time": use_sim_time,
-        "robot_description_semantic": (folder / "fr3.srdf").read_text(),
+        "robot_description_semantic": (folder / f"{robot}.srdf").read_text(),
         "robot_description_kinematics": load("kinematics.yaml"),
         "robot_description_planning": load("joint_limits.yaml"),
         **load("moveit_py.yaml"),
@@ -58,9 +55,10 @@ def parameters(folder: Path, use_sim_time: bool) -> dict[str, Any]:
 class MoveItServer:
     """Plans and executes for one group. `plan` and `execute` for one thread, `stop` from any."""
 
-    def __init__(self, moveit: Any):
-        self._moveit = moveit
-        self._arm = moveit.get_planning_component(planning_component_name=GROUP)
+    def __init__(self, moveit: Any, robot: RobotDescription | None = None):
+        """robot: by default the default one."""
+        self._moveit, self._robot = moveit, robot or load_robot()
+        self._arm = moveit.get_planning_component(planning_component_name=self._robot.planners.moveit_group)
         self._monitor = moveit.get_planning_scene_monitor()
         self._execution = moveit.get_trajectory_execution_manager()
         self._stopped = 0  # executions with this id or a lower one were stopped
@@ -76,7 +74,7 @@ class MoveItServer:
         goal = RobotState(self._moveit.get_robot_model())
         goal.set_to_default_values()
         # By name: the setters that take arrays end the process where numpy is newer than the one MoveIt was built with.
-        goal.joint_positions = dict(zip(franka.ARM_JOINTS, map(float, request["goal"])))
+        goal.joint_positions = dict(zip(self._robot.joint_names, map(float, request["goal"])))
         goal.update(force=True)
         self._arm.set_start_state_to_current_state()
         if not self._arm.set_goal_state(robot_state=goal):
@@ -87,34 +85,35 @@ class MoveItServer:
         if not answer:
             return {"code": int(answer.error_code.val), "text": str(getattr(answer.error_code, "message", "") or "")}
         message = answer.trajectory.get_robot_trajectory_msg().joint_trajectory
-        order = [list(message.joint_names).index(name) for name in franka.ARM_JOINTS]
+        order = [list(message.joint_names).index(name) for name in self._robot.joint_names]
         return {"code": 1, "text": "", "path": [[float(p.positions[i]) for i in order] for p in message.points]}
 
     def fill_scene(self, request: dict[str, Any]) -> None:
         """Replace everything in MoveIt's planning scene: solids, table, and the one in the hand."""
         from moveit_msgs.msg import AttachedCollisionObject, CollisionObject
 
+        base, gripper = self._robot.base, self._robot.gripper
         with self._monitor.read_write() as scene:
-            nothing = AttachedCollisionObject(link_name=_HAND)
+            nothing = AttachedCollisionObject(link_name=gripper.link)
             nothing.object.operation = CollisionObject.REMOVE
             scene.process_attached_collision_object(nothing)
             scene.remove_all_collision_objects()
             for index, solid in enumerate(request["solids"]):
-                scene.apply_collision_object(collision_object_msg=collision_object(f"solid_{index}", solid))
+                scene.apply_collision_object(collision_object_msg=collision_object(f"solid_{index}", solid, base))
             table = {
                 "kind": "box",
                 "half": [side / 2 for side in _TABLE],
                 "orientation": [0.0, 0.0, 0.0, 1.0],
                 "centre": [0.0, 0.0, request["table"] - _TABLE[2] / 2],
             }
-            scene.apply_collision_object(collision_object_msg=collision_object("table", table))
+            scene.apply_collision_object(collision_object_msg=collision_object("table", table, base))
             allowed = scene.allowed_collision_matrix
-            allowed.set_entry("table", "fr3_link0", True)  # the base stands on it
+            allowed.set_entry("table", base, True)  # the base stands on it
             scene.allowed_collision_matrix = allowed
             held = request["held"]
             if held is not None:
-                attached = AttachedCollisionObject(link_name=_HAND, touch_links=_TOUCHING)
-                attached.object = collision_object("held", held, _HAND)
+                attached = AttachedCollisionObject(link_name=gripper.link, touch_links=[gripper.link, *gripper.fingers])
+                attached.object = collision_object("held", held, gripper.link)
                 scene.process_attached_collision_object(attached)
             scene.current_state.update()
 
@@ -126,10 +125,10 @@ class MoveItServer:
         from planweave_ros.controllers import joint_trajectory
 
         trajectory = RobotTrajectory(self._moveit.get_robot_model())
-        trajectory.joint_model_group_name = GROUP
+        trajectory.joint_model_group_name = self._robot.planners.moveit_group
         message = Message(
             joint_trajectory=joint_trajectory(
-                franka.ARM_JOINTS, request["times"], request["positions"], request["velocities"]
+                self._robot.joint_names, request["times"], request["positions"], request["velocities"]
             )
         )
         with self._monitor.read_only() as scene:
@@ -155,7 +154,7 @@ class MoveItServer:
             time.sleep(0.01)
 
 
-def collision_object(name: str, solid: dict[str, Any], frame: str = franka.BASE_FRAME) -> Any:
+def collision_object(name: str, solid: dict[str, Any], frame: str) -> Any:
     """A box or cylinder as a message: half extents and centre in m, orientation as x, y, z, w."""
     from geometry_msgs.msg import Point, Pose, Quaternion
     from moveit_msgs.msg import CollisionObject
@@ -208,6 +207,7 @@ def main() -> int:
     """The program."""
     parser = argparse.ArgumentParser(description="MoveIt for executor_node")
     parser.add_argument("config", type=Path)
+    parser.add_argument("--robot", default=DEFAULT, help="name or path of the robot's description")
     parser.add_argument("--replies", type=int, required=True)
     parser.add_argument("--use-sim-time", action="store_true")
     parser.add_argument("--namespace", default="")
@@ -230,13 +230,16 @@ def main() -> int:
         )
         return 2
     try:
+        robot = load_robot(options.robot)
         moveit = MoveItPy(
-            node_name=NODE, name_space=options.namespace, config_dict=parameters(options.config, options.use_sim_time)
+            node_name=NODE,
+            name_space=options.namespace,
+            config_dict=parameters(options.config, options.use_sim_time, robot.name),
         )
     except Exception as error:
         reply({"error": f"MoveIt could not start ({type(error).__name__}: {error}); its messages are in the log"})
         return 2
-    server = MoveItServer(moveit)
+    server = MoveItServer(moveit, robot)
     reply({"ready": True})
     serve(server, sys.stdin, reply)
     return 0

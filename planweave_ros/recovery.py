@@ -16,6 +16,7 @@ from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.node import Node
 
 from planweave.core.action_end import ActionEnd, End
+from planweave.core.errors import UnknownNameError
 from planweave_ros.action_port import ActionPort
 from planweave_ros.controllers import ERROR_RECOVERY, duration, interface
 
@@ -24,6 +25,13 @@ STATES = "joint_state_broadcaster"
 CONTACT = 0.7
 """Share of a threshold from which on the robot reports a contact, without stopping."""
 _PATIENCE = 10.0  # s for one step
+
+
+def make_recovery(driver: str) -> type[Recovery]:
+    """The recovery of a driver that a robot's description names; raises UnknownNameError."""
+    if driver not in DRIVERS:
+        raise UnknownNameError("driver", driver, DRIVERS)
+    return DRIVERS[driver]
 
 
 class Recovery:
@@ -133,3 +141,7 @@ class Recovery:
         if not ended.wait(_PATIENCE):
             return f"{client.srv_name} did not answer within {_PATIENCE:g} s"
         return future.result()
+
+
+DRIVERS = {"franka_ros2": Recovery}
+"""By the name in a robot's description (planweave/robots, ros: driver)."""

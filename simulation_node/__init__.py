@@ -1,1 +1,1 @@
-"""MuJoCo Franka on a table with an RGB-D camera; only node.py speaks ROS."""
+"""An arm in MuJoCo on a table with an RGB-D camera; only node.py speaks ROS."""

@@ -27,7 +27,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from planweave.core.errors import ConfigError, PlanweaveError, SceneError
 from planweave.core.memory import no_mesh_cache
-from planweave.robots.franka import ARM_JOINTS, BASE_FRAME, FINGER_JOINTS
+from planweave.robots import DEFAULT, load_robot
 from planweave.simulation.camera import CameraConfig, DepthNoise, OverheadCamera, RgbdFrame, load_camera
 from planweave.simulation.camera_thread import CameraThread
 from planweave.simulation.intervention import Moment, read_intervention
@@ -53,7 +53,8 @@ PARAMETERS = [
     Parameter("scene", "blocks", "scene under config/scenes, or the path of a scene file"),
     Parameter("frame_prefix", "", "before the name of every frame, e.g. arm1/, as robot_state_publisher has it"),
     Parameter("camera", "overhead", "camera under config/cameras, or the path of a camera file"),
-    Parameter("robot_model", "", "MJCF file of arm and hand; empty: the meshes of the wheel dm-robotics-panda"),
+    Parameter("robot_type", DEFAULT, "description of the robot: an installed name, or the path of a YAML file"),
+    Parameter("robot_model", "", "MJCF file of arm and hand; empty: what the robot's description says"),
     Parameter(
         "real_time_factor",
         0.0,
@@ -104,6 +105,8 @@ class SimulationNode(GuardedNode):
         self._values = values = declare(self, PARAMETERS)
         if values["real_time_factor"] and values["real_time_factor"] < 0.01:
             raise ConfigError("simulation_node: real_time_factor must be 0 or at least 0.01")
+        self._robot = robot = load_robot(values["robot_type"])
+        self._joint_names = [*robot.joint_names, *robot.gripper.joints]
         self._prefix = str(values["frame_prefix"])
         self._camera = load_camera(values["camera"])
         self._camera = replace(self._camera, frame_id=self._prefix + self._camera.frame_id)
@@ -127,12 +130,12 @@ class SimulationNode(GuardedNode):
         self._listeners = 0, 0
 
         simulator = self._make_simulator(values["scene"])
-        links = links_of(simulator.model)
+        links = links_of(simulator.model, robot)
         self._moving_links = [link for link in links if link.kind != "fixed"]
-        camera = self._prefix + BASE_FRAME, self._camera.frame_id, self._camera.position, self._camera.quaternion
+        camera = self._prefix + robot.base, self._camera.frame_id, self._camera.position, self._camera.quaternion
         self._frames = FramePublisher(
             self,
-            urdf(links),
+            urdf(links, robot),
             [
                 *(
                     (self._prefix + link.parent, self._prefix + link.name, *link.transform())
@@ -170,11 +173,15 @@ class SimulationNode(GuardedNode):
         self._tasks = RunningTasks(self)
         commands, scenes, video = (MutuallyExclusiveCallbackGroup() for _ in range(3))
         self.create_subscription(
-            JointTrajectory, "fr3_arm_controller/joint_trajectory", self._follow, 10, callback_group=commands
+            JointTrajectory,
+            f"{robot.ros.arm_controller}/joint_trajectory",
+            self._follow,
+            10,
+            callback_group=commands,
         )
         self.create_subscription(
             JointTrajectory,
-            "fr3_gripper_controller/joint_trajectory",
+            f"{robot.ros.gripper_controller}/joint_trajectory",
             self._grip,
             10,
             callback_group=commands,
@@ -198,8 +205,8 @@ class SimulationNode(GuardedNode):
     def _make_simulator(self, scene_name: str) -> Simulator:
         scene = load_scene(scene_name)
         with no_mesh_cache():
-            model = build_model(scene, self._camera, self._values["robot_model"] or None)
-        return Simulator(model, scene)
+            model = build_model(scene, self._camera, self._values["robot_model"] or None, self._robot)
+        return Simulator(model, scene, self._robot)
 
     def _make_camera(self, model: Any) -> OverheadCamera:
         values = self._values
@@ -229,10 +236,8 @@ class SimulationNode(GuardedNode):
         self._stated = simulator.time
         stamp = time_to_msg(simulator.time)
         positions, velocities = simulator.joint_state()
-        message = JointState(
-            name=[*ARM_JOINTS, *FINGER_JOINTS], position=positions.tolist(), velocity=velocities.tolist()
-        )
-        message.header.stamp, message.header.frame_id = stamp, self._prefix + BASE_FRAME
+        message = JointState(name=self._joint_names, position=positions.tolist(), velocity=velocities.tolist())
+        message.header.stamp, message.header.frame_id = stamp, self._prefix + self._robot.base
         self._publish(self._clock_out, Clock(clock=stamp))
         self._publish(self._joint_states, message)
         if self._frames.wanted:
@@ -247,7 +252,7 @@ class SimulationNode(GuardedNode):
             )
         if self._truth.get_subscription_count():
             truth = PoseArray(poses=[_pose(simulator, i) for i in range(len(simulator.scene.objects))])
-            truth.header.stamp, truth.header.frame_id = stamp, self._prefix + BASE_FRAME
+            truth.header.stamp, truth.header.frame_id = stamp, self._prefix + self._robot.base
             self._publish(self._truth, truth)
         self._owed_image |= motion_ended
 
@@ -333,13 +338,16 @@ class SimulationNode(GuardedNode):
                 simulator.stop_gripper()
                 return
             point = message.points[-1]
-            if list(message.joint_names) != [FINGER_JOINTS[0]] or len(point.positions) != 1 or len(point.effort) > 1:
+            gripper = simulator.robot.gripper
+            if list(message.joint_names) != [gripper.joints[0]] or len(point.positions) != 1 or len(point.effort) > 1:
                 raise TrajectoryError(
-                    f"the gripper's trajectory must name {FINGER_JOINTS[0]} alone, with one position "
-                    "(half the opening width, m) and at most one effort (N)"
+                    f"the gripper's trajectory must name {gripper.joints[0]} alone, with one position "
+                    f"({gripper.closed:g} closed, {gripper.open:g} open) and at most one effort (N)"
                 )
             duration = point.time_from_start.sec + point.time_from_start.nanosec * 1e-9
-            simulator.move_gripper(2 * point.positions[0], point.effort[0] if point.effort else 0.0, duration)
+            simulator.move_gripper(
+                gripper.width(list(point.positions)), point.effort[0] if point.effort else 0.0, duration
+            )
 
         self._command(grip, "gripper")
 

@@ -23,12 +23,14 @@ from planweave.core.errors import PlanweaveError
 from planweave.launcher.namespace import VARIABLE, namespace
 from planweave.launcher.running_system import RunningSystem
 from planweave.launcher.systems import load_system
+from planweave.robots import load_robot
 from planweave_ros.graph import offers, permissions_of, policies, read_policies, together
 
 TARGET = Path(__file__).resolve().parent.parent / "config" / "sros2" / "policies.xml"
+ROS = load_robot().ros
 REAL_ARM = {
     "executor_node": {
-        ("topics", "subscribe"): {"franka/joint_states", "franka_gripper/joint_states"},
+        ("topics", "subscribe"): {*ROS.joint_state_topics},
         ("services", "reply"): {"executor/recover"},
         ("services", "request"): {
             "confirm_approval",
@@ -38,11 +40,9 @@ REAL_ARM = {
         },
         ("actions", "call"): {
             "action_server/error_recovery",
-            "fr3_arm_controller/follow_joint_trajectory",
-            "fr3_gripper_controller/gripper_cmd",
-            "franka_gripper/grasp",
-            "franka_gripper/homing",
-            "franka_gripper/move",
+            f"{ROS.arm_controller}/follow_joint_trajectory",
+            f"{ROS.gripper_controller}/gripper_cmd",
+            *(f"{ROS.hand}/{action}" for action in ("grasp", "homing", "move")),
         },
     },
     "perception_node": {

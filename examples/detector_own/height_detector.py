@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from planweave.perception.detection import Detection, View, is_receptacle
+from planweave.perception.detection import Detection, View
 from planweave.perception.detectors.options import Options
 
 TALL = 0.10  # m, from which on an object is called tall
@@ -26,7 +26,7 @@ class ByHeight:
         """Every measured object, renamed where its pixels are seen."""
         return [
             thing
-            if region is None or is_receptacle(thing.class_name)
+            if region is None or thing.receptacle
             else replace(thing, class_name=name_of(float(np.percentile(region.points[:, 2], _TOP)) - thing.bottom))
             for thing, region in view.measured
         ]

@@ -1,8 +1,9 @@
 """Conditions of a tabletop task as geometry: what each one says of where things are, with tolerances.
 
 The same conditions judge the simulator's true poses and the world as the camera saw it; both become `Body` values.
-Metres and radians in fr3_link0: x away from the robot, y to its left, z up, z = 0 is the table top. Left and right are
-the robot's. A condition yields one sentence for everything that is not as it should be, and nothing where all is well.
+Metres and radians in the robot's base frame: x away from the robot, y to its left, z up, z = 0 is the table top. Left
+and right are the robot's. A condition yields one sentence for everything that is not as it should be, and nothing where
+all is well.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from dataclasses import dataclass, field
 from itertools import combinations, pairwise, permutations
 from typing import Any
 
+from planweave.core.domain import Domain
 from planweave.core.errors import ConfigError
 
 RESTS = 0.015  # an object stands on what is at most this far below or above its lower side, m
@@ -52,7 +54,7 @@ class Body:
     def covers(self, x: float, y: float, slack: float = 0.0) -> bool:
         """Whether a point lies within its outline seen from above, widened by `slack`."""
         dx, dy = x - self.position[0], y - self.position[1]
-        if self.kind in ("bowl", "plate", "cylinder", "bottle", "apple", "orange"):
+        if Domain.load().is_round_class(self.kind):
             return math.hypot(dx, dy) <= max(self.size[:2]) / 2 + slack
         c, s = math.cos(self.yaw), math.sin(self.yaw)
         u, v = c * dx + s * dy, c * dy - s * dx

@@ -11,6 +11,7 @@ from typing import Any
 import yaml
 
 from planweave.bench.tabletop_tasks import Task, extent, scene_names
+from planweave.core.domain import Domain
 from planweave.core.errors import PlanweaveError
 from planweave.simulation.scene import Scene, SceneObject, load_scene
 
@@ -92,11 +93,7 @@ def _apart(one: SceneObject, where: Sequence[float], other: SceneObject) -> bool
 
 def _radius(thing: SceneObject) -> float:
     along, across, _ = extent(thing)
-    return (
-        along / 2
-        if thing.kind in ("cylinder", "bottle", "apple", "orange", "plate", "bowl")
-        else math.hypot(along, across) / 2
-    )
+    return along / 2 if Domain.load().is_round_class(thing.kind) else math.hypot(along, across) / 2
 
 
 def _elsewhere(objects: Sequence[SceneObject], index: int, rng: random.Random) -> list[float]:

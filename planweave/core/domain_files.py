@@ -5,12 +5,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from planweave.core.errors import ConfigError, DomainError, UnknownNameError
 from planweave.core.paths import config_dir, is_file
-from planweave.core.plugins import PluginError, Registry
+from planweave.core.plugins import Registry, offered_file
 
 DOMAINS = Registry("planweave.domains", "domain")
 """By name: the path of a .pddl file, or a folder, package or module beside which ``<name>.pddl`` lies."""
@@ -30,25 +29,8 @@ def find_domain(name: str, loaded: Iterable[str] = ()) -> tuple[Path, bool]:
     if path.parent == folder and is_file(path):
         return path, True
     if name in DOMAINS:
-        return _offered(name), True
+        return offered_file(DOMAINS, name, ".pddl"), True
     raise UnknownNameError("domain", name, {*(p.stem for p in folder.glob("*.pddl")), *DOMAINS, *loaded})
-
-
-def _offered(name: str) -> Path:
-    """Path of the .pddl file of an installed package's entry point."""
-    part = DOMAINS[name]
-    if isinstance(part, ModuleType):
-        part = next(iter(getattr(part, "__path__", ())), None) or Path(str(part.__file__)).parent
-    path = Path(part) if isinstance(part, (str, Path)) else None
-    if path is not None and path.is_dir():
-        path /= f"{name}.pddl"
-    if path is None or not is_file(path):
-        package = DOMAINS.package_of(name)
-        raise PluginError(
-            f"the domain {name!r} of the package {package} cannot be used: {path or part!r} is no .pddl "
-            f"file; fix the package, or: pip uninstall {package}"
-        )
-    return path
 
 
 class Loaded(Mapping[str, Any]):

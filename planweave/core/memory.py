@@ -36,7 +36,7 @@ def give_back_memory() -> None:
 
 @contextmanager
 def no_mesh_cache() -> Iterator[None]:
-    """Disable MuJoCo's mesh cache between compilations: 90 MB with the Franka's meshes."""
+    """Disable MuJoCo's mesh cache between compilations: 90 MB with one arm's meshes."""
     import mujoco
 
     if not hasattr(mujoco, "mj_setCacheCapacity"):  # an older MuJoCo has no cache

@@ -11,9 +11,12 @@ import logging
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from planweave.core.errors import PlanweaveError, UnknownNameError
+from planweave.core.paths import is_file
 
 OURS = "planweave"
 _log = logging.getLogger(__name__)
@@ -120,6 +123,26 @@ class Registry(Mapping[str, Any]):
                 f"({entry.value}): {wrong}; fix the package, or: pip uninstall {package}"
             )
         return part
+
+
+def offered_file(registry: Registry, name: str, suffix: str) -> Path:
+    """The file that an installed package offers by a path, or by a folder, package or module that it lies beside.
+
+    Raises PluginError where there is none.
+    """
+    part = registry[name]
+    if isinstance(part, ModuleType):
+        part = next(iter(getattr(part, "__path__", ())), None) or Path(str(part.__file__)).parent
+    path = Path(part) if isinstance(part, (str, Path)) else None
+    if path is not None and path.is_dir():
+        path /= f"{name}{suffix}"
+    if path is None or not is_file(path):
+        package = registry.package_of(name)
+        raise PluginError(
+            f"the {registry.kind} {name!r} of the package {package} cannot be used: {path or part!r} is no {suffix} "
+            f"file; fix the package, or: pip uninstall {package}"
+        )
+    return path
 
 
 def _package(entry: EntryPoint) -> str:

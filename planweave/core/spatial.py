@@ -3,8 +3,9 @@ the square of the number of objects, for `between` with the cube.
 
 `World.derived` names the predicates that a world does not list; `World.holds` evaluates them here, and
 `World.with_derived` lists those that a goal refers to. Tolerances are the constants below, in metres. Top view in the
-frame fr3_link0: x forward, y to the robot's left, so left_of means a larger y, which is to the right of a person facing
-the robot. Objects in the gripper or with a person have no relations, and an object on or in another has none to it.
+robot's base frame: x forward, y to the robot's left, so left_of means a larger y, which is to the right of a person
+facing the robot. Objects in the gripper or with a person have no relations, and an object on or in another has none to
+it.
 """
 
 from __future__ import annotations
@@ -12,12 +13,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import permutations
 from typing import TYPE_CHECKING
 
+from planweave.core.errors import PlanweaveError
 from planweave.core.upright_shape import Upright, is_round, yaw_of
 
 if TYPE_CHECKING:
+    from planweave.core.domain import Domain
     from planweave.core.world import Literal, World, WorldObject
 
 ON_TABLE = 0.015
@@ -77,12 +81,27 @@ class Solid(Upright):
         return self.round
 
 
-def solid(thing: WorldObject) -> Solid | None:
-    """Shape of an object; None where its pose is unknown."""
+def solid(thing: WorldObject, round_class: bool) -> Solid | None:
+    """Shape of an object; None where its pose is unknown. round_class: whether its class is a round one."""
     if thing.position is None or thing.size is None:
         return None
-    round_ = is_round(thing.class_name, thing.attributes.get("shape", ""), thing.size)
+    round_ = is_round(round_class, thing.attributes.get("shape", ""), thing.size)
     return Solid(thing.position, thing.size, yaw_of(thing.orientation or (0.0, 0.0, 0.0, 1.0)), round_)
+
+
+def _domain(name: str) -> Domain | None:
+    """The domain of a world; None for a world that was made without one."""
+    from planweave.core.domain import Domain  # which imports worlds
+
+    try:
+        return _load(Domain, name)
+    except PlanweaveError:
+        return None
+
+
+@lru_cache(maxsize=16)
+def _load(kind: type[Domain], name: str) -> Domain:
+    return kind.load(name)
 
 
 class _Table:
@@ -101,8 +120,12 @@ class _Table:
         except KeyError:
             thing = self._world.by_name.get(name)
             there = thing is not None and thing.type != _LOCATION and name not in self._away
-            found = self._solids[name] = solid(thing) if thing is not None and there else None
+            found = self._solids[name] = solid(thing, self._is_round(thing)) if thing is not None and there else None
             return found
+
+    def _is_round(self, thing: WorldObject) -> bool:
+        domain = _domain(self._world.domain)
+        return domain is not None and domain.is_round_class(thing.class_name)
 
     def pair(self, item: str, other: str) -> tuple[Solid, Solid] | None:
         """Shapes of an item and another object; None where one rests on the other, or is not on the table."""

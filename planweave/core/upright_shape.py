@@ -4,11 +4,6 @@ from __future__ import annotations
 
 import math
 
-ROUND_CLASSES = frozenset(
-    {"cylinder", "can", "bottle", "bowl", "plate", "saucer", "apple", "orange", "peach", "plum", "cup"}
-)
-"""Classes with a round outline when seen from above, whatever shape the camera reports."""
-
 
 class Upright:
     """A box or cylinder rotated by `yaw` (rad) about the vertical. Lengths in metres, in the robot's base frame.
@@ -77,12 +72,15 @@ class Upright:
         return max(abs(dx * x + dy * y) - self.support(x, y) - other.support(x, y) for x, y in axes)
 
 
-def is_round(class_name: str, shape: str, size: tuple[float, float, float]) -> bool:
-    """Whether an outline in top view is a circle: extents within 20 % and a round shape or class."""
+def is_round(round_class: bool, shape: str, size: tuple[float, float, float]) -> bool:
+    """Whether an outline in top view is a circle: extents within 20 % and a round shape or class.
+
+    round_class: see `planweave.core.domain.Domain.is_round_class`.
+    """
     x, y, _ = size
     if max(x, y) > 1.2 * min(x, y):
         return False
-    return shape == "cylinder" or class_name in ROUND_CLASSES
+    return round_class or shape == "cylinder"
 
 
 def yaw_of(quaternion: tuple[float, float, float, float]) -> float:

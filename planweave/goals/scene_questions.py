@@ -355,7 +355,7 @@ class _Asker:
         at = f"{spoken(name)} is at x {place[0]:.2f} m, y {place[1]:.2f} m"
         return (
             at
-            + (" from the robot's base, y to its left" if self._world.frame.startswith("fr3") else "")
+            + (" from the robot's base, y to its left" if self._domain.name == "tabletop" else "")
             + self._known([name])
         )
 

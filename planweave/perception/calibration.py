@@ -14,8 +14,9 @@ from planweave.core.paths import find_config
 from planweave.core.yaml_files import read_yaml
 from planweave.perception.cloud import FrameError
 from planweave.perception.geometry import Pose, rotation_from_quaternion
-from planweave.perception.robot_filter import FRAMES, RobotState, frame_in_base
-from planweave.robots.franka import BASE_FRAME
+from planweave.perception.robot_filter import RobotState, frame_in_base
+from planweave.robots import RobotDescription, load_robot
+from planweave.robots.chain import frame_names
 
 _FARTHEST = 5.0  # m: no camera that sees a table is farther from its parent frame
 _HANDEYE = ".calib"  # what easy_handeye2 writes
@@ -25,17 +26,18 @@ _HANDEYE = ".calib"  # what easy_handeye2 writes
 class Extrinsics:
     """Pose of the camera's optical frame in a parent frame: the robot's base, or a link that carries the camera.
 
-    frame_id: frame of the images (x right, y down, z along the view). camera_to_parent: metres.
+    frame_id: frame of the images (x right, y down, z along the view). camera_to_parent: metres. parent: empty for the
+    robot's base.
     """
 
     frame_id: str
     camera_to_parent: Pose
-    parent: str = BASE_FRAME
+    parent: str = ""
 
     @property
     def fixed(self) -> bool:
         """Whether the camera is stationary, not carried by the arm."""
-        return self.parent == BASE_FRAME
+        return not self.parent
 
     def camera_to_base(self, robot: RobotState | None = None) -> Pose:
         """The camera's pose in the robot's base frame; raises FrameError where the arm carries it and robot is None."""
@@ -43,7 +45,7 @@ class Extrinsics:
             return self.camera_to_parent
         if robot is None:
             raise FrameError(f"the camera is on {self.parent}, so its pose needs the joint states")
-        parent = frame_in_base(self.parent, robot.joints)
+        parent = frame_in_base(self.parent, robot)
         rotation, inner = parent[:3, :3], self.camera_to_parent
         return Pose(rotation @ inner.rotation, rotation @ inner.translation + parent[:3, 3])
 
@@ -54,26 +56,29 @@ def find_camera(name: str) -> Path:
     return find_config("cameras", expanded, _HANDEYE if name.endswith(_HANDEYE) else ".yaml")
 
 
-def load_extrinsics(path: Path) -> Extrinsics:
-    """Read a camera file, or a calibration saved by easy_handeye2; raises ConfigError that names file and entry."""
+def load_extrinsics(path: Path, robot: RobotDescription | None = None) -> Extrinsics:
+    """Read a camera file, or a calibration saved by easy_handeye2; raises ConfigError that names file and entry.
+
+    robot: whose frames the camera can be on; by default the default one.
+    """
     data = read_yaml(path)
     if not isinstance(data, dict):
         raise ConfigError(f"{path}: must hold frame_id, position and quaternion (or matrix)")
     try:
         if "transform" in data and "parameters" in data:
             data = _from_handeye(data)
-        return _from_entries(data)
+        return _from_entries(data, robot or load_robot())
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
         raise ConfigError(f"{path}: {error}") from None
 
 
-def _from_entries(data: dict[str, Any]) -> Extrinsics:
+def _from_entries(data: dict[str, Any], robot: RobotDescription) -> Extrinsics:
     frame = data.get("frame_id")
     if not isinstance(frame, str) or not frame:
         raise ValueError("frame_id must be the name of the camera's optical frame")
-    parent = data.get("parent", BASE_FRAME)
-    if parent not in FRAMES:
-        raise ValueError(f"parent: {UnknownNameError('frame of the robot', str(parent), FRAMES)}")
+    parent = data.get("parent", robot.base)
+    if parent not in frame_names(robot):
+        raise ValueError(f"parent: {UnknownNameError('frame of the robot', str(parent), frame_names(robot))}")
     if "matrix" in data:
         if "position" in data or "quaternion" in data:
             raise ValueError("give matrix, or position and quaternion, not both")
@@ -90,7 +95,7 @@ def _from_entries(data: dict[str, Any]) -> Extrinsics:
             f"the camera would be {far:g} m from {parent}; lengths are metres, and this looks like millimetres "
             f"({far:g} mm is {far / 1000:g} m)"
         )
-    return Extrinsics(frame, pose, parent)
+    return Extrinsics(frame, pose, "" if parent == robot.base else parent)
 
 
 def _from_matrix(rows: Any) -> Pose:

@@ -12,14 +12,6 @@ import numpy as np
 from planweave.core.upright_shape import Upright
 from planweave.perception.proposals import Region
 
-RECEPTACLES = frozenset({"tray", "box", "bowl", "plate", "bin", "basket", "saucer"})
-"""What things are put in or on; a class of several words (salad_bowl) counts by its last one."""
-
-
-def is_receptacle(class_name: str) -> bool:
-    """Whether objects of this class contain or carry others."""
-    return class_name.rsplit("_", 1)[-1] in RECEPTACLES
-
 
 @dataclass(frozen=True)
 class Detection(Upright):
@@ -28,7 +20,8 @@ class Detection(Upright):
     class_name, colour and shape as in DetectedObject.msg. position: centre; yaw of the object's own x axis; symmetry:
     period of its rotational symmetry (0 for round objects). floor: height above the table on which objects in or on it
     rest. rgb: its colour, 0 to 255. cut: partly out of view, so that class and pose are unreliable. inferred: not
-    observed itself, but required as the support of an observed object.
+    observed itself, but required as the support of an observed object. receptacle: whether it is there to put
+    others in or on; the pipeline sets it by the domain's classes.
     """
 
     class_name: str
@@ -43,6 +36,7 @@ class Detection(Upright):
     rgb: tuple[float, float, float]
     cut: bool = False
     inferred: bool = False
+    receptacle: bool = False
 
     @property
     def look(self) -> tuple[str, str]:

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 
 from planweave.perception.robot_filter import RobotState
-from planweave.robots.franka import ARM_JOINTS, FINGER_JOINTS
+from planweave.robots import RobotDescription, load_robot
 
 BETWEEN = 0.03
 """Seconds between states that tell where the hand went from one image to the next."""
@@ -20,10 +20,13 @@ _MOVING = 0.05  # rad: a robot that moved this far between two states is not kno
 class JointHistory:
     """The last seconds of joint states. Thread-safe."""
 
-    def __init__(self, kept: int = 400, max_age: float = 0.1):
-        """max_age: seconds for which the newest state is extrapolated; a robot at rest may start to move."""
+    def __init__(self, kept: int = 400, max_age: float = 0.1, robot: RobotDescription | None = None):
+        """robot: by default the default one. max_age: seconds for which the newest state is extrapolated; a
+        robot at rest may start to move.
+        """
         self._states: deque[RobotState] = deque(maxlen=kept)
         self._max_age = max_age
+        self._robot = robot or load_robot()
         self._arrived = threading.Condition()
 
     @property
@@ -37,10 +40,12 @@ class JointHistory:
 
     def add(self, stamp: float, positions: Mapping[str, float]) -> list[str]:
         """Add positions (rad, metres) by joint name; returns the missing joints, if any."""
-        missing = [name for name in (*ARM_JOINTS, *FINGER_JOINTS) if name not in positions]
+        arm, gripper = self._robot.joint_names, self._robot.gripper
+        missing = [name for name in (*arm, *gripper.joints) if name not in positions]
         if missing:
             return missing
-        state = RobotState(tuple(positions[n] for n in ARM_JOINTS), sum(positions[n] for n in FINGER_JOINTS), stamp)
+        width = gripper.width([positions[n] for n in gripper.joints])
+        state = RobotState(tuple(positions[n] for n in arm), width, stamp, self._robot)
         with self._arrived:
             if self._states and stamp < self._states[-1].stamp:
                 self._states.clear()  # time began anew
@@ -82,7 +87,7 @@ class JointHistory:
             return None
         share = (stamp - before.stamp) / max(after.stamp - before.stamp, 1e-9)
         joints = tuple(a + share * (b - a) for a, b in zip(before.joints, after.joints))
-        return RobotState(joints, before.width + share * (after.width - before.width), stamp)
+        return RobotState(joints, before.width + share * (after.width - before.width), stamp, self._robot)
 
 
 def _largest(a: Sequence[float], b: Sequence[float]) -> float:

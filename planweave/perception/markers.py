@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from planweave.perception.detection import RECEPTACLES
 from planweave.perception.perceiver import NamedObject
 
 _TEXT_HEIGHT = 0.025  # m
@@ -37,7 +36,7 @@ def shapes(objects: Sequence[NamedObject]) -> tuple[Shape, ...]:
     for seen in objects:
         thing = seen.thing
         x, y, z = (round(v, 3) for v in thing.position)
-        alpha = 0.3 if not seen.visible else 0.5 if thing.class_name in RECEPTACLES else 0.9
+        alpha = 0.3 if not seen.visible else 0.5 if thing.receptacle else 0.9
         r, g, b = (round(v / 255.0, 2) for v in thing.rgb)
         w, d, h = (max(round(v, 3), 0.001) for v in thing.size)
         kind, yaw = ("cylinder", 0.0) if thing.is_round else ("box", round(thing.yaw, 2))

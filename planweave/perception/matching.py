@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from planweave.perception.detection import Detection, footprint_points, is_receptacle
+from planweave.perception.detection import Detection, footprint_points
 from planweave.perception.geometry import wrap_yaw
 from planweave.perception.pipeline import Scene
 
@@ -31,7 +31,7 @@ def same_place(a: Detection, b: Detection) -> bool:
 
 def collide(a: Detection, b: Detection) -> bool:
     """Whether two objects would interpenetrate; receptacles are tested against receptacles only."""
-    if is_receptacle(a.class_name) != is_receptacle(b.class_name):
+    if a.receptacle != b.receptacle:
         return False
     if not _rigid(a) or not _rigid(b):
         return same_place(a, b)

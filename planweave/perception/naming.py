@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from planweave.perception.detection import is_receptacle
-
 _BY_COLOUR = frozenset({"cube", "cylinder", "block", "ball"})  # named by colour and shape even when alone
 _BY_CLASS = frozenset({"banana", "pear", "apple", "orange", "strawberry"})
 
 
 @dataclass(frozen=True)
 class Nameless:
-    """Attributes that a name is made of; y: position to the left of the robot, metres."""
+    """Attributes that a name is made of; y: position to the left of the robot, metres; receptacle: whether others
+    are put in or on it.
+    """
 
     class_name: str
     colour: str
     y: float
+    receptacle: bool = False
 
 
 def name_all(new: Sequence[Nameless], known: Sequence[Nameless] = (), taken: Collection[str] = ()) -> list[str]:
@@ -45,11 +46,11 @@ def _base(thing: Nameless, rivals: Sequence[Nameless], twins: Sequence[Nameless]
         return coloured
     if kind in _BY_CLASS or len(rivals) == 1:
         return kind
-    if is_receptacle(kind) and len(twins) == 2 and all(any(o is t for o in new) for t in twins):
+    if thing.receptacle and len(twins) == 2 and all(any(o is t for o in new) for t in twins):
         side = "left" if thing.y >= max(t.y for t in twins) else "right"
         several_looks = len(rivals) > len(twins)
         return f"{side}_{coloured if several_looks else kind}"
-    if len(twins) < len(rivals) or not is_receptacle(kind):
+    if len(twins) < len(rivals) or not thing.receptacle:
         return coloured
     return kind
 

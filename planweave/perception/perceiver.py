@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from planweave.core.domain import Domain
 from planweave.core.memory import give_back_memory
 from planweave.perception.calibration import Extrinsics
 from planweave.perception.cloud import Projector
@@ -94,8 +95,9 @@ class Perceiver:
         rules: Rules | None = None,
         detector: Detector = detect_by_attributes,
         vocabulary: Vocabulary | None = None,
+        domain: Domain | None = None,
     ):
-        self.pipeline = Pipeline(extrinsics, settings, detector)
+        self.pipeline = Pipeline(extrinsics, settings, detector, domain)
         self.vocabulary = vocabulary or Vocabulary()
         self.tracker = Tracker(rules)
         self._open = detector is not detect_by_attributes  # whether names change what things are called

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from planweave.core.domain import Domain
 from planweave.perception.calibration import Extrinsics
 from planweave.perception.cloud import Cloud, FrameError, Projector
 from planweave.perception.detection import Detection, Measured, View
@@ -57,8 +58,14 @@ class Pipeline:
     """Frames to scenes for one camera; caches the rays of the last camera geometry."""
 
     def __init__(
-        self, extrinsics: Extrinsics, settings: Settings | None = None, detector: Detector = detect_by_attributes
+        self,
+        extrinsics: Extrinsics,
+        settings: Settings | None = None,
+        detector: Detector = detect_by_attributes,
+        domain: Domain | None = None,
     ):
+        """domain: says which classes are receptacles; by default the tabletop's."""
+        self._domain = domain or Domain.load()
         self.extrinsics, self.settings = extrinsics, settings or Settings()
         self._detect = detector
         self._projector: Projector | None = None
@@ -114,7 +121,8 @@ class Pipeline:
         regions = propose(rgb, cloud, height, mask, inside, self.settings.min_height)
         measured = measure(regions, cloud.pixel)
         named = self._detect(View(rgb, measured, names, cloud.pixel))
-        found = rest_on_supports(named, remembered)
+        known = [replace(d, receptacle=self._domain.is_receptacle_class(d.class_name)) for d in named]
+        found = rest_on_supports(known, remembered)
         return Scene(tuple(found), cloud, height, mask, plane, self._projector, tuple(measured))
 
     def _check(self, plane: Plane) -> None:

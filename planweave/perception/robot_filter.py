@@ -1,66 +1,31 @@
-"""Robot mask: pixels that show the robot, by forward kinematics of the FR3 and capsules around its links.
+"""Robot mask: pixels that show the robot, by the forward kinematics and capsules of its description.
 
-Kinematics: modified Denavit-Hartenberg parameters of the Franka Control Interface documentation, "Robot and interface
-specifications". Capsules are a few centimetres larger than the links, but tight around the fingers, where objects are.
+Capsules are a few centimetres larger than the links, but tight around the fingers, where objects are.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import cv2
 import numpy as np
 
 from planweave.perception.cloud import Cloud, Projector
-
-_A = (0.0, 0.0, 0.0, 0.0825, -0.0825, 0.0, 0.088)
-_D = (0.333, 0.0, 0.316, 0.0, 0.384, 0.0, 0.0)
-_ALPHA = (0.0, -math.pi / 2, math.pi / 2, math.pi / 2, -math.pi / 2, math.pi / 2, math.pi / 2)
-_FLANGE = 0.107
-_TCP = 0.1034
-# What a camera can be mounted on: index in link_frames, metres along its z axis.
-FRAMES = {
-    **{f"fr3_link{i}": (i, 0.0) for i in range(8)},
-    "fr3_link8": (7, _FLANGE),
-    "fr3_hand": (8, 0.0),
-    "fr3_hand_tcp": (8, _TCP),
-}
-
-# frame (0 base, 1 to 7 links, 8 hand), start and end in that frame, radius; metres
-CAPSULES: tuple[tuple[int, tuple[float, float, float], tuple[float, float, float], float], ...] = (
-    (0, (-0.10, 0.0, 0.05), (0.0, 0.0, 0.05), 0.13),
-    (1, (0.0, 0.0, -0.20), (0.0, 0.0, 0.0), 0.10),
-    (2, (0.0, 0.0, -0.07), (0.0, 0.0, 0.07), 0.095),
-    (2, (0.0, -0.20, 0.0), (0.0, 0.0, 0.0), 0.09),
-    (3, (0.0, 0.0, -0.08), (0.0, 0.0, 0.0), 0.095),
-    (3, (0.04, 0.0, 0.0), (0.0825, 0.0, 0.0), 0.085),
-    (4, (0.0, 0.0, -0.07), (0.0, 0.0, 0.07), 0.095),
-    (4, (-0.0825, 0.0, 0.0), (-0.0825, 0.11, 0.0), 0.085),
-    (5, (0.0, 0.0, -0.27), (0.0, 0.0, -0.12), 0.085),
-    (5, (0.0, 0.09, -0.20), (0.0, 0.09, -0.02), 0.06),
-    (5, (0.0, 0.0, -0.12), (0.0, 0.04, 0.0), 0.08),
-    (6, (0.0, 0.0, -0.06), (0.0, 0.0, 0.05), 0.085),
-    (6, (0.0, 0.0, 0.0), (0.088, 0.0, 0.0), 0.075),
-    (7, (0.0, 0.0, -0.04), (0.0, 0.0, 0.10), 0.075),
-    (7, (0.05, 0.0, 0.08), (0.07, 0.0, 0.08), 0.055),
-    (7, (0.03, 0.04, 0.08), (0.045, 0.055, 0.08), 0.06),
-    (8, (0.0, -0.085, -0.005), (0.0, 0.085, -0.005), 0.045),
-    (8, (0.0, -0.09, 0.03), (0.0, 0.09, 0.03), 0.047),
-    (8, (0.0, -0.09, 0.055), (0.0, 0.09, 0.055), 0.025),
-)
-_FINGER = ((0.0, 0.016, 0.055), (0.0, 0.014, 0.098))  # in the hand frame for a closed finger, mirrored for the other
-_FINGER_RADIUS = 0.021
+from planweave.robots import RobotDescription, load_robot
+from planweave.robots.chain import link_frames
 
 
 @dataclass(frozen=True)
 class RobotState:
-    """Joint state used by perception: arm joints (7,) rad, gripper opening in metres, time in seconds."""
+    """Joint state used by perception: arm joints (n,) rad, gripper opening in metres, time in seconds.
+
+    robot: whose they are, by default the default one.
+    """
 
     joints: tuple[float, ...]
     width: float
     stamp: float
+    robot: RobotDescription = field(default_factory=load_robot, repr=False)
 
 
 @dataclass(frozen=True)
@@ -72,52 +37,32 @@ class Hand:
     width: float
 
 
-def link_frames(joints: Sequence[float]) -> list[np.ndarray]:
-    """Frames of base, links 1 to 7 and hand in the base frame, (4, 4) each."""
-    frames = [np.eye(4)]
-    for a, d, alpha, theta in zip(_A, _D, _ALPHA, joints):
-        ca, sa, ct, st = math.cos(alpha), math.sin(alpha), math.cos(theta), math.sin(theta)
-        step = np.array(
-            [
-                [ct, -st, 0.0, a],
-                [st * ca, ct * ca, -sa, -d * sa],
-                [st * sa, ct * sa, ca, d * ca],
-                [0.0, 0.0, 0.0, 1.0],
-            ]
-        )
-        frames.append(frames[-1] @ step)
-    c = math.sqrt(0.5)
-    hand = np.array([[c, c, 0, 0], [-c, c, 0, 0], [0, 0, 1, _FLANGE], [0, 0, 0, 1.0]])
-    frames.append(frames[-1] @ hand)
-    return frames
-
-
-def frame_in_base(name: str, joints: Sequence[float]) -> np.ndarray:
-    """Pose (4, 4) in the base frame of a frame of FRAMES."""
-    index, along = FRAMES[name]
-    frame = link_frames(joints)[index]
-    frame[:3, 3] += frame[:3, 2] * along
-    return frame
+def frame_in_base(name: str, state: RobotState) -> np.ndarray:
+    """A frame of `planweave.robots.chain.frame_names` in the base frame, (4, 4)."""
+    return link_frames(state.robot, state.joints)[name]
 
 
 def hand_pose(state: RobotState) -> Hand:
     """The pose between the finger tips: z along the approach, y along the closing direction."""
-    frame = link_frames(state.joints)[8]
-    return Hand(frame[:3, :3] @ np.array([0.0, 0.0, _TCP]) + frame[:3, 3], frame[:3, :3], state.width)
+    frame = frame_in_base(state.robot.gripper.tool.frame, state)
+    return Hand(frame[:3, 3], frame[:3, :3], state.width)
 
 
 def capsules(state: RobotState) -> list[tuple[np.ndarray, np.ndarray, float]]:
     """Start, end (3,) in the base frame and radius of every capsule."""
-    frames = link_frames(state.joints)
-    rows = list(CAPSULES)
-    half = max(0.0, min(state.width, 0.08)) / 2
+    robot, gripper = state.robot, state.robot.gripper
+    frames = link_frames(robot, state.joints)
+    rows = [(frames[c.link], np.array(c.start), np.array(c.end), c.radius) for c in robot.capsules]
+    half = max(0.0, min(state.width, gripper.opening)) / 2
+    hand, closing = frames[gripper.link], frames[gripper.tool.frame][:3, 1]
+    closing = hand[:3, :3].T @ closing  # in the hand
+    first, last, radius = gripper.finger_capsule
     for side in (1.0, -1.0):
-        start, end = (((x, side * (y + half), z)) for x, y, z in _FINGER)
-        rows.append((8, start, end, _FINGER_RADIUS))
-    return [
-        (frames[i][:3, :3] @ np.array(a) + frames[i][:3, 3], frames[i][:3, :3] @ np.array(b) + frames[i][:3, 3], r)
-        for i, a, b, r in rows
-    ]
+        start, end = (np.array(p) for p in (first, last))
+        if side < 0:  # the other finger mirrors it
+            start, end = (p - 2 * (p @ closing) * closing for p in (start, end))
+        rows.append((hand, start + side * half * closing, end + side * half * closing, radius))
+    return [(f[:3, :3] @ a + f[:3, 3], f[:3, :3] @ b + f[:3, 3], r) for f, a, b, r in rows]
 
 
 def robot_mask(cloud: Cloud, projector: Projector, state: RobotState, grow: int = 3) -> np.ndarray:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from planweave.perception.detection import Detection, is_receptacle
+from planweave.perception.detection import Detection
 
 _SNAP = 0.012  # m: a cube's bottom this near to a surface stands on it
 
@@ -20,7 +20,7 @@ def rest_on_supports(found: Sequence[Detection], remembered: Iterable[Detection]
     candidates = [*found, *remembered]
     grounded: list[Detection] = []
     for item in found:
-        if is_receptacle(item.class_name):
+        if item.receptacle:
             grounded.append(_with_bottom(item, 0.0) if item.bottom < 0.03 else item)
             continue
         beneath = [s.floor for s in candidates if s is not item and s.floor < item.top - 0.012 and _carries(s, item)]
@@ -34,7 +34,7 @@ def rest_on_supports(found: Sequence[Detection], remembered: Iterable[Detection]
 
 def _carries(support: Detection, item: Detection) -> bool:
     x, y, _ = item.position
-    margin = 0.0 if is_receptacle(support.class_name) else 0.004
+    margin = 0.0 if support.receptacle else 0.004
     return support.covers(x, y, margin)
 
 

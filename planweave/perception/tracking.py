@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from planweave.perception.colours import other_surface
-from planweave.perception.detection import Detection, is_receptacle
+from planweave.perception.detection import Detection
 from planweave.perception.matching import (
     LEVEL,
     alike,
@@ -317,7 +317,7 @@ class Tracker:
         or another colour was seen on the side.
         """
         for track in sorted(self._tracks, key=lambda t: -t.last.top):
-            if track.matched or track.held or is_receptacle(track.last.class_name):
+            if track.matched or track.held or track.last.receptacle:
                 continue
             carries = track.missing <= track.glimpsed and any(
                 (t.whole or t.inferred)
@@ -376,12 +376,12 @@ class Tracker:
 
     def _between_fingers(self, hand: Hand) -> Track | None:
         """The object that can be between the fingers: the one at their height, not its support."""
-        near = [t for t in self._tracks if not is_receptacle(t.last.class_name) and _gap(t, hand) < _GRASP_REACH]
+        near = [t for t in self._tracks if not t.last.receptacle and _gap(t, hand) < _GRASP_REACH]
         return min(near, key=lambda t: (t.grip is None, _gap(t, hand)), default=None)
 
     def _follow_hand(self, track: Track, hand: Hand, between: bool) -> None:
         """Detect the object that the fingers close around, and move it with the hand until they open."""
-        if is_receptacle(track.last.class_name):
+        if track.last.receptacle:
             return
         local = _in_hand_frame(track, hand)
         if track.grip is None:
@@ -497,4 +497,4 @@ def _gap(track: Track, hand: Hand) -> float:
 
 
 def _nameless(track: Track) -> Nameless:
-    return Nameless(*track.look, track.last.position[1])
+    return Nameless(*track.look, track.last.position[1], track.last.receptacle)

@@ -25,7 +25,7 @@ class CameraConfig:
     """A camera's calibration, as in ``config/cameras/<name>.yaml``.
 
     position (m) and quaternion (x, y, z, w): pose of the optical frame (x right, y down, z along the view) in
-    fr3_link0. width, height in pixels; fovy: vertical field of view, degrees.
+    the robot's base frame. width, height in pixels; fovy: vertical field of view, degrees.
     """
 
     frame_id: str

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from planweave.core.errors import SceneError
-from planweave.robots.franka import TCP_SITE
+from planweave.robots.model import TCP_SITE
 from planweave.simulation.mujoco_model import object_body
 from planweave.simulation.scene import Scene
 

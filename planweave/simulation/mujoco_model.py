@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from planweave.core.errors import SceneError
-from planweave.robots.franka import ARM_JOINTS, FINGER_JOINTS, GRIPPER_MAX_WIDTH, HOME, TORQUE_LIMITS, franka_spec
+from planweave.robots import RobotDescription, load_robot
 from planweave.robots.meshes import simplify_meshes
+from planweave.robots.model import finger_joints, pad_geoms, robot_spec
 from planweave.simulation.camera import CameraConfig
 from planweave.simulation.scene import Scene, Slip
 from planweave.simulation.shapes import add_shape
@@ -18,14 +19,6 @@ if TYPE_CHECKING:
     import mujoco
 
 TIMESTEP = 0.002
-STIFFNESS = (4500.0, 4500.0, 3500.0, 3500.0, 1500.0, 1500.0, 1500.0)
-"""Position gains of the arm's actuators, Nm/rad."""
-DAMPING = (180.0, 180.0, 140.0, 120.0, 30.0, 30.0, 30.0)
-"""Velocity gains, Nm s/rad."""
-ROTOR_INERTIA = (0.3, 0.3, 0.3, 0.3, 0.12, 0.12, 0.12)
-"""Of motors and gears, seen at the joints, kg m^2. Without it the servo's damping outweighs the wrist's
-inertia, and the contact
-solver, which does not see implicit damping, lets held objects creep with every acceleration of the hand."""
 GRIPPER_STIFFNESS, GRIPPER_DAMPING = 4000.0, 100.0  # N/m and N s/m at one finger
 GRIPPER_ACTUATOR = "gripper"
 OVERHEAD_CAMERA, SIDE_CAMERA = "overhead", "side"
@@ -34,24 +27,27 @@ _PAD_SOLREF, _PAD_SOLIMP = [0.004, 1.0], [0.95, 0.99, 0.001, 0.5, 2.0]
 _MAX_IMAGE = (1280, 960)
 
 
-def build_model(scene: Scene, camera: CameraConfig, model_path: str | None = None) -> mujoco.MjModel:
+def build_model(
+    scene: Scene, camera: CameraConfig, model_path: str | None = None, robot: RobotDescription | None = None
+) -> mujoco.MjModel:
     """Compile a scene. Objects are bodies ``object_<index>`` with a free joint, origin at the centre of their bottom.
 
-    model_path: an MJCF of arm and hand instead of the default one. Raises SceneError where objects overlap each other
-    or the robot; ConfigError where the robot's model is missing.
+    robot: by default the default one; model_path: an MJCF of arm and hand instead of the robot's. Raises
+    SceneError where objects overlap each other or the robot; ConfigError where the robot's model is missing.
     """
 
-    spec = franka_spec(model_path)
+    robot = robot or load_robot()
+    spec = robot_spec(robot, model_path)
     simplify_meshes(spec)
     spec.modelname = scene.name
     for body in spec.bodies:
         body.gravcomp = 1.0
     _set_options(spec)
     _add_room(spec, scene)
-    _add_actuators(spec)
+    _add_actuators(spec, robot)
     _add_cameras(spec, camera)
-    for side in ("left", "right"):
-        pad = spec.geom(f"fr3_{side}finger_pad")
+    for name in pad_geoms(robot):
+        pad = spec.geom(name)
         if pad is not None:
             # Rubber: its own friction and a stiff contact hold whatever the object is made of.
             pad.friction, pad.condim, pad.priority = [1.5, 0.02, 0.001], 4, 1
@@ -65,10 +61,10 @@ def build_model(scene: Scene, camera: CameraConfig, model_path: str | None = Non
         )
         body.add_freejoint(name=object_body(index))
         add_shape(spec, body, entry.kind, entry.size, entry.colour)
-    _add_slips(spec, scene)
+    _add_slips(spec, scene, robot)
     _add_noise(spec, scene)
     model = spec.compile()
-    _refuse_overlaps(model, scene)
+    _refuse_overlaps(model, scene, robot)
     return model
 
 
@@ -77,17 +73,19 @@ def object_body(index: int) -> str:
     return f"object_{index}"
 
 
-def home_state(model: mujoco.MjModel) -> mujoco.MjData:
-    """Initial state: objects as in the scene file, arm at home, gripper open."""
+def home_state(model: mujoco.MjModel, robot: RobotDescription | None = None) -> mujoco.MjData:
+    """Initial state: objects as in the scene file, arm at home, gripper open. robot: as for `build_model`."""
     import mujoco
 
+    robot = robot or load_robot()
+    opening = robot.gripper.opening
     data = mujoco.MjData(model)
-    for name, value in zip(ARM_JOINTS, HOME):
+    for name, value in zip(robot.joint_names, robot.home):
         data.joint(name).qpos[0] = value
         data.actuator(name).ctrl[0] = value
-    for name in FINGER_JOINTS:
-        data.joint(name).qpos[0] = GRIPPER_MAX_WIDTH / 2
-    data.actuator(GRIPPER_ACTUATOR).ctrl[0] = GRIPPER_MAX_WIDTH / 2
+    for name in finger_joints(robot):
+        data.joint(name).qpos[0] = opening / 2
+    data.actuator(GRIPPER_ACTUATOR).ctrl[0] = opening / 2
     mujoco.mj_forward(model, data)
     return data
 
@@ -204,10 +202,23 @@ def _add_wood(spec: mujoco.MjSpec) -> None:
     material.textures[mujoco.mjtTextureRole.mjTEXROLE_RGB] = "wood"
 
 
-def _add_actuators(spec: mujoco.MjSpec) -> None:
+def servos(robot: RobotDescription) -> list[tuple[float, ...]]:
+    """Of the arm's actuators: stiffness (Nm/rad), damping (Nm s/rad) and rotor inertia (kg m^2) for each joint.
+
+    The inertia is that of motors and gears, seen at the joints. Without it the servo's damping outweighs the wrist's
+    inertia, and the contact solver, which does not see implicit damping, lets held objects creep with every
+    acceleration of the hand.
+    """
+    return [
+        joint.servo or (50.0 * joint.effort, 2.0 * joint.effort, max(0.1, joint.effort / 300)) for joint in robot.joints
+    ]
+
+
+def _add_actuators(spec: mujoco.MjSpec, robot: RobotDescription) -> None:
     import mujoco
 
-    for name, kp, kd, limit, inertia in zip(ARM_JOINTS, STIFFNESS, DAMPING, TORQUE_LIMITS, ROTOR_INERTIA):
+    for joint, (kp, kd, inertia) in zip(robot.joints, servos(robot)):
+        name, limit = joint.name, joint.effort
         spec.joint(name).armature = inertia
         actuator = spec.add_actuator(name=name, target=name, trntype=mujoco.mjtTrn.mjTRN_JOINT)
         actuator.gaintype, actuator.biastype = mujoco.mjtGain.mjGAIN_FIXED, mujoco.mjtBias.mjBIAS_AFFINE
@@ -215,14 +226,14 @@ def _add_actuators(spec: mujoco.MjSpec) -> None:
         actuator.biasprm[:3] = [0, -kp, -kd]
         actuator.forcelimited, actuator.forcerange = True, [-limit, limit]
     tendon = spec.add_tendon(name="fingers")
-    for name in FINGER_JOINTS:
+    for name in finger_joints(robot):
         tendon.wrap_joint(name, 0.5)
     gripper = spec.add_actuator(name=GRIPPER_ACTUATOR, target="fingers", trntype=mujoco.mjtTrn.mjTRN_TENDON)
     gripper.gaintype, gripper.biastype = mujoco.mjtGain.mjGAIN_FIXED, mujoco.mjtBias.mjBIAS_AFFINE
     # The tendon is the mean of both fingers, so each finger feels half of the actuator's force.
     gripper.gainprm[0] = 2 * GRIPPER_STIFFNESS
     gripper.biasprm[:3] = [0, -2 * GRIPPER_STIFFNESS, -2 * GRIPPER_DAMPING]
-    gripper.forcelimited, gripper.forcerange = True, [-140.0, 140.0]
+    gripper.forcelimited, gripper.forcerange = True, [-robot.gripper.peak_force, robot.gripper.peak_force]
 
 
 def _add_cameras(spec: mujoco.MjSpec, camera: CameraConfig) -> None:
@@ -237,12 +248,11 @@ def _add_cameras(spec: mujoco.MjSpec, camera: CameraConfig) -> None:
     spec.worldbody.add_camera(name=SIDE_CAMERA, pos=eye, xyaxes=[*right, *up], fovy=37)
 
 
-def _add_slips(spec: mujoco.MjSpec, scene: Scene) -> None:
+def _add_slips(spec: mujoco.MjSpec, scene: Scene, robot: RobotDescription) -> None:
     """Give the fingers separate contact pairs with an object of a slip fault, so that only their friction changes."""
     for slip in (fault for fault in scene.faults if isinstance(fault, Slip)):
         body = spec.body(object_body(slip.object))
-        for side in ("left", "right"):
-            pad = f"fr3_{side}finger_pad"
+        for side, pad in zip(("left", "right"), pad_geoms(robot)):
             if spec.geom(pad) is None:
                 raise SceneError(
                     f"{scene.where(slip.object)}: a slip fault needs the default robot model's finger pads"
@@ -271,8 +281,8 @@ def _add_noise(spec: mujoco.MjSpec, scene: Scene) -> None:
             geom.friction *= friction
 
 
-def _refuse_overlaps(model: mujoco.MjModel, scene: Scene) -> None:
-    data = home_state(model)
+def _refuse_overlaps(model: mujoco.MjModel, scene: Scene, robot: RobotDescription) -> None:
+    data = home_state(model, robot)
     first = model.body(object_body(0)).id
     for contact in data.contact:
         if contact.dist > -_OVERLAP:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from planweave.robots.franka import ARM_JOINTS, TCP_SITE
+from planweave.robots import RobotDescription
+from planweave.robots.model import TCP_SITE
 from planweave.simulation.mujoco_model import object_body
 from planweave.simulation.scene import Scene
 
@@ -29,10 +30,10 @@ class Person:
     Does nothing in a scene without a person.
     """
 
-    def __init__(self, model: mujoco.MjModel, scene: Scene):
+    def __init__(self, model: mujoco.MjModel, scene: Scene, robot: RobotDescription):
         self._who = scene.person
         self._tcp = model.site(TCP_SITE).id
-        self._arm = np.array([model.joint(name).dofadr[0] for name in ARM_JOINTS])
+        self._arm = np.array([model.joint(name).dofadr[0] for name in robot.joint_names])
         self._bodies = [model.body(object_body(i)).id for i in range(len(scene.objects))]
         self._joints = [model.joint(object_body(i)) for i in range(len(scene.objects))]
         self._step = model.opt.timestep * _EVERY

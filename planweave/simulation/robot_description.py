@@ -1,8 +1,7 @@
 """The simulated robot as a URDF and as a tree of frames, generated from its MuJoCo model.
 
-Link and joint names are those of franka_description (robots/common/franka_arm.xacro, end_effectors/common/
-franka_hand.xacro), without its `base` above fr3_link0. Shapes are bounding boxes or cylinders of the visible meshes:
-mesh files would be missing on another machine with the viewer.
+Link and joint names are those of the robot's description. Shapes are bounding boxes or cylinders of the visible
+meshes: mesh files would be missing on another machine with the viewer.
 """
 
 from __future__ import annotations
@@ -15,24 +14,14 @@ from xml.etree import ElementTree
 import numpy as np
 from numpy.typing import NDArray
 
-from planweave.robots.franka import (
-    ARM_JOINTS,
-    BASE_FRAME,
-    FINGER_MAX_FORCE,
-    TCP_SITE,
-    TORQUE_LIMITS,
-    VELOCITY_LIMITS,
-)
+from planweave.robots import RobotDescription, load_robot
+from planweave.robots.model import COLLISION_GROUP, TCP_SITE
 
 if TYPE_CHECKING:
     import mujoco
 
 Array = NDArray[np.float64]
-TCP_FRAME = "fr3_hand_tcp"
-_FLANGE_JOINTS = {"fr3_link8": "fr3_joint8"}  # the one fixed joint that is not called after its link
-_COLLISION_GROUP = 3
 _FINGER_SPEED = 0.1  # m/s
-_LIMITS = dict(zip(ARM_JOINTS, zip(TORQUE_LIMITS, VELOCITY_LIMITS)))
 _LONG = 1.3  # a mesh of an arm's link so many times as long as wide is shown as a cylinder
 
 
@@ -75,23 +64,25 @@ class Link:
         return (x, y, z), self.quaternion
 
 
-def links_of(model: mujoco.MjModel) -> tuple[Link, ...]:
+def links_of(model: mujoco.MjModel, robot: RobotDescription | None = None) -> tuple[Link, ...]:
     """All links of the robot in a model, parents first; the first is the base, whose parent is empty."""
     import mujoco
 
+    robot = robot or load_robot()
+    flange, base_frame = robot.flange, robot.base
     kinds = {int(mujoco.mjtJoint.mjJNT_HINGE): "revolute", int(mujoco.mjtJoint.mjJNT_SLIDE): "prismatic"}
-    base = model.body(BASE_FRAME).id
-    links = [Link(BASE_FRAME, "", "", "fixed", (0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 1.0), shapes=_shapes(model, base))]
-    names = {base: BASE_FRAME}
+    base = model.body(base_frame).id
+    links = [Link(base_frame, "", "", "fixed", (0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 1.0), shapes=_shapes(model, base))]
+    names = {base: base_frame}
     for body in range(base + 1, model.nbody):
         parent = int(model.body_parentid[body])
         if parent not in names:
             continue
-        name = names[body] = model.body(body).name or f"fr3_body{body}"
+        name = names[body] = model.body(body).name or f"{robot.prefix}body{body}"
         placed = _vector(model.body_pos[body]), _quaternion(model.body_quat[body])
         shapes = _shapes(model, body)
         if not model.body_jntnum[body]:
-            joint_name = _FLANGE_JOINTS.get(name, f"{name}_joint")
+            joint_name = flange.joint if flange.joint and name == flange.link else f"{name}_joint"
             links.append(Link(name, names[parent], joint_name, "fixed", *placed, shapes=shapes))
             continue
         joint = int(model.body_jntadr[body])
@@ -112,9 +103,9 @@ def links_of(model: mujoco.MjModel) -> tuple[Link, ...]:
     site = model.site(TCP_SITE).id
     links.append(
         Link(
-            TCP_FRAME,
+            robot.gripper.tool.frame,
             names[int(model.site_bodyid[site])],
-            f"{TCP_FRAME}_joint",
+            f"{robot.gripper.tool.frame}_joint",
             "fixed",
             _vector(model.site_pos[site]),
             _quaternion(model.site_quat[site]),
@@ -123,9 +114,11 @@ def links_of(model: mujoco.MjModel) -> tuple[Link, ...]:
     return tuple(links)
 
 
-def urdf(links: tuple[Link, ...]) -> str:
+def urdf(links: tuple[Link, ...], description: RobotDescription | None = None) -> str:
     """The robot as a URDF."""
-    robot = ElementTree.Element("robot", name="fr3")
+    description = description or load_robot()
+    limits = {joint.name: (joint.effort, joint.velocity) for joint in description.joints}
+    robot = ElementTree.Element("robot", name=description.name)
     for link in links:
         element = ElementTree.SubElement(robot, "link", name=link.name)
         for number, shape in enumerate(link.shapes):
@@ -137,7 +130,7 @@ def urdf(links: tuple[Link, ...]) -> str:
         ElementTree.SubElement(joint, "origin", xyz=_text(link.position), rpy=_text(_rpy(link.quaternion)))
         if link.kind != "fixed":
             ElementTree.SubElement(joint, "axis", xyz=_text(link.axis))
-            effort, velocity = _LIMITS.get(link.joint, (FINGER_MAX_FORCE, _FINGER_SPEED))
+            effort, velocity = limits.get(link.joint, (description.gripper.force, _FINGER_SPEED))
             ElementTree.SubElement(
                 joint,
                 "limit",
@@ -170,7 +163,7 @@ def _shapes(model: mujoco.MjModel, body: int) -> tuple[Shape, ...]:
     found = []
     first = int(model.body_geomadr[body])
     for geom in range(first, first + int(model.body_geomnum[body])):
-        if model.geom_group[geom] == _COLLISION_GROUP:
+        if model.geom_group[geom] == COLLISION_GROUP:
             continue
         position, flat = model.geom_pos[geom], np.zeros(9)
         mujoco.mju_quat2Mat(flat, model.geom_quat[geom])

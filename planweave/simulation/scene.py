@@ -15,7 +15,7 @@ file, line and entry.
                                                        # that long, s; these are the usual values; person: nobody
 
 position: x, y of the middle of the footprint and, optionally, the height of the bottom above the table;
-frame fr3_link0, metres.
+the robot's base frame, metres.
 yaw: radians about z. size: metres, one number or as the kind's dimensions say (shapes.KINDS).
 """
 

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from planweave.robots.franka import ARM_JOINTS, FINGER_JOINTS, GRIPPER_MAX_WIDTH, HOME
+from planweave.robots import RobotDescription, load_robot
+from planweave.robots.model import finger_joints
 from planweave.simulation.intervention import Hands, Intervention
-from planweave.simulation.mujoco_model import DAMPING, GRIPPER_ACTUATOR, STIFFNESS, home_state, object_body
+from planweave.simulation.mujoco_model import GRIPPER_ACTUATOR, home_state, object_body, servos
 from planweave.simulation.person import Person
 from planweave.simulation.scene import Scene
 from planweave.simulation.slips import Slips
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 
 FINGER_SPEED = 0.05  # of each finger, m/s
 GRIP_FORCE = 40.0  # of each finger where none is commanded, N
-MAX_GRIP_FORCE = 140.0  # the hand's peak force, N
 SETTLE_TIME = 1.0  # objects come to rest for this long after a scene is loaded, s
 _ARM_AT_REST = (0.005, 0.02)  # position error, rad, and velocity, rad/s
 _FINGERS_AT_REST = 0.002  # m/s
@@ -46,23 +46,26 @@ class Snapshot:
 class Simulator:
     """A running simulation of one scene. Not thread-safe: the caller serializes all calls."""
 
-    def __init__(self, model: mujoco.MjModel, scene: Scene):
+    def __init__(self, model: mujoco.MjModel, scene: Scene, robot: RobotDescription | None = None):
+        """robot: whose arm the model holds; by default the default one."""
         import mujoco
 
         self.model, self.scene = model, scene
-        self._arm = np.array([model.joint(name).qposadr[0] for name in ARM_JOINTS])
-        self._arm_dof = np.array([model.joint(name).dofadr[0] for name in ARM_JOINTS])
-        self._fingers = np.array([model.joint(name).qposadr[0] for name in FINGER_JOINTS])
-        self._fingers_dof = np.array([model.joint(name).dofadr[0] for name in FINGER_JOINTS])
-        self._arm_ctrl = np.array([model.actuator(name).id for name in ARM_JOINTS])
+        self.robot = robot = robot or load_robot()
+        self._widest = robot.gripper.opening
+        self._arm = np.array([model.joint(name).qposadr[0] for name in robot.joint_names])
+        self._arm_dof = np.array([model.joint(name).dofadr[0] for name in robot.joint_names])
+        self._fingers = np.array([model.joint(name).qposadr[0] for name in finger_joints(robot)])
+        self._fingers_dof = np.array([model.joint(name).dofadr[0] for name in finger_joints(robot)])
+        self._arm_ctrl = np.array([model.actuator(name).id for name in robot.joint_names])
         self._gripper = model.actuator(GRIPPER_ACTUATOR).id
-        self._stiffness = np.array(STIFFNESS)
-        self._lead = np.array(DAMPING) / self._stiffness
+        self._stiffness, damping, _ = np.array(servos(robot)).T
+        self._lead = damping / self._stiffness
         self._inertia_in, self._inertia_out = np.zeros(model.nv), np.zeros(model.nv)
-        self._slips, self._vanishing = Slips(model, scene), Vanishing(model, scene)
-        self._person = Person(model, scene)
+        self._slips, self._vanishing = Slips(model, scene, robot), Vanishing(model, scene)
+        self._person = Person(model, scene, robot)
         self._hands = Hands(model, scene)
-        self._data = home_state(model)
+        self._data = home_state(model, robot)
         self._fatal = [
             mujoco.mjtWarning.mjWARN_BADQPOS,
             mujoco.mjtWarning.mjWARN_BADQVEL,
@@ -82,7 +85,7 @@ class Simulator:
         import mujoco
 
         time = self._data.time
-        self._data = home_state(self.model)
+        self._data = home_state(self.model, self.robot)
         self._data.qpos[:] = self._start
         self._data.time = time
         self._slips.reset()
@@ -134,7 +137,7 @@ class Simulator:
         """Whether further steps would change nothing: no motion is commanded, nothing moves, and the hand is open, so
         that nothing can creep out of it and nobody pulls at it.
         """
-        if self.busy or self._data.ctrl[self._gripper] < GRIPPER_MAX_WIDTH / 2:
+        if self.busy or self._data.ctrl[self._gripper] < self._widest / 2:
             return False
         return bool(np.abs(self._data.qvel).max() < _AT_REST) and not self._data.xfrc_applied.any()
 
@@ -152,11 +155,15 @@ class Simulator:
         self._data.time += seconds
 
     def joint_state(self) -> tuple[np.ndarray, np.ndarray]:
-        """Positions and velocities (9,) of ARM_JOINTS, then FINGER_JOINTS; rad, m, rad/s, m/s."""
-        data = self._data
+        """Positions and velocities of the arm's joints (rad, rad/s), then of the gripper's as its robot has them."""
+        data, gripper = self._data, self.robot.gripper
+        fingers, speeds = data.qpos[self._fingers], data.qvel[self._fingers_dof]
+        if len(gripper.joints) == 1:
+            fingers, speeds = fingers.mean(keepdims=True), speeds.mean(keepdims=True)
+        scale = (gripper.open - gripper.closed) / (gripper.opening / 2)  # of a joint's travel to that of a finger
         return (
-            np.concatenate([data.qpos[self._arm], data.qpos[self._fingers]]),
-            np.concatenate([data.qvel[self._arm_dof], data.qvel[self._fingers_dof]]),
+            np.concatenate([data.qpos[self._arm], gripper.closed + fingers * scale]),
+            np.concatenate([data.qvel[self._arm_dof], speeds * scale]),
         )
 
     def snapshot(self) -> Snapshot:
@@ -181,16 +188,16 @@ class Simulator:
         if not math.isfinite(delay) or delay > 60:
             raise TrajectoryError(f"the trajectory begins {delay:.0f} s from now; at most 60 s are allowed")
         position, velocity = self._commanded()
-        waiting = Reference(np.zeros((0, 7)), np.zeros((0, 7)))
+        waiting = Reference(np.zeros((0, self.robot.count)), np.zeros((0, self.robot.count)))
         if delay > 0:
-            waiting = stop(position, velocity, self.timestep)
+            waiting = stop(position, velocity, self.timestep, self.robot)
             rest = max(0, round(delay / self.timestep) - len(waiting.positions))
             waiting = Reference(
                 np.vstack([waiting.positions, np.tile(waiting.positions[-1], (rest, 1))]),
-                np.vstack([waiting.velocities, np.zeros((rest, 7))]),
+                np.vstack([waiting.velocities, np.zeros((rest, self.robot.count))]),
             )
-            position, velocity = waiting.positions[-1], np.zeros(7)
-        after = interpolate(joints, points, position, velocity, self.timestep)
+            position, velocity = waiting.positions[-1], np.zeros(self.robot.count)
+        after = interpolate(joints, points, position, velocity, self.timestep, self.robot)
         self._begin(
             Reference(
                 np.vstack([waiting.positions, after.positions]), np.vstack([waiting.velocities, after.velocities])
@@ -201,7 +208,7 @@ class Simulator:
         """Bring the arm to rest within 100 ms with bounded deceleration, and hold it there."""
         if self.arm_moving:
             position, velocity = self._commanded()
-            self._begin(stop(position, velocity, self.timestep))
+            self._begin(stop(position, velocity, self.timestep, self.robot))
 
     def move_gripper(self, width: float, force: float = 0.0, duration: float = 0.0) -> None:
         """Open or close to ``width`` (m) with at most ``force`` (N, 0: the default) per finger.
@@ -209,17 +216,16 @@ class Simulator:
         duration (s) slows the motion down, at most to FINGER_SPEED otherwise. Raises TrajectoryError for an invalid
         width.
         """
-        if not math.isfinite(width) or not -1e-4 <= width <= GRIPPER_MAX_WIDTH + 1e-4:
-            raise TrajectoryError(f"the gripper cannot open to {width:.3f} m; possible are 0 to {GRIPPER_MAX_WIDTH} m")
-        if not math.isfinite(force) or force < 0 or force > MAX_GRIP_FORCE:
-            raise TrajectoryError(
-                f"the gripper cannot press with {force:.0f} N; possible are 1 to {MAX_GRIP_FORCE:.0f} N"
-            )
+        if not math.isfinite(width) or not -1e-4 <= width <= self._widest + 1e-4:
+            raise TrajectoryError(f"the gripper cannot open to {width:.3f} m; possible are 0 to {self._widest} m")
+        strongest = self.robot.gripper.peak_force
+        if not math.isfinite(force) or force < 0 or force > strongest:
+            raise TrajectoryError(f"the gripper cannot press with {force:.0f} N; possible are 1 to {strongest:.0f} N")
         force = max(force, 1.0) if force else GRIP_FORCE
         self.model.actuator_forcerange[self._gripper] = (-2 * force, 2 * force)
         actual = float(self._data.qpos[self._fingers].mean())
         setpoint = float(self._data.ctrl[self._gripper])
-        self._finger_target = min(max(width / 2, 0.0), GRIPPER_MAX_WIDTH / 2)
+        self._finger_target = min(max(width / 2, 0.0), self._widest / 2)
         if self._finger_target > setpoint:
             # A closed grip presses with a setpoint inside the object; opening starts from where the fingers
             # are.
@@ -255,7 +261,7 @@ class Simulator:
             mujoco.mj_step(self.model, self._data)
             if self._hands.active:
                 self._hands.update(self._data, pressing=self._pressing)
-            if self._data.ctrl[self._gripper] < GRIPPER_MAX_WIDTH / 2:
+            if self._data.ctrl[self._gripper] < self._widest / 2:
                 self._person.update(self._data)
                 if self._slips.active:
                     self._slips.update(self._data, closing=self._closing)
@@ -272,10 +278,10 @@ class Simulator:
 
     def _idle(self) -> None:
         self._reference = None
-        self._controls = self._accelerations = np.zeros((0, 7))
+        self._controls = self._accelerations = np.zeros((0, self.robot.count))
         self._index = 0
-        self._hold, self._hold_velocity = np.array(HOME), np.zeros(7)
-        self._finger_target = GRIPPER_MAX_WIDTH / 2
+        self._hold, self._hold_velocity = np.array(self.robot.home), np.zeros(self.robot.count)
+        self._finger_target = self._widest / 2
         self._finger_step = 0.0
         self._finger_rest_at = None
 
@@ -290,7 +296,7 @@ class Simulator:
     def _commanded(self) -> tuple[np.ndarray, np.ndarray]:
         """Current position and velocity of the reference."""
         if self._reference is None:
-            return self._hold.copy(), np.zeros(7)
+            return self._hold.copy(), np.zeros(self.robot.count)
         index = min(max(self._index - 1, 0), len(self._reference.positions) - 1)
         if self._index == 0:
             return self._hold.copy(), self._hold_velocity.copy()

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from planweave.robots import RobotDescription
+from planweave.robots.model import pad_geoms
 from planweave.simulation.mujoco_model import object_body
 from planweave.simulation.scene import Scene, Slip
 
@@ -19,13 +21,11 @@ _LOST_FOR = 25  # time steps without touch before a grasp counts as slipped
 class Slips:
     """Monitors the grasps of the objects with a slip fault, and removes the fault once it has occurred."""
 
-    def __init__(self, model: mujoco.MjModel, scene: Scene):
+    def __init__(self, model: mujoco.MjModel, scene: Scene, robot: RobotDescription):
         self._model = model
         self._usual = model.pair_friction.copy()
         self._faults = [fault for fault in scene.faults if isinstance(fault, Slip)]
-        self._pads = (
-            [{int(model.geom(f"fr3_{side}finger_pad").id)} for side in ("left", "right")] if self._faults else []
-        )
+        self._pads = [{int(model.geom(name).id)} for name in pad_geoms(robot)] if self._faults else []
         self._bodies = [model.body(object_body(slip.object)).id for slip in self._faults]
         self._pairs = [
             [i for i in range(model.npair) if model.pair(i).name.startswith(f"slip_{slip.object}_")]

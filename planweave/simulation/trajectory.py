@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from planweave.core.errors import PlanweaveError
-from planweave.robots.franka import ACCELERATION_LIMITS, ARM_JOINTS, JOINT_LOWER, JOINT_UPPER, VELOCITY_LIMITS
+from planweave.robots import RobotDescription, load_robot
 
 START_TOLERANCE = 0.05  # between the arm and a first point at time 0, rad
 _POSITION_SLACK = 1e-3  # rad
@@ -37,7 +37,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Reference:
-    """Reference of the arm at every time step. positions (n, 7) rad, velocities (n, 7) rad/s."""
+    """Reference of the arm at every time step. positions (n, joints) rad, velocities (n, joints) rad/s."""
 
     positions: np.ndarray
     velocities: np.ndarray
@@ -49,14 +49,16 @@ def interpolate(
     position: np.ndarray,
     velocity: np.ndarray,
     timestep: float,
+    robot: RobotDescription | None = None,
 ) -> Reference:
     """Waypoints -> reference at every time step after now, the last waypoint included.
 
     Quintic where every point has accelerations, else cubic; missing velocities are those of the chord through the
-    neighbours. Starts at the currently commanded ``position`` and ``velocity`` (7,), so that a new trajectory may
-    replace a running one. Raises TrajectoryError where names, numbers, times, limits or the first point are wrong.
+    neighbours. Starts at the currently commanded ``position`` and ``velocity``, so that a new trajectory may replace a
+    running one. Raises TrajectoryError where names, numbers, times, limits or the first point are wrong.
     """
-    order = _joint_order(joints)
+    robot = robot or load_robot()
+    order = _joint_order(joints, robot)
     times, q = _positions(points, order)
     v = _derivative(points, order, "velocities")
     a = _derivative(points, order, "accelerations")
@@ -65,7 +67,7 @@ def interpolate(
         if gap.max() > START_TOLERANCE:
             joint = int(gap.argmax())
             raise TrajectoryError(
-                f"the trajectory starts {gap[joint]:.2f} rad away from where {ARM_JOINTS[joint]} is "
+                f"the trajectory starts {gap[joint]:.2f} rad away from where {robot.joint_names[joint]} is "
                 f"(allowed: {START_TOLERANCE} rad); plan from the newest joint state"
             )
         q[0] = position
@@ -73,26 +75,28 @@ def interpolate(
         times = np.concatenate([[0.0], times])
         q = np.vstack([position, q])
         v = None if v is None else np.vstack([velocity, v])
-        a = None if a is None else np.vstack([np.zeros(7), a])
+        a = None if a is None else np.vstack([np.zeros_like(position), a])
     if v is None:
         v = _chord_velocities(times, q, velocity)
         a = None
     if len(times) == 1:
-        return Reference(q.copy(), np.zeros((1, 7)))
+        return Reference(q.copy(), np.zeros((1, len(position))))
     steps = max(1, int(np.ceil(times[-1] / timestep - 1e-6)))
     at = np.minimum(timestep * np.arange(1, steps + 1), times[-1])
     with np.errstate(over="ignore", invalid="ignore"):  # what comes of numbers far too large is refused below
         reference = _hermite(times, q, v, a, at)
-    _check_limits(reference)
+    _check_limits(reference, robot)
     return reference
 
 
-def stop(position: np.ndarray, velocity: np.ndarray, timestep: float) -> Reference:
+def stop(
+    position: np.ndarray, velocity: np.ndarray, timestep: float, robot: RobotDescription | None = None
+) -> Reference:
     """Uniform deceleration of all joints to rest, along the direction of motion.
 
     Within the acceleration limits if possible, but never longer than STOP_TIME.
     """
-    needed = float(np.max(np.abs(velocity) / np.array(ACCELERATION_LIMITS)))
+    needed = float(np.max(np.abs(velocity) / np.array((robot or load_robot()).acceleration)))
     duration = min(max(needed, timestep), STOP_TIME)
     steps = max(1, int(np.ceil(duration / timestep)))
     left = 1.0 - np.arange(1, steps + 1)[:, None] / steps
@@ -100,20 +104,20 @@ def stop(position: np.ndarray, velocity: np.ndarray, timestep: float) -> Referen
     return Reference(position + velocity * gone, velocity * left)
 
 
-def _joint_order(joints: Sequence[str]) -> list[int]:
-    """Index of each of ARM_JOINTS in the message."""
-    if sorted(joints) != sorted(ARM_JOINTS):
+def _joint_order(joints: Sequence[str], robot: RobotDescription) -> list[int]:
+    """Index of each of the robot's joints in the message."""
+    if sorted(joints) != sorted(robot.joint_names):
         raise TrajectoryError(
-            f"the trajectory must name each of {', '.join(ARM_JOINTS)} once, "
+            f"the trajectory must name each of {', '.join(robot.joint_names)} once, "
             f"not {', '.join(joints[:20]) or 'none'}{', …' if len(joints) > 20 else ''}"
         )
-    return [list(joints).index(name) for name in ARM_JOINTS]
+    return [list(joints).index(name) for name in robot.joint_names]
 
 
 def _positions(points: Sequence[Point], order: list[int]) -> tuple[np.ndarray, np.ndarray]:
     for index, point in enumerate(points):
-        if len(point.positions) != 7:
-            raise TrajectoryError(f"points[{index}] has {len(point.positions)} positions; 7 are needed")
+        if len(point.positions) != len(order):
+            raise TrajectoryError(f"points[{index}] has {len(point.positions)} positions; {len(order)} are needed")
     times = np.array([point.time for point in points], dtype=float)
     q = np.array([point.positions for point in points], dtype=float)[:, order]
     if not np.isfinite(times).all() or not np.isfinite(q).all():
@@ -130,8 +134,8 @@ def _derivative(points: Sequence[Point], order: list[int], what: str) -> np.ndar
     if not all(len(values) for values in given):
         return None
     for index, values in enumerate(given):
-        if len(values) != 7:
-            raise TrajectoryError(f"points[{index}] has {len(values)} {what}; 7 or none are needed")
+        if len(values) != len(order):
+            raise TrajectoryError(f"points[{index}] has {len(values)} {what}; {len(order)} or none are needed")
     array = np.array(given, dtype=float)[:, order]
     if not np.isfinite(array).all():
         raise TrajectoryError(f"the trajectory's {what} hold a number that is not finite")
@@ -171,23 +175,23 @@ def _hermite(times: np.ndarray, q: np.ndarray, v: np.ndarray, a: np.ndarray | No
     return Reference(positions, velocities)
 
 
-def _check_limits(reference: Reference) -> None:
+def _check_limits(reference: Reference, robot: RobotDescription) -> None:
     if not (np.isfinite(reference.positions).all() and np.isfinite(reference.velocities).all()):
         raise TrajectoryError("the trajectory's numbers are too large to be followed")
-    low, high = np.array(JOINT_LOWER) - _POSITION_SLACK, np.array(JOINT_UPPER) + _POSITION_SLACK
+    low, high = np.array(robot.lower) - _POSITION_SLACK, np.array(robot.upper) + _POSITION_SLACK
     outside = (reference.positions < low) | (reference.positions > high)
     if outside.any():
         step, joint = np.argwhere(outside)[0]
         raise TrajectoryError(
-            f"the trajectory takes {ARM_JOINTS[joint]} to {reference.positions[step, joint]:.3f} rad; "
+            f"the trajectory takes {robot.joint_names[joint]} to {reference.positions[step, joint]:.3f} rad; "
             "allowed are "
-            f"{JOINT_LOWER[joint]} to {JOINT_UPPER[joint]} rad"
+            f"{robot.lower[joint]} to {robot.upper[joint]} rad"
         )
     speed = np.abs(reference.velocities).max(axis=0)
-    fast = speed > _VELOCITY_SLACK * np.array(VELOCITY_LIMITS)
+    fast = speed > _VELOCITY_SLACK * np.array(robot.velocity)
     if fast.any():
         joint = int(np.argmax(fast))
         raise TrajectoryError(
-            f"the trajectory moves {ARM_JOINTS[joint]} at {speed[joint]:.2f} rad/s; allowed are "
-            f"{VELOCITY_LIMITS[joint]} rad/s"
+            f"the trajectory moves {robot.joint_names[joint]} at {speed[joint]:.2f} rad/s; allowed are "
+            f"{robot.velocity[joint]} rad/s"
         )

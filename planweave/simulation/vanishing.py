@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from planweave.robots.franka import TCP_SITE
+from planweave.robots.model import TCP_SITE
 from planweave.simulation.mujoco_model import object_body
 from planweave.simulation.scene import Scene, Vanish
 

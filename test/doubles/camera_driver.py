@@ -15,10 +15,12 @@ from rclpy.qos import DurabilityPolicy, QoSProfile
 from sensor_msgs.msg import CameraInfo, Image, JointState
 
 from benchmarks.perception_figures import render, scene_truth
-from planweave.robots.franka import ARM_JOINTS, BASE_FRAME, FINGER_JOINTS
+from planweave.robots import load_robot
 from planweave.simulation.camera import DepthNoise, load_camera
 from planweave.simulation.mujoco_model import build_model
 from planweave.simulation.scene import load_scene
+
+FR3 = load_robot()
 
 CAMERA = load_camera()
 SAID_BEFORE = QoSProfile(depth=100, durability=DurabilityPolicy.TRANSIENT_LOCAL)  # also what the log holds already
@@ -91,11 +93,11 @@ class CameraDriver:
     def state(self, moving=0.0):
         robot = self.view.robot
         message = JointState(
-            name=[*ARM_JOINTS, *FINGER_JOINTS],
+            name=[*FR3.joint_names, *FR3.gripper.joints],
             position=[*robot.joints, robot.width / 2, robot.width / 2],
             velocity=[moving] * 7 + [0.0, 0.0],
         )
-        self.joints.publish(self.stamped(message, BASE_FRAME))
+        self.joints.publish(self.stamped(message, FR3.base))
 
     def frame(self, rgb=None, depth=None, *, millimetres=False, robot=True, encoding="rgb8", frame_id=CAMERA.frame_id):
         """One set of all three, with a new stamp; returns the stamp."""

@@ -22,7 +22,7 @@ from planweave.core.domain import Domain
 from planweave.core.failure import Code
 from planweave.core.upright_shape import yaw_of
 from planweave.core.world import Action
-from planweave.robots import franka
+from planweave.robots import load_robot
 from planweave.simulation.camera import load_camera
 from planweave.simulation.mujoco_model import build_model
 from planweave.simulation.scene import load_scene
@@ -40,7 +40,9 @@ class DirectArm:
 
     def state(self):
         q, v = self.simulator.joint_state()
-        state = ArmState(self.simulator.time, q[:7], v[:7], float(q[7:].sum()), float(v[7:].sum()))
+        robot = self.simulator.robot
+        n = robot.count
+        state = ArmState(self.simulator.time, q[:n], v[:n], robot.gripper.width(q[n:].tolist()))
         if self.world is not None:
             self.world.on_joints(state.positions)
         return state
@@ -53,7 +55,7 @@ class DirectArm:
         points = [
             Point(float(t), q, v) for t, q, v in zip(trajectory.times, trajectory.positions, trajectory.velocities)
         ]
-        self.simulator.follow(franka.ARM_JOINTS, points)
+        self.simulator.follow(self.simulator.robot.joint_names, points)
         while self.simulator.arm_moving:
             self.simulator.step(10)
             if watch is not None:
@@ -89,16 +91,17 @@ class TrueSightWorld(WorldModel):
 class Tabletop:
     """Simulator, planning and skills on one scene, in one thread."""
 
-    def __init__(self, scene="blocks", noise=0.0, seed=0, settings=None, planning_scene=None):
+    def __init__(self, scene="blocks", noise=0.0, seed=0, settings=None, planning_scene=None, robot=None):
+        robot = robot or load_robot()
         self.scene = load_scene(str(scene))
-        self.simulator = Simulator(build_model(self.scene, load_camera()), self.scene)
+        self.simulator = Simulator(build_model(self.scene, load_camera(), robot=robot), self.scene, robot)
         self._rng, self._noise = np.random.default_rng(seed), noise
         self.arm = DirectArm(self.simulator)
         domain = Domain.load("tabletop")
-        self.planning_scene = planning_scene or PlanningScene()
-        kinematics = Kinematics(self.planning_scene.model)
-        settings = settings or Settings()
-        limits = Limits().scaled(settings.speed, settings.acceleration)
+        self.planning_scene = planning_scene or PlanningScene(robot=robot)
+        kinematics = Kinematics(self.planning_scene.model, robot)
+        settings = settings or Settings(observe=robot.observe)
+        limits = Limits.of(robot).scaled(settings.speed, settings.acceleration)
         safety = Safety(kinematics, limits)
         self.world = TrueSightWorld(
             domain, load_workspace("tabletop"), kinematics, safety, look=self.look, clock=lambda: self.simulator.time
@@ -148,7 +151,18 @@ def true_things(scene, simulator, domain, rng=None, noise=0.0):
         kind = domain.type_of_class(thing.kind)
         shape = "hollow" if kind == "container" else "cylinder" if thing.kind in ("cylinder", "bottle") else "box"
         pose = tuple(float(c) for c in centre), tuple(float(s) for s in extent), yaw_of((x, y, z, w))
-        found.append(Thing(name, kind, thing.kind, *pose, thing.colour, shape, visible=bool(centre[2] > -0.1)))
+        found.append(
+            Thing(
+                name,
+                kind,
+                thing.kind,
+                *pose,
+                thing.colour,
+                shape,
+                visible=bool(centre[2] > -0.1),
+                round_class=domain.is_round_class(thing.kind),
+            )
+        )
     return found
 
 

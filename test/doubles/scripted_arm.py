@@ -15,14 +15,16 @@ from planweave.bodies.arm.workspace import load_workspace
 from planweave.bodies.arm.world_model import WorldModel
 from planweave.core.domain import Domain
 from planweave.core.failure import Code
-from planweave.robots import franka
+from planweave.robots import load_robot
+
+FR3 = load_robot()
 
 
 class ScriptedArm:
     """Closing fingers stop at `stops_at` (m); from the motion number `slips_in` on they are shut."""
 
     def __init__(self):
-        self.q, self.width, self.stamp = np.array(franka.HOME), 0.08, 0.0
+        self.q, self.width, self.stamp = np.array(FR3.home), 0.08, 0.0
         self.stops_at, self.slips_in = 0.05, None
         self.sent, self.grips = [], []
         self.on_joints = lambda q: None

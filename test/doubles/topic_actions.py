@@ -9,7 +9,9 @@ from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from planweave.core.action_end import ActionEnd, End
-from planweave.robots import franka
+from planweave.robots import load_robot
+
+FR3 = load_robot()
 
 
 class TopicAction:
@@ -20,7 +22,7 @@ class TopicAction:
     def __init__(self, node, action_type, name):
         self._name, self._lock, self._done = name, threading.Lock(), None
         arm = "arm" in name
-        self._joints = franka.ARM_JOINTS if arm else franka.FINGER_JOINTS[:1]
+        self._joints = FR3.joint_names if arm else FR3.gripper.joints[:1]
         self._begun = self._stamp = 0.0
         self._goal = np.zeros(len(self._joints))
         controller = "/fr3_arm_controller" if arm else "/fr3_gripper_controller"

@@ -9,8 +9,10 @@ from doubles.direct_arm import true_things
 from planweave.core.domain import Domain
 from planweave.core.errors import PlanweaveError
 from planweave.core.upright_shape import quaternion_of
-from planweave.robots import franka
+from planweave.robots import load_robot
 from planweave_ros import conversions as convert
+
+FR3 = load_robot()
 
 
 class TrueCamera(Node):
@@ -37,7 +39,7 @@ class TrueCamera(Node):
         except (PlanweaveError, CancelledError):  # the simulation has ended
             return
         msg = DetectedObjects()
-        msg.header.frame_id, msg.header.stamp = franka.BASE_FRAME, convert.time_to_msg(stamp)
+        msg.header.frame_id, msg.header.stamp = FR3.base, convert.time_to_msg(stamp)
         for number, thing in enumerate(things):
             msg.objects.append(
                 DetectedObject(

@@ -11,8 +11,10 @@ from ros_fixtures import SIMULATION, simulated
 
 from planweave.core.failure import Code
 from planweave.core.world import Action, Known
-from planweave.robots import franka
+from planweave.robots import load_robot
 from planweave_ros import conversions as convert
+
+FR3 = load_robot()
 
 pytestmark = pytest.mark.gl
 
@@ -327,7 +329,7 @@ def test_other_named_places_and_limits_are_taken_while_the_arm_rests(make_table,
     refused = refusals[0].result().results[0]
     assert not refused.successful and "the arm is busy with grasp(red_cube)" in refused.reason
     fastest = max(np.abs(velocity[:4]).max() for _, velocity in table.states[begun:])
-    assert fastest < 0.25 * franka.VELOCITY_LIMITS[0]
+    assert fastest < 0.25 * FR3.velocity[0]
     assert use("letters").successful
     spin_until(lambda: "location_i" in table.worlds[-1].by_name, 5, "the places of another workspace")
     assert "left_side" not in table.worlds[-1].by_name

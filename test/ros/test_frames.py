@@ -7,9 +7,11 @@ import pytest
 
 from planweave.perception.calibration import find_camera, load_extrinsics
 from planweave.perception.geometry import rotation_from_quaternion
-from planweave.perception.robot_filter import FRAMES, frame_in_base
-from planweave.robots.franka import ARM_JOINTS, BASE_FRAME, HOME
+from planweave.robots import load_robot
+from planweave.robots.chain import frame_names, link_frames
 from planweave_ros import conversions as convert
+
+FR3 = load_robot()
 
 pytestmark = pytest.mark.gl
 WAIT = 20.0
@@ -24,7 +26,7 @@ def matrix(transform):
 
 def in_base(frame, transforms):
     """Pose (4, 4) of a frame in the base, through its parents."""
-    if frame == BASE_FRAME:
+    if frame == FR3.base:
         return np.eye(4)
     found = transforms[frame]
     return in_base(found.header.frame_id, transforms) @ matrix(found.transform)
@@ -60,10 +62,10 @@ def test_frames_are_those_of_the_joint_states_and_the_calibration(make_node, spi
     )
     arm = viewer.create_publisher(JointTrajectory, "/fr3_arm_controller/joint_trajectory", 10)
     spin_until(lambda: described and fixed and moving and states and arm.get_subscription_count(), WAIT, "the robot")
-    target = np.array(HOME) + [0.5, 0.2, -0.3, 0.2, 0.4, -0.3, 0.6]
+    target = np.array(FR3.home) + [0.5, 0.2, -0.3, 0.2, 0.4, -0.3, 0.6]
     arm.publish(
         JointTrajectory(
-            joint_names=list(ARM_JOINTS),
+            joint_names=list(FR3.joint_names),
             points=[
                 JointTrajectoryPoint(positions=list(target), velocities=[0.0] * 7, time_from_start=Duration(sec=1))
             ],
@@ -79,15 +81,16 @@ def test_frames_are_those_of_the_joint_states_and_the_calibration(make_node, spi
 
     msg, joints = spin_until(moved, WAIT, "transforms and joint states of one stamp while the arm moves")
     transforms = {t.child_frame_id: t for m in (*fixed, msg) for t in m.transforms}
-    for frame in FRAMES:
-        wanted = frame_in_base(frame, [joints[name] for name in ARM_JOINTS])
+    frames = link_frames(FR3, [joints[name] for name in FR3.joint_names])
+    for frame in frame_names(FR3):
+        wanted = frames[frame]
         assert np.abs(in_base(frame, transforms) - wanted).max() < 1e-6, frame
     camera = load_extrinsics(find_camera("overhead"))
     found = in_base(camera.frame_id, transforms)
     assert np.abs(found[:3, :3] - camera.camera_to_parent.rotation).max() < 1e-6
     assert found[:3, 3] == pytest.approx(camera.camera_to_parent.translation)
     robot = ElementTree.fromstring(described[0].data.encode())
-    assert {link.get("name") for link in robot.findall("link")} == {BASE_FRAME, *transforms} - {camera.frame_id}
+    assert {link.get("name") for link in robot.findall("link")} == {FR3.base, *transforms} - {camera.frame_id}
     viewer.create_subscription(Image, "/camera/aligned_depth_to_color/image_raw", lambda _: None, 2)
     spin_until(lambda: all(infos.values()), WAIT, "both camera infos")
     colour, depth = infos["color"][0], infos["aligned_depth_to_color"][0]

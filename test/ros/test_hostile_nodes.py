@@ -36,7 +36,9 @@ def publish(ros, make_node, spin_until):
 def trajectories():
     from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-    from planweave.robots.franka import ARM_JOINTS, FINGER_JOINTS
+    from planweave.robots import load_robot
+
+    FR3 = load_robot()
 
     def of(names, *points, **header):
         message = JointTrajectory(joint_names=names, points=list(points))
@@ -48,7 +50,7 @@ def trajectories():
         made.time_from_start.sec = sec
         return made
 
-    arm = list(ARM_JOINTS)
+    arm = list(FR3.joint_names)
     yield of([], point([])), "arm"
     yield of([f"joint{i}" for i in range(100_000)], point([0.0] * 100_000)), "arm"
     yield of(["a\nb"] * 7, point([0.0] * 7)), "arm"
@@ -60,9 +62,9 @@ def trajectories():
     for number in ODD:
         yield of(arm, point([number] * 7)), "arm"
         yield of(arm, point([0.0, -0.5, 0.0, -2.0, 0.0, 1.6, 0.8], velocities=[number] * 7)), "arm"
-        yield of([FINGER_JOINTS[0]], point([number])), "gripper"
-        yield of([FINGER_JOINTS[0]], point([0.02], effort=[number])), "gripper"
-    yield of([FINGER_JOINTS[0]], point([])), "gripper"
+        yield of([FR3.gripper.joints[0]], point([number])), "gripper"
+        yield of([FR3.gripper.joints[0]], point([0.02], effort=[number])), "gripper"
+    yield of([FR3.gripper.joints[0]], point([])), "gripper"
     yield of(["x"], point([0.0])), "gripper"
 
 
@@ -161,9 +163,11 @@ def test_perception_goes_on(make_node, publish, spin_until):
 def joint_states():
     from sensor_msgs.msg import JointState
 
-    from planweave.robots.franka import ARM_JOINTS, FINGER_JOINTS
+    from planweave.robots import load_robot
 
-    names = [*ARM_JOINTS, *FINGER_JOINTS]
+    FR3 = load_robot()
+
+    names = [*FR3.joint_names, *FR3.gripper.joints]
     made = [JointState(name=names, position=[x] * 9) for x in ODD]
     made += [
         JointState(name=names, position=[0.0] * 3),
@@ -183,7 +187,9 @@ def test_the_executor_goes_on_and_believes_no_second_source(make_node, publish, 
     from sensor_msgs.msg import JointState
 
     from executor_node.node import ExecutorNode
-    from planweave.robots import franka
+    from planweave.robots import load_robot
+
+    FR3 = load_robot()
 
     node = make_node(ExecutorNode, simulated("executor_node"))
     worlds = []
@@ -191,7 +197,7 @@ def test_the_executor_goes_on_and_believes_no_second_source(make_node, publish, 
         WorldState, "/world_state", worlds.append, QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
     )
 
-    def seen(*names, size=0.05, x=0.5, sec=1, frame=franka.BASE_FRAME):
+    def seen(*names, size=0.05, x=0.5, sec=1, frame=FR3.base):
         message = DetectedObjects()
         message.header.frame_id, message.header.stamp.sec = frame, sec
         for name in names:
@@ -205,7 +211,7 @@ def test_the_executor_goes_on_and_believes_no_second_source(make_node, publish, 
     joints = own.create_publisher(JointState, "/joint_states", 10)
     eyes = own.create_publisher(DetectedObjects, "/perception/detected_objects", 10)
     spin_until(lambda: joints.get_subscription_count() and eyes.get_subscription_count(), 20, "executor_node")
-    state = JointState(name=[*franka.ARM_JOINTS, *franka.FINGER_JOINTS], position=[*franka.HOME, 0.04, 0.04])
+    state = JointState(name=[*FR3.joint_names, *FR3.gripper.joints], position=[*FR3.home, 0.04, 0.04])
     state.header.stamp.sec = 1
 
     def names():

@@ -11,7 +11,9 @@ from std_srvs.srv import Trigger
 from perception_node.node import PerceptionNode
 from planweave.core.errors import PlanweaveError
 from planweave.core.health import Level
-from planweave.robots.franka import BASE_FRAME
+from planweave.robots import load_robot
+
+FR3 = load_robot()
 
 pytestmark = pytest.mark.gl
 
@@ -37,7 +39,7 @@ def start(make_node, spin_until, view):
 def test_images_in_named_objects_out(start, spin_until, millimetres):
     camera, _ = start()
     message = look(camera, spin_until, times=3, millimetres=millimetres)
-    assert (message.header.frame_id, message.header.stamp.nanosec) == (BASE_FRAME, 123)
+    assert (message.header.frame_id, message.header.stamp.nanosec) == (FR3.base, 123)
     objects = {o.name: o for o in message.objects}
     assert sorted(objects) == EXPECTED
     assert len({o.id for o in message.objects}) == 8

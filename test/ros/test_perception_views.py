@@ -13,7 +13,9 @@ from std_srvs.srv import Trigger
 from visualization_msgs.msg import Marker, MarkerArray
 
 from perception_node.node import PerceptionNode
-from planweave.robots.franka import BASE_FRAME
+from planweave.robots import load_robot
+
+FR3 = load_robot()
 
 pytestmark = pytest.mark.gl
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
@@ -55,7 +57,7 @@ def table(make_node, spin_until):
 
 def test_what_appears_moves_and_disappears_is_told_by_name(table):
     first = table.next_change(blocks_view())
-    assert (first.header.frame_id, sorted(first.appeared)) == (BASE_FRAME, EXPECTED)
+    assert (first.header.frame_id, sorted(first.appeared)) == (FR3.base, EXPECTED)
     assert not first.moved and not first.disappeared
     told = table.next_change(blocks_view((0.75, 0.0)))
     assert (list(told.appeared), list(told.moved), list(told.disappeared)) == ([], ["red_cube"], [])
@@ -86,7 +88,7 @@ def test_markers_are_latched_complete_and_silent_while_nothing_changes(table):
     table.spin_until(lambda: late, 10.0, "the latched markers")
     clear, *markers = late[-1].markers
     assert clear.action == Marker.DELETEALL
-    assert {m.action for m in markers} == {Marker.ADD} and {m.header.frame_id for m in markers} == {BASE_FRAME}
+    assert {m.action for m in markers} == {Marker.ADD} and {m.header.frame_id for m in markers} == {FR3.base}
     bodies = [m for m in markers if m.ns == "objects"]
     labels = {m.id: m.text for m in markers if m.ns == "labels"}
     assert sorted(labels.values()) == EXPECTED and len({(m.ns, m.id) for m in markers}) == len(markers) == 16

@@ -43,7 +43,7 @@ def make_robot(make_node, spin_until, monkeypatch):
     topic_actions.TopicAction.sent.clear()
     ros_messages.install(lambda name, module: monkeypatch.setitem(sys.modules, name, module))
     monkeypatch.setattr(arm_ports, "ActionPort", topic_actions.TopicAction)
-    monkeypatch.setattr(executor, "Recovery", Recovered)
+    monkeypatch.setattr(executor, "make_recovery", lambda driver: {"franka_ros2": Recovered}[driver])
     monkeypatch.setattr(executor, "StopWatch", lambda actions: SimpleNamespace(problem="", close=lambda: None))
 
     def wait(future, seconds=90.0):
@@ -126,7 +126,7 @@ def test_moveit_runs_beside_the_node_and_ends_with_it(make_robot, monkeypatch):
     monkeypatch.setattr(
         executor,
         "MoveItProcess",
-        lambda config, use_sim_time, namespace: MoveItProcess(
+        lambda config, use_sim_time, namespace, robot: MoveItProcess(
             config, use_sim_time, namespace=namespace, command=[sys.executable, "-m", "doubles.moveit_child"]
         ),
     )

@@ -17,7 +17,9 @@ from planweave.core.failure import Code
 from planweave.core.paths import config_dir
 from planweave.core.world import Action
 from planweave.launcher import parameter_files
-from planweave.robots import franka
+from planweave.robots import load_robot
+
+FR3 = load_robot()
 
 FILES = [config_dir() / "executor.yaml", config_dir() / "franka.yaml"]
 
@@ -71,7 +73,9 @@ def test_a_real_controller_is_not_moved_by_the_simulations_topic(make_node, spin
 
     from planweave_ros.arm_ports import ArmPorts, Names
 
-    ports = ArmPorts(make_node("a_body"), Names("/fr3_arm_controller", "/fr3_gripper_controller", "/franka_gripper"))
+    ports = ArmPorts(
+        make_node("a_body"), Names("/fr3_arm_controller", "/fr3_gripper_controller", "/franka_gripper"), FR3
+    )
     watcher = make_node("echo")
     watcher.create_subscription(JointTrajectory, "/fr3_arm_controller/joint_trajectory", lambda _: None, 10)
     spin_until(lambda: not ports.unheard(True, False), 10, "a listener")
@@ -208,9 +212,9 @@ def test_a_body_that_is_refused_starts_no_watch_that_would_stop_the_arm_of_the_o
     started = []
     monkeypatch.setattr(executor, "ArmPorts", lambda *_: SimpleNamespace(cancel_name="/cancel", unheard=lambda *_: ""))
     monkeypatch.setattr(executor, "make_gripper", lambda *_: None)
-    monkeypatch.setattr(executor, "make_arm", lambda *_: SimpleNamespace(check=None))
+    monkeypatch.setattr(executor, "make_arm", lambda *_: SimpleNamespace(check=None, robot=FR3))
     monkeypatch.setattr(executor, "StopWatch", started.append)
-    monkeypatch.setattr(executor, "Recovery", lambda *_: None)
+    monkeypatch.setattr(executor, "make_recovery", lambda driver: lambda *_: None)
     real = {"robot": "fr3", "arm": "follow", "gripper": "franka"}
     with pytest.raises(ConfigError, match="collision_torques must be 7 numbers"):
         executor.ExecutorNode(simulated("executor_node", **real, collision_torques=[1.0]))
@@ -244,7 +248,7 @@ def test_joint_states_that_jump_or_stop_end_an_action_with_the_reason(make_node,
     commands, going = [], threading.Event()
     client.create_subscription(JointTrajectory, "/fr3_arm_controller/joint_trajectory", commands.append, 10)
     client.create_subscription(JointTrajectory, "/fr3_gripper_controller/joint_trajectory", lambda _: None, 10)
-    at, stamp = [*franka.HOME], [1.0]
+    at, stamp = [*FR3.home], [1.0]
     at[1] += 0.3
     going.set()
 
@@ -253,12 +257,14 @@ def test_joint_states_that_jump_or_stop_end_an_action_with_the_reason(make_node,
             return
         stamp[0] += 0.02
         state = JointState(
-            name=[*franka.ARM_JOINTS, *franka.FINGER_JOINTS], position=[*at, 0.04, 0.04], velocity=[0.0] * 9
+            name=[*FR3.joint_names, *FR3.gripper.joints],
+            position=[*at, 0.04, 0.04],
+            velocity=[0.0] * 9,
         )
         state.header.stamp = convert.time_to_msg(stamp[0])
         joints.publish(state)
         seen = DetectedObjects()
-        seen.header.frame_id, seen.header.stamp = franka.BASE_FRAME, state.header.stamp
+        seen.header.frame_id, seen.header.stamp = FR3.base, state.header.stamp
         eyes.publish(seen)
 
     client.create_timer(0.02, tick)

@@ -8,7 +8,9 @@ import math
 import numpy as np
 import pytest
 
-from planweave.robots.franka import ARM_JOINTS, BASE_FRAME, FINGER_JOINTS, HOME
+from planweave.robots import load_robot
+
+FR3 = load_robot()
 
 pytestmark = pytest.mark.gl
 WAIT = 20.0
@@ -101,8 +103,8 @@ def test_what_flows_while_nothing_moves(client):
     count = len(client.joints)
     client.spin_until(lambda: len(client.joints) > count + 10 and len(client.clocks) > 5, WAIT, "ten joint states")
     state = client.joints[-1]
-    assert list(state.name) == [*ARM_JOINTS, *FINGER_JOINTS] and state.header.frame_id == BASE_FRAME
-    assert state.position[:7] == pytest.approx(HOME, abs=2e-3) and len(state.velocity) == 9
+    assert list(state.name) == [*FR3.joint_names, *FR3.gripper.joints] and state.header.frame_id == FR3.base
+    assert state.position[:7] == pytest.approx(FR3.home, abs=2e-3) and len(state.velocity) == 9
     stamps = [stamp(s) for s in client.joints]
     assert all(a < b for a, b in itertools.pairwise(stamps))
     colour, depth, info = client.colours[0], client.depths[0], client.infos[0]
@@ -119,9 +121,9 @@ def test_what_flows_while_nothing_moves(client):
 
 
 def test_a_trajectory_reaches_its_goal_and_an_image_follows(client):
-    target = np.array(HOME) + [0.4, 0.2, 0, 0.2, 0, 0, 0]
+    target = np.array(FR3.home) + [0.4, 0.2, 0, 0.2, 0, 0, 0]
     began = stamp(client.joints[-1])
-    client.send(client.arm, ARM_JOINTS, (2.0, target, []))
+    client.send(client.arm, FR3.joint_names, (2.0, target, []))
     client.spin_until(lambda: client.arm_at(target, began + 1.9), WAIT, "the arm at its goal")
     ended = stamp(client.joints[-1])
     client.spin_until(
@@ -134,7 +136,7 @@ def test_a_trajectory_reaches_its_goal_and_an_image_follows(client):
 
 def test_the_gripper_closes_and_opens(client):
     for half in (0.01, 0.04):
-        client.send(client.gripper, FINGER_JOINTS[:1], (0.0, [half], [20.0]))
+        client.send(client.gripper, FR3.gripper.joints[:1], (0.0, [half], [20.0]))
         client.spin_until(
             lambda half=half: np.abs(np.array(client.joints[-1].position[7:]) - half).max() < 1e-3,
             WAIT,
@@ -144,7 +146,7 @@ def test_the_gripper_closes_and_opens(client):
 
 def test_an_empty_trajectory_stops_the_arm_within_100_ms_of_simulated_time(make_node, spin_until):
     client = make_client(make_node, spin_until, real_time_factor=0.5, joint_state_rate=200.0)
-    client.send(client.arm, ARM_JOINTS, (4.0, np.array(HOME) + [1.2, 0, 0, 0, 0, 0, 0], []))
+    client.send(client.arm, FR3.joint_names, (4.0, np.array(FR3.home) + [1.2, 0, 0, 0, 0, 0, 0], []))
     client.spin_until(lambda: abs(client.joints[-1].velocity[0]) > 0.3, WAIT, "the arm in motion")
     client.send(client.arm, [])
     client.spin_until(lambda: abs(client.joints[-1].velocity[0]) < 0.02, WAIT, "the arm at rest")
@@ -161,23 +163,23 @@ def test_an_empty_trajectory_stops_the_arm_within_100_ms_of_simulated_time(make_
 
 
 def test_wrong_commands_are_refused_and_the_node_lives_on(client):
-    client.send(client.arm, ARM_JOINTS[:3], (1.0, [0.0] * 3, []))
-    client.send(client.arm, ARM_JOINTS, (0.01, np.array(HOME) + 1.0, []))
+    client.send(client.arm, FR3.joint_names[:3], (1.0, [0.0] * 3, []))
+    client.send(client.arm, FR3.joint_names, (0.01, np.array(FR3.home) + 1.0, []))
     client.send(client.gripper, ["nose"], (0.0, [0.01], []))
-    client.send(client.gripper, FINGER_JOINTS[:1], (0.0, [0.5], []))
-    target = np.array(HOME) + [0.2, 0, 0, 0, 0, 0, 0]
-    client.send(client.arm, ARM_JOINTS, (1.0, target, []))
+    client.send(client.gripper, FR3.gripper.joints[:1], (0.0, [0.5], []))
+    target = np.array(FR3.home) + [0.2, 0, 0, 0, 0, 0, 0]
+    client.send(client.arm, FR3.joint_names, (1.0, target, []))
     client.spin_until(lambda: client.arm_at(target), WAIT, "the arm at its goal")
     assert client.joints[-1].position[7] == pytest.approx(0.04, abs=1e-3)
 
 
 def test_reset_and_scenes_good_and_bad(client, tmp_path):
-    target = np.array(HOME) + [0.5, 0, 0, 0, 0, 0, 0]
-    client.send(client.arm, ARM_JOINTS, (1.5, target, []))
+    target = np.array(FR3.home) + [0.5, 0, 0, 0, 0, 0, 0]
+    client.send(client.arm, FR3.joint_names, (1.5, target, []))
     client.spin_until(lambda: client.arm_at(target), WAIT, "the arm at its goal")
     moved = stamp(client.joints[-1])
     assert client.call("reset").success
-    client.spin_until(lambda: client.arm_at(HOME, moved), WAIT, "the arm at home")
+    client.spin_until(lambda: client.arm_at(FR3.home, moved), WAIT, "the arm at home")
     broken = tmp_path / "broken.yaml"
     broken.write_text("objects:\n  - {kind: cub, position: [0.5, 0]}\n")
     for scene, said in (
@@ -248,8 +250,8 @@ def test_a_recording_is_a_video_that_moves(client, tmp_path):
     path = tmp_path / "arm.mp4"
     assert not client.call("record", start=False, path=str(path)).success
     assert client.call("record", start=True).success
-    target = np.array(HOME) + [0.8, 0, 0, 0, 0, 0, 0]
-    client.send(client.arm, ARM_JOINTS, (1.5, target, []))
+    target = np.array(FR3.home) + [0.8, 0, 0, 0, 0, 0, 0]
+    client.send(client.arm, FR3.joint_names, (1.5, target, []))
     client.spin_until(lambda: client.arm_at(target), WAIT, "the arm at its goal")
     wrong = client.call("record", start=False, path=str(tmp_path / "none" / "arm.mp4"))
     assert not wrong.success and "no folder" in wrong.message

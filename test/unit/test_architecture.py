@@ -176,6 +176,30 @@ def test_the_layers_have_no_cycle_and_every_folder_is_in_one():
     assert done == set(LAYERS)
 
 
+#: What names one robot: its description, what its driver alone has, and the systems called after it.
+OF_ONE_ROBOT = {
+    "planweave/bodies/arm/arms/choose.py",
+    "planweave/bodies/arm/arms/grippers.py",
+    "planweave/bodies/arm/robots.py",
+    "planweave/cli/doctor.py",
+    "planweave/cli/up.py",
+    "planweave_ros/arm_ports.py",
+    "planweave_ros/controllers.py",
+    "planweave_ros/recovery.py",
+}
+
+
+def test_a_robot_is_named_in_its_description_alone():
+    names = re.compile("franka|fr3|panda", re.IGNORECASE)
+    found = {
+        path.as_posix()
+        for path in python_files()
+        if path.parts[0] in ("planweave", "planweave_ros", *NODES) and names.search((ROOT / path).read_text())
+    }
+    described = {path for path in found if path.startswith("planweave/robots/")}
+    assert found - described == OF_ONE_ROBOT
+
+
 def test_launch_is_no_package():
     """A launch/__init__.py would hide ROS's own package `launch`."""
     assert not (ROOT / "launch" / "__init__.py").exists()

@@ -17,9 +17,11 @@ from planweave.bodies.arm.ros_names import RosNames
 from planweave.bodies.arm.timing import Limits, time_path
 from planweave.core.action_end import End
 from planweave.core.failure import Code
-from planweave.robots import franka
+from planweave.robots import load_robot
 
-HOME = np.array(franka.HOME)
+FR3 = load_robot()
+
+HOME = np.array(FR3.home)
 MOTION = time_path(np.array([HOME, HOME + 0.2]), Limits())
 
 
@@ -358,18 +360,18 @@ def test_without_a_gripper_the_measured_opening_stays():
 
 def test_arm_and_fingers_on_topics_of_their_own_make_one_state():
     joints = JointStates()
-    q = list(franka.HOME)
-    assert joints.add(1.0, franka.ARM_JOINTS, q, [0.1] * 7) is None, "the fingers have not been heard"
-    assert joints.add(1.05, franka.FINGER_JOINTS, [0.02, 0.021], []) is None, "a state comes with the arm's joints"
-    seen = joints.add(1.1, franka.ARM_JOINTS, q, [0.1] * 7)
+    q = list(FR3.home)
+    assert joints.add(1.0, FR3.joint_names, q, [0.1] * 7) is None, "the fingers have not been heard"
+    assert joints.add(1.05, FR3.gripper.joints, [0.02, 0.021], []) is None, "a state comes with the arm's joints"
+    seen = joints.add(1.1, FR3.joint_names, q, [0.1] * 7)
     assert seen.stamp == 1.1 and seen.width == pytest.approx(0.041) and seen.velocities[3] == 0.1
     np.testing.assert_allclose(seen.positions, q)
 
 
 def test_one_message_in_any_order_with_other_joints_too():
-    names = ["wheel", *franka.FINGER_JOINTS, *reversed(franka.ARM_JOINTS)]
-    seen = JointStates().add(3.0, names, [9.0, 0.01, 0.01, *reversed(franka.HOME)], [])
-    np.testing.assert_allclose(seen.positions, franka.HOME)
+    names = ["wheel", *FR3.gripper.joints, *reversed(FR3.joint_names)]
+    seen = JointStates().add(3.0, names, [9.0, 0.01, 0.01, *reversed(FR3.home)], [])
+    np.testing.assert_allclose(seen.positions, FR3.home)
     assert seen.width == pytest.approx(0.02) and seen.still
 
 
@@ -383,13 +385,13 @@ def test_one_message_in_any_order_with_other_joints_too():
 )
 def test_messages_that_make_no_state(broken):
     joints = JointStates()
-    joints.add(1.0, franka.FINGER_JOINTS, [0.02, 0.02], [])
-    names, q = broken(list(franka.ARM_JOINTS), list(franka.HOME))
+    joints.add(1.0, FR3.gripper.joints, [0.02, 0.02], [])
+    names, q = broken(list(FR3.joint_names), list(FR3.home))
     assert joints.add(1.0, names, q, []) is None
 
 
 def test_fingers_that_fell_silent_make_no_state():
     joints = JointStates()
-    joints.add(1.0, franka.FINGER_JOINTS, [0.02, 0.02], [])
-    assert joints.add(2.5, franka.ARM_JOINTS, franka.HOME, []) is not None
-    assert joints.add(3.5, franka.ARM_JOINTS, franka.HOME, []) is None
+    joints.add(1.0, FR3.gripper.joints, [0.02, 0.02], [])
+    assert joints.add(2.5, FR3.joint_names, FR3.home, []) is not None
+    assert joints.add(3.5, FR3.joint_names, FR3.home, []) is None

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from planweave.core.errors import ConfigError
-from planweave.robots.franka import HOME
+from planweave.robots import load_robot
 from planweave.simulation import offscreen
 from planweave.simulation.camera import DepthNoise, OverheadCamera, RgbdFrame, load_camera
 from planweave.simulation.camera_thread import LOOKS, CameraThread
@@ -19,6 +19,8 @@ from planweave.simulation.mujoco_model import build_model
 from planweave.simulation.recorder import Recorder, RecordingError
 from planweave.simulation.scene import parse_scene
 from planweave.simulation.simulator import Simulator, Snapshot
+
+FR3 = load_robot()
 
 pytestmark = pytest.mark.gl
 CUBES = [("red", 0.45, 0.25), ("blue", 0.65, -0.20), ("green", 0.35, -0.35)]
@@ -92,7 +94,7 @@ def test_the_table_is_flat_and_in_view(frame):
 def test_moving_the_arm_changes_the_image(simulator, frame):
     camera = OverheadCamera(simulator.model, load_camera())
     qpos = simulator.snapshot().qpos
-    qpos[:7] = np.array(HOME) + [0.6, 0.3, 0, 0, 0, 0, 0]
+    qpos[:7] = np.array(FR3.home) + [0.6, 0.3, 0, 0, 0, 0, 0]
     moved = camera.render(2.0, qpos)
     same = camera.render(2.0, simulator.snapshot().qpos)
     camera.close()
@@ -192,12 +194,14 @@ def recorder():
 
 
 def record_a_motion(recorder, simulator):
-    from planweave.robots.franka import ARM_JOINTS
+    from planweave.robots import load_robot
+
+    FR3 = load_robot()
     from planweave.simulation.trajectory import Point
 
     simulator.reset()
     recorder.start(10.0)
-    simulator.follow(ARM_JOINTS, [Point(1.5, np.array(HOME) + [0.8, 0, 0, 0, 0, 0, 0], np.zeros(7))])
+    simulator.follow(FR3.joint_names, [Point(1.5, np.array(FR3.home) + [0.8, 0, 0, 0, 0, 0, 0], np.zeros(7))])
     while simulator.busy:
         simulator.step(5)
         recorder.offer(simulator.model, simulator.snapshot())

@@ -28,8 +28,8 @@ def test_a_trajectory_goal(messages):
 
 
 def test_goals_of_the_grippers(messages):
-    assert controllers.gripper_command_goal(0.06, 15.0).command.position == 0.03
-    assert controllers.gripper_command_goal(0.06, 15.0).command.max_effort == 15.0
+    assert controllers.gripper_command_goal(0.03, 15.0).command.position == 0.03
+    assert controllers.gripper_command_goal(0.03, 15.0).command.max_effort == 15.0
     move = controllers.move_goal(0.05, 0.1)
     assert (move.width, move.speed) == (0.05, 0.1)
     grasp = controllers.grasp_goal(20.0, 0.1)

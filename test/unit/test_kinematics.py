@@ -7,9 +7,11 @@ import pytest
 from planweave.bodies.arm.kinematics import Kinematics, downwards
 from planweave.bodies.arm.motion import MotionPlanner
 from planweave.bodies.arm.planning_scene import PlanningScene
-from planweave.robots import franka
+from planweave.robots import load_robot
 
-HOME = np.array(franka.HOME)
+FR3 = load_robot()
+
+HOME = np.array(FR3.home)
 
 
 @pytest.fixture(scope="module")
@@ -24,8 +26,8 @@ def kinematics(scene):
 
 def test_forward_is_mujocos(scene, kinematics):
     data = mujoco.MjData(scene.model)
-    joints = [scene.model.joint(name).qposadr[0] for name in franka.ARM_JOINTS]
-    for q in np.random.default_rng(1).uniform(franka.JOINT_LOWER, franka.JOINT_UPPER, (50, 7)):
+    joints = [scene.model.joint(name).qposadr[0] for name in FR3.joint_names]
+    for q in np.random.default_rng(1).uniform(FR3.lower, FR3.upper, (50, 7)):
         data.qpos[joints] = q
         mujoco.mj_kinematics(scene.model, data)
         pose = kinematics.forward(q)

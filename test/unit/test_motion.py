@@ -12,9 +12,12 @@ from planweave.bodies.arm.safety import Safety
 from planweave.bodies.arm.scene_object import Thing
 from planweave.bodies.arm.timing import Limits, Trajectory, time_path
 from planweave.core.failure import Code
-from planweave.robots import franka
+from planweave.robots import load_robot
+from planweave.robots.model import robot_spec
 
-HOME = np.array(franka.HOME)
+FR3 = load_robot()
+
+HOME = np.array(FR3.home)
 LIMITS = Limits()
 
 
@@ -70,7 +73,7 @@ def test_collisions_are_those_of_a_model_compiled_with_the_same_objects(scene, p
         )
         for i in range(12)
     ]
-    spec = franka.franka_spec()
+    spec = robot_spec(FR3)
     spec.worldbody.add_geom(type=mujoco.mjtGeom.mjGEOM_BOX, size=[1.5, 1.5, 0.1], pos=[0, 0, -0.1])
     for thing in things:
         solid = solid_of(thing)
@@ -84,7 +87,7 @@ def test_collisions_are_those_of_a_model_compiled_with_the_same_objects(scene, p
     data = mujoco.MjData(model)
     scene.update(things)
     hits = 0
-    for q in rng.uniform(franka.JOINT_LOWER, franka.JOINT_UPPER, (400, 7)):
+    for q in rng.uniform(FR3.lower, FR3.upper, (400, 7)):
         data.qpos[:7], data.qpos[7:] = q, 0.04
         mujoco.mj_kinematics(model, data)
         mujoco.mj_collision(model, data)
@@ -227,5 +230,5 @@ def test_safety_stops_what_leaves_a_limit(safety, trajectory, what):
 
 
 def test_grip_force_is_bounded(safety):
-    assert safety.force(1000.0) == franka.FINGER_MAX_FORCE
+    assert safety.force(1000.0) == FR3.gripper.force
     assert safety.force(-5.0) == 1.0

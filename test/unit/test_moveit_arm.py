@@ -24,9 +24,11 @@ from planweave.bodies.arm.scene_object import Thing
 from planweave.bodies.arm.timing import Limits, time_path
 from planweave.core.failure import Code
 from planweave.core.paths import config_dir
-from planweave.robots import franka
+from planweave.robots import load_robot
 
-HOME = np.array(franka.HOME)
+FR3 = load_robot()
+
+HOME = np.array(FR3.home)
 GOAL = HOME + 0.3
 MOTION = time_path(np.array([HOME, HOME + 0.2]), Limits())
 CUBE = Thing("red_cube", "item", "cube", (0.5, 0.2, 0.025), (0.05, 0.05, 0.05), 0.3, "red", "cube", True)
@@ -142,7 +144,7 @@ def test_a_trajectory_is_executed_as_it_was_timed(server, robot):
     assert answer["status"] == "SUCCEEDED"
     trajectory = robot.executed[0]
     message = trajectory.message.joint_trajectory
-    assert trajectory.joint_model_group_name == "fr3_arm" and message.joint_names == list(franka.ARM_JOINTS)
+    assert trajectory.joint_model_group_name == "fr3_arm" and message.joint_names == list(FR3.joint_names)
     np.testing.assert_allclose([p.positions for p in message.points], MOTION.positions)
     last = message.points[-1].time_from_start
     assert last.sec + last.nanosec * 1e-9 == pytest.approx(MOTION.duration)
@@ -187,11 +189,9 @@ def test_the_parameters_are_whole(server, robot):
         assert wanted["planning_pipeline"] in config["planning_pipelines"]["pipeline_names"]
         if wanted["planning_pipeline"] == "ompl":
             assert wanted["planner_id"] in config["ompl"]["planner_configs"]
-    assert (
-        config["robot_description_planning"]["joint_limits"]["fr3_joint1"]["max_velocity"] == franka.VELOCITY_LIMITS[0]
-    )
+    assert config["robot_description_planning"]["joint_limits"]["fr3_joint1"]["max_velocity"] == FR3.velocity[0]
     controller = config["moveit_simple_controller_manager"]["fr3_arm_controller"]
-    assert controller["joints"] == list(franka.ARM_JOINTS)
+    assert controller["joints"] == list(FR3.joint_names)
 
 
 def test_the_errors_are_those_of_moveit():
@@ -346,7 +346,7 @@ def test_every_status_of_an_execution_is_mapped(start, scene, kinematics):
     assert (
         ended.wait(60.0)
         and outcomes[1].code is Code.CONTROL_FAILED
-        and "is fr3_arm_controller active" in outcomes[1].message
+        and "is the arm's controller active" in outcomes[1].message
     )
     assert set(STATUSES) == {"SUCCEEDED", "PREEMPTED", "TIMED_OUT", "ABORTED", "FAILED"}
 

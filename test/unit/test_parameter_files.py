@@ -7,6 +7,7 @@ import pytest
 from planweave.bodies.arm.robots import check_robot
 from planweave.core.errors import ConfigError
 from planweave.launcher import parameter_files
+from planweave.robots import load_robot
 
 # What rcl takes for a node, as tried with rclpy 9.1 in test/ros/test_robot_safety.py.
 MATCHES = [
@@ -91,11 +92,12 @@ def test_a_file_for_somebody_else_is_said(files, wrong):
         ("simulation", "follow", "trajectory", "arm: follow moves a real arm.*robot: simulation.*config/franka.yaml"),
         ("simulation", "trajectory", "franka", "gripper: franka moves a real arm"),
         ("fr3", "trajectory", "franka", "arm: trajectory is for simulation_node only.*use arm: follow or moveit"),
+        ("ur5e", "follow", "command", "robot is ur5e, but robot_type.* is fr3 .Franka Research 3.;"),
         ("gazebo", "follow", "trajectory", "gripper: trajectory is for simulation_node only"),
     ],
 )
 def test_parameters_that_do_not_belong_together(robot, arm, gripper, words):
     with pytest.raises(ConfigError, match=words):
-        check_robot("/arm1/executor_node", robot, arm, gripper)
-    check_robot("/executor_node", "fr3", "moveit", "none")
-    check_robot("/executor_node", "simulation", "trajectory", "none")
+        check_robot("/arm1/executor_node", robot, arm, gripper, load_robot())
+    check_robot("/executor_node", "fr3", "moveit", "none", load_robot())
+    check_robot("/executor_node", "simulation", "trajectory", "none", load_robot())

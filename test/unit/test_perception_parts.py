@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from planweave.core.domain import Domain
 from planweave.core.paths import find_config
 from planweave.perception.calibration import load_extrinsics
 from planweave.perception.cameras.ros_topics import COLOUR, DEPTH, INFO, RawImage, RawInfo, RosTopicsCamera
@@ -25,8 +26,11 @@ from planweave.perception.naming import Nameless, name_all
 from planweave.perception.plane import fit_table
 from planweave.perception.robot_filter import RobotState, capsules, hand_pose, robot_mask
 from planweave.perception.supports import rest_on_supports
-from planweave.robots.franka import ARM_JOINTS, FINGER_JOINTS, HOME, JOINT_LOWER, JOINT_UPPER, franka_spec
+from planweave.robots import load_robot
+from planweave.robots.model import robot_spec
 from planweave.simulation.shapes import COLOURS as PAINTS
+
+FR3, TABLETOP = load_robot(), Domain.load("tabletop")
 
 INTRINSICS = Intrinsics(433.0, 433.0, 319.5, 239.5, 640, 480)
 EXTRINSICS = load_extrinsics(find_config("cameras", "overhead"))
@@ -259,8 +263,8 @@ def test_the_colour_of_a_patch_is_that_of_its_lit_side():
     ],
 )
 def test_names(new, known, names):
-    things = [Nameless(*row) for row in new]
-    there = [Nameless(*row[:3]) for row in known]
+    things = [Nameless(*row, TABLETOP.is_receptacle_class(row[0])) for row in new]
+    there = [Nameless(*row[:3], TABLETOP.is_receptacle_class(row[0])) for row in known]
     assert name_all(things, there, {row[3] for row in known}) == names
 
 
@@ -270,15 +274,15 @@ def test_names(new, known, names):
 @pytest.fixture(scope="module")
 def robot():
     mujoco = pytest.importorskip("mujoco")
-    model = franka_spec().compile()
+    model = robot_spec(FR3).compile()
     return mujoco, model, mujoco.MjData(model)
 
 
 def set_arm(robot, joints, width=0.04):
     mujoco, model, data = robot
-    for name, value in zip(ARM_JOINTS, joints):
+    for name, value in zip(FR3.joint_names, joints):
         data.joint(name).qpos[0] = value
-    for name in FINGER_JOINTS:
+    for name in FR3.gripper.joints:
         data.joint(name).qpos[0] = width / 2
     mujoco.mj_kinematics(model, data)
     return data
@@ -287,7 +291,7 @@ def set_arm(robot, joints, width=0.04):
 def test_forward_kinematics_agree_with_the_model(robot):
     rng = np.random.default_rng(0)
     for _ in range(20):
-        joints = rng.uniform(JOINT_LOWER, JOINT_UPPER)
+        joints = rng.uniform(FR3.lower, FR3.upper)
         site = set_arm(robot, joints).site("tcp")
         hand = hand_pose(RobotState(tuple(joints), 0.04, 0.0))
         assert hand.position == pytest.approx(site.xpos, abs=1e-3)
@@ -297,8 +301,8 @@ def test_forward_kinematics_agree_with_the_model(robot):
 @pytest.mark.parametrize("width", [0.0, 0.04, 0.08])
 def test_capsules_cover_every_vertex_that_is_seen_of_the_robot(robot, width):
     mujoco, model, _ = robot
-    data = set_arm(robot, HOME, width)
-    rods = capsules(RobotState(HOME, width, 0.0))
+    data = set_arm(robot, FR3.home, width)
+    rods = capsules(RobotState(FR3.home, width, 0.0))
     seen = 0
     for geom in range(model.ngeom):
         if model.geom_group[geom] != 2 or model.geom_type[geom] != mujoco.mjtGeom.mjGEOM_MESH:
@@ -323,7 +327,7 @@ def test_the_table_beside_the_robot_is_not_robot():
     depth = np.full((480, 640), 1.05, dtype=np.float32)
     projector = Projector(INTRINSICS, EXTRINSICS.camera_to_base())
     cloud = projector.cloud(depth)
-    mask = robot_mask(cloud, projector, RobotState(HOME, 0.08, 0.0))
+    mask = robot_mask(cloud, projector, RobotState(FR3.home, 0.08, 0.0))
     assert not mask[cloud.x > 0.25].any()
 
 
@@ -431,7 +435,7 @@ def test_a_camera_that_speaks_again_is_no_longer_complained_of():
 
 
 def joints(value, width=0.02):
-    return {**dict.fromkeys(ARM_JOINTS, value), **dict.fromkeys(FINGER_JOINTS, width / 2)}
+    return {**dict.fromkeys(FR3.joint_names, value), **dict.fromkeys(FR3.gripper.joints, width / 2)}
 
 
 def test_joints_are_interpolated_between_two_states():
@@ -491,6 +495,7 @@ def thing(name, x, y, top, size, floor=None, bottom=0.0, symmetry=math.pi / 2):
         (size, size, top - bottom),
         top if floor is None else floor,
         (200.0, 20.0, 20.0),
+        receptacle=TABLETOP.is_receptacle_class(name),
     )
 
 

@@ -13,17 +13,19 @@ from planweave.perception.cloud import FrameError
 from planweave.perception.perceiver import Perceiver
 from planweave.perception.pipeline import Pipeline
 from planweave.perception.robot_filter import RobotState, hand_pose
-from planweave.robots.franka import ARM_JOINTS, FINGER_JOINTS, HOME, JOINT_LOWER, JOINT_UPPER
+from planweave.robots import load_robot
 from planweave.simulation.camera import DepthNoise, OverheadCamera, load_camera
 from planweave.simulation.mujoco_model import build_model, home_state, object_body
 from planweave.simulation.scene import load_scene, parse_scene
+
+FR3 = load_robot()
 
 pytestmark = pytest.mark.gl
 CAMERA = load_camera()
 EXTRINSICS = load_extrinsics(find_config("cameras", "overhead"))
 
 
-def solve_arm(position, start=HOME):
+def solve_arm(position, start=FR3.home):
     """Joints that bring the tool centre point to a position, hand pointing down, by damped least squares."""
     goal_rotation = np.diag([1.0, -1.0, -1.0])
     q = np.array(start, dtype=float)
@@ -40,7 +42,9 @@ def solve_arm(position, start=HOME):
             break
         jacobian = np.stack([(error(q + 1e-6 * np.eye(7)[k]) - e) / 1e-6 for k in range(7)], axis=1)
         q = np.clip(
-            q - jacobian.T @ np.linalg.solve(jacobian @ jacobian.T + 1e-4 * np.eye(6), e), JOINT_LOWER, JOINT_UPPER
+            q - jacobian.T @ np.linalg.solve(jacobian @ jacobian.T + 1e-4 * np.eye(6), e),
+            FR3.lower,
+            FR3.upper,
         )
     assert np.abs(error(q)).max() < 1e-3, f"no arm pose for {position}"
     return q
@@ -58,9 +62,9 @@ class Stage:
         self.frames = 0
 
     def arm(self, joints, width=0.08):
-        for name, value in zip(ARM_JOINTS, joints):
+        for name, value in zip(FR3.joint_names, joints):
             self.data.joint(name).qpos[0] = value
-        for name in FINGER_JOINTS:
+        for name in FR3.gripper.joints:
             self.data.joint(name).qpos[0] = width / 2
 
     def put(self, index, x, y, z):
@@ -125,7 +129,7 @@ def test_names_and_sizes_of_the_blocks_scene():
 def test_half_a_bowl_beside_the_arm_is_no_new_thing():
     stage = Stage(find_config("scenes", "table_setting").read_text())
     names = set(stage.look(2))
-    home = [stage.data.joint(name).qpos[0] for name in ARM_JOINTS]
+    home = [stage.data.joint(name).qpos[0] for name in FR3.joint_names]
     for place in ((0.59, 0.12, 0.13), (0.36, 0.28, 0.2), (0.44, 0.24, 0.25)):
         stage.arm(solve_arm(place))
         assert set(stage.look(3)) == names
@@ -164,7 +168,7 @@ def carry(stage, index, start, end, bottom):
         if holding:
             stage.put(index, place[0], place[1], place[2] - 0.025)
         yield step
-    stage.arm(HOME)
+    stage.arm(FR3.home)
     yield "home"
 
 
@@ -202,7 +206,7 @@ def test_an_object_under_the_arm_is_remembered_and_one_taken_away_is_dropped():
     assert len(seen) == 4, "nothing is invented at the arm"
     stage.put(2, 3.0, 3.0, -0.7)
     assert "blue_cube" in stage.look(6), "its place is hidden, so nobody can know"
-    stage.arm(HOME)
+    stage.arm(FR3.home)
     assert "blue_cube" in stage.look(), "one clear view may be a mistake"
     assert "blue_cube" not in stage.look(5)
     stage.put(2, 0.45, -0.30, 0.0)

@@ -6,16 +6,21 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from planweave.perception.robot_filter import FRAMES, frame_in_base
-from planweave.robots.franka import ARM_JOINTS, FINGER_JOINTS, HOME, JOINT_LOWER, JOINT_UPPER
-from planweave.simulation.robot_description import TCP_FRAME, links_of, urdf
+from planweave.robots import load_robot
+from planweave.robots.chain import frame_names, link_frames
+from planweave.simulation.robot_description import links_of, urdf
+
+FR3 = load_robot()
 
 
 @pytest.fixture(scope="module")
 def links():
-    from planweave.robots.franka import franka_spec
+    from planweave.robots import load_robot
 
-    return links_of(franka_spec().compile())
+    FR3 = load_robot()
+    from planweave.robots.model import robot_spec
+
+    return links_of(robot_spec(FR3).compile())
 
 
 def rotation(axis, angle):
@@ -51,18 +56,22 @@ def poses(text, values):
 
 
 @pytest.mark.parametrize("seed", [None, 1, 2, 3])
-def test_frames_of_the_urdf_are_those_of_the_dh_parameters(links, seed):
-    joints = HOME if seed is None else np.random.default_rng(seed).uniform(JOINT_LOWER, JOINT_UPPER)
-    found = poses(urdf(links), {**dict(zip(ARM_JOINTS, joints)), **dict.fromkeys(FINGER_JOINTS, 0.02)})
-    for name in FRAMES:
-        assert np.abs(found[name] - frame_in_base(name, joints)).max() < 1e-6, name
-    tcp, fingers = found[TCP_FRAME], [found["fr3_leftfinger"], found["fr3_rightfinger"]]
+def test_frames_of_the_urdf_are_those_of_the_description(links, seed):
+    joints = FR3.home if seed is None else np.random.default_rng(seed).uniform(FR3.lower, FR3.upper)
+    found = poses(urdf(links), {**dict(zip(FR3.joint_names, joints)), **dict.fromkeys(FR3.gripper.joints, 0.02)})
+    frames = link_frames(FR3, joints)
+    for name in frame_names(FR3):
+        assert np.abs(found[name] - frames[name]).max() < 1e-6, name
+    tcp, fingers = found[FR3.gripper.tool.frame], [found["fr3_leftfinger"], found["fr3_rightfinger"]]
     sides = sorted(float((tcp[:3, :3].T @ (finger[:3, 3] - tcp[:3, 3]))[1]) for finger in fingers)
     assert sides == pytest.approx([-0.02, 0.02], abs=1e-6)
 
 
 def test_transforms_and_urdf_are_one(links):
-    values = {**dict(zip(ARM_JOINTS, HOME)), **dict.fromkeys(FINGER_JOINTS, 0.03)}
+    values = {
+        **dict(zip(FR3.joint_names, FR3.home)),
+        **dict.fromkeys(FR3.gripper.joints, 0.03),
+    }
     found = poses(urdf(links), values)
     for link in links[1:]:
         (x, y, z), (qx, qy, qz, qw) = link.transform(values.get(link.joint, 0.0))
@@ -76,9 +85,9 @@ def test_transforms_and_urdf_are_one(links):
 def test_every_link_but_the_bare_flanges_can_be_seen_and_moving_joints_have_limits(links):
     robot = ElementTree.fromstring(urdf(links).encode())
     bare = {link.get("name") for link in robot.findall("link") if link.find("visual") is None}
-    assert bare == {"fr3_link8", TCP_FRAME}
+    assert bare == {"fr3_link8", FR3.gripper.tool.frame}
     limits = {j.get("name"): j.find("limit") for j in robot.findall("joint") if j.get("type") != "fixed"}
-    assert set(limits) == {*ARM_JOINTS, *FINGER_JOINTS}
+    assert set(limits) == {*FR3.joint_names, *FR3.gripper.joints}
     assert all(float(limit.get("lower")) < float(limit.get("upper")) for limit in limits.values())
 
 
@@ -88,11 +97,14 @@ def test_names_and_the_sides_of_the_fingers_are_those_of_franka_description(link
     hand = {
         "fr3_hand": ("fr3_link8", "fr3_hand_joint"),
         "fr3_hand_tcp": ("fr3_hand", "fr3_hand_tcp_joint"),
-        "fr3_leftfinger": ("fr3_hand", FINGER_JOINTS[0]),
-        "fr3_rightfinger": ("fr3_hand", FINGER_JOINTS[1]),
+        "fr3_leftfinger": ("fr3_hand", FR3.gripper.joints[0]),
+        "fr3_rightfinger": ("fr3_hand", FR3.gripper.joints[1]),
     }
     assert {link.name: (link.parent, link.joint) for link in links[1:]} == {**chain, **hand}
-    found = poses(urdf(links), {**dict(zip(ARM_JOINTS, HOME)), **dict.fromkeys(FINGER_JOINTS, 0.03)})
+    found = poses(
+        urdf(links),
+        {**dict(zip(FR3.joint_names, FR3.home)), **dict.fromkeys(FR3.gripper.joints, 0.03)},
+    )
     in_hand = {side: np.linalg.inv(found["fr3_hand"]) @ found[f"fr3_{side}finger"] for side in ("left", "right")}
     assert in_hand["left"][:3, 3] == pytest.approx([0, 0.03, 0.0584], abs=1e-6)
     assert in_hand["right"][:3, 3] == pytest.approx([0, -0.03, 0.0584], abs=1e-6)

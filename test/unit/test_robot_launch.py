@@ -15,7 +15,10 @@ from planweave.core.errors import ConfigError
 from planweave.core.paths import config_dir
 from planweave.launcher.ros_distribution import TOO_OLD
 from planweave.launcher.systems import load_system, parameters_of
-from planweave.robots import franka
+from planweave.robots import load_robot
+from planweave.robots.model import robot_spec
+
+FR3 = load_robot()
 
 ROOT = Path(__file__).resolve().parents[2]
 CONFIG = config_dir()
@@ -197,7 +200,7 @@ def test_what_goes_over_the_nodes_files_is_in_them(name):
     for node in system.nodes:
         base = parameters_of(type(node)(node.name, node.parameter_files[:-1] or node.parameter_files))
         for key, value in (over.get(f"/**/{node.name}") or {"ros__parameters": {}})["ros__parameters"].items():
-            if key in ("use_sim_time", "robot"):  # every node of ROS has it; said by no other file
+            if key in ("use_sim_time", "robot", "gripper"):  # of every node of ROS, and what only this file says
                 continue
             assert key in base, f"{node.name} has no parameter {key}"
             assert type(value) is type(base[key]), f"{node.name}.{key}: {value!r}"
@@ -211,7 +214,7 @@ def test_a_real_robot_is_slow_small_and_asks():
         assert real[name] < simulated[name]
     assert all(r >= s for r, s in zip(real["workspace_low"], simulated["workspace_low"]))
     assert all(r <= s for r, s in zip(real["workspace_high"], simulated["workspace_high"]))
-    assert "/joint_states" not in real["joint_state_topics"], "joint_state_publisher repeats old states as new ones"
+    assert "joint_states" not in FR3.ros.joint_state_topics, "joint_state_publisher repeats old states as new ones"
     for name in ("feedback_node", "executor_node"):  # the arm itself refuses, whoever sends an action
         assert parameters_of(next(n for n in load_system("franka").nodes if n.name == name))["require_approval"]
     assert load_system("franka").overrides({"require_approval": "false"}) == {
@@ -251,12 +254,12 @@ def test_controllers_get_parameters_that_they_have(path):
             continue
         known = set(FACTS["controller_parameters"][kinds[name]])
         for key, _ in flattened(parameters):
-            general = ".".join("*" if part in franka.ARM_JOINTS else part for part in key.split("."))
+            general = ".".join("*" if part in FR3.joint_names else part for part in key.split("."))
             assert general in known, f"{path}: {name} has no parameter {key}"
     arm = nodes["fr3_arm_controller"]
-    assert arm["joints"] == list(franka.ARM_JOINTS)
+    assert arm["joints"] == list(FR3.joint_names)
     if "gains" in arm:
-        assert set(arm["gains"]) == set(franka.ARM_JOINTS) and arm["command_interfaces"] == ["effort"]
+        assert set(arm["gains"]) == set(FR3.joint_names) and arm["command_interfaces"] == ["effort"]
         for joint, gains in arm["gains"].items():  # what a contact may build up before the controller gives up, Nm
             assert arm["constraints"][joint]["trajectory"] * gains["p"] <= 25.0
 
@@ -269,7 +272,7 @@ def test_the_srdf_knows_the_arm():
     (chain,) = root.findall("group[@name='fr3_arm']/chain")
     assert (chain.get("base_link"), chain.get("tip_link")) == ("fr3_link0", "fr3_link8")
     ready = {j.get("name"): float(j.get("value")) for j in root.findall("group_state[@name='ready']/joint")}
-    assert ready == pytest.approx(dict(zip(franka.ARM_JOINTS, franka.HOME)))
+    assert ready == pytest.approx(dict(zip(FR3.joint_names, FR3.home)))
     links = {f"fr3_link{i}" for i in range(9)} | {"fr3_hand", "fr3_leftfinger", "fr3_rightfinger"}
     pairs = [frozenset((p.get("link1"), p.get("link2"))) for p in root.findall("disable_collisions")]
     assert all(len(pair) == 2 and pair <= links for pair in pairs) and len(set(pairs)) == len(pairs)
@@ -285,13 +288,13 @@ def test_the_links_that_need_no_check_never_touch():
 
     root = ET.parse(CONFIG / "moveit" / "fr3.srdf").getroot()
     never = {frozenset((p.get("link1"), p.get("link2"))) for p in root.findall("disable_collisions[@reason='Never']")}
-    model = franka.franka_spec().compile()
+    model = robot_spec(FR3).compile()
     data = mujoco.MjData(model)
     rng = np.random.default_rng(1)
-    joints = [model.joint(name).qposadr[0] for name in franka.ARM_JOINTS]
+    joints = [model.joint(name).qposadr[0] for name in FR3.joint_names]
     found = set()
     for _ in range(3000):
-        data.qpos[joints] = rng.uniform(franka.JOINT_LOWER, franka.JOINT_UPPER)
+        data.qpos[joints] = rng.uniform(FR3.lower, FR3.upper)
         mujoco.mj_kinematics(model, data)
         mujoco.mj_collision(model, data)
         for pair, distance in zip(data.contact.geom, data.contact.dist):
@@ -306,9 +309,9 @@ def test_the_gazebo_robot_is_moved_by_its_controllers():
     xacro = "{http://www.ros.org/wiki/xacro}"
     control = root.find("ros2_control")
     moved = {j.get("name"): float(j.get("start")) for j in control.findall(f"{xacro}moved_joint")}
-    assert {name: moved[name] for name in franka.ARM_JOINTS} == pytest.approx(dict(zip(franka.ARM_JOINTS, franka.HOME)))
-    assert franka.FINGER_JOINTS[0] in moved
-    assert [j.get("name") for j in control.findall("joint")] == [franka.FINGER_JOINTS[1]], "it mimics the first"
+    assert {name: moved[name] for name in FR3.joint_names} == pytest.approx(dict(zip(FR3.joint_names, FR3.home)))
+    assert FR3.gripper.joints[0] in moved
+    assert [j.get("name") for j in control.findall("joint")] == [FR3.gripper.joints[1]], "it mimics the first"
     plugin = root.find("gazebo/plugin")
     assert plugin.get("name") == "gz_ros2_control::GazeboSimROS2ControlPlugin"
     assert plugin.find("parameters").text == "$(arg controllers)"

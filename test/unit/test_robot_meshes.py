@@ -4,24 +4,26 @@ import mujoco
 import numpy as np
 import pytest
 
-from planweave.robots import meshes
-from planweave.robots.franka import HOME, franka_spec
+from planweave.robots import load_robot, meshes
+from planweave.robots.model import robot_spec
+
+FR3 = load_robot()
 
 
 @pytest.fixture(scope="module")
 def whole():
-    return franka_spec().compile()
+    return robot_spec(FR3).compile()
 
 
 def simplified(**options):
-    spec = franka_spec()
+    spec = robot_spec(FR3)
     meshes.simplify_meshes(spec, **options)
     return spec.compile()
 
 
 def posed(model):
     data = mujoco.MjData(model)
-    data.qpos[:7] = HOME
+    data.qpos[:7] = FR3.home
     mujoco.mj_forward(model, data)
     return data
 

@@ -109,7 +109,7 @@ def test_objects_are_boxes_and_cylinders_in_their_colour_with_a_label():
 
 def test_what_is_hidden_is_faint_and_receptacles_let_their_contents_through():
     solid = shapes([seen("a")])[0].colour[3]
-    assert shapes([seen("a", visible=False)])[0].colour[3] < shapes([seen("t", class_name="tray")])[0].colour[3] < solid
+    assert shapes([seen("a", visible=False)])[0].colour[3] < shapes([seen("t", receptacle=True)])[0].colour[3] < solid
 
 
 def test_noise_below_a_millimetre_gives_equal_shapes():

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from planweave.core.errors import SceneError
-from planweave.robots.franka import ACCELERATION_LIMITS, ARM_JOINTS, HOME, JOINT_LOWER, JOINT_UPPER, VELOCITY_LIMITS
+from planweave.robots import load_robot
 from planweave.simulation.camera import load_camera
 from planweave.simulation.intervention import read_intervention
 from planweave.simulation.mujoco_model import build_model, object_body
@@ -19,6 +19,8 @@ from planweave.simulation.runner import Runner
 from planweave.simulation.scene import parse_scene
 from planweave.simulation.simulator import Simulator
 from planweave.simulation.trajectory import STOP_TIME, Point, TrajectoryError, interpolate, stop
+
+FR3 = load_robot()
 
 STILL = np.zeros(7)
 CUBE = "objects:\n  - {kind: cube, position: [0.5, 0.0]}\n"
@@ -42,7 +44,7 @@ def finish(simulator, limit=20.0):
 
 
 def go(simulator, target, seconds):
-    simulator.follow(ARM_JOINTS, [Point(seconds, target, STILL, STILL)])
+    simulator.follow(FR3.joint_names, [Point(seconds, target, STILL, STILL)])
     finish(simulator)
 
 
@@ -51,7 +53,7 @@ def reach(simulator, position, yaw=0.0):
     model, data = simulator.model, mujoco.MjData(simulator.model)
     c, s = np.cos(yaw), np.sin(yaw)
     goal = np.array([[c, s, 0], [s, -c, 0], [0, 0, -1.0]])
-    q, jacobian, site = np.array(HOME), np.zeros((6, model.nv)), model.site("tcp").id
+    q, jacobian, site = np.array(FR3.home), np.zeros((6, model.nv)), model.site("tcp").id
     for _ in range(200):
         data.qpos[:7] = q
         mujoco.mj_kinematics(model, data)
@@ -63,7 +65,7 @@ def reach(simulator, position, yaw=0.0):
             return q
         mujoco.mj_jacSite(model, data, jacobian[:3], jacobian[3:], site)
         a = jacobian[:, :7]
-        q = np.clip(q + a.T @ np.linalg.solve(a @ a.T + 1e-4 * np.eye(6), error), JOINT_LOWER, JOINT_UPPER)
+        q = np.clip(q + a.T @ np.linalg.solve(a @ a.T + 1e-4 * np.eye(6), error), FR3.lower, FR3.upper)
     raise AssertionError(f"no joint positions for {position}")
 
 
@@ -83,16 +85,16 @@ def grasp_and_lift(simulator, index=0, height=0.025):
 def test_it_holds_still_at_home(simulator):
     simulator.step(500)
     positions, velocities = simulator.joint_state()
-    assert positions[:7] == pytest.approx(HOME, abs=1e-4)
+    assert positions[:7] == pytest.approx(FR3.home, abs=1e-4)
     assert positions[7:] == pytest.approx([0.04, 0.04], abs=5e-4)
     assert np.abs(velocities).max() < 1e-3 and not simulator.busy
 
 
 def test_tracking_error_stays_below_5_mrad(simulator):
-    target = np.array(HOME) + [0.6, 0.3, -0.3, 0.4, 0.5, -0.4, 0.8]
+    target = np.array(FR3.home) + [0.6, 0.3, -0.3, 0.4, 0.5, -0.4, 0.8]
     points = [Point(2.0, target, STILL, STILL)]
-    wanted = interpolate(ARM_JOINTS, points, np.array(HOME), STILL, simulator.timestep).positions
-    simulator.follow(ARM_JOINTS, points)
+    wanted = interpolate(FR3.joint_names, points, np.array(FR3.home), STILL, simulator.timestep).positions
+    simulator.follow(FR3.joint_names, points)
     for row in wanted:
         simulator.step()
         assert np.abs(simulator.joint_state()[0][:7] - row).max() < 0.005
@@ -104,35 +106,35 @@ def test_tracking_error_stays_below_5_mrad(simulator):
 
 
 def test_joints_in_another_order(simulator):
-    target = np.array(HOME) + 0.1 * np.arange(7)
-    simulator.follow(ARM_JOINTS[::-1], [Point(1.5, target[::-1], STILL)])
+    target = np.array(FR3.home) + 0.1 * np.arange(7)
+    simulator.follow(FR3.joint_names[::-1], [Point(1.5, target[::-1], STILL)])
     finish(simulator)
     assert simulator.joint_state()[0][:7] == pytest.approx(target, abs=0.005)
 
 
 def test_a_new_trajectory_takes_over_smoothly(simulator):
-    simulator.follow(ARM_JOINTS, [Point(2.0, np.array(HOME) + 0.4, STILL)])
+    simulator.follow(FR3.joint_names, [Point(2.0, np.array(FR3.home) + 0.4, STILL)])
     simulator.step(500)
     before = simulator.joint_state()[1][:7]
     assert np.abs(before).max() > 0.2
-    simulator.follow(ARM_JOINTS, [Point(1.5, HOME, STILL)])
+    simulator.follow(FR3.joint_names, [Point(1.5, FR3.home, STILL)])
     simulator.step(5)
     assert np.abs(simulator.joint_state()[1][:7] - before).max() < 0.1
     finish(simulator)
-    assert simulator.joint_state()[0][:7] == pytest.approx(HOME, abs=0.005)
+    assert simulator.joint_state()[0][:7] == pytest.approx(FR3.home, abs=0.005)
 
 
 def test_a_delayed_trajectory_waits(simulator):
-    simulator.follow(ARM_JOINTS, [Point(1.0, np.array(HOME) + 0.2, STILL)], delay=0.5)
+    simulator.follow(FR3.joint_names, [Point(1.0, np.array(FR3.home) + 0.2, STILL)], delay=0.5)
     simulator.step(240)
-    assert simulator.busy and simulator.joint_state()[0][:7] == pytest.approx(HOME, abs=1e-3)
+    assert simulator.busy and simulator.joint_state()[0][:7] == pytest.approx(FR3.home, abs=1e-3)
     finish(simulator)
-    assert simulator.joint_state()[0][:7] == pytest.approx(np.array(HOME) + 0.2, abs=0.005)
+    assert simulator.joint_state()[0][:7] == pytest.approx(np.array(FR3.home) + 0.2, abs=0.005)
 
 
 @pytest.mark.parametrize(("seconds", "rest"), [(0.6, 0.1), (1.0, 0.05), (2.0, 0.05)])
 def test_stop_within_100_ms_then_hold(simulator, seconds, rest):
-    simulator.follow(ARM_JOINTS, [Point(seconds, np.array(HOME) + [0.7, 0, 0, 0, 0, 0, 0.7], STILL)])
+    simulator.follow(FR3.joint_names, [Point(seconds, np.array(FR3.home) + [0.7, 0, 0, 0, 0, 0, 0.7], STILL)])
     simulator.step(int(seconds / 2 / simulator.timestep))
     assert np.abs(simulator.joint_state()[1][:7]).max() > 0.5
     simulator.follow([], [])
@@ -146,15 +148,15 @@ def test_stop_within_100_ms_then_hold(simulator, seconds, rest):
 
 def test_a_stop_decelerates_no_harder_than_it_must():
     gentle = stop(STILL, np.full(7, 0.3), 0.002)
-    assert np.abs(np.diff(gentle.velocities, axis=0)).max() / 0.002 <= min(ACCELERATION_LIMITS) * 1.1
-    hard = stop(STILL, np.array(VELOCITY_LIMITS), 0.002)
+    assert np.abs(np.diff(gentle.velocities, axis=0)).max() / 0.002 <= min(FR3.acceleration) * 1.1
+    hard = stop(STILL, np.array(FR3.velocity), 0.002)
     assert len(hard.velocities) * 0.002 <= STOP_TIME + 1e-9 and not hard.velocities[-1].any()
 
 
 def test_interpolation_passes_its_points_and_is_smooth():
-    q1, q2 = np.array(HOME) + 0.2, np.array(HOME) + 0.3
+    q1, q2 = np.array(FR3.home) + 0.2, np.array(FR3.home) + 0.3
     points = [Point(0.5, q1, np.full(7, 0.2)), Point(1.0, q2, STILL)]
-    reference = interpolate(ARM_JOINTS, points, np.array(HOME), STILL, 0.002)
+    reference = interpolate(FR3.joint_names, points, np.array(FR3.home), STILL, 0.002)
     assert reference.positions[249] == pytest.approx(q1) and reference.velocities[249] == pytest.approx(np.full(7, 0.2))
     assert reference.positions[-1] == pytest.approx(q2)
     assert np.gradient(reference.positions, 0.002, axis=0)[5:-5] == pytest.approx(reference.velocities[5:-5], abs=2e-3)
@@ -163,24 +165,28 @@ def test_interpolation_passes_its_points_and_is_smooth():
 @pytest.mark.parametrize(
     ("joints", "points", "said"),
     [
-        (ARM_JOINTS[:6], [Point(1, HOME)], "must name each of fr3_joint1"),
-        (ARM_JOINTS, [Point(1, HOME[:6])], "6 positions; 7 are needed"),
-        (ARM_JOINTS, [Point(1, HOME, [0.0])], "1 velocities; 7 or none"),
-        (ARM_JOINTS, [Point(1, HOME), Point(1, HOME)], "must grow"),
-        (ARM_JOINTS, [Point(-1, HOME)], "must grow"),
-        (ARM_JOINTS, [Point(1, [float("nan")] * 7)], "not finite"),
-        (ARM_JOINTS, [Point(0, np.array(HOME) + 0.3), Point(1, HOME)], "starts 0.30 rad away"),
+        (FR3.joint_names[:6], [Point(1, FR3.home)], "must name each of fr3_joint1"),
+        (FR3.joint_names, [Point(1, FR3.home[:6])], "6 positions; 7 are needed"),
+        (FR3.joint_names, [Point(1, FR3.home, [0.0])], "1 velocities; 7 or none"),
+        (FR3.joint_names, [Point(1, FR3.home), Point(1, FR3.home)], "must grow"),
+        (FR3.joint_names, [Point(-1, FR3.home)], "must grow"),
+        (FR3.joint_names, [Point(1, [float("nan")] * 7)], "not finite"),
         (
-            ARM_JOINTS,
-            [Point(5, np.array(HOME) + [0, 0, 0, 3.0, 0, 0, 0])],
+            FR3.joint_names,
+            [Point(0, np.array(FR3.home) + 0.3), Point(1, FR3.home)],
+            "starts 0.30 rad away",
+        ),
+        (
+            FR3.joint_names,
+            [Point(5, np.array(FR3.home) + [0, 0, 0, 3.0, 0, 0, 0])],
             "fr3_joint4 to .*allowed are -3.0421",
         ),
-        (ARM_JOINTS, [Point(0.1, np.array(HOME) + 0.5)], "rad/s; allowed are"),
-        (ARM_JOINTS, [Point(9999, HOME)], "at most 600 s"),
+        (FR3.joint_names, [Point(0.1, np.array(FR3.home) + 0.5)], "rad/s; allowed are"),
+        (FR3.joint_names, [Point(9999, FR3.home)], "at most 600 s"),
     ],
 )
 def test_wrong_trajectories_are_refused_and_a_running_one_goes_on(simulator, joints, points, said):
-    simulator.follow(ARM_JOINTS, [Point(1.0, np.array(HOME) + 0.001, STILL)])
+    simulator.follow(FR3.joint_names, [Point(1.0, np.array(FR3.home) + 0.001, STILL)])
     with pytest.raises(TrajectoryError, match=said):
         simulator.follow(joints, points)
     assert simulator.arm_moving
@@ -325,8 +331,8 @@ def test_at_rest_time_goes_by_without_physics(running):
 
 def test_a_command_wakes_physics_at_once_and_it_rests_again(running):
     running.wait(lambda: running.runner.resting)
-    target = np.array(HOME) + 0.05
-    running.runner.call(lambda s: s.follow(ARM_JOINTS, [Point(0.3, target, STILL, STILL)]))
+    target = np.array(FR3.home) + 0.05
+    running.runner.call(lambda s: s.follow(FR3.joint_names, [Point(0.3, target, STILL, STILL)]))
     running.wait(lambda: any(ended for _, ended, _ in running.states))
     assert np.abs(running.states[-1][2][:7] - target).max() < 0.01
     running.wait(lambda: running.runner.resting)

@@ -20,9 +20,11 @@ from planweave.bodies.arm.scene_object import Thing
 from planweave.bodies.arm.timing import Limits, time_path
 from planweave.core.failure import Code
 from planweave.core.world import Action
-from planweave.robots import franka
+from planweave.robots import load_robot
 
-HOME = np.array(franka.HOME)
+FR3 = load_robot()
+
+HOME = np.array(FR3.home)
 TRAY = Thing("tray", "container", "tray", (0.58, 0.35, 0.015), (0.20, 0.26, 0.03), shape="hollow")
 
 

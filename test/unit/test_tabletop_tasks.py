@@ -60,6 +60,7 @@ def things_of(task):
             o.yaw,
             o.colour,
             FORMS.get(o.kind, "irregular"),
+            round_class=DOMAIN.is_round_class(o.kind),
         )
         for n, o in zip(scene_names(scene), scene.objects)
     ]

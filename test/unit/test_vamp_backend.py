@@ -9,7 +9,9 @@ from planweave.bodies.arm.kinematics import Kinematics
 from planweave.bodies.arm.motion import MotionPlanner
 from planweave.bodies.arm.planning_scene import PlanningScene
 from planweave.bodies.arm.scene_object import Thing
-from planweave.robots.franka import HOME
+from planweave.robots import load_robot
+
+FR3 = load_robot()
 
 
 @pytest.fixture
@@ -31,7 +33,7 @@ def scene():
 
 
 def turned(joint, by):
-    q = np.array(HOME)
+    q = np.array(FR3.home)
     q[joint] += by
     return q
 
@@ -44,7 +46,7 @@ def search(scene, start, goal):
 def test_without_vamp_nothing_is_proposed(monkeypatch):
     vamp_backend._planner.cache_clear()
     monkeypatch.setattr(vamp_backend.importlib.util, "find_spec", lambda name: None)
-    assert vamp_backend.propose(np.array(HOME), turned(0, 0.5), []) is None
+    assert vamp_backend.propose(np.array(FR3.home), turned(0, 0.5), [], "panda") is None
     vamp_backend._planner.cache_clear()
 
 
@@ -58,10 +60,10 @@ def test_a_proposal_that_holds_is_taken_and_sees_every_obstacle(scene, with_vamp
 
     with_vamp(plan)
     scene.update([Thing("block", "item", "cube", (0.6, -0.4, 0.025), (0.05, 0.05, 0.05), 0.3)])
-    path = search(scene, np.array(HOME), turned(0, 0.8))
+    path = search(scene, np.array(FR3.home), turned(0, 0.8))
     assert len(seen) == 1 and len(seen[0].cuboids) == 2  # the table and the block
     assert seen[0].cuboids[1].center == [0.6, -0.4, 0.025]
-    np.testing.assert_allclose(path, [HOME, turned(0, 0.8)])  # the waypoint between is not needed
+    np.testing.assert_allclose(path, [FR3.home, turned(0, 0.8)])  # the waypoint between is not needed
 
 
 @pytest.mark.parametrize(
@@ -84,7 +86,7 @@ def test_a_proposal_that_holds_is_taken_and_sees_every_obstacle(scene, with_vamp
 def test_a_proposal_that_does_not_hold_is_left_to_ompl(scene, with_vamp, plan):
     with_vamp(plan)
     scene.update([])
-    start, goal = np.array(HOME), turned(0, 0.8)
+    start, goal = np.array(FR3.home), turned(0, 0.8)
     path = search(scene, start, goal)
     planner = MotionPlanner(scene, Kinematics(scene.model))
     assert path is not None and planner._free(path, 0.008)

@@ -22,9 +22,11 @@ from planweave.core.domain import Domain
 from planweave.core.failure import Code
 from planweave.core.ports import Look
 from planweave.core.world import Known, Literal
-from planweave.robots import franka
+from planweave.robots import load_robot
 
-HOME = np.array(franka.HOME)
+FR3 = load_robot()
+
+HOME = np.array(FR3.home)
 
 
 def cube(name, x, y, **more):
@@ -236,7 +238,7 @@ def test_no_arm_presses_harder_than_allowed(guarded):
     arm, guard = guarded
     guard.grip(0.0, 120.0)
     guard.grip(0.2, 0.0, wait=False)
-    assert arm.forces == [30.0, 1.0] and arm.grips[1] == franka.GRIPPER_MAX_WIDTH
+    assert arm.forces == [30.0, 1.0] and arm.grips[1] == FR3.gripper.opening
 
 
 @pytest.mark.parametrize(("speed", "words"), [(0.4, ""), (0.6, "beyond the speed limit of fr3_joint")])
@@ -298,7 +300,7 @@ class Fingers:
     """A ControlledArm that stands still, whose fingers stand round something 50 mm wide."""
 
     def __init__(self, joints, stuck=False):
-        self.joints, self.width, self.stuck, self.asked = joints, 0.07, stuck, []
+        self.joints, self.width, self.stuck, self.asked, self.robot = joints, 0.07, stuck, [], FR3
 
     def begin(self, deadline):
         pass

@@ -20,7 +20,6 @@ from planweave.bodies.arm.planning_scene import Contact, PlanningScene
 from planweave.bodies.arm.scene_object import Thing
 from planweave.bodies.arm.world_model import Held, upright
 from planweave.core.failure import Code
-from planweave.robots import franka
 
 Array = NDArray[np.float64]
 UP = (0.0, 0.0, 1.0)
@@ -36,8 +35,8 @@ _HIGHER_SPOTS = 10  # spots tried at each further height over a container
 
 @dataclass(frozen=True)
 class Approach:
-    """A motion to a pose of the hand: a free path to above it, and the straight line down (joint positions, shape (n,
-    7)).
+    """A motion to a pose of the hand: a free path to above it, and the straight line down (joint positions, a
+    configuration each).
     """
 
     path: Array
@@ -61,6 +60,7 @@ class ApproachPlanner:
         clearance: float = 0.10,
     ):
         self.scene, self.kinematics, self.planner = scene, kinematics, planner
+        self.gripper = scene.robot.gripper
         self.seconds = seconds  # wall time to plan one motion
         self.clearance = clearance  # height of the straight approach, m
 
@@ -72,12 +72,12 @@ class ApproachPlanner:
         others: surrounding objects, for the choice among free grasps. Raises SkillFailureError: NO_GRASP (too wide, or
         blocked), UNREACHABLE, PLANNING_FAILED.
         """
-        options = grasps.candidates(thing, others)
+        options = grasps.candidates(thing, others, self.gripper)
         if not options:
             raise SkillFailureError(
                 Code.NO_GRASP,
                 f"{thing.name} is too wide for the gripper ({grasps.narrowest(thing) * 1000:.0f} mm; it opens to "
-                f"{franka.GRIPPER_MAX_WIDTH * 1000:.0f} mm)",
+                f"{self.gripper.opening * 1000:.0f} mm)",
                 final=True,
             )
         reached = False
@@ -108,7 +108,7 @@ class ApproachPlanner:
         raise SkillFailureError(
             Code.NO_GRASP,
             f"no free grasp of {thing.name}: {blocked[-1][0] if blocked else 'the way down'} is in the way",
-            obstacles=_obstacles(blocked, thing.name),
+            obstacles=_obstacles(blocked, thing.name, self.scene.robot.links),
         )
 
     def _reachable_grasps(
@@ -185,7 +185,7 @@ class ApproachPlanner:
             if not isinstance(line, np.ndarray):
                 obstacle = str(line) if line else obstacle
                 continue
-            for opening in (franka.GRIPPER_MAX_WIDTH, min(held.width + 0.02, franka.GRIPPER_MAX_WIDTH)):
+            for opening in (self.gripper.opening, min(held.width + 0.02, self.gripper.opening)):
                 self.scene.set_opening(opening)
                 blocked = self.scene.contact(q, 0.0, (thing.name,), _BLUR)
                 if blocked is None:
@@ -223,10 +223,10 @@ class ApproachPlanner:
         return None
 
 
-def _obstacles(blocked: Iterable[Iterable[Contact]], name: str) -> tuple[str, ...]:
+def _obstacles(blocked: Iterable[Iterable[Contact]], name: str, robot: Collection[str]) -> tuple[str, ...]:
     """What blocks the grasps of an object, beginning with the grasp blocked by the fewest objects."""
     of_grasps = [{n for c in contacts for n in (c.first, c.second)} - {name} for contacts in blocked]
-    own = [sorted(n for n in names if not n.startswith("fr3_")) for names in of_grasps]
+    own = [sorted(n for n in names if n not in robot) for names in of_grasps]
     return tuple(dict.fromkeys(n for names in sorted(own, key=len) for n in names))
 
 

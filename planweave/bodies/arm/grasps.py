@@ -7,20 +7,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from planweave.bodies.arm.scene_object import Thing
-from planweave.robots import franka
+from planweave.robots import load_robot
+from planweave.robots.description import Gripper
 
-TIP = 0.009
-"""The finger tips reach this far beyond the tool centre point, m."""
 LOW = 0.035
 """What the fingers are around stands on something, or nearly so, where their tips are this low above the table, m."""
-REACH_DOWN = 0.034
-"""The tool centre point goes at most this far below an object's top, so that the palm stays clear, m."""
-_LOWEST = TIP + 0.004  # above what the object stands on
+_ABOVE = 0.004  # of the finger tips above what the object stands on, m
 _CLEARANCE = 0.006  # both sides together, between the object and the open fingers
 _ROUND_TURNS = 5
 _NARROWER = ((0.02, 0.2), (0.01, 0.4))  # openings beyond the object's width, and what they cost more
 _ROOM = 0.02  # a finger nearer than this to a neighbour makes a grasp less welcome, m
-_FINGER = (0.014, 0.011)  # thickness along the closing direction and half width across it, m
 _TALL = 0.025  # a grasp stays at least this high on tall objects, else they tip over
 
 
@@ -40,23 +36,24 @@ class Grasp:
     cost: float
 
 
-def candidates(thing: Thing, others: Iterable[Thing] = ()) -> list[Grasp]:
+def candidates(thing: Thing, others: Iterable[Thing] = (), gripper: Gripper | None = None) -> list[Grasp]:
     """Grasps of an object, best first; empty where it is too wide for the gripper.
 
-    others: surrounding objects; a grasp whose fingers come close to one costs up to 1 more. Both orientations of each
-    closing direction are returned: the hand is symmetric, the wrist's joint limits are not.
+    gripper: by default that of the default robot. others: surrounding objects; a grasp whose fingers come close to
+    one costs up to 1 more. Both orientations of each closing direction are returned: the hand is symmetric, the wrist's
+    joint limits are not.
     """
-    height = grasp_height(thing)
+    gripper = gripper or load_robot().gripper
+    widest = gripper.opening
+    height = grasp_height(thing, gripper)
     higher = min(thing.top - 0.010, height + 0.010)
-    near = [o for o in others if o.name != thing.name and o.top > height - TIP and thing.gap(o) < 0.1]
+    near = [o for o in others if o.name != thing.name and o.top > height - gripper.tip and thing.gap(o) < 0.1]
     found = []
     for yaw, width, cost in _closings(thing):
-        if width + _CLEARANCE > franka.GRIPPER_MAX_WIDTH:
+        if width + _CLEARANCE > widest:
             continue
-        for opening, extra in dict.fromkeys(
-            ((franka.GRIPPER_MAX_WIDTH, 0.0), *((min(width + w, franka.GRIPPER_MAX_WIDTH), e) for w, e in _NARROWER))
-        ):
-            extra += max(0.0, 1.0 - finger_room(thing, yaw, opening, near) / _ROOM)
+        for opening, extra in dict.fromkeys(((widest, 0.0), *((min(width + w, widest), e) for w, e in _NARROWER))):
+            extra += max(0.0, 1.0 - finger_room(thing, yaw, opening, near, gripper) / _ROOM)
             for turn in (yaw, yaw + math.pi):
                 turn = math.remainder(turn, 2 * math.pi)
                 found.append(Grasp(*thing.position[:2], height, turn, opening, width, cost + extra))
@@ -65,25 +62,26 @@ def candidates(thing: Thing, others: Iterable[Thing] = ()) -> list[Grasp]:
     return sorted(found, key=lambda g: g.cost)
 
 
-def finger_room(thing: Thing, yaw: float, opening: float, others: Iterable[Thing]) -> float:
+def finger_room(thing: Thing, yaw: float, opening: float, others: Iterable[Thing], gripper: Gripper) -> float:
     """Clearance between the open fingers and the nearest other object in top view; 0 where they touch, m."""
     closing, across = (-math.sin(yaw), math.cos(yaw)), (math.cos(yaw), math.sin(yaw))
-    nearest = math.inf
+    (thickness, half_width), nearest = gripper.finger_size, math.inf
     for side in (-1, 1):
-        for out in (opening / 2, opening / 2 + _FINGER[0]):
-            for sideways in (-_FINGER[1], 0.0, _FINGER[1]):
+        for out in (opening / 2, opening / 2 + thickness):
+            for sideways in (-half_width, 0.0, half_width):
                 x, y = (p + side * out * c + sideways * a for p, c, a in zip(thing.position[:2], closing, across))
                 nearest = min([nearest, *(o.distance(x, y) for o in others)])
     return nearest
 
 
-def grasp_height(thing: Thing) -> float:
+def grasp_height(thing: Thing, gripper: Gripper | None = None) -> float:
     """Height of the tool centre point: near the object's middle, on tall objects as low as the palm allows."""
+    gripper = gripper or load_robot().gripper
     middle = thing.bottom + thing.size[2] / 2
-    lowest = thing.bottom + _LOWEST
+    lowest = thing.bottom + gripper.tip + _ABOVE
     if thing.size[2] > 2 * _TALL:
         lowest = max(lowest, thing.bottom + _TALL)
-    return max(lowest, min(middle, thing.top - 0.012), thing.top - REACH_DOWN)
+    return max(lowest, min(middle, thing.top - 0.012), thing.top - gripper.reach_down)
 
 
 def narrowest(thing: Thing) -> float:

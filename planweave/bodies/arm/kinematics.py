@@ -1,9 +1,9 @@
 """Closed-form kinematics of the arm.
 
-With the last joint fixed, the Franka arm is a 6R chain with a spherical base, which EAIK solves in closed form
-(Ostermeier, Külz, Althoff: "Automatic Geometric Decomposition for Analytical Inverse Kinematics", RA-L 2025). Sampling
-the last joint gives the one-parameter family of solutions of the 7R arm. The chain is read from the MuJoCo model, so
-that both always agree.
+A 6R chain with a spherical wrist or base, or with three parallel axes, is solved in closed form by EAIK
+(Ostermeier, Külz, Althoff: "Automatic Geometric Decomposition for Analytical Inverse Kinematics", RA-L 2025). A 7R arm
+is such a chain with its last joint fixed; sampling that gives the one-parameter family of its solutions. The chain is
+read from the MuJoCo model, so that both always agree.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planweave.core.errors import ConfigError
-from planweave.robots import franka
+from planweave.robots import RobotDescription, load_robot
+from planweave.robots.model import TCP_SITE
 
 if TYPE_CHECKING:
     import mujoco
@@ -29,67 +30,83 @@ _NUDGES = np.array([0.0, -0.06, 0.06])  # changes of the last joint from one pos
 
 
 class Kinematics:
-    """Forward and inverse kinematics of the tool centre point. Poses are 4x4 matrices ``tcp_to_base``."""
+    """Forward and inverse kinematics of the tool centre point. Poses are 4x4 matrices ``tcp_to_base``.
 
-    def __init__(self, model: mujoco.MjModel):
+    robot: whose arm the model holds; by default the default robot. n is the number of its joints.
+    """
+
+    def __init__(self, model: mujoco.MjModel, robot: RobotDescription | None = None):
         import mujoco
 
         try:
             from eaik.IK_HP import HPRobot
         except ImportError:
             raise ConfigError("the inverse kinematics are not installed: run  pip install --no-deps eaik") from None
+        self.robot = robot = robot or load_robot()
         data = mujoco.MjData(model)
         data.qpos[:] = 0.0
         mujoco.mj_kinematics(model, data)
-        joints = [model.joint(name).id for name in franka.ARM_JOINTS]
+        joints = [model.joint(name).id for name in robot.joint_names]
         anchors = np.array([data.xanchor[j] for j in joints])
-        site = data.site(franka.TCP_SITE)
+        site = data.site(TCP_SITE)
         points = np.vstack([np.zeros(3), anchors, site.xpos])
         self._zero = np.eye(4)
         self._zero[:3, :3] = np.reshape(site.xmat, (3, 3))
         self._back = self._zero[:3, :3].T.copy()
         axes = np.array([data.xaxis[j] for j in joints])
-        # The tool lies on the axis of joint 7, so turning joint 7 by a is turning the target by -a about that axis.
-        self._axis7 = self._back @ axes[6]
-        self._robot = HPRobot(axes, np.diff(points, axis=0), fixed_axes=[(6, 0.0)])
-        if not self._robot.hasKnownDecomposition():
-            raise ConfigError("the robot model is not a Franka arm: its joint axes have no closed-form inverse")
-        off_axis = np.linalg.norm(np.cross(points[8] - points[7], axes[6]))
-        if off_axis > 1e-6:
+        # The tool lies on the axis of the last joint, so turning that by a is turning the target by -a about the axis.
+        self._last_axis = self._back @ axes[-1]
+        self._redundant = robot.count == 7
+        self._chain = HPRobot(axes, np.diff(points, axis=0), fixed_axes=[(6, 0.0)] if self._redundant else [])
+        if not self._chain.hasKnownDecomposition():
+            raise ConfigError(
+                f"{robot.title}: the joint axes of its model have no closed-form inverse; an arm of 6 joints needs a "
+                "spherical wrist or three parallel axes, one of 7 the same with its last joint held"
+            )
+        off_axis = np.linalg.norm(np.cross(points[-1] - points[-2], axes[-1]))
+        if self._redundant and off_axis > 1e-6:
             raise ConfigError(
                 f"the tool centre point lies {off_axis:.4f} m beside the axis of joint 7; it must lie on it"
             )
-        self.lower = np.asarray(franka.JOINT_LOWER)
-        self.upper = np.asarray(franka.JOINT_UPPER)
+        self.lower = np.asarray(robot.lower)
+        self.upper = np.asarray(robot.upper)
         self._low = self.lower + LIMIT_MARGIN
         self._high = self.upper - LIMIT_MARGIN
-        self._pace = np.asarray(franka.VELOCITY_LIMITS) / franka.VELOCITY_LIMITS[0]
-        self._sweep = np.linspace(self._low[6], self._high[6], SWEEP)
+        self._middle = (self.lower + self.upper) / 2
+        self._pace = np.asarray(robot.velocity) / robot.velocity[0]
+        self._sweep = np.linspace(self._low[6], self._high[6], SWEEP) if self._redundant else np.zeros(1)
 
     def forward(self, q: Sequence[float] | Array) -> Array:
-        """Pose of the tool centre point for 7 joint positions."""
-        first = np.array(q, dtype=float)
-        last, first[6] = first[6], 0.0
-        pose = np.array(self._robot.fwdKin(first))
-        pose[:3, :3] = pose[:3, :3] @ self._zero[:3, :3] @ _turn(self._axis7, last)
+        """Pose of the tool centre point for joint positions (n,)."""
+        first, last = np.array(q, dtype=float), 0.0
+        if self._redundant:
+            last, first[-1] = first[-1], 0.0
+        pose = np.array(self._chain.fwdKin(first))
+        pose[:3, :3] = pose[:3, :3] @ self._zero[:3, :3] @ _turn(self._last_axis, last)
         return pose
 
-    def solutions(self, pose: Array, last: Iterable[float] | None = None) -> Array:
-        """All joint positions within limits that reach a pose, shape (n, 7); `last`: values of joint 7 to try."""
+    def solutions(self, pose: Array, last: Iterable[float] | None = None, near: Array | None = None) -> Array:
+        """All joint positions within limits that reach a pose, a row each.
+
+        last: values of the last joint to try, where an arm has 7. near: joints that can turn further than once are
+        given in the turn nearest to this; by default to the middle of their limits.
+        """
+        near = self._middle if near is None else near
         found = []
         target = np.array(pose, dtype=float)
-        for value in self._sweep if last is None else last:
-            target[:3, :3] = pose[:3, :3] @ _turn(self._axis7, -value) @ self._back
-            result = self._robot.IK(target)
+        for value in last if last is not None and self._redundant else self._sweep:
+            target[:3, :3] = pose[:3, :3] @ _turn(self._last_axis, -value) @ self._back
+            result = self._chain.IK(target)
             for q, approximate in zip(result.Q, result.is_LS):
                 if approximate:
                     continue
                 q = np.array(q)
-                q[6] = value
-                q = _into(q, self._low, self._high)
+                if self._redundant:
+                    q[-1] = value
+                q = _into(q, self._low, self._high, near)
                 if q is not None:
                     found.append(q)
-        return np.array(found) if found else np.empty((0, 7))
+        return np.array(found) if found else np.empty((0, self.robot.count))
 
     def reaches(self, pose: Array) -> bool:
         """Whether any joint positions reach a pose."""
@@ -97,31 +114,36 @@ class Kinematics:
 
     def ranked(self, pose: Array, near: Array) -> Array:
         """Solutions, best first by `cost`."""
-        found = self.solutions(pose)
+        found = self.solutions(pose, near=near)
         if not len(found):
             return found
         best_first: Array = found[np.argsort(self.cost(found, near), kind="stable")]
         return best_first
 
     def cost(self, found: Array, near: Array) -> Array:
-        """IK solution cost of joint positions (n, 7), in rad of travel of the first joint; shape (n,).
+        """IK solution cost of joint positions, a row each, in rad of travel of the first joint.
 
-        Sum of the travel time from `near`, the proximity to joint limits, and the rotation of the elbow out of the
-        vertical plane (joint 3), where the arm is near the singularity of joints 1 and 3 and straight lines take long.
+        Sum of the travel time from `near`, the proximity to joint limits, and, of 7 joints, the rotation of the elbow
+        out of the vertical plane (joint 3), where the arm is near the singularity of joints 1 and 3 and straight lines
+        take long.
         """
         travel = (np.abs(found - near) / self._pace).max(axis=1)
         edge = (np.abs(found - (self.upper + self.lower) / 2) / ((self.upper - self.lower) / 2)).max(axis=1)
-        total: Array = travel + np.clip(edge - 0.85, 0.0, None) / 0.075 + 0.5 * np.abs(found[:, 2])
+        total: Array = travel + np.clip(edge - 0.85, 0.0, None) / 0.075
+        if self._redundant:
+            total = total + 0.5 * np.abs(found[:, 2])
         return total
 
     def along(self, start: Array, poses: Iterable[Array], largest_step: float = 0.35) -> Array | None:
         """Joint positions that track poses from `start` with the least joint motion and without discontinuity.
 
-        Shape (n + 1, 7), the first row is `start`. None where a pose is out of reach or a joint would jump. Joint 7 may
+        The first row is `start`. None where a pose is out of reach or a joint would jump. The last of 7 joints may
         change slightly from pose to pose: near the singularity of joints 1 and 3 this avoids large motions.
         """
         poses = list(poses)
-        last = [float(start[6])] * len(poses)
+        last = [float(start[-1])] * len(poses)
+        if not self._redundant:
+            return self._track(start, poses, last, np.zeros(1), largest_step)
         rough = self._track(start, poses, last, _NUDGES, largest_step)
         if rough is None or rough[-1][6] == rough[0][6]:
             return rough
@@ -132,12 +154,14 @@ class Kinematics:
     def _track(
         self, start: Array, poses: list[Array], last: list[float], nudges: Array, largest_step: float
     ) -> Array | None:
-        """Solutions of poses, each nearest to the previous one; joint 7 at `last`, or varied in small steps."""
+        """Solutions of poses, each nearest to the previous one; the last of 7 joints at `last`, or varied in small
+        steps.
+        """
         rows = [np.asarray(start, dtype=float)]
         for pose, value in zip(poses, last):
-            base = rows[-1][6] if len(nudges) > 1 else value
-            values = np.clip(base + nudges, self._low[6], self._high[6])
-            options = self.solutions(pose, dict.fromkeys(values.tolist()))
+            base = rows[-1][-1] if len(nudges) > 1 else value
+            values = np.clip(base + nudges, self._low[-1], self._high[-1])
+            options = self.solutions(pose, dict.fromkeys(values.tolist()), rows[-1])
             if not len(options):
                 return None
             step = np.abs(options - rows[-1]).max(axis=1)
@@ -162,9 +186,12 @@ def _turn(axis: Array, angle: float) -> Array:
     return rotation
 
 
-def _into(q: Array, low: Array, high: Array) -> Array | None:
-    """The same configuration with each joint wrapped by whole turns into its limits; None where that is not
-    possible.
+def _into(q: Array, low: Array, high: Array, near: Array) -> Array | None:
+    """The same configuration with each joint wrapped by whole turns into its limits, as near as possible to `near`;
+    None where that is not possible.
     """
-    q = low + (q - low) % (2 * np.pi)
-    return q if (q <= high).all() else None
+    first = low + (q - low) % (2 * np.pi)
+    if not (first <= high).all():
+        return None
+    turns = np.clip(np.round((near - first) / (2 * np.pi)), 0, np.floor((high - first) / (2 * np.pi)))
+    return np.asarray(first + 2 * np.pi * turns)

@@ -103,24 +103,24 @@ class MotionPlanner:
         from ompl import base, geometric, util
 
         util.setLogLevel(util.LogLevel.LOG_ERROR)
-        scene = self.scene
+        scene, count = self.scene, self.scene.robot.count
         lower, upper = self.kinematics.lower, self.kinematics.upper
         if not scene.holding:  # VAMP's model of the hand knows of nothing in it
-            proposed = vamp_backend.propose(start, goals[0], scene.shapes)
+            proposed = vamp_backend.propose(start, goals[0], scene.shapes, scene.robot.planners.vamp)
             within = proposed is not None and bool(np.all((lower <= proposed) & (proposed <= upper)))
             if proposed is not None and within and self._free(proposed, margin):
                 return self._shorten(proposed, margin)
         deadline = time.monotonic() + seconds
         # A path found at OMPL's sampling may touch something between its samples: then the search goes on.
         for goal in cycle(goals[:3]):
-            space = base.RealVectorStateSpace(7)
-            bounds = base.RealVectorBounds(7)
-            for joint in range(7):
+            space = base.RealVectorStateSpace(count)
+            bounds = base.RealVectorBounds(count)
+            for joint in range(count):
                 bounds.setLow(joint, float(min(lower[joint], start[joint])))
                 bounds.setHigh(joint, float(max(upper[joint], start[joint])))
             space.setBounds(bounds)
             setup = geometric.SimpleSetup(space)
-            setup.setStateValidityChecker(lambda state: scene.free([state[i] for i in range(7)], margin))
+            setup.setStateValidityChecker(lambda state: scene.free([state[i] for i in range(count)], margin))
             info = setup.getSpaceInformation()
             # The resolution is a share of the space's diagonal; a step of that length moves no joint by more.
             info.setStateValidityCheckingResolution(RESOLUTION / space.getMaximumExtent())
@@ -130,7 +130,7 @@ class MotionPlanner:
             states = []
             for q in (start, goal):
                 state = space.allocState()
-                for joint in range(7):
+                for joint in range(count):
                     state[joint] = float(q[joint])
                 states.append(state)
             setup.setStartAndGoalStates(*states)
@@ -142,7 +142,7 @@ class MotionPlanner:
                 continue
             path = setup.getSolutionPath()
             setup.getPathSimplifier().simplify(path, 0.15)
-            rows = np.array([[state[i] for i in range(7)] for state in path.getStates()])
+            rows = np.array([[state[i] for i in range(count)] for state in path.getStates()])
             rows = self._shorten(rows, margin)
             if self._free(rows, margin):
                 return rows
@@ -167,4 +167,4 @@ class MotionPlanner:
         found = self.scene.path_contact(np.array([start, goal]), margin)
         if found is None:
             return "something"
-        return found.second if found.first.startswith("fr3_") else found.first
+        return found.second if found.first in self.scene.robot.links else found.first

@@ -45,7 +45,7 @@ class Mover:
         self.motion_seconds = 0.0  # time in motion, controller's time
         self.planning_seconds = 0.0  # wall time for kinematics, motion planning and timing
         self._waited = 0.0  # wall time of motion within planning
-        limits = Limits()
+        limits = Limits.of(scene.robot)
         self._limits = limits.scaled(settings.speed, settings.acceleration)
         self._slow = limits.scaled(settings.approach_speed, settings.acceleration)
         self._on_phase: OnPhase = lambda phase, progress: None

@@ -1,29 +1,59 @@
-"""Parameters of executor_node. The defaults suit a real arm; the simulation's file relaxes them."""
+"""Parameters of executor_node. The defaults suit a real arm; the simulation's file relaxes them. What differs
+between robots has its default in the robot's description.
+"""
 
 from __future__ import annotations
 
 from planweave.bodies.arm.arms.choose import ARMS, GRIPPERS, PIPELINES
-from planweave.bodies.arm.robots import ROBOTS
-from planweave.bodies.arm.settings import OBSERVE
+from planweave.bodies.arm.robots import STAND_INS
 from planweave.core.parameter import Parameter
-from planweave.robots.franka import BASE_FRAME
+from planweave.robots import DEFAULT, RobotDescription
 
-PARAMETERS = [
+ROBOT_TYPE = Parameter("robot_type", DEFAULT, "description of the robot: an installed name, or the path of a YAML file")
+
+
+def parameters_of(robot: RobotDescription) -> list[Parameter]:
+    """All parameters but robot_type, with the robot's own values as defaults."""
+    return [*_COMMON, *_of_robot(robot)]
+
+
+def _of_robot(robot: RobotDescription) -> list[Parameter]:
+    ros = robot.ros
+    found = [
+        Parameter("robot", "", f"which robot this is: {', '.join(STAND_INS)}, or {robot.name} for a real one"),
+        Parameter("gripper", ros.gripper, "who moves the fingers: a topic, actions, or nobody", choices=GRIPPERS),
+        Parameter("arm_controller", ros.arm_controller, "name of the arm's controller"),
+        Parameter("gripper_controller", ros.gripper_controller, "name of the fingers' controller"),
+        Parameter("hand", ros.hand, "name of the node of a hand with its own actions"),
+        Parameter("base_frame", robot.base, "name of the robot's base frame, in which detections must be"),
+        Parameter(
+            "joint_state_topics", list(ros.joint_state_topics), "where measured states of arm and fingers come from"
+        ),
+        Parameter(
+            "observe_pose", list(robot.observe), "joint positions that leave the camera a free view of the table, rad"
+        ),
+    ]
+    if ros.driver:
+        found += [
+            Parameter(
+                "collision_torques",
+                list(ros.collision_torques),
+                "external torques of the joints at which the arm stops itself, Nm",
+            ),
+            Parameter(
+                "collision_forces",
+                list(ros.collision_forces),
+                "external force, N, and torque, Nm, at the hand at which it stops itself: x, y, z and about them",
+            ),
+        ]
+    return found
+
+
+_COMMON = [
     Parameter("domain", "tabletop", "planning domain under config/domains"),
     Parameter("workspace", "tabletop", "named places: a file under config/workspaces, or its path", changeable=True),
-    Parameter("robot", "", "which robot this is; the file of each robot says it", choices=("", *ROBOTS)),
     Parameter("arm", "follow", "who moves the joints: a topic (simulation), an action, or MoveIt", choices=ARMS),
-    Parameter("gripper", "franka", "who moves the fingers: a topic, actions, or nobody", choices=GRIPPERS),
-    Parameter("arm_controller", "fr3_arm_controller", "name of the arm's controller"),
-    Parameter("gripper_controller", "fr3_gripper_controller", "name of the fingers' controller"),
-    Parameter("hand", "franka_gripper", "name of the node of Franka's hand"),
-    Parameter("base_frame", BASE_FRAME, "name of the robot's base frame, in which detections must be"),
-    Parameter("home_gripper", True, "let Franka's hand find its limits before its first movement"),
-    Parameter(
-        "joint_state_topics",
-        ["franka/joint_states", "franka_gripper/joint_states"],
-        "where measured states of arm and fingers come from",
-    ),
+    Parameter("home_gripper", True, "let a hand that needs it find its limits before its first movement"),
     Parameter("moveit_config", "", "folder of MoveIt's parameters; empty: config/moveit"),
     Parameter("moveit_pipeline", "ompl_rrtc", "how MoveIt plans", choices=PIPELINES),
     Parameter("robot_model", "", "MJCF of arm and hand for collision checks and kinematics; empty: Planweave's own"),
@@ -38,28 +68,17 @@ PARAMETERS = [
     ),
     Parameter("largest_force", 70.0, "no grip presses harder than this, N", 1.0, 70.0, changeable=True),
     Parameter(
-        "collision_torques",
-        [35.0, 35.0, 32.0, 30.0, 29.0, 27.0, 24.0],
-        "external torques of the seven joints at which an FR3 stops itself, Nm",
-    ),
-    Parameter(
-        "collision_forces",
-        [40.0, 40.0, 40.0, 35.0, 35.0, 35.0],
-        "external force, N, and torque, Nm, at the hand at which an FR3 stops itself: x, y, z and about them",
-    ),
-    Parameter(
         "workspace_low",
         [0.10, -0.55, 0.010],
-        "lower corner of the box for the tool centre point, m, fr3_link0",
+        "lower corner of the box for the tool centre point, m, base frame",
         changeable=True,
     ),
     Parameter(
         "workspace_high",
         [0.75, 0.55, 0.80],
-        "upper corner of the box for the tool centre point, m, fr3_link0",
+        "upper corner of the box for the tool centre point, m, base frame",
         changeable=True,
     ),
-    Parameter("observe_pose", list(OBSERVE), "joint positions that leave the camera a free view of the table, rad"),
     Parameter("action_timeout", 180.0, "wall seconds for one action where its goal gives no time", 1.0, 3600.0),
     Parameter(
         "joint_state_timeout", 1.0, "wall seconds of silence of the joint states before a motion fails", 0.1, 60.0
@@ -78,7 +97,7 @@ PARAMETERS = [
     Parameter("actions_off", ["hand_over", "push_aside"], "actions that this arm does not carry out"),
     Parameter("pushes", 0, "neighbours to push aside where they leave no grasp free; not with require_approval", 0, 10),
     Parameter("require_approval", True, "carry out only actions of plans that a person approved (feedback_node asks)"),
-    Parameter("hand_over_at", [0.60, 0.0, 0.40], "where things are held out to a person, m, fr3_link0"),
+    Parameter("hand_over_at", [0.60, 0.0, 0.40], "where things are held out to a person, m, base frame"),
     Parameter("hand_over_force", 5.0, "force of the grip while a person pulls, N", 1.0, 70.0),
     Parameter("hand_over_timeout", 15.0, "wall seconds for a person to take what is held out", 0.1, 600.0),
     Parameter("hand_over_wait", 3.0, "wall seconds for the person's hand to go before the arm moves away", 0.0, 60.0),

@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 from planweave.bodies.arm.scene_object import Thing
 from planweave.core.errors import ConfigError
 from planweave.core.memory import no_mesh_cache
-from planweave.robots import franka
+from planweave.robots import RobotDescription, load_robot
 from planweave.robots.meshes import simplify_meshes
+from planweave.robots.model import TCP_SITE, finger_joints, robot_spec
 
 Array = NDArray[np.float64]
 RESOLUTION = 0.02
@@ -56,11 +57,11 @@ class Shape:
     yaw: float
 
 
-def _model(model_path: str | None, table_height: float) -> Any:
+def _model(robot: RobotDescription, model_path: str | None, table_height: float) -> Any:
     """Arm, hand and table, with the pools of shapes; what it was compiled from is gone when this returns."""
     import mujoco
 
-    spec = franka.franka_spec(model_path)
+    spec = robot_spec(robot, model_path)
     simplify_meshes(spec, seen=False)
     box, cylinder = mujoco.mjtGeom.mjGEOM_BOX, mujoco.mjtGeom.mjGEOM_CYLINDER
     spec.worldbody.add_geom(name="table", type=box, size=[1.5, 1.5, 0.1], pos=[0.0, 0.0, table_height - 0.1])
@@ -68,13 +69,13 @@ def _model(model_path: str | None, table_height: float) -> Any:
         for index in range(count):
             body = spec.worldbody.add_body(name=f"pool_{name}_{index}", mocap=True, pos=[0.0, 0.0, _FAR])
             body.add_geom(name=f"pool_{name}_{index}", type=kind, size=[0.01, 0.01, 0.01])
-    hand = spec.body("fr3_hand")
-    tcp = np.array(spec.site(franka.TCP_SITE).pos)
+    hand = spec.body(robot.gripper.link)
+    tcp = np.array(spec.site(TCP_SITE).pos)
     for name, kind in (("box", box), ("cylinder", cylinder)):
         body = hand.add_body(name=f"held_{name}", pos=tcp)
         body.add_geom(name=f"held_{name}", type=kind, size=[0.01] * 3, mass=0)
     # The base stands on the table, and finger pads meet when the gripper is closed.
-    for first, second in (("fr3_link0", "fr3_link1"), ("fr3_leftfinger", "fr3_rightfinger")):
+    for first, second in ((robot.base, robot.joints[0].link), robot.gripper.fingers):
         spec.add_exclude(bodyname1=first, bodyname2=second)
     return spec.compile()
 
@@ -82,22 +83,25 @@ def _model(model_path: str | None, table_height: float) -> Any:
 class PlanningScene:
     """Collision checks for joint positions and paths. Joint positions in rad, finger opening as a width in m."""
 
-    def __init__(self, model_path: str | None = None, table_height: float = 0.0):
+    def __init__(self, model_path: str | None = None, table_height: float = 0.0, robot: RobotDescription | None = None):
+        """model_path: see `planweave.robots.model.robot_spec`; robot: by default the default one."""
         import mujoco
+
+        self.robot = robot = robot or load_robot()
 
         self._mj = mujoco
         with no_mesh_cache():
-            self.model = _model(model_path, table_height)
+            self.model = _model(robot, model_path, table_height)
         self._data = mujoco.MjData(self.model)
-        self._arm = np.array([self.model.joint(name).qposadr[0] for name in franka.ARM_JOINTS])
-        self._fingers = np.array([self.model.joint(name).qposadr[0] for name in franka.FINGER_JOINTS])
-        self._tcp = self.model.site(franka.TCP_SITE).id
+        self._arm = np.array([self.model.joint(name).qposadr[0] for name in robot.joint_names])
+        self._fingers = np.array([self.model.joint(name).qposadr[0] for name in finger_joints(robot)])
+        self._tcp = self.model.site(TCP_SITE).id
         model = self.model
         self._geom_name: list[str] = []
         for index in range(model.ngeom):
             body = model.body(int(model.geom_bodyid[index])).name
             self._geom_name.append("table" if body == "world" else body)
-            if body.startswith("fr3_"):
+            if body in robot.links:
                 model.geom_margin[index] = MARGIN
         self._pool = {
             kind: [
@@ -113,7 +117,7 @@ class PlanningScene:
         self._held_solid: tuple[Shape, Array] | None = None
         self.table_height = table_height
         self.shapes: list[Shape] = []
-        self._is_finger = [name in ("fr3_leftfinger", "fr3_rightfinger") for name in self._geom_name]
+        self._is_finger = [name in robot.gripper.fingers for name in self._geom_name]
 
     # ---- what stands around -------------------------------------------------------------------------------------
 
@@ -158,7 +162,7 @@ class PlanningScene:
         self._held_solid = (shape, pose)
 
     def held(self) -> tuple[Shape, Array] | None:
-        """The attached solid (with its world pose when it was seen), and its 4x4 pose in the frame of fr3_hand."""
+        """The attached solid (with its world pose when it was seen), and its 4x4 pose in the gripper's link."""
         return self._held_solid if self._held_name else None
 
     @property
@@ -174,7 +178,7 @@ class PlanningScene:
 
     def set_opening(self, width: float) -> None:
         """Set the distance between the finger pads for the following checks."""
-        self._data.qpos[self._fingers] = min(max(width, 0.0), franka.GRIPPER_MAX_WIDTH) / 2
+        self._data.qpos[self._fingers] = min(max(width, 0.0), self.robot.gripper.opening) / 2
 
     def _resize(self, geom: int, kind: str, half: Sequence[float]) -> None:
         model = self.model
@@ -198,9 +202,8 @@ class PlanningScene:
         data.qpos[self._arm] = q
         self._mj.mj_kinematics(self.model, data)
         self._mj.mj_collision(self.model, data)
-        if not data.ncon:
-            return True
-        return margin < MARGIN and float(data.contact.dist.min()) >= margin
+        # Two links are told of from twice the margin on: newer versions of MuJoCo add up those of both geoms.
+        return not data.ncon or float(data.contact.dist.min()) >= margin
 
     def contact(
         self, q: Sequence[float] | Array, margin: float = MARGIN, touching: Collection[str] = (), depth: float = 0.0
@@ -242,7 +245,7 @@ class PlanningScene:
     def path_contact(
         self, path: Array, margin: float = MARGIN, touching: Collection[str] = (), depth: float = 0.0
     ) -> Contact | None:
-        """The first contact found on straight joint-space lines between the rows of `path`, shape (n, 7)."""
+        """The first contact found on straight joint-space lines between the rows of `path`, a configuration each."""
         for first, second in pairwise(path):
             for q in between(first, second):
                 found = self.contact(q, margin, touching, depth)

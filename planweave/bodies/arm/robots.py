@@ -3,32 +3,51 @@
 from __future__ import annotations
 
 from planweave.core.errors import ConfigError
+from planweave.robots import RobotDescription
 
-ROBOTS = ("simulation", "gazebo", "fake", "fr3")
-"""simulation_node; an FR3 in Gazebo; franka_ros2's fake hardware; a real Franka Research 3."""
+STAND_INS = ("simulation", "gazebo", "fake")
+"""simulation_node; the robot in Gazebo; its driver's fake hardware. A real one is called by its description's name."""
 
 
-def check_robot(node: str, robot: str, arm: str, gripper: str) -> None:
+def is_real(robot: str) -> bool:
+    """Whether the parameter robot names a real arm."""
+    return bool(robot) and robot not in STAND_INS
+
+
+def check_robot(node: str, robot: str, arm: str, gripper: str, description: RobotDescription) -> None:
     """Raise ConfigError where parameters do not name the robot, or are inconsistent.
 
-    node: its fully qualified name. An empty robot means that no parameter file matched this node.
+    node: its fully qualified name. An empty robot means that no parameter file matched this node. description: the one
+    that the parameter robot_type chose, whose limits are enforced.
     """
-    if robot not in ROBOTS:
+    known = (*STAND_INS, description.name)
+    files = description.ros.parameters
+    if not robot:
         raise ConfigError(
-            f"{node}: nothing says which robot this is (parameter robot: {', '.join(ROBOTS)}), so no parameter file is "
+            f"{node}: nothing says which robot this is (parameter robot: {', '.join(known)}), so no parameter file is "
             f"for this node; give one with an entry /**/{node.rpartition('/')[2]} or {node}, e.g. for a real arm "
-            "--params-file config/executor.yaml --params-file config/franka.yaml"
+            f"--params-file config/executor.yaml --params-file {files}"
+        )
+    if robot not in known:
+        raise ConfigError(
+            f"{node}: robot is {robot}, but robot_type, whose limits and names are used, is {description.name} "
+            f"({description.title}); robot must be one of {', '.join(known)}, or robot_type the description of {robot}"
+        )
+    if gripper == "franka" and description.ros.gripper != "franka":
+        raise ConfigError(
+            f"{node}: gripper: franka is the hand of another robot than {description.title} (robot_type: "
+            f"{description.name}); use gripper: {description.ros.gripper}"
         )
     for part, value in (("arm", arm), ("gripper", gripper)):
         if robot == "simulation" and value not in ("trajectory", "none"):
             raise ConfigError(
                 f"{node}: {part}: {value} moves a real arm or one in Gazebo, but the parameters are those of the "
-                "simulation (robot: simulation), with its speeds and without approval; give config/franka.yaml or "
+                f"simulation (robot: simulation), with its speeds and without approval; give {files} or "
                 "config/gazebo.yaml after config/executor.yaml"
             )
         if robot != "simulation" and value == "trajectory":
             raise ConfigError(
                 f"{node}: {part}: trajectory is for simulation_node only, but robot is {robot}: ros2_control refuses "
                 f"the empty trajectory that stops the simulation; use {part}: "
-                f"{'follow or moveit' if part == 'arm' else 'franka, command or none'}"
+                f"{'follow or moveit' if part == 'arm' else f'{description.ros.gripper} or none'}"
             )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +16,6 @@ from planweave.bodies.arm.settings import point
 from planweave.bodies.arm.timing import Limits, Trajectory
 from planweave.core.errors import ConfigError
 from planweave.core.failure import Code
-from planweave.robots import franka
 
 _SLACK = 1e-3
 _PACE_SLACK = 0.02  # share by which a timed path may exceed speed and acceleration between its points
@@ -26,14 +26,14 @@ class Safety:
     """Limits of the installation.
 
     limits: of joint speed and acceleration; workspace_low and workspace_high: bounds of the tool centre point (m, base
-    frame); largest_force in N.
+    frame); largest_force in N, never above the gripper's own.
     """
 
     kinematics: Kinematics
     limits: Limits
     workspace_low: tuple[float, float, float] = (-0.30, -0.85, 0.005)
     workspace_high: tuple[float, float, float] = (0.85, 0.85, 1.10)
-    largest_force: float = franka.FINGER_MAX_FORCE
+    largest_force: float = math.inf
 
     def check(self, trajectory: Trajectory) -> None:
         """Raise SkillFailureError (SAFETY_STOP) where a trajectory violates a limit; the message says which
@@ -55,7 +55,7 @@ class Safety:
                 raise SkillFailureError(
                     Code.SAFETY_STOP,
                     f"the planned motion goes {beyond:.3f} {unit} beyond the {what} limit of "
-                    f"{franka.ARM_JOINTS[joint]}; nothing was moved",
+                    f"{self.kinematics.robot.joint_names[joint]}; nothing was moved",
                 )
         low, high = np.array(self.workspace_low), np.array(self.workspace_high)
         for index in range(0, len(q), 4):
@@ -68,7 +68,7 @@ class Safety:
 
     def force(self, wanted: float) -> float:
         """A gripping force, clipped to the limit, N."""
-        return float(min(max(wanted, 1.0), self.largest_force))
+        return float(min(max(wanted, 1.0), self.largest_force, self.kinematics.robot.gripper.force))
 
     @staticmethod
     def _inside(point: np.ndarray, low: np.ndarray, high: np.ndarray) -> None:
@@ -87,7 +87,7 @@ def safety_from(values: Mapping[str, Any], kinematics: Kinematics) -> Safety:
         raise ConfigError(
             f"executor_node: workspace_low {list(low)} must be below workspace_high {list(high)} in x, y and z"
         )
-    limits = Limits().scaled(max(values["speed"], values["approach_speed"]), values["acceleration"])
+    limits = Limits.of(kinematics.robot).scaled(max(values["speed"], values["approach_speed"]), values["acceleration"])
     return Safety(kinematics, limits, low, high, values["largest_force"])
 
 
@@ -112,4 +112,5 @@ class GuardedArm:
 
     def grip(self, width: float, force: float, wait: bool = True) -> float:
         """Move the fingers with at most the largest force."""
-        return self._inner.grip(min(max(width, 0.0), franka.GRIPPER_MAX_WIDTH), self.safety.force(force), wait)
+        widest = self.safety.kinematics.robot.gripper.opening
+        return self._inner.grip(min(max(width, 0.0), widest), self.safety.force(force), wait)

@@ -1,6 +1,6 @@
 """An object on the table, as the arm knows it: an upright box or cylinder with a name.
 
-All lengths in metres, angles in rad, poses in the robot's base frame ``fr3_link0`` (z up, z = 0 is the table top).
+All lengths in metres, angles in rad, poses in the robot's base frame (z up, z = 0 is the table top).
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ class Thing(Upright):
     """An object: its bounding box, rotated by `yaw` about the vertical.
 
     position: centre (x, y, z); size: extents along its own axes (x, y, z). visible: observed in the newest image;
-    inferred: not observed in it, but the object on top of it is, at its height.
+    inferred: not observed in it, but the object on top of it is, at its height. round_class: whether the domain lists
+    its class as round.
     """
 
     name: str
@@ -29,11 +30,12 @@ class Thing(Upright):
     shape: str = ""
     visible: bool = True
     inferred: bool = False
+    round_class: bool = False
 
     @property
     def is_round(self) -> bool:
         """Whether the outline seen from above is a circle (extents within 20 % and a round shape or class)."""
-        return is_round(self.class_name, self.shape, self.size)
+        return is_round(self.round_class, self.shape, self.size)
 
     @property
     def radius(self) -> float:

@@ -11,9 +11,7 @@ from planweave.bodies.arm.retries import Policy, read_policies
 from planweave.bodies.arm.ros_names import RosNames
 from planweave.core.errors import ConfigError, UnknownNameError
 from planweave.core.failure import Code
-
-OBSERVE: tuple[float, ...] = (0.0, -1.10, 0.0, -2.55, 0.0, 1.45, 0.785398)
-"""Where the arm waits for a look at the table: drawn back, so that it covers as little of it as possible, rad."""
+from planweave.robots import load_robot
 
 
 @dataclass(frozen=True)
@@ -32,7 +30,9 @@ class Settings:
     verify_seconds: float = 4.0  # wait until an object is seen where it was put
     planning_seconds: float = 2.0  # for one motion
     clearance: float = 0.10  # height of the straight approach from above, m
-    observe: tuple[float, ...] = OBSERVE
+    observe: tuple[float, ...] = field(
+        default_factory=lambda: load_robot().observe
+    )  # with a free view of the table, rad
     pushes: int = 3  # neighbours to push aside where they leave no grasp free
     hand_over_at: tuple[float, float, float] = (0.60, 0.0, 0.40)  # where a person is given things
     hand_over_force: float = 5.0  # of the grip while a person pulls
@@ -42,8 +42,8 @@ class Settings:
     names: RosNames = field(default_factory=RosNames)  # of services and topics, for messages
 
 
-def settings_from(values: Mapping[str, Any], names: RosNames) -> Settings:
-    """Settings from executor_node's parameters by name; raises ConfigError."""
+def settings_from(values: Mapping[str, Any], names: RosNames, joints: int) -> Settings:
+    """Settings from executor_node's parameters by name, for an arm of so many joints; raises ConfigError."""
     return Settings(
         speed=values["speed"],
         approach_speed=values["approach_speed"],
@@ -60,7 +60,7 @@ def settings_from(values: Mapping[str, Any], names: RosNames) -> Settings:
         look_seconds=values["look_timeout"],
         verify_seconds=values["verify_timeout"],
         planning_seconds=values["planning_timeout"],
-        observe=numbers(values, "observe_pose", 7),
+        observe=numbers(values, "observe_pose", joints),
     )
 
 

@@ -16,31 +16,38 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from planweave.robots import franka
+from planweave.robots import RobotDescription, load_robot
 
 Array = NDArray[np.float64]
 PERIOD = 0.02
 """Time between trajectory points, s."""
-JERK = 100.0
-"""Largest joint jerk as a multiple of the acceleration limit per second."""
 _CORNER = math.cos(math.radians(12))
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Joint velocity (rad/s) and acceleration (rad/s^2) limits, shape (7,) each."""
+    """Joint velocity (rad/s) and acceleration (rad/s^2) limits, shape (n,) each; jerk: largest, as a multiple of the
+    acceleration limit per second. The defaults are those of the default robot.
+    """
 
-    velocity: Array = field(default_factory=lambda: np.array(franka.VELOCITY_LIMITS))
-    acceleration: Array = field(default_factory=lambda: np.array(franka.ACCELERATION_LIMITS))
+    velocity: Array = field(default_factory=lambda: np.array(load_robot().velocity))
+    acceleration: Array = field(default_factory=lambda: np.array(load_robot().acceleration))
+    jerk: float = 100.0
+
+    @classmethod
+    def of(cls, robot: RobotDescription) -> Limits:
+        """Those of a robot."""
+        acceleration = np.array(robot.acceleration)
+        return cls(np.array(robot.velocity), acceleration, float((np.array(robot.jerk) / acceleration).min()))
 
     def scaled(self, speed: float, acceleration: float) -> Limits:
         """The same limits times factors in (0, 1]."""
-        return Limits(self.velocity * speed, self.acceleration * acceleration)
+        return Limits(self.velocity * speed, self.acceleration * acceleration, self.jerk)
 
 
 @dataclass(frozen=True)
 class Trajectory:
-    """Joint positions (n, 7) in rad and velocities (n, 7) in rad/s at times (n,) in s; at rest at both ends."""
+    """Joint positions in rad and velocities in rad/s, (n, joints), at times (n,) in s; at rest at both ends."""
 
     times: Array
     positions: Array
@@ -58,7 +65,7 @@ class Trajectory:
         return last
 
     def accelerations(self) -> Array:
-        """Joint accelerations between the points, shape (n - 1, 7), as an interpolating controller needs them."""
+        """Joint accelerations between the points, shape (n - 1, joints), as an interpolating controller needs them."""
         steps = np.diff(self.times)[:, None]
         rates: Array = np.diff(self.velocities, axis=0) / steps
         return rates
@@ -77,7 +84,7 @@ class Trajectory:
 
 
 def time_path(path: Array, limits: Limits, period: float = PERIOD) -> Trajectory:
-    """Time a path of joint positions, shape (n, 7); it stops where the path turns by more than 12 degrees."""
+    """Time a path of joint positions, shape (n, joints); it stops where the path turns by more than 12 degrees."""
     path = np.asarray(path, dtype=float)
     keep = np.r_[True, np.abs(np.diff(path, axis=0)).max(axis=1) > 1e-6] if len(path) > 1 else np.array([True])
     path = path[keep]
@@ -114,7 +121,7 @@ def _time_piece(piece: Array, limits: Limits, period: float) -> tuple[Array, Arr
         speed = min(speed, float(np.sqrt((1 - share) * limits.acceleration / (bends + 1e-9)).min()))
     rate = share * float((limits.acceleration / largest).min())
     for _ in range(6):
-        t, q, v = _sample(piece, knots, slopes, speed, rate, period)
+        t, q, v = _sample(piece, knots, slopes, speed, rate, limits.jerk * rate, period)
         over = max(
             float((np.abs(v) / limits.velocity).max()),
             math.sqrt(float((np.abs(np.diff(v, axis=0) / np.diff(t)[:, None]) / limits.acceleration).max())),
@@ -126,14 +133,14 @@ def _time_piece(piece: Array, limits: Limits, period: float) -> tuple[Array, Arr
 
 
 def _sample(
-    piece: Array, knots: Array, slopes: Array, speed: float, rate: float, period: float
+    piece: Array, knots: Array, slopes: Array, speed: float, rate: float, jerk: float, period: float
 ) -> tuple[Array, Array, Array]:
     from ruckig import InputParameter, Result, Ruckig
     from ruckig import Trajectory as Profile
 
     wanted = InputParameter(1)
     wanted.current_position, wanted.target_position = [0.0], [1.0]
-    wanted.max_velocity, wanted.max_acceleration, wanted.max_jerk = [speed], [rate], [rate * JERK]
+    wanted.max_velocity, wanted.max_acceleration, wanted.max_jerk = [speed], [rate], [jerk]
     profile = Profile(1)
     result = Ruckig(1).calculate(wanted, profile)
     if result not in (Result.Working, Result.Finished):

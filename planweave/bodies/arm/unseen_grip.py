@@ -14,11 +14,10 @@ from planweave.bodies.arm.ros_names import RosNames
 from planweave.bodies.arm.world_model import WorldModel
 from planweave.core.failure import Code
 from planweave.core.world import Literal
-from planweave.robots import franka
 
 SECONDS = 6.0
 """Wall time that closing or opening the fingers may take."""
-_HALF_OPEN = 0.004, franka.GRIPPER_MAX_WIDTH - 0.004  # m: fingers that stand between these may hold something
+_AJAR = 0.004  # m: fingers farther than this from closed and from open may hold something
 _OPEN_BY = 0.02  # m: lets go without reaching far into what stands beside
 
 
@@ -41,6 +40,7 @@ class UnseenGrip:
     ):
         self._arm, self._world, self._force, self._may_feel = arm, world, force, feel
         self._ready, self._warn, self._let_go = ready, warn, let_go
+        self._widest = arm.robot.gripper.opening
         self._begun = False
         self._known = threading.Event()
 
@@ -49,7 +49,7 @@ class UnseenGrip:
         if self._begun:
             return
         self._begun = True
-        if not _HALF_OPEN[0] < state.width < _HALF_OPEN[1]:
+        if not _AJAR < state.width < self._widest - _AJAR:
             self._known.set()
             return
         self._world.gripped_unseen(state.width)
@@ -76,7 +76,7 @@ class UnseenGrip:
         """Open the gripper, whatever it holds; returns why that failed, else empty. No skill may run."""
         try:
             self._arm.begin(time.monotonic() + SECONDS)
-            self._arm.grip(franka.GRIPPER_MAX_WIDTH, self._force)
+            self._arm.grip(self._widest, self._force)
         except SkillFailureError as error:
             return error.message
         self._world.released(None)
@@ -95,7 +95,7 @@ class UnseenGrip:
                 self._open(state.width)
                 return
             width = self._arm.grip(0.0, self._force)
-            self._world.gripped_unseen(width if width > _HALF_OPEN[0] else None)
+            self._world.gripped_unseen(width if width > _AJAR else None)
             if self._world.holds_unknown:
                 self._warn(
                     f"the fingers hold something, {width * 1000:.0f} mm wide, that they were not seen to take; "
@@ -108,7 +108,7 @@ class UnseenGrip:
 
     def _open(self, width: float) -> None:
         """Release what stands between the fingers, which are `width` m apart."""
-        goal = min(width + _OPEN_BY, franka.GRIPPER_MAX_WIDTH)
+        goal = min(width + _OPEN_BY, self._widest)
         if self._arm.grip(goal, self._force) < (width + goal) / 2:
             self._warn("the fingers, half open at the start, did not open; does the gripper's controller listen?")
             return

@@ -1,6 +1,6 @@
 """VAMP's RRTConnect (Thomason et al., ICRA 2024), tried before OMPL's where the package `vamp` imports.
 
-VAMP plans for the Panda, whose joint limits are wider than the FR3's, and represents every obstacle by its bounding
+VAMP plans for an arm of the same shape, whose joint limits may be wider, and represents every obstacle by its bounding
 box. Its result is therefore only a proposal: the caller checks limits and collisions again and falls back to OMPL.
 """
 
@@ -21,28 +21,31 @@ _TABLE = ((0.5, 0.0, -0.07), (0.0, 0.0, 0.0), (1.5, 1.5, 0.05))  # a little low:
 
 
 @lru_cache(maxsize=1)
-def _planner() -> tuple[Any, Any, Any, Any, Any] | None:
-    """The package, the Panda's module, RRTConnect and the settings; None where VAMP is not installed."""
+def _planner(robot: str) -> tuple[Any, Any, Any, Any, Any] | None:
+    """The package, the robot's module, RRTConnect and the settings; None where VAMP is not installed."""
     if importlib.util.find_spec("vamp") is None:
         return None
     vamp = importlib.import_module("vamp")
-    return (vamp, *vamp.configure_robot_and_planner_with_kwargs("panda", "rrtc"))
+    return (vamp, *vamp.configure_robot_and_planner_with_kwargs(robot, "rrtc"))
 
 
 def propose(
-    start: NDArray[np.float64], goal: NDArray[np.float64], shapes: Iterable[Shape]
+    start: NDArray[np.float64], goal: NDArray[np.float64], shapes: Iterable[Shape], robot: str
 ) -> NDArray[np.float64] | None:
-    """Waypoints (n, 7), rad, from start to goal among boxes; None where VAMP is not installed or finds none."""
-    found = _planner()
+    """Waypoints (rows, rad) from start to goal among boxes; None where VAMP is not installed or finds none.
+
+    robot: VAMP's name of it; empty where VAMP does not know it.
+    """
+    found = _planner(robot) if robot else None
     if found is None:
         return None
-    vamp, panda, rrtc, plan_settings, simplify_settings = found
+    vamp, arm, rrtc, plan_settings, simplify_settings = found
     environment = vamp.Environment()
     for centre, euler, half in (_TABLE, *((s.centre, (0.0, 0.0, s.yaw), s.half) for s in shapes)):
         environment.add_cuboid(vamp.Cuboid(list(centre), list(euler), list(half)))
-    generator = panda.halton()
+    generator = arm.halton()
     result = rrtc(np.asarray(start), np.asarray(goal), environment, plan_settings, generator)
     if not result.solved:
         return None
-    path = panda.simplify(result.path, environment, simplify_settings, generator).path
+    path = arm.simplify(result.path, environment, simplify_settings, generator).path
     return np.asarray(path.numpy(), dtype=np.float64)

@@ -19,7 +19,7 @@ _KEYS = {"centre", "size", "narrow"}
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """A rectangle on the table: centre (x, y) and size (along x, along y), metres, frame fr3_link0."""
+    """A rectangle on the table: centre (x, y) and size (along x, along y), metres, in the base frame."""
 
     name: str
     centre: tuple[float, float]

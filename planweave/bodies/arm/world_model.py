@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planweave.bodies.arm import relations
-from planweave.bodies.arm.grasps import TIP, grasp_height
+from planweave.bodies.arm.grasps import grasp_height
 from planweave.bodies.arm.kinematics import Kinematics, downwards
 from planweave.bodies.arm.safety import Safety
 from planweave.bodies.arm.scene_object import Thing
@@ -25,7 +25,6 @@ from planweave.core.domain import Domain
 from planweave.core.transition import needed_predicates
 from planweave.core.upright_shape import quaternion_of
 from planweave.core.world import Known, Literal, World, WorldObject
-from planweave.robots import franka
 
 Array = NDArray[np.float64]
 _MOVED, _TURNED = 0.003, 0.12  # a pose that changes by less is not published as a change, m and rad
@@ -80,7 +79,8 @@ class WorldModel:
     `on_change` is called with a new world after each change, from any thread, once the camera has published; and when
     the camera falls silent, or resumes. silence: wall seconds without detections, at rest, after which the camera
     counts as silent; numbness: wall seconds without joint states after which the grip is only remembered. frame: name
-    of the robot's base frame, of all positions. actions_off: actions that the body refuses, copied into the world.
+    of the robot's base frame, of all
+    positions; by default the description's. actions_off: actions that the body refuses, copied into the world.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class WorldModel:
         on_change: Callable[[World], None] | None = None,
         silence: float = 1.5,
         numbness: float = 3.0,
-        frame: str = franka.BASE_FRAME,
+        frame: str = "",
         actions_off: frozenset[str] = frozenset(),
     ):
         self.domain, self.places = domain, tuple(places)
@@ -107,7 +107,7 @@ class WorldModel:
         self._held: Held | None = None
         self._gripped: float | None = None  # opening of fingers that hold something nobody saw them take, m
         self._handed: dict[str, Thing] = {}  # in a person's hand, and not seen on the table since
-        self._joints = np.array(franka.HOME)
+        self._joints = np.array(self._kinematics.robot.home)
         self._at_base = False
         self._moving = False
         self._still_since = 0.0
@@ -119,7 +119,10 @@ class WorldModel:
         relations_of = domain.predicates.keys() & spatial.RELATIONS.keys()
         self._listed = relations_of & needed_predicates(domain)
         self._world = World(
-            domain.name, frame=frame, derived=frozenset(relations_of - self._listed), actions_off=actions_off
+            domain.name,
+            frame=frame or kinematics.robot.base,
+            derived=frozenset(relations_of - self._listed),
+            actions_off=actions_off,
         )
         self._known: _Known | None = None  # what the world was computed from
         self._told = 0  # the newest revision that `on_change` was called with
@@ -203,7 +206,7 @@ class WorldModel:
     def tips_height(self) -> float:
         """Height of the finger tips above the table, m."""
         with self._changed:
-            return float(self._kinematics.forward(self._joints)[2, 3]) - TIP
+            return float(self._kinematics.forward(self._joints)[2, 3]) - self._kinematics.robot.gripper.tip
 
     def _recognise_grip(self, found: dict[str, Thing]) -> None:
         """Identify the held object by the tracker's object between the fingers; requires the lock."""
@@ -227,7 +230,7 @@ class WorldModel:
 
     def on_joints(self, positions: Array, width: float | None = None) -> None:
         """Process measured joint positions, rad; with a finger opening (m), when no skill runs, also check the grip."""
-        at_base = bool((np.abs(positions - np.array(franka.HOME)) < relations.AT_BASE).all())
+        at_base = bool((np.abs(positions - np.array(self._kinematics.robot.home)) < relations.AT_BASE).all())
         with self._changed:
             self._joints, self._felt_at = positions, time.monotonic()
             if self._numb:
@@ -371,7 +374,7 @@ class WorldModel:
             ]
             yaw = 0.0
         elif what.type == "item":
-            points, yaw = [(*what.position[:2], grasp_height(what))], what.yaw
+            points, yaw = [(*what.position[:2], grasp_height(what, self._kinematics.robot.gripper))], what.yaw
         else:
             points, yaw = [(*what.position[:2], what.top + 0.03)], what.yaw
         if isinstance(what, Thing) and self._held is not None and what.name == self._held.thing.name:

@@ -15,7 +15,7 @@ import cv2
 import numpy as np
 
 from planweave.perception.colours import BLACK, colour_word, family_image, patch_colour
-from planweave.perception.detection import RECEPTACLES, Detection, Measured, View
+from planweave.perception.detection import Detection, Measured, View
 from planweave.perception.detectors.options import Options
 from planweave.perception.geometry import Outline, fit_sphere, outline, rotate_into, wrap_yaw
 from planweave.perception.proposals import Region
@@ -50,6 +50,7 @@ class _Look:
         symmetry: float = 0.0,
         bottom: float = 0.0,
         floor: float | None = None,
+        receptacle: bool = False,
     ) -> Detection:
         """A detection from the region's top down to `bottom`; floor is the top unless given."""
         return Detection(
@@ -64,6 +65,7 @@ class _Look:
             bottom + size[2] if floor is None else floor,
             self.rgb,
             self.region.cut,
+            receptacle=receptacle,
         )
 
 
@@ -87,9 +89,9 @@ def _side_of_a_receptacle(region: Region, thing: Detection, found: Sequence[Dete
     """Whether a region is part of a wall: within a receptacle, no higher, and of its colour or shaded colour."""
     x, y, _ = thing.position
     for other in found:
-        if other is thing or other.class_name not in RECEPTACLES or thing.top > other.top + 0.008:
+        if other is thing or not other.receptacle or thing.top > other.top + 0.008:
             continue
-        piece = thing.class_name in RECEPTACLES and thing.size[0] * thing.size[1] < other.size[0] * other.size[1]
+        piece = thing.receptacle and thing.size[0] * thing.size[1] < other.size[0] * other.size[1]
         same = thing.colour in (other.colour, "black")
         if same and (piece or region.steep.mean() > 0.55) and other.covers(x, y, 0.012):
             return True
@@ -177,6 +179,7 @@ def _receptacle(look: _Look) -> Detection:
             yaw=rim.yaw,
             symmetry=_HALF,
             floor=min(floor, top),
+            receptacle=True,
         )
     away = np.hypot(points[:, 0] - rim.circle_centre[0], points[:, 1] - rim.circle_centre[1])
     radius = rim.radius
@@ -184,13 +187,9 @@ def _receptacle(look: _Look) -> Detection:
     inner = points[away < 0.5 * radius, 2]
     floor = float(np.percentile(inner, 30)) if len(inner) > 20 else 0.006
     size = (2 * radius, 2 * radius, top)
-    if top < 0.030:
-        return look.detection(
-            "plate", "cylinder", 0.6 + 0.4 * min(1.0, (0.030 - top) / 0.01), centre, size, floor=min(floor, top)
-        )
-    return look.detection(
-        "bowl", "hollow", 0.6 + 0.4 * min(1.0, (top - 0.030) / 0.01), centre, size, floor=min(floor, top)
-    )
+    name, kind = ("plate", "cylinder") if top < 0.030 else ("bowl", "hollow")
+    sure = 0.6 + 0.4 * min(1.0, abs(top - 0.030) / 0.01)
+    return look.detection(name, kind, sure, centre, size, floor=min(floor, top), receptacle=True)
 
 
 def _circle_centre(shape: Outline) -> tuple[float, float]:

@@ -18,7 +18,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class ArmState:
-    """Measured state: joint positions (7,) rad and velocities (7,) rad/s, finger opening m and its speed m/s, stamp in
+    """Measured state: joint positions (n,) rad and velocities (n,) rad/s, finger opening m and its speed m/s, stamp in
     s.
     """
 

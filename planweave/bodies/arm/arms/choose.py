@@ -17,10 +17,11 @@ from planweave.bodies.arm.motion import MotionPlanner
 from planweave.bodies.arm.planning_scene import PlanningScene
 from planweave.bodies.arm.ros_names import RosNames
 from planweave.bodies.arm.timing import Trajectory
+from planweave.robots import RobotDescription
 
 ARMS = ("trajectory", "follow", "moveit")
 GRIPPERS = ("trajectory", "command", "franka", "none")
-FrankaMakers = tuple[Callable[[], Any], Callable[[float, float], Any], Callable[[float, float], Any]]
+HandMakers = tuple[Callable[[], Any], Callable[[float, float], Any], Callable[[float, float], Any]]
 __all__ = ["ARMS", "GRIPPERS", "PIPELINES", "Ports", "make_arm", "make_gripper", "make_planner"]
 
 
@@ -39,7 +40,7 @@ class Ports(Protocol):
     def gripper_command(self) -> tuple[GoalPort, Callable[[float, float], Any]]:
         """The finger controller's action, and the conversion of opening (m) and force (N) to its goal."""
 
-    def franka_gripper(self) -> tuple[tuple[GoalPort, GoalPort, GoalPort], FrankaMakers]:
+    def hand_actions(self) -> tuple[tuple[GoalPort, GoalPort, GoalPort], HandMakers]:
         """The hand's actions homing, move and grasp, and the factories of their goals (see FrankaGoals)."""
 
     def cancel_arm(self) -> Callable[[], str]:
@@ -47,7 +48,13 @@ class Ports(Protocol):
 
 
 def make_arm(
-    kind: str, gripper: Gripper, ports: Ports, silence: float, process: MoveItProcess | None, names: RosNames
+    kind: str,
+    gripper: Gripper,
+    ports: Ports,
+    silence: float,
+    process: MoveItProcess | None,
+    names: RosNames,
+    robot: RobotDescription,
 ) -> ControlledArm:
     """Create an arm of ARMS. silence: see ControlledArm. process: for "moveit". names: used in error messages."""
     follower: Follower
@@ -58,13 +65,13 @@ def make_arm(
         follower = ActionFollower(*ports.follow(), names.how_to_recover)
     else:
         follower = TopicFollower(ports.publish_arm)
-    return ControlledArm(follower, gripper, silence)
+    return ControlledArm(follower, gripper, silence, robot)
 
 
 def make_gripper(kind: str, ports: Ports, home: bool) -> Gripper:
     """Create a gripper of GRIPPERS. home: whether Franka's hand is homed before its first motion."""
     if kind == "franka":
-        actions, goals = ports.franka_gripper()
+        actions, goals = ports.hand_actions()
         return FrankaGripper(actions[0], actions[1], actions[2], FrankaGoals(*goals), home)
     if kind == "command":
         return CommandGripper(*ports.gripper_command())

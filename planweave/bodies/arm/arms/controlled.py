@@ -16,7 +16,7 @@ from planweave.bodies.arm.arms.base import ArmState, Done, Follower, Gripper, Ou
 from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.timing import Trajectory
 from planweave.core.failure import Code
-from planweave.robots import franka
+from planweave.robots import RobotDescription, load_robot
 
 _ARRIVED = 0.02  # rad
 _GRIP_START = 0.25  # s of the controller's time before a still finger that has moved counts as stopped
@@ -28,7 +28,7 @@ AWAY = 0.03
 """rad by which a trajectory may begin elsewhere than the arm stands: a controller would jump there, with all its gain.
 MoveIt's own bound (trajectory_execution.allowed_start_tolerance) is 0.02.
 """
-_JUMP, _JUMP_PACE = 0.1, 2.0  # rad, and multiples of the FR3's speed limits, that two states in a row may be apart
+_JUMP, _JUMP_PACE = 0.1, 2.0  # rad, and multiples of the speed limits, that two states in a row may be apart
 
 
 class _Report:
@@ -43,10 +43,13 @@ class ControlledArm:
     """See `planweave.bodies.arm.arms.base.Arm`.
 
     silence: wall seconds without a measured state after which the controller counts as dead; nothing waits for it until
-    states arrive again.
+    states arrive again. robot: by default the default one.
     """
 
-    def __init__(self, follower: Follower, gripper: Gripper, silence: float = 3.0):
+    def __init__(
+        self, follower: Follower, gripper: Gripper, silence: float = 3.0, robot: RobotDescription | None = None
+    ):
+        self.robot = robot or load_robot()
         self._follower, self._gripper, self._silence = follower, gripper, silence
         self._changed = threading.Condition()
         self._state: ArmState | None = None
@@ -64,7 +67,7 @@ class ControlledArm:
     def on_state(self, state: ArmState) -> None:
         """Process a measured state. A discontinuity stops the current motion."""
         with self._changed:
-            jump = _jump(self._state, state) if self._following else ""
+            jump = _jump(self.robot, self._state, state) if self._following else ""
             if jump and self._aborted is None:
                 self._stop()
                 self._aborted = SkillFailureError(Code.SAFETY_STOP, f"{jump}; the arm was stopped")
@@ -114,8 +117,9 @@ class ControlledArm:
             joint = int(away.argmax())
             raise SkillFailureError(
                 Code.CONTROL_FAILED,
-                f"the motion begins {away[joint]:.3f} rad from where {franka.ARM_JOINTS[joint]} is (at most {AWAY:g}): "
-                "something moved the arm since it was planned, or its joint states are old; nothing was moved",
+                f"the motion begins {away[joint]:.3f} rad from where {self.robot.joint_names[joint]} is "
+                f"(at most {AWAY:g}): something moved the arm since it was planned, or its joint states are old; "
+                "nothing was moved",
             )
         goal, report, follower = trajectory.end, _Report(), self._follower
         lost = ""
@@ -151,7 +155,7 @@ class ControlledArm:
                 joint = int(error.argmax())
                 self._fail(
                     Code.CONTROL_FAILED,
-                    f"the arm did not reach the end of its motion: {franka.ARM_JOINTS[joint]} is "
+                    f"the arm did not reach the end of its motion: {self.robot.joint_names[joint]} is "
                     f"{error[joint]:.3f} rad away {follower.grace:g} s after the motion should have ended "
                     "(something may block it); it was stopped",
                 )
@@ -288,16 +292,16 @@ def _with(message: str, problem: str) -> str:
     return message if not problem or problem in message else f"{message}. But {problem}"
 
 
-def _jump(before: ArmState | None, after: ArmState) -> str:
+def _jump(robot: RobotDescription, before: ArmState | None, after: ArmState) -> str:
     """Error message where a joint cannot have moved from one state to the next; else empty."""
     if before is None:
         return ""
     moved = np.abs(after.positions - before.positions)
-    allowed = _JUMP + _JUMP_PACE * np.array(franka.VELOCITY_LIMITS) * max(0.0, after.stamp - before.stamp)
+    allowed = _JUMP + _JUMP_PACE * np.array(robot.velocity) * max(0.0, after.stamp - before.stamp)
     joint = int((moved - allowed).argmax())
     if moved[joint] <= allowed[joint]:
         return ""
     return (
-        f"the joint states jump: {franka.ARM_JOINTS[joint]} by {moved[joint]:.3f} rad in "
+        f"the joint states jump: {robot.joint_names[joint]} by {moved[joint]:.3f} rad in "
         f"{after.stamp - before.stamp:.3f} s; they cannot be those of one moving arm"
     )

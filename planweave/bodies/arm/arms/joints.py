@@ -7,16 +7,18 @@ from collections.abc import Sequence
 import numpy as np
 
 from planweave.bodies.arm.arms.base import ArmState
-from planweave.robots import franka
+from planweave.robots import RobotDescription, load_robot
 
-_JOINTS = frozenset((*franka.ARM_JOINTS, *franka.FINGER_JOINTS))
 _STALE = 2.0  # s by which the fingers' stamp may be behind the arm's
 
 
 class JointStates:
     """Keeps the newest position and velocity of each joint. Not thread-safe."""
 
-    def __init__(self) -> None:
+    def __init__(self, robot: RobotDescription | None = None) -> None:
+        """robot: whose joints; by default the default one."""
+        self._robot = robot or load_robot()
+        self._wanted = frozenset((*self._robot.joint_names, *self._robot.gripper.joints))
         self._joints: dict[str, tuple[float, float, float]] = {}
 
     def add(
@@ -30,19 +32,21 @@ class JointStates:
         if len(positions) != len(names) or len(velocities) not in (0, len(names)):
             return None
         for index, name in enumerate(names):
-            if name not in _JOINTS:
+            if name not in self._wanted:
                 continue
             speed = velocities[index] if len(velocities) else 0.0
             self._joints[name] = (stamp, float(positions[index]), float(speed))
-        if franka.ARM_JOINTS[0] not in names:
+        if self._robot.joint_names[0] not in names:
             return None
         try:
-            arm = np.array([self._joints[name] for name in franka.ARM_JOINTS])
-            fingers = np.array([self._joints[name] for name in franka.FINGER_JOINTS])
+            arm = np.array([self._joints[name] for name in self._robot.joint_names])
+            fingers = np.array([self._joints[name] for name in self._robot.gripper.joints])
         except KeyError:
             return None
         if not (np.isfinite(arm).all() and np.isfinite(fingers).all()) or (arm[:, 0] != stamp).any():
             return None
         if stamp - float(fingers[:, 0].min()) > _STALE:
             return None
-        return ArmState(stamp, arm[:, 1], arm[:, 2], float(fingers[:, 1].sum()), float(fingers[:, 2].sum()))
+        gripper = self._robot.gripper
+        speed = gripper.width(fingers[:, 2].tolist()) - gripper.width([0.0] * len(fingers))
+        return ArmState(stamp, arm[:, 1], arm[:, 2], gripper.width(fingers[:, 1].tolist()), speed)

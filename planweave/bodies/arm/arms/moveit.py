@@ -43,7 +43,7 @@ ERRORS: dict[int, tuple[Code, str]] = {
     -12: (Code.COLLISION, "the arm would collide where it must stand, says MoveIt"),
     -13: (Code.PLANNING_FAILED, "where the arm must stand breaks a path constraint"),
     -14: (Code.PLANNING_FAILED, "MoveIt's motion does not end at its goal"),
-    -15: (Code.CONTROL_FAILED, "MoveIt's robot model has no such group: is config/moveit/fr3.srdf the one in use?"),
+    -15: (Code.CONTROL_FAILED, "MoveIt's robot model has no such group: is the .srdf of moveit_config the one in use?"),
     -16: (Code.PLANNING_FAILED, "MoveIt does not accept the goal"),
     -17: (Code.CONTROL_FAILED, "MoveIt does not accept the robot's state"),
     -18: (Code.CONTROL_FAILED, "MoveIt's robot model has no such link"),
@@ -66,7 +66,7 @@ STATUSES: dict[str, tuple[Code, str]] = {
     "SUCCEEDED": (Code.SUCCESS, ""),
     "PREEMPTED": (Code.CANCELED, "the motion was cancelled; the arm was stopped"),
     "TIMED_OUT": (Code.CONTROL_FAILED, "the controller took too long for the motion; MoveIt stopped the arm"),
-    "ABORTED": (Code.CONTROL_FAILED, "MoveIt's execution was aborted: is fr3_arm_controller active?"),
+    "ABORTED": (Code.CONTROL_FAILED, "MoveIt's execution was aborted: is the arm's controller active?"),
     "FAILED": (Code.CONTROL_FAILED, "the controller failed; MoveIt stopped the arm"),
 }
 """Outcome by status of moveit_controller_manager::ExecutionStatus."""

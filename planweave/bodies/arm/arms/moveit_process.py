@@ -30,7 +30,8 @@ _TICK = 0.05  # s between two looks whether the skill was cancelled
 class MoveItProcess:
     """Starts the child on first use, and again after it ended.
 
-    config: a folder like config/moveit. namespace: of MoveIt's node. patience: wall seconds until the child has loaded
+    config: a folder like config/moveit. namespace: of MoveIt's node; robot: name or path of its
+    description. patience: wall seconds until the child has loaded
     the robot's model.
     """
 
@@ -41,12 +42,14 @@ class MoveItProcess:
         patience: float = 60.0,
         command: Sequence[str] = SERVER,
         namespace: str = "",
+        robot: str = "",
     ):
         self._command = [
             *command,
             config,
             *(["--use-sim-time"] if use_sim_time else []),
             *(["--namespace", namespace] if namespace.strip("/") else []),
+            *(["--robot", robot] if robot else []),
         ]
         self._patience, self._namespace = patience, namespace.rstrip("/")
         self._lock = threading.RLock()

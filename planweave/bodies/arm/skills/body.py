@@ -24,7 +24,7 @@ from planweave.bodies.arm.world_model import Held, WorldModel
 from planweave.core.errors import UnknownNameError
 from planweave.core.failure import Code
 from planweave.core.world import Literal
-from planweave.robots import franka
+from planweave.robots.description import Gripper
 
 Array = NDArray[np.float64]
 _THERE = 0.01  # the arm is where it shall be when no joint is further away than this, rad
@@ -51,6 +51,11 @@ class SkillContext:
         self.sight = VisualCheck(self.arm, world, settings)
         self.tried: list[Grasp] = []
         self.pushed: list[str] = []
+
+    @property
+    def gripper(self) -> Gripper:
+        """The robot's."""
+        return self.scene.robot.gripper
 
     # ---- knowledge ----------------------------------------------------------------------------------------------
 
@@ -114,7 +119,7 @@ class SkillContext:
         self.go_to(self.settings.observe, ("retreating", 0.8), ("retreating", 0.85))
 
     def go_to(self, joints: Sequence[float], planning: tuple[str, float], moving: tuple[str, float]) -> None:
-        """Move to joint positions (7,) rad, with the held object; does nothing where the arm is there already.
+        """Move to joint positions (n,) rad, with the held object; does nothing where the arm is there already.
 
         planning, moving: names and progress of the phases.
         """
@@ -136,6 +141,6 @@ class SkillContext:
         """After a lost grasp: open the hand, move out of the camera's view, and take a fresh look."""
         if self.world.held is not None:
             self.world.released(None)
-        if self.arm.state().width < franka.GRIPPER_MAX_WIDTH - 0.002:
-            self.mover.grip(franka.GRIPPER_MAX_WIDTH)
+        if self.arm.state().width < self.gripper.opening - 0.002:
+            self.mover.grip(self.gripper.opening)
         self.look_anew()

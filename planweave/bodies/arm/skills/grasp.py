@@ -8,7 +8,6 @@ from planweave.bodies.arm.scene_object import Thing
 from planweave.bodies.arm.skills.body import SkillContext
 from planweave.bodies.arm.skills.push import push
 from planweave.core.failure import Code
-from planweave.robots import franka
 
 
 def grasp(body: SkillContext, name: str) -> None:
@@ -99,6 +98,6 @@ def _pick(body: SkillContext, thing: Thing, approach: Approach) -> None:
 
 def _let_go(body: SkillContext, approach: Approach, thing: Thing) -> None:
     """Open the fingers and rise, after a grasp that failed at the bottom."""
-    body.mover.grip(franka.GRIPPER_MAX_WIDTH)
+    body.mover.grip(body.gripper.opening)
     body.scene.set_opening(body.arm.state().width)
     body.mover.move(approach.line[::-1], "retreating", 0.7, slow=True, touching=body.neighbours(thing))

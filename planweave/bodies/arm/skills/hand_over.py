@@ -15,7 +15,6 @@ from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.kinematics import downwards
 from planweave.bodies.arm.skills.body import SkillContext
 from planweave.core.failure import Code
-from planweave.robots import franka
 
 _TURNS = 8
 _PATIENCE = 0.02  # between two looks at the fingers, s of wall time
@@ -48,7 +47,7 @@ def hand_over(body: SkillContext, name: str) -> None:
             f"({', '.join(f'{p:.2f}' for p in settings.hand_over_at)}) m",
         )
     body.world.handed_over(held.thing)
-    mover.grip(franka.GRIPPER_MAX_WIDTH)
+    mover.grip(body.gripper.opening)
     _stay(body)
     body.go_observe()
 

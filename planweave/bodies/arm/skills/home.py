@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from planweave.bodies.arm.skills.body import SkillContext
-from planweave.robots import franka
 
 
 def return_to_base(body: SkillContext) -> None:
     """Move to the home position; does nothing where the arm is there already."""
     body.mover.phase("planning", 0.0)
-    body.go_to(franka.HOME, ("planning", 0.0), ("returning", 0.2))
+    body.go_to(body.scene.robot.home, ("planning", 0.0), ("returning", 0.2))

@@ -12,18 +12,17 @@ from numpy.typing import NDArray
 from planweave.bodies.arm import placement_sampling as spots
 from planweave.bodies.arm.approach_planning import UP
 from planweave.bodies.arm.failures import SkillFailureError
-from planweave.bodies.arm.grasps import REACH_DOWN, TIP
 from planweave.bodies.arm.kinematics import downwards
 from planweave.bodies.arm.scene_object import Thing
 from planweave.bodies.arm.skills.body import SkillContext
 from planweave.bodies.arm.workspace import Location
 from planweave.core import spatial
 from planweave.core.failure import Code
+from planweave.robots.description import Gripper
 
 Array = NDArray[np.float64]
 _DIRECTIONS = 24
 _BEHIND = 0.015  # room between the item and the fingers before they push, m
-_AHEAD, _AHEAD_NARROW = 0.007, 0.016  # half the thickness of the closed fingers, across and along their closing, m
 _BACK = 0.015  # from the item after the push, m
 _LENGTHS = (0.05, 0.07, 0.09, 0.12, 0.16, 0.20, 0.25)  # m
 _SPARE = 0.01  # more room than is needed that a push aims at, m
@@ -119,7 +118,8 @@ def _kept_away(others: Sequence[Thing], thing: Thing, away_from: Collection[str]
 
 def _plan(body: SkillContext, thing: Thing, away_from: Collection[str]) -> _Push:
     """The first feasible push, shortest and best aligned first."""
-    height = _height(thing)
+    height = _height(thing, body.gripper)
+    along, across = body.gripper.closed_size
     others = body.others(thing.name)
     start = body.arm.state().positions
     body.scene.set_opening(0.0)
@@ -127,7 +127,7 @@ def _plan(body: SkillContext, thing: Thing, away_from: Collection[str]) -> _Push
     for length, (u, v) in _ways(thing, others, body.world.places, away_from):
         turn = math.atan2(v, u)
         # With the wide side of the closed fingers, or, where others are in the way of the hand so, the narrow one.
-        for first, ahead in ((turn, _AHEAD), (turn + math.pi / 2, _AHEAD_NARROW)):
+        for first, ahead in ((turn, across), (turn + math.pi / 2, along)):
             back = thing.support(u, v) + ahead + _BEHIND
             x, y = thing.position[0] - back * u, thing.position[1] - back * v
             found: list[tuple[float, Array]] = []
@@ -203,7 +203,7 @@ def _moved(thing: Thing, u: float, v: float, by: float) -> Thing:
     return replace(thing, position=(x + by * u, y + by * v, z))
 
 
-def _height(thing: Thing) -> float:
+def _height(thing: Thing, gripper: Gripper) -> float:
     """Height of the tool centre point: low, with the palm above the item.
 
     Raises where the item stands on another, or would tip over.
@@ -212,8 +212,8 @@ def _height(thing: Thing) -> float:
         raise SkillFailureError(
             Code.PLANNING_FAILED, f"{thing.name} does not stand on the table, so it cannot be pushed", final=True
         )
-    height = max(thing.bottom + TIP + _LOW, thing.top - REACH_DOWN)
-    if height - TIP - thing.bottom > _TIPS_OVER * min(thing.size[:2]):
+    height = max(thing.bottom + gripper.tip + _LOW, thing.top - gripper.reach_down)
+    if height - gripper.tip - thing.bottom > _TIPS_OVER * min(thing.size[:2]):
         raise SkillFailureError(
             Code.PLANNING_FAILED,
             f"{thing.name} is too tall to be pushed ({thing.size[2] * 100:.0f} cm): it would tip over",
