@@ -36,7 +36,7 @@ from std_srvs.srv import Trigger
 from benchmarks import honesty_home
 from benchmarks.honesty_cases import CASES, Act, Case, Hand, Reload, Signal, Spot
 from benchmarks.spun_node import spun_node, wait_until
-from planweave.bench.tabletop_checks import RESTS, Body
+from planweave.bench.tabletop_checks import RESTS, ObjectPose
 from planweave.bench.tabletop_tasks import scene_names
 from planweave.core.errors import PlanweaveError, SystemDownError, UnknownNameError
 from planweave.core.task import TaskState
@@ -248,15 +248,15 @@ class Stage:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self._nodes[node].pid, number)
 
-    def _bodies(self) -> dict[str, Body]:
+    def _bodies(self) -> dict[str, ObjectPose]:
         assert self._scene is not None
         return {b.name: b for b in self._truth.bodies(self._scene, seconds=PATIENCE / 3)}
 
-    def _body(self, name: str) -> Body:
+    def _body(self, name: str) -> ObjectPose:
         return self._bodies()[name]
 
 
-def holds(literal: Literal, bodies: Mapping[str, Body]) -> bool:
+def holds(literal: Literal, bodies: Mapping[str, ObjectPose]) -> bool:
     """Whether in(item, container) or on(item, item) is true of where things are; of equal things any will do."""
     look = literal.args[0].rstrip("_0123456789")
     other = bodies[literal.args[1]]
@@ -265,7 +265,7 @@ def holds(literal: Literal, bodies: Mapping[str, Body]) -> bool:
     )
 
 
-def _holds(predicate: str, item: Body, other: Body) -> bool:
+def _holds(predicate: str, item: ObjectPose, other: ObjectPose) -> bool:
     if not other.covers(*item.position[:2]):
         return False
     if predicate == "in":

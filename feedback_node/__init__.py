@@ -1,1 +1,1 @@
-"""Everything that closes the loop: tasks, action trees, methods, journal."""
+"""The task node: tasks, action trees, methods, journal."""

@@ -69,7 +69,7 @@ PARAMETERS = [
 
 
 class FeedbackNode(GuardedNode):
-    """Tasks in, actions out, status on the way."""
+    """Accepts tasks, runs the methods' loops, sends actions to the body, publishes status."""
 
     def __init__(self, parameter_overrides: Sequence[Any] = ()) -> None:
         super().__init__("feedback_node", parameter_overrides=list(parameter_overrides))
@@ -127,9 +127,9 @@ class FeedbackNode(GuardedNode):
         self.get_logger().info(f"ready for tasks; default method {values['method']}, fallback {values['fallback']}")
 
     def stop_work(self) -> None:
-        """Cancel all tasks, and with them the action under way.
+        """Cancel all tasks, and with them the current action.
 
-        The node must be spun meanwhile, else the body is not told.
+        The node must be spun meanwhile, so that the cancellation reaches the body.
         """
         self.manager.close()
 
@@ -264,7 +264,7 @@ class FeedbackNode(GuardedNode):
     def _confirm(
         self, request: ConfirmApproval.Request, response: ConfirmApproval.Response
     ) -> ConfirmApproval.Response:
-        """A body asks whether an action is part of an approved plan."""
+        """Service of a body: whether an action is part of an approved plan."""
         try:
             response.approved_by = self.manager.confirm(
                 request.task_id, request.approval, convert.action_from_msg(request.action)

@@ -1,1 +1,1 @@
-"""Pixels to named objects: depth and colour images in, objects with poses in the robot's base frame out."""
+"""Perception as a ROS node: depth and colour images to named objects with poses in the robot's base frame."""

@@ -112,8 +112,9 @@ _LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 
 class PerceptionNode(ManagedNode):
-    """Sees with a camera and the joint states, and publishes /perception/detected_objects after every frame. While it
-    is not active it publishes nothing.
+    """Processes a camera's images with the joint states, and publishes /perception/detected_objects after every frame.
+
+    Inactive, it publishes nothing.
     """
 
     def __init__(self, parameter_overrides: Sequence[Any] = ()) -> None:
@@ -186,7 +187,7 @@ class PerceptionNode(ManagedNode):
         self.start(values["autostart"])
 
     def forget(self) -> None:
-        """Look for objects anew from the next image on."""
+        """Reset the tracker."""
         self._forget_before = max(self._joints.newest, self._newest)
         self._forget_asked.set()
 
@@ -202,7 +203,7 @@ class PerceptionNode(ManagedNode):
         super().destroy_node()
 
     def _find_extrinsics(self, name: str, camera_frame: str) -> Extrinsics:
-        """Where the camera is; from tf2 it is asked for again with every frame."""
+        """Pose of the camera; one from tf2 is looked up for every frame."""
         if name.startswith(_TF2):
             frame = name.removeprefix(_TF2)
             self._transforms = Transforms(self, self._base_frame, frame)
@@ -216,7 +217,7 @@ class PerceptionNode(ManagedNode):
         return replace(extrinsics, frame_id=camera_frame) if camera_frame else extrinsics
 
     def _open_camera(self, values: dict[str, Any], topics: dict[str, str]) -> Camera:
-        """The camera that the parameters choose, giving frames from now on."""
+        """Open the configured camera."""
         source, silent = values["source"], values["silent_after"]
         reliability = ReliabilityPolicy.RELIABLE if values["reliable_images"] else ReliabilityPolicy.BEST_EFFORT
         images = QoSProfile(depth=2, reliability=reliability)
@@ -270,7 +271,7 @@ class PerceptionNode(ManagedNode):
             )
 
     def _forget(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        """Reset the tracker, since somebody rearranged the table; answered once new images have shown what is there."""
+        """Reset the tracker after the table was rearranged; responds once new images have been processed."""
         self.forget()
         before = self._forget_before
         with self._frames:
@@ -395,7 +396,7 @@ class PerceptionNode(ManagedNode):
             self.get_logger().debug(f"{len(result.objects)} objects in {(time.monotonic() - start) * 1e3:.0f} ms")
 
     def _publish_views(self, frame: Frame, result: Perceived) -> None:
-        """What is not for the executor: changes, and the views for people, drawn only where they differ or are seen."""
+        """Publish changes, and the views for people, drawn only where they differ or have a subscriber."""
         header = Header(stamp=stamp_to_msg(frame.nanoseconds), frame_id=self._base_frame)
         changes = self._changes.update(result.objects)
         if changes:

@@ -1,1 +1,1 @@
-"""All that talks to a language model. It answers questions; it decides no control flow."""
+"""The planner node: all requests to a language model. It answers requests and decides no control flow."""

@@ -120,7 +120,7 @@ class PlannerNode(GuardedNode):
         self.get_logger().info(f"asking {self._client.model or 'the only model'} at {self._client.endpoint}")
 
     def destroy_node(self) -> None:
-        """Give up all questions, stop the embedded server, then go."""
+        """Cancel all requests, stop the embedded server, then destroy the node."""
         self._gone = True
         self._closing.set()
         with self._lock:
@@ -313,7 +313,7 @@ class PlannerNode(GuardedNode):
         self._serve(goal, result, ask, fill)
 
     def _answer(self, response: Any, ask: Callable[[], None]) -> Any:
-        """One service call: every failure becomes a message in the response."""
+        """Run one service call; every failure becomes a message in the response."""
         try:
             ask()
             response.success = True

@@ -1,1 +1,1 @@
-"""What the nodes share on the ROS side: message conversions, parameters, spinning."""
+"""Shared ROS code of the nodes: message conversions, parameters, executors, clients."""

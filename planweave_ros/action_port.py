@@ -1,4 +1,4 @@
-"""A client of an action that never blocks: goals out, their end in by callable, and a cancel that always works."""
+"""A non-blocking action client: sends goals, reports results by callback, and cancels reliably."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ _ENDS = {GoalStatus.STATUS_SUCCEEDED: End.SUCCEEDED, GoalStatus.STATUS_CANCELED:
 
 
 def cancel_service(node: Node, action: str) -> str:
-    """The service that cancels an action's goals, fully qualified, as an action client of the node asks it.
+    """The fully qualified service that cancels an action's goals, as an action client of the node calls it.
 
-    Rules that remap name the action, or, as one had to before rcl 9.2.8 (Jazzy, 2025), each of its services.
+    Remapping rules name the action, or, as required before rcl 9.2.8 (Jazzy, 2025), each of its services.
     """
     return str(node.resolve_service_name(node.resolve_service_name(action) + CANCEL))
 
 
 class CancelPort:
-    """Cancels every goal of an action server, whoever sent it; needs no type of the action.
+    """Cancels every goal of an action server, of any client, independent of the action's type.
 
     A request with neither goal id nor stamp means all goals (action_msgs/srv/CancelGoal).
     """
@@ -42,7 +42,7 @@ class CancelPort:
         )
 
     def cancel(self) -> str:
-        """Send the request. Why it reached nobody, else empty."""
+        """Send the request; returns why it reached no server, else empty."""
         if not self._client.service_is_ready():
             return f"nobody offers {self._name}, so the stop reached nobody"
         self._client.call_async(CancelGoal.Request())
@@ -50,7 +50,7 @@ class CancelPort:
 
 
 class ActionPort:
-    """See `planweave.bodies.arm.arms.base.GoalPort`. The node must be spun by others."""
+    """See `planweave.bodies.arm.arms.base.GoalPort`. The node must be spun elsewhere."""
 
     def __init__(self, node: Node, action_type: Any, name: str):
         self._name = node.resolve_service_name(name)
@@ -71,7 +71,7 @@ class ActionPort:
         self._client.send_goal_async(goal).add_done_callback(lambda future: self._answered(number, future, done))
 
     def cancel(self) -> str:
-        """Cancel all that runs, whoever sent it, and what has been sent but not yet accepted as soon as it is."""
+        """Cancel all goals of any client, and those sent but not accepted yet as soon as they are."""
         with self._lock:
             self._canceled, running = self._sent, list(self._running.values())
         unreached = self._canceler.cancel()

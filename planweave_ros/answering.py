@@ -1,7 +1,7 @@
-"""Service answers that reach clients which the server has not discovered yet.
+"""Service responses for clients that the server has not discovered yet.
 
-rmw_fastrtps waits 100 ms for the reader of an answer to be matched and then drops the answer; rclpy makes a Python
-warning of that and goes on, so that the client waits for ever (ros2/rclpy#1136). Here it is sent again.
+rmw_fastrtps waits 100 ms for the reader of a response to be matched and then drops the response; rclpy turns that into
+a Python warning and continues, so that the client waits forever (ros2/rclpy#1136). Here the response is sent again.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _filters = threading.Lock()  # catch_warnings is not thread safe
 
 
 def answer_surely(service: Service) -> None:
-    """Send each answer of the service again, in a thread, until its client is discovered or PATIENCE has passed."""
+    """Resend each response of the service, in a thread, until its client is discovered or PATIENCE has passed."""
     send = service.send_response
 
     def sent(response: Any, header: Any) -> bool:

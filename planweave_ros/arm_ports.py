@@ -1,4 +1,4 @@
-"""The ROS side of an arm's controllers: what `planweave.bodies.arm.arms.choose` asks for, made when asked."""
+"""ROS interfaces of an arm's controllers, as required by `planweave.bodies.arm.arms.choose`, created on demand."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from planweave_ros.only_one import services_of
 
 @dataclass(frozen=True)
 class Names:
-    """Of the arm's controller, the fingers' controller, and the node of a hand with its own actions."""
+    """Names of the arm's controller, the fingers' controller, and the node of a hand with its own actions."""
 
     arm: str
     gripper: str
@@ -33,17 +33,17 @@ class ArmPorts:
         self._gripper = node.create_publisher(JointTrajectory, f"{names.gripper}/joint_trajectory", 10)
 
     def unheard(self, arm: bool, gripper: bool) -> str:
-        """The first of the topics used (that of the arm, that of the gripper) nobody listens to; empty for none.
+        """The first of the used topics (arm, gripper) without a subscriber; empty for none.
 
-        What is published before a controller has been discovered is lost, without a sign.
+        Messages published before a controller has been discovered are lost silently.
         """
         used = [p for p, wanted in ((self._arm, arm), (self._gripper, gripper)) if wanted]
         return next((str(p.topic_name) for p in used if not p.get_subscription_count()), "")
 
     def real_controller(self) -> str:
-        """A controller of ros2_control that listens to the arm's topic; empty for none.
+        """Name of a ros2_control controller that subscribes to the arm's topic; empty for none.
 
-        It serves an action beside its topic, and refuses the empty trajectory that stops simulation_node.
+        It offers an action beside its topic, and rejects the empty trajectory that stops simulation_node.
         """
         for info in self._node.get_subscriptions_info_by_topic(self._arm.topic_name):
             name = f"{info.node_namespace.rstrip('/')}/{info.node_name}"

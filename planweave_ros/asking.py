@@ -7,7 +7,7 @@ from typing import Any
 
 
 def ask(client: Any, request: Any, seconds: float) -> Any:
-    """The answer; None where none came in so many seconds of wall time."""
+    """The response; None where none arrived within the given wall time."""
     future = client.call_async(request)
     answered = threading.Event()
     future.add_done_callback(lambda _: answered.set())

@@ -1,4 +1,4 @@
-"""Goals and requests from a thread that does not spin the node, each wait with a deadline."""
+"""Action goals and service requests from a thread that does not spin the node, each wait with a deadline."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ class Caller:
         node.create_timer(_LOOK_SECONDS, self._look, callback_group=self._group)
 
     def action_client(self, kind: Any, name: str) -> ActionClient:
-        """A client of an action server whose coming and going is watched."""
+        """A client of an action server, with its presence monitored."""
         client = ActionClient(self._node, kind, name, callback_group=self._group)
         self._since[client] = None
         return client
 
     def client(self, kind: Any, name: str) -> Any:
-        """A client of a service whose coming and going is watched."""
+        """A client of a service, with its presence monitored."""
         client = self._node.create_client(kind, name, callback_group=self._group)
         self._since[client] = None
         return client
@@ -50,7 +50,7 @@ class Caller:
             self._since[client] = (since or now) if self.is_ready(client) else None
 
     def is_ready(self, client: Any) -> bool:
-        """Whether a client's server is there. The graph alone would show one that was killed for another 20 s."""
+        """Whether a client's server is alive. The graph alone would list a killed one for another 20 s."""
         if self._presence is not None and self._presence.lost:
             return False
         return bool(client.server_is_ready() if isinstance(client, ActionClient) else client.service_is_ready())
@@ -72,7 +72,9 @@ class Caller:
         return future.result() if future.done() else None
 
     def there(self, client: Any, seconds: float) -> bool:
-        """Whether a server is there, or comes before a deadline; one that has just come is left time to discover us."""
+        """Wait for a server until a deadline, and for mutual discovery with one that has just appeared; whether it is
+        there.
+        """
         deadline = time.monotonic() + seconds
         while not self.is_ready(client):
             if time.monotonic() > deadline:
@@ -84,7 +86,7 @@ class Caller:
         return True
 
     def watched(self, client: Any) -> Callable[[], bool]:
-        """A function that says whether the server that is there now is there still."""
+        """A function that returns whether the current server is still alive."""
         seen, before = self._presence, self._presence.departures if self._presence is not None else 0
         return lambda: self.is_ready(client) and (seen is None or seen.departures == before)
 
@@ -103,7 +105,7 @@ class Caller:
     ) -> Any:
         """Send a goal and wait for its result; cancelled on the server when the wait ends early.
 
-        on_stopped hears the result of a goal that was cancelled because the task was.
+        on_stopped is called with the result of a goal that was cancelled together with the task.
         """
         if not self.there(client, min(seconds, START_SECONDS)):
             raise SystemDownError(f"{what} is not running; start it, e.g. with: planweave up tabletop")

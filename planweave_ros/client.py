@@ -1,4 +1,6 @@
-"""The console's ROS part: tasks, system state, scenes, recordings and camera images through the public interfaces."""
+"""ROS client of the console: tasks, system state, scenes, recordings and camera images through the public
+interfaces.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,7 @@ VANISHED = 10.0  # seconds without an answer of feedback_node after which a runn
 
 @dataclass(frozen=True)
 class TaskResult:
-    """How a task ended; record is the feedback node's own account (events), rows the action tree."""
+    """How a task ended; record: the events recorded by feedback_node; rows: the action tree."""
 
     success: bool
     message: str
@@ -71,11 +73,11 @@ SETTLED_FRAMES = 5  # camera frames that must agree after a scene was loaded
 
 
 class _SilentError(SystemDownError):
-    """The task server does not answer, so there is nobody to cancel the task."""
+    """The task server does not answer, so that the task cannot be cancelled."""
 
 
 class Client:
-    """A ROS node of the console, spun in a thread of its own. Use as a context manager."""
+    """A ROS node of the console, spun in its own thread. Use as a context manager."""
 
     def __init__(self) -> None:
         self._born = time.monotonic()
@@ -115,18 +117,21 @@ class Client:
         return self._node.resolve_service_name(service)
 
     def _drop(self, subscription: Any) -> None:
-        """End a subscription in the thread that spins. Destroyed by another while that one waits for it, it would end
-        the thread with rclpy's InvalidHandle, and no answer would be heard any more."""
+        """Destroy a subscription in the spinning thread.
+
+        Destroyed by another thread while the executor waits for it, it would end that thread with rclpy's
+        InvalidHandle.
+        """
         self._executor.create_task(self._node.destroy_subscription, subscription)
 
     # What is there
 
     def is_up(self, patience: float = 0.0) -> bool:
-        """Whether a system that takes tasks runs; waits up to ``patience`` seconds for one to be discovered."""
+        """Whether a system that accepts tasks runs; waits up to ``patience`` seconds for its discovery."""
         return bool(self._run_task.wait_for_server(timeout_sec=patience))
 
     def missing(self, nodes: Iterable[NodeSpec]) -> dict[str, list[str]]:
-        """What is not visible yet, by node: names of services, actions and topics."""
+        """Interfaces not discovered yet, by node: names of services, actions and topics."""
         result: dict[str, list[str]] = {}
         for node in nodes:
             # Servers are counted: a list of names would also have those that somebody only calls.
@@ -138,7 +143,7 @@ class Client:
         return result
 
     def nodes(self, patience: float = 0.5) -> list[str]:
-        """Names of the nodes in our namespace, without this one; discovery is given ``patience`` seconds."""
+        """Names of the nodes in our namespace, without this one; discovery may take ``patience`` seconds."""
         time.sleep(patience)  # nothing tells when everyone has been heard
         own = self._node.get_name(), self._node.get_namespace()
         return sorted(
@@ -160,11 +165,11 @@ class Client:
         on_silence: Callable[[bool, float], None] = lambda silent, heard: None,
         watch: Callable[[], None] = lambda: None,
     ) -> TaskResult:
-        """Run a task to its end. It is cancelled when this is interrupted or ``timeout`` (seconds) has passed.
+        """Run a task to its end. It is cancelled on an interrupt or after ``timeout`` seconds.
 
-        ``watch`` is called ten times a second and may raise. Raises SystemDownError where the task server is not
-        there, vanishes, or does not end the task in time. A dry run moves nothing. ``on_silence`` hears whether the
-        body's observations stay away, and when (system time, s) the newest one came in.
+        ``watch`` is called ten times a second and may raise. Raises SystemDownError where the task server is missing,
+        disappears, or does not end the task in time. A dry run moves nothing. ``on_silence`` is called with whether the
+        body's observations have stopped, and when (system time, s) the newest one arrived.
         """
         if not self.is_up(5.0):
             raise SystemDownError(
@@ -249,10 +254,10 @@ class Client:
         return future.result()
 
     def _cancel_sent(self, sent: Future) -> None:
-        """Cancel the task that ``sent`` asked for and give the body up to five seconds to stop.
+        """Cancel the task that ``sent`` requested and give the body up to five seconds to stop.
 
-        Interrupted before its answer came, it may run all the same, so it is cancelled as soon as the answer comes. The
-        request is repeated, since a server that has not discovered this client loses it.
+        If interrupted before the response, the task may still run, so that it is cancelled once the response arrives.
+        The request is repeated, since a server that has not discovered this client loses it.
         """
         answered, ended = threading.Event(), threading.Event()
         sent.add_done_callback(lambda _: answered.set())
@@ -275,11 +280,11 @@ class Client:
         self._on_tree(message.task_id, tuple(rows))
 
     def tasks(self, limit: int = 0) -> list[TaskStatus]:
-        """The tasks that are kept, oldest first; only the newest ``limit`` of them where it is not 0."""
+        """Available tasks, oldest first; only the newest ``limit`` of them where it is not 0."""
         return self.tasks_and_total(limit)[0]
 
     def tasks_and_total(self, limit: int = 0) -> tuple[list[TaskStatus], int]:
-        """The same, and how many are kept."""
+        """The same, and the number of available tasks."""
         response = self._call("list_tasks", ListTasks.Request(limit=limit), "feedback_node")
         return [convert.status_from_msg(status) for status in response.tasks], int(response.total)
 
@@ -291,16 +296,16 @@ class Client:
         return convert.status_from_msg(response.status), _load(response.record)
 
     def cancel(self, task_id: str = "") -> str:
-        """Cancel a task (the running one without an id); returns what the node says, raises where it refuses."""
+        """Cancel a task (the running one without an id); returns the node's message, raises where it refuses."""
         response = self._call("cancel_task", CancelTask.Request(task_id=task_id), "feedback_node")
         if not response.success:
             raise PlanweaveError(response.message)
         return str(response.message)
 
     def approve(self, task_id: str, plan_hash: str, approve: bool, comment: str = "") -> str:
-        """Approve or refuse the plan of a task; returns what the node says, raises where it refuses the answer.
+        """Approve or refuse the plan of a task; returns the node's message, raises where it rejects the answer.
 
-        The name of the user account goes along; nobody checks it.
+        The name of the user account is included, unverified.
         """
         request = ApprovePlan.Request(
             task_id=task_id, plan_hash=plan_hash, approve=approve, comment=comment, approver=_user()
@@ -350,7 +355,7 @@ class Client:
             raise PlanweaveError(f"{node} does not take {name}={value!r}: {answer.reason}")
 
     def world(self, patience: float = 5.0) -> World | None:
-        """The world as the body published it last; None where none comes in ``patience`` seconds."""
+        """The world published last; None where none arrives within ``patience`` seconds."""
         heard: list[WorldState] = []
         there = threading.Event()
 
@@ -365,7 +370,7 @@ class Client:
         return convert.world_from_msg(heard[-1]) if heard else None
 
     def _await_world(self, patience: float) -> None:
-        """Wait for the world that was published last; the next task is to begin in no older one."""
+        """Wait for the world published last, which the next task starts from at the earliest."""
         heard = threading.Event()
 
         def world(message: WorldState) -> None:
@@ -378,9 +383,9 @@ class Client:
         self._drop(subscription)
 
     def _wait_until_seen(self, patience: float) -> None:
-        """Wait until perception, which was told to forget, has found what is there, and the world says so.
+        """Wait until perception, after a reset, has found the objects and the world includes them.
 
-        That is: the same names in five camera frames, and in the world. This gives up, without an error, after
+        The criterion is the same names in five camera frames, and in the world. Gives up, without an error, after
         ``patience`` seconds.
         """
         if not self._node.count_publishers("perception/detected_objects"):
@@ -418,11 +423,13 @@ class Client:
         self._revision = revision
 
     def start_recording(self) -> None:
-        """Begin to record the simulation."""
+        """Start recording the simulation."""
         self._record(RecordVideo.Request(start=True))
 
     def stop_recording(self, path: str, timeout: float = 600.0) -> int:
-        """Write the recording to ``path`` (.webm, .mp4 or .gif), also over an earlier one; returns how many frames."""
+        """Write the recording to ``path`` (.webm, .mp4 or .gif), replacing an earlier one; returns the number of
+        frames.
+        """
         video = Path(path)  # the node writes over no file that is not its own: anybody can ask it to
         if video.suffix in (".webm", ".mp4", ".gif"):
             for file in (video, *(video.with_name(f"{video.stem}_{when}.png") for when in ("before", "after"))):
@@ -475,7 +482,9 @@ class Client:
                 raise SystemDownError(f"{who} ({name}) did not answer in {timeout:g} s")
 
     def _wait_discovered(self) -> None:
-        """A server answers only whom it has discovered, which may take it longer than it took us to discover it."""
+        """Wait for mutual discovery: a server answers only clients it has discovered, which may take longer than vice
+        versa.
+        """
         time.sleep(max(0.0, self._born + MUTUAL_DISCOVERY - time.monotonic()))
 
     def _result(self, future: Future, timeout: float, who: str) -> Any:
@@ -493,7 +502,7 @@ def _user() -> str:
 
 
 def _done(future: Future, seconds: float) -> bool:
-    """Whether a future is done, after at most some seconds; another thread spins."""
+    """Whether a future is done, after at most `seconds`; another thread spins."""
     done = threading.Event()
     future.add_done_callback(lambda _: done.set())
     return done.wait(seconds)

@@ -1,4 +1,4 @@
-"""Messages to ros2_control's controllers and to franka_ros2, where their packages are installed.
+"""Messages of ros2_control's controllers and of franka_ros2, where their packages are installed.
 
 Names and fields as in control_msgs (Jazzy) and franka_msgs of franka_ros2 v3.4.0.
 """

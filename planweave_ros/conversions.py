@@ -1,4 +1,4 @@
-"""Messages to values and back. The only place where this is done."""
+"""Conversions between messages and values, in both directions; the only place for them."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ _KNOWN = {k.value: k for k in Known}
 
 
 class Stamp(float):
-    """Seconds that remember the whole nanoseconds of the message that they are from: the seconds since 1970 of a real
-    camera are too many for a float to tell nanoseconds, and what is published of an image has its very stamp.
+    """Seconds that preserve the nanoseconds of their message: a float cannot represent those of a real camera's epoch
+    time, and results for an image are published with its exact stamp.
     """
 
     nanoseconds: int
@@ -169,7 +169,7 @@ def world_to_msg(world: World) -> WorldMsg:
 
 
 class WorldMessages:
-    """Worlds as messages; facts are made into messages once for each change of theirs."""
+    """Converts worlds to messages; facts are converted only where they change."""
 
     def __init__(self) -> None:
         self._last: tuple[World | None, WorldMsg] = None, WorldMsg()
@@ -196,7 +196,7 @@ class WorldMessages:
 
 
 def world_from_msg(msg: WorldMsg) -> World:
-    """A world from its message; raises WorldError where it holds what no world may hold."""
+    """A world from its message; raises WorldError where it is invalid."""
     for what, number in (("objects", len(msg.objects)), ("actions_off", len(msg.actions_off))):
         if number > MAX_OBJECTS:
             raise WorldError(f"the world is refused: it has {number} {what}; at most {MAX_OBJECTS} are taken")

@@ -1,8 +1,8 @@
-"""Action goals that take long, worked on outside the executor.
+"""Long-running action goals, processed outside the executor.
 
-A coroutine callback that awaits is polled by rclpy's executors, which costs a core and can be missed; a blocking one
-holds an executor thread. Here a goal is handed to the caller's own thread, which says when work on it begins (until
-then it is ACCEPTED, from then on EXECUTING) and ends it.
+rclpy's executors poll a coroutine callback that awaits, which takes a core and can be missed; a blocking one occupies
+an executor thread. Here a goal is passed to the caller's own thread, which reports when execution begins (the goal is
+ACCEPTED until then, EXECUTING from then on) and ends it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ with rclpy's 900 s an action takes ever longer the more went before.
 
 
 class Goal:
-    """One accepted goal. `begin` and then `finish` are called, each from any thread; `finish` once."""
+    """One accepted goal. Call `begin`, then `finish`, each from any thread; `finish` once."""
 
     def __init__(self, handle: ServerGoalHandle, done: Callable[[Goal], None]):
         self._handle, self._done = handle, done
@@ -41,7 +41,7 @@ class Goal:
             self._handle.publish_feedback(feedback)
 
     def begin(self) -> None:
-        """Work on the goal begins: its status becomes EXECUTING, unless it is being cancelled. Once is enough."""
+        """Execution begins: the status becomes EXECUTING, unless the goal is being cancelled. Idempotent."""
         with self._lock:
             if self._begun:
                 return
@@ -53,28 +53,28 @@ class Goal:
                     raise  # else a cancellation came between rclpy's look at the state and its change
 
     def finish(self, result: Any, success: bool) -> None:
-        """End the goal: succeeded, canceled where that was asked for and it did not succeed, else aborted."""
+        """End the goal: succeeded, canceled where that was requested and it did not succeed, else aborted."""
         self.begin()
         self.result, self.success = result, success
         self._done(self)
 
 
 class _Server(ActionServer):
-    """rclpy's, but `ServerGoalHandle.execute` only says that a goal is EXECUTING, and `conclude` runs the callback."""
+    """rclpy's server, except that `ServerGoalHandle.execute` only sets EXECUTING, and `conclude` runs the callback."""
 
     def notify_execute(self, goal_handle: ServerGoalHandle, execute_callback: Any) -> None:
         """Do nothing yet."""
 
     def conclude(self, goal_handle: ServerGoalHandle) -> None:
-        """Have the executor run the callback, which ends the goal."""
+        """Let the executor run the callback, which ends the goal."""
         super().notify_execute(goal_handle, None)
 
 
 class DeferredActionServer:
-    """An action server that calls start(goal) for every accepted goal; start returns at once. Who works on the goal
-    calls goal.begin() when that begins, and goal.finish() at its end.
+    """An action server that calls start(goal) for every accepted goal; start returns at once. The worker calls
+    goal.begin() when execution begins, and goal.finish() at its end.
 
-    accept(request) may refuse a goal. A cancellation calls goal.on_cancel once and is always accepted.
+    accept(request) may reject a goal. A cancellation calls goal.on_cancel once and is always accepted.
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class DeferredActionServer:
         )
 
     def destroy(self) -> None:
-        """Take the server down."""
+        """Destroy the server."""
         self._server.destroy()
 
     def _accepted(self, handle: ServerGoalHandle) -> None:
@@ -131,7 +131,7 @@ class DeferredActionServer:
 
 
 def _becomes_cancelable(handle: ServerGoalHandle, seconds: float = 1.0) -> bool:
-    """Wait for the state that follows the cancel callback; the goal may be finished before that is set."""
+    """Wait for the state after the cancel callback; the goal may be finished before it is set."""
     pause = threading.Event()
     for _ in range(int(seconds / 0.002)):
         if handle.is_cancel_requested:

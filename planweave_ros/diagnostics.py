@@ -1,4 +1,4 @@
-"""What a node says of its parts on /diagnostics, once a second, as rqt_robot_monitor reads it."""
+"""Diagnostics of a node on /diagnostics, once per second, for rqt_robot_monitor."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a robot's driver tells of its frames: /robot_description, /tf_static and /tf."""
+"""Frames of a robot, as published by its driver: /robot_description, /tf_static and /tf."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 
 class FramePublisher:
-    """Publishes the description and the fixed frames once, latched, and moving frames while someone listens.
+    """Publishes the description and the fixed frames once, latched, and moving frames while there are subscribers.
 
-    Where tf2_msgs is missing, the log says so once, and only the description is published.
+    Where tf2_msgs is missing, a warning is logged once, and only the description is published.
     """
 
     def __init__(self, node: Node, description: str, fixed: Iterable[Frame]):
@@ -41,7 +41,7 @@ class FramePublisher:
 
     @property
     def wanted(self) -> bool:
-        """Whether someone listens for moving frames."""
+        """Whether moving frames have a subscriber."""
         return self._moving is not None and self._moving.get_subscription_count() > 0
 
     def publish(self, frames: Iterable[Frame], stamp: Time, publish: Callable[[Any, Any], None]) -> None:

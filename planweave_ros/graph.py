@@ -1,4 +1,4 @@
-"""What nodes use of the ROS graph, as permissions of SROS 2."""
+"""Use of the ROS graph by nodes, as permissions of SROS 2."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ _BOTH = frozenset({"clock"})  # simulation_node tells it in its namespace, Gazeb
 
 
 def permissions_of(observer: Node, name: str, namespace: str = "/") -> Permissions:
-    """What a node of the graph uses now, without leading slashes; topics and services of actions are the actions'."""
+    """Current permissions needed by a node, without leading slashes; topics and services of actions are listed as
+    actions.
+    """
     found = {
         ("topics", "publish"): observer.get_publisher_names_and_types_by_node(name, namespace),
         ("topics", "subscribe"): observer.get_subscriber_names_and_types_by_node(name, namespace),
@@ -82,7 +84,7 @@ def read_policies(text: str) -> dict[str, Permissions]:
 
 
 def missing(permissions: Permissions, allowed: Permissions) -> list[str]:
-    """What is used and not allowed, e.g. "topics publish tf"."""
+    """Interfaces used but not permitted, e.g. "topics publish tf"."""
     return [
         f"{kind} {way} {name}"
         for (kind, way), names in permissions.items()
@@ -91,7 +93,7 @@ def missing(permissions: Permissions, allowed: Permissions) -> list[str]:
 
 
 def together(parts: Iterable[Permissions]) -> Permissions:
-    """Everything that any of the parts has."""
+    """Union of permissions."""
     found: Permissions = {}
     for part in parts:
         for way, names in part.items():

@@ -1,4 +1,4 @@
-"""A node that no message ends."""
+"""A node that survives exceptions in its callbacks."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ REPEAT = 10.0
 
 
 class GuardedNode(Node):
-    """What a callback of a topic, service or timer raises becomes an error in the log, and of a service an answer that
-    says so, where the response has a message. rclpy itself would end the process.
+    """Logs exceptions of topic, service and timer callbacks as errors; a service also returns the message, where its
+    response has the field. rclpy itself would end the process.
     """
 
     def create_subscription(
@@ -34,8 +34,8 @@ class GuardedNode(Node):
     def create_timer(
         self, timer_period_sec: float, callback: Callable[..., None] | None, *args: Any, **kwargs: Any
     ) -> Any:
-        """See rclpy; but a timer counts wall time, also with use_sim_time, unless a clock is given: watches go on while
-        /clock stands.
+        """See rclpy; timers use wall time, also with use_sim_time, unless a clock is given, so that watchdogs run while
+        /clock stands still.
         """
         guarded = self._guarded(callback, "a timer") if callback is not None else None
         kwargs.setdefault("clock", Clock(clock_type=ClockType.STEADY_TIME))
@@ -82,7 +82,7 @@ _lock = threading.Lock()
 
 
 def log_fault(node: Node, what: str, error: Exception) -> None:
-    """Log what could not be handled, errors of one kind at most every REPEAT seconds."""
+    """Log an exception, errors of one kind at most every REPEAT seconds."""
     key, now = (node.get_name(), what, type(error).__name__), time.monotonic()
     with _lock:
         if now - _logged.get(key, float("-inf")) < REPEAT:

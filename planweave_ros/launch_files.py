@@ -1,4 +1,4 @@
-"""A system of config/systems.yaml as a launch description: what every file in launch/ returns."""
+"""A system of config/systems.yaml as a launch description, the content of every file in launch/."""
 
 from __future__ import annotations
 
@@ -95,14 +95,14 @@ def launch_description(name: str, around: Sequence[Any] = (), defaults: Mapping[
 
 
 def _end_all_after_a_mistake(event: Any, _: Any) -> list[Any]:
-    """What launch does when a node has ended, beside starting it again."""
+    """Actions of launch after the exit of a node, besides restarting it."""
     from launch.actions import Shutdown
 
     return [Shutdown(reason=f"{event.process_name} refused its configuration")] if event.returncode == 2 else []
 
 
 def _text(option: Option) -> str:
-    """A default as launch reads it: true and false are written small."""
+    """A default in launch's notation: true and false in lower case."""
     return str(option.default).lower() if isinstance(option.default, bool) else str(option.default)
 
 

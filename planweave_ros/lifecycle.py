@@ -1,4 +1,4 @@
-"""Nodes with a lifecycle: there and looking, but doing their work only while they are active."""
+"""Managed (lifecycle) nodes, which work only while they are active."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ _WAYS = {"unconfigured": ("configure", "activate"), "inactive": ("activate",)}
 
 
 class ManagedNode(LifecycleNodeMixin, GuardedNode):
-    """A node whose parameters and models are read when it is made, where a wrong one ends the process with one line.
-    What is left for its lifecycle: `active`, it works; inactive, it does not, and says why; cleaned up, it has
-    forgotten what it saw; shut down, its process ends. A node calls `start` when it is made.
+    """A node whose parameters and models are loaded at construction, where an error ends the process with one line.
+
+    Active, it works; inactive, it does not, and reports why; cleaned up, its memory is reset; shut down, its process
+    ends. Subclasses call `start` at the end of their construction.
     """
 
     def __init__(self, name: str, **kwargs: Any):
@@ -37,12 +38,12 @@ class ManagedNode(LifecycleNodeMixin, GuardedNode):
 
     @property
     def active(self) -> bool:
-        """Whether the node does its work."""
+        """Whether the node is active."""
         return self._state == "active"
 
     @property
     def why_idle(self) -> str:
-        """Why the node does nothing, and what to call; empty where it is active."""
+        """Why the node is inactive, and the service to call; empty where it is active."""
         if self.active:
             return ""
         name = self.get_fully_qualified_name()
@@ -50,7 +51,7 @@ class ManagedNode(LifecycleNodeMixin, GuardedNode):
         return f"{self.get_name()} is {self._state}{': ' if ways else ''}{ways}"
 
     def start(self, autostart: bool) -> None:
-        """Become inactive, and active where that is wanted."""
+        """Become inactive, and active where configured."""
         self.trigger_configure()
         if autostart:
             self.trigger_activate()
@@ -60,10 +61,10 @@ class ManagedNode(LifecycleNodeMixin, GuardedNode):
     # ---- what nodes add -----------------------------------------------------------------------------------------
 
     def pause_work(self) -> None:
-        """Called when the node is no longer active: end what runs. Must return within seconds."""
+        """Called on deactivation: end the current work. Must return within seconds."""
 
     def forget(self) -> None:
-        """Called when the node is cleaned up: forget what was seen."""
+        """Called on cleanup: reset what was observed."""
 
     # ---- transitions, called by rclpy ---------------------------------------------------------------------------
 
@@ -99,7 +100,7 @@ class ManagedNode(LifecycleNodeMixin, GuardedNode):
         return _SUCCESS
 
     def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """A transition failed with an exception, which rclpy keeps to itself: the node has to be configured again."""
+        """Log a transition's exception, which rclpy hides; the node has to be configured again."""
         self._state = "unconfigured"
         self.get_logger().error(f"a transition from {state.label} failed; {self.why_idle}")
         return _SUCCESS

@@ -53,7 +53,7 @@ def parameters(folder: Path, use_sim_time: bool, robot: str = DEFAULT) -> dict[s
 
 
 class MoveItServer:
-    """Plans and executes for one group. `plan` and `execute` for one thread, `stop` from any."""
+    """Plans and executes for one group. `plan` and `execute` are for one thread, `stop` for any."""
 
     def __init__(self, moveit: Any, robot: RobotDescription | None = None):
         """robot: by default the default one."""
@@ -66,7 +66,7 @@ class MoveItServer:
         self._lock = threading.Lock()
 
     def plan(self, request: dict[str, Any]) -> dict[str, Any]:
-        """A path from where the arm is to joint positions."""
+        """A path from the current state to joint positions."""
         from moveit.core.robot_state import RobotState
         from moveit.planning import PlanRequestParameters
 
@@ -89,7 +89,7 @@ class MoveItServer:
         return {"code": 1, "text": "", "path": [[float(p.positions[i]) for i in order] for p in message.points]}
 
     def fill_scene(self, request: dict[str, Any]) -> None:
-        """Replace everything in MoveIt's planning scene: solids, table, and the one in the hand."""
+        """Replace the content of MoveIt's planning scene: solids, table, and the held one."""
         from moveit_msgs.msg import AttachedCollisionObject, CollisionObject
 
         base, gripper = self._robot.base, self._robot.gripper
@@ -118,7 +118,7 @@ class MoveItServer:
             scene.current_state.update()
 
     def execute(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Carry out a timed trajectory; returns when the arm stands."""
+        """Execute a timed trajectory; returns when the arm is at rest."""
         from moveit.core.robot_trajectory import RobotTrajectory
         from moveit_msgs.msg import RobotTrajectory as Message
 
@@ -144,7 +144,7 @@ class MoveItServer:
         return {"status": str(status.status), "text": ""}
 
     def stop(self, number: int) -> None:
-        """Stop the trajectory that runs, and those asked for before request `number`."""
+        """Stop the running trajectory, and those requested before request `number`."""
         with self._lock:
             self._stopped = max(self._stopped, number)
         end = time.monotonic() + _STOP
@@ -176,7 +176,7 @@ def collision_object(name: str, solid: dict[str, Any], frame: str) -> Any:
 
 
 def serve(server: MoveItServer, requests: TextIO, reply: Callable[[dict[str, Any]], None]) -> None:
-    """Work until standard input ends. Planning and execution take turns in a thread; `stop` goes past them."""
+    """Process requests until standard input ends. Planning and execution share one thread; `stop` bypasses it."""
     todo: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
 
     def work() -> None:

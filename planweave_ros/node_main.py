@@ -1,6 +1,6 @@
-"""The program that every node is installed as: `ros2 run planweave planner_node`, or a launch file, starts it.
+"""Console script of every node, started by `ros2 run planweave planner_node` or a launch file.
 
-Under a Python without Planweave's packages it says so in one line and ends with 2, which launch files do not repeat.
+Under a Python without Planweave's packages it prints one line and exits with 2, which launch files do not restart.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ MISTAKE = 2
 
 
 def main() -> None:
-    """Run the node that this program is called after."""
+    """Run the node named like this program."""
     name = Path(sys.argv[0]).name
     try:
         node = importlib.import_module(f"{name}.node")
@@ -27,7 +27,7 @@ def main() -> None:
 
 
 def advice(missing: str) -> str:
-    """What to do about a module that this Python does not have."""
+    """The remedy for a missing module."""
     if missing == "planweave_interfaces":
         return (
             "planweave_interfaces is not found. colcon does not look for packages inside a package: in the workspace "

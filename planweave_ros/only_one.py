@@ -1,5 +1,6 @@
-"""Only one body in a ROS domain, and only one source of what is believed: two executors would move the same arm, and a
-second publisher could tell of a world that is not there.
+"""Exclusivity: one body in a ROS domain, and one publisher for each kind of trusted data.
+
+Two executors would move the same arm, and a second publisher could report a false world.
 """
 
 from __future__ import annotations
@@ -27,8 +28,9 @@ _NAMELESS = ("_NODE_NAME_UNKNOWN_", "_CREATED_BY_BARE_DDS_APP_")
 
 
 def second_body(node: Node, topic: str = "world_state") -> str:
-    """What is wrong where another node than this one publishes the world; empty where none does. The node's own
-    publisher must be there already.
+    """Error message where another node than this one publishes the world; empty where none does.
+
+    The node's own publisher must exist already.
     """
     topic = node.resolve_topic_name(topic)
     others = [_full_name(info) for info in node.get_publishers_info_by_topic(topic) if info.node_name not in _NAMELESS]
@@ -54,7 +56,7 @@ def refuse_a_second_body(node: Node, since: float, topic: str = "world_state") -
 
 
 def leave_to_another_body(node: ManagedNode, since: float, topic: str = "world_state") -> None:
-    """Have the node end in its first seconds where a body was there before that is discovered late, and stays."""
+    """End the node in its first seconds where an earlier body is discovered late, and stays."""
     seen = [math.inf]  # when the other body was seen first, without a gap since
 
     def look() -> None:
@@ -70,13 +72,13 @@ def leave_to_another_body(node: ManagedNode, since: float, topic: str = "world_s
 
 
 def publisher_of(info: Mapping[str, Any]) -> bytes:
-    """Who published a message, by the info that rclpy gives a callback; empty where rclpy does not say (before 9)."""
+    """Publisher of a message, from the info that rclpy passes to a callback; empty where it does not (before 9)."""
     gid = info.get("publisher_gid")
     return bytes(gid["data"]) if gid else b""
 
 
 def publishers(node: Node, topic: str) -> dict[bytes, str]:
-    """Names of the nodes that publish a topic, by what `publisher_of` gives of their messages."""
+    """Names of the nodes that publish a topic, by the keys of `publisher_of`."""
     return {
         bytes(i.endpoint_gid): _full_name(i) if i.node_name not in _NAMELESS else "a node without a name"
         for i in node.get_publishers_info_by_topic(topic)
@@ -84,7 +86,7 @@ def publishers(node: Node, topic: str) -> dict[bytes, str]:
 
 
 def services_of(node: Node, name: str) -> list[str]:
-    """Fully qualified names of the services of another node, by its own with its namespace; none where it is gone."""
+    """Fully qualified service names of another node, by its own with namespace; none where it is gone."""
     namespace, _, bare = f"/{name.strip('/')}".rpartition("/")
     try:
         return [found for found, _ in node.get_service_names_and_types_by_node(bare, namespace or "/")]
@@ -98,16 +100,16 @@ def _full_name(info: Any) -> str:
 
 
 def two_publishers(names: Mapping[bytes, str], topic: str) -> str:
-    """What is wrong where a topic has more publishers than one; else empty."""
+    """Error message where a topic has several publishers; else empty."""
     if len(names) < 2:
         return ""
     return f"{len(names)} nodes publish {topic}: {' and '.join(sorted(names.values()))}; stop all but one"
 
 
 class LivingPublishers:
-    """The publishers of a topic without those that died: the graph shows a process that was killed for another 20 s.
+    """The publishers of a topic without dead ones: the graph lists a killed process for another 20 s.
 
-    noticed: seconds of wall time after which a death has been noticed. Thread-safe.
+    noticed: seconds of wall time after which a death has been detected. Thread-safe.
     """
 
     def __init__(self, node: Node, topic: str, noticed: float):
@@ -117,14 +119,14 @@ class LivingPublishers:
         self._lock = threading.Lock()
 
     def heard(self, source: bytes) -> None:
-        """A message came from a publisher: it lives, also where it was taken for dead, as one that was stopped."""
+        """Record a message of a publisher: it is alive, also if it was assumed dead after having been stopped."""
         with self._lock:
             self._first_heard.setdefault(source, time.monotonic())
             self._dead -= {source}
 
     def one_died(self, known: bytes) -> frozenset[bytes]:
-        """One has died a moment ago, `known` where somebody knows: all are taken for dead until they are heard, but
-        those others that were heard for the first time since; these are returned.
+        """Record a death, of `known` where identified: otherwise all count as dead until they publish, except those
+        first heard since; these are returned.
         """
         with self._lock:
             since = time.monotonic() - self._noticed
@@ -134,22 +136,22 @@ class LivingPublishers:
             return left
 
     def names(self) -> dict[bytes, str]:
-        """Names of the nodes of those that live, as `publishers` gives them."""
+        """Names of the nodes of living publishers, as in `publishers`."""
         names = publishers(self._node, self._topic)
         with self._lock:
             return {gid: name for gid, name in names.items() if gid not in self._dead}
 
     def servers(self, service: str) -> int:
-        """How many serve a service, where each that died served it, too."""
+        """Number of servers of a service, assuming that each dead publisher served it, too."""
         with self._lock:
             gone = self._dead.intersection(publishers(self._node, self._topic)) if self._dead else ()
             return self._node.count_services(service) - len(gone)
 
 
 class OneSource:
-    """Takes the messages of a topic, or of one part of it, from one publisher as long as that one speaks.
+    """Accepts the messages of a topic, or of one part of it, from one publisher as long as that one publishes.
 
-    What another publishes meanwhile is left out, and `problem` says so until it has been silent for PAUSE.
+    Messages of others are ignored meanwhile, and `problem` reports them until they have been silent for PAUSE.
     """
 
     PAUSE = 2.0
@@ -160,7 +162,7 @@ class OneSource:
         self._source, self._heard, self._other, self._other_heard = b"", float("-inf"), b"", float("-inf")
 
     def takes(self, info: Mapping[str, Any]) -> bool:
-        """Whether a message with this info is to be believed."""
+        """Whether a message with this info is accepted."""
         now, source = time.monotonic(), publisher_of(info)
         if source != self._source and now - self._heard < self.PAUSE:
             if now - self._other_heard > self.PAUSE or self._other != source:
@@ -175,7 +177,7 @@ class OneSource:
 
     @property
     def problem(self) -> str:
-        """What is wrong while a second publisher speaks; else empty."""
+        """Error message while a second publisher publishes; else empty."""
         if time.monotonic() - self._other_heard > self.PAUSE:
             return ""
         names = publishers(self._node, self._topic)
@@ -184,18 +186,18 @@ class OneSource:
 
 
 class Sources:
-    """A OneSource for each of the things that a node is told, by what they are."""
+    """A OneSource per kind of data."""
 
     def __init__(self, node: Node):
         self._node = node
         self._by_what: dict[str, OneSource] = {}
 
     def problem_with(self, what: str, topic: str, info: Mapping[str, Any]) -> str:
-        """Why a message on a topic about something is not to be believed; else empty."""
+        """Why a message on a topic is not accepted; else empty."""
         source = self._by_what.setdefault(what, OneSource(self._node, topic))
         return "" if source.takes(info) else source.problem or "another node published it a moment ago"
 
     @property
     def problem(self) -> str:
-        """What is wrong where two nodes tell what only one can know; else empty."""
+        """Error message where two nodes publish exclusive data; else empty."""
         return next((problem for s in list(self._by_what.values()) if (problem := s.problem)), "")

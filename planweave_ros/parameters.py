@@ -1,4 +1,4 @@
-"""Parameters of a node, declared as a table and checked at start."""
+"""Parameters of a node, declared from a table and checked at start."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ __all__ = ["Parameter", "declare"]
 def declare(node: Node, table: Sequence[Parameter]) -> dict[str, Any]:
     """Declare the parameters (read only, unless changeable) and return their values.
 
-    Raises ConfigError that says what is right, also where the process was given a parameter file that is not for this
-    node: ROS would leave it out without a word.
+    Raises ConfigError that says what is valid, also where none of the given parameter files matches this node: ROS
+    would ignore them silently.
     """
     files = {str(path): [name for name, _ in parameter_files.read(path)] for path in parameter_files.given(sys.argv)}
     problem = parameter_files.stray(files, node.get_fully_qualified_name())

@@ -1,4 +1,4 @@
-"""A body's question to feedback_node before it moves: did a person approve this action?"""
+"""Verification of an action's approval with feedback_node, before a body moves."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ _SECONDS = 5.0  # of wall time for feedback_node to answer
 
 
 class Permission:
-    """Asks /confirm_approval. Whoever sends an action itself has no token that feedback_node made for it, and one that
-    was used is worth nothing; a program that plays feedback_node in the same ROS domain is not kept out by this.
+    """Calls /confirm_approval.
+
+    A client that sends an action itself has no token for it, and tokens are valid once; this does not protect against a
+    program that impersonates feedback_node in the same ROS domain.
     """
 
     def __init__(self, node: Node):
@@ -22,7 +24,7 @@ class Permission:
         self._client = node.create_client(ConfirmApproval, self._name, callback_group=ReentrantCallbackGroup())
 
     def problem(self, goal: ExecuteAction.Goal) -> str:
-        """Why the action may not be carried out; "" where a person approved it."""
+        """Why the action may not be executed; "" where a person approved it."""
         if not goal.approval:
             return "it is no part of an approved plan: send a task to feedback_node, and answer: planweave approve"
         servers = self._node.count_services(self._name)

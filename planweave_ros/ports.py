@@ -1,4 +1,4 @@
-"""The two ports of planweave.core.ports over ROS: action and service clients of the planner node and of a body."""
+"""The ports of planweave.core.ports over ROS: action and service clients of the planner node and of a body."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _GRAPH_SECONDS = 0.1  # how often is looked who publishes the world, while it is
 
 
 def _failure(reply: Any, error: PlanweaveError | None = None) -> PlanweaveError:
-    """What a failed question raises, with its usage: ParseError where the model answered, else ModelError."""
+    """The exception of a failed request, with its usage: ParseError where the model answered, else ModelError."""
     used = convert.usage_from_msg(reply.usage)
     answered = used.requests or getattr(reply, "unreadable", 0)
     error = error or (ParseError if answered else ModelError)(reply.message)
@@ -53,7 +53,10 @@ def _failure(reply: Any, error: PlanweaveError | None = None) -> PlanweaveError:
 
 
 class RosPlanner:
-    """planweave.core.ports.Planner over the planner node's actions and services. timeout in seconds for each call."""
+    """Implements planweave.core.ports.Planner with the planner node's actions and services.
+
+    timeout: seconds per call.
+    """
 
     def __init__(self, node: Node, canceled: Callable[[], Cancellation], timeout: float):
         caller = Caller(node, canceled, Presence(node, PLANNER))
@@ -264,10 +267,10 @@ class RosPlanner:
 
 
 class RosBody:
-    """planweave.core.ports.Body over ExecuteAction and WorldState, whichever body serves them.
+    """Implements planweave.core.ports.Body with ExecuteAction and WorldState, for any body.
 
-    timeout: seconds an action may take where the caller sets none; silence: seconds to wait for a body that is there
-    and reports its world.
+    timeout: seconds for an action where the caller sets none; silence: seconds to wait for a body that reports its
+    world.
     """
 
     def __init__(self, node: Node, canceled: Callable[[], Cancellation], timeout: float, silence: float):
@@ -290,7 +293,7 @@ class RosBody:
         node.create_subscription(WorldState, _WORLD, self._heard, LATCHED, callback_group=one_by_one)
 
     def _heard(self, msg: WorldState, info: dict[str, Any]) -> None:
-        """Keep a published world, unless it was sent before the last answer and is older than the world in that."""
+        """Store a published world, unless it was sent before the last response and is older than the world in that."""
         source = publisher_of(info)
         self._living.heard(source)
         try:
@@ -312,7 +315,7 @@ class RosBody:
             self._arrived.notify_all()
 
     def _believed(self) -> tuple[World | None, str]:
-        """The world of the one publisher, the node that carries out actions; or why there is none to be believed."""
+        """The world of the only publisher, the node that executes actions; or why there is none."""
         problem = two_publishers(names := self._living.names(), self._topic)
         if problem or not names:
             return None, problem or self._refused
@@ -327,7 +330,7 @@ class RosBody:
         return self._worlds.get(source) or self._worlds.get(b""), self._refused
 
     def _answered(self, msg: WorldState, what: str) -> World:
-        """Keep the world of a result or of a look: nothing older is handed out from now on."""
+        """Store the world of a result or of a look: no older one is returned from now on."""
         if (servers := self._living.servers(what)) > 1:
             raise SystemDownError(f"{servers} nodes serve {what}; stop all but the body")
         try:
@@ -343,14 +346,14 @@ class RosBody:
         return world
 
     def _gone(self) -> None:
-        """What a body knew goes with it."""
+        """Drop the world of a body that has gone."""
         with self._arrived:
             left = self._living.one_died(self._owner)
             self._worlds = {source: world for source, world in self._worlds.items() if source in left}
             self._owner, self._answer_time = b"", 0
 
     def await_ready(self, on_wait: Callable[[str], None] = lambda message: None) -> None:
-        """Wait for a body that reports its world, `silence` seconds at most; on_wait hears that there is none yet.
+        """Wait for a body that reports its world, at most `silence` seconds; on_wait is called where there is none yet.
 
         Raises CanceledError where the running task is cancelled meanwhile, SystemDownError after the deadline.
         """
@@ -370,7 +373,7 @@ class RosBody:
             time.sleep(_GRAPH_SECONDS)
 
     def _unbelieved(self, problem: str) -> str:
-        """Why there is no world to be believed."""
+        """Why there is no accepted world."""
         if problem:
             return f"the world cannot be believed: {problem}"
         return (
@@ -379,7 +382,7 @@ class RosBody:
         )
 
     def _require(self) -> None:
-        """Raise SystemDownError where the body is known to have gone: nothing is worth waiting for then."""
+        """Raise SystemDownError where the body is known to have gone, instead of waiting."""
         if self._presence.lost:
             raise SystemDownError(
                 "the body has gone away (executor_node or virtualhome_node ended); start it again and repeat the task"
@@ -464,7 +467,7 @@ def _age(world: World) -> tuple[int, float]:
 
 
 class RosEyes:
-    """Tells perception_node what to look for, where its detector has to be told. timeout in seconds for each call."""
+    """Sets the queries of perception_node's open-vocabulary detector. timeout: seconds per call."""
 
     def __init__(self, node: Node, canceled: Callable[[], Cancellation], timeout: float):
         self._caller, self._timeout = Caller(node, canceled), timeout
@@ -472,7 +475,7 @@ class RosEyes:
         self._name = f"perception_node ({node.resolve_service_name('perception/look_for')})"
 
     def look_for(self, names: Sequence[str]) -> str:
-        """Answers once the names were looked for; "" where nobody needs to be told, at once."""
+        """Set the queries and wait until an image was processed with them; "" at once where the detector has none."""
         if not names or not self._look.service_is_ready():
             return ""
         reply = self._caller.wait(

@@ -1,8 +1,8 @@
-"""Who is there and who has died: DDS liveliness on a topic that carries no messages.
+"""Detection of dead processes: DDS liveliness on a topic without messages.
 
-A process that is killed stays in the ROS graph for up to 20 s, the lease of its DDS participant. A publisher that
-offers automatic liveliness is missed after its own, shorter lease, and at once where it says goodbye. The middleware
-renews it in a thread of its own, so a node that is merely busy is not taken for dead; one that is stopped (SIGSTOP) is.
+A killed process stays in the ROS graph for up to 20 s, the lease of its DDS participant. A publisher with automatic
+liveliness is missed after its own, shorter lease, and at once on a clean shutdown. The middleware renews it in its own
+thread, so that a busy node is not taken for dead; a stopped one (SIGSTOP) is.
 """
 
 from __future__ import annotations
@@ -28,8 +28,9 @@ def _qos() -> QoSProfile:
 
 
 def show_presence(node: Node, part: str) -> None:
-    """Let everyone who watches see that this part is there, from now on until the node's end; to be called when all
-    that it serves is made, as the graph may still show the servers of one that died.
+    """Announce this part until the node's end.
+
+    Call once all its servers exist, as the graph may still list those of a dead one.
     """
     node.create_publisher(
         Empty, f"{part}/alive", _qos(), event_callbacks=PublisherEventCallbacks(use_default_callbacks=False)
@@ -37,7 +38,7 @@ def show_presence(node: Node, part: str) -> None:
 
 
 class Presence:
-    """Watches a part of the system. on_departure() is called, from a thread of the executor, when one has gone."""
+    """Monitors a part of the system. on_departure() is called, from a thread of the executor, when one has gone."""
 
     def __init__(self, node: Node, part: str, on_departure: Callable[[], None] = lambda: None):
         self._on_departure = on_departure
@@ -57,12 +58,12 @@ class Presence:
 
     @property
     def there(self) -> bool:
-        """Whether one is there now."""
+        """Whether one is alive now."""
         return self._alive > 0
 
     @property
     def lost(self) -> bool:
-        """Whether one was there and has gone. False for a part that never showed its presence: nobody knows."""
+        """Whether one was alive and has gone. False for a part that was never announced."""
         return self._known and not self._alive
 
     def _change(self, info: QoSLivelinessChangedInfo) -> None:

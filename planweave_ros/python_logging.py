@@ -1,4 +1,4 @@
-"""Python's logging in a node's log: what the library says, which knows no ROS, is heard on /rosout, too."""
+"""Python's logging in a node's log: messages of the library, which is free of ROS, also reach /rosout."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _counts(record: logging.LogRecord) -> bool:
 
 @contextmanager
 def logging_of(node: Node) -> Iterator[None]:
-    """While open, Python's logging goes to this node's log."""
+    """Within the block, Python's logging goes to this node's log."""
     root, handler = logging.getLogger(), RosHandler(node)
     ours = {name: logging.getLogger(name) for name in OURS}
     before = {name: logger.level for name, logger in ours.items()}

@@ -1,9 +1,9 @@
-"""Making a Franka arm ready to move, at the start and after an error, in the order that franka_ros2 asks for (v3.3.0
-and later): clear the robot's error, activate the hardware component, say at which contact the arm stops itself,
-activate the controller. Nothing moves by it.
+"""Preparation of a Franka arm at start and after an error, in the order required by franka_ros2 (v3.3.0 and later):
+clear the robot's error, activate the hardware component, set the contact thresholds, activate the controller. Nothing
+moves.
 
-The robot takes the thresholds in idle mode only, so the arm's controller is deactivated before; it
-forgets them when it is switched off.
+The robot accepts the thresholds in idle mode only, so that the arm's controller is deactivated before; they are lost
+when it is switched off.
 """
 
 from __future__ import annotations

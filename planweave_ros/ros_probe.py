@@ -1,4 +1,4 @@
-"""One service call between two nodes through the interfaces, in a process of its own. Prints the milliseconds."""
+"""One service call between two nodes through the interfaces, in a separate process. Prints the milliseconds."""
 
 import os
 import threading

@@ -1,4 +1,4 @@
-"""Whether a task runs or waits, for nodes whose services would change the world under it."""
+"""Check for running or queued tasks, for nodes whose services would change the world under them."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _SECONDS = 3.0  # of wall time for feedback_node to answer
 
 
 class RunningTasks:
-    """Asks feedback_node. Where none is there, no task runs."""
+    """Queries feedback_node. Without one, no task runs."""
 
     def __init__(self, node: Node):
         self._tasks = Presence(node, TASKS)
         self._client = node.create_client(ListTasks, "list_tasks", callback_group=ReentrantCallbackGroup())
 
     def newest_sentence(self) -> str:
-        """What the newest task was told; "" where there is none, or nobody says."""
+        """Sentence of the newest task; "" where there is none, or no answer."""
         if not self._client.service_is_ready():
             return ""
         reply = ask(self._client, ListTasks.Request(limit=1), _SECONDS)

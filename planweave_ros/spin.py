@@ -1,4 +1,4 @@
-"""Running a node as a process: spun until a signal comes, its work stopped while ROS still works, then cleaned up."""
+"""Running a node as a process: spin until a signal arrives, stop its work while ROS still works, then clean up."""
 
 from __future__ import annotations
 
@@ -33,20 +33,20 @@ _LEAVE = 2.0  # seconds for callbacks to return once all is cleaned up; then the
 
 
 def share_python_fairly() -> None:
-    """Let threads take turns every half millisecond instead of every five.
+    """Reduce the thread switch interval to half a millisecond from five.
 
-    Physics and motion planning call into C for microseconds at a time; each time they come back they would wait the
-    whole interval for a thread that runs callbacks.
+    Physics and motion planning call into C for microseconds at a time; after each call they would wait the whole
+    interval for a thread that runs callbacks.
     """
     sys.setswitchinterval(0.0005)
 
 
 class _Signals:
-    """SIGINT and SIGTERM as something that the main thread waits for.
+    """SIGINT and SIGTERM as an event for the main thread.
 
     rclpy's own handlers close the context first, after which nothing can be published, not even what stops an arm.
-    Python's run between two instructions of the main thread only, which may be inside C for long: so the interpreter
-    writes the signal into a pipe.
+    Python's handlers run between two instructions of the main thread only, which may be inside C for long: the
+    interpreter therefore writes the signal into a pipe.
     """
 
     def __init__(self) -> None:
@@ -65,11 +65,11 @@ class _Signals:
 
     @property
     def came(self) -> bool:
-        """Whether one has come."""
+        """Whether a signal has arrived."""
         return bool(self._first)
 
     def wait(self) -> None:
-        """Wait for one, or for `wake`."""
+        """Wait for a signal, or for `wake`."""
         os.read(self._out, 1)
 
     def wake(self) -> None:
@@ -78,9 +78,9 @@ class _Signals:
 
 
 def _await_callbacks(executor: Executor, seconds: float) -> None:
-    """Wait for the callbacks that a pool of threads has begun or shall begin, once nobody spins the executor.
+    """Wait for the pending callbacks of a thread pool, once the executor no longer spins.
 
-    Its `shutdown` does not, and destroys what they tell their end by: then each prints that an exception "was never
+    The executor's `shutdown` does not, and destroys their futures: each then prints that an exception "was never
     retrieved".
     """
     end = time.monotonic() + seconds
@@ -90,10 +90,10 @@ def _await_callbacks(executor: Executor, seconds: float) -> None:
 
 @contextlib.contextmanager
 def spun(executor: Executor, seconds: float = _LEAVE) -> Iterator[threading.Thread]:
-    """An executor that spins in a thread of its own meanwhile.
+    """An executor that spins in its own thread within the block.
 
-    It is shut down once the thread has ended, for which it has some seconds: shut down while it spins, it would end the
-    thread with InvalidHandle. What another thread destroys while it is waited for does not end it.
+    It is shut down once the thread has ended, which may take some seconds: shut down while spinning, it would end the
+    thread with InvalidHandle. Entities that another thread destroys meanwhile do not end it.
     """
     ended: Future = Future()
 
@@ -115,7 +115,7 @@ def spun(executor: Executor, seconds: float = _LEAVE) -> Iterator[threading.Thre
 
 
 class _Spinning:
-    """An executor that spins one node in a thread of its own. on_end is called should it end by an error."""
+    """An executor that spins one node in its own thread. on_end is called should it end by an error."""
 
     def __init__(self, node: Node, threads: int, on_end: Callable[[], None]):
         self.error: BaseException | None = None
@@ -127,8 +127,8 @@ class _Spinning:
         self._thread.start()
 
     def _spin(self) -> None:
-        """What is raised outside of a GuardedNode's callbacks, as in rclpy's own handling of an action's messages, ends
-        nothing.
+        """Spin; exceptions outside of a GuardedNode's callbacks, as in rclpy's own handling of an action's messages,
+        are logged.
         """
         try:
             while not self._ended.done():
@@ -146,7 +146,7 @@ class _Spinning:
             self._on_end()
 
     def end(self) -> None:
-        """Run no more callbacks."""
+        """Stop running callbacks."""
         self._ended.set_result(None)
         self._thread.join(_LEAVE)
         _await_callbacks(self._executor, _LEAVE)
@@ -159,12 +159,12 @@ def run_node(
     threads: int = 4,
     stop: Callable[[NodeT], None] = lambda node: None,
 ) -> int:
-    """Initialise ROS, make the node, spin it until SIGINT, SIGTERM or its lifecycle's shutdown, and clean up; returns
+    """Initialise ROS, create the node, spin it until SIGINT, SIGTERM or its lifecycle's shutdown, and clean up; returns
     the exit code.
 
-    stop(node) is called first, while the node is still spun and can publish and cancel: it stops what moves and must
-    return within seconds. A PlanweaveError while the node is made is a user's mistake: one line on stderr and exit
-    code 2. A process that stood still for so long that the others have given it up ends with exit code 1.
+    stop(node) is called first, while the node is still spun and can publish and cancel: it stops all motion and must
+    return within seconds. A PlanweaveError during construction is a user error: one line on stderr and exit code 2. A
+    process that was suspended for so long that its peers have dropped it ends with exit code 1.
     """
     try:
         refuse_old_ros(os.environ)
@@ -219,7 +219,7 @@ def run_node(
 
 
 def _leave_in_time(code: int) -> None:
-    """End the process with an exit code even where a callback does not return: the interpreter would wait for it."""
+    """Exit even where a callback does not return: the interpreter would wait for it."""
     sys.stdout.flush()
     sys.stderr.flush()
     last = threading.Timer(_LEAVE, os._exit, (code,))

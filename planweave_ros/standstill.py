@@ -1,8 +1,8 @@
-"""Noticing that the whole process stood still for long: SIGSTOP, a debugger, a frozen container.
+"""Detection of a long suspension of the whole process: SIGSTOP, a debugger, a frozen container.
 
-The others give up a DDS participant that is silent for its lease of 20 s. One that goes on after that is not always
-matched with them again: its timers run, but no message and no request reaches it any more. So it had better end and be
-started again, which is what `planweave up` and the launch files do.
+Peers drop a DDS participant that is silent for its lease of 20 s. One that continues after that is not always matched
+with them again: its timers run, but no message and no request reaches it. It should therefore end and be restarted,
+which `planweave up` and the launch files do.
 """
 
 from __future__ import annotations
@@ -17,14 +17,15 @@ _TICK = 0.5
 
 
 def stood_still(passed: float, used: float) -> bool:
-    """Whether a process that used so many seconds of processor time in so many that passed did not run meanwhile. One
-    whose interpreter is busy in C for long uses them.
+    """Whether a process was suspended, from its processor time and the elapsed time in seconds.
+
+    One whose interpreter is busy in C for long uses processor time.
     """
     return passed > LONG and used < 0.1 * passed
 
 
 class Standstill:
-    """Watches in a thread of its own, until it has seen one. on_standstill(seconds) is called once."""
+    """Monitors in its own thread until the first suspension. on_standstill(seconds) is called once."""
 
     def __init__(self, on_standstill: Callable[[float], None]):
         self._on_standstill = on_standstill

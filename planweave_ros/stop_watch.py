@@ -1,9 +1,9 @@
-"""Stops the arm where executor_node can no longer: a process of its own that cancels the controller's goals.
+"""Watchdog that stops the arm when executor_node no longer can: a separate process that cancels the controller's goals.
 
-A FollowJointTrajectory goal runs to its end whoever sent it, and ros2_control watches no sender. So executor_node
-starts `python -m planweave_ros.stop_watch SERVICE…` and writes to its standard input several times a second. Where that
-ends (killed, crashed) or falls silent (stopped, hung), all goals are cancelled by these services (CancelGoal). It ends
-with executor_node, but not by the signals that end it.
+A FollowJointTrajectory goal runs to its end regardless of its sender, which ros2_control does not monitor. Therefore
+executor_node starts `python -m planweave_ros.stop_watch SERVICE…` and writes to its standard input several times a
+second. Where that ends (killed, crashed) or falls silent (stopped, hung), all goals are cancelled by these services
+(CancelGoal). The watchdog ends with executor_node, but ignores the signals that end it.
 """
 
 from __future__ import annotations
@@ -37,8 +37,10 @@ _FAREWELL = b"q"
 
 
 class StopWatch:
-    """Starts the process and shows it that this one lives. services: what cancels the goals, fully qualified and after
-    remapping (`planweave_ros.action_port.cancel_service`): the process knows neither namespace nor rules.
+    """Starts the watchdog and sends it heartbeats.
+
+    services: cancel services, fully qualified and after remapping (`planweave_ros.action_port.cancel_service`): the
+    watchdog knows neither namespace nor rules.
     """
 
     def __init__(self, services: Sequence[str]):
@@ -54,7 +56,7 @@ class StopWatch:
 
     @property
     def problem(self) -> str:
-        """Why nobody would stop the arm should this process die; else empty."""
+        """Why the arm would not be stopped should this process die; else empty."""
         if self._process.poll() is None:
             return ""
         return (
@@ -63,7 +65,7 @@ class StopWatch:
         )
 
     def close(self) -> None:
-        """End it; the arm stands already."""
+        """Stop the watchdog; the arm is at rest already."""
         self._ended.set()
         self._thread.join(2 * BEAT + 1.0)
         self._write(_FAREWELL)

@@ -1,4 +1,4 @@
-"""Runs of tabletop tasks on the running system: actions over DDS, judged by the simulator's true poses."""
+"""Runs of tabletop tasks on the running system: actions over DDS, evaluated on the simulator's true poses."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 from rich.console import Console
 
-from planweave.bench.tabletop_checks import Body
+from planweave.bench.tabletop_checks import ObjectPose
 from planweave.bench.tabletop_tasks import Task, check, scene_bodies
 from planweave.bench.tabletop_variants import Variant, variant
 from planweave.core.cancellation import Cancellation
@@ -75,7 +75,7 @@ def _body() -> Iterator[tuple[RosBody, Node]]:
 
 
 class Truth:
-    """The simulator's true poses, as they come in."""
+    """The simulator's true poses, as published."""
 
     def __init__(self, node: Any):
         self._condition = threading.Condition()
@@ -87,8 +87,8 @@ class Truth:
             self._newest = message
             self._condition.notify_all()
 
-    def bodies(self, scene: Scene, held: str = "", seconds: float = 5.0) -> list[Body]:
-        """Where the objects of the scene that is loaded are, by the next message."""
+    def bodies(self, scene: Scene, held: str = "", seconds: float = 5.0) -> list[ObjectPose]:
+        """Poses of the objects of the loaded scene, from the next message."""
         with self._condition:
             before = self._stamp
             if not self._condition.wait_for(lambda: self._stamp > before, seconds):
@@ -110,7 +110,7 @@ class Truth:
 
 @dataclass
 class Run:
-    """How one run went. lacking: what the checker says of the true poses; seconds: of wall time and of robot time."""
+    """Result of one run. lacking: violations of the checker on true poses; seconds: of wall time and of robot time."""
 
     task: str
     seed: int
@@ -156,7 +156,7 @@ class CountingBody:
 
 @dataclass
 class Stage:
-    """The running system and what is needed to run tasks on it; folder is for scene files."""
+    """The running system and the tools to run tasks on it; folder: for scene files."""
 
     client: Client
     body: RosBody
@@ -227,7 +227,7 @@ class Stage:
 
 
 class _NoPlanner:
-    """The classical method asks nobody."""
+    """The classical method makes no requests."""
 
     def __getattr__(self, name: str) -> Any:
         raise PlanweaveError(f"the classical method asked a language model ({name})")

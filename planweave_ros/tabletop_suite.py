@@ -1,8 +1,7 @@
-"""Suite `tabletop`: the papers' tasks on the table and our own, on the running system, judged by true poses.
+"""Suite `tabletop`: the papers' tasks on the table and our own, on the running system, evaluated on true poses.
 
 Simulation, perception and executor run as nodes of this process's ROS domain; an action takes seconds. Each repetition
-moves the objects a little (tabletop_runs.py). Its records hold every observed world, so that a replay needs no
-system.
+varies the objects' poses (tabletop_runs.py). Records contain every observed world, so that a replay needs no system.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ class TabletopSuite:
     needs_ros = True
 
     def close(self) -> None:
-        """End the nodes that this process started, if any; a signal would end them in the middle."""
+        """Stop the nodes that this process started, if any, in order."""
         _HELD.close()
         _system.cache_clear()
 
@@ -81,13 +80,13 @@ class TabletopStage:
         }
 
     def after_gold(self) -> frozenset[Literal]:
-        """As the domain says."""
+        """As predicted by the domain."""
         from planweave.bench.recorded_stage import predicted
 
         return predicted(self.domain, self._first, self._case.gold)
 
     def close(self) -> None:
-        """The system goes on, for the next episode."""
+        """Does nothing: the system is kept for the next episode."""
 
 
 @lru_cache(maxsize=1)

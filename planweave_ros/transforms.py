@@ -1,4 +1,4 @@
-"""Poses from tf2, where ROS has it (there is no tf2 on PyPI)."""
+"""Poses from tf2, where it is installed (there is no tf2 on PyPI)."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ Quaternion: TypeAlias = tuple[float, float, float, float]
 
 
 class TransformError(PlanweaveError):
-    """A transform that tf2 does not have; the message names the frames and what tf2 says."""
+    """tf2 has no such transform; the message names the frames and tf2's reason."""
 
 
 class Transforms:
-    """The pose of one frame in another, as tf2 knows it."""
+    """Pose of one frame in another, from tf2."""
 
     def __init__(self, node: Node, parent: str, child: str):
         """Raises ConfigError where tf2 is not installed."""
@@ -36,8 +36,10 @@ class Transforms:
         self._listener = tf2_ros.TransformListener(self._buffer, node)
 
     def pose(self, nanoseconds: int, patience: float) -> tuple[Position, Quaternion]:
-        """Position (metres) and quaternion (x, y, z, w) at a stamp, waited for up to `patience` seconds; not to be
-        called from a callback. Raises TransformError."""
+        """Position (metres) and quaternion (x, y, z, w) at a stamp, waited for up to `patience` seconds.
+
+        Must not be called from a callback. Raises TransformError.
+        """
         try:
             found = self._buffer.lookup_transform(
                 self._parent, self._child, Time(nanoseconds=nanoseconds), Duration(seconds=patience)

@@ -1,1 +1,1 @@
-"""An arm in MuJoCo on a table with an RGB-D camera; only node.py speaks ROS."""
+"""A simulated arm on a table with an RGB-D camera, as a ROS node."""

@@ -96,7 +96,7 @@ _BURST = 12  # images at full speed after a change of the scene, so that tracker
 
 
 class SimulationNode(GuardedNode):
-    """Trajectories in; joint states, clock and images out; services to load, reset and record."""
+    """Accepts trajectories; publishes joint states, clock and images; services to load, reset and record."""
 
     def __init__(self, parameter_overrides: Sequence[Any] = ()) -> None:
         super().__init__("simulation_node", parameter_overrides=list(parameter_overrides))
@@ -359,7 +359,7 @@ class SimulationNode(GuardedNode):
                 self.get_logger().error(f"{what} command refused: {error}")
 
     def _on_body_gone(self) -> None:
-        """A controller must not go on with a motion that nobody watches and nobody can stop."""
+        """Stop the controller's motion: no node is left to monitor or stop it."""
 
         def stop(simulator: Simulator) -> bool:
             moving = simulator.arm_moving
@@ -380,7 +380,7 @@ class SimulationNode(GuardedNode):
         return response
 
     def _refuse_under_a_task(self) -> None:
-        """Raise SceneError where a task would find another world than it began in."""
+        """Raise SceneError where a task would find another world than it started in."""
         problem = self._tasks.problem()
         if problem:
             raise SceneError(f"the scene stays: {problem}")
@@ -411,7 +411,7 @@ class SimulationNode(GuardedNode):
         return response
 
     def _intervene(self, request: Intervene.Request, response: Intervene.Response) -> Intervene.Response:
-        """A person's hands, for tests of faults."""
+        """Execute an intervention, for tests of faults."""
         try:
             scene = self._runner.call(lambda s: s.scene)
             what = read_intervention(

@@ -1,1 +1,1 @@
-"""The household body: VirtualHome, by the built-in simulator or by Unity."""
+"""The household body as a ROS node: VirtualHome, in the built-in simulator or in Unity."""

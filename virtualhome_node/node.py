@@ -61,7 +61,7 @@ LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 
 class VirtualHomeNode(GuardedNode):
-    """One action at a time; the world after each, and whenever the home was changed otherwise."""
+    """Executes one action at a time; publishes the world after each, and whenever the home was changed otherwise."""
 
     def __init__(self, parameter_overrides: Sequence[Any] = ()) -> None:
         super().__init__("virtualhome_node", parameter_overrides=list(parameter_overrides))
@@ -126,7 +126,7 @@ class VirtualHomeNode(GuardedNode):
         return world
 
     def _take(self, what: str) -> str:
-        """Take the home for one thing at a time; what it is busy with where it is."""
+        """Reserve the home for one operation; returns the current one where it is busy."""
         with self._lock:
             if not self._busy:
                 self._busy = what

@@ -1,1 +1,1 @@
-"""The bake-off: suites, episodes, records, metrics, reports."""
+"""Comparison of planning methods: suites, episodes, records, metrics, reports."""

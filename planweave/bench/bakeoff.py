@@ -1,4 +1,4 @@
-"""`planweave bench SUITE` as a bake-off: every method on the same tasks, with records, tables and a report."""
+"""`planweave bench SUITE`: every method on the same tasks, with records, tables and a report."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _SHOWN = ("gcr", "exec", "corrections", "requests")
 
 
 def main(options: argparse.Namespace, console: Console) -> int:
-    """Play, report; 0 where all episodes count, 1 where some are missing, 130 after Ctrl-C."""
+    """Run and report; 0 where all episodes count, 1 where some are missing, 130 after Ctrl-C."""
     config = _config(options)
     out = _folder(options, config)
     engine: Engine = ClusterEngine(options.cluster) if options.cluster else LocalEngine(_jobs(options))
@@ -87,7 +87,7 @@ def _jobs(options: argparse.Namespace) -> int:
 
 
 def _played(options: argparse.Namespace, config: Config, out: Path, engine: Engine, console: Console) -> Outcome:
-    """Play with a line of progress: how many, how good so far, how long it will take."""
+    """Run with a progress line: episodes done, success so far, remaining time."""
     from rich import progress as bars
 
     columns = (

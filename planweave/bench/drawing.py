@@ -1,4 +1,4 @@
-"""A recorded episode as a drawing for people: goal, tree of sampled plans, questions, steps, errors, end."""
+"""A recorded episode as a text rendering: goal, tree of sampled plans, requests, steps, errors, result."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _QUIET = frozenset({"episode", "plan", "exchange", "action", "end", "world", "tr
 
 
 def drawing(events: Sequence[dict[str, Any]], texts: bool = False) -> list[RenderableType]:
-    """The parts of the drawing, from top to bottom."""
+    """The parts of the rendering, from top to bottom."""
     head, end = events[0], events[-1]
     tried = [(e["action"], e["code"]) for e in events if e["event"] == "action"]
     parts: list[RenderableType] = [_head(head)]

@@ -1,4 +1,4 @@
-"""What the scorer of the Embodied Agent Interface says of our runs: theirs, apart, labelled (package eai-eval)."""
+"""Scores of the Embodied Agent Interface's official scorer, reported separately and labelled (package eai-eval)."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 
 def official_scores(results: Results, console: Console) -> list[dict[str, Any]]:
-    """A row for each method and model, over the first repetition; empty, and said so, where the package is missing.
+    """A row for each method and model, over the first repetition; empty, with a message, where the package is missing.
 
-    Their scorer takes a plan: it is given the actions that were carried out.
+    The official scorer takes a plan: it is given the executed actions.
     """
     folder = package_folder()
     if folder is None or importlib.util.find_spec("virtualhome_eval.evaluation") is None:
@@ -39,7 +39,7 @@ def official_scores(results: Results, console: Console) -> list[dict[str, Any]]:
 
 
 def _score(package: Path, episodes: list[Played]) -> dict[str, Any]:
-    """Their task success and execution success, in percent; the reason where their scorer fails."""
+    """Task success and execution success of the official scorer, in percent; the reason where it fails."""
     try:
         from virtualhome_eval.evaluation.action_sequencing.scripts.evaluate_results import evaluate_results
     except ImportError as error:
@@ -77,7 +77,7 @@ def _score(package: Path, episodes: list[Played]) -> dict[str, Any]:
 
 
 def _answer(episode: Played) -> str:
-    """The actions carried out in the form that they ask models for: {"WALK": ["fridge", "289"], …}."""
+    """The executed actions in the required answer format: {"WALK": ["fridge", "289"], …}."""
     events = read_record(episode.path)
     done = [Action.parse(e["action"]) for e in events if e["event"] == "action" and e["code"] == "SUCCESS"]
     pairs = []

@@ -1,9 +1,9 @@
-"""Where episodes are played: in processes on this machine, or by the workers of a Dask cluster.
+"""Execution of episodes in parallel: in processes on this machine, or by the workers of a Dask cluster.
 
-Pebble's pool survives a worker that is killed and ends one that hangs. Dask `distributed` was chosen over Ray: it is
-pure Python of a few megabytes, gives the same futures, and has ready deployments for Slurm and Kubernetes. Its workers
-need this version of Planweave installed, no shared disk, and a network that you trust: Dask sends pickles and asks for
-no password unless you set up its TLS.
+Pebble's pool survives a killed worker and terminates one that hangs. Dask `distributed` was chosen over Ray: it is pure
+Python of a few megabytes, has the same futures, and deployments for Slurm and Kubernetes. Its workers need this version
+of Planweave installed, no shared disk, and a trusted network: Dask sends pickles without authentication unless TLS is
+configured.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ _GRACE = 120.0  # seconds beyond an episode's own deadline after which its worke
 
 
 def _let_go() -> None:
-    """End what this worker has started for the suites that it played."""
+    """Release what this worker has started for its suites."""
     for suite in SUITES.values():
         suite.close()
 
 
 class UnplayableError(Exception):
-    """An episode could not be set up. Any process can read it, which is not so of every PlanweaveError."""
+    """An episode could not be set up. Can be unpickled in any process, unlike some PlanweaveErrors."""
 
 
 def work(spec: Spec) -> tuple[Ended, str]:
-    """Play one episode in a worker; how it ended, and its record. Raises UnplayableError."""
+    """Run one episode in a worker; returns its result and its record. Raises UnplayableError."""
     record = EpisodeText()
     try:
         return play(spec, record), record.text()
@@ -42,7 +42,7 @@ def work(spec: Spec) -> tuple[Ended, str]:
 
 
 class Engine(Protocol):
-    """Plays episodes side by side."""
+    """Runs episodes in parallel."""
 
     jobs: int
 
@@ -50,11 +50,11 @@ class Engine(Protocol):
         """A future that raises where the worker was lost."""
 
     def close(self) -> None:
-        """End all workers, whatever they do."""
+        """Terminate all workers, whatever they do."""
 
 
 class LocalEngine:
-    """Processes on this machine. An episode that hangs beyond its deadline loses its process."""
+    """Processes on this machine. An episode beyond its deadline has its process killed."""
 
     def __init__(self, jobs: int) -> None:
         from pebble import ProcessPool
@@ -71,7 +71,7 @@ class LocalEngine:
         return future
 
     def call(self, function: Callable[[], float]) -> Future[float]:
-        """Ask some worker something about itself."""
+        """Run a function in some worker."""
         future: Future[float] = self._pool.schedule(function)
         return future
 
@@ -118,12 +118,12 @@ class ClusterEngine:
         return future
 
     def close(self) -> None:
-        """See Engine: what was begun is left to the workers, and its results are dropped."""
+        """See Engine: episodes in progress are left to the workers, and their results are dropped."""
         self._executor.shutdown(wait=False)
         self._client.close(timeout=5)
 
     def _check_versions(self, address: str) -> None:
-        """All workers must have our version of Planweave."""
+        """Raise where a worker has another version of Planweave."""
         from planweave import __version__
 
         found = set(self._client.run(_version).values())

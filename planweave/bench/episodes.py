@@ -1,4 +1,4 @@
-"""One episode: a case, a method, a model and a repetition, played by the product's own loops on plain ports."""
+"""One episode: a case, a method, a model and a repetition, run by the product's own loops on plain ports."""
 
 from __future__ import annotations
 
@@ -40,7 +40,10 @@ _TASK = "episode"  # the planner's ledger counts per task
 
 @dataclass(frozen=True)
 class Spec:
-    """What defines an episode; plain values, so that it can be sent to any worker. timeout: seconds for all of it."""
+    """Definition of an episode; plain values, so that it can be sent to any worker.
+
+    timeout: seconds for the whole episode.
+    """
 
     suite: str
     case: str
@@ -61,8 +64,9 @@ class Spec:
 
 @dataclass(frozen=True)
 class Ended:
-    """How an episode ended. void: nothing can be said about the method, since model, body or budget failed; `error`
-    says why. Else it counts, and error is what ended it before its time, if anything."""
+    """Result of an episode. void: it says nothing about the method, since model, body or budget failed; `error` says
+    why. Otherwise it counts, and error is what ended it prematurely, if anything.
+    """
 
     measures: Measures
     conditions: dict[str, bool]
@@ -72,7 +76,7 @@ class Ended:
 
 
 class _Told(Journal):
-    """A journal that tells a recorder, with changes of the world instead of whole worlds."""
+    """A journal that forwards its events to a recorder, with changes of the world instead of whole worlds."""
 
     def __init__(self, recorder: Recorder, facts: list[str], done: Callable[[Tried], None]) -> None:
         super().__init__()
@@ -80,7 +84,7 @@ class _Told(Journal):
         self.body_seconds = 0.0
 
     def add(self, event: str, /, **details: Any) -> None:
-        """Tell an event; see `planweave.bench.records` for how an action is told."""
+        """Record an event; see `planweave.bench.records` for the form of actions."""
         super().add(event, **details)
         if event == "action":
             facts = details.pop("facts")
@@ -98,7 +102,7 @@ def play(
     client: ChatClient | None = None,
     stage: Stage | None = None,
 ) -> Ended:
-    """Play an episode and tell the recorder all of it. client, stage: stand-ins, for a replay."""
+    """Run an episode and record it. client, stage: substitutes, for a replay."""
     case, own_stage = SUITES[spec.suite].cases()[spec.case], stage is None
     stage = stage or SUITES[spec.suite].stage(case, spec.repetition)
     try:
@@ -209,7 +213,7 @@ def _play(spec: Spec, case: Case, stage: Stage, recorder: Recorder, client: Chat
 
 
 class _Exchanges:
-    """Hears every question and its answer, tells the recorder, and adds up what they took."""
+    """Records every request and its reply, and adds up their usage."""
 
     def __init__(self, recorder: Recorder) -> None:
         self._recorder, self.usage = recorder, Usage()
@@ -226,8 +230,11 @@ def _prices() -> Prices:
 
 
 def _is_void(error: PlanweaveError | None) -> bool:
-    """Whether an error says nothing about the method: the model, the body or the budget failed, or something is not
-    installed. An episode that ran out of time has failed."""
+    """Whether an error says nothing about the method: the model, the body or the budget failed, or a package is
+    missing.
+
+    An episode that ran out of time counts as failed.
+    """
     if isinstance(error, CanceledError):
         return False
     return isinstance(error, (ModelError, BudgetExceededError, SystemDownError, MissingExtraError))

@@ -1,4 +1,4 @@
-"""Somebody who knows the truth about a stage and has a right plan at any moment: what a simulated model knows."""
+"""Oracle planner with full state: the basis of the simulated model."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from planweave.core.world import Action, Literal, World
 
 
 class Expert:
-    """Knows the case's gold plan and, at any moment, the world as it is and the actions carried out (`done`).
+    """Knows the case's gold plan and, at any time, the true world and the executed actions (`done`).
 
-    What is left to do is the end of the gold plan from where it was left, if that can be done from here and fulfils all
-    conditions; else the shortest end of it that does; where none does, since the world was changed, a plan of the
-    classical planner within `seconds`; else the gold plan from its first step that can be done.
+    The remaining plan is the rest of the gold plan, if that is applicable and fulfils all conditions; else its shortest
+    suffix that does; where none does, since the world was changed, a plan of the classical planner within `seconds`;
+    else the gold plan from its first applicable step.
     """
 
     def __init__(self, case: Case, stage: Stage, done: Sequence[Action] = (), seconds: float = 30.0) -> None:
@@ -30,7 +30,7 @@ class Expert:
         self._done = done  # carried out so far; whoever runs the episode adds to it
 
     def rest(self, planned: Sequence[Action] = ()) -> tuple[Action, ...]:
-        """What is left to do after actions that are only planned; those of them that cannot be done are passed over."""
+        """The remaining plan after planned actions; inapplicable ones of them are skipped."""
         world = self._stage.truth()
         key = (world.facts, tuple(self._done), tuple(planned))
         if key not in self._known:
@@ -50,7 +50,7 @@ class Expert:
         return self._planned_anew(world, state) or self._as_far_as_possible(state, gold)
 
     def _left_at(self, done: Sequence[Action]) -> int:
-        """The index in the gold plan after the last of its steps that was done in its order."""
+        """The index in the gold plan after its last step that was executed in order."""
         index = 0
         for action in done:
             if action in self.expected[index:]:

@@ -1,12 +1,10 @@
-"""Failures injected into a home, at set places, so that every method meets the same ones.
+"""Fault injection in a home, at fixed places, so that every method meets the same faults.
 
-| kind | what happens |
-|---|---|
-| `fails` | the action fails the first `times` times that it could be done, with CONTROL_FAILED |
-| `no_effect` | the first `times` times the action is reported as done, but nothing happens |
-| `changes` | just before the action is first tried, `changes` come about in the world, unseen |
+| kind | effect | |---|---| | `fails` | the action fails the first `times` times that it is applicable, with
+CONTROL_FAILED | | `no_effect` | the first `times` times the action is reported as done, but has no effect | | `changes`
+| just before the action is first tried, `changes` happen in the world, unseen |
 
-`changes` makes objects move (their old place is left) and states flip (what excludes the new one goes).
+`changes` move objects (out of their old place) and flip states (with the excluded ones removed).
 """
 
 from __future__ import annotations
@@ -31,7 +29,7 @@ _OPPOSITE = {
 
 @dataclass(frozen=True)
 class Fault:
-    """kind: see above. action: the name of the action that it strikes, or before which the world changes."""
+    """kind: see above. action: the name of the action that it applies to."""
 
     kind: str
     action: str
@@ -40,7 +38,7 @@ class Fault:
 
 
 class Injection:
-    """One fault in one episode."""
+    """State of one fault in one episode."""
 
     def __init__(self, fault: Fault) -> None:
         if fault.kind not in KINDS:
@@ -48,7 +46,7 @@ class Injection:
         self._fault, self._left = fault, fault.times
 
     def execute(self, simulator: Simulator, action: Action) -> Step:
-        """Do one action, or what the fault makes of it."""
+        """Execute one action, subject to the fault."""
         if action.name != self._fault.action or not self._left:
             return simulator.execute(action)
         if self._fault.kind == "changes":
@@ -67,7 +65,7 @@ class Injection:
 
 
 def bring_about(simulator: Simulator, literal: Literal) -> None:
-    """Make a literal true in a home, with what follows from it; raises ConfigError for a name that is not there."""
+    """Make a literal true in a home, with its consequences; raises ConfigError for an unknown name."""
     state, names = simulator.state, simulator.graph.by_name
     for arg in literal.args:
         if arg not in names:

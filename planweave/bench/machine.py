@@ -1,4 +1,4 @@
-"""The machine that figures are of."""
+"""Description of the machine that figures were measured on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Methods as the bake-off names them: ``iterative``, or with parameters ``iterative:replan=global,max_steps=9``."""
+"""Method specifications of the bake-off: ``iterative``, or with parameters ``iterative:replan=global,max_steps=9``."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def make_method(text: str) -> Any:
 
 
 def names_of(texts: Sequence[str]) -> list[str]:
-    """Methods as asked for, commas allowed between them, "all" for all; checked, each once."""
+    """Requested methods, separated by spaces or commas, "all" for all; checked, without duplicates."""
     found: list[str] = []
     for text in texts:
         for one in _split(text):
@@ -46,7 +46,7 @@ def names_of(texts: Sequence[str]) -> list[str]:
 
 
 def _all() -> list[str]:
-    """Every method that can be loaded, ours and those of installed packages; a warning names the others."""
+    """Every method that can be loaded, ours and those of installed packages; logs a warning for the others."""
     return list(METHODS.working())
 
 

@@ -1,15 +1,12 @@
-"""What is measured of an episode, one definition each (docs/bench.md tells them in words).
+"""Metrics of an episode, one definition each (see docs/bench.md).
 
-| measure | definition |
-|---|---|
-| `sr` | 1 where all conditions hold at the END in the world as it is, else 0: no oracle stop, no credit on the way |
-| `gcr` | conditions that hold at the end / all conditions |
-| `exec` | actions that were carried out / actions tried; absent where none was tried |
-| `lcs` | longest common subsequence of the actions tried (without undoing) and the gold plan / the longer of them |
-| `graph` | final graph correctness: mean of the IoU of changed nodes and of changed edges with those of the gold plan |
-| `corrections` | NO.EC: how often the method corrected itself after a failure |
-| tokens | prompt (cached ones apart) and completion, as the endpoint or our tokenizer counts them |
-| seconds | waiting for the model, for the body, and the rest, which is ours |
+| measure | definition | |---|---| | `sr` | 1 where all conditions hold at the END in the true world, else 0: no oracle
+stop, no credit on the way | | `gcr` | conditions that hold at the end / all conditions | | `exec` | executed actions /
+tried actions; absent where none was tried | | `lcs` | longest common subsequence of the tried actions (without undoing)
+and the gold plan / the longer of them | | `graph` | final graph correctness: mean of the IoU of changed nodes and of
+changed edges with those of the gold plan | | `corrections` | NO.EC: number of corrections after failures | | tokens |
+prompt (cached ones apart) and completion, as counted by the endpoint or our tokenizer | | seconds | waiting for the
+model, for the body, and the rest, which is ours |
 """
 
 from __future__ import annotations
@@ -44,7 +41,7 @@ Facts = Collection[Literal]
 
 @dataclass(frozen=True)
 class Tried:
-    """One action that the body was asked for. why: "plan", "undo" or "fallback"."""
+    """One action requested of the body. why: "plan", "undo" or "fallback"."""
 
     action: Action
     code: str
@@ -52,13 +49,13 @@ class Tried:
 
     @property
     def ok(self) -> bool:
-        """Whether it was carried out."""
+        """Whether it was executed."""
         return self.code == Code.SUCCESS.name
 
 
 @dataclass(frozen=True)
 class Measures:
-    """The measures of one episode; None where there is nothing to measure."""
+    """The metrics of one episode; None where undefined."""
 
     sr: float
     gcr: float
@@ -80,7 +77,7 @@ class Measures:
 
     @property
     def tokens(self) -> int:
-        """Tokens read and written."""
+        """Prompt and completion tokens."""
         return self.prompt_tokens + self.completion_tokens
 
     def as_dict(self) -> dict[str, Any]:
@@ -89,7 +86,7 @@ class Measures:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Measures:
-        """The opposite of `as_dict`; raises TypeError for other data."""
+        """Inverse of `as_dict`; raises TypeError for other data."""
         return cls(**data)
 
 
@@ -107,8 +104,11 @@ def measure(
     body_seconds: float = 0.0,
     seconds: float = 0.0,
 ) -> Measures:
-    """All measures of an episode. before, after, gold_after: facts of the world as it is, at the start, at the end, and
-    after the gold plan. seconds: of the whole episode."""
+    """All metrics of an episode.
+
+    before, after, gold_after: facts of the true world, at the start, at the end, and after the gold plan. seconds: of
+    the whole episode.
+    """
     used = usage or Usage()
     kept = [t.action for t in tried if t.why != "undo"]
     return Measures(
@@ -149,7 +149,7 @@ def lcs(one: Sequence[Action], two: Sequence[Action]) -> float:
 
 
 def graph_correctness(before: Facts, after: Facts, gold_after: Facts) -> float:
-    """Mean IoU of changed nodes (states of things) and changed edges (relations, also the person's)."""
+    """Mean IoU of changed nodes (states of objects) and changed edges (relations, including the agent's)."""
     ours, golds = _changed(before, after), _changed(before, gold_after)
     return (_iou(ours[0], golds[0]) + _iou(ours[1], golds[1])) / 2
 

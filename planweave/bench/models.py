@@ -1,13 +1,10 @@
-"""Models as the bake-off names them.
+"""Model specifications of the bake-off.
 
-| name | what answers |
-|---|---|
-| `auto` | what `planweave run` would ask: the endpoint of the environment, else the embedded model |
-| `openai`, `openai:NAME` | the endpoint of OPENAI_BASE_URL / OPENAI_API_KEY, with PLANWEAVE_MODEL or the named model |
-| `embedded`, `embedded:PATH` | the small model in this process, or another .gguf file |
-| `cassette:PATH` | recorded replies |
-| `simulated:RATE` | no model: follows a correct plan with errors at this rate (`planweave.bench.noisy_model`) |
-| `none` | nobody, for methods that ask no model |
+| name | what answers | |---|---| | `auto` | the choice of `planweave run`: the endpoint of the environment, else the
+embedded model | | `openai`, `openai:NAME` | the endpoint of OPENAI_BASE_URL / OPENAI_API_KEY, with PLANWEAVE_MODEL or
+the named model | | `embedded`, `embedded:PATH` | the small model in this process, or another .gguf file | |
+`cassette:PATH` | recorded replies | | `simulated:RATE` | no model: follows a correct plan with errors at this rate
+(`planweave.bench.noisy_model`) | | `none` | no model, for methods that need none |
 """
 
 from __future__ import annotations
@@ -41,7 +38,7 @@ def check_model(name: str) -> str:
 
 
 def rate_of(name: str) -> float:
-    """The rate of errors of simulated:RATE; raises ConfigError."""
+    """The error rate of simulated:RATE; raises ConfigError."""
     try:
         rate = float(name.partition(":")[2] or "0.1")
     except ValueError:
@@ -52,7 +49,7 @@ def rate_of(name: str) -> float:
 
 
 def is_simulated(name: str) -> bool:
-    """Whether no real model answers; simulated and real results never stand in one table."""
+    """Whether no real model answers; simulated and real results are never in one table."""
     return name.partition(":")[0] == "simulated"
 
 
@@ -66,7 +63,7 @@ def client_for(name: str, expert: Expert, seed: str) -> ChatClient:
 
 
 def try_model(name: str) -> None:
-    """Set up the client of a real model, without asking it; raises ConfigError or MissingExtraError."""
+    """Create the client of a real model, without a request; raises ConfigError or MissingExtraError."""
     if name != "none" and not is_simulated(name):
         _client(name, threading.get_ident() if name.startswith("cassette:") else 0)
 
@@ -87,9 +84,9 @@ def _client(name: str, _: int) -> ChatClient:
 
 @dataclass
 class PacedClient:
-    """Asks another client at most `per_minute` times a minute (0: no limit), and adds up how long its answers took.
+    """Wraps a client with a limit of `per_minute` requests per minute (0: none), and adds up the time of its replies.
 
-    A worker gets its share of the limit of a whole run, so that all of them together keep to it.
+    A worker gets its share of the limit of a whole run.
     """
 
     inner: ChatClient
@@ -99,21 +96,21 @@ class PacedClient:
 
     @property
     def endpoint(self) -> str:
-        """That of the client asked."""
+        """Endpoint of the wrapped client."""
         return self.inner.endpoint
 
     @property
     def model(self) -> str:
-        """That of the client asked."""
+        """Model of the wrapped client."""
         return self.inner.model
 
     @property
     def capabilities(self) -> Capabilities:
-        """Those of the client asked."""
+        """Capabilities of the wrapped client."""
         return self.inner.capabilities
 
     def complete(self, request: ChatRequest) -> ChatReplies:
-        """Ask when it is time."""
+        """Send a request once the limit allows it."""
         if self.per_minute > 0:
             wait = self._next - time.monotonic()
             self._next = max(self._next, time.monotonic()) + 60.0 / self.per_minute
@@ -127,9 +124,9 @@ class PacedClient:
             self.seconds += time.perf_counter() - begun
 
     def close(self) -> None:
-        """The client asked is shared and stays open."""
+        """The wrapped client is shared and stays open."""
 
 
 def models_of(names: Sequence[str]) -> list[str]:
-    """Models as asked for, checked, each once."""
+    """Requested models, checked, without duplicates."""
     return list(dict.fromkeys(check_model(n) for n in names)) or ["auto"]

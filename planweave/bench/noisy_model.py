@@ -1,12 +1,12 @@
-"""`simulated:RATE`: a simulated model, NO language model. It knows a right plan at any moment and errs at a set rate.
+"""`simulated:RATE`: a simulated model, NO language model, which follows an oracle plan with errors at a given rate.
 
-It reads the very prompts of planner_node and answers each in the form it asks for, so that prompts, parsers and the
-control loops of all methods run as with a real model. Its results show how the loops deal with errors, and catch
-regressions; they never stand beside those of real models.
+It parses the actual prompts of planner_node and answers each in the required format, so that prompts, parsers and the
+control loops of all methods run as with a real model. Its results show how the loops handle errors, and detect
+regressions; they are never shown together with those of real models.
 
-Each step that it names is wrong with probability RATE: left out, with another object, in the wrong order, or an
-action that does not exist. A choice is wrong as often. With probability RATE / 5 a reply cannot be read: cut off,
-prose, or a wrong form. The same question, asked for the same time in an episode, gets the same answer.
+Each step is wrong with probability RATE: omitted, with another object, in the wrong order, or an action that does not
+exist. A choice is wrong as often. With probability RATE / 5 a reply is malformed: truncated, prose, or a wrong format.
+The same request, repeated as often in an episode, gets the same answer.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _AGENT = re.compile(r"Action Plan: <(\w+)>\[action\]")
 
 
 class NoisyModel:
-    """Keeps `planweave.llm.clients.base.ChatClient`, for one episode. rate: 0 to 1."""
+    """Implements `planweave.llm.clients.base.ChatClient`, for one episode. rate: 0 to 1."""
 
     endpoint = ENDPOINT
     capabilities = Capabilities(n=True, json_schema=True, logprobs=False)
@@ -54,7 +54,7 @@ class NoisyModel:
         self.model = f"simulated:{rate:g}"
 
     def complete(self, request: ChatRequest) -> ChatReplies:
-        """Answer; raises ModelRequestError for a question of no form that it knows."""
+        """Answer; raises ModelRequestError for a prompt of unknown format."""
         texts = [m["content"] for m in request.messages]
         whole = "\n".join(texts)
         self._asked[whole] += 1
@@ -73,10 +73,10 @@ class NoisyModel:
         return ChatReplies(replies, usage)
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Does nothing."""
 
     def _answers(self, request: ChatRequest, system: str, asked: str, rng: random.Random) -> list[str]:
-        """What it would say, as many replies as are wanted, before replies are spoiled."""
+        """The requested number of replies, before they are corrupted."""
         form, n = set((request.json_schema or {}).get("properties", ())), request.n
         if form == {"plan"}:
             return [json.dumps({"plan": [str(a) for a in self._plan(rng)]}) for _ in range(n)]
@@ -110,7 +110,7 @@ class NoisyModel:
     # ---- what it knows, with errors
 
     def _plan(self, rng: random.Random) -> list[Action]:
-        """All that is left to do, each step wrong at the rate."""
+        """The whole remaining plan, each step wrong at the rate."""
         steps, i = list(self._expert.rest()), 0
         while i < len(steps):
             kind = self._error(rng)
@@ -126,7 +126,7 @@ class NoisyModel:
         return steps or list(self._expert.expected[-1:])
 
     def _next(self, planned: Sequence[Action], rng: random.Random) -> Action | None:
-        """The next step; None where all is done."""
+        """The next step; None at the end."""
         rest, kind = self._expert.rest(planned), self._error(rng)
         if not rest:
             return self._expert.expected[-1] if kind == "wrong order" else None  # it does not see that it is done
@@ -135,7 +135,7 @@ class NoisyModel:
         return self._altered(rest[0], kind, rng) if kind else rest[0]
 
     def _best(self, options: Sequence[Action | None]) -> int:
-        """The option that stands first in what is left to do, or is the way to the things of its first steps."""
+        """The option that comes first in the remaining plan, or leads to the objects of its first steps."""
         rest: list[Action | None] = [*self._expert.rest(), None]
 
         def cost(option: Action | None) -> float:
@@ -162,7 +162,7 @@ class NoisyModel:
     # ---- forms of answers
 
     def _choice(self, asked: str, rng: random.Random) -> str:
-        """All votes are the same: they are not taken for independent."""
+        """All votes are equal: they are not assumed independent."""
         found = _OPTION.findall(asked.partition("Which of these options")[2])
         options = [Action.parse(call) if call else None for _, call in found]
         index = self._best(options)
@@ -185,7 +185,7 @@ class NoisyModel:
         return f"The step could not be done as things are.\nNew Plan:\n{tail}"
 
     def _command(self, system: str, step: str, rng: random.Random) -> str:
-        """The line of program for a step in words; a pass for words that it does not know."""
+        """The program line of a step in words; a pass for unknown words."""
         agent = found.group(1) if (found := _AGENT.search(system)) else "rob0"
         meant = self._said.get(_plain(step))
         kind = self._error(rng)

@@ -1,4 +1,4 @@
-"""A plan as a ProgPrompt program, as the simulated model writes it: calls, with assertions as in the examples."""
+"""A plan as a ProgPrompt program, written by the simulated model: calls, with assertions as in the examples."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _LISTED = re.compile(r"'([a-z]\w*)'")
 def program(domain: Domain, plan: Sequence[Action], asked: str) -> str:
     """The body of the function that `asked` ends with, in the paper's form.
 
-    Where only ``grab_and_putin`` is imported, every action of two objects becomes one. Names are those that the
-    prompt lists: exact ones, else classes.
+    Where only ``grab_and_putin`` is imported, every action of two objects becomes one. Names are those listed in the
+    prompt: exact ones, else classes.
     """
     found = _IMPORT.search(asked)
     imported = set(re.findall(r"[a-z]\w*", found.group(1))) if found else set(domain.actions)
@@ -33,7 +33,7 @@ def program(domain: Domain, plan: Sequence[Action], asked: str) -> str:
 
 
 def _assertions(domain: Domain, action: Action, args: Sequence[str]) -> list[str]:
-    """Being close, holding and open, where the action needs them and the domain has ways to see to them."""
+    """Being close, holding and open, where the action needs them and the domain can achieve them."""
     schema = domain.actions.get(action.name)
     if schema is None or len(schema.parameters) != len(args) or not {"find", "grab", "open"} <= set(domain.actions):
         return []

@@ -1,4 +1,4 @@
-"""A recorded episode played again with the recorded answers, compared with its record event by event."""
+"""Replay of a recorded episode with the recorded replies, compared with its record event by event."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _TIMES = frozenset(
 
 
 class Difference(Exception):
-    """Where a replay is not as recorded. number: of the event, from 1.
+    """A replay differs from its record. number: of the event, from 1.
 
-    It is no PlanweaveError, so that no loop takes it for a failure of its own.
+    Not a PlanweaveError, so that no loop handles it as a failure.
     """
 
     def __init__(self, number: int, recorded: str, now: str) -> None:
@@ -50,7 +50,7 @@ class Comparer(Recorder):
 
 
 class PlaybackClient:
-    """Answers with the recorded replies, in their order; a question that was not asked then is a Difference."""
+    """Answers with the recorded replies in order; a request that differs from the record raises Difference."""
 
     endpoint = "replay"
 
@@ -64,11 +64,11 @@ class PlaybackClient:
 
     @property
     def capabilities(self) -> Capabilities:
-        """Whatever was recorded."""
+        """Capabilities of the recording."""
         return Capabilities(n=True, json_schema=True, logprobs=True, choices=self._choices)
 
     def complete(self, request: ChatRequest) -> ChatReplies:
-        """The next recorded replies, or the error of then."""
+        """The next recorded replies, or the recorded error."""
         asked = json.loads(json.dumps(request.as_dict(), ensure_ascii=False, default=str))
         if not self._left:
             raise Difference(0, "no more questions to the model", f"it is asked {_short(asked['messages'][-1])}")
@@ -83,11 +83,11 @@ class PlaybackClient:
         return ChatReplies.from_dict(exchange["reply"])
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Does nothing."""
 
 
 def replay(events: Sequence[dict[str, Any]]) -> int:
-    """Run a record again; the number of events that agree. Raises Difference, or ConfigError for what is not known."""
+    """Replay a record; the number of equal events. Raises Difference, or ConfigError for unknown suites and methods."""
     head = events[0]
     if head["suite"] not in SUITES:
         raise UnknownNameError("suite", head["suite"], SUITES)
@@ -116,7 +116,7 @@ def replay(events: Sequence[dict[str, Any]]) -> int:
 
 
 def _first_difference(recorded: Any, now: Any, where: str = "") -> tuple[str, str] | None:
-    """The first place where two JSON values differ, as recorded and as now; times are passed over."""
+    """The first place where two JSON values differ, recorded and replayed; times are ignored."""
     if isinstance(recorded, dict) and isinstance(now, dict):
         for key in dict.fromkeys([*recorded, *now]):
             if key in _TIMES:

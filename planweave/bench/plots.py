@@ -1,4 +1,4 @@
-"""Plots of a run as SVG, by matplotlib (extra `bench`). Simulated and real models never share one."""
+"""Plots of a run as SVG, by matplotlib (extra `bench`). Simulated and real models are never in one plot."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _COLOURS = (
 
 
 def has_matplotlib() -> bool:
-    """Whether plots can be had."""
+    """Whether matplotlib is installed."""
     return importlib.util.find_spec("matplotlib") is not None
 
 
 def plots(results: Results, model: str) -> dict[str, str]:
-    """Title: SVG text, for one model. Empty where matplotlib is missing or nothing was played."""
+    """Title: SVG text, for one model. Empty where matplotlib is missing or nothing was run."""
     if not has_matplotlib():
         return {}
     methods = [m for m in results.methods(model) if results.row(m, model).episodes]

@@ -1,4 +1,4 @@
-"""Stages that cannot be set up twice alike (an arm over ROS): their worlds are recorded, a replay answers with them."""
+"""Stages that cannot be reproduced exactly (an arm over ROS): their worlds are recorded and replayed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from planweave.core.world import Action, Literal, World, WorldObject
 
 
 class WorldTeller:
-    """A body whose every observed world is recorded whole."""
+    """A body whose observed worlds are recorded completely."""
 
     def __init__(self, body: Body, recorder: Recorder) -> None:
         self._body, self._recorder = body, recorder
@@ -43,7 +43,7 @@ class WorldTeller:
 
 
 class RecordedStage:
-    """Plays a record's worlds and outcomes back in their order."""
+    """Replays the worlds and outcomes of a record in order."""
 
     reproducible = False
 
@@ -58,11 +58,11 @@ class RecordedStage:
         self.body: Body = self
 
     def truth(self) -> World:
-        """The world as it was judged: the first and the last one are recorded."""
+        """The recorded true world; the first and the last one are recorded."""
         return self._truths.pop(0) if self._truths else self._now
 
     def conditions(self, done: Sequence[Action]) -> dict[str, bool]:
-        """As recorded: geometry is not repeated."""
+        """As recorded: geometry is not evaluated again."""
         return self._conditions
 
     def observe(self, revision: int = 0) -> World:
@@ -78,7 +78,7 @@ class RecordedStage:
         on_phase: Callable[[str, float], None] | None = None,
         approval: str = "",
     ) -> Outcome:
-        """The next recorded outcome; the comparison of events finds another action than then."""
+        """The next recorded outcome; the comparison of events detects a different action."""
         event = self._outcomes.pop(0) if self._outcomes else {}
         return Outcome(
             Code[event.get("code", "CANCELED")],
@@ -90,11 +90,11 @@ class RecordedStage:
         )
 
     def after_gold(self) -> frozenset[Literal]:
-        """As the domain says."""
+        """As predicted by the domain."""
         return predicted(self.domain, self._first, self._gold)
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Does nothing."""
 
     def _next(self) -> World:
         if self._worlds:
@@ -103,7 +103,7 @@ class RecordedStage:
 
 
 def predicted(domain: Domain, world: World, plan: Sequence[Action]) -> frozenset[Literal]:
-    """The facts after a plan, as the domain says; actions that cannot be done are passed over."""
+    """The facts after a plan, as predicted by the domain; inapplicable actions are skipped."""
     transition = Transition(domain, world)
     state = transition.state()
     for action in plan:
@@ -139,7 +139,7 @@ def world_as_dict(world: World) -> dict[str, Any]:
 
 
 def world_from_dict(data: Mapping[str, Any]) -> World:
-    """The opposite of `world_as_dict`."""
+    """Inverse of `world_as_dict`."""
 
     def point(value: Any) -> Any:
         return None if value is None else tuple(value)

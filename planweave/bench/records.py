@@ -31,7 +31,7 @@ _JSON = msgspec.json.Encoder(enc_hook=str)
 
 
 class Recorder:
-    """Takes the events of one episode; here they go nowhere."""
+    """Receives the events of one episode; this base class drops them."""
 
     def __init__(self) -> None:
         self._start = time.monotonic()

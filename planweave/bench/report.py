@@ -86,7 +86,7 @@ def write_report(
 
 
 def _draw(record: Path) -> None:
-    """The drawing of an episode as a page beside its record, where there is none of this record yet."""
+    """Write the rendering of an episode as a page beside its record, where it is missing."""
     from rich.console import Console
 
     from planweave.bench.drawing import drawing
@@ -162,7 +162,8 @@ def title_of(model: str) -> str:
 
 def _beside_papers(results: Results, model: str) -> list[dict[str, Any]]:
     """Our rows with those of the papers below them: for household suites, whose tasks are of the papers' kind, and real
-    models, since the papers' numbers are of real models, too."""
+    models only.
+    """
     if results.config.suite not in ("home", "eai") or is_simulated(model) or model == "none":
         return []
     found: dict[tuple[str, str], dict[str, Any]] = {}
@@ -191,7 +192,7 @@ def _failure_texts(row: Row, codes: Sequence[str]) -> list[str]:
 
 
 def number_of(measure: str, found: Estimate | None) -> dict[str, str]:
-    """An estimate in words: text is the mean with its deviation, range its interval."""
+    """An estimate as text: the mean with its deviation; range: its interval."""
     if found is None:
         return {"text": "", "range": ""}
     text = _text(measure, found.mean)

@@ -1,4 +1,4 @@
-"""The numbers of a run, from its records: by method and model, by group of tasks, by plan length, by fault."""
+"""Results of a run, computed from its records: by method and model, by group of tasks, by plan length, by fault."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Played:
 
 @dataclass(frozen=True)
 class Row:
-    """A method with a model on some cases. share: of the episodes that there should be, how many are there."""
+    """A method with a model on some cases. share: fraction of the planned episodes that are available."""
 
     method: str
     model: str
@@ -92,7 +92,7 @@ class Row:
 
 
 class Results:
-    """All numbers of a run's folder. Raises ConfigError where its records cannot be read."""
+    """All results of a run's folder. Raises ConfigError where its records cannot be read."""
 
     def __init__(self, out: Path, config: Config) -> None:
         self.out, self.config = out, config
@@ -117,16 +117,16 @@ class Results:
 
     @property
     def models(self) -> list[str]:
-        """Models in their order, real ones first; "none" stands for methods that ask nobody, and comes last."""
+        """Models in order, real ones first; "none" stands for methods without a model, and comes last."""
         found = dict.fromkeys(s.model for s in self.wanted)
         return sorted(found, key=lambda m: (m == "none", is_simulated(m)))
 
     def methods(self, model: str) -> list[str]:
-        """Methods that were asked for with a model."""
+        """Methods that were run with a model."""
         return list(dict.fromkeys(s.method for s in self.wanted if s.model == model))
 
     def row(self, method: str, model: str, group: str = "") -> Row:
-        """The numbers of a method with a model, on all cases or on those of a group."""
+        """The results of a method with a model, on all cases or on those of a group."""
         episodes = [e for e in self._by[method, model] if not group or group in groups_of(e.case)]
         cases = SUITES[self.config.suite].cases()
         wanted = sum(
@@ -144,7 +144,7 @@ class Results:
         )
 
     def groups(self) -> list[str]:
-        """Groups of the cases of this run: of papers, by length of the gold plan, by fault."""
+        """Groups of the cases of this run: papers, length of the gold plan, faults."""
         cases = SUITES[self.config.suite].cases()
         found = dict.fromkeys(g for c in self.config.cases if c in cases for g in groups_of(cases[c]))
         return sorted(found, key=lambda g: (g.startswith("fault "), g.startswith("plan of "), g))
@@ -164,7 +164,7 @@ class Results:
 
 
 def groups_of(case: Case) -> tuple[str, ...]:
-    """The groups that a case counts for."""
+    """The groups of a case."""
     length = next(
         f"plan of {a} to {b} steps" if b < 99 else f"plan of {a} or more steps"
         for a, b in LENGTHS
@@ -189,7 +189,7 @@ def papers() -> list[dict[str, Any]]:
 
 
 def as_json(results: Results) -> dict[str, Any]:
-    """All rows as plain values, without seconds where they are no measure of the method."""
+    """All rows as plain values, without seconds where they do not measure the method."""
     rows = []
     for model in results.models:
         for method in results.methods(model):

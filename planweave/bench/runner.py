@@ -1,4 +1,4 @@
-"""A whole run: all episodes of a configuration, side by side, with what was done before a kill kept."""
+"""A whole run: all episodes of a configuration, in parallel; completed ones survive an interruption."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _LOST_TWICE = 2  # times that a worker may be lost over an episode
 
 @dataclass(frozen=True)
 class Config:
-    """What a run is; the same configuration gives the same numbers but for seconds. timeout: seconds an episode."""
+    """Definition of a run; equal configurations give equal results except for times. timeout: seconds per episode."""
 
     suite: str
     cases: tuple[str, ...]
@@ -41,7 +41,7 @@ class Config:
     format: int = FORMAT
 
     def specs(self) -> list[Spec]:
-        """All episodes, so ordered that an unfinished run has some of everything."""
+        """All episodes, ordered so that an unfinished run covers everything in part."""
         found = []
         for repetition in range(self.repeat):
             for case in self.cases:
@@ -54,8 +54,10 @@ class Config:
 
 @dataclass(frozen=True)
 class Limits:
-    """Of a whole run, over all workers; 0 for none. tokens and cost (US dollars) are never passed by more than the
-    reply that passes them; per_minute counts questions to models."""
+    """Limits of a whole run, over all workers; 0 for none.
+
+    tokens and cost (US dollars) are exceeded by at most one reply; per_minute: requests to models.
+    """
 
     per_minute: float = 0.0
     tokens: int = 0
@@ -64,7 +66,7 @@ class Limits:
 
 @dataclass
 class Outcome:
-    """What became of a run. missing: episodes that do not count, with the reason. ran: played now."""
+    """Result of a run. missing: episodes that do not count, with the reason. ran: episodes run now."""
 
     done: int = 0
     ran: int = 0
@@ -74,7 +76,9 @@ class Outcome:
 
 
 def prepare(out: Path, config: Config, resume: bool) -> None:
-    """Make the folder of a run, or check that it is one of the same; raises ConfigError that names the difference."""
+    """Create the folder of a run, or check that it has the same configuration; raises ConfigError that names the
+    difference.
+    """
     path = out / CONFIG
     if path.is_file():
         differences = _differences(read_config(out), config)
@@ -135,7 +139,7 @@ def _shown(value: Any, other: Any) -> str:
 
 
 class Run:
-    """Plays what is missing in a folder. told(spec, ended, outcome) hears of every episode that has ended."""
+    """Runs the missing episodes of a folder. told(spec, ended, outcome) is called after every episode."""
 
     def __init__(
         self,
@@ -162,11 +166,11 @@ class Run:
 
     @property
     def left(self) -> int:
-        """Episodes that are still to be played."""
+        """Episodes still to be run."""
         return len(self._waiting) + len(self._running)
 
     def play(self) -> Outcome:
-        """Play all; whatever happens to one episode, the rest goes on. On Ctrl-C what is done is kept."""
+        """Run all; a failed episode does not affect the others. Completed ones survive Ctrl-C."""
         begun = time.monotonic()
         try:
             while self.left:
@@ -185,7 +189,7 @@ class Run:
         return self.outcome
 
     def _fill(self) -> None:
-        """Give the workers something to do, a little ahead of them where no budget has to be shared out."""
+        """Submit episodes, slightly ahead of the workers where no budget has to be shared."""
         room = self._engine.jobs * (1 if self._limits.tokens or self._limits.cost else 2)
         while self._waiting and len(self._running) < room and not self.outcome.stopped:
             spec = self._waiting.popleft()
@@ -201,7 +205,7 @@ class Run:
             self._running[self._engine.submit(shared)] = shared
 
     def _share(self, spec: Spec) -> Spec | None:
-        """The episode with its part of what is left of the limits; None where nothing is left."""
+        """The episode with its share of the remaining limits; None where nothing is left."""
         limits, jobs = self._limits, self._engine.jobs
         if spec.model == "none":
             return spec
@@ -221,7 +225,7 @@ class Run:
         return replace(spec, budget_tokens=tokens, budget_cost=cost, per_minute=limits.per_minute / jobs)
 
     def _take(self, spec: Spec, future: Future[tuple[Ended, str]]) -> None:
-        """Take an episode that has ended, or lose it."""
+        """Store a finished episode, or record its loss."""
         try:
             ended, text = future.result()
         except Exception as error:  # whatever a worker died of
@@ -271,7 +275,7 @@ class Run:
 
 
 def missing_in_words(missing: dict[str, str]) -> list[str]:
-    """Reasons of a kind with the number of episodes and an example, the most frequent first."""
+    """Reasons with the number of episodes and an example, the most frequent first."""
     kinds: dict[str, list[str]] = {}
     for name, reason in missing.items():
         kinds.setdefault(reason.partition(":")[0], []).append(name)
@@ -282,7 +286,7 @@ def missing_in_words(missing: dict[str, str]) -> list[str]:
 
 
 def ids_of(asked: Sequence[str], known: Sequence[str], limit: int = 0) -> tuple[str, ...]:
-    """The cases that are asked for, in the suite's order; all where none is named. Raises UnknownNameError."""
+    """The requested cases, in the suite's order; all where none is named. Raises UnknownNameError."""
     from planweave.core.errors import UnknownNameError
 
     wanted = [part for text in asked for part in text.split(",") if part]
@@ -294,5 +298,5 @@ def ids_of(asked: Sequence[str], known: Sequence[str], limit: int = 0) -> tuple[
 
 
 def default_jobs() -> int:
-    """As many as this process has cores."""
+    """The number of this process's cores."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,6 +1,6 @@
 """Means, deviations, intervals and paired comparisons, by scipy where it is installed (extra `bench`).
 
-Repetitions of a task are no independent samples: intervals and tests take tasks, each with the mean of its repetitions.
+Repetitions of a task are not independent samples: intervals and tests use tasks, each with the mean of its repetitions.
 """
 
 from __future__ import annotations

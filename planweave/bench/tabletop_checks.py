@@ -1,9 +1,8 @@
-"""Conditions of a tabletop task as geometry: what each one says of where things are, with tolerances.
+"""Geometric conditions of tabletop tasks, with tolerances.
 
-The same conditions judge the simulator's true poses and the world as the camera saw it; both become `Body` values.
+The same conditions evaluate the simulator's true poses and the world as observed; both are converted to `ObjectPose`.
 Metres and radians in the robot's base frame: x away from the robot, y to its left, z up, z = 0 is the table top. Left
-and right are the robot's. A condition yields one sentence for everything that is not as it should be, and nothing where
-all is well.
+and right are the robot's. A condition yields one sentence per violation, and nothing where it holds.
 """
 
 from __future__ import annotations
@@ -24,8 +23,10 @@ Interval = Sequence[float]
 
 
 @dataclass(frozen=True)
-class Body:
-    """One object: kind as in scene files, position of its centre, size along its own axes, turn about the vertical."""
+class ObjectPose:
+    """One object: kind as in scene files, position of its centre, size along its own axes, rotation about the
+    vertical.
+    """
 
     name: str
     kind: str
@@ -47,12 +48,12 @@ class Body:
 
     @property
     def half_height(self) -> float:
-        """Half its vertical extent, as it lies now."""
+        """Half its vertical extent in its current pose."""
         widest = max(self.size[:2])
         return (self.size[2] * abs(math.cos(self.tilt)) + widest * abs(math.sin(self.tilt))) / 2
 
     def covers(self, x: float, y: float, slack: float = 0.0) -> bool:
-        """Whether a point lies within its outline seen from above, widened by `slack`."""
+        """Whether a point lies within its outline in top view, dilated by `slack`."""
         dx, dy = x - self.position[0], y - self.position[1]
         if Domain.load().is_round_class(self.kind):
             return math.hypot(dx, dy) <= max(self.size[:2]) / 2 + slack
@@ -63,16 +64,16 @@ class Body:
 
 @dataclass(frozen=True)
 class Situation:
-    """Where everything is now, where it was at the start (both by name), and the named places (x, y)."""
+    """Current and initial poses of all objects by name, and the named places (x, y)."""
 
-    now: Mapping[str, Body]
-    start: Mapping[str, Body] = field(default_factory=dict)
+    now: Mapping[str, ObjectPose]
+    start: Mapping[str, ObjectPose] = field(default_factory=dict)
     places: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     handed: frozenset[str] = frozenset()  # what a person is known to have taken
 
 
 def unmet(conditions: Sequence[Mapping[str, Any]], situation: Situation) -> list[str]:
-    """What is not fulfilled of conditions that must all hold; each is {name: {argument: value}}."""
+    """Violations of conditions that must all hold; each is {name: {argument: value}}."""
     found: list[str] = []
     for condition in conditions:
         ((name, arguments),) = condition.items()
@@ -84,14 +85,14 @@ def unmet(conditions: Sequence[Mapping[str, Any]], situation: Situation) -> list
 
 
 def _any(branches: Sequence[Sequence[Mapping[str, Any]]], situation: Situation) -> list[str]:
-    """Alternatives: nothing where one holds, else what the nearest one lacks."""
+    """Alternatives: nothing where one holds, else the violations of the nearest one."""
     lacking = [unmet(branch, situation) for branch in branches]
     best = min(lacking, key=len)
     return [f"{text} (or another way to do it)" for text in best]
 
 
 def inside(situation: Situation, objects: Sequence[str], containers: Sequence[str]) -> Iterator[str]:
-    """Each object lies in one of the containers: centre within the outline, lower side below the rim."""
+    """Each object is in one of the containers: centre within the outline, lower side below the rim."""
     boxes = list(_bodies(situation, containers))
     for thing in _bodies(situation, objects):
         if not any(
@@ -112,7 +113,7 @@ def on_surface(situation: Situation, objects: Sequence[str], surface: str) -> It
 
 
 def region(situation: Situation, objects: Sequence[str], x: Interval, y: Interval) -> Iterator[str]:
-    """Each object stands on the table with its centre between these bounds."""
+    """Each object is on the table with its centre within these bounds."""
     for thing in _bodies(situation, objects):
         if not _stands(thing) or not _between(thing.position[0], x) or not _between(thing.position[1], y):
             yield f"{thing.name} is not where x is {_span(x)} and y {_span(y)} m: {_where(thing)}"
@@ -120,7 +121,7 @@ def region(situation: Situation, objects: Sequence[str], x: Interval, y: Interva
 
 
 def count(situation: Situation, x: Interval, y: Interval, kinds: Mapping[str, int]) -> Iterator[str]:
-    """Between these bounds there are exactly so many objects of each kind (kinds that are not named do not count)."""
+    """Within these bounds there are exactly so many objects of each kind (other kinds do not count)."""
     standing = [b for b in situation.now.values() if _stands(b)]
     here = Counter(b.kind for b in standing if _between(b.position[0], x) and _between(b.position[1], y))
     for kind, number in kinds.items():
@@ -129,7 +130,7 @@ def count(situation: Situation, x: Interval, y: Interval, kinds: Mapping[str, in
 
 
 def assigned(situation: Situation, objects: Sequence[str], places: Sequence[str], within: float) -> Iterator[str]:
-    """Each object stands at one of the named places, and no place has two."""
+    """Each object is at one of the named places, and no place has two."""
     taken: dict[str, str] = {}
     for thing in _bodies(situation, objects):
         near = min(places, key=lambda p: math.dist(situation.places[p], thing.position[:2]))
@@ -145,10 +146,10 @@ def assigned(situation: Situation, objects: Sequence[str], places: Sequence[str]
 def line(
     situation: Situation, order: Sequence[str], straight: float, spacing: Interval, x: Interval, y: Interval
 ) -> Iterator[str]:
-    """The objects stand side by side from the robot's left to its right in this order.
+    """The objects form a row from the robot's left to its right in this order.
 
     straight: largest distance from their common line, m; spacing: between neighbours' centres, m; x, y: bounds for the
-    middle of the line.
+    middle of the row.
     """
     row = list(_bodies(situation, order))
     yield from _absent(situation, order)
@@ -206,7 +207,7 @@ def shape(
 def triangle(
     situation: Situation, among: Sequence[str], side: Interval, least_angle: float, x: Interval, y: Interval
 ) -> Iterator[str]:
-    """Three of the objects are the corners of a triangle between these bounds.
+    """Three of the objects form a triangle within these bounds.
 
     side: lengths of its sides, m; least_angle: of its angles, rad.
     """
@@ -222,7 +223,7 @@ def triangle(
 
 
 def stack(situation: Situation, order: Sequence[str], offset: float) -> Iterator[str]:
-    """A tower on the table, from bottom to top; offset: between the centres of neighbours seen from above, m."""
+    """A tower on the table, from bottom to top; offset: between the centres of neighbours in top view, m."""
     tower = list(_bodies(situation, order))
     yield from _absent(situation, order)
     if tower and not _stands(tower[0]):
@@ -233,7 +234,7 @@ def stack(situation: Situation, order: Sequence[str], offset: float) -> Iterator
 
 
 def still(situation: Situation, objects: Sequence[str], within: float) -> Iterator[str]:
-    """The objects are where they were at the start."""
+    """The objects are at their initial poses."""
     for thing in _bodies(situation, objects):
         before = situation.start.get(thing.name)
         if before is not None and math.dist(before.position, thing.position) > within:
@@ -265,7 +266,7 @@ CONDITIONS: dict[str, Condition] = {
 }
 
 
-def _bodies(situation: Situation, names: Sequence[str]) -> Iterator[Body]:
+def _bodies(situation: Situation, names: Sequence[str]) -> Iterator[ObjectPose]:
     return (situation.now[name] for name in names if name in situation.now)
 
 
@@ -273,7 +274,7 @@ def _absent(situation: Situation, names: Sequence[str]) -> Iterator[str]:
     return (f"{name} is not there" for name in names if name not in situation.now)
 
 
-def _stands(thing: Body) -> bool:
+def _stands(thing: ObjectPose) -> bool:
     return not thing.held and abs(thing.bottom) <= RESTS
 
 
@@ -285,7 +286,7 @@ def _span(bounds: Interval) -> str:
     return f"{bounds[0]:g} to {bounds[1]:g}"
 
 
-def _where(thing: Body) -> str:
+def _where(thing: ObjectPose) -> str:
     if thing.held:
         return "the gripper holds it"
     x, y, _ = thing.position

@@ -25,7 +25,7 @@ from typing import Any
 
 import yaml
 
-from planweave.bench.tabletop_checks import CONDITIONS, Body, Situation, unmet
+from planweave.bench.tabletop_checks import CONDITIONS, ObjectPose, Situation, unmet
 from planweave.bodies.arm.workspace import load_workspace
 from planweave.core.errors import ConfigError, ParseError, UnknownNameError
 from planweave.core.world import Action, Literal, World
@@ -142,10 +142,12 @@ def _check_conditions(path: Path, conditions: Sequence[Mapping[str, Any]]) -> No
             raise ConfigError(f"{path}: checker: {name}: {error}") from None
 
 
-def check(task: Task, bodies: Sequence[Body], start: Sequence[Body] = (), handed: Sequence[str] = ()) -> list[str]:
-    """What of a task is not fulfilled, as sentences; empty where it is done.
+def check(
+    task: Task, bodies: Sequence[ObjectPose], start: Sequence[ObjectPose] = (), handed: Sequence[str] = ()
+) -> list[str]:
+    """Violations of a task's conditions, as sentences; empty where it is done.
 
-    start: where things were at the beginning (default: where the scene file says); handed: what a person has taken.
+    start: initial poses (default: of the scene file); handed: objects that a person has taken.
     """
     before = start or scene_bodies(load_scene(task.scene))
     places = {name: centre for name, (centre, _) in _places(task.workspace).items()}
@@ -155,7 +157,7 @@ def check(task: Task, bodies: Sequence[Body], start: Sequence[Body] = (), handed
 
 
 def check_world(task: Task, world: World, start: World | None = None) -> list[str]:
-    """The same for the world as the body observed it."""
+    """The same for the world as observed by the body."""
     handed = [f.args[0] for f in world.facts if f.predicate == "handed_over"]
     return check(task, world_bodies(world), world_bodies(start) if start else (), handed)
 
@@ -166,38 +168,38 @@ def _places(workspace: str) -> dict[str, tuple[tuple[float, float], tuple[float,
 
 
 def scene_names(scene: Scene) -> list[str]:
-    """What perception calls the objects of a scene, in their order."""
+    """The names that perception gives the objects of a scene, in order."""
     colours = ["aqua" if o.colour == "cyan" else o.colour for o in scene.objects]
     return name_all([Nameless(o.kind, c, o.position[1]) for o, c in zip(scene.objects, colours)])
 
 
 def extent(entry: SceneObject) -> tuple[float, float, float]:
-    """Size of an object along its own axes as it stands in the scene, m."""
+    """Size of an object along its own axes as placed in the scene, m."""
     height = _HEIGHTS.get(entry.kind, lambda s: s[-1])(entry.size)
     return (*KINDS[entry.kind].footprint(entry.size), height)
 
 
 def scene_bodies(
     scene: Scene, poses: Sequence[tuple[Sequence[float], Sequence[float]]] | None = None, held: str = ""
-) -> list[Body]:
-    """The objects of a scene: as the file says, or at true poses (middle of the bottom; quaternion x, y, z, w)."""
+) -> list[ObjectPose]:
+    """The objects of a scene: as in the file, or at true poses (centre of the bottom; quaternion x, y, z, w)."""
     bodies = []
     for index, (entry, name) in enumerate(zip(scene.objects, scene_names(scene))):
         size = extent(entry)
         if poses is None:
             x, y, z = entry.position
-            bodies.append(Body(name, entry.kind, (x, y, z + size[2] / 2), size, entry.yaw))
+            bodies.append(ObjectPose(name, entry.kind, (x, y, z + size[2] / 2), size, entry.yaw))
             continue
         (x, y, z), (qx, qy, qz, qw) = poses[index]
         up = 2 * (qx * qz + qw * qy), 2 * (qy * qz - qw * qx), 1 - 2 * (qx * qx + qy * qy)
         yaw = math.atan2(2 * (qw * qz + qx * qy), 1 - 2 * (qy * qy + qz * qz))
         centre = tuple(p + u * size[2] / 2 for p, u in zip((x, y, z), up))
         tilt = math.acos(max(-1.0, min(1.0, up[2])))
-        bodies.append(Body(name, entry.kind, (centre[0], centre[1], centre[2]), size, yaw, tilt, name == held))
+        bodies.append(ObjectPose(name, entry.kind, (centre[0], centre[1], centre[2]), size, yaw, tilt, name == held))
     return bodies
 
 
-def world_bodies(world: World) -> list[Body]:
+def world_bodies(world: World) -> list[ObjectPose]:
     """The objects of an observed world."""
     bodies = []
     for thing in world.objects:
@@ -206,5 +208,5 @@ def world_bodies(world: World) -> list[Body]:
         x, y, z, w = thing.orientation or (0.0, 0.0, 0.0, 1.0)
         yaw = math.atan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))
         held = Literal("holding", (thing.name,)) in world.facts
-        bodies.append(Body(thing.name, thing.class_name, thing.position, thing.size, yaw, 0.0, held))
+        bodies.append(ObjectPose(thing.name, thing.class_name, thing.position, thing.size, yaw, 0.0, held))
     return bodies

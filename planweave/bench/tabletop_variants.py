@@ -1,4 +1,4 @@
-"""Scenes of tabletop tasks changed at random by a seed: objects moved, distractors left out, faults put in. No ROS."""
+"""Random variants of tabletop scenes by seed: objects moved, distractors removed, faults added. Without ROS."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ UNDER_ARM = (0.46, 0.26)  # nothing is put where the arm at home hides it: x bel
 
 @dataclass(frozen=True)
 class Variant:
-    """A task's scene with objects moved at random, distractors left out, and faults put in."""
+    """A task's scene with objects moved at random, distractors removed, and faults added."""
 
     text: str
     names: tuple[str, ...]
@@ -31,7 +31,7 @@ class Variant:
 
 
 def variant(task: Task, seed: int, slip: float = 0.0, vanish: float = 0.0) -> Variant:
-    """The scene of a run. slip, vanish: shares of the objects to be moved whose first grasp meets that fault."""
+    """The scene of a run. slip, vanish: fractions of the objects to be moved whose first grasp meets that fault."""
     rng = random.Random(f"{task.id} {seed}")
     scene = load_scene(task.scene)
     left_out = set(task.distractors[task.counts[seed % len(task.counts)] :])
@@ -66,7 +66,7 @@ def variant(task: Task, seed: int, slip: float = 0.0, vanish: float = 0.0) -> Va
 
 
 def _shuffled(scene: Scene, objects: Sequence[SceneObject], rng: random.Random) -> list[SceneObject]:
-    """The objects moved within the scene's ranges, apart from each other."""
+    """The objects moved within the scene's ranges, without overlap."""
     reach, turn = scene.jitter.position, scene.jitter.yaw
     for _ in range(1000):
         moved = [
@@ -97,8 +97,9 @@ def _radius(thing: SceneObject) -> float:
 
 
 def _elsewhere(objects: Sequence[SceneObject], index: int, rng: random.Random) -> list[float]:
-    """A free place within reach for one of the objects, where the camera sees it: the first with room enough, or the
-    roomiest of many."""
+    """A free, visible and reachable place for one of the objects: the first with enough clearance, or the best
+    of many.
+    """
     others = [o for i, o in enumerate(objects) if i != index]
     best, most = (0.0, 0.0), -math.inf
     for _ in range(1000):

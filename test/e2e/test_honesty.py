@@ -6,13 +6,13 @@ import pytest
 
 from benchmarks.honesty import Outcome, holds, running_stage, verdict
 from benchmarks.honesty_cases import CASES
-from planweave.bench.tabletop_checks import Body
+from planweave.bench.tabletop_checks import ObjectPose
 from planweave.core.world import Literal
 
 pytestmark = pytest.mark.gl
 TIMES = 3  # on a busy machine the moment for a hand passes, or a thing gets another name; a false success ends it
-CUBE = Body("red_cube", "cube", (0.5, 0.0, 0.031), (0.05, 0.05, 0.05))
-TRAY = Body("left_tray", "tray", (0.5, 0.0, 0.0175), (0.3, 0.2, 0.035))
+CUBE = ObjectPose("red_cube", "cube", (0.5, 0.0, 0.031), (0.05, 0.05, 0.05))
+TRAY = ObjectPose("left_tray", "tray", (0.5, 0.0, 0.0175), (0.3, 0.2, 0.035))
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ import math
 import pytest
 from doubles.direct_arm import Tabletop
 
-from planweave.bench.tabletop_checks import CONDITIONS, Body, Situation, unmet
+from planweave.bench.tabletop_checks import CONDITIONS, ObjectPose, Situation, unmet
 from planweave.bench.tabletop_tasks import (
     FOLDER,
     PAPERS,
@@ -104,7 +104,7 @@ def played(task):
             found = spots.on_surface(item, target, beside) if target.type == "surface" else spots.on_thing(item, target)
         spot = next(iter(found))
         things[item.name] = dataclasses.replace(item, position=(spot.x, spot.y, spot.z + item.size[2] / 2))
-    return [Body(t.name, t.class_name, t.position, t.size, t.yaw) for t in things.values()], handed
+    return [ObjectPose(t.name, t.class_name, t.position, t.size, t.yaw) for t in things.values()], handed
 
 
 def test_the_papers_eleven_tasks_are_there_and_every_file_is_one_of_ours():
@@ -170,7 +170,7 @@ def test_its_reference_plan_reaches_it_in_physics(name, planning_scene):
 
 
 def cube(name, x, y, bottom=0.0, kind="cube", **more):
-    return Body(name, kind, (x, y, bottom + 0.025), (0.05, 0.05, 0.05), **more)
+    return ObjectPose(name, kind, (x, y, bottom + 0.025), (0.05, 0.05, 0.05), **more)
 
 
 def grid(picture, pitch=0.1, origin=(0.6, 0.1), turned=0.0):
@@ -227,13 +227,13 @@ def test_a_figure_may_be_read_from_the_other_side_where_it_says_so_and_in_any_of
     [
         (
             {"inside": {"objects": ["a"], "containers": ["b", "d"]}},
-            [cube("a", 0.5, 0.3, 0.006), Body("b", "box", (0.5, 0.3, 0.04), (0.2, 0.28, 0.08), 1.0)],
-            [cube("a", 0.5, 0.3, 0.08), Body("b", "box", (0.5, 0.3, 0.04), (0.2, 0.28, 0.08), 1.0)],
+            [cube("a", 0.5, 0.3, 0.006), ObjectPose("b", "box", (0.5, 0.3, 0.04), (0.2, 0.28, 0.08), 1.0)],
+            [cube("a", 0.5, 0.3, 0.08), ObjectPose("b", "box", (0.5, 0.3, 0.04), (0.2, 0.28, 0.08), 1.0)],
         ),
         (
             {"on_surface": {"objects": ["a"], "surface": "p"}},
-            [cube("a", 0.5, 0.3, 0.012), Body("p", "plate", (0.5, 0.3, 0.006), (0.25, 0.25, 0.012))],
-            [cube("a", 0.5, 0.45, 0.0), Body("p", "plate", (0.5, 0.3, 0.006), (0.25, 0.25, 0.012))],
+            [cube("a", 0.5, 0.3, 0.012), ObjectPose("p", "plate", (0.5, 0.3, 0.006), (0.25, 0.25, 0.012))],
+            [cube("a", 0.5, 0.45, 0.0), ObjectPose("p", "plate", (0.5, 0.3, 0.006), (0.25, 0.25, 0.012))],
         ),
         (
             {"region": {"objects": ["a"], "x": [0.2, 0.8], "y": [-0.6, -0.03]}},

@@ -12,7 +12,7 @@ __all__ = ["SUITES", "Case", "Stage", "Suite"]
 
 
 class _Suites(Mapping[str, Suite]):
-    """One object of each suite, made when it is asked for."""
+    """One instance per suite, created on first access."""
 
     registry = Registry("planweave.suites", "suite")
 

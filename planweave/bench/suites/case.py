@@ -1,4 +1,4 @@
-"""What a suite is made of: cases, tasks with a provable goal and a plan that reaches it, and stages to play them on."""
+"""Interfaces of a suite: cases, tasks with a verifiable goal and a plan that reaches it, and stages to run them on."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from planweave.core.world import Action, Literal, World
 
 @dataclass(frozen=True)
 class Case:
-    """One task. goal: literals that must hold at the end; instead: other goals that count as well.
+    """One task. goal: literals that must hold at the end; instead: alternative goals.
 
-    in_order: names of actions that must have been carried out in this order (EAI's action goals; several names are
-    alternatives). gold: a plan that reaches the goal on this case's stage; plan: the one of somebody who does not know
-    of the fault, where it differs. groups: rows of the report that the case counts for besides the suite.
+    in_order: names of actions that must have been executed in this order (EAI's action goals; several names are
+    alternatives). gold: a plan that reaches the goal on this case's stage; plan: the one without knowledge of the
+    fault, where it differs. groups: rows of the report that the case counts for besides the suite.
     """
 
     id: str
@@ -35,12 +35,14 @@ class Case:
 
     @property
     def expected(self) -> tuple[Action, ...]:
-        """The plan of somebody who foresees no fault."""
+        """The plan without knowledge of the fault."""
         return self.plan or self.gold
 
     def conditions(self, holds: Callable[[Literal], bool], done: Sequence[Action]) -> dict[str, bool]:
-        """What must be fulfilled at the end and whether it is: the literals of the goal that is nearest, then the
-        actions in order. done: the actions that were carried out."""
+        """Conditions at the end and whether they hold: the literals of the nearest goal, then the actions in order.
+
+        done: the executed actions.
+        """
         goals = [{str(g): holds(g) for g in goal} for goal in (self.goal, *self.instead)]
         best = max(goals, key=lambda g: (all(g.values()), sum(g.values()) / max(1, len(g))))
         names = iter(a.name for a in done)
@@ -50,7 +52,7 @@ class Case:
 
 
 class Stage(Protocol):
-    """Where one episode plays: a fresh body, and the truth about it for the judge. One episode, one stage."""
+    """Environment of one episode: a new body, and the true state for the evaluation."""
 
     domain: Domain
     body: Body
@@ -58,20 +60,20 @@ class Stage(Protocol):
     reproducible: bool
 
     def truth(self) -> World:
-        """The world as it is, whatever the body was able to see."""
+        """The true world, regardless of observability."""
 
     def conditions(self, done: Sequence[Action]) -> dict[str, bool]:
-        """The case's conditions as they are now."""
+        """The case's conditions, evaluated now."""
 
     def after_gold(self) -> frozenset[Literal]:
-        """The facts of the world as it is after the gold plan, from where this episode began."""
+        """The facts of the true world after the gold plan, from the start of this episode."""
 
     def close(self) -> None:
-        """Let go of everything. May be called twice."""
+        """Release all resources. May be called twice."""
 
 
 class Suite(Protocol):
-    """A set of cases and how to set them up."""
+    """A set of cases and their setup."""
 
     name: str
     description: str
@@ -79,10 +81,10 @@ class Suite(Protocol):
     needs_ros: bool
 
     def cases(self) -> Mapping[str, Case]:
-        """All cases by their ids; raises MissingExtraError or ConfigError where they cannot be had."""
+        """All cases by id; raises MissingExtraError or ConfigError where they are not available."""
 
     def stage(self, case: Case, repetition: int = 0) -> Stage:
-        """A fresh stage for one episode of a case; repetitions may differ where the suite says so."""
+        """A new stage for one episode of a case; repetitions may differ where the suite says so."""
 
     def close(self) -> None:
-        """End what this process has started for the suite."""
+        """Stop what this process has started for the suite."""

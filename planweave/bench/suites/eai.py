@@ -1,8 +1,9 @@
-"""Suite `eai`: the 342 tasks of the Embodied Agent Interface on VirtualHome, scored as they should be.
+"""Suite `eai`: the 342 tasks of the Embodied Agent Interface on VirtualHome.
 
-State and edge goals must hold at the end, action goals must have been carried out in their order, and all tasks count.
-Their own scorer gives even gold plans no success; what it says is reported apart, see `planweave.bench.eai_official`.
-Tasks and homes come from the optional package `eai-eval`, or from a folder `eai_virtualhome` in PLANWEAVE_TEST_DATA.
+State and edge goals must hold at the end, action goals must have been executed in order, and all tasks count. The
+official scorer gives even gold plans no success; its results are reported separately, see
+`planweave.bench.eai_official`. Tasks and homes come from the optional package `eai-eval`, or from a folder
+`eai_virtualhome` in PLANWEAVE_TEST_DATA.
 """
 
 from __future__ import annotations
@@ -38,14 +39,14 @@ class EaiSuite:
     needs_ros = False
 
     def close(self) -> None:
-        """Nothing was started."""
+        """Does nothing."""
 
     def cases(self) -> Mapping[str, Case]:
         """All tasks; reading them takes a few seconds once. Raises MissingExtraError."""
         return _cases()
 
     def stage(self, case: Case, repetition: int = 0) -> HomeStage:
-        """A fresh home of the task."""
+        """A new home of the task."""
         _cases()
         return HomeStage(case, _graph(case.id))
 
@@ -57,7 +58,7 @@ def package_folder() -> Path | None:
 
 
 def data_folder() -> Path | None:
-    """The folder eai_virtualhome of PLANWEAVE_TEST_DATA, where it is there."""
+    """The folder eai_virtualhome of PLANWEAVE_TEST_DATA, if it exists."""
     given = os.environ.get("PLANWEAVE_TEST_DATA")
     folder = Path(given) / "eai_virtualhome" if given else None
     return folder if folder and (folder / "tasks_342.json").is_file() else None

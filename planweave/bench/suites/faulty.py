@@ -1,4 +1,4 @@
-"""Suite `faults`: household tasks in which something goes wrong at a set place, see `planweave.bench.faults`."""
+"""Suite `faults`: household tasks with a fault injected at a fixed place, see `planweave.bench.faults`."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ TASKS = Path(__file__).resolve().parents[1] / "tasks" / "faults.yaml"
 
 
 class FaultSuite(HomeSuite):
-    """The rows of tasks/faults.yaml: tasks of the suite `home`, each with a fault and a plan that copes with it."""
+    """The rows of tasks/faults.yaml: tasks of the suite `home`, each with a fault and a plan that handles it."""
 
     name = "faults"
     description = "household tasks in which an action fails, has no effect, or the world changes under the plan"
     needs_ros = False
 
     def close(self) -> None:
-        """Nothing was started."""
+        """Does nothing."""
 
     def cases(self) -> Mapping[str, Case]:
         """All tasks."""

@@ -1,6 +1,6 @@
-"""Suite `home`: our own household tasks in three homes, observed in part, many with things hidden in closed ones.
+"""Suite `home`: our own household tasks in three homes, partially observed, many with objects in closed containers.
 
-Among them are the ten of ProgPrompt's test set (Table II) and the four of BCR (Section V.D), by name.
+They include the ten of ProgPrompt's test set (Table II) and the four of BCR (Section V.D), by name.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ TASKS = Path(__file__).resolve().parents[1] / "tasks" / "home.yaml"
 
 
 class HomeSuite:
-    """The tasks of tasks/home.yaml; a subclass may have a file of its own."""
+    """The tasks of tasks/home.yaml; a subclass may have its own file."""
 
     tasks = TASKS
     name = "home"
@@ -30,14 +30,14 @@ class HomeSuite:
     needs_ros = False
 
     def close(self) -> None:
-        """Nothing was started."""
+        """Does nothing."""
 
     def cases(self) -> Mapping[str, Case]:
         """All tasks."""
         return _cases(self.tasks)
 
     def stage(self, case: Case, repetition: int = 0) -> HomeStage:
-        """A fresh home, with the case's fault in wait where it has one."""
+        """A new home, with the case's fault where it has one."""
         return HomeStage(case, load_graph(case.scene))
 
 
@@ -47,7 +47,7 @@ def _cases(path: Path) -> Mapping[str, Case]:
 
 
 def read_tasks(path: Path) -> dict[str, dict[str, Any]]:
-    """The rows of a file of tasks; raises ConfigError."""
+    """The rows of a task file; raises ConfigError."""
     try:
         rows = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, yaml.YAMLError) as error:

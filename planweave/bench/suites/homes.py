@@ -1,4 +1,4 @@
-"""Stages in a home: the built-in simulator with a person in it, observed in part, for one episode."""
+"""Stages in a home: the built-in simulator with an agent, partially observed, for one episode."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from planweave.core.world import Action, Literal, World
 
 
 class PlainHome:
-    """A home that is played once; keeps `planweave.bodies.home.home.Home`. Failures of `injection` strike here."""
+    """A home for one episode; implements `planweave.bodies.home.home.Home` with the faults of `injection`."""
 
     def __init__(self, graph: Graph, injection: Injection | None = None) -> None:
         self.simulator = Simulator(graph)
@@ -24,23 +24,23 @@ class PlainHome:
         self._injection = injection
 
     def execute(self, action: Action, timeout: float, stopped: Callable[[], bool]) -> Step:
-        """Do one action at once."""
+        """Execute one action without delay."""
         with self.lock:
             if self._injection is not None:
                 return self._injection.execute(self.simulator, action)
             return self.simulator.execute(action)
 
     def reset(self) -> None:
-        """Nobody asks for it in an episode."""
+        """Not used in an episode."""
         raise NotImplementedError("a stage is played once; make a new one")
 
     def load(self, scene: str) -> None:
-        """Nobody asks for it in an episode."""
+        """Not used in an episode."""
         raise NotImplementedError("a stage is played once; make a new one")
 
 
 class HomeStage:
-    """A home on the built-in simulator; judged by what is so there, not by what the person sees."""
+    """A home in the built-in simulator; evaluated on its true state, not on the agent's observations."""
 
     reproducible = True
 
@@ -52,7 +52,7 @@ class HomeStage:
 
     @property
     def simulator(self) -> Simulator:
-        """The home itself."""
+        """The simulator."""
         return self._home.simulator
 
     def truth(self) -> World:
@@ -60,15 +60,15 @@ class HomeStage:
         return self.simulator.world()
 
     def conditions(self, done: Sequence[Action]) -> dict[str, bool]:
-        """The case's conditions as they are now."""
+        """The case's conditions, evaluated now."""
         return self._case.conditions(self.simulator.holds, done)
 
     def after_gold(self) -> frozenset[Literal]:
-        """The facts after the gold plan in another home like this one."""
+        """The facts after the gold plan in a copy of this home."""
         other = HomeStage(self._case, self._graph)
         for action in self._case.gold:
             other.body.execute(action)
         return other.truth().facts
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Does nothing."""
