@@ -19,7 +19,7 @@ _TIMES = frozenset(
 )
 
 
-class Difference(Exception):
+class Difference(BaseException):
     """A replay differs from its record. number: of the event, from 1.
 
     Not a PlanweaveError, so that no loop handles it as a failure.
