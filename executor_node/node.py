@@ -52,7 +52,7 @@ from planweave.core.failure import Code
 from planweave.core.health import Level, Report, heard
 from planweave.core.names import one_line, symbols
 from planweave.core.paths import config_dir
-from planweave.core.upright_shape import yaw_of
+from planweave.core.upright_shape import is_upright, yaw_of
 from planweave.core.world import Action, World
 from planweave.robots import load_robot
 from planweave_ros import conversions as convert
@@ -332,19 +332,20 @@ class ExecutorNode(ManagedNode):
         self.get_logger().warning(f"{what}: left out ({why})", throttle_duration_sec=10.0)
 
     def _thing(self, name: str, msg: DetectedObject) -> Thing:
-        class_name = one_line(msg.class_name)
+        class_name, orientation = one_line(msg.class_name), convert.orientation_from_msg(msg.pose)
         return Thing(
             name,
             self._domain.type_of_class(class_name),
             class_name,
             convert.position_from_msg(msg.pose),
             convert.size_from_msg(msg.size),
-            yaw_of(convert.orientation_from_msg(msg.pose)),
+            yaw_of(orientation),
             one_line(msg.colour),
             one_line(msg.shape),
             msg.visible,
             msg.inferred and not msg.visible,
             self._domain.is_round_class(class_name),
+            None if is_upright(orientation) else orientation,
         )
 
     def _on_set(self, parameters: Sequence[RosParameter]) -> SetParametersResult:

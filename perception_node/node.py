@@ -33,6 +33,7 @@ from planweave.perception.cameras.ros_topics import COLOUR, DEPTH, INFO, RawImag
 from planweave.perception.changes import ChangeDetector, Changes
 from planweave.perception.cloud import FrameError
 from planweave.perception.detectors import DETECTORS, is_open_vocabulary, make_detector, models
+from planweave.perception.detectors.options import Options
 from planweave.perception.drawing import annotate
 from planweave.perception.geometry import Pose, rotation_from_quaternion
 from planweave.perception.joint_history import JointHistory
@@ -71,7 +72,7 @@ PARAMETERS = [
         Parameter(f"models.{name}", model, "name on the Hugging Face hub (name@revision), or a folder with the weights")
         for name, model in models().items()
     ),
-    Parameter("min_score", 0.15, "least confidence of an open-vocabulary detector in a name", 0.0, 1.0),
+    Parameter("min_score", Options.min_score, "least confidence of an open-vocabulary detector in a name", 0.0, 1.0),
     Parameter("topics.colour", "camera/color/image_raw", "colour images"),
     Parameter(
         "topics.depth", "camera/aligned_depth_to_color/image_raw", "depth images aligned to colour, with equal stamps"

@@ -20,6 +20,7 @@ def measured(height, class_name="cube", seen=True):
         (0.05, 0.05, height),
         height,
         (200.0, 20.0, 20.0),
+        receptacle=class_name == "tray",
     )
     side = np.linspace(-0.025, 0.025, 10)
     x, y = (grid.ravel() for grid in np.meshgrid(0.5 + side, side))

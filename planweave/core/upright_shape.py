@@ -83,6 +83,15 @@ def is_round(round_class: bool, shape: str, size: tuple[float, float, float]) ->
     return round_class or shape == "cylinder"
 
 
+_UPRIGHT = math.cos(0.02)  # rad of tilt
+
+
+def is_upright(quaternion: tuple[float, float, float, float]) -> bool:
+    """Whether a unit quaternion (x, y, z, w) keeps the vertical, to about a degree."""
+    x, y, _, _ = quaternion
+    return 1 - 2 * (x * x + y * y) >= _UPRIGHT
+
+
 def yaw_of(quaternion: tuple[float, float, float, float]) -> float:
     """Rotation about the vertical of a unit quaternion (x, y, z, w), in (-pi, pi]."""
     x, y, z, w = quaternion

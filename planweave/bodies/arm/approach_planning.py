@@ -17,8 +17,9 @@ from planweave.bodies.arm.kinematics import Kinematics, downwards
 from planweave.bodies.arm.motion import MotionPlanner
 from planweave.bodies.arm.placement_sampling import Spot
 from planweave.bodies.arm.planning_scene import Contact, PlanningScene
+from planweave.bodies.arm.poses import pose_of, upright
 from planweave.bodies.arm.scene_object import Thing
-from planweave.bodies.arm.world_model import Held, upright
+from planweave.bodies.arm.world_model import Held
 from planweave.core.failure import Code
 
 Array = NDArray[np.float64]
@@ -189,7 +190,7 @@ class ApproachPlanner:
                 self.scene.set_opening(opening)
                 blocked = self.scene.contact(q, 0.0, (thing.name,), _BLUR)
                 if blocked is None:
-                    placed = replace(thing, position=(spot.x, spot.y, z - _DROP), yaw=yaw)
+                    placed = replace(thing, position=(spot.x, spot.y, z - _DROP), yaw=yaw, orientation=None)
                     ways.append((self._effort(line, start), line, placed, opening))
                     break
                 obstacle = str(blocked)
@@ -232,14 +233,13 @@ def _obstacles(blocked: Iterable[Iterable[Contact]], name: str, robot: Collectio
 
 def held_in(grasp: Grasp, thing: Thing, tcp_to_base: Array, width: float) -> Held:
     """Pose of an object in the gripper after grasping: centred between the fingers and aligned with the pads."""
-    yaw = thing.yaw
-    if not thing.is_round:
-        turn = math.remainder(yaw - grasp.yaw, math.pi / 2)
-        if abs(turn) < 0.3:
-            yaw -= turn
-    pose = np.linalg.inv(tcp_to_base) @ upright(*thing.position, yaw)
+    turn = 0.0 if thing.is_round else math.remainder(thing.yaw - grasp.yaw, math.pi / 2)
+    turn = turn if abs(turn) < 0.3 else 0.0
+    seen = pose_of(thing)
+    seen[:3, :3] = upright(0.0, 0.0, 0.0, -turn)[:3, :3] @ seen[:3, :3]
+    pose = np.linalg.inv(tcp_to_base) @ seen
     pose[1, 3] = 0.0
-    return Held(replace(thing, yaw=yaw), pose, width)
+    return Held(replace(thing, yaw=thing.yaw - turn), pose, width)
 
 
 def _turns(thing: Thing, spot: Spot) -> Iterator[float]:

@@ -17,7 +17,8 @@ class Thing(Upright):
 
     position: centre (x, y, z); size: extents along its own axes (x, y, z). visible: observed in the newest image;
     inferred: not observed in it, but the object on top of it is, at its height. round_class: whether the domain lists
-    its class as round.
+    its class as round. orientation: unit quaternion (x, y, z, w) of a tilted object, as in a tilted hand; yaw is then
+    that of its x axis. None: upright.
     """
 
     name: str
@@ -31,6 +32,7 @@ class Thing(Upright):
     visible: bool = True
     inferred: bool = False
     round_class: bool = False
+    orientation: tuple[float, float, float, float] | None = None
 
     @property
     def is_round(self) -> bool:

@@ -17,13 +17,14 @@ from numpy.typing import NDArray
 from planweave.bodies.arm import relations
 from planweave.bodies.arm.grasps import grasp_height
 from planweave.bodies.arm.kinematics import Kinematics, downwards
+from planweave.bodies.arm.poses import angle_between, quaternion, upright
 from planweave.bodies.arm.safety import Safety
 from planweave.bodies.arm.scene_object import Thing
 from planweave.bodies.arm.workspace import Location
 from planweave.core import spatial
 from planweave.core.domain import Domain
 from planweave.core.transition import needed_predicates
-from planweave.core.upright_shape import quaternion_of
+from planweave.core.upright_shape import is_upright, quaternion_of
 from planweave.core.world import Known, Literal, World, WorldObject
 
 Array = NDArray[np.float64]
@@ -39,25 +40,24 @@ _Known = tuple[tuple[Thing, ...], tuple[Thing, ...], str, bool, bool, bool, tupl
 
 @dataclass(frozen=True)
 class Held:
-    """The object in the gripper: its appearance, its pose in the tool's frame (4x4), and the finger opening (m)."""
+    """The object in the gripper: its appearance, its full pose in the tool's frame (4x4), and the opening (m)."""
 
     thing: Thing
     thing_to_tcp: Array
     width: float
 
     def seen_from(self, tcp_to_base: Array) -> Thing:
-        """The object at its pose in the gripper."""
+        """The object at its pose in the gripper, tilted as it is there."""
         pose = tcp_to_base @ self.thing_to_tcp
-        yaw = math.atan2(pose[1, 0], pose[0, 0])
+        x, y, z = (float(v) for v in pose[:3, 3])
+        turned = quaternion(pose[:3, :3])
         return replace(
-            self.thing, position=(float(pose[0, 3]), float(pose[1, 3]), float(pose[2, 3])), yaw=yaw, visible=False
+            self.thing,
+            position=(x, y, z),
+            yaw=math.atan2(pose[1, 0], pose[0, 0]),
+            orientation=None if is_upright(turned) else turned,
+            visible=False,
         )
-
-
-def upright(x: float, y: float, z: float, yaw: float) -> Array:
-    """Pose of an upright object, rotated by `yaw`."""
-    c, s = math.cos(yaw), math.sin(yaw)
-    return np.array([[c, -s, 0.0, x], [s, c, 0.0, y], [0.0, 0.0, 1.0, z], [0.0, 0.0, 0.0, 1.0]])
 
 
 def between_fingers(thing: Thing, tcp_to_base: Array, width: float) -> Held:
@@ -473,12 +473,16 @@ class WorldModel:
             thing.class_name,
             attributes,
             thing.position,
-            quaternion_of(thing.yaw),
+            _orientation(thing),
             thing.size,
             known,
             None if known is Known.SEEN else self._last_seen.get(thing.name),  # of what is seen: the world's stamp
             hider.name if hider is not None else "",
         )
+
+
+def _orientation(thing: Thing) -> tuple[float, float, float, float]:
+    return thing.orientation or quaternion_of(thing.yaw)
 
 
 def _by_name(thing: Thing) -> str:
@@ -489,8 +493,8 @@ def _steady(new: Thing, old: Thing | None) -> Thing:
     """The old object where only noise differs."""
     if old is None:
         return new
-    same = replace(new, position=old.position, size=old.size, yaw=old.yaw) == old
-    turned = abs(math.remainder(new.yaw - old.yaw, 2 * math.pi))
+    same = replace(new, position=old.position, size=old.size, yaw=old.yaw, orientation=old.orientation) == old
+    turned = angle_between(_orientation(new), _orientation(old))
     resized = max(abs(a - b) for a, b in zip(new.size, old.size))
     noise = same and turned < _TURNED and resized < _MOVED and math.dist(new.position, old.position) < _MOVED
     return old if noise else new

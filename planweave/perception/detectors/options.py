@@ -16,5 +16,5 @@ class Options:
 
     model: str = ""
     revision: str = "main"
-    min_score: float = 0.1
+    min_score: float = 0.15
     say: Callable[[str], None] = print

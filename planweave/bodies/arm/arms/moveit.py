@@ -19,6 +19,7 @@ from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.kinematics import Kinematics
 from planweave.bodies.arm.motion import MotionPlanner
 from planweave.bodies.arm.planning_scene import PlanningScene, Shape
+from planweave.bodies.arm.poses import quaternion
 from planweave.bodies.arm.timing import Trajectory
 from planweave.core.failure import Code
 
@@ -192,12 +193,3 @@ def solid(shape: Shape, growth: float, centre: Sequence[float] | Array, orientat
         "centre": [float(c) for c in centre],
         "orientation": [float(c) for c in orientation],
     }
-
-
-def quaternion(rotation: Array) -> list[float]:
-    """x, y, z, w of a rotation matrix (3, 3)."""
-    import mujoco
-
-    found = np.zeros(4)
-    mujoco.mju_mat2Quat(found, np.ascontiguousarray(rotation).ravel())
-    return [float(found[k]) for k in (1, 2, 3, 0)]
