@@ -375,7 +375,7 @@ def test_where_approval_is_required_the_arm_moves_for_nothing_else(make_table, m
     spin_until(lambda: any(s.state == TaskStatus.AWAITING_APPROVAL for s in statuses), 30, "a plan to wait")
     waiting = statuses[-1]
     spin_until(lambda: table.executor.count_services("/confirm_approval") == 1, 20, "the service to be seen")
-    assert "not the step of an approved plan" in refused(approval=waiting.plan_hash, task_id=waiting.task_id)
+    assert "not the next step of an approved plan" in refused(approval=waiting.plan_hash, task_id=waiting.task_id)
     assert "no task 'task-9'" in refused(approval=waiting.plan_hash, task_id="task-9")
     table.wait(approve.call_async(ApprovePlan.Request(plan_hash=waiting.plan_hash, approve=True, approver="anna")))
     result = table.wait(task.get_result_async(), 90.0).result
