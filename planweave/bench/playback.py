@@ -22,7 +22,7 @@ _TIMES = frozenset(
 class Difference(BaseException):
     """A replay differs from its record. number: of the event, from 1.
 
-    Not a PlanweaveError, so that no loop handles it as a failure.
+    A BaseException, so that neither a loop nor a run handles it as a failure.
     """
 
     def __init__(self, number: int, recorded: str, now: str) -> None:
