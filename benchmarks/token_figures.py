@@ -1,18 +1,22 @@
 """Tokens per task of Tree-Planner against Iterative-Planner, on the same tasks with the same simulated model.
 
-Prompts, parsing, loops and body are the product's; only the model is played, see `benchmarks.scripted_model`. Tokens
-are counted by `planweave.llm.tokens`, prompts once however many replies are asked for.
+Prompts, parsing, loops and body are the product's; only the model is played, see `planweave.bench.simulated_model`.
+Tokens are counted by `planweave.llm.tokens`, prompts once however many replies are asked for.
 """
 
 from __future__ import annotations
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from benchmarks.home_tasks import HomeTask, Run, run_method
-from benchmarks.scripted_model import ScriptedModel
+from planweave.bench.simulated_model import TRAVEL, SimulatedModel
+from planweave.core.domain import Domain
+from planweave.core.world import Action
+from planweave.llm.clients.base import About, ChatReplies, ChatRequest
 from planweave.llm.tokens import estimated_tokens
 from planweave.methods.settings import Settings
 
@@ -28,6 +32,46 @@ METHODS: dict[str, tuple[str, dict[str, Any]]] = {
     "local replanning": ("iterative", {"replan": "local"}),
     "global replanning": ("iterative", {"replan": "global"}),
 }
+
+
+#: Kinds of wrong steps, equally often; every reply can be read.
+ERRORS = {"missing": 1.0, "wrong object": 1.0}
+
+
+class KnownPlan:
+    """Knowledge of a right plan and of nothing else: where it is, the questions tell."""
+
+    def __init__(self, task: HomeTask) -> None:
+        self.domain, self.expected = Domain.load("household"), task.plan
+        self.names: Sequence[str] = ()
+
+    def rest(self, planned: Sequence[Action], about: About) -> Sequence[Action]:
+        """The end of the plan. planned: not used, as the history holds it."""
+        self.names = about.names
+        failed = [Action.parse(text.partition(": ")[0]) for text in about.errors]
+        return self.expected[next_index(self.expected, about.history, failed) :]
+
+
+def next_index(gold: Sequence[Action], history: Sequence[Action], failed: Sequence[Action]) -> int:
+    """Where in the right plan to go on: after the last of its steps that was done in its order.
+
+    Where that step was tried and failed: at the first step that was left out, else at the way there.
+    """
+    index, done = 0, set()
+    for action in history:
+        if action in gold[index:]:
+            index = gold.index(action, index) + 1
+            done.add(index - 1)
+    if index < len(gold) and gold[index] in failed:
+        missing = [i for i in range(index) if i not in done]
+        ways = [i for i in range(index) if gold[i].name in TRAVEL]
+        return (missing or ways[-1:] or [index])[0]
+    return index
+
+
+def model_for(task: HomeTask, error_rate: float, seed: int = 0) -> SimulatedModel:
+    """A model that knows the task's plan."""
+    return SimulatedModel(KnownPlan(task), error_rate, f"{seed} {task.words}", ERRORS, malformed=0.0)
 
 
 @dataclass(frozen=True)
@@ -57,12 +101,11 @@ class Row:
 
 def token_figures(tasks: Sequence[HomeTask], error_rate: float, seeds: int) -> dict[str, Row]:
     """By method; every task is run once with each seed."""
-    plans = {task.words: task.plan for task in tasks}
     settings = Settings()
     return {
         name: Row.of(
             [
-                run_method(method, task, ScriptedModel(plans, error_rate, seed), settings, **options)
+                run_method(method, task, model_for(task, error_rate, seed), settings, **options)
                 for task in tasks
                 for seed in range(seeds)
             ]
@@ -93,17 +136,25 @@ class PromptSizes:
 
 def prompt_sizes(tasks: Sequence[HomeTask]) -> PromptSizes:
     """As the product builds the prompts, with a model that errs in one step of ten."""
-    model = ScriptedModel({task.words: task.plan for task in tasks}, 0.1)
+    prompts: dict[str, list[int]] = {}
+
+    def heard(ask: Callable[[ChatRequest], ChatReplies], request: ChatRequest) -> ChatReplies:
+        replies = ask(request)
+        prompts.setdefault(request.about.kind, []).append(replies.usage.prompt_tokens)
+        return replies
+
     for task in tasks:
         for name in ("tree_planner", "no replanning"):
             method, options = METHODS[name]
+            model = model_for(task, 0.1)
+            model.complete = partial(heard, model.complete)  # type: ignore[method-assign]
             run_method(method, task, model, Settings(), **options)
-    sizes = {form: statistics.fmean(found) for form, found in model.prompts.items()}
+    sizes = {kind: statistics.fmean(found) for kind, found in prompts.items()}
     actions = [action for task in tasks for action in task.plan]
     return PromptSizes(
-        sizes["plan"],
+        sizes["plans"],
         sizes["choice"],
-        sizes["action"],
+        sizes["step"],
         statistics.fmean(estimated_tokens(f'"{a}", ') for a in actions),
         len(actions) / len(tasks),
     )

@@ -10,6 +10,9 @@ from planweave.core.errors import PlanweaveError
 from planweave.core.state import State
 from planweave.core.transition import Transition
 from planweave.core.world import Action, Literal, World
+from planweave.llm.clients.base import About
+
+ANYTHING = About()
 
 
 class Expert:
@@ -29,8 +32,8 @@ class Expert:
         self._known: dict[tuple[frozenset[Literal], tuple[Action, ...], tuple[Action, ...]], tuple[Action, ...]] = {}
         self._done = done  # carried out so far; whoever runs the episode adds to it
 
-    def rest(self, planned: Sequence[Action] = ()) -> tuple[Action, ...]:
-        """The remaining plan after planned actions; inapplicable ones of them are skipped."""
+    def rest(self, planned: Sequence[Action] = (), about: About = ANYTHING) -> tuple[Action, ...]:
+        """The remaining plan after planned actions; inapplicable ones of them are skipped. about: not used."""
         world = self._stage.truth()
         key = (world.facts, tuple(self._done), tuple(planned))
         if key not in self._known:

@@ -1,10 +1,13 @@
 """Model specifications of the bake-off.
 
-| name | what answers | |---|---| | `auto` | the choice of `planweave run`: the endpoint of the environment, else the
-embedded model | | `openai`, `openai:NAME` | the endpoint of OPENAI_BASE_URL / OPENAI_API_KEY, with PLANWEAVE_MODEL or
-the named model | | `embedded`, `embedded:PATH` | the small model in this process, or another .gguf file | |
-`cassette:PATH` | recorded replies | | `simulated:RATE` | no model: follows a correct plan with errors at this rate
-(`planweave.bench.noisy_model`) | | `none` | no model, for methods that need none |
+| name | what answers |
+|---|---|
+| `auto` | what `planweave run` would ask: the endpoint of the environment, else the embedded model |
+| `openai`, `openai:NAME` | the endpoint of OPENAI_BASE_URL / OPENAI_API_KEY, with PLANWEAVE_MODEL or the named model |
+| `embedded`, `embedded:PATH` | the small model in this process, or another .gguf file |
+| `cassette:PATH` | recorded replies |
+| `simulated:RATE` | no model: knows a right plan and errs at the rate (`planweave.bench.simulated_model`) |
+| `none` | nobody, for methods that ask no model |
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from planweave.bench.expert import Expert
-from planweave.bench.noisy_model import NoisyModel
+from planweave.bench.simulated_model import SimulatedModel
 from planweave.core.errors import ConfigError, UnknownNameError
 from planweave.llm.clients import choose_client
 from planweave.llm.clients.base import Capabilities, ChatClient, ChatReplies, ChatRequest
@@ -56,7 +59,7 @@ def is_simulated(name: str) -> bool:
 def client_for(name: str, expert: Expert, seed: str) -> ChatClient:
     """The client for one episode. Those of real models are shared by all episodes of this process."""
     if is_simulated(name):
-        return NoisyModel(expert, rate_of(name), seed)
+        return SimulatedModel(expert, rate_of(name), seed)
     if name.startswith("cassette:"):
         return _client(name, threading.get_ident())
     return _client(name, 0)

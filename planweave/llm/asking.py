@@ -47,7 +47,7 @@ def unanswered(client: ChatClient, seconds: float) -> Usage:
 
 
 class Asker:
-    """Sends requests to a client. Thread-safe.
+    """Sends requests to a client. Thread-safe. kind: one of those that `LanguagePlanner` lists.
 
     on_exchange is called with every request and its reply as a plain dict (without keys): task_id, kind, stamp (seconds
     since 1970), request, reply or error, and the notes of the request.
@@ -69,7 +69,8 @@ class Asker:
     ) -> ChatReplies:
         """The replies; raises ModelError (BudgetExceededError among them) or CanceledError."""
         self._ledger.check(task_id)
-        request = replace(request, deadline=time.monotonic() + self._timeout, canceled=canceled)
+        about = replace(request.about, kind=kind)
+        request = replace(request, deadline=time.monotonic() + self._timeout, canceled=canceled, about=about)
         exchange: dict[str, Any] = {
             "task_id": task_id,
             "kind": kind,

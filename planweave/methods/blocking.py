@@ -49,7 +49,13 @@ def select(question: Question, options: Sequence[Action], goal: Sequence[Literal
             ),
         ),
     )
-    replies = question.ask("selection", messages, temperature=question.settings.select_temperature, max_tokens=_TOKENS)
+    replies = question.ask(
+        "selection",
+        messages,
+        about={"options": tuple(options)},
+        temperature=question.settings.select_temperature,
+        max_tokens=_TOKENS,
+    )
     index = parse_selection(replies.replies[0].text, options, domain)
     return Choice(index, tuple(int(i == index) for i in range(len(options))), 0, replies.usage)
 

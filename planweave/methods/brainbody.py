@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from planweave.core.domain import Domain
 from planweave.core.errors import ParseError
@@ -110,15 +110,18 @@ def ground(question: Question, step: str) -> Grounding:
             ),
         ),
     )
-    replies = question.ask("command", messages, temperature=question.settings.body_temperature, max_tokens=_BODY_TOKENS)
+    asked: dict[str, Any] = {
+        "temperature": question.settings.body_temperature,
+        "max_tokens": _BODY_TOKENS,
+        "about": {"step": step, "agent": agent},
+    }
+    replies = question.ask("command", messages, **asked)
     text, usage = replies.replies[0].text, replies.usage
     try:
         action = parse_command(text)
     except ParseError as error:
         again = (*messages, message("assistant", text), message("user", f"{error}. Reply with that line alone."))
-        replies = question.ask(
-            "command", again, temperature=question.settings.body_temperature, max_tokens=_BODY_TOKENS
-        )
+        replies = question.ask("command", again, **asked)
         text, usage = replies.replies[0].text, usage + replies.usage
         action = parse_command(text)
     if action is None:
@@ -165,7 +168,9 @@ def _triplet(literal: Literal) -> str:
 
 def _written(question: Question, kind: str, messages: Messages, start: int, history: Sequence[str]) -> Written:
     set_ = question.settings
-    replies = question.ask(kind, messages, temperature=set_.brain_temperature, max_tokens=set_.words_tokens)
+    replies = question.ask(
+        kind, messages, about={"start": start}, temperature=set_.brain_temperature, max_tokens=set_.words_tokens
+    )
     steps, explanation = numbered_steps(replies.replies[0].text, start, history[:start])
     return Written(steps, explanation, replies.usage)
 

@@ -31,7 +31,9 @@ def write(question: Question, history: Sequence[str], start: int, options: Mappi
         message("system", render("lang_prompt/system.txt", objects=objects_text(question.shown), examples=examples)),
         message("user", render("lang_prompt/task.txt", task=one_line(question.sentence))),
     )
-    replies = question.ask("words", messages, temperature=set_.program_temperature, max_tokens=set_.words_tokens)
+    replies = question.ask(
+        "words", messages, about={"start": 1}, temperature=set_.program_temperature, max_tokens=set_.words_tokens
+    )
     steps, explanation = numbered_steps(replies.replies[0].text, 1)
     return Written(steps, explanation, replies.usage)
 

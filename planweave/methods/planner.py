@@ -16,7 +16,7 @@ from planweave.core.ports import Check, Choice, Grounding, Interpretation, Propo
 from planweave.core.world import Action, Literal, World, WorldObject
 from planweave.llm.accounting import Prices
 from planweave.llm.asking import Asker, counted
-from planweave.llm.clients.base import ChatClient, ChatReplies, ChatReply, ChatRequest
+from planweave.llm.clients.base import About, ChatClient, ChatReplies, ChatReply, ChatRequest
 from planweave.llm.embeddings import Embedder, HashedEmbedder
 from planweave.llm.names import Mender, Similarity
 from planweave.llm.parsing import letter, parse_choice, parse_plan
@@ -139,6 +139,7 @@ class LanguagePlanner:
             max_tokens=40 + 25 * longest,
             logprobs=True,
             json_schema=plan_schema(domain, shown, max_steps=longest, without=set_.exclude_actions),
+            about=About(task=sentence, names=tuple(thing.name for thing in shown.objects)),
         )
         replies = self._asker.ask("plans", request, task_id, canceled)
         mender = Mender(domain, world, self._similarity, cutoff=set_.cutoff, without=set_.exclude_actions)
@@ -173,6 +174,13 @@ class LanguagePlanner:
             top_p=1.0,
             max_tokens=16,
             json_schema=choice_schema([letter(i) for i in range(len(options))]),
+            about=About(
+                task=sentence,
+                names=tuple(thing.name for thing in shown.objects),
+                history=tuple(history),
+                errors=tuple(errors),
+                options=tuple(options),
+            ),
         )
         replies = self._asker.ask("choice", request, task_id, canceled)
         rows, problem = read_each(replies, lambda reply: parse_choice(reply.text, len(options)))

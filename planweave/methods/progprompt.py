@@ -35,7 +35,11 @@ def write(question: Question, history: Sequence[str], start: int, options: Mappi
         head += f"\n    objects = {_names(question.shown, programs)}"
     messages = program_messages(question, programs, head, options)
     set_ = question.settings
-    asked = {"temperature": set_.program_temperature, "max_tokens": set_.words_tokens}
+    asked: dict[str, Any] = {
+        "temperature": set_.program_temperature,
+        "max_tokens": set_.words_tokens,
+        "about": {"offered": _offered(question.domain, programs), "names": tuple(_names(question.shown, programs))},
+    }
     replies = question.ask("program", messages, **asked)
     reply, usage = replies.replies[0], replies.usage
     text = reply.text
@@ -51,7 +55,7 @@ def program_messages(
     question: Question, programs: Mapping[str, Any], head: str, options: Mapping[str, bool]
 ) -> Messages:
     """The prompt in the paper's order: import, objects, examples, head."""
-    domain, offered = question.domain, programs.get("actions") or list(question.domain.actions)
+    domain, offered = question.domain, _offered(question.domain, programs)
     local = programs.get("objects") == "local"
     examples = [_switched(text, options) for text in programs.get("examples", ())]
     said = "".join(f"\n# Bear in mind: {one_line(e)}" for e in question.errors)
@@ -142,6 +146,11 @@ def _plain(name: str) -> str:
 def _imported(domain: Domain, name: str) -> str:
     parameters = domain.actions[name].parameters
     return " ".join([name, *("<obj>" if len(parameters) == 1 else f"<obj{i}>" for i, _ in enumerate(parameters, 1))])
+
+
+def _offered(domain: Domain, programs: Mapping[str, Any]) -> tuple[str, ...]:
+    """Actions that programs may call."""
+    return tuple(programs.get("actions") or domain.actions)
 
 
 def _names(world: World, programs: Mapping[str, Any]) -> list[str]:

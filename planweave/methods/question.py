@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from planweave.core.domain import Domain
 from planweave.core.ports import Choice, Grounding, Proposals, Written
 from planweave.core.world import Action, Literal, World
-from planweave.llm.clients.base import ChatReplies, ChatRequest
+from planweave.llm.clients.base import About, ChatReplies, ChatRequest
 from planweave.llm.embeddings.base import Embedder
 from planweave.llm.names import Mender, Similarity
 from planweave.methods.prompting import Messages
@@ -36,10 +37,23 @@ class Question:
     history: tuple[Action, ...] = ()
     errors: tuple[str, ...] = ()
 
-    def ask(self, kind: str, messages: Messages, **options: Any) -> ChatReplies:
-        """Send a request with the options of ChatRequest; raises ModelError or CanceledError."""
-        notes = options.pop("notes", {})
-        return self.send(kind, ChatRequest(messages, **options), notes)
+    def ask(
+        self,
+        kind: str,
+        messages: Messages,
+        *,
+        notes: Mapping[str, Any] = MappingProxyType({}),
+        about: Mapping[str, Any] = MappingProxyType({}),
+        **options: Any,
+    ) -> ChatReplies:
+        """Ask with the options of ChatRequest; raises ModelError or CanceledError.
+
+        kind: one of those that `planweave.methods.planner.LanguagePlanner` lists. notes: for the record. about: fields
+        of `About` beside task, names, history and errors, such as the options of a choice.
+        """
+        names = tuple(thing.name for thing in self.shown.objects)
+        told = About(task=self.sentence, names=names, history=self.history, errors=self.errors)
+        return self.send(kind, ChatRequest(messages, about=replace(told, **about), **options), dict(notes))
 
     def mender(self) -> Mender:
         """Maps names in replies to names of the domain and of the world."""

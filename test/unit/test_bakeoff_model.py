@@ -14,13 +14,13 @@ from planweave.bench.episodes import Spec, play
 from planweave.bench.expert import Expert
 from planweave.bench.methods import names_of, parse_method
 from planweave.bench.models import check_model, is_simulated, models_of, rate_of
-from planweave.bench.noisy_model import ERRORS, UNKNOWN, NoisyModel
 from planweave.bench.records import Recorder
+from planweave.bench.simulated_model import ERRORS, UNKNOWN, SimulatedModel
 from planweave.bench.suites import SUITES
 from planweave.cli import bench
 from planweave.core.errors import ConfigError, ModelRequestError, UnknownNameError
 from planweave.core.world import Action, Literal
-from planweave.llm.clients.base import ChatRequest
+from planweave.llm.clients.base import About, ChatRequest
 from planweave.methods import METHODS, asks_model
 from planweave.methods.planner import LanguagePlanner
 from planweave.methods.settings import Settings
@@ -50,7 +50,8 @@ def test_without_errors_every_method_reaches_the_goal_by_the_gold_plan(method):
 def test_it_gives_an_action_without_a_thought_where_both_are_asked_for():
     expert, *_ = expert_on("watch_tv")
     form = {"type": "object", "properties": {"thought": {"type": "string"}, "action": {"type": "string"}}}
-    reply = NoisyModel(expert, 0.0).complete(ChatRequest(({"role": "user", "content": "next?"},), json_schema=form))
+    asked = ChatRequest(({"role": "user", "content": "next?"},), json_schema=form, about=About("step"))
+    reply = SimulatedModel(expert, 0.0).complete(asked)
     assert json.loads(reply.replies[0].text) == {"thought": "", "action": "walk(tv_65)"}
 
 
@@ -66,11 +67,11 @@ def test_it_is_the_same_for_the_same_seed_and_another_for_another():
 
 def plans(rate, count=2000):
     expert, stage, _ = expert_on(TASKS[0])
-    planner = LanguagePlanner(NoisyModel(expert, rate), Settings())
+    planner = LanguagePlanner(SimulatedModel(expert, rate), Settings())
     request = []
     planner.client.complete = lambda r, ask=planner.client.complete: request.append(r) or ask(r)
     planner.generate_plans("put the salmon in the fridge", stage.body.observe(), samples=count)
-    model = NoisyModel(expert, rate, "x")
+    model = SimulatedModel(expert, rate, "x")
     return expert.expected, [r.text for r in model.complete(request[0]).replies]
 
 
@@ -101,10 +102,11 @@ def test_no_errors_at_rate_0_and_none_right_at_rate_1():
     assert not any(json.dumps({"plan": [str(a) for a in gold]}) == t for t in texts)
 
 
-def test_a_question_of_a_form_that_it_does_not_know_is_an_error():
+@pytest.mark.parametrize("kind", ["", "goal", "poem"])
+def test_a_question_of_a_kind_that_it_does_not_know_is_an_error(kind):
     expert, _, _ = expert_on(TASKS[0])
-    with pytest.raises(ModelRequestError, match="simulated model"):
-        NoisyModel(expert, 0.0).complete(ChatRequest(({"role": "user", "content": "write a poem"},)))
+    with pytest.raises(ModelRequestError, match=f"answers questions of the kinds plans, .* not '{kind}'"):
+        SimulatedModel(expert, 0.0).complete(ChatRequest(({"role": "user", "content": "plan?"},), about=About(kind)))
 
 
 def test_a_method_with_a_fault_ends_its_episode_alone(monkeypatch):
@@ -211,7 +213,7 @@ def test_models_are_read():
 def test_choices_go_wrong_as_often_as_steps():
     expert, stage, _ = expert_on(TASKS[0])
     options = [expert.expected[0], Action("walk", ("sofa_18",))]
-    planner, rng, wrong = LanguagePlanner(NoisyModel(expert, 0.3, "s"), Settings()), random.Random(0), 0
+    planner, rng, wrong = LanguagePlanner(SimulatedModel(expert, 0.3, "s"), Settings()), random.Random(0), 0
     for _ in range(300):
         order = rng.sample(options, 2)
         try:

@@ -10,6 +10,29 @@ from typing import Any, Protocol
 
 from planweave.core.budget import Usage
 from planweave.core.errors import CanceledError, ModelTimeoutError
+from planweave.core.world import Action
+
+
+@dataclass(frozen=True)
+class About:
+    """What a question is about, for a client that plays a model (`planweave.bench.simulated_model`).
+
+    It is no part of the question: no endpoint is sent it, no record keeps it. kind: as in `planweave.llm.asking`. task:
+    the sentence. names: the objects that the prompt shows. history: actions done or planned so far. errors: raw texts
+    of failures. options: what to choose from; None: the task is done. start: number of the first step wanted. step: the
+    step in words that is to become a command. agent: how commands name the robot. offered: actions that may be called.
+    """
+
+    kind: str = ""
+    task: str = ""
+    names: tuple[str, ...] = ()
+    history: tuple[Action, ...] = ()
+    errors: tuple[str, ...] = ()
+    options: tuple[Action | None, ...] = ()
+    start: int = 0
+    step: str = ""
+    agent: str = ""
+    offered: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -20,7 +43,7 @@ class ChatRequest:
     the endpoint supports constrained output. logprobs: request the summed log-probability of each reply. choices: texts
     to which the reply is constrained, for a client that supports it (see Capabilities); it continues `beginning`, as if
     the model had written that itself. deadline: on the clock of time.monotonic(), seconds; canceled: set when the reply
-    is no longer wanted.
+    is no longer wanted. about: for a client that plays a model.
     """
 
     messages: tuple[Mapping[str, str], ...]
@@ -34,9 +57,10 @@ class ChatRequest:
     choices: tuple[str, ...] = ()
     deadline: float = field(default=float("inf"), compare=False)
     canceled: threading.Event | None = field(default=None, compare=False)
+    about: About = field(default=About(), compare=False)
 
     def as_dict(self) -> dict[str, Any]:
-        """The content of the request as plain JSON values: without deadline and cancellation."""
+        """The content of the request as plain JSON values: without deadline, cancellation and `about`."""
         held = {"beginning": self.beginning, "choices": list(self.choices)} if self.choices else {}
         return {
             "messages": [dict(m) for m in self.messages],

@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from planweave.core.domain import Domain
 from planweave.core.formula import Atom, conjuncts
 from planweave.core.world import Action
 
-_IMPORT = re.compile(r"(?m)^from actions import (.+)$")
-_LISTED = re.compile(r"'([a-z]\w*)'")
 
+def program(domain: Domain, plan: Sequence[Action], imported: Collection[str], listed: Collection[str]) -> str:
+    """The body of the function for a plan, in the paper's form.
 
-def program(domain: Domain, plan: Sequence[Action], asked: str) -> str:
-    """The body of the function that `asked` ends with, in the paper's form.
-
-    Where only ``grab_and_putin`` is imported, every action of two objects becomes one. Names are those listed in the
-    prompt: exact ones, else classes.
+    imported: actions that may be called; where only ``grab_and_putin`` is, every action of two objects becomes one.
+    listed: names of objects in the prompt: exact ones, else classes.
     """
-    found = _IMPORT.search(asked)
-    imported = set(re.findall(r"[a-z]\w*", found.group(1))) if found else set(domain.actions)
-    listed = set(_LISTED.findall(asked.rpartition("objects = ")[2].partition("]")[0]))
     lines = []
     for number, action in enumerate(plan, 1):
         args = [_name(a, listed) for a in action.args]
@@ -56,7 +50,7 @@ def _assertions(domain: Domain, action: Action, args: Sequence[str]) -> list[str
     return lines
 
 
-def _name(name: str, listed: set[str]) -> str:
+def _name(name: str, listed: Collection[str]) -> str:
     plain = re.sub(r"_\d+\Z", "", name)
     return plain if name not in listed and plain in listed else name
 

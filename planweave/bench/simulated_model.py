@@ -1,0 +1,266 @@
+"""`simulated:RATE`: a simulated model, NO language model. It knows a right plan at any moment and errs at a set rate.
+
+It is told what each question is about (`planweave.llm.clients.base.About`) and answers in the form that the prompt asks
+for, so that prompts, parsers and the control loops of all methods run as with a real model. Its results show how the
+loops deal with errors, and catch regressions; they never stand beside those of real models.
+
+Each step that it names is wrong with probability RATE: left out, with another object, in the wrong order, or an
+action that does not exist. A choice is wrong as often. With probability RATE / 5 a reply cannot be read: cut off,
+prose, or a wrong form. The same question, asked for the same time in an episode, gets the same answer.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
+
+from planweave.bench.simulated_program import program
+from planweave.core.budget import Usage
+from planweave.core.domain import Domain
+from planweave.core.errors import ModelRequestError
+from planweave.core.world import Action
+from planweave.llm.clients.base import About, Capabilities, ChatReplies, ChatReply, ChatRequest
+from planweave.llm.parsing import letter
+from planweave.llm.tokens import estimated_tokens
+
+ENDPOINT = "simulated"
+#: kind of wrong step: weight
+ERRORS = {"missing": 0.35, "wrong object": 0.3, "wrong order": 0.2, "unknown action": 0.15}
+MALFORMED = 0.2  # of the rate
+TRAVEL = ("walk", "find")
+UNKNOWN = ("approach", "pick_and_place", "activate", "dispose", "inspect", "use")
+
+
+class Knowledge(Protocol):
+    """Who knows what is right: `planweave.bench.expert.Expert`, or a plan that is known for a task."""
+
+    @property
+    def domain(self) -> Domain:
+        """That of the task."""
+
+    @property
+    def names(self) -> Sequence[str]:
+        """Names of the objects that a wrong step may name."""
+
+    @property
+    def expected(self) -> Sequence[Action]:
+        """The whole right plan."""
+
+    def rest(self, planned: Sequence[Action], about: About) -> Sequence[Action]:
+        """What is left to do after actions that are only planned."""
+
+
+class SimulatedModel:
+    """Keeps `planweave.llm.clients.base.ChatClient`, for one episode. rate: 0 to 1; errors: kinds of wrong steps by
+    their weights; malformed: share of the rate at which a reply cannot be read.
+    """
+
+    endpoint = ENDPOINT
+    capabilities = Capabilities(n=True, json_schema=True, logprobs=False)
+
+    def __init__(
+        self,
+        knowledge: Knowledge,
+        rate: float,
+        seed: str = "",
+        errors: Mapping[str, float] = ERRORS,
+        malformed: float = MALFORMED,
+    ) -> None:
+        self._knowledge, self._rate, self._seed = knowledge, rate, seed
+        self._errors, self._malformed = errors, malformed
+        self._asked: Counter[str] = Counter()
+        self._said: dict[str, Action] = {}  # phrases that it used, and what it meant
+        self.model = f"simulated:{rate:g}"
+        self._answers: dict[str, Callable[[ChatRequest, random.Random], list[str]]] = {  # by the kind of question
+            "plans": self._plans,
+            "step": self._step,
+            "choice": self._choice,
+            "selection": self._selection,
+            "brain": self._brain,
+            "brain_feedback": self._brain_feedback,
+            "command": self._command,
+            "program": self._program,
+            "condition": self._condition,
+            "proposals": self._proposals,
+            "words": self._words,
+        }
+
+    def complete(self, request: ChatRequest) -> ChatReplies:
+        """Answer; raises ModelRequestError for a question of a kind that it does not know."""
+        answer = self._answers.get(request.about.kind)
+        if answer is None:
+            raise ModelRequestError(
+                f"the simulated model answers questions of the kinds {', '.join(self._answers)}, not "
+                f"{request.about.kind!r}; goals must be given with the task"
+            )
+        texts = [m["content"] for m in request.messages]
+        whole = "\n".join(texts)
+        self._asked[whole] += 1
+        rng = random.Random(f"{self._seed}\n{self._asked[whole]}\n{whole}")
+        answers = answer(request, rng)
+        replies = tuple(ChatReply(self._maybe_malformed(a, rng), tokens=estimated_tokens(a)) for a in answers)
+        usage = Usage(
+            1,
+            sum(map(estimated_tokens, texts)),
+            0,
+            sum(r.tokens for r in replies),
+            cost=0.0,
+            model=self.model,
+            endpoint=self.endpoint,
+        )
+        return ChatReplies(replies, usage)
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+    # ---- what it knows, with errors
+
+    def _plan(self, about: About, rng: random.Random) -> list[Action]:
+        """All that is left to do, each step wrong at the rate."""
+        steps, i = list(self._knowledge.rest((), about)), 0
+        while i < len(steps):
+            kind = self._error(rng)
+            if kind == "missing" and len(steps) > 1:
+                del steps[i]
+                continue
+            if kind == "wrong order" and i + 1 < len(steps):
+                steps[i], steps[i + 1] = steps[i + 1], steps[i]
+                i += 1
+            elif kind:
+                steps[i] = self._altered(steps[i], kind, rng)
+            i += 1
+        return steps or list(self._knowledge.expected[-1:])
+
+    def _next(self, planned: Sequence[Action], about: About, rng: random.Random) -> Action | None:
+        """The next step; None where all is done."""
+        rest, kind = self._knowledge.rest(planned, about), self._error(rng)
+        if not rest:
+            return self._knowledge.expected[-1] if kind == "wrong order" else None  # it does not see that it is done
+        if kind in ("missing", "wrong order"):
+            return rest[1] if len(rest) > 1 else None if kind == "missing" else rest[0]
+        return self._altered(rest[0], kind, rng) if kind else rest[0]
+
+    def _best(self, about: About) -> int:
+        """The option that stands first in what is left to do, or is the way to the things of its first steps."""
+        rest: list[Action | None] = [*self._knowledge.rest((), about), None]
+        options = about.options
+
+        def cost(option: Action | None) -> float:
+            costs = [float(i) for i, step in enumerate(rest) if step == option]
+            if option and option.name in TRAVEL:
+                costs += [i + 1.5 for i, step in enumerate(rest) if step and set(step.args) & set(option.args)]
+            return min(costs, default=len(rest) + 2.0)
+
+        return min(range(len(options)), key=lambda i: cost(options[i]))
+
+    def _error(self, rng: random.Random) -> str:
+        """A kind of error, or none."""
+        return rng.choices(list(self._errors), list(self._errors.values()))[0] if rng.random() < self._rate else ""
+
+    def _altered(self, step: Action, kind: str, rng: random.Random) -> Action:
+        if kind == "unknown action":
+            return Action(rng.choice(UNKNOWN), step.args)
+        others = [n for n in self._knowledge.names if n not in step.args]
+        if not step.args or not others:
+            return step
+        place = rng.randrange(len(step.args))
+        return Action(step.name, (*step.args[:place], rng.choice(others), *step.args[place + 1 :]))
+
+    # ---- forms of answers, as many replies as are wanted, before replies are spoiled
+
+    def _plans(self, request: ChatRequest, rng: random.Random) -> list[str]:
+        return [json.dumps({"plan": [str(a) for a in self._plan(request.about, rng)]}) for _ in range(request.n)]
+
+    def _step(self, request: ChatRequest, rng: random.Random) -> list[str]:
+        """The next action, "end" where all is done; a thought without words where one is asked for as well."""
+        thought = {"thought": ""} if "thought" in (request.json_schema or {}).get("properties", ()) else {}
+        return [
+            json.dumps({**thought, "action": str(self._next((), request.about, rng) or "end")})
+            for _ in range(request.n)
+        ]
+
+    def _choice(self, request: ChatRequest, rng: random.Random) -> list[str]:
+        """All votes are the same: they are not taken for independent."""
+        index = self._best(request.about)
+        others = [i for i in range(len(request.about.options)) if i != index]
+        chosen = rng.choice(others) if others and rng.random() < self._rate else index
+        return [json.dumps({"choice": letter(chosen)})] * request.n
+
+    def _selection(self, request: ChatRequest, rng: random.Random) -> list[str]:
+        options = [option for option in request.about.options if option is not None]
+        index, kind = self._best(request.about), self._error(rng)
+        if kind == "unknown action":
+            wrong = Action(rng.choice(UNKNOWN), options[index].args)
+            return [f"$$ {_spaced(wrong)} $$ This should do it."] * request.n
+        others = [i for i in range(len(options)) if i != index]
+        return [
+            f"$$ {_spaced(options[rng.choice(others) if kind and others else index])} $$ It helps most."
+        ] * request.n
+
+    def _brain(self, request: ChatRequest, rng: random.Random) -> list[str]:
+        return [self._lines(self._plan(request.about, rng), "{}: {}", request.about.start)] * request.n
+
+    def _brain_feedback(self, request: ChatRequest, rng: random.Random) -> list[str]:
+        about = request.about
+        steps = self._plan(about, rng) if self._knowledge.rest((), about) else []
+        tail = self._lines(steps, "{}: {}", about.start) if steps else f"{about.start}: Done"
+        return [f"The step could not be done as things are.\nNew Plan:\n{tail}"] * request.n
+
+    def _command(self, request: ChatRequest, rng: random.Random) -> list[str]:
+        """The line of program for a step in words; a pass for words that it does not know."""
+        meant, kind = self._said.get(_plain(request.about.step)), self._error(rng)
+        if meant is None or kind == "missing":
+            return ["<pass>"] * request.n
+        if kind:
+            meant = self._altered(meant, kind, rng)
+        return [" ".join([f"<{request.about.agent}>[{meant.name}]", *(f"<{a}>" for a in meant.args)])] * request.n
+
+    def _program(self, request: ChatRequest, rng: random.Random) -> list[str]:
+        about = request.about
+        return [program(self._knowledge.domain, self._plan(about, rng), about.offered, about.names)] * request.n
+
+    def _condition(self, request: ChatRequest, rng: random.Random) -> list[str]:
+        return [str(rng.random() >= self._rate)] * request.n
+
+    def _proposals(self, request: ChatRequest, rng: random.Random) -> list[str]:
+        about = request.about
+        return [self._in_words(self._next(about.history, about, rng)) for _ in range(request.n)]
+
+    def _words(self, request: ChatRequest, rng: random.Random) -> list[str]:
+        return [self._lines(self._plan(request.about, rng), "Step {}: {}", request.about.start)] * request.n
+
+    def _lines(self, steps: Sequence[Action], form: str, start: int) -> str:
+        return "\n".join(form.format(i, self._in_words(step)) for i, step in enumerate(steps, start))
+
+    def _in_words(self, step: Action | None) -> str:
+        if step is None:
+            return "done"
+        schema = self._knowledge.domain.actions.get(step.name)
+        if schema is not None and len(step.args) == len(schema.parameters):
+            words = self._knowledge.domain.phrase(step)
+        else:
+            words = " ".join([step.name.replace("_", " "), "the", *(a.replace("_", " ") for a in step.args)])
+        self._said[_plain(words)] = step
+        return words
+
+    def _maybe_malformed(self, text: str, rng: random.Random) -> str:
+        if rng.random() >= self._rate * self._malformed:
+            return text
+        return rng.choice(
+            (
+                text[: len(text) // 2],
+                "I am sorry, I am not sure what you mean by that.",
+                '{"thoughts": "first I look around", "steps_to_take": 3}',
+            )
+        )
+
+
+def _spaced(action: Action) -> str:
+    return " ".join((action.name, *action.args))
+
+
+def _plain(words: str) -> str:
+    return " ".join(words.lower().split())
