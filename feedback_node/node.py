@@ -39,7 +39,8 @@ from planweave_ros.deferred import DeferredActionServer, Goal
 from planweave_ros.diagnostics import publish_diagnostics
 from planweave_ros.guarded import GuardedNode
 from planweave_ros.parameters import Parameter, declare
-from planweave_ros.ports import LATCHED, RosBody, RosEyes, RosPlanner
+from planweave_ros.planner_port import RosPlanner
+from planweave_ros.ports import LATCHED, RosBody, RosEyes
 from planweave_ros.presence import TASKS, show_presence
 from planweave_ros.spin import run_node
 
@@ -91,7 +92,7 @@ class FeedbackNode(GuardedNode):
         in_order = MutuallyExclusiveCallbackGroup()  # else a record could have two exchanges the wrong way round
         self._exchanges = self.resolve_topic_name("llm_exchanges")
         self.create_subscription(String, "llm_exchanges", self._exchange, 100, callback_group=in_order)
-        planner = RosPlanner(self, self._cancellation, values["planner_timeout"])
+        planner: Any = RosPlanner(self, self._cancellation, values["planner_timeout"])
         body = RosBody(self, self._cancellation, values["action_timeout"], values["body_silence"])
         eyes = RosEyes(self, self._cancellation, values["look_timeout"])
         self.manager = TaskManager(

@@ -6,29 +6,20 @@ import json
 import os
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields
+from functools import partial
 from typing import Any
 
-from planweave_interfaces.action import ChooseAction, GeneratePlans, ProposeSteps, WritePlan
-from planweave_interfaces.srv import CheckCondition, GroundStep, InterpretGoal
 from rclpy.callback_groups import ReentrantCallbackGroup
 from std_msgs.msg import String
 
 from planweave.core.budget import Budget
-from planweave.core.errors import (
-    CanceledError,
-    ConfigError,
-    MissingExtraError,
-    ParseError,
-    PlanweaveError,
-    UnknownNameError,
-)
+from planweave.core.errors import CanceledError, MissingExtraError, PlanweaveError
 from planweave.core.health import Level, Report
 from planweave.core.parameter import option_parameters
 from planweave.core.paths import config_dir
-from planweave.core.world import Action
 from planweave.llm.accounting import PRICES, Prices
 from planweave.llm.clients import CLIENTS, choose_client
 from planweave.llm.clients.base import ChatClient
@@ -36,14 +27,13 @@ from planweave.llm.clients.none import NoClient
 from planweave.llm.embeddings import EMBEDDERS, choose_embedder
 from planweave.llm.names import EmbeddingSimilarity
 from planweave.llm.replies import sendable
-from planweave.methods import questions
 from planweave.methods.planner import LanguagePlanner, Settings
-from planweave_ros import conversions as convert
 from planweave_ros.deferred import DeferredActionServer, Goal
 from planweave_ros.diagnostics import publish_diagnostics
 from planweave_ros.guarded import GuardedNode
 from planweave_ros.parameters import Parameter, declare
 from planweave_ros.presence import PLANNER, show_presence
+from planweave_ros.questions import QUESTIONS, question_for
 from planweave_ros.spin import run_node
 
 PARAMETERS = [
@@ -77,8 +67,7 @@ PARAMETERS = [
 
 
 class PlannerNode(GuardedNode):
-    """Serves the actions /generate_plans, /choose_action, /propose_steps and /write_plan and the services
-    /interpret_goal, /ground_step and /check_condition; publishes every exchange on /llm_exchanges.
+    """Serves the questions of planweave_ros.questions; publishes every exchange on /llm_exchanges.
 
     Actions wait in threads of their own; a service that asks the model holds one of the executor's threads.
     """
@@ -107,13 +96,11 @@ class PlannerNode(GuardedNode):
         self._pool = ThreadPoolExecutor(values["workers"], thread_name_prefix="question")
         group = ReentrantCallbackGroup()
         self._exchanges = self.create_publisher(String, "llm_exchanges", 100)
-        DeferredActionServer(self, GeneratePlans, "generate_plans", self._generate)
-        DeferredActionServer(self, ChooseAction, "choose_action", self._choose_action)
-        DeferredActionServer(self, ProposeSteps, "propose_steps", self._propose)
-        DeferredActionServer(self, WritePlan, "write_plan", self._write)
-        self.create_service(InterpretGoal, "interpret_goal", self._interpret, callback_group=group)
-        self.create_service(GroundStep, "ground_step", self._ground, callback_group=group)
-        self.create_service(CheckCondition, "check_condition", self._check, callback_group=group)
+        for row in {row.name: row for row in QUESTIONS}.values():
+            if row.is_action:
+                DeferredActionServer(self, row.interface, row.name, partial(self._work_on, row.name))
+            else:
+                self.create_service(row.interface, row.name, partial(self._respond, row.name), callback_group=group)
         show_presence(self, PLANNER)
         publish_diagnostics(self, {"model": self._model_report})
         threading.Thread(target=self._prepare, name="prepare", daemon=True).start()
@@ -176,23 +163,21 @@ class PlannerNode(GuardedNode):
         if not self._gone:
             self._exchanges.publish(String(data=sendable(json.dumps(exchange, ensure_ascii=False))))
 
-    def _serve(
-        self, goal: Goal, result: Any, ask: Callable[[threading.Event], Any], fill: Callable[[Any], None]
-    ) -> None:
-        """One action goal: ask in a thread, fill the result; every failure becomes a message in it."""
+    def _respond(self, name: str, request: Any, response: Any) -> Any:
+        """One service call."""
+        self._answer(name, request, response, self._closing)
+        return response
+
+    def _work_on(self, name: str, goal: Goal) -> None:
+        """One action goal: asked in a thread; every failure becomes a message in the result."""
 
         def work() -> None:
             goal.begin()
-            try:
-                fill(ask(goal.cancel_asked))
-                result.success = True
-            except PlanweaveError as error:
-                _tell(result, error)
-                if not isinstance(error, CanceledError):
-                    self.get_logger().warning(result.message)
-            except Exception as error:
-                result.message = f"a fault in planner_node: {error!r}; please report it"
-                self.get_logger().error(result.message)
+            row = next(row for row in QUESTIONS if row.name == name)
+            result = row.interface.Result()
+            answer = self._answer(name, goal.request, result, goal.cancel_asked)
+            if answer is not None:
+                goal.publish(row.interface.Feedback(received=row.received(answer)))
             with self._lock:
                 self._asked.discard(goal.cancel_asked)
             goal.finish(result, result.success)
@@ -201,190 +186,22 @@ class PlannerNode(GuardedNode):
             self._asked.add(goal.cancel_asked)
         self._pool.submit(work)
 
-    def _generate(self, goal: Goal) -> None:
-        request, result = goal.request, GeneratePlans.Result()
-
-        def ask(canceled: threading.Event) -> Any:
-            return self.planner.generate_plans(
-                request.sentence,
-                convert.world_from_msg(request.world),
-                samples=request.samples,
-                temperature=request.temperature,
-                top_p=request.top_p,
-                task_id=request.task_id,
-                method=request.method or "tree_planner",
-                canceled=canceled,
-            )
-
-        def fill(sampled: Any) -> None:
-            goal.publish(GeneratePlans.Feedback(received=sampled.received))
-            result.plans = [convert.plan_to_msg(p) for p in sampled.plans]
-            result.received, result.dropped, result.mended = sampled.received, sampled.dropped, sampled.mended
-            result.usage = convert.usage_to_msg(sampled.usage)
-
-        self._serve(goal, result, ask, fill)
-
-    def _choose_action(self, goal: Goal) -> None:
-        request, result = goal.request, ChooseAction.Result()
-
-        def ask(canceled: threading.Event) -> Any:
-            world, history = convert.world_from_msg(request.world), _actions(request.history)
-            errors = list(request.errors)
-            if request.method in questions().select:
-                try:
-                    return self.planner.select_action(
-                        request.method,
-                        request.sentence,
-                        world,
-                        history,
-                        _actions(request.options),
-                        goal=convert.literals_from_msg(request.goal),
-                        errors=errors,
-                        task_id=request.task_id,
-                        canceled=canceled,
-                    )
-                except ParseError:
-                    result.unreadable = 1  # the caller may ask again with the message as a note
-                    raise
-            if request.method not in ("", "tree_planner"):
-                raise UnknownNameError("method that chooses", request.method, ["tree_planner", *questions().select])
-            return self.planner.choose_action(
-                request.sentence,
-                world,
-                history,
-                [convert.action_from_msg(m) for m in request.options],
-                errors=errors,
-                samples=request.samples,
-                temperature=request.temperature,
-                task_id=request.task_id,
-                canceled=canceled,
-            )
-
-        def fill(choice: Any) -> None:
-            goal.publish(ChooseAction.Feedback(received=sum(choice.votes) + choice.unreadable))
-            result.choice, result.votes = choice.index, list(choice.votes)
-            result.unreadable, result.usage = choice.unreadable, convert.usage_to_msg(choice.usage)
-
-        self._serve(goal, result, ask, fill)
-
-    def _propose(self, goal: Goal) -> None:
-        request, result = goal.request, ProposeSteps.Result()
-
-        def ask(canceled: threading.Event) -> Any:
-            return self.planner.propose_steps(
-                request.method,
-                request.sentence,
-                convert.world_from_msg(request.world),
-                _actions(request.history),
-                errors=list(request.errors),
-                samples=request.samples,
-                task_id=request.task_id,
-                canceled=canceled,
-            )
-
-        def fill(proposed: Any) -> None:
-            goal.publish(ProposeSteps.Feedback(received=len(proposed.candidates)))
-            result.candidates = [convert.candidate_to_msg(c) for c in proposed.candidates]
-            result.usage = convert.usage_to_msg(proposed.usage)
-
-        self._serve(goal, result, ask, fill)
-
-    def _write(self, goal: Goal) -> None:
-        request, result = goal.request, WritePlan.Result()
-
-        def ask(canceled: threading.Event) -> Any:
-            return self.planner.write(
-                request.method,
-                request.sentence,
-                convert.world_from_msg(request.world),
-                history=list(request.history),
-                errors=list(request.errors),
-                start=int(request.start),
-                options=_switches(request.options),
-                task_id=request.task_id,
-                canceled=canceled,
-            )
-
-        def fill(written: Any) -> None:
-            goal.publish(WritePlan.Feedback(received=1))
-            result.lines, result.explanation = list(written.lines), written.explanation
-            result.usage = convert.usage_to_msg(written.usage)
-
-        self._serve(goal, result, ask, fill)
-
-    def _answer(self, response: Any, ask: Callable[[], None]) -> Any:
-        """Run one service call; every failure becomes a message in the response."""
+    def _answer(self, name: str, request: Any, reply: Any, canceled: threading.Event) -> Any:
+        """Ask, and fill the result or response; the answer, None where there is none."""
+        row = next(row for row in QUESTIONS if row.name == name)
         try:
-            ask()
-            response.success = True
+            row = question_for(name, request)
+            answer = getattr(self.planner, row.method)(**row.arguments(request), canceled=canceled)
+            row.fill(reply, answer)
+            return answer
         except PlanweaveError as error:
-            _tell(response, error)
+            row.fill_error(reply, error)
+            if row.is_action and not isinstance(error, CanceledError):
+                self.get_logger().warning(reply.message)
         except Exception as error:
-            response.message = f"a fault in planner_node: {error!r}; please report it"
-            self.get_logger().error(response.message)
-        return response
-
-    def _interpret(self, request: InterpretGoal.Request, response: InterpretGoal.Response) -> InterpretGoal.Response:
-        def ask() -> None:
-            read = self.planner.interpret_goal(
-                request.sentence, convert.world_from_msg(request.world), task_id=request.task_id, canceled=self._closing
-            )
-            response.source, response.goal = read.source, convert.literals_to_msg(read.goal)
-            response.understood, response.answer = read.understood, read.answer
-            response.usage = convert.usage_to_msg(read.usage)
-
-        return self._answer(response, ask)
-
-    def _ground(self, request: GroundStep.Request, response: GroundStep.Response) -> GroundStep.Response:
-        def ask() -> None:
-            found = self.planner.ground_step(
-                request.method,
-                request.sentence,
-                request.step,
-                convert.world_from_msg(request.world),
-                errors=list(request.errors),
-                task_id=request.task_id,
-                canceled=self._closing,
-            )
-            response.passed, response.action = found.action is None, convert.action_to_msg(found.action)
-            response.message, response.usage = found.text, convert.usage_to_msg(found.usage)
-
-        return self._answer(response, ask)
-
-    def _check(self, request: CheckCondition.Request, response: CheckCondition.Response) -> CheckCondition.Response:
-        def ask() -> None:
-            found = self.planner.check_condition(
-                request.condition,
-                convert.world_from_msg(request.world),
-                task_id=request.task_id,
-                canceled=self._closing,
-            )
-            response.holds, response.source = found.holds, found.source
-            response.usage = convert.usage_to_msg(found.usage)
-
-        return self._answer(response, ask)
-
-
-def _tell(reply: Any, error: PlanweaveError) -> None:
-    """A failure as part of a result: what was wrong, and what was asked of the model until then."""
-    reply.message = str(error)
-    if error.usage is not None:
-        reply.usage = convert.usage_to_msg(error.usage)
-
-
-def _actions(msgs: Sequence[Any]) -> list[Action]:
-    return [action for msg in msgs if (action := convert.action_from_msg(msg)) is not None]
-
-
-def _switches(options: Sequence[str]) -> dict[str, bool]:
-    """``name=true`` and ``name=false``; raises ConfigError."""
-    switches = {}
-    for option in options:
-        name, _, value = option.partition("=")
-        if value not in ("true", "false"):
-            raise ConfigError(f"option {option!r} is neither name=true nor name=false")
-        switches[name] = value == "true"
-    return switches
+            reply.message = f"a fault in planner_node: {error!r}; please report it"
+            self.get_logger().error(reply.message)
+        return None
 
 
 def main() -> int:

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Point, Pose, Quaternion, Vector3
-from planweave_interfaces.action import ChooseAction
 from planweave_interfaces.msg import Action as ActionMsg
 from planweave_interfaces.msg import ActionNode as ActionNodeMsg
 from planweave_interfaces.msg import ActionTree as ActionTreeMsg
@@ -27,7 +26,7 @@ from planweave.core.budget import Usage
 from planweave.core.errors import WorldError
 from planweave.core.names import one_line
 from planweave.core.plan import Plan, PlanStep
-from planweave.core.ports import Candidate, Choice
+from planweave.core.ports import Candidate
 from planweave.core.task import TaskState, TaskStatus
 from planweave.core.world import MAX_OBJECTS, Action, Known, Literal, World, WorldObject
 
@@ -370,9 +369,3 @@ def candidate_from_msg(msg: CandidateMsg) -> Candidate:
         float(msg.logprob) if msg.has_logprob else None,
         float(msg.relatedness),
     )
-
-
-def choice_from_result(result: ChooseAction.Result) -> Choice:
-    """A choice from the result of ChooseAction."""
-    votes = tuple(int(v) for v in result.votes)
-    return Choice(int(result.choice), votes, int(result.unreadable), usage_from_msg(result.usage))

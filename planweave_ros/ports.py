@@ -1,269 +1,35 @@
-"""The ports of planweave.core.ports over ROS: action and service clients of the planner node and of a body."""
+"""The Body port over ExecuteAction, WorldState and Look, and the eyes of perception_node."""
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from planweave_interfaces.action import ChooseAction, ExecuteAction, GeneratePlans, ProposeSteps, WritePlan
+from planweave_interfaces.action import ExecuteAction
 from planweave_interfaces.msg import WorldState
-from planweave_interfaces.srv import CheckCondition, GroundStep, InterpretGoal, LookFor
 from planweave_interfaces.srv import Look as LookSrv
-from rclpy.action import ActionClient
+from planweave_interfaces.srv import LookFor
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile
 
 from planweave.core.cancellation import Cancellation
-from planweave.core.errors import GoalError, ModelError, ParseError, PlanweaveError, SystemDownError, WorldError
+from planweave.core.errors import SystemDownError, WorldError
 from planweave.core.failure import Code
-from planweave.core.ports import (
-    Check,
-    Choice,
-    Grounding,
-    Interpretation,
-    Look,
-    Outcome,
-    Proposals,
-    SampledPlans,
-    Written,
-)
-from planweave.core.world import Action, Literal, World
+from planweave.core.ports import Look, Outcome
+from planweave.core.world import Action, World
 from planweave_ros import conversions as convert
-from planweave_ros.calling import START_SECONDS, STOP_SECONDS, Caller
+from planweave_ros.calling import STOP_SECONDS, Caller
 from planweave_ros.only_one import LivingPublishers, publisher_of, services_of, two_publishers
-from planweave_ros.presence import BODY, COMMANDER, LEASE, PLANNER, Presence, show_presence
+from planweave_ros.presence import BODY, COMMANDER, LEASE, Presence, show_presence
 
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 _WORLD, _ACTION, _LOOK = "world_state", "execute_action", "look"
 _GOALS = "/_action/send_goal"  # after an action's name: the service by which its server takes goals
 _PUBLISHERS_KEPT = 4  # publishers of worlds whose newest world is kept
 _GRAPH_SECONDS = 0.1  # how often is looked who publishes the world, while it is waited for
-
-
-def _failure(reply: Any, error: PlanweaveError | None = None) -> PlanweaveError:
-    """The exception of a failed request, with its usage: ParseError where the model answered, else ModelError."""
-    used = convert.usage_from_msg(reply.usage)
-    answered = used.requests or getattr(reply, "unreadable", 0)
-    error = error or (ParseError if answered else ModelError)(reply.message)
-    error.usage = used if used.endpoint else None
-    return error
-
-
-class RosPlanner:
-    """Implements planweave.core.ports.Planner with the planner node's actions and services.
-
-    timeout: seconds per call.
-    """
-
-    def __init__(self, node: Node, canceled: Callable[[], Cancellation], timeout: float):
-        caller = Caller(node, canceled, Presence(node, PLANNER))
-        self._caller, self._timeout = caller, timeout
-        self._generate = caller.action_client(GeneratePlans, "generate_plans")
-        self._choose = caller.action_client(ChooseAction, "choose_action")
-        self._propose = caller.action_client(ProposeSteps, "propose_steps")
-        self._write = caller.action_client(WritePlan, "write_plan")
-        self._interpret = caller.client(InterpretGoal, "interpret_goal")
-        self._ground = caller.client(GroundStep, "ground_step")
-        self._check = caller.client(CheckCondition, "check_condition")
-
-    def _goal(self, client: ActionClient, goal: Any, name: str) -> Any:
-        """The result of an action of the planner node; raises ParseError or ModelError where it failed."""
-        result = self._caller.run_goal(client, goal, self._timeout, f"planner_node ({name})")
-        if not result.success:
-            raise _failure(result)
-        return result
-
-    def generate_plans(
-        self,
-        sentence: str,
-        world: World,
-        *,
-        samples: int = 0,
-        temperature: float = -1.0,
-        top_p: float = 0.0,
-        task_id: str = "",
-        method: str = "tree_planner",
-    ) -> SampledPlans:
-        """See planweave.core.ports.Planner."""
-        goal = GeneratePlans.Goal(
-            method=method,
-            task_id=task_id,
-            sentence=sentence,
-            world=convert.world_to_msg(world),
-            samples=samples,
-            temperature=float(temperature),
-            top_p=float(top_p),
-        )
-        result = self._goal(self._generate, goal, "generate_plans")
-        return SampledPlans(
-            tuple(convert.plan_from_msg(p) for p in result.plans),
-            int(result.received),
-            int(result.dropped),
-            int(result.mended),
-            convert.usage_from_msg(result.usage),
-        )
-
-    def choose_action(
-        self,
-        sentence: str,
-        world: World,
-        history: Sequence[Action],
-        options: Sequence[Action | None],
-        *,
-        errors: Sequence[str] = (),
-        samples: int = 0,
-        temperature: float = -1.0,
-        task_id: str = "",
-    ) -> Choice:
-        """See planweave.core.ports.Planner."""
-        goal = ChooseAction.Goal(
-            method="tree_planner",
-            task_id=task_id,
-            sentence=sentence,
-            world=convert.world_to_msg(world),
-            history=[convert.action_to_msg(a) for a in history],
-            errors=list(errors),
-            options=[convert.action_to_msg(o) for o in options],
-            samples=samples,
-            temperature=float(temperature),
-        )
-        return convert.choice_from_result(self._goal(self._choose, goal, "choose_action"))
-
-    def select_action(
-        self,
-        method: str,
-        sentence: str,
-        world: World,
-        history: Sequence[Action],
-        options: Sequence[Action],
-        *,
-        goal: Sequence[Literal] = (),
-        errors: Sequence[str] = (),
-        task_id: str = "",
-    ) -> Choice:
-        """See planweave.core.ports.Planner."""
-        request = ChooseAction.Goal(
-            method=method,
-            task_id=task_id,
-            sentence=sentence,
-            world=convert.world_to_msg(world),
-            history=[convert.action_to_msg(a) for a in history],
-            errors=list(errors),
-            options=[convert.action_to_msg(o) for o in options],
-            goal=convert.literals_to_msg(goal),
-            temperature=-1.0,
-        )
-        return convert.choice_from_result(self._goal(self._choose, request, "choose_action"))
-
-    def propose_steps(
-        self,
-        method: str,
-        sentence: str,
-        world: World,
-        history: Sequence[Action],
-        *,
-        errors: Sequence[str] = (),
-        samples: int = 0,
-        task_id: str = "",
-    ) -> Proposals:
-        """See planweave.core.ports.Planner."""
-        goal = ProposeSteps.Goal(
-            method=method,
-            task_id=task_id,
-            sentence=sentence,
-            world=convert.world_to_msg(world),
-            history=[convert.action_to_msg(a) for a in history],
-            errors=list(errors),
-            samples=samples,
-        )
-        result = self._goal(self._propose, goal, "propose_steps")
-        candidates = tuple(convert.candidate_from_msg(c) for c in result.candidates)
-        return Proposals(candidates, convert.usage_from_msg(result.usage))
-
-    def write(
-        self,
-        method: str,
-        sentence: str,
-        world: World,
-        *,
-        history: Sequence[str] = (),
-        errors: Sequence[str] = (),
-        start: int = 0,
-        options: Mapping[str, bool] | None = None,
-        task_id: str = "",
-    ) -> Written:
-        """See planweave.core.ports.Planner."""
-        goal = WritePlan.Goal(
-            method=method,
-            task_id=task_id,
-            sentence=sentence,
-            world=convert.world_to_msg(world),
-            history=list(history),
-            errors=list(errors),
-            start=start,
-            options=[f"{k}={'true' if v else 'false'}" for k, v in (options or {}).items()],
-        )
-        result = self._goal(self._write, goal, "write_plan")
-        return Written(tuple(result.lines), result.explanation, convert.usage_from_msg(result.usage))
-
-    def ground_step(
-        self,
-        method: str,
-        sentence: str,
-        step: str,
-        world: World,
-        *,
-        errors: Sequence[str] = (),
-        task_id: str = "",
-    ) -> Grounding:
-        """See planweave.core.ports.Planner."""
-        request = GroundStep.Request(
-            method=method,
-            task_id=task_id,
-            sentence=sentence,
-            step=step,
-            world=convert.world_to_msg(world),
-            errors=list(errors),
-        )
-        reply = self._call(self._ground, request, "ground_step")
-        if not reply.success:
-            raise _failure(reply)
-        return Grounding(convert.action_from_msg(reply.action), reply.message, convert.usage_from_msg(reply.usage))
-
-    def check_condition(self, condition: str, world: World, *, task_id: str = "") -> Check:
-        """See planweave.core.ports.Planner."""
-        request = CheckCondition.Request(task_id=task_id, condition=condition, world=convert.world_to_msg(world))
-        reply = self._call(self._check, request, "check_condition")
-        if not reply.success:
-            raise _failure(reply)
-        return Check(bool(reply.holds), reply.source, convert.usage_from_msg(reply.usage))
-
-    def interpret_goal(self, sentence: str, world: World, *, task_id: str = "") -> Interpretation:
-        """See planweave.core.ports.Planner."""
-        request = InterpretGoal.Request(task_id=task_id, sentence=sentence, world=convert.world_to_msg(world))
-        reply = self._call(self._interpret, request, "interpret_goal")
-        if not reply.success:
-            raise _failure(reply, GoalError(reply.message))
-        return Interpretation(
-            convert.literals_from_msg(reply.goal),
-            reply.source,
-            convert.usage_from_msg(reply.usage),
-            reply.understood,
-            reply.answer,
-        )
-
-    def _call(self, client: Any, request: Any, name: str) -> Any:
-        """The answer of a service of the planner node."""
-        if not self._caller.there(client, START_SECONDS):
-            raise SystemDownError(f"planner_node ({name}) is not running; start it: planweave up tabletop")
-        alive = self._caller.watched(client)
-        reply = self._caller.wait(client.call_async(request), self._timeout, f"planner_node ({name})", alive)
-        if reply is None:
-            self._caller.check_canceled()
-        return reply
 
 
 class RosBody:

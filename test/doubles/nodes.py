@@ -1,10 +1,11 @@
 """Node doubles: a planner node that answers from a script, a body node that the domain drives."""
 
 import threading
+from functools import partial
 
-from planweave_interfaces.action import ChooseAction, ExecuteAction, GeneratePlans
+from planweave_interfaces.action import ExecuteAction
 from planweave_interfaces.msg import WorldState
-from planweave_interfaces.srv import InterpretGoal, Look
+from planweave_interfaces.srv import Look
 from rclpy.action import ActionServer, CancelResponse
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.node import Node
@@ -13,6 +14,7 @@ from planweave.core.errors import PlanweaveError
 from planweave_ros import conversions as convert
 from planweave_ros.ports import LATCHED
 from planweave_ros.presence import BODY, PLANNER, show_presence
+from planweave_ros.questions import QUESTIONS, question_for
 
 
 class PlannerNodeDouble(Node):
@@ -22,45 +24,24 @@ class PlannerNodeDouble(Node):
         super().__init__("planner_node_double")
         self.planner = planner
         group = ReentrantCallbackGroup()
-        ActionServer(self, GeneratePlans, "/generate_plans", self.generate, callback_group=group)
-        ActionServer(self, ChooseAction, "/choose_action", self.choose, callback_group=group)
-        self.create_service(InterpretGoal, "/interpret_goal", self.interpret, callback_group=group)
+        for row in {row.name: row for row in reversed(QUESTIONS)}.values():
+            if row.is_action:
+                ActionServer(self, row.interface, row.name, partial(self.act, row), callback_group=group)
+            else:
+                self.create_service(row.interface, row.name, partial(self.answer, row), callback_group=group)
         show_presence(self, PLANNER)
 
-    def generate(self, goal):
-        result = GeneratePlans.Result()
+    def answer(self, row, request, reply):
         try:
-            sampled = self.planner.generate_plans(goal.request.sentence, convert.world_from_msg(goal.request.world))
+            row.fill(reply, getattr(self.planner, row.method)(**row.arguments(request)))
         except PlanweaveError as error:
-            result.message = str(error)
-            goal.abort()
-            return result
-        result.success, result.received = True, sampled.received
-        result.plans = [convert.plan_to_msg(p) for p in sampled.plans]
-        result.usage = convert.usage_to_msg(sampled.usage)
-        goal.succeed()
+            row.fill_error(reply, error)
+        return reply
+
+    def act(self, row, goal):
+        result = self.answer(question_for(row.name, goal.request), goal.request, row.interface.Result())
+        goal.succeed() if result.success else goal.abort()
         return result
-
-    def choose(self, goal):
-        request = goal.request
-        choice = self.planner.choose_action(
-            request.sentence,
-            convert.world_from_msg(request.world),
-            [convert.action_from_msg(a) for a in request.history],
-            [convert.action_from_msg(a) for a in request.options],
-            errors=list(request.errors),
-        )
-        goal.succeed()
-        return ChooseAction.Result(
-            success=True, choice=choice.index, votes=list(choice.votes), usage=convert.usage_to_msg(choice.usage)
-        )
-
-    def interpret(self, request, response):
-        read = self.planner.interpret_goal(request.sentence, convert.world_from_msg(request.world))
-        response.success, response.source = True, read.source
-        response.goal = convert.literals_to_msg(read.goal)
-        response.understood, response.answer = read.understood, read.answer
-        return response
 
 
 class BodyNodeDouble(Node):

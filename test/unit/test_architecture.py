@@ -222,7 +222,12 @@ def test_no_file_is_longer_than_600_lines():
 def test_what_the_page_on_extending_names_exists():
     page = (ROOT / "docs" / "extending.md").read_text()
     source = "".join(
-        (ROOT / f).read_text() for f in ("planweave/bodies/arm/skills/__init__.py", "planweave/bodies/arm/relations.py")
+        (ROOT / f).read_text()
+        for f in (
+            "planweave/bodies/arm/skills/__init__.py",
+            "planweave/bodies/arm/relations.py",
+            "planweave_ros/questions.py",
+        )
     )
     tables = set(re.findall(r"`(_?[A-Z][A-Z_]{4,})`", page)) - {"FAILED"}
     assert {"SKILLS", "FURTHER"} <= tables

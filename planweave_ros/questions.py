@@ -1,0 +1,197 @@
+"""The planner's questions on ROS: one table, from which planner_node serves them and `RosPlanner` asks them.
+
+A question is a method of `planweave.core.ports.Planner`; its arguments are the fields of the goal or request, what it
+returns are the fields of the result or response, by the same names. A new one is a row here and its interface file.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, get_type_hints
+
+from planweave_interfaces.action import ChooseAction, GeneratePlans, ProposeSteps, WritePlan
+from planweave_interfaces.srv import CheckCondition, GroundStep, InterpretGoal
+
+from planweave.core.budget import Usage
+from planweave.core.errors import ConfigError, GoalError, ModelError, ParseError, PlanweaveError, UnknownNameError
+from planweave.core.plan import Plan
+from planweave.core.ports import Candidate, Planner
+from planweave.core.world import Action, Literal, World
+from planweave.methods import questions
+from planweave_ros import conversions as convert
+
+SELF_CHOOSING = "tree_planner"
+"""The method of choices by vote; that of a ChooseAction goal without one."""
+
+
+class Codec(NamedTuple):
+    """How values of one type are sent and read."""
+
+    to_msg: Callable[[Any], Any]
+    from_msg: Callable[[Any], Any]
+
+
+def _actions(msgs: Iterable[Any]) -> list[Action]:
+    return [action for msg in msgs if (action := convert.action_from_msg(msg)) is not None]
+
+
+def _switches(options: Iterable[str]) -> dict[str, bool]:
+    """``name=true`` and ``name=false``; raises ConfigError."""
+    switches = {}
+    for option in options:
+        name, _, value = option.partition("=")
+        if value not in ("true", "false"):
+            raise ConfigError(f"option {option!r} is neither name=true nor name=false")
+        switches[name] = value == "true"
+    return switches
+
+
+def _each(codec: Codec, made: Callable[[Iterable[Any]], Any] = tuple) -> Codec:
+    return Codec(lambda values: [codec.to_msg(v) for v in values], lambda msgs: made(codec.from_msg(m) for m in msgs))
+
+
+_TEXT, _WHOLE = Codec(str, str), Codec(int, int)
+_ACTION = Codec(convert.action_to_msg, convert.action_from_msg)
+_LITERALS = Codec(convert.literals_to_msg, convert.literals_from_msg)
+#: By the types that the signatures of `Planner` and the fields of its answers have.
+CODECS: Mapping[Any, Codec] = {
+    str: _TEXT,
+    int: _WHOLE,
+    float: Codec(float, float),
+    bool: Codec(bool, bool),
+    World: Codec(convert.world_to_msg, convert.world_from_msg),
+    Usage: Codec(convert.usage_to_msg, convert.usage_from_msg),
+    Action | None: _ACTION,
+    Sequence[Action]: Codec(lambda actions: [convert.action_to_msg(a) for a in actions], _actions),
+    Sequence[Action | None]: _each(_ACTION, list),
+    Sequence[Literal]: _LITERALS,
+    Sequence[str]: _each(_TEXT, list),
+    Mapping[str, bool] | None: Codec(
+        lambda options: [f"{k}={'true' if v else 'false'}" for k, v in (options or {}).items()], _switches
+    ),
+    tuple[Literal, ...]: _LITERALS,
+    tuple[str, ...]: _each(_TEXT),
+    tuple[int, ...]: _each(_WHOLE),
+    tuple[Plan, ...]: _each(Codec(convert.plan_to_msg, convert.plan_from_msg)),
+    tuple[Candidate, ...]: _each(Codec(convert.candidate_to_msg, convert.candidate_from_msg)),
+}
+
+
+@dataclass(frozen=True)
+class PlannerQuestion:
+    """One question. method: of Planner; name: of the action or service; interface: its type.
+
+    fields: names in the message of those fields of the answer that are called otherwise. received: replies in an
+    answer, for the feedback of an action. also: further fields of the result. error: what a failure is on the asking
+    side; None: ParseError where the model answered, else ModelError. serves: of several questions by one name, whether
+    this is the one for a method.
+    """
+
+    method: str
+    name: str
+    interface: Any
+    fields: Mapping[str, str] = field(default_factory=dict)
+    received: Callable[[Any], int] = lambda answer: 1
+    also: Callable[[Any], Mapping[str, Any]] = lambda answer: {}
+    error: type[PlanweaveError] | None = None
+    serves: Callable[[str], bool] = lambda method: True
+
+    @property
+    def is_action(self) -> bool:
+        """Whether it is a ROS action; else it is a service."""
+        return hasattr(self.interface, "Goal")
+
+    @property
+    def _signature(self) -> inspect.Signature:
+        whole = inspect.signature(getattr(Planner, self.method))
+        return whole.replace(parameters=[p for p in whole.parameters.values() if p.name != "self"])
+
+    def _codecs(self) -> dict[str, Codec]:
+        """Of the arguments, by their names."""
+        hints = get_type_hints(getattr(Planner, self.method))
+        return {name: CODECS[hints[name]] for name in self._signature.parameters}
+
+    def _answer_codecs(self) -> tuple[type, dict[str, Codec]]:
+        """What the question returns, and the codecs of its fields."""
+        made = get_type_hints(getattr(Planner, self.method))["return"]
+        return made, {name: CODECS[hint] for name, hint in get_type_hints(made).items()}
+
+    def request(self, *args: Any, **kwargs: Any) -> Any:
+        """The goal or request for a call of the method."""
+        bound, codecs = self._signature.bind(*args, **kwargs), self._codecs()
+        bound.apply_defaults()
+        made = self.interface.Goal if self.is_action else self.interface.Request
+        return made(**{name: codecs[name].to_msg(value) for name, value in bound.arguments.items()})
+
+    def arguments(self, request: Any) -> dict[str, Any]:
+        """The arguments of the method; an empty text stands for its default. Raises WorldError or ConfigError."""
+        read = {name: codec.from_msg(getattr(request, name)) for name, codec in self._codecs().items()}
+        for name, parameter in self._signature.parameters.items():
+            if read[name] == "" and parameter.default is not inspect.Parameter.empty:
+                read[name] = parameter.default
+        return read
+
+    def fill(self, reply: Any, answer: Any) -> None:
+        """Put an answer into the result or response."""
+        for name, codec in self._answer_codecs()[1].items():
+            setattr(reply, self.fields.get(name, name), codec.to_msg(getattr(answer, name)))
+        for name, value in self.also(answer).items():
+            setattr(reply, name, value)
+        reply.success = True
+
+    def fill_error(self, reply: Any, error: PlanweaveError) -> None:
+        """Put a failure into the result or response: what was wrong, and what was asked of the model until then."""
+        reply.message = str(error)
+        if error.usage is not None:
+            reply.usage = convert.usage_to_msg(error.usage)
+        if isinstance(error, ParseError) and hasattr(reply, "unreadable"):
+            reply.unreadable = 1  # the model answered, so the caller may ask again with the message as a note
+
+    def answer(self, reply: Any) -> Any:
+        """The answer in a result or response; raises what a failed question raises, with its usage."""
+        if not reply.success:
+            used = convert.usage_from_msg(reply.usage)
+            answered = used.requests or getattr(reply, "unreadable", 0)
+            error = (self.error or (ParseError if answered else ModelError))(reply.message)
+            error.usage = used if used.endpoint else None
+            raise error
+        made, codecs = self._answer_codecs()
+        return made(**{n: codec.from_msg(getattr(reply, self.fields.get(n, n))) for n, codec in codecs.items()})
+
+
+_BY_VOTE = PlannerQuestion(
+    "choose_action",
+    "choose_action",
+    ChooseAction,
+    fields={"index": "choice"},
+    received=lambda choice: sum(choice.votes) + choice.unreadable,
+    serves=lambda method: method in ("", SELF_CHOOSING),
+)
+QUESTIONS: tuple[PlannerQuestion, ...] = (
+    PlannerQuestion("generate_plans", "generate_plans", GeneratePlans, received=lambda sampled: sampled.received),
+    _BY_VOTE,
+    replace(_BY_VOTE, method="select_action", serves=lambda method: method in questions().select),
+    PlannerQuestion("propose_steps", "propose_steps", ProposeSteps, received=lambda proposed: len(proposed.candidates)),
+    PlannerQuestion("write", "write_plan", WritePlan),
+    PlannerQuestion("interpret_goal", "interpret_goal", InterpretGoal, error=GoalError),
+    PlannerQuestion(
+        "ground_step",
+        "ground_step",
+        GroundStep,
+        fields={"text": "message"},
+        also=lambda found: {"passed": found.action is None},
+    ),
+    PlannerQuestion("check_condition", "check_condition", CheckCondition),
+)
+
+
+def question_for(name: str, request: Any) -> PlannerQuestion:
+    """The question of that name for a goal or request; raises UnknownNameError for a method that has none."""
+    rows = [row for row in QUESTIONS if row.name == name]
+    method = getattr(request, "method", "")
+    for row in rows:
+        if row.serves(method):
+            return row
+    raise UnknownNameError("method that chooses", method, [SELF_CHOOSING, *questions().select])

@@ -1,0 +1,151 @@
+"""The table of the planner's questions: every argument and answer goes to ROS and back as it was."""
+
+import inspect
+
+import pytest
+from doubles.planner_worlds import BLOCKS
+
+pytest.importorskip("planweave_interfaces")
+
+from planweave.core.budget import Usage
+from planweave.core.errors import ConfigError, GoalError, ModelError, ParseError, UnknownNameError
+from planweave.core.plan import Plan, PlanStep
+from planweave.core.ports import (
+    Candidate,
+    Check,
+    Choice,
+    Grounding,
+    Interpretation,
+    Planner,
+    Proposals,
+    SampledPlans,
+    Written,
+)
+from planweave.core.world import Action, Literal
+from planweave.methods.planner import LanguagePlanner
+from planweave_ros.questions import QUESTIONS, question_for
+
+USED = Usage(2, 100, 20, 30, 0.5, 0.25, "small", "http://here")
+GRASP, HOME, GOAL = (
+    Action("grasp", ("red_cube",)),
+    Action("return_to_base"),
+    Literal.parse("not in(red_cube, left_tray)"),
+)
+STEPS = (PlanStep(GRASP, "pick up the red cube"), PlanStep(HOME, "home", "go home"))
+ROWS = {row.method: row for row in QUESTIONS}
+CASES = {
+    "generate_plans": (
+        ("sort", BLOCKS),
+        {"samples": 3, "temperature": 0.5, "top_p": 0.25, "task_id": "t", "method": "base_llm"},
+        SampledPlans((Plan(STEPS, 2, -1.5), Plan(STEPS[:1], 1, None)), 4, 1, 1, USED),
+    ),
+    "choose_action": (
+        ("sort", BLOCKS, [GRASP], [HOME, None]),
+        {"errors": ["grasp(red_cube): no"], "samples": 5, "temperature": 0.5, "task_id": "t"},
+        Choice(1, (2, 3), 1, USED),
+    ),
+    "select_action": (
+        ("blocking", "sort", BLOCKS, [GRASP], [HOME, GRASP]),
+        {"goal": (GOAL,), "errors": ["no"], "task_id": "t"},
+        Choice(0, (1, 0), 0, USED),
+    ),
+    "propose_steps": (
+        ("iterative", "sort", BLOCKS, [GRASP]),
+        {"errors": ["no"], "samples": 2, "task_id": "t"},
+        Proposals((Candidate("grasp", GRASP, 0.5, 0.25, -2.0, 0.75), Candidate("done", None)), USED),
+    ),
+    "write": (
+        ("brainbody", "sort", BLOCKS),
+        {
+            "history": ["pick up"],
+            "errors": ["no"],
+            "start": 2,
+            "options": {"comments": False, "assertions": True},
+            "task_id": "t",
+        },
+        Written(("pick up", "home"), "for order", USED),
+    ),
+    "interpret_goal": (("sort", BLOCKS), {"task_id": "t"}, Interpretation((GOAL,), "model", USED, "the cube …", "yes")),
+    "ground_step": (
+        ("brainbody", "sort", "pick up", BLOCKS),
+        {"errors": ["no"], "task_id": "t"},
+        Grounding(GRASP, "pick up (match 0.9)", USED),
+    ),
+    "check_condition": (("'close' to 'mug'", BLOCKS), {"task_id": "t"}, Check(True, "rule", USED)),
+}
+
+
+def test_every_question_of_the_port_has_a_row_and_is_answered_by_the_language_planner():
+    port = {name for name, what in vars(Planner).items() if inspect.isfunction(what) and not name.startswith("_")}
+    assert port == set(ROWS) == set(CASES)
+    for name in port:
+        asked = inspect.signature(getattr(Planner, name)).parameters
+        answered = dict(inspect.signature(getattr(LanguagePlanner, name)).parameters)
+        assert answered.pop("canceled").default is None
+        assert [(p.name, p.default) for p in answered.values()] == [(p.name, p.default) for p in asked.values()]
+
+
+@pytest.mark.parametrize("method", CASES)
+def test_arguments_and_answer_are_the_same_on_the_other_side(method):
+    row, (args, options, answer) = ROWS[method], CASES[method]
+    request = row.request(*args, **options)
+    given = inspect.signature(getattr(Planner, method)).bind(None, *args, **options).arguments
+    del given["self"]
+    read = row.arguments(request)
+    world = read.pop("world")
+    assert world.facts == given.pop("world").facts
+    assert {k: tuple(v) if isinstance(v, list) else v for k, v in read.items()} == {
+        k: tuple(v) if isinstance(v, list) else v for k, v in given.items()
+    }
+    reply = (row.interface.Result if row.is_action else row.interface.Response)()
+    row.fill(reply, answer)
+    assert row.answer(reply) == answer
+
+
+def test_the_actions_beside_the_services():
+    assert {row.name for row in QUESTIONS if row.is_action} == {
+        "generate_plans",
+        "choose_action",
+        "propose_steps",
+        "write_plan",
+    }
+    passed = ROWS["ground_step"].interface.Response()
+    ROWS["ground_step"].fill(passed, Grounding(None, "wait"))
+    assert passed.passed and ROWS["ground_step"].answer(passed).action is None
+
+
+def test_an_empty_text_is_the_default_and_a_choice_goes_to_who_makes_it():
+    plans = ROWS["generate_plans"]
+    assert plans.arguments(plans.interface.Goal(world=plans.request("x", BLOCKS).world))["method"] == "tree_planner"
+    goal = ROWS["choose_action"].interface.Goal
+    assert question_for("choose_action", goal()) is ROWS["choose_action"]
+    assert question_for("choose_action", goal(method="blocking")) is ROWS["select_action"]
+    with pytest.raises(UnknownNameError, match="unknown method that chooses 'blockng'; did you mean 'blocking'"):
+        question_for("choose_action", goal(method="blockng"))
+    request = ROWS["write"].request("progprompt", "x", BLOCKS)
+    request.options = ["comments=maybe"]
+    with pytest.raises(ConfigError, match="neither name=true nor name=false"):
+        ROWS["write"].arguments(request)
+
+
+@pytest.mark.parametrize(
+    ("method", "raised", "kind"),
+    [
+        ("generate_plans", ParseError, ModelError),  # no model answered
+        ("choose_action", ParseError, ParseError),  # the result says that a reply was of no use
+        ("interpret_goal", GoalError, GoalError),
+    ],
+)
+def test_a_failure_is_raised_with_its_words_and_its_usage(method, raised, kind):
+    row = ROWS[method]
+    reply = (row.interface.Result if row.is_action else row.interface.Response)()
+    row.fill_error(reply, raised("of no use"))
+    with pytest.raises(kind, match="of no use") as told:
+        row.answer(reply)
+    assert told.value.usage is None
+    error = raised("of no use")
+    error.usage = USED
+    row.fill_error(reply, error)
+    with pytest.raises(raised) as told:
+        row.answer(reply)
+    assert told.value.usage == USED
