@@ -15,6 +15,7 @@ ROOMS = [
     "executor_node",
     "simulation_node",
     "virtualhome_node",
+    "body_node",
 ]
 
 METHODS = {

@@ -28,7 +28,6 @@ import yaml
 from geometry_msgs.msg import Point
 from planweave_interfaces.msg import DetectedObjects, WorldState
 from planweave_interfaces.srv import Intervene, LoadScene
-from rclpy.qos import DurabilityPolicy, QoSProfile
 from rich.console import Console
 from rich.table import Table
 from std_srvs.srv import Trigger
@@ -48,6 +47,7 @@ from planweave.simulation.scene import Scene, load_scene
 from planweave_ros import conversions as convert
 from planweave_ros.calling import MUTUAL_DISCOVERY
 from planweave_ros.client import SETTLED_FRAMES, Client
+from planweave_ros.qos import LATCHED
 from planweave_ros.tabletop_runs import Truth
 
 PATIENCE = 90.0  # wall seconds for one task; for whatever else is waited for, a third of it
@@ -88,8 +88,7 @@ class Stage:
         self._world = World("")
         self._frames: deque[dict[str, Spot]] = deque(maxlen=SETTLED_FRAMES)  # what the camera saw last, and where
         self._kinds: list[tuple[str, str]] = []  # of the objects that are loaded
-        latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-        node.create_subscription(WorldState, "world_state", self._heard, latched)
+        node.create_subscription(WorldState, "world_state", self._heard, LATCHED)
         node.create_subscription(DetectedObjects, "perception/detected_objects", self._saw, 10)
         self._scene: Scene | None = None
         self._names: list[str] = []

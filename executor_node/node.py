@@ -6,33 +6,26 @@ from __future__ import annotations
 
 import contextlib
 import math
-import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
-from planweave_interfaces.action import ExecuteAction
-from planweave_interfaces.msg import DetectedObject, DetectedObjects, WorldState
-from planweave_interfaces.srv import Look
+from planweave_interfaces.msg import DetectedObject, DetectedObjects
 from rcl_interfaces.msg import SetParametersResult
-from rclpy.action import ActionServer, CancelResponse, GoalResponse
-from rclpy.action.server import ServerGoalHandle
-from rclpy.callback_groups import MutuallyExclusiveCallbackGroup, ReentrantCallbackGroup
+from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from rclpy.clock import Clock, ClockType
 from rclpy.parameter import Parameter as RosParameter
-from rclpy.qos import DurabilityPolicy, QoSProfile
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
-from planweave.bodies.arm import preconditions
+from executor_node.arm_body import ArmBody
 from planweave.bodies.arm.approach_planning import ApproachPlanner
 from planweave.bodies.arm.arms.choose import make_arm, make_gripper, make_planner
 from planweave.bodies.arm.arms.joints import JointStates
 from planweave.bodies.arm.arms.moveit_process import MoveItProcess
 from planweave.bodies.arm.failures import SkillFailureError
-from planweave.bodies.arm.fresh_look import fresh_look
-from planweave.bodies.arm.input_checks import LONGEST, can_be, detections_fault, joint_state_fault
+from planweave.bodies.arm.input_checks import can_be, detections_fault, joint_state_fault
 from planweave.bodies.arm.kinematics import Kinematics
 from planweave.bodies.arm.parameters import ROBOT_TYPE, parameters_of
 from planweave.bodies.arm.planning_scene import PlanningScene
@@ -49,22 +42,19 @@ from planweave.bodies.arm.world_model import WorldModel
 from planweave.core.domain import Domain
 from planweave.core.errors import PlanweaveError
 from planweave.core.failure import Code
-from planweave.core.health import Level, Report, heard
+from planweave.core.health import Report, heard
 from planweave.core.names import one_line, symbols
 from planweave.core.paths import config_dir
 from planweave.core.upright_shape import is_upright, yaw_of
-from planweave.core.world import Action, World
 from planweave.robots import load_robot
 from planweave_ros import conversions as convert
 from planweave_ros.arm_ports import ArmPorts, Names
-from planweave_ros.deferred import RESULT_TIMEOUT
-from planweave_ros.diagnostics import publish_diagnostics
 from planweave_ros.lifecycle import AUTOSTART, ManagedNode
-from planweave_ros.only_one import Sources, leave_to_another_body, refuse_a_second_body, second_body
+from planweave_ros.only_one import Sources, second_body
 from planweave_ros.parameters import declare
 from planweave_ros.permission import Permission
-from planweave_ros.presence import BODY, COMMANDER, Presence, show_presence
 from planweave_ros.recovery import Recovery, make_recovery
+from planweave_ros.serve_body import BodyServer, WorldPublisher, keep_the_only_body, serve_body
 from planweave_ros.spin import run_node
 from planweave_ros.stop_watch import StopWatch
 
@@ -73,7 +63,6 @@ _HEARTBEAT = 0.4  # s of wall time between two checks whether the camera is hear
 _LAST_RESULT = 1.0  # s of wall time for a stopped action to report its end when the node is shut down
 _GOODBYE = 0.3  # s for that report to leave
 _SHUT_DOWN = "executor_node was shut down; the arm was stopped"
-LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 
 class ExecutorNode(ManagedNode):
@@ -90,19 +79,17 @@ class ExecutorNode(ManagedNode):
         self._values = values = declare(self, [*table, AUTOSTART])
         self._changeable = {parameter.name for parameter in table if parameter.changeable}
         check_robot(self.get_fully_qualified_name(), values["robot"], values["arm"], values["gripper"], robot)
-        self._default_timeout: float = values["action_timeout"]
         self._domain, self._base_frame = Domain.load(values["domain"]), str(values["base_frame"])
         scene = PlanningScene(values["robot_model"] or None, robot=robot)
         self._kinematics = kinematics = Kinematics(scene.model, robot)
         safety = safety_from(values, kinematics)
-        self._world_publisher = self.create_publisher(WorldState, "world_state", LATCHED)
-        self._world_msg = convert.WorldMessages()
+        worlds = WorldPublisher(self)
         self._world = WorldModel(
             self._domain,
             load_workspace(values["workspace"]),
             kinematics,
             safety,
-            self._publish_world,
+            worlds.publish,
             values["silence_timeout"],
             values["joint_state_timeout"],
             self._base_frame,
@@ -134,12 +121,7 @@ class ExecutorNode(ManagedNode):
         planner = make_planner(scene, kinematics, self._arm, self._moveit, values["moveit_pipeline"])
         reaching = ApproachPlanner(scene, kinematics, planner, values["planning_timeout"])
         self._make_skills = partial(Skills, self._arm, scene, reaching)
-        self._skills = self._make_skills(safety, self._world, settings_from(values, names, robot.count))
-        self._lock = threading.Lock()
-        self._current: ServerGoalHandle | None = None
-        self._current_text = ""
-        self._ending = False
-        self._canceled: set[bytes] = set()
+        self._served: BodyServer | None = None  # once all else is made
         self._stamp, self._felt = 0.0, -math.inf  # of the newest joint state: its stamp, and when it came (monotonic)
         self._sent = (0, 0)  # when the two newest joint states were sent, ns of system time
         self._joints = JointStates(robot)
@@ -153,8 +135,6 @@ class ExecutorNode(ManagedNode):
             self.get_logger().warning,
             names.let_go,
         )
-        self._commander = Presence(self, COMMANDER, self._on_commander_lost)
-        self._commanded = False  # whether who sent the running action shows its presence
         one_at_a_time = MutuallyExclusiveCallbackGroup()
         for topic in values["joint_state_topics"]:
             self.create_subscription(
@@ -173,8 +153,6 @@ class ExecutorNode(ManagedNode):
             callback_group=MutuallyExclusiveCallbackGroup(),
             clock=Clock(clock_type=ClockType.STEADY_TIME),
         )
-        self.create_service(Look, "look", self._on_look, callback_group=MutuallyExclusiveCallbackGroup())
-        self.add_on_set_parameters_callback(self._on_set)
         self._recovery: Recovery | None = None
         self._watch: StopWatch | None = None
         if is_real(values["robot"]) and robot.ros.driver:
@@ -187,31 +165,38 @@ class ExecutorNode(ManagedNode):
             self.create_service(
                 Trigger, "executor/recover", self._on_recover, callback_group=MutuallyExclusiveCallbackGroup()
             )
-        self._permission = Permission(self) if values["require_approval"] else None
+        self._body = ArmBody(
+            self._domain,
+            self._world,
+            self._arm,
+            self._make_skills(safety, self._world, settings_from(values, names, robot.count)),
+            self._unseen_grip,
+            Permission(self) if values["require_approval"] else None,
+            self._require_controllers,
+            lambda: (self._sent[0], self._stamp),
+            names.detections,
+            self.get_logger(),
+        )
+        self.add_on_set_parameters_callback(self._on_set)
         self.create_service(
             Trigger, "executor/let_go", self._on_let_go, callback_group=MutuallyExclusiveCallbackGroup()
         )
-        refuse_a_second_body(self, begun)
-        leave_to_another_body(self, begun)
+        keep_the_only_body(self, begun)
         if self._moveit is not None:
             self._moveit.start()
         if values["arm"] != "trajectory":  # nothing is refused from here on: its watch of a node that went would stop
             self._watch = StopWatch([ports.cancel_name])  # the arm, which may be another's
-        self._server = ActionServer(
+        self._served = serve_body(
             self,
-            ExecuteAction,
-            "execute_action",
-            self._execute,
-            goal_callback=lambda _: GoalResponse.ACCEPT,
-            cancel_callback=self._on_cancel,
-            callback_group=ReentrantCallbackGroup(),
-            result_timeout=RESULT_TIMEOUT,
-        )
-        show_presence(self, BODY)
-        publish_diagnostics(
-            self,
-            {
-                "arm": self._arm_report,
+            self._body,
+            name="the arm",
+            timeout=values["action_timeout"],
+            worlds=worlds,
+            why_idle=lambda: self.why_idle,
+            problem=lambda: second_body(self) or self._sources.problem,
+            before=self._feel,
+            part="arm",
+            reports={
                 "camera": self._camera_report,
                 "joint states": lambda: heard(
                     "joint states", time.monotonic() - self._felt, values["joint_state_timeout"]
@@ -231,35 +216,43 @@ class ExecutorNode(ManagedNode):
 
     def stop_work(self) -> None:
         """Stop the arm, end the running action and accept no further goals. The node must be spun meanwhile."""
-        with self._lock:
-            self._ending = True
-        if self.refused and not self._busy_with:
+        if self._served is not None:
+            self._served.refuse_actions(_SHUT_DOWN)
+        if self.refused and not self._busy:
             return  # what moves is moved by the other body
         if self._stop(_SHUT_DOWN):
             time.sleep(_GOODBYE)
 
     def _stop(self, why: str) -> bool:
         """Stop the arm, wait until it is measured to rest, and end the running action; whether there was one."""
-        busy = bool(self._busy_with)
+        busy = self._busy
         self._arm.abort(Code.SAFETY_STOP, why)
         problem = self._arm.wait_standing()
         if problem:
             self.get_logger().error(f"{why}. But {problem}")
-        if busy:
-            until(lambda: self._current is None, _LAST_RESULT)
+        if busy and self._served is not None:
+            self._served.wait_idle(_LAST_RESULT)
         return busy
 
     @property
-    def _busy_with(self) -> str:
-        with self._lock:
-            return self._current_text if self._current is not None else ""
+    def _busy(self) -> bool:
+        return self._served is not None and self._served.busy
+
+    @property
+    def _skills(self) -> Skills:
+        return self._body.skills
+
+    def _feel(self) -> None:
+        """Feel whether the gripper holds something, before the first action."""
+        if self.active:
+            self._unseen_grip.wait()
 
     def destroy_node(self) -> None:
         """Take the node down; `stop_work` comes before."""
-        if hasattr(self, "_server"):  # else a parameter was wrong
+        if hasattr(self, "_served") and self._served is not None:  # else a parameter was wrong
             with contextlib.suppress(Exception):  # the context may be gone already
                 self._arm.abort(Code.SAFETY_STOP, _SHUT_DOWN)
-            self._server.destroy()
+            self._served.destroy()
             if self._watch is not None:
                 self._watch.close()
             if self._moveit is not None:
@@ -271,7 +264,7 @@ class ExecutorNode(ManagedNode):
     def _believes(self, what: str, topic: str, info: dict[str, Any]) -> bool:
         """Whether a message is from the trusted publisher; a second publisher stops the arm."""
         problem = self._sources.problem_with(what, topic, info)
-        if problem and self._current is not None:
+        if problem and self._busy:
             self._arm.abort(Code.SAFETY_STOP, f"{problem}; the arm was stopped")
         return not problem
 
@@ -300,7 +293,7 @@ class ExecutorNode(ManagedNode):
         self._stamp = state.stamp
         self._sent, self._felt = (self._sent[1], info["source_timestamp"]), time.monotonic()
         self._arm.on_state(state)
-        self._world.on_joints(state.positions, state.width if self._current is None else None)
+        self._world.on_joints(state.positions, None if self._busy else state.width)
         if self.active:  # it may move the fingers
             self._unseen_grip.on_state(state)
 
@@ -351,9 +344,9 @@ class ExecutorNode(ManagedNode):
     def _on_set(self, parameters: Sequence[RosParameter]) -> SetParametersResult:
         """Change places, speeds, forces and workspace while no action runs; other parameters are fixed."""
         new = {p.name: p.value for p in parameters if p.name in self._changeable}
-        with self._lock:
-            if new and self._current is not None:
-                return SetParametersResult(reason=f"the arm is busy with {self._current_text}; set it after that")
+        with self._beside_actions() as busy:
+            if new and busy:
+                return SetParametersResult(reason=f"the arm is busy with {busy}; set it after that")
             try:
                 values = {**self._values, **new}
                 safety, settings = (
@@ -363,23 +356,21 @@ class ExecutorNode(ManagedNode):
                 if new:
                     self._world.use_places(load_workspace(values["workspace"]))
                     self._world.use_limits(safety)
-                    self._skills, self._values = self._make_skills(safety, self._world, settings), values
+                    self._body.skills, self._values = self._make_skills(safety, self._world, settings), values
             except PlanweaveError as error:
                 return SetParametersResult(reason=str(error))
         return SetParametersResult(successful=True)
 
+    @contextlib.contextmanager
+    def _beside_actions(self) -> Iterator[str]:
+        """Let no action begin meanwhile; gives what the arm is busy with."""
+        if self._served is None:
+            yield ""
+        else:
+            with self._served.lock:
+                yield self._served.busy_with
+
     # ---- out ----------------------------------------------------------------------------------------------------
-
-    def _publish_world(self, world: World) -> None:
-        self._world_publisher.publish(self._world_msg(world))
-
-    def _arm_report(self) -> Report:
-        problem = second_body(self) or self._sources.problem
-        if problem:
-            return Report(Level.ERROR, problem)
-        if self.why_idle:
-            return Report(Level.WARN, self.why_idle)
-        return Report(Level.OK, f"busy with {self._busy_with}" if self._busy_with else "ready")
 
     def _camera_report(self) -> Report:
         world = self._world.world()
@@ -387,128 +378,26 @@ class ExecutorNode(ManagedNode):
             "detections", time.time() - world.heard if world.heard else math.inf, 0.0 if world.silent else math.inf
         )
 
-    def _on_look(self, request: Look.Request, response: Look.Response) -> Look.Response:
-        """The world with an image taken from now on."""
-        response.fresh, response.message = fresh_look(
-            self._world, lambda: (self._sent[0], self._stamp), request.timeout, self._names.detections
-        )
-        response.world = self._world_msg(self._world.world())
-        return response
-
     def _on_recover(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         """Clear the robot's error, when nothing runs."""
-        if self._busy_with:
-            response.message = f"the arm is busy with {self._busy_with}; cancel that first"
+        if self._served is not None and (busy := self._served.busy_with):
+            response.message = f"the arm is busy with {busy}; cancel that first"
         elif self._recovery is not None:
             response.success, response.message = self._recovery.run()
         return response
 
     def _on_let_go(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         """Open the gripper, when nothing runs; what it holds falls."""
-        with self._lock:
+        with self._beside_actions() as busy:
             if self.why_idle:
                 response.message = f"nothing was moved: {self.why_idle}"
                 return response
-            if self._current is not None:
-                response.message = f"the arm is busy with {self._current_text}; cancel that first"
+            if busy:
+                response.message = f"the arm is busy with {busy}; cancel that first"
                 return response
             problem = self._unseen_grip.let_go()
         response.success, response.message = not problem, problem or "the gripper is open"
         return response
-
-    def _on_commander_lost(self) -> None:
-        """Stop the arm where no client is left that could: the result of the action would reach nobody."""
-        with self._lock:
-            if self._current is None or not self._commanded:
-                return
-            self._arm.abort(Code.SAFETY_STOP, "who sent the action has gone (feedback_node?); the arm was stopped")
-        self.get_logger().warning(f"{self._current_text}: who sent it has gone; the arm was stopped")
-
-    # ---- actions ------------------------------------------------------------------------------------------------
-
-    def _on_cancel(self, handle: ServerGoalHandle) -> CancelResponse:
-        goal = bytes(handle.goal_id.uuid)
-        with self._lock:
-            self._canceled.add(goal)
-            if self._current is not None and bytes(self._current.goal_id.uuid) == goal:
-                self._arm.abort(Code.CANCELED, "the action was cancelled; the arm was stopped")
-        return CancelResponse.ACCEPT
-
-    def _execute(self, handle: ServerGoalHandle) -> ExecuteAction.Result:
-        goal = bytes(handle.goal_id.uuid)
-        request = handle.request
-        if self.active:
-            self._unseen_grip.wait()
-        with self._lock:
-            idle, busy = self.why_idle, self._current_text if self._current is not None else ""
-            if not busy and not idle:
-                self._current, self._current_text = handle, _text(request.action)
-                self._commanded = self._commander.there
-                timeout = min(request.timeout, LONGEST) if request.timeout > 0 else self._default_timeout
-                self._arm.begin(time.monotonic() + timeout)
-                if goal in self._canceled:
-                    self._arm.abort(Code.CANCELED, "the action was cancelled before it started")
-                if self._ending:
-                    self._arm.abort(Code.SAFETY_STOP, _SHUT_DOWN)
-        if idle:
-            return self._result(handle, Code.SAFETY_STOP, f"nothing was moved: {idle}")
-        if busy:
-            return self._result(
-                handle, Code.CONTROL_FAILED, f"the arm is busy with {busy}; send the action again when that is done"
-            )
-        try:
-            code, message, unmet = self._carry_out(handle)
-        finally:
-            with self._lock:
-                self._current = None
-        mover = self._skills.mover
-        result = self._result(handle, code, message, mover.motion_seconds, mover.planning_seconds)
-        result.unmet = convert.literals_to_msg(unmet)
-        result.pushed = list(self._skills.body.pushed)
-        if result.pushed:
-            result.message += f"; pushed aside to get there: {', '.join(result.pushed)}"
-        return result
-
-    def _carry_out(self, handle: ServerGoalHandle) -> tuple[Code, str, tuple[Any, ...]]:
-        self._skills.mover.begin(None)
-        self._skills.body.pushed.clear()
-        action = convert.action_from_msg(handle.request.action)
-        feedback = ExecuteAction.Feedback()
-
-        def on_phase(phase: str, progress: float) -> None:
-            feedback.phase, feedback.progress = phase, float(progress)
-            handle.publish_feedback(feedback)
-
-        try:
-            self._arm.check()
-            if action is None:
-                raise SkillFailureError(Code.INVALID_ACTION, "the goal names no action")
-            self._arm.state()  # else whatever waits for the camera or a controller would wait first
-            problem = second_body(self) or self._sources.problem
-            if problem:
-                raise SkillFailureError(Code.SAFETY_STOP, f"{problem}; nothing was moved")
-            problem = self._permission.problem(handle.request) if self._permission else ""
-            if problem:
-                raise SkillFailureError(Code.SAFETY_STOP, f"{action}: {problem}; nothing was moved")
-            if action.args:
-                self._skills.sight.require()
-            if action.name != "return_to_base":
-                self._unseen_grip.require_known()
-            preconditions.check(self._domain, self._world.world(), action)
-            self._require_controllers()
-            self._skills.run(action, on_phase)
-        except SkillFailureError as error:
-            self.get_logger().info(f"{action}: {error.code.name}: {error.message}")
-            return error.code, error.message, error.unmet
-        except Exception as error:
-            self._arm.abort(Code.CONTROL_FAILED, "an error inside executor_node")
-            self.get_logger().error(f"{action}: {error!r}")
-            return (
-                Code.CONTROL_FAILED,
-                f"executor_node failed inside ({type(error).__name__}: {error}); the arm was stopped",
-                (),
-            )
-        return Code.SUCCESS, f"done: {self._domain.phrase(action)}", ()
 
     def _require_controllers(self) -> None:
         """Raise where a controller is missing, of the wrong kind, or cannot be activated."""
@@ -529,31 +418,6 @@ class ExecutorNode(ManagedNode):
         if problem:
             advice = self._names.how_to_recover
             raise SkillFailureError(Code.CONTROL_FAILED, f"the arm is not ready: {problem}; {advice}")
-
-    def _result(
-        self, handle: ServerGoalHandle, code: Code, message: str, motion: float = 0.0, planning: float = 0.0
-    ) -> Any:
-        """Finish the goal and return the result message."""
-        goal = bytes(handle.goal_id.uuid)
-        if code is Code.SUCCESS:
-            handle.succeed()
-        elif goal in self._canceled and code is Code.CANCELED and until(lambda: handle.is_cancel_requested, 1.0):
-            handle.canceled()
-        else:
-            handle.abort()
-        with self._lock:
-            self._canceled.discard(goal)
-        return ExecuteAction.Result(
-            code=int(code),
-            message=message,
-            motion_seconds=motion,
-            planning_seconds=planning,
-            world=self._world_msg(self._world.world()),
-        )
-
-
-def _text(msg: Any) -> str:
-    return str(Action(msg.name, tuple(msg.arguments))) if msg.name else "an action without a name"
 
 
 def main() -> int:

@@ -21,7 +21,6 @@ from planweave_interfaces.srv import (
     SubmitTask,
 )
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup, ReentrantCallbackGroup
-from rclpy.qos import DurabilityPolicy, QoSProfile
 from std_msgs.msg import String
 
 from planweave.core.cancellation import Cancellation
@@ -40,8 +39,9 @@ from planweave_ros.diagnostics import publish_diagnostics
 from planweave_ros.guarded import GuardedNode
 from planweave_ros.parameters import Parameter, declare
 from planweave_ros.planner_port import RosPlanner
-from planweave_ros.ports import LATCHED, RosBody, RosEyes
+from planweave_ros.ports import RosBody, RosEyes
 from planweave_ros.presence import TASKS, show_presence
+from planweave_ros.qos import LATCHED, LATCHED_STATUSES
 from planweave_ros.spin import run_node
 
 MAX_EXCHANGE_MESSAGE = 4_000_000
@@ -85,9 +85,7 @@ class FeedbackNode(GuardedNode):
         self._lock = threading.Lock()
         self._telling = threading.Lock()  # one status after the other, so that none is older than the one before
         group = ReentrantCallbackGroup()
-        self._status = self.create_publisher(
-            TaskStatus, "task_status", QoSProfile(depth=20, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-        )
+        self._status = self.create_publisher(TaskStatus, "task_status", LATCHED_STATUSES)
         self._tree = self.create_publisher(ActionTree, "action_tree", LATCHED)
         in_order = MutuallyExclusiveCallbackGroup()  # else a record could have two exchanges the wrong way round
         self._exchanges = self.resolve_topic_name("llm_exchanges")

@@ -16,7 +16,7 @@ from builtin_interfaces.msg import Time
 from planweave_interfaces.msg import DetectedObject, DetectedObjects, SceneChanges
 from planweave_interfaces.srv import LookFor
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
-from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import CameraInfo, Image, JointState, TimeReference
 from std_msgs.msg import Header
 from std_srvs.srv import Trigger
@@ -48,6 +48,7 @@ from planweave_ros.diagnostics import Check, publish_diagnostics
 from planweave_ros.lifecycle import AUTOSTART, ManagedNode
 from planweave_ros.parameters import Parameter, declare
 from planweave_ros.pictures import camera_info_to_msg, image_to_msg, marker_to_msg, stamp_to_msg
+from planweave_ros.qos import LATCHED
 from planweave_ros.spin import run_node
 from planweave_ros.transforms import TransformError, Transforms
 
@@ -109,7 +110,6 @@ _JOINT_PATIENCE = 0.3  # s of wall time to wait for the joint state, or the tran
 _FORGET_PATIENCE = 3.0  # s of wall time for images to show, after forgetting, what is there
 _JOINTS_SILENT = 1.0  # s without joint states from which on the log says so
 _TF2 = "tf2:"
-_LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 
 class PerceptionNode(ManagedNode):
@@ -164,7 +164,7 @@ class PerceptionNode(ManagedNode):
         self._publisher = self.create_publisher(DetectedObjects, "perception/detected_objects", 10)
         self._change_publisher = self.create_publisher(SceneChanges, "perception/changes", 10)
         self._annotated = self.create_publisher(Image, "perception/image_annotated", 2)
-        self._markers = self.create_publisher(MarkerArray, "perception/markers", _LATCHED)
+        self._markers = self.create_publisher(MarkerArray, "perception/markers", LATCHED)
         self._images: dict[str, Any] = {}  # publishers of the camera's topics, where no driver publishes them
         self._joint_topic = self.resolve_topic_name("joint_states")
         self.create_subscription(JointState, "joint_states", self._joint_state, 10)

@@ -25,7 +25,6 @@ from rcl_interfaces.srv import GetParameters, SetParameters
 from rclpy.action import ActionClient
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.parameter import Parameter
-from rclpy.qos import DurabilityPolicy, QoSProfile
 from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
 from sensor_msgs.msg import Image
@@ -41,6 +40,7 @@ from planweave.launcher.systems import NodeSpec
 from planweave_ros import conversions as convert
 from planweave_ros.calling import MUTUAL_DISCOVERY
 from planweave_ros.presence import TASKS, Presence
+from planweave_ros.qos import IMAGES, LATCHED
 from planweave_ros.spin import spun
 
 VANISHED = 10.0  # seconds without an answer of feedback_node after which a running task counts as lost
@@ -92,8 +92,7 @@ class Client:
         self._rows: dict[str, tuple[Row, ...]] = {}
         self._revision = 0  # of the world that followed the last change of scene
         self._on_tree: Callable[[str, tuple[Row, ...]], None] = lambda task_id, rows: None
-        latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-        self._node.create_subscription(ActionTree, "action_tree", self._tree, latched)
+        self._node.create_subscription(ActionTree, "action_tree", self._tree, LATCHED)
         self._run_task = ActionClient(self._node, RunTask, "run_task")
         # Made now and kept: a server does not answer a client that it has not discovered yet.
         self._services = {name: self._node.create_client(kind, name) for name, kind in SERVICES.items()}
@@ -209,9 +208,8 @@ class Client:
         on_silence: Callable[[bool, float], None],
     ) -> Any:
         """The task's result once it has ended; raises SystemDownError where it does not end in time."""
-        latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
         worlds = self._node.create_subscription(
-            WorldState, "world_state", lambda w: on_silence(w.silent, convert.time_from_msg(w.heard)), latched
+            WorldState, "world_state", lambda w: on_silence(w.silent, convert.time_from_msg(w.heard)), LATCHED
         )
         try:
             response = self._wait_for_end(future, timeout, watch)
@@ -363,8 +361,7 @@ class Client:
             heard.append(message)
             there.set()
 
-        latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-        subscription = self._node.create_subscription(WorldState, "world_state", keep, latched)
+        subscription = self._node.create_subscription(WorldState, "world_state", keep, LATCHED)
         there.wait(patience)
         self._drop(subscription)
         return convert.world_from_msg(heard[-1]) if heard else None
@@ -377,8 +374,7 @@ class Client:
             self._revision = int(message.revision)
             heard.set()
 
-        latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-        subscription = self._node.create_subscription(WorldState, "world_state", world, latched)
+        subscription = self._node.create_subscription(WorldState, "world_state", world, LATCHED)
         heard.wait(patience)
         self._drop(subscription)
 
@@ -412,10 +408,9 @@ class Client:
             known = frozenset(thing.name for thing in message.objects if thing.type != "location")
             look()
 
-        latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
         subscriptions = [
             self._node.create_subscription(DetectedObjects, "perception/detected_objects", detected, 10),
-            self._node.create_subscription(WorldState, "world_state", world, latched),
+            self._node.create_subscription(WorldState, "world_state", world, LATCHED),
         ]
         settled.wait(patience)
         for subscription in subscriptions:
@@ -451,7 +446,7 @@ class Client:
             got.append(message)
             there.set()
 
-        subscription = self._node.create_subscription(Image, topic, keep, QoSProfile(depth=2))
+        subscription = self._node.create_subscription(Image, topic, keep, IMAGES)
         try:
             if not there.wait(timeout):
                 raise SystemDownError(f"no image on {topic} in {timeout:g} s")

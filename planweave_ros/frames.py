@@ -8,22 +8,23 @@ from typing import Any, TypeAlias
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Quaternion, Transform, TransformStamped, Vector3
 from rclpy.node import Node
-from rclpy.qos import DurabilityPolicy, QoSProfile
+from rclpy.qos import QoSProfile
 from std_msgs.msg import Header, String
+
+from planweave_ros.qos import LATCHED
 
 Frame: TypeAlias = tuple[str, str, tuple[float, float, float], tuple[float, float, float, float]]
 """Parent, child, and the child's position (m) and quaternion (x, y, z, w) in the parent."""
-_LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 
 class FramePublisher:
-    """Publishes the description and the fixed frames once, latched, and moving frames while there are subscribers.
+    """Publishes the description and the fixed frames once, LATCHED, and moving frames while someone listens.
 
-    Where tf2_msgs is missing, a warning is logged once, and only the description is published.
+    Where tf2_msgs is missing, the log says so once, and only the description is published.
     """
 
     def __init__(self, node: Node, description: str, fixed: Iterable[Frame]):
-        self._description = node.create_publisher(String, "robot_description", _LATCHED)
+        self._description = node.create_publisher(String, "robot_description", LATCHED)
         self._description.publish(String(data=description))
         self._moving: Any = None
         try:
@@ -36,7 +37,7 @@ class FramePublisher:
             return
         self._message = TFMessage
         self._moving = node.create_publisher(TFMessage, "tf", QoSProfile(depth=100))
-        self._fixed = node.create_publisher(TFMessage, "tf_static", _LATCHED)
+        self._fixed = node.create_publisher(TFMessage, "tf_static", LATCHED)
         self._fixed.publish(TFMessage(transforms=[_transform(f, Time()) for f in fixed]))
 
     @property

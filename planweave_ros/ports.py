@@ -13,7 +13,6 @@ from planweave_interfaces.srv import Look as LookSrv
 from planweave_interfaces.srv import LookFor
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from rclpy.node import Node
-from rclpy.qos import DurabilityPolicy, QoSProfile
 
 from planweave.core.cancellation import Cancellation
 from planweave.core.errors import SystemDownError, WorldError
@@ -24,8 +23,8 @@ from planweave_ros import conversions as convert
 from planweave_ros.calling import STOP_SECONDS, Caller
 from planweave_ros.only_one import LivingPublishers, publisher_of, services_of, two_publishers
 from planweave_ros.presence import BODY, COMMANDER, LEASE, Presence, show_presence
+from planweave_ros.qos import LATCHED
 
-LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 _WORLD, _ACTION, _LOOK = "world_state", "execute_action", "look"
 _GOALS = "/_action/send_goal"  # after an action's name: the service by which its server takes goals
 _PUBLISHERS_KEPT = 4  # publishers of worlds whose newest world is kept
@@ -151,7 +150,8 @@ class RosBody:
         """Raise SystemDownError where the body is known to have gone, instead of waiting."""
         if self._presence.lost:
             raise SystemDownError(
-                "the body has gone away (executor_node or virtualhome_node ended); start it again and repeat the task"
+                "the body has gone away (executor_node, virtualhome_node or body_node ended); start it again and "
+                "repeat the task"
             )
 
     def observe(self, revision: int = 0) -> World:

@@ -17,6 +17,7 @@ OURS = (
     "executor_node",
     "simulation_node",
     "virtualhome_node",
+    "body_node",
 )
 """Packages whose records count from INFO on; those of all others from WARNING on."""
 

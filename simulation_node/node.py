@@ -44,10 +44,9 @@ from planweave_ros.frames import FramePublisher
 from planweave_ros.guarded import GuardedNode
 from planweave_ros.parameters import Parameter, declare
 from planweave_ros.presence import BODY, Presence
+from planweave_ros.qos import IMAGES
 from planweave_ros.running_tasks import RunningTasks
 from planweave_ros.spin import run_node
-
-_IMAGE_QOS = QoSProfile(depth=2)
 
 PARAMETERS = [
     Parameter("scene", "blocks", "scene under config/scenes, or the path of a scene file"),
@@ -118,13 +117,13 @@ class SimulationNode(GuardedNode):
         # The truth, for measuring and for tests; nothing that acts listens to it.
         self._truth = self.create_publisher(PoseArray, "simulation/object_poses", 10)
         # Reliable: who subscribes as reliable loses no image; best-effort subscribers are served as well.
-        self._colour = self.create_publisher(Image, "camera/color/image_raw", _IMAGE_QOS)
-        self._depth = self.create_publisher(Image, "camera/aligned_depth_to_color/image_raw", _IMAGE_QOS)
-        self._info = self.create_publisher(CameraInfo, "camera/color/camera_info", _IMAGE_QOS)
-        self._depth_info = self.create_publisher(CameraInfo, "camera/aligned_depth_to_color/camera_info", _IMAGE_QOS)
+        self._colour = self.create_publisher(Image, "camera/color/image_raw", IMAGES)
+        self._depth = self.create_publisher(Image, "camera/aligned_depth_to_color/image_raw", IMAGES)
+        self._info = self.create_publisher(CameraInfo, "camera/color/camera_info", IMAGES)
+        self._depth_info = self.create_publisher(CameraInfo, "camera/aligned_depth_to_color/camera_info", IMAGES)
         self._info_msg = _camera_info(self._camera)
         # Small, where an image of more than a megabyte would say no more and may get lost on a busy machine.
-        self._still = self.create_publisher(TimeReference, "camera/still", _IMAGE_QOS)
+        self._still = self.create_publisher(TimeReference, "camera/still", IMAGES)
         self._sent: np.ndarray | None = None  # the last image that was published, with its stamp and its wall time
         self._sent_stamp, self._sent_at, self._again = Time(), 0.0, _IMAGE_ANYWAY[0]
         self._listeners = 0, 0

@@ -265,3 +265,13 @@ class LookingBody(Body, Protocol):
 
         Raises CanceledError when the task is cancelled meanwhile, SystemDownError without a body.
         """
+
+
+class StoppableBody(LookingBody, Protocol):
+    """A body whose action another thread can end, as `planweave_ros.serve_body` does where it is cancelled."""
+
+    def begin(self, timeout: float) -> None:
+        """An action is about to be executed, for `timeout` seconds at most: from now on `stop` ends it."""
+
+    def stop(self, code: Code, message: str) -> None:
+        """End the action that was begun with this outcome, soon; return at once."""

@@ -15,7 +15,15 @@ from typing import Any
 from planweave.core.errors import ConfigError
 from planweave.core.yaml_files import read_yaml
 
-NODES = ("executor_node", "feedback_node", "perception_node", "planner_node", "simulation_node", "virtualhome_node")
+NODES = (
+    "body_node",
+    "executor_node",
+    "feedback_node",
+    "perception_node",
+    "planner_node",
+    "simulation_node",
+    "virtualhome_node",
+)
 """The nodes of Planweave, by the names that they have where nobody renames them."""
 _PARAMETERS = "ros__parameters"
 _EVERYBODY = "/**"

@@ -1,20 +1,17 @@
 """Node doubles: a planner node that answers from a script, a body node that the domain drives."""
 
 import threading
+from dataclasses import replace
 from functools import partial
 
-from planweave_interfaces.action import ExecuteAction
-from planweave_interfaces.msg import WorldState
-from planweave_interfaces.srv import Look
-from rclpy.action import ActionServer, CancelResponse
+from rclpy.action import ActionServer
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.node import Node
 
 from planweave.core.errors import PlanweaveError
-from planweave_ros import conversions as convert
-from planweave_ros.ports import LATCHED
-from planweave_ros.presence import BODY, PLANNER, show_presence
+from planweave_ros.presence import PLANNER, show_presence
 from planweave_ros.questions import QUESTIONS, question_for
+from planweave_ros.serve_body import serve_body
 
 
 class PlannerNodeDouble(Node):
@@ -45,49 +42,34 @@ class PlannerNodeDouble(Node):
 
 
 class BodyNodeDouble(Node):
-    """Serves a body's interfaces from a SymbolicBody."""
+    """Serves a body's interfaces from a SymbolicBody, as the nodes of real bodies do; others may be there beside it."""
 
     def __init__(self, body):
         super().__init__("body_node_double")
         self.body = body
         self.cancelled = threading.Event()
-        self._worlds = self.create_publisher(WorldState, "/world_state", LATCHED)
-        self._server = ActionServer(
-            self,
-            ExecuteAction,
-            "/execute_action",
-            self.execute,
-            cancel_callback=self.cancel,
-            callback_group=ReentrantCallbackGroup(),
-        )
-        self.create_service(Look, "/look", self.look, callback_group=ReentrantCallbackGroup())
-        self._worlds.publish(convert.world_to_msg(body.world))
-        show_presence(self, BODY)
-
-    def look(self, request, response):
-        look = self.body.look(request.timeout)
-        response.fresh, response.message, response.world = look.fresh, look.message, convert.world_to_msg(look.world)
-        return response
+        self._stopped = None
+        self.served = serve_body(self, self, problem=lambda: "")
+        self.world_messages = self.served._worlds._publisher  # for messages that are no worlds
 
     def destroy_node(self):
-        self._server.destroy()  # else it stays in the graph, as one more body
+        self.served.destroy()
         super().destroy_node()
 
-    def cancel(self, _):
-        self.cancelled.set()
-        return CancelResponse.ACCEPT
+    def observe(self, revision=0):
+        return self.body.observe(revision)
 
-    def execute(self, goal):
-        goal.publish_feedback(ExecuteAction.Feedback(phase="moving", progress=0.5))
-        outcome = self.body.execute(convert.action_from_msg(goal.request.action))
-        result = ExecuteAction.Result(
-            code=int(outcome.code), message=outcome.message, unmet=convert.literals_to_msg(outcome.unmet)
-        )
-        result.world = convert.world_to_msg(outcome.world)
-        self._worlds.publish(result.world)
-        if goal.is_cancel_requested:
-            result.code = ExecuteAction.Result.CANCELED
-            goal.canceled()
-        else:
-            goal.succeed()
-        return result
+    def look(self, seconds):
+        return self.body.look(seconds)
+
+    def begin(self, timeout):
+        self._stopped = None
+
+    def stop(self, code, message):
+        self._stopped = code
+        self.cancelled.set()
+
+    def execute(self, action, *, on_phase, **options):
+        on_phase("moving", 0.5)
+        outcome = self.body.execute(action, **options)
+        return replace(outcome, code=self._stopped) if self._stopped else outcome

@@ -18,10 +18,10 @@ from planweave_interfaces.srv import CancelTask, GetTask, ListTasks, LoadScene, 
 from rclpy.action import ActionServer, CancelResponse
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.executors import ExternalShutdownException, MultiThreadedExecutor
-from rclpy.qos import DurabilityPolicy, QoSProfile
 from sensor_msgs.msg import Image
 
 from planweave_ros.guarded import GuardedNode
+from planweave_ros.qos import LATCHED
 
 
 class TaskServer(GuardedNode):
@@ -32,9 +32,7 @@ class TaskServer(GuardedNode):
         group = ReentrantCallbackGroup()
         self.asked, self.statuses = [], []
         self.canceled, self.go_on = False, threading.Event()
-        self._tree = self.create_publisher(
-            ActionTree, "/action_tree", QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-        )
+        self._tree = self.create_publisher(ActionTree, "/action_tree", LATCHED)
         self._image = self.create_publisher(Image, "/camera/color/image_raw", 10)
         self.create_timer(0.05, self._send_image)
         self._server = ActionServer(

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 from doubles.task_server import TaskServer
-from rclpy.qos import DurabilityPolicy, QoSProfile
 
 from planweave.cli import main as cli
 from planweave.core.action_tree import Status
@@ -22,6 +21,7 @@ from planweave.core.world import Literal
 from planweave.launcher.one_system import only_system
 from planweave.launcher.systems import NodeSpec
 from planweave_ros.client import Client
+from planweave_ros.qos import LATCHED
 
 TEST = Path(__file__).resolve().parents[1]
 
@@ -175,8 +175,7 @@ def silent_body(make_node):
     from builtin_interfaces.msg import Time
     from planweave_interfaces.msg import WorldState
 
-    latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-    worlds = make_node("a_body").create_publisher(WorldState, "/world_state", latched)
+    worlds = make_node("a_body").create_publisher(WorldState, "/world_state", LATCHED)
     worlds.publish(WorldState(domain="tabletop", silent=True, heard=Time(sec=int(time.time()) - 60)))
 
 

@@ -30,8 +30,9 @@ def make_table(make_node, spin_until):
     from sensor_msgs.msg import JointState
     from trajectory_msgs.msg import JointTrajectory
 
-    from executor_node.node import LATCHED, ExecutorNode
+    from executor_node.node import ExecutorNode
     from planweave_ros import conversions as convert
+    from planweave_ros.qos import LATCHED
     from simulation_node.node import SimulationNode
 
     class Table:

@@ -341,7 +341,7 @@ def test_many_waiting_runs_block_nothing(system, doubles, spin_until):
 def test_a_tree_and_a_status_are_latched_for_who_comes_late(system, make_node, spin_until):
     from planweave_interfaces.msg import ActionTree, TaskStatus
 
-    from planweave_ros.ports import LATCHED
+    from planweave_ros.qos import LATCHED
 
     handle, _ = run(system, sentence="put a in the tray")
     result_of(handle.get_result_async())
@@ -415,13 +415,11 @@ def test_a_task_begins_in_no_older_world_than_its_sender_has_seen(system, double
     """The scene has changed, and the news reach feedback_node after the task: it waits for them."""
     from dataclasses import replace
 
-    from planweave_ros import conversions as convert
-
     body = doubles[1]
     body.world = replace(tabletop("a b: item; tray: container", "in(a, tray)"), revision=7)
     handle, feedback = run(system, sentence="put a in the tray", world_revision=7)
     spin_until(lambda: any(f.feedback.status.phase == "looking" for f in feedback), 10, "the task to wait")
-    system.body_node._worlds.publish(convert.world_to_msg(body.world))
+    system.body_node.served.publish()
     result = result_of(handle.get_result_async()).result
     assert result.success and result.status.steps == 0, result.message  # it held already in the new world
     assert body.done == []

@@ -39,7 +39,7 @@ def test_frames_are_those_of_the_joint_states_and_the_calibration(make_node, spi
     from std_msgs.msg import String
     from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-    from planweave_ros.ports import LATCHED
+    from planweave_ros.qos import LATCHED
     from simulation_node.node import SimulationNode
 
     viewer = make_node("viewer")

@@ -77,7 +77,7 @@ def test_a_second_publisher_of_the_world_gives_no_success(ros, make_node, spin_u
 
     from feedback_node.node import FeedbackNode
     from planweave_ros import conversions as convert
-    from planweave_ros.ports import LATCHED
+    from planweave_ros.qos import LATCHED
 
     body = SymbolicBody(WORLD)
     make_node(PlannerNodeDouble, ScriptedPlanner([plan("grasp(a); place_in(a, tray)", 3)], goal="in(a, tray)"))
@@ -105,7 +105,7 @@ def test_a_world_of_who_does_not_act_is_not_believed(make_node):
 
     from feedback_node.node import FeedbackNode
     from planweave_ros import conversions as convert
-    from planweave_ros.ports import LATCHED
+    from planweave_ros.qos import LATCHED
 
     make_node(PlannerNodeDouble, ScriptedPlanner(goal="in(a, tray)"))
     make_node(FeedbackNode, simulated("feedback_node", body_silence=1.0))
@@ -138,13 +138,13 @@ def test_a_world_that_cannot_be_is_refused_and_the_next_is_taken(make_node, spin
         lambda m: setattr(m, "domain", "../" * 100),
     ]
     for msg in worlds(*edits[:-1]):
-        body._worlds.publish(msg)
+        body.world_messages.publish(msg)
     result = client.run(sentence="put a in the tray")  # it held in the world known before, but what is true now?
     assert not result.success and "cannot be believed" in result.message
-    body._worlds.publish(next(worlds(edits[-1])))  # a world, of a domain that there is not
+    body.world_messages.publish(next(worlds(edits[-1])))  # a world, of a domain that there is not
     assert client.run(sentence="put a in the tray").message
     assert not client.call(SubmitTask, "/submit_task", sentence="x" * 100_000).accepted
-    body._worlds.publish(convert.world_to_msg(WORLD))
+    body.world_messages.publish(convert.world_to_msg(WORLD))
     spin_until(lambda: client.run(sentence="put a in the tray").success, 60, "a task after the true world")
 
 

@@ -7,6 +7,8 @@ import time
 import pytest
 from ros_fixtures import simulated
 
+from planweave_ros.qos import LATCHED
+
 ODD = [math.nan, math.inf, 1e308, -1e308]
 
 
@@ -183,7 +185,6 @@ def joint_states():
 def test_the_executor_goes_on_and_believes_no_second_source(make_node, publish, spin_until):
     """A scripted arm and camera speak; a stranger's joint states and detections are left out, and nothing moves."""
     from planweave_interfaces.msg import DetectedObject, DetectedObjects, WorldState
-    from rclpy.qos import DurabilityPolicy, QoSProfile
     from sensor_msgs.msg import JointState
 
     from executor_node.node import ExecutorNode
@@ -193,9 +194,7 @@ def test_the_executor_goes_on_and_believes_no_second_source(make_node, publish, 
 
     node = make_node(ExecutorNode, simulated("executor_node"))
     worlds = []
-    publish.node.create_subscription(
-        WorldState, "/world_state", worlds.append, QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-    )
+    publish.node.create_subscription(WorldState, "/world_state", worlds.append, LATCHED)
 
     def seen(*names, size=0.05, x=0.5, sec=1, frame=FR3.base):
         message = DetectedObjects()

@@ -7,18 +7,18 @@ from doubles.camera_driver import CAMERA, EXPECTED, CameraDriver, blocks_view, l
 from planweave_interfaces.msg import SceneChanges
 from planweave_interfaces.srv import LookFor
 from rclpy.parameter import Parameter
-from rclpy.qos import DurabilityPolicy, QoSProfile
+from rclpy.qos import QoSProfile
 from sensor_msgs.msg import Image
 from std_srvs.srv import Trigger
 from visualization_msgs.msg import Marker, MarkerArray
 
 from perception_node.node import PerceptionNode
 from planweave.robots import load_robot
+from planweave_ros.qos import LATCHED
 
 FR3 = load_robot()
 
 pytestmark = pytest.mark.gl
-LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 
 class Table:

@@ -15,7 +15,7 @@ from planweave.core.failure import Code
 from planweave.core.paths import config_dir
 from planweave.core.world import Action, Known
 from planweave_ros import conversions as convert
-from planweave_ros.ports import LATCHED
+from planweave_ros.qos import LATCHED
 
 
 def wait(future, seconds=90.0):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from planweave.bodies.home.body import HomeSession
 from planweave.bodies.home.home import SimulatedHome
 from planweave.core.domain import Domain
 from planweave.core.errors import ConfigError
+from planweave.core.failure import Code
 from planweave.core.ports import Look, Outcome
 from planweave.core.world import Action, World
 
@@ -17,14 +19,23 @@ _TIMEOUT = 60.0  # s for one action where its sender gives no time
 
 
 class HomePort:
-    """Implements planweave.core.ports.LookingBody with a household body."""
+    """Implements planweave.core.ports.StoppableBody with a household body."""
 
     def __init__(self, body: HomeSession) -> None:
         self._body = body
+        self._stopped: tuple[Code, str] | None = None
 
     def observe(self, revision: int = 0) -> World:
         """The agent's knowledge."""
         return self._body.observe()
+
+    def begin(self, timeout: float) -> None:
+        """From now on `stop` ends the action."""
+        self._stopped = None
+
+    def stop(self, code: Code, message: str) -> None:
+        """End the action that was begun."""
+        self._stopped = code, message
 
     def execute(
         self,
@@ -36,19 +47,26 @@ class HomePort:
         approval: str = "",
     ) -> Outcome:
         """Execute one action."""
-        step = self._body.execute(action, timeout or _TIMEOUT)
-        return Outcome(step.code, step.message, self._body.observe(), step.unmet)
+        begun = time.monotonic()
+        if on_phase is not None:
+            on_phase("acting", 0.0)
+        step = self._body.execute(action, timeout or _TIMEOUT, lambda: self._stopped is not None)
+        code, message = step.code, step.message
+        if code is Code.CANCELED and self._stopped is not None:
+            code = self._stopped[0]
+            message = f"{message}: {self._stopped[1]}"
+        return Outcome(code, message, self._body.observe(), step.unmet, time.monotonic() - begun)
 
     def look(self, seconds: float) -> Look:
-        """The agent's knowledge after a fresh observation from where it stands."""
+        """What the person sees from where they stand, and remembers."""
         return Look(self._body.look())
 
 
 class HomeBody(HomePort):
-    """A home in the built-in VirtualHome simulator.
+    """A home on the built-in VirtualHome simulator.
 
-    scene: a name under config/scenes, or the path of a VirtualHome graph (JSON). observe: "partial" limits observations
-    to the current room and to memory, "full" reports everything.
+    scene: a name under config/scenes, or the path of a VirtualHome graph (JSON). observe: "partial" tells what can be
+    seen from the room and what was seen before, "full" everything.
     """
 
     def __init__(self, scene: str | Path = "home_flat", observe: str = "partial") -> None:

@@ -1,0 +1,1 @@
+"""Any installed body as a node; see `node`."""

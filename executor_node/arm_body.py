@@ -1,0 +1,112 @@
+"""The arm as the body that `serve_body` serves: checks before an action, the skill, and what came of it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from planweave.bodies.arm import preconditions
+from planweave.bodies.arm.arms.controlled import ControlledArm
+from planweave.bodies.arm.failures import SkillFailureError
+from planweave.bodies.arm.fresh_look import fresh_look
+from planweave.bodies.arm.skills import Skills
+from planweave.bodies.arm.unseen_grip import UnseenGrip
+from planweave.bodies.arm.world_model import WorldModel
+from planweave.core.domain import Domain
+from planweave.core.failure import Code
+from planweave.core.ports import Look, Outcome
+from planweave.core.world import Action, World
+from planweave_ros.permission import Permission
+
+
+class ArmBody:
+    """Keeps planweave.core.ports.StoppableBody.
+
+    newest: when the newest joint states were sent, ns of system time, and their stamp, s. detections: the topic that
+    images come by. make_ready: raises SkillFailureError where what shall move the arm is not there or not ready.
+    """
+
+    def __init__(
+        self,
+        domain: Domain,
+        world: WorldModel,
+        arm: ControlledArm,
+        skills: Skills,
+        unseen_grip: UnseenGrip,
+        permission: Permission | None,
+        make_ready: Callable[[], None],
+        newest: Callable[[], tuple[int, float]],
+        detections: str,
+        log: Any,
+    ) -> None:
+        self.skills = skills
+        self._domain, self._world, self._arm, self._unseen_grip = domain, world, arm, unseen_grip
+        self._permission, self._make_ready, self._newest = permission, make_ready, newest
+        self._detections, self._log = detections, log
+
+    def observe(self, revision: int = 0) -> World:
+        """The world as it is known now."""
+        return self._world.world()
+
+    def look(self, seconds: float) -> Look:
+        """The world with an image taken from now on."""
+        fresh, message = fresh_look(self._world, self._newest, seconds, self._detections)
+        return Look(self._world.world(), fresh, message)
+
+    def begin(self, timeout: float) -> None:
+        """From now on `stop` ends the action; timeout in s of wall time."""
+        self._arm.begin(time.monotonic() + timeout)
+
+    def stop(self, code: Code, message: str) -> None:
+        """Stop the arm."""
+        self._arm.abort(code, message)
+
+    def execute(
+        self,
+        action: Action,
+        *,
+        task_id: str = "",
+        timeout: float = 0.0,
+        on_phase: Callable[[str, float], None] | None = None,
+        approval: str = "",
+    ) -> Outcome:
+        """Carry out an action that was begun; its time runs since then."""
+        skills = self.skills
+        skills.mover.begin(None)
+        skills.body.pushed.clear()
+        code, message, unmet = self._carry_out(skills, action, task_id, approval, on_phase or (lambda *_: None))
+        pushed = tuple(skills.body.pushed)
+        if pushed:
+            message += f"; pushed aside to get there: {', '.join(pushed)}"
+        mover = skills.mover
+        return Outcome(code, message, self._world.world(), unmet, mover.motion_seconds, mover.planning_seconds, pushed)
+
+    def _carry_out(
+        self, skills: Skills, action: Action, task_id: str, approval: str, on_phase: Callable[[str, float], None]
+    ) -> tuple[Code, str, tuple[Any, ...]]:
+        try:
+            self._arm.check()
+            self._arm.state()  # else whatever waits for the camera or a controller would wait first
+            problem = self._permission.problem(action, task_id, approval) if self._permission else ""
+            if problem:
+                raise SkillFailureError(Code.SAFETY_STOP, f"{action}: {problem}; nothing was moved")
+            if action.args:
+                skills.sight.require()
+            if action.name != "return_to_base":
+                self._unseen_grip.require_known()
+            preconditions.check(self._domain, self._world.world(), action)
+            self._make_ready()
+            skills.run(action, on_phase)
+        except SkillFailureError as error:
+            self._log.info(f"{action}: {error.code.name}: {error.message}")
+            return error.code, error.message, error.unmet
+        except Exception as error:
+            self._arm.abort(Code.CONTROL_FAILED, "an error inside executor_node")
+            self._log.error(f"{action}: {error!r}")
+            return (
+                Code.CONTROL_FAILED,
+                f"executor_node failed inside ({type(error).__name__}: {error}); the arm was stopped",
+                (),
+            )
+        return Code.SUCCESS, f"done: {self._domain.phrase(action)}", ()

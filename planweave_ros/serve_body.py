@@ -1,0 +1,335 @@
+"""A body on ROS: ExecuteAction, the latched WorldState, Look, presence and diagnostics, whatever the body is."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+
+from planweave_interfaces.action import ExecuteAction
+from planweave_interfaces.msg import WorldState
+from planweave_interfaces.srv import Look
+from rclpy.action import ActionServer, CancelResponse, GoalResponse
+from rclpy.action.server import ServerGoalHandle
+from rclpy.callback_groups import MutuallyExclusiveCallbackGroup, ReentrantCallbackGroup
+from rclpy.node import Node
+
+from planweave.bodies.arm.input_checks import LONGEST
+from planweave.bodies.arm.waiting import until
+from planweave.core.errors import PlanweaveError
+from planweave.core.failure import Code
+from planweave.core.health import Level, Report
+from planweave.core.ports import LookingBody, Outcome
+from planweave.core.world import Action, World
+from planweave_ros import conversions as convert
+from planweave_ros.deferred import RESULT_TIMEOUT
+from planweave_ros.diagnostics import publish_diagnostics
+from planweave_ros.lifecycle import ManagedNode
+from planweave_ros.only_one import leave_to_another_body, refuse_a_second_body, second_body
+from planweave_ros.presence import BODY, COMMANDER, Presence, show_presence
+from planweave_ros.qos import LATCHED
+
+_LAST_RESULT = 1.0  # s of wall time for a stopped action to report its end when the node is shut down
+_CANCEL_SEEN = 1.0  # s for rclpy to set the state that follows the cancel callback
+
+
+class WorldPublisher:
+    """Publishes worlds on the latched topic ``world_state``."""
+
+    def __init__(self, node: Node) -> None:
+        self.message = convert.WorldMessages()
+        """The message of a world; what did not change since the last one is not made again."""
+        self._publisher = node.create_publisher(WorldState, "world_state", LATCHED)
+
+    def publish(self, world: World) -> None:
+        """Publish a world."""
+        self._publisher.publish(self.message(world))
+
+
+def keep_the_only_body(node: Node, since: float) -> None:
+    """Raise ConfigError where another body is there; a managed node ends where one is discovered late. Its own
+    WorldPublisher must be there already. since: time.monotonic() when the node was made.
+    """
+    refuse_a_second_body(node, since)
+    if isinstance(node, ManagedNode):
+        leave_to_another_body(node, since)
+
+
+class BodyServer:
+    """Serves a body; made by `serve_body`."""
+
+    def __init__(
+        self,
+        node: Node,
+        body: LookingBody,
+        worlds: WorldPublisher | None,
+        name: str,
+        timeout: float,
+        why_idle: Callable[[], str],
+        problem: Callable[[], str],
+        before: Callable[[], None],
+        since: float | None,
+    ) -> None:
+        self._node, self.body, self._name, self._timeout = node, body, name, timeout
+        self._why_idle, self._problem, self._before = why_idle, problem, before
+        self._publishes = worlds is None
+        self._worlds = worlds or WorldPublisher(node)
+        if since is not None:
+            keep_the_only_body(node, since)
+        self.lock = threading.RLock()
+        """Held while an action begins or is stopped; hold it to do what must not happen beside an action."""
+        self._current: ServerGoalHandle | None = None
+        self._text = ""  # what the body is busy with
+        self._why_ending = ""
+        self._canceled: set[bytes] = set()
+        self._commanded = False  # whether who sent the running action shows its presence
+        self._commander = Presence(node, COMMANDER, self._on_commander_lost)
+        node.create_service(Look, "look", self._on_look, callback_group=MutuallyExclusiveCallbackGroup())
+        if self._publishes:
+            self._worlds.publish(body.observe())
+        self._server = ActionServer(
+            node,
+            ExecuteAction,
+            "execute_action",
+            self._execute,
+            goal_callback=lambda _: GoalResponse.ACCEPT,
+            cancel_callback=self._on_cancel,
+            callback_group=ReentrantCallbackGroup(),
+            result_timeout=RESULT_TIMEOUT,
+        )
+
+    # ---- for the node
+
+    @property
+    def busy(self) -> bool:
+        """Whether an action runs or the body is held; takes no lock."""
+        return bool(self._text)
+
+    @property
+    def busy_with(self) -> str:
+        """What the body is busy with, empty where with nothing."""
+        with self.lock:
+            return self._text
+
+    @contextlib.contextmanager
+    def holding(self, what: str) -> Iterator[str]:
+        """Hold the body so that no action begins; gives what it is busy with, where it is, and then holds nothing."""
+        with self.lock:
+            busy = self._text
+            if not busy:
+                self._text = what
+        try:
+            yield busy
+        finally:
+            if not busy:
+                self._text = ""
+
+    def publish(self) -> World:
+        """Publish the world as the body knows it now."""
+        world = self.body.observe()
+        self._worlds.publish(world)
+        return world
+
+    def refuse_actions(self, why: str) -> None:
+        """Begin no action any more: the node ends."""
+        with self.lock:
+            self._why_ending = why
+
+    def stop(self, code: Code, why: str) -> bool:
+        """Stop the action that runs; whether there was one."""
+        with self.lock:
+            if self._current is not None:
+                self._stop(code, why)
+            return self._current is not None
+
+    def wait_idle(self, seconds: float) -> None:
+        """Wait until nothing runs any more, some seconds at most."""
+        until(lambda: not self.busy, seconds)
+
+    def end(self, why: str) -> None:
+        """Begin no action any more, stop the one that runs, and wait for its result: the node ends, still spun."""
+        self.refuse_actions(why)
+        if self.stop(Code.SAFETY_STOP, why):
+            self.wait_idle(_LAST_RESULT)
+
+    def destroy(self) -> None:
+        """Take the action server down; else it stays in the graph, as one more body."""
+        self._server.destroy()
+
+    def report(self) -> Report:
+        """For the diagnostics."""
+        if problem := self._problem():
+            return Report(Level.ERROR, problem)
+        if idle := self._why_idle():
+            return Report(Level.WARN, idle)
+        return Report(Level.OK, f"busy with {busy}" if (busy := self.busy_with) else "ready")
+
+    # ---- in
+
+    def _on_look(self, request: Look.Request, response: Look.Response) -> Look.Response:
+        look = self.body.look(request.timeout)
+        response.fresh, response.message, response.world = look.fresh, look.message, self._worlds.message(look.world)
+        return response
+
+    def _on_commander_lost(self) -> None:
+        """Stop where nobody is left who could: the result of the action would reach no one."""
+        with self.lock:
+            if self._current is None or not self._commanded:
+                return
+            self._stop(Code.SAFETY_STOP, f"who sent the action has gone (feedback_node?); {self._name} was stopped")
+            text = self._text
+        self._node.get_logger().warning(f"{text}: who sent it has gone; {self._name} was stopped")
+
+    def _on_cancel(self, handle: ServerGoalHandle) -> CancelResponse:
+        goal = bytes(handle.goal_id.uuid)
+        with self.lock:
+            self._canceled.add(goal)
+            if self._current is not None and bytes(self._current.goal_id.uuid) == goal:
+                self._stop(Code.CANCELED, f"the action was cancelled; {self._name} was stopped")
+        return CancelResponse.ACCEPT
+
+    def _stop(self, code: Code, why: str) -> None:
+        """Stop the current action, where the body can be stopped; the lock is held."""
+        stop = getattr(self.body, "stop", None)
+        if stop is not None:
+            stop(code, why)
+
+    def _begin(self, handle: ServerGoalHandle, action: Action | None, timeout: float) -> Outcome | None:
+        """Make an action the current one; the outcome of one that is refused."""
+        with self.lock:
+            idle, busy = self._why_idle(), self._text
+            if not busy and not idle:
+                self._current, self._text = handle, str(action or "an action without a name")
+                self._commanded = self._commander.there
+                begin = getattr(self.body, "begin", None)
+                if begin is not None:
+                    begin(timeout)
+                if bytes(handle.goal_id.uuid) in self._canceled:
+                    self._stop(Code.CANCELED, "the action was cancelled before it started")
+                if self._why_ending:
+                    self._stop(Code.SAFETY_STOP, self._why_ending)
+                return None
+        if idle:
+            return self._refused(Code.SAFETY_STOP, f"nothing was moved: {idle}")
+        return self._refused(
+            Code.CONTROL_FAILED,
+            f"{self._name} is busy with {busy}; send the action again when that is done, or cancel it first",
+        )
+
+    def _execute(self, handle: ServerGoalHandle) -> ExecuteAction.Result:
+        action, timeout = convert.action_from_msg(handle.request.action), float(handle.request.timeout)
+        if not timeout >= 0:  # nor NaN
+            return self._result(
+                handle, self._refused(Code.INVALID_ACTION, f"timeout must be above 0 s, got {timeout:g}")
+            )
+        timeout = min(timeout, LONGEST) if timeout > 0 else self._timeout
+        self._before()
+        refused = self._begin(handle, action, timeout)
+        if refused is not None:
+            return self._result(handle, refused)
+        try:
+            outcome = self._carry_out(handle, action, timeout)
+        finally:
+            with self.lock:
+                self._current, self._text = None, ""
+        if self._publishes:
+            self._worlds.publish(outcome.world)
+        return self._result(handle, outcome)
+
+    def _carry_out(self, handle: ServerGoalHandle, action: Action | None, timeout: float) -> Outcome:
+        if action is None:
+            return self._refused(Code.INVALID_ACTION, "the goal names no action, such as grasp(red_cube)")
+        if problem := self._problem():
+            return self._refused(Code.SAFETY_STOP, f"{problem}; nothing was moved")
+        if not hasattr(self.body, "stop") and (why := self._why_ending or self._canceled_before(handle)):
+            return self._refused(Code.SAFETY_STOP if self._why_ending else Code.CANCELED, why)
+        feedback = ExecuteAction.Feedback()
+
+        def on_phase(phase: str, progress: float) -> None:
+            feedback.phase, feedback.progress = phase, float(progress)
+            handle.publish_feedback(feedback)
+
+        request = handle.request
+        try:
+            outcome = self.body.execute(
+                action, task_id=request.task_id, timeout=timeout, on_phase=on_phase, approval=request.approval
+            )
+        except PlanweaveError as error:
+            self._stop(Code.CONTROL_FAILED, str(error))
+            outcome = self._refused(Code.CONTROL_FAILED, str(error))
+        except Exception as error:  # the body may be anybody's
+            self._stop(Code.CONTROL_FAILED, f"an error inside {self._node.get_name()}")
+            self._node.get_logger().error(f"{action}: {error!r}")
+            outcome = self._refused(
+                Code.CONTROL_FAILED,
+                f"{self._node.get_name()} failed inside ({type(error).__name__}: {error}); {self._name} was stopped",
+            )
+        if not hasattr(self.body, "stop") and not outcome.ok and (why := self._canceled_before(handle)):
+            outcome = replace(outcome, code=Code.CANCELED, message=why)
+        return outcome
+
+    def _canceled_before(self, handle: ServerGoalHandle) -> str:
+        canceled = bytes(handle.goal_id.uuid) in self._canceled
+        return "the action was cancelled" if canceled else ""
+
+    def _refused(self, code: Code, message: str) -> Outcome:
+        return Outcome(code, message, self.body.observe())
+
+    def _result(self, handle: ServerGoalHandle, outcome: Outcome) -> ExecuteAction.Result:
+        """Bring the goal to its end, and the result message."""
+        goal = bytes(handle.goal_id.uuid)
+        if outcome.ok:
+            handle.succeed()
+        elif (
+            goal in self._canceled
+            and outcome.code is Code.CANCELED
+            and until(lambda: bool(handle.is_cancel_requested), _CANCEL_SEEN)
+        ):
+            handle.canceled()
+        else:
+            handle.abort()
+        with self.lock:
+            self._canceled.discard(goal)
+        return ExecuteAction.Result(
+            code=int(outcome.code),
+            message=outcome.message,
+            unmet=convert.literals_to_msg(outcome.unmet),
+            motion_seconds=outcome.motion_seconds,
+            planning_seconds=outcome.planning_seconds,
+            pushed=list(outcome.pushed),
+            world=self._worlds.message(outcome.world),
+        )
+
+
+def serve_body(
+    node: Node,
+    body: LookingBody,
+    *,
+    name: str = "the body",
+    timeout: float = 60.0,
+    worlds: WorldPublisher | None = None,
+    why_idle: Callable[[], str] = lambda: "",
+    problem: Callable[[], str] | None = None,
+    before: Callable[[], None] = lambda: None,
+    since: float | None = None,
+    part: str = "body",
+    reports: Mapping[str, Callable[[], Report]] | None = None,
+    hardware: str = "",
+) -> BodyServer:
+    """Serve a body's contract on a node, from now on until the node's end: to be called when all else is made.
+
+    One action at a time; the others are refused. A body with `begin` and `stop` (StoppableBody) is stopped where its
+    action is cancelled, where who sent it has gone, and by `BodyServer.stop`. name: the body in messages. timeout: s
+    for an action whose goal gives none. worlds: given where the body publishes its world itself at every change; else
+    it is published now and after every action. why_idle: why the body does nothing now; problem: why no action may be
+    carried out (default: another body is there); both "" where nothing is in the way. before: called before an action
+    begins, without the lock. since: time.monotonic() when the node was made; ConfigError is then raised where another
+    body is there already; None: the caller sees to that. part, reports: names of diagnostics, and further ones.
+    """
+    server = BodyServer(
+        node, body, worlds, name, timeout, why_idle, problem or (lambda: second_body(node)), before, since
+    )
+    show_presence(node, BODY)
+    publish_diagnostics(node, {part: server.report, **(reports or {})}, hardware=hardware)
+    return server

@@ -1,0 +1,215 @@
+"""serve_body over real DDS: what is the same for every body, by bodies that stop, that cannot, and that fail."""
+
+import threading
+import time
+
+import pytest
+
+pytest.importorskip("planweave_interfaces")
+
+from doubles.scripted import SymbolicBody, tabletop
+
+from planweave.core.errors import ConfigError, PlanweaveError
+from planweave.core.failure import Code
+from planweave.core.ports import Outcome
+from planweave.core.world import Action
+from planweave_ros import conversions as convert
+from planweave_ros.qos import LATCHED
+
+WORLD = tabletop("a b: item; tray: container", "on(a, table); on(b, table)")
+
+
+class Stoppable(SymbolicBody):
+    """Acts until it is stopped, where `hold` is clear."""
+
+    stopped = None
+
+    def begin(self, timeout):
+        self.stopped, self.timeout = None, timeout
+
+    def stop(self, code, message):
+        self.stopped = code, message
+        self.hold.set()
+
+    def execute(self, action, **options):
+        outcome = super().execute(action, **options)
+        return Outcome(*self.stopped, self.world) if self.stopped else outcome
+
+
+@pytest.fixture
+def serve(make_node):
+    """serve(body, **options): a node that serves the body, and a client with what the tests call."""
+    from planweave_interfaces.action import ExecuteAction
+    from planweave_interfaces.msg import WorldState
+    from planweave_interfaces.srv import Look
+    from rclpy.action import ActionClient
+
+    from planweave_ros.serve_body import serve_body
+
+    made = []
+
+    class Served:
+        def __init__(self, body, **options):
+            self.node = make_node("a_body")
+            self.served = serve_body(self.node, body, **options)
+            made.append(self.served)
+            self.client = client = make_node("client")
+            self.worlds, self.phases = [], []
+            client.create_subscription(WorldState, "/world_state", lambda m: self.worlds.append(m), LATCHED)
+            self.action = ActionClient(client, ExecuteAction, "/execute_action")
+            assert self.action.wait_for_server(timeout_sec=60.0)
+            self.looking = client.create_client(Look, "/look")
+            assert self.looking.wait_for_service(60.0)
+
+        def send(self, text, timeout=0.0):
+            goal = ExecuteAction.Goal(timeout=timeout)
+            if text:
+                goal.action = convert.action_to_msg(Action.parse(text))
+            return wait(self.action.send_goal_async(goal, feedback_callback=self.phases.append))
+
+        def do(self, text, timeout=0.0):
+            return wait(self.send(text, timeout).get_result_async()).result
+
+    yield Served
+    for served in made:
+        served.destroy()
+
+
+def wait(future, seconds=60.0):
+    done = threading.Event()
+    future.add_done_callback(lambda _: done.set())
+    assert done.wait(seconds), "no answer in time"
+    return future.result()
+
+
+def test_actions_the_world_after_each_and_looks(serve, spin_until):
+    body = SymbolicBody(WORLD)
+    served = serve(body)
+    spin_until(lambda: served.worlds, 5, "the first world")
+    result = served.do("grasp(a)")
+    assert Code(result.code) is Code.SUCCESS and body.done == ["grasp(a)"]
+    spin_until(lambda: served.worlds[-1].revision == result.world.revision > 0, 5, "the world after the action")
+    assert "holding(a)" in {str(f) for f in convert.world_from_msg(served.worlds[-1]).facts}
+    refused = served.do("grasp(b)")
+    assert Code(refused.code) is Code.PRECONDITION_UNMET and refused.unmet
+    from planweave_interfaces.srv import Look
+
+    look = wait(served.looking.call_async(Look.Request(timeout=1.0)))
+    assert look.fresh and convert.time_from_msg(look.world.header.stamp) > 0
+    assert served.served.report().message == "ready"
+
+
+def test_one_action_at_a_time_and_a_cancelled_one_ends_with_its_reason(serve):
+    body = Stoppable(WORLD)
+    body.hold.clear()
+    served = serve(body, name="the arm", timeout=30.0)
+    handle = served.send("grasp(a)")
+    assert body.began.wait(60.0) and served.served.busy_with == "grasp(a)" and body.timeout == 30.0
+    busy = served.do("grasp(b)")
+    assert Code(busy.code) is Code.CONTROL_FAILED and "the arm is busy with grasp(a)" in busy.message
+    wait(handle.cancel_goal_async())
+    ended = wait(handle.get_result_async())
+    assert (Code(ended.result.code), ended.status) == (Code.CANCELED, 5)  # STATUS_CANCELED
+    assert ended.result.message == "the action was cancelled; the arm was stopped" and not body.done[1:]
+    assert Code(served.do("grasp(b)", timeout=1e9).code) in (Code.SUCCESS, Code.PRECONDITION_UNMET)
+    assert body.timeout == 3600.0, "no action takes longer"
+
+
+def test_a_body_that_cannot_be_stopped_ends_its_action_first(serve):
+    body = SymbolicBody(WORLD, faults={"grasp(a)": [(Code.NO_GRASP, "it slipped")]})
+    body.hold.clear()
+    served = serve(body)
+    handle = served.send("grasp(a)")
+    assert body.began.wait(60.0)
+    wait(handle.cancel_goal_async())
+    body.hold.set()
+    ended = wait(handle.get_result_async())
+    assert (Code(ended.result.code), ended.status) == (Code.CANCELED, 5)
+    assert Code(served.do("grasp(a)").code) is Code.SUCCESS
+
+
+@pytest.mark.parametrize(
+    ("text", "timeout", "code", "words"),
+    [
+        ("", 0.0, Code.INVALID_ACTION, "the goal names no action"),
+        ("grasp(a)", float("nan"), Code.INVALID_ACTION, "timeout must be above 0 s, got nan"),
+        ("grasp(a)", -1.0, Code.INVALID_ACTION, "timeout must be above 0 s, got -1"),
+    ],
+)
+def test_a_goal_that_is_none_is_refused(serve, text, timeout, code, words):
+    body = SymbolicBody(WORLD)
+    result = serve(body).do(text, timeout)
+    assert Code(result.code) is code and words in result.message and not body.done
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (PlanweaveError("the gripper is unplugged"), "the gripper is unplugged"),
+        (ZeroDivisionError("division by zero"), "a_body failed inside (ZeroDivisionError: division by zero)"),
+    ],
+)
+def test_what_a_body_raises_ends_its_action_alone(serve, error, words):
+    body = SymbolicBody(WORLD)
+    served = serve(body)
+    good = body.execute
+
+    def fails(action, **_):
+        raise error
+
+    body.execute = fails
+    result = served.do("grasp(a)")
+    assert Code(result.code) is Code.CONTROL_FAILED and words in result.message
+    body.execute = good
+    assert Code(served.do("grasp(a)").code) is Code.SUCCESS
+
+
+def test_what_is_in_the_way_is_said_and_nothing_moves(serve):
+    body, why = SymbolicBody(WORLD), {"idle": "", "problem": ""}
+    served = serve(body, why_idle=lambda: why["idle"], problem=lambda: why["problem"])
+    why["idle"] = "it sleeps"
+    result = served.do("grasp(a)")
+    assert (Code(result.code), result.message) == (Code.SAFETY_STOP, "nothing was moved: it sleeps")
+    assert served.served.report().message == "it sleeps"
+    why.update(idle="", problem="another body is there")
+    result = served.do("grasp(a)")
+    assert (Code(result.code), result.message) == (Code.SAFETY_STOP, "another body is there; nothing was moved")
+    why["problem"] = ""
+    with served.served.holding("a reset") as busy:
+        assert not busy and "the body is busy with a reset" in served.do("grasp(a)").message
+    assert not body.done and Code(served.do("grasp(a)").code) is Code.SUCCESS
+
+
+def test_the_end_of_the_node_stops_what_runs_and_begins_nothing(serve):
+    body = Stoppable(WORLD)
+    body.hold.clear()
+    served = serve(body)
+    handle = served.send("grasp(a)")
+    assert body.began.wait(60.0)
+    served.served.end("the node was shut down")
+    ended = wait(handle.get_result_async()).result
+    assert (Code(ended.code), ended.message) == (Code.SAFETY_STOP, "the node was shut down")
+    assert Code(served.do("grasp(a)").code) is Code.SAFETY_STOP and "grasp(a)" not in body.done[1:]
+
+
+def test_a_second_body_is_refused(serve, make_node):
+    from planweave_ros.serve_body import serve_body
+
+    serve(SymbolicBody(WORLD))
+    with pytest.raises(ConfigError, match="a_body already publishes /world_state in this ROS domain"):
+        serve_body(make_node("another_body"), SymbolicBody(WORLD), since=time.monotonic())
+
+
+def test_body_node_serves_an_installed_body_by_its_name(make_node, spin_until):
+    from planweave_interfaces.msg import WorldState
+    from rclpy.parameter import Parameter
+
+    from body_node.node import BodyNode
+
+    with pytest.raises(PlanweaveError, match="unknown body 'hoem'; did you mean 'home'"):
+        make_node(BodyNode, [Parameter("body", value="hoem")])
+    make_node(BodyNode, [Parameter("body", value="home")])
+    worlds = []
+    make_node("viewer").create_subscription(WorldState, "/world_state", worlds.append, LATCHED)
+    spin_until(lambda: worlds, 20, "the world")
+    assert worlds[0].domain == "household"
