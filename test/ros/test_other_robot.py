@@ -1,0 +1,77 @@
+"""The nodes with a robot that is not ours, chosen by one parameter: a UR5e as examples/robot_ur5e describes it."""
+
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+from ros_fixtures import simulated
+
+from planweave.core.errors import ConfigError
+from planweave.core.failure import Code
+from planweave.core.world import Action
+from planweave.robots import load_robot
+
+pytestmark = pytest.mark.gl
+FILE = str(Path(__file__).resolve().parents[2] / "examples" / "robot_ur5e" / "planweave_ur5e" / "ur5e.yaml")
+
+
+def test_a_ur5e_sees_takes_and_stacks_a_cube(make_node, spin_until):
+    from planweave_interfaces.action import ExecuteAction
+    from planweave_interfaces.msg import DetectedObjects, WorldState
+    from rclpy.action import ActionClient
+    from rclpy.parameter import Parameter
+    from sensor_msgs.msg import JointState
+    from trajectory_msgs.msg import JointTrajectory
+
+    from executor_node.node import LATCHED, ExecutorNode
+    from perception_node.node import PerceptionNode
+    from planweave_ros import conversions as convert
+    from simulation_node.node import SimulationNode
+
+    robot, chosen = load_robot(FILE), Parameter("robot_type", value=FILE)
+    make_node(SimulationNode, [chosen, Parameter("scene", value="blocks")])
+    make_node(PerceptionNode, [chosen])
+    make_node(ExecutorNode, simulated("executor_node", robot_type=FILE))
+    client = make_node("client")
+    states, seen, worlds, sent = [], [], [], []
+    client.create_subscription(JointState, "/joint_states", states.append, 10)
+    client.create_subscription(DetectedObjects, "/perception/detected_objects", seen.append, 10)
+    client.create_subscription(WorldState, "/world_state", lambda m: worlds.append(convert.world_from_msg(m)), LATCHED)
+    client.create_subscription(
+        JointTrajectory, "/scaled_joint_trajectory_controller/joint_trajectory", sent.append, 100
+    )
+    action = ActionClient(client, ExecuteAction, "/execute_action")
+    assert action.wait_for_server(timeout_sec=60.0)
+    spin_until(lambda: states and worlds and "red_cube" in worlds[-1].by_name, 20, "a world with the red cube")
+    assert list(states[-1].name) == [*robot.joint_names, *robot.gripper.joints]
+    assert states[-1].position[-1] == pytest.approx(0.0, abs=0.02), "open: the knuckle at 0"
+    assert {m.header.frame_id for m in seen} == {"base_link"} and worlds[-1].frame == "base_link"
+
+    def do(text):
+        def wait(future):
+            done = threading.Event()
+            future.add_done_callback(lambda _: done.set())
+            assert done.wait(90.0)
+            return future.result()
+
+        goal = ExecuteAction.Goal(action=convert.action_to_msg(Action.parse(text)), timeout=60.0)
+        return wait(wait(action.send_goal_async(goal)).get_result_async()).result
+
+    for text, fact in (
+        ("grasp(red_cube)", "holding(red_cube)"),
+        ("place_on(red_cube, blue_cube)", "on(red_cube, blue_cube)"),
+    ):
+        result = do(text)
+        assert result.code == Code.SUCCESS, result.message
+        assert fact in {str(f) for f in convert.world_from_msg(result.world).facts}
+    spin_until(lambda: len(sent) >= 4, 10, "the trajectories")
+    for point in (p for message in sent for p in message.points):
+        assert (np.abs(point.velocities) <= 0.4 * np.array(robot.velocity) * 1.02).all()
+
+
+def test_limits_of_one_robot_are_not_used_for_another(make_node):
+    from executor_node.node import ExecutorNode
+
+    with pytest.raises(ConfigError, match=r"robot is fr3, but robot_type, whose limits.* is ur5e"):
+        make_node(ExecutorNode, simulated("executor_node", robot="fr3", arm="follow", gripper="none", robot_type=FILE))
