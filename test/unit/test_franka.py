@@ -66,12 +66,13 @@ def test_missing_meshes_are_named_with_the_command_that_installs_them(monkeypatc
         robot_spec(FR3)
 
 
-def test_a_users_own_model_is_read_with_its_names_mapped(tmp_path, model):
+@pytest.mark.parametrize("prefix", ["panda_", ""])
+def test_a_users_own_model_is_read_with_its_names_mapped(tmp_path, model, prefix):
     spec = robot_spec(FR3)
     for element in [*spec.joints, *spec.bodies]:
-        element.name = element.name.replace("fr3_", "panda_")
+        element.name = element.name.replace("fr3_", prefix)
     for equality in spec.equalities:
-        equality.name1, equality.name2 = (name.replace("fr3_", "panda_") for name in FR3.gripper.joints)
+        equality.name1, equality.name2 = (name.replace("fr3_", prefix) for name in FR3.gripper.joints)
     spec.compile()
     path = tmp_path / "own.xml"
     path.write_text(spec.to_xml())

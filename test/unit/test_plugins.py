@@ -15,7 +15,7 @@ from planweave.bodies import BODIES
 from planweave.bodies import _wrong as wrong_body
 from planweave.cli import doctor
 from planweave.core.budget import Usage
-from planweave.core.errors import MissingExtraError, UnknownNameError
+from planweave.core.errors import ConfigError, MissingExtraError, UnknownNameError
 from planweave.core.plugins import PluginError, Registry
 from planweave.llm.clients.base import Capabilities, ChatReplies, ChatReply
 from planweave.methods import METHODS, _wrong
@@ -307,3 +307,29 @@ def test_a_body_with_a_fault_ends_its_task_alone(package, installed):
 def test_a_body_of_ours_by_its_name():
     assert pw.run("go to the kitchen", body="home", method="classical", model="none").success
     assert wrong_body(3) == "a body is offered by what makes it: a class or a function without arguments"
+
+
+def test_a_robot_of_a_package_is_one_file_and_a_wrong_one_is_told_with_its_line(package, monkeypatch, tmp_path):
+    from pathlib import Path
+
+    from planweave import robots
+
+    ours = (Path(robots.__file__).parent / "fr3.yaml").read_text()
+    (tmp_path / "good.yaml").write_text(ours.replace("title: Franka Research 3", "title: Another"))
+    (tmp_path / "bad.yaml").write_text(ours.replace("effort: 87.0", "effort: strong", 1))
+    source = "import pathlib\nHERE = str(pathlib.Path(__file__).parent)\n"
+    package("pw-robots", source, {"good": "HERE", "bad": "HERE", "gone": "HERE"}, group="planweave.robots")
+    monkeypatch.setattr(robots, "ROBOTS", Registry("planweave.robots", "robot"))
+    robots.load_robot.cache_clear()
+    try:
+        assert {"fr3", "good", "bad"} <= set(robots.robot_names())
+        good = robots.load_robot("good")
+        assert (good.name, good.title, good.count) == ("good", "Another", 7)
+        with pytest.raises(ConfigError, match=r"bad\.yaml:9: joints\[0\].effort must be a number above 0, not strong"):
+            robots.load_robot("bad")
+        with pytest.raises(PluginError, match=r"the robot 'gone' of the package pw-robots.*is no .yaml file"):
+            robots.load_robot("gone")
+        (finding,) = (f for f in doctor.check_plugins() if f.name == "robots")
+        assert "bad.yaml:9" in finding.text and "'gone'" in finding.text and finding.state == "warning"
+    finally:
+        robots.load_robot.cache_clear()

@@ -32,7 +32,7 @@ class MotionPlanner:
         self.scene, self.kinematics = scene, kinematics
 
     def plan(self, start: Array, goals: Sequence[Array], seconds: float = 2.0) -> Array:
-        """A path (n, 7) from `start` to the first reachable goal, free with the safety margin.
+        """A path (a configuration each) from `start` to the first reachable goal, free with the safety margin.
 
         Goals are in order of preference. Raises SkillFailureError (PLANNING_FAILED) that names the obstacle.
         """

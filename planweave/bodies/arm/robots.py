@@ -38,6 +38,11 @@ def check_robot(node: str, robot: str, arm: str, gripper: str, description: Robo
             f"{node}: gripper: franka is the hand of another robot than {description.title} (robot_type: "
             f"{description.name}); use gripper: {description.ros.gripper}"
         )
+    if arm == "moveit" and not description.planners.moveit_group:
+        raise ConfigError(
+            f"{node}: arm: moveit needs the name of MoveIt's planning group, which the description of "
+            f"{description.title} lacks (planners: moveit_group in {description.file}); give it there, or use arm: follow"
+        )
     for part, value in (("arm", arm), ("gripper", gripper)):
         if robot == "simulation" and value not in ("trajectory", "none"):
             raise ConfigError(
