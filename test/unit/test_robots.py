@@ -126,7 +126,7 @@ def test_parameters_and_refusals_are_those_of_the_robot(ur5e):
     check_robot("/executor_node", "ur5e", "follow", "command", ur5e)
     check_robot("/executor_node", "ur5e", "moveit", "command", ur5e)
     alone = replace(ur5e, planners=replace(ur5e.planners, moveit_group=""))
-    with pytest.raises(ConfigError, match="planners: moveit_group in .*ur5e.yaml"):
+    with pytest.raises(ConfigError, match=r"planners: moveit_group in .*ur5e\.yaml"):
         check_robot("/executor_node", "ur5e", "moveit", "command", alone)
     for robot, gripper, said in (
         ("fr3", "command", "robot is fr3, but robot_type.* is ur5e"),

@@ -41,7 +41,8 @@ def check_robot(node: str, robot: str, arm: str, gripper: str, description: Robo
     if arm == "moveit" and not description.planners.moveit_group:
         raise ConfigError(
             f"{node}: arm: moveit needs the name of MoveIt's planning group, which the description of "
-            f"{description.title} lacks (planners: moveit_group in {description.file}); give it there, or use arm: follow"
+            f"{description.title} lacks (planners: moveit_group in {description.file}); give it there, or use "
+            "arm: follow"
         )
     for part, value in (("arm", arm), ("gripper", gripper)):
         if robot == "simulation" and value not in ("trajectory", "none"):
