@@ -24,9 +24,10 @@ def test_a_ur5e_sees_takes_and_stacks_a_cube(make_node, spin_until):
     from sensor_msgs.msg import JointState
     from trajectory_msgs.msg import JointTrajectory
 
-    from executor_node.node import LATCHED, ExecutorNode
+    from executor_node.node import ExecutorNode
     from perception_node.node import PerceptionNode
     from planweave_ros import conversions as convert
+    from planweave_ros.qos import LATCHED
     from simulation_node.node import SimulationNode
 
     robot, chosen = load_robot(FILE), Parameter("robot_type", value=FILE)
