@@ -353,11 +353,13 @@ def test_fruit_that_lies_across_a_plates_rim_stays_whole_and_so_does_the_plate()
     assert seen["banana"].thing.bottom == pytest.approx(0.012, abs=0.005)
 
 
+#: Place, colours from below, and how many from the top are seen whatever the noise (of the far one with some noise only
+#: the top, with other noise three).
 TOWERS = {
-    "left": ((0.50, 0.30), ("red", "blue", "green", "yellow", "orange")),
-    "far right": ((0.68, -0.33), ("green", "orange", "purple", "blue", "yellow")),
-    "near": ((0.34, -0.34), ("yellow", "red", "blue", "orange", "green")),
-    "far": ((0.70, 0.08), ("purple", "blue", "yellow", "red")),
+    "left": ((0.50, 0.30), ("red", "blue", "green", "yellow", "orange"), 5),
+    "far right": ((0.68, -0.33), ("green", "orange", "purple", "blue", "yellow"), 5),
+    "near": ((0.34, -0.34), ("yellow", "red", "blue", "orange", "green"), 5),
+    "far": ((0.70, 0.08), ("purple", "blue", "yellow", "red"), 1),
 }
 
 
@@ -373,7 +375,7 @@ def tower(place, colours):
 
 @pytest.mark.parametrize("where", TOWERS)
 def test_the_sides_of_a_tower_away_from_the_images_centre_are_the_cubes_that_it_is_built_of(where):
-    place, colours = TOWERS[where]
+    place, colours, surely = TOWERS[where]
     stage = Stage(tower(place, colours))
     seen = stage.look(6)
     assert set(seen) <= {f"{colour}_cube" for colour in colours}, "nothing is invented"
@@ -382,7 +384,7 @@ def test_the_sides_of_a_tower_away_from_the_images_centre_are_the_cubes_that_it_
             thing = seen[f"{colour}_cube"].thing
             assert thing.position == pytest.approx((*place, 0.05 * level + 0.025), abs=0.012)
             assert thing.size == pytest.approx((0.05, 0.05, 0.05), abs=0.005)
-    assert f"{colours[-1]}_cube" in seen and f"{colours[-2]}_cube" in seen
+    assert {f"{colour}_cube" for colour in colours[-surely:]} <= set(seen)
 
 
 def test_a_tower_built_cube_by_cube_keeps_all_names():
