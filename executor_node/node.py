@@ -315,7 +315,7 @@ class ExecutorNode(ManagedNode):
             if not name or name in things or not can_be(*numbers, convert.size_from_msg(detected.size)):
                 self._left_out(
                     f"the detected object {detected.name[:100]!r}",
-                    "its name is empty or stands twice, or its pose or size cannot be",
+                    "its name is empty or not unique, or its pose or size is invalid",
                 )
                 continue
             things[name] = self._thing(name, detected)

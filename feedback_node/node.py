@@ -47,7 +47,7 @@ from planweave_ros.spin import run_node
 MAX_EXCHANGE_MESSAGE = 4_000_000
 """Characters of one message on /llm_exchanges; longer ones are not read."""
 PARAMETERS = [
-    Parameter("method", "tree_planner", "planning method of tasks that name none", choices=tuple(METHODS.working())),
+    Parameter("method", "tree_planner", "default planning method", choices=tuple(METHODS.working())),
     Parameter(
         "fallback",
         "classical",
@@ -58,12 +58,12 @@ PARAMETERS = [
     Parameter("planner_timeout", 180.0, "seconds of wall time one call of the planner may take", 1.0, 3600.0),
     Parameter("body_silence", 30.0, "seconds a task waits for a body that is there and reports its world", 0.1, 600.0),
     Parameter("require_approval", True, "a person approves every plan before it moves anything (ApprovePlan)"),
-    Parameter("approved_alone", ["hand_over", "push_aside"], "actions approved each by itself, at its turn"),
+    Parameter("approved_alone", ["hand_over", "push_aside"], "actions that are always approved individually"),
     Parameter("approval_timeout", 300.0, "seconds a person has to approve; then the task is cancelled", 1.0, 86_400.0),
     Parameter("confirm_timeout", 5.0, "seconds for the body to see whether the goal holds", 0.1, 60.0),
     Parameter("look_timeout", 20.0, "seconds for open-vocabulary detectors to find what a task names", 0.1, 600.0),
     Parameter("max_queue", 50, "tasks that may wait", 1, 10000),
-    Parameter("kept_tasks", 200, "tasks that have ended and can still be asked for, with their records", 1, 100_000),
+    Parameter("kept_tasks", 200, "ended tasks that remain available, with their records", 1, 100_000),
     Parameter("journal_folder", "", "existing folder for one JSONL file per task; empty: memory only"),
     *(row for name, made in METHODS.working().items() for row in option_parameters(made, f"{name}.")),
 ]

@@ -64,7 +64,7 @@ PARAMETERS = [
     Parameter("realsense.height", 480, "pixels of colour and depth", 180, 1080),
     Parameter("realsense.fps", 15, "images a second", 5, 90),
     Parameter("bag.path", "", "recording that source bag plays: of ROS 2 (folder, .mcap) or RealSense (.db3, .bag)"),
-    Parameter("bag.loop", False, "whether the recording begins anew when it is over"),
+    Parameter("bag.loop", False, "whether the recording is played in a loop"),
     Parameter("detector", "attributes", "how objects get their names", choices=tuple(DETECTORS)),
     Parameter("domain", "tabletop", "planning domain under config/domains: which classes are receptacles"),
     Parameter("look_for", [""], "noun phrases that open-vocabulary detectors always look for"),
@@ -86,7 +86,7 @@ PARAMETERS = [
         "a camera driver that publishes best effort only",
     ),
     Parameter("robot_type", DEFAULT, "description of the robot: an installed name, or the path of a YAML file"),
-    Parameter("base_frame", "", "name of the robot's base frame, in which objects are told; empty: the description's"),
+    Parameter("base_frame", "", "robot's base frame, of all poses; empty: the description's"),
     Parameter("camera_frame", "", "name of the camera's optical frame; empty: what the camera file says"),
     Parameter("silent_after", 5.0, "seconds of wall time without images before the log says so", 0.1, 3600.0),
     Parameter("robot_filter", True, "leave out what joint_states says is the robot; false where none is in view"),
@@ -95,7 +95,7 @@ PARAMETERS = [
         [0.12, 1.0, -0.72, 0.72],
         "x_min, x_max, y_min, y_max in the base frame within which objects are looked for, metres",
     ),
-    Parameter("min_height", 0.004, "metres above the table from which on a pixel is no table", 0.001, 0.05),
+    Parameter("min_height", 0.004, "least height of an object's pixel above the table, metres", 0.001, 0.05),
     Parameter(
         "plane_offset", 0.02, "largest distance in metres of the table as seen from where it should be", 0.001, 0.1
     ),
@@ -267,9 +267,7 @@ class PerceptionNode(ManagedNode):
             dict(zip(msg.name, msg.position)),
         )
         if missing and not self._joints:
-            self._say(
-                f"{self._joint_topic} lacks {', '.join(missing)}; the robot cannot be told from objects without them"
-            )
+            self._say(f"{self._joint_topic} lacks {', '.join(missing)}; the robot cannot be masked out without them")
 
     def _forget(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         """Reset the tracker after the table was rearranged; responds once new images have been processed."""
@@ -358,7 +356,7 @@ class PerceptionNode(ManagedNode):
             robot = self._joints.at(frame.stamp, _JOINT_PATIENCE)
             if robot is None and not self._joints:
                 raise FrameError(
-                    f"nothing on {self._joint_topic} yet, so the robot cannot be told from objects; start the robot's "
+                    f"nothing on {self._joint_topic} yet, so the robot cannot be masked out; start the robot's "
                     "driver or the simulation, or set robot_filter to false where no robot is in view"
                 )
             if robot is None:

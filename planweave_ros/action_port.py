@@ -44,7 +44,7 @@ class CancelPort:
     def cancel(self) -> str:
         """Send the request; returns why it reached no server, else empty."""
         if not self._client.service_is_ready():
-            return f"nobody offers {self._name}, so the stop reached nobody"
+            return f"nobody offers {self._name}, so the stop was not delivered"
         self._client.call_async(CancelGoal.Request())
         return ""
 

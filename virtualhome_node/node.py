@@ -30,7 +30,7 @@ PARAMETERS = [
     Parameter(
         "observe",
         "partial",
-        "what of the home is told: what can be seen from the room, or everything",
+        "observation of the home: what is visible from the room, or everything",
         choices=("partial", "full"),
     ),
     Parameter(

@@ -112,7 +112,7 @@ def read_record(path: Path) -> list[dict[str, Any]]:
             raise ConfigError(f"{path}, line {number}: not an event of a record ({error!r})") from None
         events.append(row)
     if not events or events[0]["event"] != "episode":
-        raise ConfigError(f"{path} is no record of an episode: it does not begin with one")
+        raise ConfigError(f"{path} is not a record of an episode")
     if events[0].get("format") != FORMAT:
         raise ConfigError(f"{path} has format {events[0].get('format')}; this version reads {FORMAT}")
     if events[-1]["event"] != "end":

@@ -93,7 +93,7 @@ def prepare(out: Path, config: Config, resume: bool) -> None:
             )
         return
     if out.is_dir() and any(out.iterdir()):
-        raise ConfigError(f"{out} is not empty and is no run of the bench (it has no {CONFIG}); take another --out")
+        raise ConfigError(f"{out} is not empty and not a run of the bench (it has no {CONFIG}); take another --out")
     try:
         write_record(path, json.dumps(asdict(config), indent=1) + "\n")
     except OSError as error:

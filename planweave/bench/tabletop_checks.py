@@ -310,7 +310,7 @@ def _cells(picture: str) -> list[tuple[float, float]]:
     rows = picture.split()
     cells = [(float(-r), float(-c)) for r, row in enumerate(rows) for c, sign in enumerate(row) if sign == "#"]
     if len(cells) < 3 or any(sign not in "#." for row in rows for sign in row):
-        raise ConfigError(f"{picture!r} is no picture of a figure: lines of # and ., with three # or more")
+        raise ConfigError(f"{picture!r} is not a picture of a figure: lines of # and ., with three # or more")
     return cells
 
 

@@ -22,9 +22,9 @@ def _wrong(method: Any) -> str:
         return "a method is a dataclass of its options with run(episode)"
     asked = getattr(method, "questions", Questions())
     if not isinstance(asked, Questions):
-        return "the attribute questions is no planweave.methods.question.Questions"
+        return "the attribute questions is not a planweave.methods.question.Questions"
     if not isinstance(asked.sample, Mapping):
-        return "questions.sample is no mapping of names to folders of prompts"
+        return "questions.sample is not a mapping of names to folders of prompts"
     for name, folder in asked.sample.items():
         for file in (SAMPLE_SYSTEM, SAMPLE_USER):
             if not (Path(folder) / file).is_file():

@@ -142,5 +142,5 @@ def _agreed(domain: Domain, world: World, replies: ChatReplies, agreement: float
         if votes > agreement * asked:
             return goal
         shown = "; or ".join(understood(domain, g)[:150] for g, _ in readings.most_common(2))
-        raise GoalError(f"the model does not agree with itself on what the sentence asks for ({shown}){instead}")
+        raise GoalError(f"the model's replies disagree on the goal of the sentence ({shown}){instead}")
     raise GoalError(f"the model found no goal that can hold in the sentence ({problem[:200]}){instead}")

@@ -131,7 +131,7 @@ def test_a_stop_follows_a_remapped_controller(ros, spin_until):
         assert ends[0].end is End.CANCELED
         server.destroy()
         spin_until(lambda: not port._canceler._client.service_is_ready(), 30, "the controller to be gone")
-        assert port.cancel() == "nobody offers /my_controller/follow, so the stop reached nobody"
+        assert port.cancel() == "nobody offers /my_controller/follow, so the stop was not delivered"
     finally:
         executor.shutdown(timeout_sec=30.0)
         thread.join(60.0)

@@ -220,7 +220,7 @@ def test_joint_states_that_jump_stop_a_motion(bench):
 
 def test_a_stop_that_does_not_work_is_said(bench):
     thread, box = following(bench)
-    bench.port.unreached = "nobody offers /fr3_arm_controller/follow_joint_trajectory, so the stop reached nobody"
+    bench.port.unreached = "nobody offers /fr3_arm_controller/follow_joint_trajectory, so the stop was not delivered"
     bench.arm.abort(Code.CANCELED, "enough; the arm was stopped")
 
     def moving():
@@ -233,7 +233,7 @@ def test_a_stop_that_does_not_work_is_said(bench):
     threading.Thread(target=moving, daemon=True).start()
     message = ended(thread, box).message
     assert message.startswith("enough; the arm was stopped. But nobody offers /fr3_arm_controller")
-    assert "the arm still moves 2 s after it was told to stop: use the stop at the robot" in message
+    assert "the arm still moves 2 s after the stop command: use the stop at the robot" in message
 
 
 def test_a_stop_without_joint_states_is_no_stop_that_was_seen(bench):

@@ -85,7 +85,7 @@ def test_a_folder_of_another_run_is_refused_with_the_difference(whole, tmp_path)
         assert words in str(error.value)
     assert "repeat" not in str(error.value)
     (tmp_path / "thesis.tex").write_text("years of work")
-    with pytest.raises(ConfigError, match="is no run of the bench"):
+    with pytest.raises(ConfigError, match="not a run of the bench"):
         prepare(tmp_path, CONFIG, resume=True)
 
 

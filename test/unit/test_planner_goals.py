@@ -411,7 +411,7 @@ def test_what_it_does_not_read_asks_the_model_within_the_known_objects():
 @pytest.mark.parametrize(
     ("replies", "message"),
     [
-        ([goal_reply("on(banana, plate)"), goal_reply("holding(banana)")], "does not agree with itself"),
+        ([goal_reply("on(banana, plate)"), goal_reply("holding(banana)")], "disagree on the goal"),
         ([goal_reply()] * 3, "found no goal.*none of the conditions"),
         (["I cannot"] * 3, "found no goal"),
         ([goal_reply("in(banana, mug)")] * 3, "unknown object 'mug'"),

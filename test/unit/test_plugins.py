@@ -91,7 +91,11 @@ BROKEN = {
         "Method",
         "there is no prompt file /no/such/folder/sample_system.txt",
     ),
-    "questions": (GOOD + "    questions = ['why']", "Method", "questions is no planweave.methods.question.Questions"),
+    "questions": (
+        GOOD + "    questions = ['why']",
+        "Method",
+        "questions is not a planweave.methods.question.Questions",
+    ),
 }
 
 

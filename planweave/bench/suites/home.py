@@ -26,7 +26,7 @@ class HomeSuite:
 
     tasks = TASKS
     name = "home"
-    description = "household tasks of our own in three homes, observed in part"
+    description = "our own household tasks in three homes, partially observed"
     needs_ros = False
 
     def close(self) -> None:

@@ -31,7 +31,7 @@ def fresh_look(
             if seconds >= _LONG:
                 world.unfelt()
             return False, (
-                "no joint states come, so nobody knows which images are new: is the arm's controller (or "
+                "no joint states come, so it is unknown which images are new: is the arm's controller (or "
                 "simulation_node) running?"
             )
         time.sleep(_POLL)

@@ -21,7 +21,7 @@ def _of_robot(robot: RobotDescription) -> list[Parameter]:
     ros = robot.ros
     found = [
         Parameter("robot", "", f"which robot this is: {', '.join(STAND_INS)}, or {robot.name} for a real one"),
-        Parameter("gripper", ros.gripper, "who moves the fingers: a topic, actions, or nobody", choices=GRIPPERS),
+        Parameter("gripper", ros.gripper, "gripper driver: a topic, actions, or none", choices=GRIPPERS),
         Parameter("arm_controller", ros.arm_controller, "name of the arm's controller"),
         Parameter("gripper_controller", ros.gripper_controller, "name of the fingers' controller"),
         Parameter("hand", ros.hand, "name of the node of a hand with its own actions"),
@@ -93,12 +93,12 @@ _COMMON = [
     ),
     Parameter("verify_timeout", 8.0, "wall seconds to see an object where it was put", 0.1, 60.0),
     Parameter("planning_timeout", 2.0, "wall seconds to plan one motion", 0.05, 60.0),
-    Parameter("retries", [""], "what is tried again before the planner hears of a failure: rows  CODE times remedy"),
+    Parameter("retries", [""], "retries before a failure is reported: rows  CODE times remedy"),
     Parameter("actions_off", ["hand_over", "push_aside"], "actions that this arm does not carry out"),
     Parameter("pushes", 0, "neighbours to push aside where they leave no grasp free; not with require_approval", 0, 10),
     Parameter("require_approval", True, "carry out only actions of plans that a person approved (feedback_node asks)"),
     Parameter("hand_over_at", [0.60, 0.0, 0.40], "where things are held out to a person, m, base frame"),
     Parameter("hand_over_force", 5.0, "force of the grip while a person pulls, N", 1.0, 70.0),
-    Parameter("hand_over_timeout", 15.0, "wall seconds for a person to take what is held out", 0.1, 600.0),
+    Parameter("hand_over_timeout", 15.0, "wall seconds for a person to take the presented object", 0.1, 600.0),
     Parameter("hand_over_wait", 3.0, "wall seconds for the person's hand to go before the arm moves away", 0.0, 60.0),
 ]

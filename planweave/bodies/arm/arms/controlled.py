@@ -274,7 +274,7 @@ class ControlledArm:
         seen = (
             f"no joint states for {silent:.1f} s, so it is unknown whether the arm stands"
             if silent > 1.0
-            else f"the arm still moves {_STANDING:g} s after it was told to stop"
+            else f"the arm still moves {_STANDING:g} s after the stop command"
         )
         return "; ".join(text for text in (self._unreached, f"{seen}: use the stop at the robot") if text)
 
