@@ -225,9 +225,9 @@ def test_long_texts_stand_in_a_record_once():
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("", "does not begin"),
+        ("", "is not a record"),
         ("not json", "not JSON"),
-        ('{"event": "end"}', "does not begin"),
+        ('{"event": "end"}', "is not a record"),
         ("[1]", "not an event"),
         ('{"event": "episode", "format": 1}', "not finished"),
         ('{"event": "episode", "format": 7}', "format 7"),
