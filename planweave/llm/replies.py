@@ -12,10 +12,11 @@ from dataclasses import replace
 from typing import TypeVar
 
 from planweave.core.errors import PlanweaveError
-from planweave.llm.clients.base import ChatReplies, ChatReply
+from planweave.llm.clients.base import ChatReplies, ChatReply, ChatRequest
 
 MAX_REPLY = 120_000
 """Characters of a reply that are read; a plan of 1000 steps has 40,000."""
+_SHOWN = 1000  # characters of an unreadable reply, and of what is wrong with it, that the model is shown
 CUT = "cut"
 """Finish reason of a reply that was longer."""
 _TAG = re.compile(r"<(/?)think(?:ing)?>", re.IGNORECASE)
@@ -68,3 +69,22 @@ def read_each(replies: ChatReplies, read: Callable[[ChatReply], T]) -> tuple[lis
             _log.exception("a reply could not be read: %.200r", reply.text)
             problem = f"a fault in reading {reply.text[:100]!r} ({type(error).__name__}: {error!s:.200})"
     return rows, problem
+
+
+def ask_until_read(
+    ask: Callable[[ChatRequest], ChatReplies], request: ChatRequest, read: Callable[[ChatReply], T]
+) -> tuple[list[tuple[ChatReply, T]], ChatReplies, str]:
+    """Ask; where none of the replies can be read, once more, with the last of them and what is wrong with it.
+
+    Returns what `read_each` does, and the last replies with the usage of all.
+    """
+    replies = ask(request)
+    rows, problem = read_each(replies, read)
+    if rows or not replies.replies:
+        return rows, replies, problem
+    reply = replies.replies[-1].text[:_SHOWN] or "(nothing)"
+    again = f"That could not be read: {problem[:_SHOWN]}. Answer again, in the form that was asked for."
+    conversation = ({"role": "assistant", "content": reply}, {"role": "user", "content": again})
+    more = ask(replace(request, messages=(*request.messages, *conversation)))
+    rows, problem = read_each(more, read)
+    return rows, replace(more, usage=replies.usage + more.usage), problem

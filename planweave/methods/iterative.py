@@ -2,7 +2,7 @@
 
 One action is requested at a time, each time with the complete prompt. Without replanning a failed action ends the plan;
 local replanning repeats the request at the failed step; global replanning restarts from the first step, with executed
-actions undone by their inverses (the paper resets the simulator).
+actions undone by their inverses (the paper resets the simulator). An error stays in the prompt until its step is done.
 
 Temperature 0 and top-p 1, as found best there (B.1); objects, actions and examples are those of plan sampling.
 """
@@ -19,7 +19,6 @@ from planweave.core.ports import Candidate, Proposals
 from planweave.core.world import Action, World
 from planweave.llm.clients.base import ChatReply
 from planweave.llm.parsing import parse_plan
-from planweave.llm.replies import read_each
 from planweave.llm.schema import step_schema
 from planweave.methods.episode import Episode
 from planweave.methods.prompting import (
@@ -43,15 +42,6 @@ _JSON = re.compile(r'(?i)\A\s*(?:```(?:json)?)?\s*\{\s*"(?:action|step|next|plan
 def propose(question: Question, samples: int) -> Proposals:
     """The next action, or none where the task is done. Raises ParseError for a reply that is neither."""
     set_ = question.settings
-    replies = question.ask(
-        "step",
-        step_messages(question),
-        n=max(1, samples),
-        temperature=set_.step_temperature,
-        max_tokens=_TOKENS,
-        logprobs=samples > 1,
-        json_schema=step_schema(question.domain, question.shown, END, set_.exclude_actions),
-    )
     mender = question.mender()
 
     def read(reply: ChatReply) -> Candidate:
@@ -61,7 +51,16 @@ def propose(question: Question, samples: int) -> Proposals:
             raise ParseError(f"a name in {reply.text[:100]!r} is not known")
         return Candidate(reply.text, mended[0].action if mended else None, logprob=reply.mean_logprob)
 
-    candidates, problem = read_each(replies, read)
+    candidates, replies, problem = question.ask_until_read(
+        "step",
+        step_messages(question),
+        read,
+        n=max(1, samples),
+        temperature=set_.step_temperature,
+        max_tokens=_TOKENS,
+        logprobs=samples > 1,
+        json_schema=step_schema(question.domain, question.shown, END, set_.exclude_actions),
+    )
     if not candidates:
         raise ParseError(f"none of {len(replies.replies)} replies is a next action; the last: {problem}")
     return Proposals(tuple(candidate for _, candidate in candidates), replies.usage)
@@ -125,7 +124,7 @@ class Iterative:
     def run(self, episode: Episode) -> None:
         """Request, execute, append, until the model declares the task done."""
         history: list[tuple[Action, World]] = []
-        errors: list[str] = []
+        errors: list[tuple[int, str]] = []  # with the number of actions before the one that failed
         while episode.steps < self.max_steps:
             episode.tell("asking for the next step")
             proposed = episode.planner.propose_steps(
@@ -133,7 +132,7 @@ class Iterative:
                 episode.sentence,
                 episode.observe(),
                 [a for a, _ in history],
-                errors=[*errors, *episode.feedback()],
+                errors=[*(text for _, text in errors), *episode.feedback()],
                 samples=1,
                 task_id=episode.task_id,
             )
@@ -146,13 +145,13 @@ class Iterative:
             outcome = episode.execute(action)
             if outcome.ok:
                 history.append((action, before))
-                errors.clear()
+                errors = [(at, text) for at, text in errors if at >= len(history)]
                 continue
             if self.replan == "none" or episode.corrections >= self.max_corrections or outcome.final:
                 episode.tell(message=f"the plan ends at a failed step: {outcome.message}")
                 return
             episode.corrections += 1
-            errors.append(f"{action}: {outcome.message}")
+            errors.append((len(history), f"{action}: {outcome.message}"))
             if self.replan == "global":
                 while history:
                     episode.undo(*history.pop())

@@ -20,7 +20,7 @@ from planweave.llm.clients.base import About, ChatClient, ChatReplies, ChatReply
 from planweave.llm.embeddings import Embedder, HashedEmbedder
 from planweave.llm.names import Mender, Similarity
 from planweave.llm.parsing import letter, parse_choice, parse_plan
-from planweave.llm.replies import CUT, read_each
+from planweave.llm.replies import CUT, ask_until_read
 from planweave.llm.schema import choice_schema, plan_schema
 from planweave.methods import questions
 from planweave.methods.action_filter import offered
@@ -141,9 +141,8 @@ class LanguagePlanner:
             json_schema=plan_schema(domain, shown, max_steps=longest, without=set_.exclude_actions),
             about=About(task=sentence, names=tuple(thing.name for thing in shown.objects)),
         )
-        replies = self._asker.ask("plans", request, task_id, canceled)
         mender = Mender(domain, world, self._similarity, cutoff=set_.cutoff, without=set_.exclude_actions)
-        return _collected(replies, mender)
+        return _collected(lambda asked: self._asker.ask("plans", asked, task_id, canceled), request, mender)
 
     @counted
     def choose_action(
@@ -182,8 +181,11 @@ class LanguagePlanner:
                 options=tuple(options),
             ),
         )
-        replies = self._asker.ask("choice", request, task_id, canceled)
-        rows, problem = read_each(replies, lambda reply: parse_choice(reply.text, len(options)))
+        rows, replies, problem = ask_until_read(
+            lambda asked: self._asker.ask("choice", asked, task_id, canceled),
+            request,
+            lambda reply: parse_choice(reply.text, len(options)),
+        )
         votes = Counter(index for _, index in rows)
         if not votes:
             raise ParseError(f"none of {len(replies.replies)} replies names an option; the last: {problem}")
@@ -359,7 +361,7 @@ def _names(name: str, text: str) -> bool:
     return name in text or name.replace("_", " ") in text.lower()
 
 
-def _collected(replies: ChatReplies, mender: Mender) -> SampledPlans:
+def _collected(ask: Callable[[ChatRequest], ChatReplies], request: ChatRequest, mender: Mender) -> SampledPlans:
     """Merge equal plans and count them; log-probability of the most probable one."""
     plans: dict[tuple[Action, ...], tuple[tuple[PlanStep, ...], int, float]] = {}
     known: dict[str, tuple[PlanStep, ...]] = {}  # many samples are equal
@@ -374,7 +376,7 @@ def _collected(replies: ChatReplies, mender: Mender) -> SampledPlans:
             known[reply.text] = steps
         return known[reply.text]
 
-    rows, problem = read_each(replies, read)
+    rows, replies, problem = ask_until_read(ask, request, read)
     mended = 0
     for reply, steps in rows:
         mended += any(step.original for step in steps)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from planweave.core.domain import Domain
@@ -17,6 +17,8 @@ from planweave.core.parameter import option
 from planweave.core.ports import Written
 from planweave.core.program import MAX_CHARACTERS, Assertion, Branch, Call, Comment, Statement, read_program
 from planweave.core.world import World
+from planweave.llm.clients.base import ChatReplies, ChatReply, ChatRequest
+from planweave.llm.replies import ask_until_read
 from planweave.methods.episode import Episode
 from planweave.methods.prompting import Messages, example_part, message, one_line, render
 from planweave.methods.question import Question, Questions
@@ -28,7 +30,9 @@ _KEPT = 20  # lines at the end of a cut reply in which a repeated beginning is l
 
 
 def write(question: Question, history: Sequence[str], start: int, options: Mapping[str, bool]) -> Written:
-    """Options: comments, assertions (rows 3 to 6 of Table I). Raises ParseError that names the line."""
+    """Options: comments, assertions (rows 3 to 6 of Table I). Raises ParseError that names the line, where a second
+    reply, given with that error, cannot be read either.
+    """
     programs = example_part(question.domain, "programs", {})
     head = function_head(question.sentence)
     if programs.get("objects") == "local":
@@ -40,15 +44,27 @@ def write(question: Question, history: Sequence[str], start: int, options: Mappi
         "max_tokens": set_.words_tokens,
         "about": {"offered": _offered(question.domain, programs), "names": tuple(_names(question.shown, programs))},
     }
-    replies = question.ask("program", messages, **asked)
-    reply, usage = replies.replies[0], replies.usage
-    text = reply.text
-    if reply.finish_reason == "length":
-        more = question.ask("program", (*messages, message("assistant", text), message("user", _CONTINUE)), **asked)
-        text, usage = joined(text, more.replies[0].text), usage + more.usage
-    text = completed(text, head, question.domain)
-    read_program(text, {name: len(schema.parameters) for name, schema in question.domain.actions.items()})
-    return Written(tuple(text.split("\n")), usage=usage)
+
+    def ask(request: ChatRequest) -> ChatReplies:
+        """The program, with the rest of one that was cut off."""
+        replies = question.ask("program", request.messages, **asked)
+        reply = replies.replies[0]
+        if reply.finish_reason != "length":
+            return replies
+        begun = (*request.messages, message("assistant", reply.text), message("user", _CONTINUE))
+        more = question.ask("program", begun, **asked)
+        whole = replace(reply, text=joined(reply.text, more.replies[0].text))
+        return ChatReplies((whole,), replies.usage + more.usage)
+
+    def read(reply: ChatReply) -> str:
+        text = completed(reply.text, head, question.domain)
+        read_program(text, {name: len(schema.parameters) for name, schema in question.domain.actions.items()})
+        return text
+
+    rows, replies, problem = ask_until_read(ask, ChatRequest(messages), read)
+    if not rows:
+        raise ParseError(problem)
+    return Written(tuple(rows[0][1].split("\n")), usage=replies.usage)
 
 
 def program_messages(

@@ -6,16 +6,19 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 from planweave.core.domain import Domain
 from planweave.core.ports import Choice, Grounding, Proposals, Written
 from planweave.core.world import Action, Literal, World
-from planweave.llm.clients.base import About, ChatReplies, ChatRequest
+from planweave.llm.clients.base import About, ChatReplies, ChatReply, ChatRequest
 from planweave.llm.embeddings.base import Embedder
 from planweave.llm.names import Mender, Similarity
+from planweave.llm.replies import ask_until_read
 from planweave.methods.prompting import Messages
 from planweave.methods.settings import Settings
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,12 @@ class Question:
         names = tuple(thing.name for thing in self.shown.objects)
         told = About(task=self.sentence, names=names, history=self.history, errors=self.errors)
         return self.send(kind, ChatRequest(messages, about=replace(told, **about), **options), dict(notes))
+
+    def ask_until_read(
+        self, kind: str, messages: Messages, read: Callable[[ChatReply], T], **options: Any
+    ) -> tuple[list[tuple[ChatReply, T]], ChatReplies, str]:
+        """As `ask`, and once more where no reply can be read (`planweave.llm.replies.ask_until_read`)."""
+        return ask_until_read(lambda r: self.ask(kind, r.messages, **options), ChatRequest(messages), read)
 
     def mender(self) -> Mender:
         """Maps names in replies to names of the domain and of the world."""

@@ -70,6 +70,8 @@ def test_global_replanning_starts_from_the_first_step_with_everything_taken_back
     e, planner, body = run(Iterative("global"), faults=faults, steps=[c(GRASP), c(PLACE), c(GRASP), c(PLACE), c(END)])
     assert body.done == ["grasp(a)", "place_at(a, table)", "grasp(a)", "place_in(a, left_tray)"]
     assert asked(planner, "propose")[2][2] == () and e.corrections == 1
+    error = ("place_in(a, left_tray): no path",)
+    assert [row[3] for row in asked(planner, "propose")] == [(), (), error, error, ()], "until its step is done"
 
 
 def test_iterative_stops_after_its_limits():

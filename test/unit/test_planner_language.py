@@ -273,7 +273,7 @@ def test_no_plan_at_all_is_an_error_that_shows_a_reply(reply):
     asked, _ = planner(reply, reply)
     with pytest.raises(ParseError, match="none of 2 replies holds a plan") as error:
         asked.generate_plans(SENTENCE, BLOCKS)
-    assert error.value.usage is not None and error.value.usage.requests == 1
+    assert error.value.usage is not None and error.value.usage.requests == 2
 
 
 def test_unreadable_sentences_are_not_sent():

@@ -61,7 +61,7 @@ HOME = World(
 
 
 class Scripted:
-    """Gives its replies question by question; a row of several is one answer with n replies."""
+    """Gives its replies question by question, the last one ever again; a row of several is one answer with n replies."""
 
     endpoint, model, capabilities = "scripted", "m", Capabilities()
 
@@ -70,7 +70,7 @@ class Scripted:
 
     def complete(self, request):
         self.questions.append(request)
-        row = self.rows.pop(0)
+        row = self.rows.pop(0) if len(self.rows) > 1 else self.rows[0]
         made = [r if isinstance(r, ChatReply) else ChatReply(r) for r in (row if isinstance(row, list) else [row])]
         return ChatReplies(tuple(made), Usage(1, 100, 0, 10))
 
@@ -203,7 +203,34 @@ def test_a_program_that_is_cut_off_is_asked_to_go_on_once():
     p, client = planner(ChatReply("    grasp('red_cube')\n    place", "length"), ChatReply("    fly(", "length"))
     with pytest.raises(ParseError):
         p.write("progprompt", SENTENCE, BLOCKS)
-    assert len(client.questions) == 2
+    assert len(client.questions) == 4, "each of two programs with the rest of it"
+
+
+def test_a_model_is_asked_once_more_where_its_reply_cannot_be_read():
+    """With what it said and what is wrong with it; what both took counts."""
+    p, client = planner("I would take it.", "grasp(red_cube)")
+    proposed = p.propose_steps("iterative", SENTENCE, BLOCKS, [])
+    assert str(proposed.candidates[0].action) == "grasp(red_cube)" and proposed.usage.requests == 2
+    first, second = client.questions
+    assert second.messages[: len(first.messages)] == first.messages
+    assert [m["role"] for m in second.messages[len(first.messages) :]] == ["assistant", "user"]
+    assert "I would take it." in said(client) and "could not be read" in said(client)
+
+    p, client = planner("    fly('red_cube')", "    grasp('red_cube')\n    place_in('red_cube', 'left_tray')")
+    assert p.write("progprompt", SENTENCE, BLOCKS).usage.requests == 2 and "fly" in said(client)
+
+    p, client = planner("who knows", '{"plan": ["grasp(red_cube)"]}')
+    assert p.generate_plans(SENTENCE, BLOCKS, samples=1).usage.requests == 2
+
+    p, client = planner("the first one that fits", "A")
+    options = [Action.parse("grasp(red_cube)"), None]
+    chosen = p.choose_action(SENTENCE, BLOCKS, [], options, samples=1)
+    assert chosen.index == 0 and chosen.usage.requests == 2
+
+    p, client = planner("neither", "nor")
+    with pytest.raises(ParseError, match="next action"):
+        p.propose_steps("iterative", SENTENCE, BLOCKS, [])
+    assert len(client.questions) == 2, "not a third time"
 
 
 @pytest.mark.parametrize(
