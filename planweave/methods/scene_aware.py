@@ -1,7 +1,8 @@
 """Scene-aware planner ("Generating executable action plans with environmentally-aware language models"), Algorithm 1.
 
 At each step k samples are translated to admissible actions over the objects of the scene, scored, and the best is
-appended; below a cutoff the plan ends. The complete plan is then executed.
+appended. The plan ends below a cutoff, and where more than half of the samples say that the task is done (a chat model
+says so; the paper's completions do not). The complete plan is then executed.
 
 The prompt consists of an example and the task; the scene enters through the choice of the example (III.A) and the
 scores of each translated sample (III.B, III.C). The loop weighs the scores and adds the distance.
@@ -105,6 +106,13 @@ def scene_graph(world: World) -> tuple[frozenset[str], frozenset[tuple[str, ...]
     return frozenset(kinds.values()), frozenset(e for e in pairs if e[1] and e[2])
 
 
+def _kind(world: World, action: Action | None) -> tuple[str, ...]:
+    """The action's name with the classes of its objects."""
+    if action is None:
+        return ()
+    return (action.name, *(world.by_name[a].class_name if a in world.by_name else a for a in action.args))
+
+
 def _edge(literal: Literal) -> tuple[str, ...]:
     return (literal.predicate, *literal.args)
 
@@ -142,7 +150,9 @@ class SceneAware:
             )
             episode.spend(proposed.usage)
             scored = self._scores(world, plan, proposed.candidates)
-            if not scored:
+            ended = sum(c.action is None for c in proposed.candidates)
+            if not scored or 2 * ended > self.samples:
+                episode.journal.add("scored", ended=ended, samples=self.samples)
                 break
             best, score = max(scored, key=lambda row: row[1])
             episode.journal.add("scored", best=str(best), score=round(score, 4), cutoff=self.cutoff)
@@ -154,14 +164,19 @@ class SceneAware:
     def _scores(
         self, world: World, plan: Sequence[Action], candidates: Sequence[Candidate]
     ) -> list[tuple[Action, float]]:
-        """The weighted sum for each candidate; a vote to end competes through the cutoff."""
+        """The weighted sum for each candidate. The distance ranks objects of one class, whose other scores are equal:
+        the nearest gets 0, the others less.
+        """
         actions = [c for c in candidates if c.action is not None]
         near = [self._nearness(world, plan, c.action) for c in actions if c.action is not None]
-        best = max(near, default=0.0)
+        best: dict[tuple[str, ...], float] = {}
+        for candidate, closeness in zip(actions, near):
+            kind = _kind(world, candidate.action)
+            best[kind] = max(closeness, best.get(kind, 0.0))
         rows = []
         for candidate, closeness in zip(actions, near):
             assert candidate.action is not None
-            distance_score = 0.0 if closeness == best else closeness - best
+            distance_score = closeness - best[_kind(world, candidate.action)]
             repeated = sum(a == candidate.action for a in plan)
             score = (
                 self.weight_probability * (candidate.logprob or 0.0)

@@ -61,7 +61,9 @@ def propose(question: Question, samples: int) -> Proposals:
 
 @dataclass
 class ZeroShot:
-    """samples per step; a step scores match + likelihood * mean log-probability, below cutoff the plan ends."""
+    """samples per step; a step scores match + likelihood * mean log-probability. The plan ends below the cutoff, and
+    where more than half of the samples say that the task is done.
+    """
 
     questions: ClassVar[Questions] = Questions(propose={"zero_shot": propose})
 
@@ -79,7 +81,10 @@ class ZeroShot:
                 "zero_shot", episode.sentence, world, plan, samples=self.samples, task_id=episode.task_id
             )
             episode.spend(proposed.usage)
-            best = max(proposed.candidates, key=self.score)
+            steps = [c for c in proposed.candidates if c.action is not None]
+            if 2 * len(steps) < len(proposed.candidates):
+                break
+            best = max(steps, key=self.score)
             if best.action is None or self.score(best) < self.cutoff:
                 break
             plan.append(best.action)

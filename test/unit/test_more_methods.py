@@ -1,5 +1,6 @@
 """The loops beside Tree-Planner: good path, the papers' recovery paths, and bad replies."""
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -92,6 +93,31 @@ def test_zero_shot_takes_the_best_sample_and_executes_afterwards():
     _, planner, body = run(ZeroShot(), steps=rows)
     assert body.done == ["grasp(a)", "place_in(a, left_tray)"]
     assert asked(planner, "propose")[1][2] == ("grasp(a)",)
+
+
+def test_zero_shot_ends_when_more_than_half_of_the_samples_say_so():
+    rows = [[c(END)] + [c(GRASP)] * 9, [c(END)] * 5 + [c(PLACE)] * 5, [c(END)] * 6 + [c(GRASP)] * 4, [c(GRASP)]]
+    _, planner, body = run(ZeroShot(), steps=rows)
+    assert body.done == ["grasp(a)", "place_in(a, left_tray)"] and len(asked(planner, "propose")) == 3
+
+
+def test_scene_aware_ends_when_more_than_half_of_the_samples_say_so():
+    rows = [[c(END)] * 5 + [c(GRASP)] * 5, [c(END)] * 6 + [c(PLACE)] * 4, [c(PLACE)]]
+    e, planner, body = run(SceneAware(), steps=rows)
+    assert body.done == ["grasp(a)"] and len(asked(planner, "propose")) == 2
+    assert e.journal.events("scored")[-1]["ended"] == 6
+
+
+def test_scene_aware_compares_the_distance_among_objects_of_one_class():
+    """A far thing that the model matches better is not beaten by a near one of another class."""
+    world = tabletop("cup_1 cup_2 bowl_1: item; left_tray: container; table: location", "at(cup_1, table)")
+    spots = {"cup_1": (2.0, 0.0, 0.0), "cup_2": (1.0, 0.0, 0.0), "bowl_1": (0.1, 0.0, 0.0), "left_tray": (0.0,) * 3}
+    kinds = {"cup_1": "cup", "cup_2": "cup", "bowl_1": "bowl"}
+    objects = tuple(replace(o, position=spots.get(o.name), class_name=kinds.get(o.name, o.name)) for o in world.objects)
+    world, plan = replace(world, objects=objects), [Action.parse("grasp(left_tray)")]
+    found = [c(Action.parse(f"grasp({name})"), match=0.5) for name in ("cup_1", "cup_2", "bowl_1")]
+    far, near, alone = (score for _, score in SceneAware()._scores(world, plan, found))
+    assert near == alone and far == pytest.approx(near - 0.5 * (math.exp(-1) - math.exp(-2)))
 
 
 def test_zero_shot_weighs_likelihood_and_stops_at_its_limit():
