@@ -26,7 +26,8 @@ class Status(enum.IntEnum):
 class Node:
     """A node (action, time step). action is None for the root and for an end leaf, which closes a sampled plan.
 
-    samples counts the sampled plans through the edge to this node; logprob is the log of their summed probability.
+    samples counts the sampled plans through the edge to this node; logprob is the log of their summed probability, each
+    the mean of its plan's steps: of whole plans the shortest would be the most probable ones.
     """
 
     action: Action | None
@@ -87,7 +88,7 @@ def build_tree(plans: Iterable[Plan]) -> Node:
                 child = node.children[action] = Node(action, step, node)
             child.samples += plan.samples
             if plan.logprob is not None:
-                child.logprob = _log_add(child.logprob, plan.logprob)
+                child.logprob = _log_add(child.logprob, plan.logprob / (len(plan.actions) + 1))
             node = child
     return root
 

@@ -167,6 +167,11 @@ class World:
                 found[fact.predicate] = [fact]
         return found
 
+    def observable(self, name: str) -> bool:
+        """Whether an object is observed now, or its place never changes; a remembered one is not."""
+        thing = self.by_name.get(name)
+        return thing is not None and thing.known >= Known.SEEN
+
     def holds(self, literal: Literal) -> bool:
         """Whether a literal holds in this state."""
         atom = literal.atom

@@ -204,9 +204,7 @@ class TreePlanner:
         """Evaluation functions f_L, f_E and f_Hybrid of appendix C.5."""
         likelihoods = [o.logprob if o.logprob is not None else math.log(o.samples) for o in options]
         language = _softmax(likelihoods)
-        environment = _softmax(
-            [float(o.action is None or all(a in world.by_name for a in o.action.args)) for o in options]
-        )
+        environment = _softmax([float(o.action is None or all(map(world.observable, o.action.args))) for o in options])
         if self.guide == "language":
             return language
         if self.guide == "environment":

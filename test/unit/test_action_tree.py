@@ -44,10 +44,13 @@ def test_shared_prefixes_are_merged_and_equal_actions_elsewhere_are_not():
     assert len(sleeps) == 3
 
 
-def test_logprob_of_an_edge_is_that_of_the_summed_probabilities():
+def test_logprob_of_an_edge_is_that_of_the_summed_probabilities_of_a_step():
     root = build_tree([plan("a(x); b(x)", logprob=math.log(0.2)), plan("a(x); c(x)", logprob=math.log(0.1))])
     node = root.children[Action("a", ("x",))]
-    assert node.logprob == pytest.approx(math.log(0.3))
+    assert node.logprob == pytest.approx(math.log(0.2 ** (1 / 3) + 0.1 ** (1 / 3)))
+    short, long = plan("a(x)", logprob=-2.0), plan("b(x); c(x); d(x)", logprob=-2.4)
+    edges = build_tree([short, long]).children
+    assert edges[Action("a", ("x",))].logprob < edges[Action("b", ("x",))].logprob, "a longer plan is no worse"
 
 
 def test_invalidating_a_subtree_leaves_the_rest():

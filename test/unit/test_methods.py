@@ -5,12 +5,12 @@ from dataclasses import replace
 import pytest
 from doubles.scripted import ScriptedPlanner, SymbolicBody, literals, plan, tabletop
 
-from planweave.core.action_tree import Status
+from planweave.core.action_tree import Status, build_tree
 from planweave.core.classical import NoPlanError
 from planweave.core.domain import Domain
 from planweave.core.errors import CanceledError
 from planweave.core.failure import Code
-from planweave.core.world import Literal
+from planweave.core.world import Known, Literal
 from planweave.methods.classical import Classical
 from planweave.methods.episode import Episode
 from planweave.methods.journal import Journal
@@ -134,6 +134,18 @@ def test_environment_guide_prefers_what_can_be_seen():
     plans = [plan("grasp(ghost); place_in(ghost, left_tray)", 9), plan("grasp(a); place_in(a, left_tray)", 1)]
     e, _, body = run(TreePlanner, plans, guide="environment", check_plans=False)
     assert body.done == ["grasp(a)", "place_in(a, left_tray)"]
+
+
+def test_environment_guide_does_not_take_what_is_remembered_for_observable():
+    world = tabletop(OBJECTS, FACTS)
+    known = {"a": Known.REMEMBERED, "left_tray": Known.FIXED}
+    world = replace(world, objects=tuple(replace(o, known=known.get(o.name, Known.SEEN)) for o in world.objects))
+    assert not world.observable("a") and not world.observable("ghost")
+    assert world.observable("b") and world.observable("left_tray")
+    plans = [plan("grasp(a); place_in(a, left_tray)", 9), plan("grasp(b); place_in(b, left_tray)", 1)]
+    tree = build_tree(plans)
+    first, second = TreePlanner(guide="environment")._weights(world, tree.valid_children())
+    assert first < second
 
 
 def test_classical_reaches_the_goal():
