@@ -61,7 +61,7 @@ HOME = World(
 
 
 class Scripted:
-    """Gives its replies question by question, the last one ever again; a row of several is one answer with n replies."""
+    """Gives its replies in turn, then the last one again; a row of several is one answer with n replies."""
 
     endpoint, model, capabilities = "scripted", "m", Capabilities()
 
