@@ -17,7 +17,7 @@ from planweave.core.budget import Budget, Usage
 from planweave.core.cancellation import Cancellation
 from planweave.core.classical import solve
 from planweave.core.domain import Domain
-from planweave.core.errors import ConfigError, MissingExtraError, ParseError, PlanweaveError
+from planweave.core.errors import ConfigError, GoalError, MissingExtraError, ParseError, PlanweaveError
 from planweave.core.ports import LookingBody
 from planweave.core.task import TaskState, TaskStatus
 from planweave.core.validation import Validation, validate
@@ -35,6 +35,7 @@ from planweave.tasks.task_manager import Method, Task, TaskManager
 #: The defaults of planner_node and feedback_node.
 _BUDGET = Budget(requests=200, tokens=1_000_000, cost=1.0)
 _ACTION_TIMEOUT = 180.0  # s
+_APPROVED_ALONE = ("hand_over", "push_aside")
 _POLL = 0.05  # s
 _END = 5.0  # s that a cancelled task has to end
 _OPENAI_MODEL = "gpt-4.1-mini"
@@ -119,6 +120,7 @@ def run(
     model: str | ChatClient | None = None,
     goal: Written | None = None,
     on_event: Callable[[TaskStatus], None] | None = None,
+    approve: Callable[[TaskStatus], bool] | None = None,
     timeout: float = 600.0,
     fallback: str = "classical",
     options: Mapping[str, Any] | None = None,
@@ -131,8 +133,15 @@ def run(
     this task. model: None for the environment's choice (OPENAI_BASE_URL, OPENAI_API_KEY, PLANWEAVE_MODEL, else the
     embedded model), "none" for no model, the name of the endpoint's model, the path of a .gguf file, or a ChatClient,
     which is not closed. goal: given directly; the sentence is then not interpreted. on_event: called at every change,
-    in the caller's thread; an exception in it cancels the task. timeout: seconds of wall time, after which the task is
-    cancelled. fallback: the method that takes over where the goal does not hold, "" for none. options: of the method.
+    in the caller's thread; an exception in it cancels the task. approve: called with the status before a plan is
+    executed (`plan`, `plan_words`, `plan_check`, `plan_changes` of it), again where the plan changes, and for each
+    hand-over and push by itself; False ends the task as CANCELED, "the plan was not approved". timeout: seconds of wall
+    time, after which the task is cancelled. fallback: the method that takes over where the goal does not hold, "" for
+    none. options: of the method.
+
+    All other settings are the defaults of planner_node and feedback_node: those of
+    `planweave.methods.settings.Settings`, a budget of 200 requests, 1,000,000 tokens and 1 US dollar, 180 s per action.
+    The files in config/, which the command line's nodes read, do not apply.
 
     Failures of the task are part of the result. Raises PlanweaveError for wrong usage only.
     """
@@ -145,10 +154,10 @@ def run(
             body = make_body(body)
             ends.callback(getattr(body, "close", lambda: None))
         body = checked_body(body)
-        if getattr(body, "require_approval", False):
+        if getattr(body, "require_approval", False) and approve is None:
             raise ConfigError(
-                "this body does only what a person has approved, and run() asks nobody: use the nodes "
-                "(planweave up, planweave approve)"
+                "this body does only what a person has approved: give approve=, a function that is shown each plan, "
+                "or use the nodes (planweave up, planweave approve)"
             )
         domain = getattr(body, "domain", None)
         load = partial(_domain_of, domain) if isinstance(domain, Domain) else Domain.load
@@ -173,19 +182,44 @@ def run(
             default_method=method,
             fallback=fallback,
             action_timeout=_ACTION_TIMEOUT,
+            approval_timeout=seconds if approve is not None else 0.0,
+            approved_alone=_APPROVED_ALONE,
             on_change=lambda task: events.put(task.snapshot()),
             load_domain=load,
         )
         ends.callback(manager.close, _END)
         task = manager.submit(sentence, method, wanted)
-        _wait(task, events, on_event, seconds)
+        _wait(task, events, _Approver(manager, approve, on_event), seconds)
         return _result(task)
+
+
+class _Approver:
+    """Forwards events, and asks once for each plan that waits for approval."""
+
+    def __init__(
+        self,
+        manager: TaskManager,
+        approve: Callable[[TaskStatus], bool] | None,
+        on_event: Callable[[TaskStatus], None] | None,
+    ) -> None:
+        self._manager, self._approve, self._on_event = manager, approve, on_event
+        self._asked: set[str] = set()
+
+    def __call__(self, status: TaskStatus) -> None:
+        if self._on_event is not None:
+            self._on_event(status)
+        waits = status.state is TaskState.AWAITING_APPROVAL and status.plan_hash not in self._asked
+        if self._approve is not None and waits:
+            self._asked.add(status.plan_hash)
+            approved = bool(self._approve(status))
+            with contextlib.suppress(GoalError):  # the task was cancelled meanwhile
+                self._manager.approve(status.task_id, status.plan_hash, approved, approver="approve=")
 
 
 def _wait(
     task: Task,
     events: queue.SimpleQueue[TaskStatus],
-    on_event: Callable[[TaskStatus], None] | None,
+    on_event: Callable[[TaskStatus], None],
     seconds: float,
 ) -> None:
     """Forward events until the task has ended; cancel it after its timeout."""
@@ -195,7 +229,7 @@ def _wait(
         over = task.ended.is_set()  # what came before that is in the queue
         try:
             status = events.get(timeout=0.0 if over else _POLL)
-            if on_event is not None and status != told:
+            if status != told:
                 on_event(told := status)
         except queue.Empty:
             if over:

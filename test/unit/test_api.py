@@ -390,6 +390,44 @@ def test_a_body_that_wants_approval_is_refused(domain, world):
         pw.run("put the cup in the tray", body=body, model="none")
 
 
+def test_a_plan_is_shown_before_it_is_done_and_false_ends_the_task(domain, world):
+    body, shown = pw.SymbolicBody(domain, world), []
+
+    def approve(status):
+        shown.append((status.plan, status.plan_words, tuple(body.done), threading.current_thread().name))
+        return len(shown) > 1
+
+    refused = pw.run("put the cup in the tray", body=body, method="classical", model="none", approve=approve)
+    assert not refused.success and refused.state is pw.TaskState.CANCELED and not body.done and not refused.steps
+    assert refused.message == "the plan was not approved"
+    body.require_approval = True
+    done = pw.run("put the cup in the tray", body=body, method="classical", model="none", approve=approve)
+    assert done.success and done.status.approved_by == "approve="
+    assert [(words, before, thread) for _, words, before, thread in shown] == [
+        (("pick up the cup and put it in the tray",), (), "MainThread")
+    ] * 2
+    assert shown[0][0] == (pw.Action.parse("grab_and_putin(cup, tray)"),)
+
+
+def test_a_plan_that_changes_is_shown_again(domain, world):
+    body, plans = pw.SymbolicBody(domain, world, failures={"grab_and_putin(cup, tray)": pw.Code.NO_GRASP}), []
+    result = pw.run(
+        "put the cup in the tray",
+        body=body,
+        method="classical",
+        model="none",
+        approve=lambda status: plans.append(status.plan_hash) or True,
+    )
+    assert result.success and len(set(plans)) == len(plans) == 2
+
+
+def test_what_approve_raises_ends_the_task(domain, world):
+    body = pw.SymbolicBody(domain, world)
+    with pytest.raises(ZeroDivisionError):
+        pw.run("put the cup in the tray", body=body, method="classical", model="none", approve=lambda _: 1 / 0)
+    assert not body.done and not [t for t in threading.enumerate() if t.name == "tasks" and t.is_alive()]
+
+
 @dataclass
 class Faulty:
     """A method with a fault."""
