@@ -1,4 +1,4 @@
-"""Write config/sros2/policies.xml: what each node of the systems tabletop and household uses of the ROS graph, and what
+"""Write config/sros2/policies.xml: what each node of tabletop, household and body uses of the ROS graph, and what
 executor_node and perception_node use beside a real arm, which is listed here, since no arm is.
 
 Usage: . .venv/planweave.sh && ROS_DOMAIN_ID=… python tools/policies.py
@@ -103,7 +103,7 @@ def observe_all():
     spinning.start()
     found = dict(REAL_ARM)
     try:
-        for name in ("tabletop", "household"):
+        for name in ("tabletop", "household", "body"):
             for node, permissions in observe(observer, name).items():
                 found[node] = together([CLOCK, found.get(node, {}), permissions])
     finally:

@@ -7,6 +7,7 @@ examples:
   planweave up household --set feedback_node.fallback=none --set planner_node.samples=10
   planweave up tabletop --set feedback_node.require_approval=true
   planweave up franka --params my_arm.yaml
+  planweave up body --set body=kitchen        # a body of an installed package
   planweave up tabletop --namespace arm1      # then: planweave run --namespace arm1 "…"
 
 --set sets an option of the system (config/systems.yaml) or, as NODE.PARAMETER=VALUE, any parameter in the node's file
@@ -16,12 +17,18 @@ under config/. --params adds a parameter file of your own, with entries keyed /*
 from __future__ import annotations
 
 import argparse
+import contextlib
 import sys
 import time
+from typing import TYPE_CHECKING
 
 from planweave.core.errors import ConfigError, PlanweaveError
 
+if TYPE_CHECKING:
+    from planweave.core.world import World
+
 DISCOVERY = 1.0  # seconds to look for a system that runs already
+EXAMPLE_WAIT = 2.0  # seconds to hear of which domain the world is
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -65,11 +72,7 @@ def main(options: argparse.Namespace) -> int:
                 "another namespace (--namespace arm2) or domain: ROS_DOMAIN_ID=7 planweave up …"
             )
         with started(options.system, values, client, console, options.timeout, options.params) as running:
-            example = (
-                "put the salmon in the fridge"
-                if options.system == "household"
-                else ("put the red cube in the left tray")
-            )
+            example = _example(client.world(EXAMPLE_WAIT))
             console.print(
                 f'ready. Give it a task: planweave run "{example}"   (Ctrl-C ends)', highlight=False, markup=False
             )
@@ -80,6 +83,16 @@ def main(options: argparse.Namespace) -> int:
             except KeyboardInterrupt:
                 console.print("ending", highlight=False)
     return 0
+
+
+def _example(world: World | None) -> str:
+    """A sentence for the domain of a world, as its notes give one."""
+    from planweave.core.domain import Domain
+
+    with contextlib.suppress(PlanweaveError):
+        if world is not None:
+            return str((Domain.load(world.domain).extra.get("goals") or {}).get("example") or "…")
+    return "…"
 
 
 def _values(options: argparse.Namespace) -> dict[str, str]:
