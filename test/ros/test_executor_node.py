@@ -358,7 +358,7 @@ def test_where_approval_is_required_the_arm_moves_for_nothing_else(make_table, m
         assert (result.code, result.motion_seconds) == (Code.SAFETY_STOP, 0.0) and "nothing was moved" in result.message
         return result.message
 
-    assert "no part of an approved plan" in refused()
+    assert "not part of an approved plan" in refused()
     assert "no nodes answer /confirm_approval" in refused(approval="0" * 32)
     make_node(FeedbackNode, [Parameter("require_approval", value=True), Parameter("approval_timeout", value=60.0)])
     run = ActionClient(table.client, RunTask, "/run_task")
