@@ -27,6 +27,7 @@ import yaml
 
 from planweave.bench.tabletop_checks import CONDITIONS, ObjectPose, Situation, unmet
 from planweave.bodies.arm.workspace import load_workspace
+from planweave.core.domain import Domain
 from planweave.core.errors import ConfigError, ParseError, UnknownNameError
 from planweave.core.world import Action, Literal, World
 from planweave.perception.naming import Nameless, name_all
@@ -170,7 +171,8 @@ def _places(workspace: str) -> dict[str, tuple[tuple[float, float], tuple[float,
 def scene_names(scene: Scene) -> list[str]:
     """The names that perception gives the objects of a scene, in order."""
     colours = ["aqua" if o.colour == "cyan" else o.colour for o in scene.objects]
-    return name_all([Nameless(o.kind, c, o.position[1]) for o, c in zip(scene.objects, colours)])
+    holds = Domain.load("tabletop").is_receptacle_class
+    return name_all([Nameless(o.kind, c, o.position[1], holds(o.kind)) for o, c in zip(scene.objects, colours)])
 
 
 def extent(entry: SceneObject) -> tuple[float, float, float]:

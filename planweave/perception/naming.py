@@ -18,7 +18,7 @@ class Nameless:
     class_name: str
     colour: str
     y: float
-    receptacle: bool = False
+    receptacle: bool
 
 
 def name_all(new: Sequence[Nameless], known: Sequence[Nameless] = (), taken: Collection[str] = ()) -> list[str]:
