@@ -409,6 +409,7 @@ def test_a_body_that_is_killed_while_acting(make_node, doubles, spin_until):
         for body in bodies:
             body.kill()
             body.wait(60.0)
+    spin_until(lambda: not publishers(feedback_node, "/world_state"), 40, "the graph to forget the dead")
 
 
 def test_a_task_begins_in_no_older_world_than_its_sender_has_seen(system, doubles, make_node, spin_until):

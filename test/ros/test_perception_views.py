@@ -127,9 +127,9 @@ def test_the_annotated_image_is_drawn_only_for_listeners(table, monkeypatch):
     [
         (["a red mug", "the screwdriver"], True, "red mug, screwdriver"),
         ([], True, ""),
-        (["__import__('os').system('true')"], False, "no name to look for"),
+        (["__import__('os').system('true')"], False, "is not a valid name"),
         (["mug"] * 101, False, "101"),
-        (["x" * 61], False, "no name to look for"),
+        (["x" * 61], False, "is not a valid name"),
     ],
 )
 def test_names_to_look_for_are_taken_or_refused_with_the_reason(make_node, spin_until, names, success, words):

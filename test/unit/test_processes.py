@@ -14,7 +14,10 @@ from planweave.launcher.processes import start_node, stop_nodes
 from planweave.launcher.running_system import RunningSystem, log_folder
 from planweave.launcher.systems import NodeSpec, System
 
-PATIENT = "import time\nprint('at work', flush=True)\ntime.sleep(60)\n"
+PATIENT = (  # SIGINT is ignored by what a shell starts in the background, and by what that starts
+    "import signal, time\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    "print('at work', flush=True)\ntime.sleep(60)\n"
+)
 DEAF = "import signal, time\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nprint('deaf', flush=True)\ntime.sleep(60)\n"
 PARENT = (
     "import subprocess, sys, time\n"
