@@ -83,7 +83,6 @@ class BodyServer:
         self._text = ""  # what the body is busy with
         self._why_ending = ""
         self._canceled: set[bytes] = set()
-        self._commanded = False  # whether who sent the running action shows its presence
         self._commander = Presence(node, COMMANDER, self._on_commander_lost)
         node.create_service(Look, "look", self._on_look, callback_group=MutuallyExclusiveCallbackGroup())
         if self._publishes:
@@ -173,9 +172,11 @@ class BodyServer:
         return response
 
     def _on_commander_lost(self) -> None:
-        """Stop where nobody is left who could: the result of the action would reach no one."""
+        """Stop where nobody is left who could: the result of the action would reach no one. Also where the one that has
+        gone was discovered after the action began: it may have sent it.
+        """
         with self.lock:
-            if self._current is None or not self._commanded:
+            if self._current is None:
                 return
             self._stop(Code.SAFETY_STOP, f"who sent the action has gone (feedback_node?); {self._name} was stopped")
             text = self._text
@@ -201,7 +202,6 @@ class BodyServer:
             idle, busy = self._why_idle(), self._text
             if not busy and not idle:
                 self._current, self._text = handle, str(action or "an action without a name")
-                self._commanded = self._commander.there
                 begin = getattr(self.body, "begin", None)
                 if begin is not None:
                     begin(timeout)
