@@ -122,6 +122,7 @@ def test_the_arm_stops_when_the_executor_is_told_to_end_or_is_killed_and_it_know
     time.sleep(0.5)
     table.start()
     assert "hand_empty()" not in table.facts, "the cube is between the fingers"
+    spin_until(lambda: table.client.count_publishers("/world_state") == 1, 40, "the graph to forget the dead")
 
 
 def test_nodes_that_are_interrupted_while_they_start_end_cleanly(start_node):
