@@ -29,15 +29,17 @@ def simplify_meshes(spec: mujoco.MjSpec, *, seen: bool = True) -> None:
     import mujoco
 
     with no_mesh_cache():
-        model = spec.compile()
-    for body in spec.bodies:
-        if not body.explicitinertial and body.name and (known := model.body(body.name)).mass[0] > 0.0:
-            body.mass, body.ipos, body.iquat, body.inertia = known.mass[0], known.ipos, known.iquat, known.inertia
-            body.explicitinertial = True
+        model = spec.compile() if spec.meshes else None
     if not seen:
         for geom in list(spec.geoms):
             if not (geom.contype or geom.conaffinity):
                 spec.delete(geom)
+    if model is None:
+        return
+    for body in spec.bodies:
+        if not body.explicitinertial and body.name and (known := model.body(body.name)).mass[0] > 0.0:
+            body.mass, body.ipos, body.iquat, body.inertia = known.mass[0], known.ipos, known.iquat, known.inertia
+            body.explicitinertial = True
     for mesh in list(spec.meshes):
         index = model.mesh(mesh.name).id
         vertices = _vertices(model, index)
@@ -57,7 +59,8 @@ def simplify_meshes(spec: mujoco.MjSpec, *, seen: bool = True) -> None:
                 coarse.userfacetexcoord = numbers.astype(np.int32).ravel()
         for geom in users:
             geom.meshname = f"{mesh.name}_hull" if geom in solid else f"{mesh.name}_seen"
-        spec.delete(mesh)
+        if not any(g.meshname == mesh.name for g in spec.geoms):  # a box or capsule may be fitted to it
+            spec.delete(mesh)
 
 
 def _vertices(model: mujoco.MjModel, index: int) -> NDArray[np.float64]:

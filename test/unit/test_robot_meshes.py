@@ -66,3 +66,26 @@ def test_a_model_that_nobody_looks_at_has_hulls_alone():
     assert not [name for i in range(fewer.nmesh) if not (name := fewer.mesh(i).name).endswith("_hull")]
     assert fewer.nmeshvert < 1000
     assert all(fewer.geom_contype[i] or fewer.geom_conaffinity[i] for i in range(fewer.ngeom))
+
+
+@pytest.mark.parametrize("seen", [True, False])
+def test_a_box_that_is_fitted_to_a_mesh_keeps_it(tmp_path, seen):
+    corners = "\n".join(f"v {x} {y} {z}" for x in (0, 0.1) for y in (0, 0.2) for z in (0, 0.3))
+    sides = "1 2 4\nf 1 4 3\nf 5 8 6\nf 5 7 8\nf 1 6 2\nf 1 5 6\nf 3 4 8\nf 3 8 7\nf 1 3 7\nf 1 7 5\nf 2 6 8\nf 2 8 4"
+    (tmp_path / "a.obj").write_text(f"{corners}\nf {sides}\n")
+    spec = mujoco.MjSpec.from_string(f"""
+        <mujoco><compiler meshdir="{tmp_path}"/><asset><mesh name="a" file="a.obj"/></asset>
+        <worldbody><body name="b"><geom type="box" mesh="a"/><geom type="mesh" mesh="a"/></body></worldbody></mujoco>
+    """)
+    before = spec.compile()
+    meshes.simplify_meshes(spec, seen=seen)
+    after = spec.compile()
+    assert after.geom_type.tolist() == before.geom_type.tolist()
+    assert after.geom_size[0] == pytest.approx(before.geom_size[0])
+    assert after.body_mass == pytest.approx(before.body_mass)
+
+
+def test_a_model_without_meshes_stays_as_it_is():
+    spec = mujoco.MjSpec.from_string("<mujoco><worldbody><body><geom size='0.1'/></body></worldbody></mujoco>")
+    meshes.simplify_meshes(spec)
+    assert spec.compile().ngeom == 1
