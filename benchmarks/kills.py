@@ -121,7 +121,7 @@ def run(options: argparse.Namespace, console: Console) -> list[dict[str, Any]]:
         if not options.tasks or any({node, moment, number} >= set(word.split("/")) for word in options.tasks)
     ]
     rows = []
-    with _system(console) as (watch, client, running):
+    with watched_system(console) as (watch, client, running):
         for node, moment, number in wanted:
             case = _case(watch, client, running, node, moment, number)
             rows.append(case.row())
@@ -137,7 +137,7 @@ def run(options: argparse.Namespace, console: Console) -> list[dict[str, Any]]:
     ]
 
 
-class _Watch:
+class Watch:
     """Hears joints, truth, tasks and worlds, and sends tasks."""
 
     def __init__(self, node: Node):
@@ -197,13 +197,15 @@ class _Watch:
             goal=convert.literals_to_msg([Literal("in", (cube, tray))]),
         )
         sent = self.run.send_goal_async(goal)
-        if not _until(sent.done, 5.0) or not sent.result().accepted:
+        if not until(sent.done, 5.0) or not sent.result().accepted:
             return None
         return sent.result().get_result_async()
 
 
 @contextmanager
-def _system(console: Console, more: Mapping[str, str] | None = None) -> Iterator[tuple[_Watch, Client, RunningSystem]]:
+def watched_system(
+    console: Console, more: Mapping[str, str] | None = None
+) -> Iterator[tuple[Watch, Client, RunningSystem]]:
     """The tabletop system with what watches it; more: parameters beside its own."""
     system = load_system("tabletop")
     overrides = system.overrides({"scene": _SCENE, "planner_node.client": "none", **(more or {})})
@@ -214,7 +216,7 @@ def _system(console: Console, more: Mapping[str, str] | None = None) -> Iterator
         running.wait_ready(client)
         rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
         node = rclpy.create_node("planweave_bench")
-        watch = _Watch(node)
+        watch = Watch(node)
         executor = SingleThreadedExecutor()
         executor.add_node(node)
         try:
@@ -225,41 +227,41 @@ def _system(console: Console, more: Mapping[str, str] | None = None) -> Iterator
             rclpy.try_shutdown()
 
 
-def _case(watch: _Watch, client: Client, running: RunningSystem, node: str, moment: str, number: str) -> Case:
+def _case(watch: Watch, client: Client, running: RunningSystem, node: str, moment: str, number: str) -> Case:
     case = Case(node, moment, number)
 
     def revive() -> None:
         running.revive(lambda line: None)
 
-    if not _fresh(watch, client, revive):
+    if not make_fresh(watch, client, revive):
         case.message = "the system did not come to rest before"
         return case
     watch.phase = ""
     result = None if moment == "idle" else watch.send("red_cube", "left_tray")
-    case.reached = moment == "idle" or (result is not None and _reaches(watch, result, moment))
+    case.reached = moment == "idle" or (result is not None and reaches(watch, result, moment))
     case.held = watch.held()
     departures, way = watch.tasks.departures, list(watch.way)
     running.signal(node, SIGNALS[number])
     begun = time.monotonic()
     if result is not None:
-        _until(lambda: result.done() or watch.tasks.departures != departures, 60.0, revive)
+        until(lambda: result.done() or watch.tasks.departures != departures, 60.0, revive)
         case.ended = time.monotonic() - begun
         if result.done():
             answer = result.result().result
             case.state, case.message = TaskState(answer.status.state).name, answer.message
         else:
             case.state, case.message = "LOST", "feedback_node has gone"
-    _until(lambda: watch.speed < 0.02 and time.monotonic() - begun > 1.5, 30.0, revive)
+    until(lambda: watch.speed < 0.02 and time.monotonic() - begun > 1.5, 30.0, revive)
     case.overrun = max(b - a for a, b in zip(way, watch.way))
-    _until(lambda: time.monotonic() - watch.truth_at < 0.5, 30.0, revive)
+    until(lambda: time.monotonic() - watch.truth_at < 0.5, 30.0, revive)
     case.false_success = case.state == TaskState.SUCCEEDED.name and not watch.inside("red_cube", "left_tray")
-    _until(lambda: False, 3.0, revive)
+    until(lambda: False, 3.0, revive)
     case.held_after = watch.held()
     case.said_after = watch.said()
     while time.monotonic() - begun < SERVED and case.served is None:
         case.tries += 1
         next_one = watch.send("blue_cube", "right_tray")
-        if next_one is not None and _until(next_one.done, 60.0, revive):
+        if next_one is not None and until(next_one.done, 60.0, revive):
             answer = next_one.result().result
             if answer.success and watch.inside("blue_cube", "right_tray"):
                 case.served = time.monotonic() - begun
@@ -267,12 +269,12 @@ def _case(watch: _Watch, client: Client, running: RunningSystem, node: str, mome
                 case.false_success = True
             else:
                 case.notes.append(answer.message)
-                _until(lambda: False, 0.5, revive)
+                until(lambda: False, 0.5, revive)
         revive()
     return case
 
 
-def _fresh(watch: _Watch, client: Client, revive: Callable[[], None]) -> bool:
+def make_fresh(watch: Watch, client: Client, revive: Callable[[], None]) -> bool:
     """The scene as at the beginning, nothing held, and known to be so."""
 
     def fresh() -> bool:
@@ -280,14 +282,14 @@ def _fresh(watch: _Watch, client: Client, revive: Callable[[], None]) -> bool:
             client.load_scene(_SCENE)
         except PlanweaveError:
             return False
-        return _until(
+        return until(
             lambda: {"hand_empty()", "at_base()"} <= watch.facts and watch.ready and not watch.held(), 20.0, revive
         )
 
-    return _until(fresh, 90.0, revive)
+    return until(fresh, 90.0, revive)
 
 
-def _reaches(watch: _Watch, result: Any, moment: str) -> bool:
+def reaches(watch: Watch, result: Any, moment: str) -> bool:
     """Wait for a moment of the task; False where it ended before."""
     deadline = time.monotonic() + 30.0
     with watch.changed:
@@ -298,7 +300,8 @@ def _reaches(watch: _Watch, result: Any, moment: str) -> bool:
     return True
 
 
-def _until(condition: Callable[[], bool], seconds: float, meanwhile: Callable[[], None] = lambda: None) -> bool:
+def until(condition: Callable[[], bool], seconds: float, meanwhile: Callable[[], None] = lambda: None) -> bool:
+    """Whether a condition comes to hold within some seconds; meanwhile() is called between two looks."""
     deadline = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > deadline:

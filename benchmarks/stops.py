@@ -15,7 +15,7 @@ from lifecycle_msgs.srv import ChangeState
 from rclpy.node import Node
 from rich.console import Console
 
-from benchmarks.kills import _fresh, _reaches, _system, _until, _Watch
+from benchmarks.kills import Watch, make_fresh, reaches, until, watched_system
 from planweave.core.errors import PlanweaveError
 from planweave.launcher.running_system import RunningSystem
 from planweave_ros.action_port import CANCEL
@@ -30,23 +30,21 @@ _MOVES = 0.3  # rad/s: the fastest joint when it is told
 def run(options: argparse.Namespace, console: Console) -> list[dict[str, Any]]:
     """All figures, as rows of figure, value, goal and whether it is met."""
     rows = []
-    with _system(console, {"simulation_node.real_time_factor": "1.0"}) as (watch, client, running):
-        body = Presence(watch.node, BODY)
-        for name, stop in _ways(watch.node, client, running).items():
-            found = [_stopped(watch, body, client, running, stop) for _ in range(options.repeat)]
+    with watched_system(console, {"simulation_node.real_time_factor": "1.0"}) as (watch, client, running):
+        body, change = Presence(watch.node, BODY), watch.node.create_client(ChangeState, "executor_node/change_state")
+        for name, stop in _ways(watch.node, change, client, running).items():
+            found = [_stopped(watch, body, change, client, running, stop) for _ in range(options.repeat)]
             rows.append(_row(name, found))
             console.print(f"{name}: {rows[-1]['value']}", markup=False, highlight=False)
     return rows
 
 
-def _ways(node: Node, client: Client, running: RunningSystem) -> dict[str, Callable[[], object]]:
+def _ways(node: Node, change: Any, client: Client, running: RunningSystem) -> dict[str, Callable[[], object]]:
     cancel = node.create_client(CancelGoal, f"execute_action{CANCEL}")
-    change = node.create_client(ChangeState, "executor_node/change_state")
-    deactivate = ChangeState.Request(transition=Transition(id=Transition.TRANSITION_DEACTIVATE))
     return {
         "the task is cancelled (planweave cancel, CancelTask)": client.cancel,
         "every goal of execute_action is cancelled (CancelGoal)": lambda: cancel.call_async(CancelGoal.Request()),
-        "executor_node is deactivated (lifecycle)": lambda: change.call_async(deactivate),
+        "executor_node is deactivated (lifecycle)": lambda: change.call_async(_to(Transition.TRANSITION_DEACTIVATE)),
         "executor_node: SIGINT": lambda: running.signal("executor_node", signal.SIGINT),
         "executor_node: SIGTERM": lambda: running.signal("executor_node", signal.SIGTERM),
         "executor_node: SIGKILL": lambda: running.signal("executor_node", signal.SIGKILL),
@@ -55,42 +53,42 @@ def _ways(node: Node, client: Client, running: RunningSystem) -> dict[str, Calla
     }
 
 
+def _to(transition: int) -> ChangeState.Request:
+    return ChangeState.Request(transition=Transition(id=transition))
+
+
 def _stopped(
-    watch: _Watch, body: Presence, client: Client, running: RunningSystem, stop: Callable[[], object]
+    watch: Watch, body: Presence, change: Any, client: Client, running: RunningSystem, stop: Callable[[], object]
 ) -> tuple[float, float, float] | None:
     """Speed when it is told (rad/s), then seconds and way (rad) to standstill; None where it never stood.
 
     Raises PlanweaveError where no task came so far that the arm moved.
     """
-    activate = watch.node.create_client(ChangeState, "executor_node/change_state")
 
     def revive() -> None:
         running.revive(lambda line: None)
 
-    try:
-        for _ in range(5):
-            _until(lambda: body.there and watch.tasks.there, 60.0, revive)
-            if activate.service_is_ready():  # refused where it is active
-                activate.call_async(ChangeState.Request(transition=Transition(id=Transition.TRANSITION_ACTIVATE)))
-            if not _fresh(watch, client, revive):
-                continue
-            watch.phase = ""
-            result = watch.send("red_cube", "left_tray")
-            moving = result is not None and _reaches(watch, result, "approaching")
-            if moving and _until(lambda: watch.speed > _MOVES, 10.0):
-                break
-        else:
-            raise PlanweaveError("five tasks came to no motion of the arm")
-        speed, way, begun = watch.speed, list(watch.way), time.monotonic()
-        stop()
-        if not _until(lambda: watch.speed < STANDS, 20.0, revive):
-            return None
-        seconds = time.monotonic() - begun
-        moved = max(b - a for a, b in zip(way, watch.way))
-        _until(lambda: False, 0.5, revive)
-        return speed, seconds, moved
-    finally:
-        watch.node.destroy_client(activate)
+    for _ in range(5):
+        until(lambda: body.there and watch.tasks.there, 60.0, revive)
+        if change.service_is_ready():  # refused where it is active
+            change.call_async(_to(Transition.TRANSITION_ACTIVATE))
+        if not make_fresh(watch, client, revive):
+            continue
+        watch.phase = ""
+        result = watch.send("red_cube", "left_tray")
+        moving = result is not None and reaches(watch, result, "approaching")
+        if moving and until(lambda: watch.speed > _MOVES, 10.0):
+            break
+    else:
+        raise PlanweaveError("five tasks came to no motion of the arm")
+    speed, way, begun = watch.speed, list(watch.way), time.monotonic()
+    stop()
+    if not until(lambda: watch.speed < STANDS, 20.0, revive):
+        return None
+    seconds = time.monotonic() - begun
+    moved = max(b - a for a, b in zip(way, watch.way))
+    until(lambda: False, 0.5, revive)
+    return speed, seconds, moved
 
 
 def _row(name: str, times: list[tuple[float, float, float] | None]) -> dict[str, Any]:
