@@ -7,6 +7,7 @@
 | `embedded`, `embedded:PATH` | the small model in this process, or another .gguf file |
 | `cassette:PATH` | recorded replies |
 | `simulated:RATE` | no model: knows a right plan and errs at the rate (`planweave.bench.simulated_model`) |
+| `simulated:RATE,correlation=RHO` | the same; with probability RHO all samples of a question share an error |
 | `none` | nobody, for methods that ask no model |
 """
 
@@ -20,7 +21,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from planweave.bench.expert import Expert
-from planweave.bench.simulated_model import SimulatedModel
+from planweave.bench.simulated_model import CORRELATION, SimulatedModel
 from planweave.core.errors import ConfigError, UnknownNameError
 from planweave.llm.clients import choose_client
 from planweave.llm.clients.base import Capabilities, ChatClient, ChatReplies, ChatRequest
@@ -34,21 +35,33 @@ def check_model(name: str) -> str:
     if kind not in KINDS:
         raise UnknownNameError("model", name, KINDS)
     if kind == "simulated":
-        rate_of(name)
+        rates_of(name)
     if kind == "cassette" and not rest:
         raise ConfigError("model 'cassette' needs a file: cassette:PATH")
     return name
 
 
-def rate_of(name: str) -> float:
-    """The error rate of simulated:RATE; raises ConfigError."""
-    try:
-        rate = float(name.partition(":")[2] or "0.1")
-    except ValueError:
-        rate = -1.0
-    if not 0 <= rate <= 1:
-        raise ConfigError(f"model {name!r}: write the rate of errors as a number from 0 to 1, e.g. simulated:0.2")
-    return rate
+def rates_of(name: str) -> tuple[float, float]:
+    """Error rate and correlation of simulated:RATE,correlation=RHO; raises ConfigError."""
+    rate, *options = (name.partition(":")[2] or "0.1").split(",")
+    values = {"rate": rate, "correlation": str(CORRELATION)}
+    for option in options:
+        key, _, value = option.partition("=")
+        if key != "correlation":
+            raise ConfigError(f"model {name!r}: unknown option {key!r}; write e.g. simulated:0.2,correlation=0.5")
+        values[key] = value
+    numbers = []
+    for key, text in values.items():
+        try:
+            numbers.append(float(text))
+        except ValueError:
+            numbers.append(-1.0)
+        if not 0 <= numbers[-1] <= 1:
+            raise ConfigError(
+                f"model {name!r}: {key} {text!r} is no number from 0 to 1; write e.g. simulated:0.2 or "
+                "simulated:0.2,correlation=0.5"
+            )
+    return numbers[0], numbers[1]
 
 
 def is_simulated(name: str) -> bool:
@@ -59,7 +72,8 @@ def is_simulated(name: str) -> bool:
 def client_for(name: str, expert: Expert, seed: str) -> ChatClient:
     """The client for one episode. Those of real models are shared by all episodes of this process."""
     if is_simulated(name):
-        return SimulatedModel(expert, rate_of(name), seed)
+        rate, correlation = rates_of(name)
+        return SimulatedModel(expert, rate, seed, correlation=correlation)
     if name.startswith("cassette:"):
         return _client(name, threading.get_ident())
     return _client(name, 0)

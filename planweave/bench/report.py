@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from planweave.bench.models import is_simulated
+from planweave.bench.models import is_simulated, rates_of
 from planweave.bench.plots import plots
 from planweave.bench.records import read_record, write_record
 from planweave.bench.results import MEANINGS, MEASURES, Results, Row, as_json, groups_of, papers
@@ -157,7 +157,10 @@ def title_of(model: str) -> str:
     """The heading of a model's tables."""
     if model == "none":
         return "Without a model"
-    return f"Simulated model, {model.partition(':')[2]} wrong steps" if is_simulated(model) else f"Model {model}"
+    if not is_simulated(model):
+        return f"Model {model}"
+    rate, correlation = rates_of(model)
+    return f"Simulated model, {rate:g} wrong steps, correlation of samples {correlation:g}"
 
 
 def _beside_papers(results: Results, model: str) -> list[dict[str, Any]]:

@@ -7,6 +7,13 @@ loops deal with errors, and catch regressions; they never stand beside those of 
 Each step that it names is wrong with probability RATE: left out, with another object, in the wrong order, or an
 action that does not exist. A choice is wrong as often. With probability RATE / 5 a reply cannot be read: cut off,
 prose, or a wrong form. The same question, asked for the same time in an episode, gets the same answer.
+
+Samples of one question are correlated, as those of a language model are, which misunderstands a question rather than a
+sample of it: at each decision (a step of a plan, a choice, the form of the reply), with probability `correlation` all
+samples share one draw and go the same right or wrong way; else each draws for itself. The rate of errors of a sample
+stays the same. At 0 a majority of many samples is always right. The default follows Tree-Planner's Figure 10: with M
+steps of error rate r, SR_avg = (1 - r)^M and, of many samples, SR_max = (1 - correlation r)^M; ln SR_max / ln SR_avg is
+0.64 for 25 samples and 0.50 for 50.
 """
 
 from __future__ import annotations
@@ -30,8 +37,12 @@ ENDPOINT = "simulated"
 #: kind of wrong step: weight
 ERRORS = {"missing": 0.35, "wrong object": 0.3, "wrong order": 0.2, "unknown action": 0.15}
 MALFORMED = 0.2  # of the rate
+CORRELATION = 0.6
 TRAVEL = ("walk", "find")
 UNKNOWN = ("approach", "pick_and_place", "activate", "dispose", "inspect", "use")
+
+
+Draw = Callable[[str], random.Random]  # the random numbers of a sample for one of its decisions
 
 
 class Knowledge(Protocol):
@@ -53,9 +64,31 @@ class Knowledge(Protocol):
         """What is left to do after actions that are only planned."""
 
 
+class _Draws:
+    """Random numbers of one question: a generator for each decision of each sample, shared by all samples with
+    probability `correlation`.
+    """
+
+    def __init__(self, question: str, correlation: float) -> None:
+        self._rng, self._correlation = random.Random(question), correlation
+        self._decisions: dict[str, tuple[bool, int]] = {}  # whether it is shared, and its seed
+
+    def sample(self, number: int) -> Draw:
+        """The generators of one sample by the names of its decisions."""
+
+        def of(decision: str) -> random.Random:
+            if decision not in self._decisions:
+                self._decisions[decision] = self._rng.random() < self._correlation, self._rng.getrandbits(64)
+            shared, seed = self._decisions[decision]
+            return random.Random(seed if shared else seed + (number + 1 << 64))
+
+        return of
+
+
 class SimulatedModel:
     """Keeps `planweave.llm.clients.base.ChatClient`, for one episode. rate: 0 to 1; errors: kinds of wrong steps by
-    their weights; malformed: share of the rate at which a reply cannot be read.
+    their weights; malformed: share of the rate at which a reply cannot be read; correlation: of the samples of one
+    question, 0 (independent) to 1 (all alike).
     """
 
     endpoint = ENDPOINT
@@ -68,13 +101,14 @@ class SimulatedModel:
         seed: str = "",
         errors: Mapping[str, float] = ERRORS,
         malformed: float = MALFORMED,
+        correlation: float = CORRELATION,
     ) -> None:
         self._knowledge, self._rate, self._seed = knowledge, rate, seed
-        self._errors, self._malformed = errors, malformed
+        self._errors, self._malformed, self._correlation = errors, malformed, correlation
         self._asked: Counter[str] = Counter()
         self._said: dict[str, Action] = {}  # phrases that it used, and what it meant
-        self.model = f"simulated:{rate:g}"
-        self._answers: dict[str, Callable[[ChatRequest, random.Random], list[str]]] = {  # by the kind of question
+        self.model = f"simulated:{rate:g},correlation={correlation:g}"
+        self._answers: dict[str, Callable[[ChatRequest, Draw], str]] = {  # by the kind of question
             "plans": self._plans,
             "step": self._step,
             "choice": self._choice,
@@ -99,9 +133,10 @@ class SimulatedModel:
         texts = [m["content"] for m in request.messages]
         whole = "\n".join(texts)
         self._asked[whole] += 1
-        rng = random.Random(f"{self._seed}\n{self._asked[whole]}\n{whole}")
-        answers = answer(request, rng)
-        replies = tuple(ChatReply(self._maybe_malformed(a, rng), tokens=estimated_tokens(a)) for a in answers)
+        draws = _Draws(f"{self._seed}\n{self._asked[whole]}\n{whole}", self._correlation)
+        samples = [draws.sample(number) for number in range(request.n)]
+        answers = [(answer(request, draw), draw("form")) for draw in samples]
+        replies = tuple(ChatReply(self._maybe_malformed(a, rng), tokens=estimated_tokens(a)) for a, rng in answers)
         usage = Usage(
             1,
             sum(map(estimated_tokens, texts)),
@@ -118,19 +153,17 @@ class SimulatedModel:
 
     # ---- what it knows, with errors
 
-    def _plan(self, about: About, rng: random.Random) -> list[Action]:
+    def _plan(self, about: About, draw: Draw) -> list[Action]:
         """All that is left to do, each step wrong at the rate."""
-        steps, i = list(self._knowledge.rest((), about)), 0
-        while i < len(steps):
+        right, steps, i = self._knowledge.rest((), about), [], 0
+        while i < len(right):
+            rng = draw(f"step {i}")
             kind = self._error(rng)
-            if kind == "missing" and len(steps) > 1:
-                del steps[i]
-                continue
-            if kind == "wrong order" and i + 1 < len(steps):
-                steps[i], steps[i + 1] = steps[i + 1], steps[i]
+            if kind == "wrong order" and i + 1 < len(right):
+                steps += [right[i + 1], right[i]]
                 i += 1
-            elif kind:
-                steps[i] = self._altered(steps[i], kind, rng)
+            elif kind != "missing" or not (steps or i + 1 < len(right)):
+                steps.append(self._altered(right[i], kind, rng) if kind else right[i])
             i += 1
         return steps or list(self._knowledge.expected[-1:])
 
@@ -169,68 +202,63 @@ class SimulatedModel:
         place = rng.randrange(len(step.args))
         return Action(step.name, (*step.args[:place], rng.choice(others), *step.args[place + 1 :]))
 
-    # ---- forms of answers, as many replies as are wanted, before replies are spoiled
+    # ---- forms of answers, before they are spoiled
 
-    def _plans(self, request: ChatRequest, rng: random.Random) -> list[str]:
-        return [json.dumps({"plan": [str(a) for a in self._plan(request.about, rng)]}) for _ in range(request.n)]
+    def _plans(self, request: ChatRequest, draw: Draw) -> str:
+        return json.dumps({"plan": [str(a) for a in self._plan(request.about, draw)]})
 
-    def _step(self, request: ChatRequest, rng: random.Random) -> list[str]:
+    def _step(self, request: ChatRequest, draw: Draw) -> str:
         """The next action, "end" where all is done; a thought without words where one is asked for as well."""
         thought = {"thought": ""} if "thought" in (request.json_schema or {}).get("properties", ()) else {}
-        return [
-            json.dumps({**thought, "action": str(self._next((), request.about, rng) or "end")})
-            for _ in range(request.n)
-        ]
+        return json.dumps({**thought, "action": str(self._next((), request.about, draw("step")) or "end")})
 
-    def _choice(self, request: ChatRequest, rng: random.Random) -> list[str]:
-        """All votes are the same: they are not taken for independent."""
-        index = self._best(request.about)
+    def _choice(self, request: ChatRequest, draw: Draw) -> str:
+        rng, index = draw("choice"), self._best(request.about)
         others = [i for i in range(len(request.about.options)) if i != index]
-        chosen = rng.choice(others) if others and rng.random() < self._rate else index
-        return [json.dumps({"choice": letter(chosen)})] * request.n
+        chosen = rng.choice(others) if rng.random() < self._rate and others else index
+        return json.dumps({"choice": letter(chosen)})
 
-    def _selection(self, request: ChatRequest, rng: random.Random) -> list[str]:
+    def _selection(self, request: ChatRequest, draw: Draw) -> str:
+        rng = draw("choice")
         options = [option for option in request.about.options if option is not None]
         index, kind = self._best(request.about), self._error(rng)
         if kind == "unknown action":
-            wrong = Action(rng.choice(UNKNOWN), options[index].args)
-            return [f"$$ {_spaced(wrong)} $$ This should do it."] * request.n
+            return f"$$ {_spaced(Action(rng.choice(UNKNOWN), options[index].args))} $$ This should do it."
         others = [i for i in range(len(options)) if i != index]
-        return [
-            f"$$ {_spaced(options[rng.choice(others) if kind and others else index])} $$ It helps most."
-        ] * request.n
+        return f"$$ {_spaced(options[rng.choice(others) if kind and others else index])} $$ It helps most."
 
-    def _brain(self, request: ChatRequest, rng: random.Random) -> list[str]:
-        return [self._lines(self._plan(request.about, rng), "{}: {}", request.about.start)] * request.n
+    def _brain(self, request: ChatRequest, draw: Draw) -> str:
+        return self._lines(self._plan(request.about, draw), "{}: {}", request.about.start)
 
-    def _brain_feedback(self, request: ChatRequest, rng: random.Random) -> list[str]:
+    def _brain_feedback(self, request: ChatRequest, draw: Draw) -> str:
         about = request.about
-        steps = self._plan(about, rng) if self._knowledge.rest((), about) else []
+        steps = self._plan(about, draw) if self._knowledge.rest((), about) else []
         tail = self._lines(steps, "{}: {}", about.start) if steps else f"{about.start}: Done"
-        return [f"The step could not be done as things are.\nNew Plan:\n{tail}"] * request.n
+        return f"The step could not be done as things are.\nNew Plan:\n{tail}"
 
-    def _command(self, request: ChatRequest, rng: random.Random) -> list[str]:
+    def _command(self, request: ChatRequest, draw: Draw) -> str:
         """The line of program for a step in words; a pass for words that it does not know."""
-        meant, kind = self._said.get(_plain(request.about.step)), self._error(rng)
+        rng, meant = draw("command"), self._said.get(_plain(request.about.step))
+        kind = self._error(rng)
         if meant is None or kind == "missing":
-            return ["<pass>"] * request.n
+            return "<pass>"
         if kind:
             meant = self._altered(meant, kind, rng)
-        return [" ".join([f"<{request.about.agent}>[{meant.name}]", *(f"<{a}>" for a in meant.args)])] * request.n
+        return " ".join([f"<{request.about.agent}>[{meant.name}]", *(f"<{a}>" for a in meant.args)])
 
-    def _program(self, request: ChatRequest, rng: random.Random) -> list[str]:
+    def _program(self, request: ChatRequest, draw: Draw) -> str:
         about = request.about
-        return [program(self._knowledge.domain, self._plan(about, rng), about.offered, about.names)] * request.n
+        return program(self._knowledge.domain, self._plan(about, draw), about.offered, about.names)
 
-    def _condition(self, request: ChatRequest, rng: random.Random) -> list[str]:
-        return [str(rng.random() >= self._rate)] * request.n
+    def _condition(self, request: ChatRequest, draw: Draw) -> str:
+        return str(draw("condition").random() >= self._rate)
 
-    def _proposals(self, request: ChatRequest, rng: random.Random) -> list[str]:
+    def _proposals(self, request: ChatRequest, draw: Draw) -> str:
         about = request.about
-        return [self._in_words(self._next(about.history, about, rng)) for _ in range(request.n)]
+        return self._in_words(self._next(about.history, about, draw("step")))
 
-    def _words(self, request: ChatRequest, rng: random.Random) -> list[str]:
-        return [self._lines(self._plan(request.about, rng), "Step {}: {}", request.about.start)] * request.n
+    def _words(self, request: ChatRequest, draw: Draw) -> str:
+        return self._lines(self._plan(request.about, draw), "Step {}: {}", request.about.start)
 
     def _lines(self, steps: Sequence[Action], form: str, start: int) -> str:
         return "\n".join(form.format(i, self._in_words(step)) for i, step in enumerate(steps, start))

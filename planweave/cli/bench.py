@@ -53,7 +53,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="NAME",
         help="auto (default: what `planweave run` asks), openai:NAME, embedded, cassette:PATH, "
-        "simulated:RATE (no model: follows a correct plan with errors at this rate)",
+        "simulated:RATE[,correlation=RHO] (no model: follows a correct plan with errors at this rate; with probability "
+        "RHO, default 0.6, all samples of a question share an error)",
     )
     parser.add_argument("--limit", type=int, default=0, metavar="N", help="only the first N tasks")
     parser.add_argument("--repeat", type=int, default=1, metavar="R", help="repetitions (default: 1)")

@@ -13,9 +13,9 @@ from planweave.bench import bakeoff
 from planweave.bench.episodes import Spec, play
 from planweave.bench.expert import Expert
 from planweave.bench.methods import names_of, parse_method
-from planweave.bench.models import check_model, is_simulated, models_of, rate_of
+from planweave.bench.models import check_model, is_simulated, models_of, rates_of
 from planweave.bench.records import Recorder
-from planweave.bench.simulated_model import ERRORS, UNKNOWN, SimulatedModel
+from planweave.bench.simulated_model import CORRELATION, ERRORS, UNKNOWN, SimulatedModel
 from planweave.bench.suites import SUITES
 from planweave.cli import bench
 from planweave.core.errors import ConfigError, ModelRequestError, UnknownNameError
@@ -71,7 +71,7 @@ def plans(rate, count=2000):
     request = []
     planner.client.complete = lambda r, ask=planner.client.complete: request.append(r) or ask(r)
     planner.generate_plans("put the salmon in the fridge", stage.body.observe(), samples=count)
-    model = SimulatedModel(expert, rate, "x")
+    model = SimulatedModel(expert, rate, "x", correlation=0.0)
     return expert.expected, [r.text for r in model.complete(request[0]).replies]
 
 
@@ -100,6 +100,48 @@ def test_no_errors_at_rate_0_and_none_right_at_rate_1():
     assert all([Action.parse(s) for s in json.loads(t)["plan"]] == list(gold) for t in texts)
     _, texts = plans(1.0, 20)
     assert not any(json.dumps({"plan": [str(a) for a in gold]}) == t for t in texts)
+
+
+def wrong_steps(correlation, questions=400, samples=10, rate=0.3):
+    """For each question of one step: how many of the samples are wrong, and how many wrong answers there are."""
+    expert, *_ = expert_on(TASKS[0])
+    model, found = SimulatedModel(expert, rate, "x", malformed=0.0, correlation=correlation), []
+    asked = ChatRequest(({"role": "user", "content": "next?"},), n=samples, about=About("step"))
+    for _ in range(questions):
+        texts = Counter(r.text for r in model.complete(asked).replies)
+        del texts[json.dumps({"action": str(expert.expected[0])})]
+        found.append((texts.total(), len(texts)))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("correlation", "all_wrong", "majority"), [(0.0, 0.0, 0.05), (0.6, 0.18, 0.2), (1.0, 0.3, 0.3)]
+)
+def test_samples_of_a_question_go_wrong_together_as_often_as_the_correlation_says(correlation, all_wrong, majority):
+    rows = wrong_steps(correlation)
+    assert sum(n for n, _ in rows) / (10 * len(rows)) == pytest.approx(0.3, abs=0.05), "the rate stays"
+    assert sum(n == 10 for n, _ in rows) / len(rows) == pytest.approx(all_wrong, abs=0.05)
+    assert sum(n > 5 for n, _ in rows) / len(rows) == pytest.approx(majority, abs=0.05)
+    assert all(kinds == 1 for n, kinds in rows if n == 10), "all in the same wrong way"
+    assert rows == wrong_steps(correlation), "the same again"
+
+
+def test_correlated_plans_share_some_errors_and_differ_in_others():
+    expert, *_ = expert_on(TASKS[0])
+    asked = ChatRequest(({"role": "user", "content": "plan?"},), n=25, about=About("plans"))
+
+    def figures(correlation):
+        model, best, right, distinct = SimulatedModel(expert, 0.15, "x", correlation=correlation), 0, 0, 0
+        for _ in range(200):
+            texts = [r.text for r in model.complete(asked).replies]
+            good = texts.count(json.dumps({"plan": [str(a) for a in expert.expected]}))
+            best, right, distinct = best + (good > 0), right + good, distinct + len(set(texts))
+        return best / 200, right / 5000, distinct / 200
+
+    (one, mean_one, many), (some, mean_some, fewer), (same, _, single) = map(figures, (0.0, CORRELATION, 1.0))
+    assert mean_one == pytest.approx(mean_some, abs=0.08), "a sample is as often right"
+    assert one > 0.97 > 0.75 > some > same, "Tree-Planner, Figure 10: SR_max is far below 1"
+    assert many > fewer > 3 > single == 1
 
 
 @pytest.mark.parametrize("kind", ["", "goal", "poem"])
@@ -197,6 +239,13 @@ def test_a_method_that_is_none_is_named(text, error, words):
         ("simulatd:0.1", UnknownNameError, "did you mean 'simulated'"),
         ("simulated:2", ConfigError, "0 to 1"),
         ("simulated:often", ConfigError, "0 to 1"),
+        ("simulated:0.1,correlation=1.5", ConfigError, "correlation '1.5' is no number from 0 to 1"),
+        ("simulated:0.1,correlation", ConfigError, "correlation '' is no number"),
+        (
+            "simulated:0.1,corelation=1",
+            ConfigError,
+            "unknown option 'corelation'; write e.g. simulated:0.2,correlation",
+        ),
         ("cassette", ConfigError, "cassette:PATH"),
     ],
 )
@@ -207,7 +256,8 @@ def test_a_model_that_is_none_is_named(text, error, words):
 
 def test_models_are_read():
     assert models_of([]) == ["auto"] and models_of(["embedded", "embedded"]) == ["embedded"]
-    assert rate_of("simulated:0.3") == 0.3 and is_simulated("simulated:0") and not is_simulated("openai:simulated")
+    assert rates_of("simulated:0.3") == (0.3, CORRELATION) and rates_of("simulated:0.3,correlation=0") == (0.3, 0)
+    assert is_simulated("simulated:0") and not is_simulated("openai:simulated")
 
 
 def test_choices_go_wrong_as_often_as_steps():
