@@ -69,10 +69,15 @@ def _rule(domain: Domain, row: Any) -> Rule:
     return rule
 
 
+def unseen_marks(domain: Domain, world: World) -> frozenset[Literal]:
+    """The facts, such as unseen(cup), by which a world marks objects as unobserved."""
+    marks = {w.predicate for rules in unknown_rules(domain).values() for rule in rules for w in rule.when}
+    return frozenset(f for mark in marks for f in world.by_predicate.get(mark, ()))
+
+
 def never_seen(domain: Domain, world: World) -> frozenset[str]:
     """Names of the objects that a world marks as unobserved."""
-    marks = {w.predicate for rules in unknown_rules(domain).values() for rule in rules for w in rule.when}
-    return frozenset(a for mark in marks for f in world.by_predicate.get(mark, ()) for a in f.args)
+    return frozenset(a for f in unseen_marks(domain, world) for a in f.args)
 
 
 class Assumptions:

@@ -9,8 +9,9 @@ blocking condition as well.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from itertools import product
 
 from planweave.core.domain import ActionSchema, Domain
 from planweave.core.errors import DomainError, UnknownNameError
@@ -57,13 +58,11 @@ def _brings_about(schema: ActionSchema, literal: Literal) -> bool:
     )
 
 
-def resolution_actions(
-    domain: Domain, transition: Transition, state: State, literal: Literal, limit: int = 15
-) -> list[Action]:
-    """Ground actions that achieve a literal in a state, certainly or possibly.
+def resolution_actions(domain: Domain, transition: Transition, state: State, literal: Literal) -> list[Action]:
+    """Ground actions that achieve a literal in a state, certainly or possibly, one action schema after the other.
 
-    For each action schema only those with the fewest unmet preconditions are kept, at most `limit`: placing the held
-    object comes before placing one that would have to be grasped first. Actions marked with `words` in the domain's
+    For each action schema only those with the fewest unmet preconditions are kept: placing the held object comes before
+    placing one that would have to be grasped first. Actions marked with `words` in the domain's
     file are candidates only where no other action achieves the literal. Excluded are actions that can never become
     applicable, because an object lacks a static property, and, while others remain, those that the section
     ``candidates`` of the domain's file rules out. Actions whose effect has an unmet condition (see `lacking`) are
@@ -86,8 +85,36 @@ def resolution_actions(
             }
     for rows in ({n: r for n, r in sensible.items() if r} or everyday or usual).values():
         fewest = min(rows.values())
-        found += sorted(a for a, unmet in rows.items() if unmet == fewest)[:limit]
+        found += sorted(a for a, unmet in rows.items() if unmet == fewest)
     return found
+
+
+def revealing_actions(domain: Domain, transition: Transition, state: State) -> list[Action]:
+    """Ground actions that may show an object that was never seen: the paper's effects that are possibly true.
+
+    The section ``candidates: reveals`` of the domain's file declares them as action -> conditions, such as opening what
+    is closed and walking to a room where the agent is not. Raises DomainError.
+    """
+    found = []
+    for name, wanted in _reveals(domain).items():
+        schema = domain.actions[name]
+        for names in product(*(_fitting(domain, transition, p, wanted) for p in schema.parameters)):
+            binding = schema.binding(names)
+            if all(((x.predicate, *[binding[a] for a in x.args]) in state) == x.positive for x in wanted):
+                found.append(Action(name, names))
+    return sorted(found)
+
+
+def _fitting(domain: Domain, transition: Transition, parameter: Parameter, wanted: Sequence[Literal]) -> list[str]:
+    """Objects for a parameter of an action that fit its type, and those of the conditions that name it."""
+    uses = [
+        p.types
+        for x in wanted
+        for p, a in zip(domain.predicates[x.predicate].parameters, x.args)
+        if a == parameter.name
+    ]
+    names = (o.name for o in transition.world.objects)
+    return [n for n in names if all(transition.fits(n, types) for types in (parameter.types, *uses))]
 
 
 def _ranked(
@@ -167,13 +194,27 @@ def _sensible(domain: Domain) -> tuple[dict[str, frozenset[str]], dict[str, Lite
     by = {p: frozenset(actions) for p, actions in (notes.get("by") or {}).items()}
     only = {a: Literal.parse(text) for a, text in (notes.get("only") or {}).items()}
 
-    def check(kind: str, names: Iterable[str], known: Iterable[str]) -> None:
-        for name in names:
-            if name not in set(known):
-                raise DomainError(f"{domain.name}.yaml: candidates: {UnknownNameError(kind, name, known)}")
-
-    check("predicate", [*by, *(x.predicate for x in only.values())], domain.predicates)
-    check("action", [*only, *(a for actions in by.values() for a in actions)], domain.actions)
+    _check(domain, "predicate", [*by, *(x.predicate for x in only.values())], domain.predicates)
+    _check(domain, "action", [*only, *(a for actions in by.values() for a in actions)], domain.actions)
     for name, wanted in only.items():
-        check(f"parameter of {name}", wanted.args, [p.name for p in domain.actions[name].parameters])
+        _check(domain, f"parameter of {name}", wanted.args, [p.name for p in domain.actions[name].parameters])
     return by, only
+
+
+@lru_cache(maxsize=8)
+def _reveals(domain: Domain) -> dict[str, tuple[Literal, ...]]:
+    """The part ``reveals`` of the section ``candidates``: action -> conditions; raises DomainError."""
+    notes = (domain.extra.get("candidates") or {}).get("reveals") or {}
+    reveals = {name: tuple(map(Literal.parse, texts)) for name, texts in notes.items()}
+    _check(domain, "action", reveals, domain.actions)
+    for name, wanted in reveals.items():
+        _check(domain, "predicate", [x.predicate for x in wanted], domain.predicates)
+        known = [p.name for p in domain.actions[name].parameters]
+        _check(domain, f"parameter of {name}", [a for x in wanted for a in x.args], known)
+    return reveals
+
+
+def _check(domain: Domain, kind: str, names: Iterable[str], known: Iterable[str]) -> None:
+    for name in names:
+        if name not in set(known):
+            raise DomainError(f"{domain.name}.yaml: candidates: {UnknownNameError(kind, name, known)}")

@@ -21,3 +21,8 @@ class Code(enum.IntEnum):
     TIMEOUT = 10
     CANCELED = 11
     SAFETY_STOP = 12
+
+
+#: Failures after which the same action may succeed in the same world: the gripper slipped, sampling found no path in
+#: time, the controller gave up. All others come again until something else is done.
+TRANSIENT = frozenset({Code.NO_GRASP, Code.PLANNING_FAILED, Code.CONTROL_FAILED, Code.TIMEOUT})

@@ -7,13 +7,16 @@ candidates are the leaves; an executed action is removed together with its sibli
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from planweave.core.blocking import lacking, resolution_actions
+from planweave.core.assumptions import unseen_marks
+from planweave.core.blocking import lacking, resolution_actions, revealing_actions
 from planweave.core.domain import Domain
 from planweave.core.errors import ParseError
+from planweave.core.failure import TRANSIENT
 from planweave.core.parameter import option
 from planweave.core.ports import Choice
 from planweave.core.transition import Transition
@@ -104,14 +107,26 @@ class Step:
     children: list[Step] = field(default_factory=list)
 
 
+REVEALS = ("stuck", "unseen")
+
+
 @dataclass
 class Blocking:
-    """max_actions as in the paper, 100; asked_again: number of repeated requests after an answer outside the list."""
+    """max_actions as in the paper, 100; asked_again: number of repeated requests after an answer outside the list.
+
+    reveal: when actions that may show an unseen object are candidates: "unseen", as in the paper, where an action would
+    need an object that was never seen, which then blocks it; "stuck" where such an action failed or no candidate is
+    left. max_candidates: per literal and action schema; what it cuts off is recorded. retries: of an action that failed
+    with one of `planweave.core.failure.TRANSIENT`, offered again where no other candidate is left.
+    """
 
     questions: ClassVar[Questions] = Questions(select={"blocking": select})
 
     max_actions: int = option(100, "actions at most", 1, 10_000)
     asked_again: int = option(2, "repetitions of a question answered outside the list", 0, 100)
+    reveal: str = option("stuck", "when to offer what may show an unseen object", choices=REVEALS)
+    max_candidates: int = option(15, "candidates per literal and kind of action at most; 0: all", 0, 100_000)
+    retries: int = option(2, "repetitions of an action that failed by chance, where nothing else is left", 0, 100)
 
     def run(self, episode: Episode) -> None:
         """Select, try, and add resolutions where blocked, until the goal holds."""
@@ -119,11 +134,14 @@ class Blocking:
         roots: list[Step] = []
         errors: list[str] = []
         tried: set[tuple[Action, frozenset[Literal]]] = set()  # with these facts it did not help: not offered again
+        failed: Counter[Action] = Counter()  # by chance
         history: list[Action] = []
         while observed.unmet(episode.goal) and episode.steps < self.max_actions:
             world = predicted.applied_to(observed)
             self._plant(episode, world, roots)
-            leaves = [s for s in self._leaves(roots, world) if (s.action, world.facts) not in tried]
+            leaves = self._offered(episode, world, roots, tried, history)
+            if not leaves:
+                leaves = [s for s in self._leaves(roots, world) if 0 < failed[s.action] <= self.retries]
             options = list(dict.fromkeys(s.action for s in leaves))
             if not options:
                 episode.tell(message="no action is left that could help")
@@ -151,9 +169,43 @@ class Blocking:
                 return
             else:
                 episode.corrections += 1
+                failed[chosen] += outcome.code in TRANSIENT
                 predicted.discard(chosen)
                 errors.append(f"{chosen}: {outcome.message}")
-                self._resolve(episode, predicted.applied_to(observed), step, outcome.unmet)
+                world = predicted.applied_to(observed)
+                self._resolve(episode, world, step, outcome.unmet)
+                if not step.children and outcome.code not in TRANSIENT:
+                    self._resolve(episode, world, step, self._unseen(episode, world, step))
+
+    def _offered(
+        self,
+        episode: Episode,
+        world: World,
+        roots: list[Step],
+        tried: set[tuple[Action, frozenset[Literal]]],
+        history: list[Action],
+    ) -> list[Step]:
+        """The leaves that may help; where there are none, those that may show an unseen object."""
+
+        def fresh() -> list[Step]:
+            return [
+                s
+                for s in self._leaves(roots, world)
+                if (s.action, world.facts) not in tried and not (s.action in history and s.resolves.negated() in marks)
+            ]
+
+        marks = unseen_marks(episode.domain, world)
+        leaves = fresh()
+        if not leaves:
+            for leaf in self._leaves(roots, world):
+                self._resolve(episode, world, leaf, self._unseen(episode, world, leaf))
+            leaves = fresh()
+        return leaves
+
+    def _unseen(self, episode: Episode, world: World, step: Step) -> tuple[Literal, ...]:
+        """The literals that would say that the objects of an action were seen."""
+        marks = unseen_marks(episode.domain, world)
+        return tuple(sorted(m.negated() for m in marks if set(m.args) & set(step.action.args)))
 
     def _plant(self, episode: Episode, world: World, roots: list[Step]) -> None:
         """Add roots for every unmet goal literal; remove those of literals that hold."""
@@ -163,9 +215,23 @@ class Blocking:
                 roots += [Step(a, literal, None) for a in self._achievers(episode, world, literal)]
 
     def _achievers(self, episode: Episode, world: World, literal: Literal) -> list[Action]:
-        transition = Transition(episode.domain, world)
-        able = resolution_actions(episode.domain, transition, transition.state(), literal)
-        return [action for action in able if action.name not in world.actions_off]
+        domain, transition = episode.domain, Transition(episode.domain, world)
+        if literal.negated() in unseen_marks(domain, world):
+            able = revealing_actions(domain, transition, transition.state())
+        else:
+            able = resolution_actions(domain, transition, transition.state(), literal)
+        able = [action for action in able if action.name not in world.actions_off]
+        of_name: Counter[str] = Counter()
+        kept = []
+        for action in able:
+            of_name[action.name] += 1
+            if not self.max_candidates or of_name[action.name] <= self.max_candidates:
+                kept.append(action)
+        if len(kept) < len(able):
+            episode.journal.add(
+                "candidates_cut", literal=str(literal), left_out=len(able) - len(kept), limit=self.max_candidates
+            )
+        return kept
 
     def _leaves(self, steps: list[Step], world: World) -> list[Step]:
         """Steps without children; children whose blocking condition no longer holds are removed first."""
@@ -177,6 +243,8 @@ class Blocking:
 
     def _blocked(self, episode: Episode, world: World, step: Step) -> tuple[Literal, ...]:
         """Blocking conditions of a step: of its action, and of the effect that it is needed for."""
+        if self.reveal == "unseen" and (unseen := self._unseen(episode, world, step)):
+            return unseen
         transition = Transition(episode.domain, world)
         state = transition.state()
         missing = transition.unmet(state, step.action)
