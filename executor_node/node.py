@@ -181,7 +181,7 @@ class ExecutorNode(ManagedNode):
         self.create_service(
             Trigger, "executor/let_go", self._on_let_go, callback_group=MutuallyExclusiveCallbackGroup()
         )
-        keep_the_only_body(self, begun)
+        keep_the_only_body(self, worlds, begun)
         if self._moveit is not None:
             self._moveit.start()
         if values["arm"] != "trajectory":  # nothing is refused from here on: its watch of a node that went would stop

@@ -23,6 +23,13 @@ class GuardedNode(Node):
     response has the field. rclpy itself would end the process.
     """
 
+    def __init__(self, *args: Any, **kwargs: Any):
+        super().__init__(*args, **kwargs)
+        self.finalized: Callable[[], None] = lambda: None
+        """Called by what ends the node from within; `run_node` then ends the process."""
+        self.refused = ""
+        """Why this node must not work here, where that shows only while it runs."""
+
     def create_subscription(
         self, msg_type: Any, topic: str, callback: Callable[..., None], *args: Any, **kwargs: Any
     ) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from typing import Any
 
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
@@ -32,9 +31,6 @@ class ManagedNode(LifecycleNodeMixin, GuardedNode):
         parts[0].__init__(self, name, **kwargs)
         parts[1].__init__(self, callback_group=MutuallyExclusiveCallbackGroup())
         self._state = "unconfigured"
-        self.finalized: Callable[[], None] = lambda: None
-        self.refused = ""  # why this node must not work here, where that shows only when it runs
-        """Called once the node was shut down; `run_node` ends the process."""
 
     @property
     def active(self) -> bool:

@@ -8,15 +8,16 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from rclpy._rclpy_pybind11 import NodeNameNonExistentError, RCLError
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from rclpy.node import Node
+from rclpy.publisher import Publisher
 
 from planweave.core.errors import ConfigError
-from planweave_ros.lifecycle import ManagedNode
+from planweave_ros.guarded import GuardedNode
 
 DISCOVERY = 0.5
 """Seconds after its start in which a node often hears of the others."""
@@ -24,6 +25,8 @@ NEWCOMER = 10.0
 """Seconds after its start in which a node surely hears of the others: Fast DDS repeats what was missed every 3 s."""
 _LOOK = 0.25  # s between two looks of a newcomer
 _STAYS = 3.0  # s for which another body must be seen: one that has just ended may be seen for a moment
+_PRECEDENCE = 8.0  # s for another body that started at the same time to discover this one and to leave
+_ACTION_SERVER = "execute_action/_action/send_goal"
 _NAMELESS = ("_NODE_NAME_UNKNOWN_", "_CREATED_BY_BARE_DDS_APP_")
 
 
@@ -43,32 +46,57 @@ def second_body(node: Node, topic: str = "world_state") -> str:
     )
 
 
-def refuse_a_second_body(node: Node, since: float, topic: str = "world_state") -> None:
-    """Raise ConfigError where there is a second body. since: time.monotonic() when the node was made."""
+def refuse_a_second_body(node: Node, since: float, own: bytes = b"", topic: str = "world_state") -> None:
+    """Raise ConfigError where there is a second body. since: time.monotonic() when the node was made.
+
+    Of bodies that start at the same time, and so serve no actions yet, the one with the lowest key stays, where it
+    knows its `own` (`own_publisher`); it waits for the others to end.
+    """
+    served = node.resolve_service_name(_ACTION_SERVER)
     while True:
-        problem = second_body(node, topic)
-        if problem:
+        now, problem = time.monotonic(), second_body(node, topic)
+        if problem and not (
+            _precedes(node, own, topic) and not node.count_services(served) and now < since + _PRECEDENCE
+        ):
             raise ConfigError(problem)
-        left = since + DISCOVERY - time.monotonic()
-        if left <= 0:
+        left = since + DISCOVERY - now
+        if not problem and left <= 0:
             return
-        time.sleep(min(0.05, left))
+        time.sleep(min(0.05, left) if left > 0 else 0.05)
 
 
-def leave_to_another_body(node: ManagedNode, since: float, topic: str = "world_state") -> None:
-    """End the node in its first seconds where an earlier body is discovered late, and stays."""
+def leave_to_another_body(node: GuardedNode, since: float, own: bytes = b"", topic: str = "world_state") -> None:
+    """End the node in its first seconds where another body is discovered late, and stays.
+
+    Who started first is not known: the one with the lowest key leaves later, and stays where the other has left.
+    Neither moves anything meanwhile (`second_body`).
+    """
     seen = [math.inf]  # when the other body was seen first, without a gap since
 
     def look() -> None:
         now, problem = time.monotonic(), second_body(node, topic)
         seen[0] = min(seen[0], now) if problem else math.inf
-        if now - seen[0] > _STAYS:
+        if now - seen[0] > (_PRECEDENCE if _precedes(node, own, topic) else _STAYS):
             node.refused = problem
             node.finalized()
         if node.refused or (now > since + NEWCOMER and not problem):
             timer.cancel()
 
     timer = node.create_timer(_LOOK, look, callback_group=MutuallyExclusiveCallbackGroup())
+
+
+def own_publisher(node: Node, make: Callable[[], Publisher], topic: str = "world_state") -> tuple[Publisher, bytes]:
+    """Make a publisher of a topic; also its key as in `publishers`, empty where another appeared at the same time."""
+    topic = node.resolve_topic_name(topic)
+    before = publishers(node, topic)
+    publisher = make()
+    new = publishers(node, topic).keys() - before.keys()
+    return publisher, new.pop() if len(new) == 1 else b""
+
+
+def _precedes(node: Node, own: bytes, topic: str) -> bool:
+    """Whether this body's key is known and the lowest: all bodies that see one another agree on which one's is."""
+    return bool(own) and own == min(publishers(node, node.resolve_topic_name(topic)))
 
 
 def publisher_of(info: Mapping[str, Any]) -> bytes:

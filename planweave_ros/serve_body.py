@@ -25,8 +25,8 @@ from planweave.core.world import Action, World
 from planweave_ros import conversions as convert
 from planweave_ros.deferred import RESULT_TIMEOUT
 from planweave_ros.diagnostics import publish_diagnostics
-from planweave_ros.lifecycle import ManagedNode
-from planweave_ros.only_one import leave_to_another_body, refuse_a_second_body, second_body
+from planweave_ros.guarded import GuardedNode
+from planweave_ros.only_one import leave_to_another_body, own_publisher, refuse_a_second_body, second_body
 from planweave_ros.presence import BODY, COMMANDER, Presence, show_presence
 from planweave_ros.qos import LATCHED
 
@@ -40,20 +40,22 @@ class WorldPublisher:
     def __init__(self, node: Node) -> None:
         self.message = convert.WorldMessages()
         """The message of a world; what did not change since the last one is not made again."""
-        self._publisher = node.create_publisher(WorldState, "world_state", LATCHED)
+        self._publisher, self.key = own_publisher(
+            node, lambda: node.create_publisher(WorldState, "world_state", LATCHED)
+        )
 
     def publish(self, world: World) -> None:
         """Publish a world."""
         self._publisher.publish(self.message(world))
 
 
-def keep_the_only_body(node: Node, since: float) -> None:
-    """Raise ConfigError where another body is there; a managed node ends where one is discovered late. Its own
-    WorldPublisher must be there already. since: time.monotonic() when the node was made.
+def keep_the_only_body(node: Node, worlds: WorldPublisher, since: float) -> None:
+    """Raise ConfigError where another body is there; a GuardedNode ends where one is discovered late. Of two that
+    start at the same time one stays. worlds: the node's own. since: time.monotonic() when the node was made.
     """
-    refuse_a_second_body(node, since)
-    if isinstance(node, ManagedNode):
-        leave_to_another_body(node, since)
+    refuse_a_second_body(node, since, worlds.key)
+    if isinstance(node, GuardedNode):
+        leave_to_another_body(node, since, worlds.key)
 
 
 class BodyServer:
@@ -76,7 +78,7 @@ class BodyServer:
         self._publishes = worlds is None
         self._worlds = worlds or WorldPublisher(node)
         if since is not None:
-            keep_the_only_body(node, since)
+            keep_the_only_body(node, self._worlds, since)
         self.lock = threading.RLock()
         """Held while an action begins or is stopped; hold it to do what must not happen beside an action."""
         self._current: ServerGoalHandle | None = None

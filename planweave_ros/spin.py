@@ -21,8 +21,7 @@ from rclpy.task import Future
 from planweave.core.errors import ConfigError, PlanweaveError
 from planweave.core.memory import give_back_memory, use_one_heap
 from planweave.launcher.ros_distribution import refuse_old_ros
-from planweave_ros.guarded import log_fault
-from planweave_ros.lifecycle import ManagedNode
+from planweave_ros.guarded import GuardedNode, log_fault
 from planweave_ros.python_logging import logging_of
 from planweave_ros.standstill import Standstill
 
@@ -186,7 +185,7 @@ def run_node(
     try:
         node = make()
         give_back_memory()
-        if isinstance(node, ManagedNode):
+        if isinstance(node, GuardedNode):
             node.finalized = signals.wake
         if not signals.came:
             with logging_of(node):

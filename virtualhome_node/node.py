@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from array import array
 from collections.abc import Sequence
 from typing import Any
@@ -54,6 +55,7 @@ class VirtualHomeNode(GuardedNode):
     """Executes one action at a time; publishes the world after each, and whenever the home was changed otherwise."""
 
     def __init__(self, parameter_overrides: Sequence[Any] = ()) -> None:
+        begun = time.monotonic()
         super().__init__("virtualhome_node", parameter_overrides=list(parameter_overrides))
         values = declare(self, PARAMETERS)
         self._default_timeout: float = values["action_timeout"]
@@ -71,9 +73,8 @@ class VirtualHomeNode(GuardedNode):
         self.create_service(Trigger, "virtualhome/reset", self._reset, callback_group=group)
         self.create_service(LoadScene, "virtualhome/load_scene", self._load_scene, callback_group=group)
         self.create_timer(values["picture_period"], self._draw, callback_group=MutuallyExclusiveCallbackGroup())
-        # Homes are many: another body beside this one harms nobody, and feedback_node believes none of two.
         self._served = serve_body(
-            self, HomePort(self.body), name="the person", timeout=values["action_timeout"], problem=lambda: ""
+            self, HomePort(self.body), name="the person", timeout=values["action_timeout"], since=begun
         )
         world = self.body.observe()
         self.get_logger().info(

@@ -1,9 +1,24 @@
-"""One source for what only one can know: a second one is left out and told, its successor is taken."""
+"""One source for what only one can know: a second one is left out and told, its successor is taken. One body: of two
+that start together one stays, and whoever was there first.
+"""
 
 import logging
+import threading
+import time
 from types import SimpleNamespace
 
+import pytest
+
+pytest.importorskip("planweave_interfaces")
+
+from doubles.scripted import SymbolicBody, tabletop
+
+from planweave.core.errors import ConfigError
 from planweave_ros import only_one
+from planweave_ros.guarded import GuardedNode
+from planweave_ros.serve_body import WorldPublisher, keep_the_only_body, serve_body
+
+WORLD = tabletop("a: item", "on(a, table)")
 
 
 def info(gid):
@@ -29,3 +44,60 @@ def test_who_speaks_alone_is_taken_and_is_no_problem(monkeypatch):
     now[0] = 3.1  # the first has been silent for more than PAUSE
     assert source.takes(info(b"two")) and not source.problem
     assert not source.takes(info(b"one")) and source.problem
+
+
+@pytest.mark.parametrize("names", [("executor_node", "executor_node"), ("executor_node", "virtualhome_node")])
+def test_of_bodies_that_start_together_exactly_one_stays(ros, names):
+    both_there, stayed, refused = threading.Barrier(2, timeout=60), [], []
+
+    def start(name):
+        node = ros.create_node(name)
+        worlds = WorldPublisher(node)
+        both_there.wait()
+        try:
+            keep_the_only_body(node, worlds, time.monotonic())
+        except ConfigError as error:
+            refused.append(str(error))
+            node.destroy_node()
+        else:
+            stayed.append(node)
+
+    threads = [threading.Thread(target=start, args=(name,)) for name in names]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(120)
+    try:
+        assert len(stayed) == 1 and len(refused) == 1 and "already publishes /world_state" in refused[0]
+    finally:
+        for node in stayed:
+            node.destroy_node()
+
+
+def test_a_body_that_serves_is_not_left_to_an_earlier_key(make_node):
+    newcomer = make_node("newcomer")
+    worlds = WorldPublisher(newcomer)  # before the other's, so that its key is the lower one
+    first = make_node("first")
+    serve_body(first, SymbolicBody(WORLD))
+    assert worlds.key == min(only_one.publishers(newcomer, "/world_state"))
+    with pytest.raises(ConfigError, match="first already publishes /world_state"):
+        keep_the_only_body(newcomer, worlds, time.monotonic())
+
+
+@pytest.mark.parametrize("newcomers", [2, 1])
+def test_of_bodies_that_find_one_another_late_one_stays(make_node, spin_until, monkeypatch, newcomers):
+    """With a single newcomer the other has been there for long, and stays, though its key is the higher one."""
+    monkeypatch.setattr(only_one, "_STAYS", 0.5)
+    monkeypatch.setattr(only_one, "_PRECEDENCE", 6.0)
+    nodes = [make_node(GuardedNode, name) for name in ("one", "two")]
+    made = [WorldPublisher(node) for node in nodes]
+    assert made[0].key < made[1].key
+    for node, worlds in list(zip(nodes, made, strict=True))[:newcomers]:
+        node.finalized = lambda w=worlds: w._publisher.destroy()
+        only_one.leave_to_another_body(node, time.monotonic(), worlds.key)
+    loser, winner = nodes if newcomers == 1 else reversed(nodes)
+    spin_until(lambda: loser.refused, 20, "one to leave")
+    assert "already publishes /world_state" in loser.refused
+    if newcomers == 2:
+        spin_until(lambda: not only_one.second_body(winner), 20, "the other to be alone")
+    assert not winner.refused

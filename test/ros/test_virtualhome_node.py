@@ -264,3 +264,11 @@ def test_the_home_is_not_swapped_under_a_task(tasks_going_on, home, spin_until):
         assert not reply.success and "the home stays: task-2" in reply.message, reply.message
     tasks_going_on.clear()
     assert wait(house.reset.call_async(house.reset.srv_type.Request())).success
+
+
+def test_a_second_body_beside_the_home_is_refused(home, make_node):
+    from virtualhome_node.node import VirtualHomeNode
+
+    home()
+    with pytest.raises(ConfigError, match="virtualhome_node already publishes /world_state in this ROS domain"):
+        VirtualHomeNode()
