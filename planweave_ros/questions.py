@@ -37,15 +37,22 @@ def _actions(msgs: Iterable[Any]) -> list[Action]:
     return [action for msg in msgs if (action := convert.action_from_msg(msg)) is not None]
 
 
-def _switches(options: Iterable[str]) -> dict[str, bool]:
-    """``name=true`` and ``name=false``; raises ConfigError."""
-    switches = {}
-    for option in options:
-        name, _, value = option.partition("=")
-        if value not in ("true", "false"):
-            raise ConfigError(f"option {option!r} is neither name=true nor name=false")
-        switches[name] = value == "true"
-    return switches
+def _option_texts(options: Mapping[str, int] | None) -> list[str]:
+    return [f"{k}={str(v).lower() if isinstance(v, bool) else v}" for k, v in (options or {}).items()]
+
+
+def _options(texts: Iterable[str]) -> dict[str, int]:
+    """``name=true``, ``name=false`` and ``name=3``; raises ConfigError."""
+    options: dict[str, int] = {}
+    for text in texts:
+        name, _, value = text.partition("=")
+        if value in ("true", "false"):
+            options[name] = value == "true"
+        elif value.isdecimal() and len(value) < 7:
+            options[name] = int(value)
+        else:
+            raise ConfigError(f"option {text[:100]!r} is neither name=true, name=false nor name=NUMBER")
+    return options
 
 
 def _each(codec: Codec, made: Callable[[Iterable[Any]], Any] = tuple) -> Codec:
@@ -68,9 +75,7 @@ CODECS: Mapping[Any, Codec] = {
     Sequence[Action | None]: _each(_ACTION, list),
     Sequence[Literal]: _LITERALS,
     Sequence[str]: _each(_TEXT, list),
-    Mapping[str, bool] | None: Codec(
-        lambda options: [f"{k}={'true' if v else 'false'}" for k, v in (options or {}).items()], _switches
-    ),
+    Mapping[str, int] | None: Codec(_option_texts, _options),
     tuple[Literal, ...]: _LITERALS,
     tuple[str, ...]: _each(_TEXT),
     tuple[int, ...]: _each(_WHOLE),

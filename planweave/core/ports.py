@@ -175,10 +175,13 @@ class Planner(Protocol):
         history: Sequence[str] = (),
         errors: Sequence[str] = (),
         start: int = 0,
-        options: Mapping[str, bool] | None = None,
+        options: Mapping[str, int] | None = None,
         task_id: str = "",
     ) -> Written:
-        """A whole plan in the method's own format: a program, or steps numbered from `start`."""
+        """A whole plan in the method's own format: a program, or steps numbered from `start`.
+
+        options: switches and numbers of the method's prompt.
+        """
 
     def ground_step(
         self,
@@ -193,7 +196,10 @@ class Planner(Protocol):
         """Translate one step in words to an action of the domain."""
 
     def check_condition(self, condition: str, world: World, *, task_id: str = "") -> Check:
-        """Evaluate a condition of a program: by rule where the domain defines it, else by the model."""
+        """Evaluate a condition of a program: by rule where the domain defines it, else by the model.
+
+        Written as the statement ``assert(...)``, it is put to the model in any case.
+        """
 
 
 @dataclass(frozen=True)

@@ -20,10 +20,41 @@ MAX_ITERATIONS = 100
 MAX_DEPTH = 20
 MAX_LINE = 1_000  # characters
 MAX_NAME = 100
-_RELATIONS = "to|in|is|on|at|near|inside|with|not in|is not"
-_ASSERT = re.compile(
-    rf"""assert\s*\(?\s*(['"]?)([^'"]{{1,80}}?)\1\s+({_RELATIONS})\s+(['"]?)([^'"]{{1,80}}?)\4\s*\)?\s*$"""
+MAX_CONDITION = 300
+"""Characters of a condition."""
+RELATIONS = (
+    "next to",
+    "close to",
+    "left of",
+    "right of",
+    "on top of",
+    "in front of",
+    "inside of",
+    "out of",
+    "part of",
+    "to",
+    "in",
+    "is",
+    "on",
+    "at",
+    "near",
+    "inside",
+    "with",
+    "by",
+    "beside",
+    "under",
+    "above",
+    "below",
+    "behind",
+    "between",
 )
+"""Words between the two sides of a condition, the longer ones first; before them may stand is, not or is not."""
+RELATION = rf"(?:is\s+not\s+|is\s+|not\s+)?(?:{'|'.join(r.replace(' ', chr(92) + 's+') for r in RELATIONS)})|is\s+not"
+_ASSERT = re.compile(
+    rf"""assert\s*\(?\s*(['"]?)([^'"]{{1,80}}?)\1\s+({RELATION})\s+(['"]?)([^'"]{{1,80}}?)\4\s*\)?\s*$"""
+)
+_STATED = re.compile(r"assert\b\s*(.*)")
+_SIDE_BY_SIDE = re.compile(r"""['"]\s+['"]""")  # texts that Python would join to one
 _HEAD = re.compile(r"\s*(?:async\s+)?def\s")
 
 
@@ -38,14 +69,20 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """The condition of an assertion, e.g. ("close", "to", "mug"), or ("grasped", "", "mug") for ``grasped('mug')``."""
+    """The condition of an assertion, e.g. ("close", "to", "mug"), or ("grasped", "", "mug") for ``grasped('mug')``.
+
+    text: the condition as written, where it has no such form; then only a model can evaluate it.
+    """
 
     left: str
     relation: str
     right: str
     negated: bool = False
+    text: str = ""
 
     def __str__(self) -> str:
+        if self.text:
+            return self.text
         text = f"'{self.left}' {self.relation} '{self.right}'" if self.relation else f"{self.left}({self.right})"
         return f"not {text}" if self.negated else text
 
@@ -93,7 +130,7 @@ def read_program(text: str, actions: Mapping[str, int]) -> Program:
     """Read the first function of a reply. actions: name -> number of arguments, of all that may be called.
 
     Raises ParseError that names the line for whatever is not a call of an action, an assertion, a condition, a loop
-    over at most 100 items, or an assignment of texts.
+    over at most 100 items, or an assignment of texts. A condition of unknown form is kept as text.
     """
     if len(text) > MAX_CHARACTERS:
         raise ParseError(f"the program has {len(text)} characters; at most {MAX_CHARACTERS} are read")
@@ -152,12 +189,15 @@ def _rewrite(lines: list[str]) -> list[str]:
             result.append(line)
             continue
         after_assert = {i: v for i, v in after_assert.items() if i <= indent}
-        match = _ASSERT.match(" ".join(body.split("#")[0].split()))
+        said = " ".join(body.split("#")[0].split())
+        match = _ASSERT.match(said)
         if match:
             left, relation, right = match.group(2).strip(), match.group(3), match.group(5).strip()
             line = " " * indent + f"__assert__({left!r}, {relation!r}, {right!r})"
             after_assert[indent] = True
-        elif body.startswith("assert"):
+        elif stated := _STATED.match(said):
+            if not _is_python(body) or _SIDE_BY_SIDE.search(said):
+                line = " " * indent + f"__assert__({_unbracketed(stated.group(1))!r})"
             after_assert[indent] = True
         elif body.startswith("else") and after_assert.get(indent):
             line = " " * indent + "if __otherwise__" + body[4:]
@@ -165,6 +205,20 @@ def _rewrite(lines: list[str]) -> list[str]:
             after_assert[indent] = False
         result.append(line)
     return result
+
+
+def _is_python(statement: str) -> bool:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            ast.parse(statement)
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        return False
+    return True
+
+
+def _unbracketed(text: str) -> str:
+    return text[1:-1].strip() if text.startswith("(") and text.endswith(")") else text
 
 
 def _comments(lines: list[str]) -> dict[int, str]:
@@ -228,6 +282,8 @@ class _Reader:
             if isinstance(value, ast.Constant):  # a docstring
                 return ()
             if isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id == "__assert__":
+                if len(value.args) == 1 and isinstance(value.args[0], ast.Constant):
+                    return (Assertion(self._as_written(str(value.args[0].value), names, node.lineno), (), node.lineno),)
                 left, relation, right = (self._text(a, names) for a in value.args)
                 return (Assertion(_condition(left, relation, right), (), node.lineno),)
             return (self._call(value, names),)
@@ -319,9 +375,24 @@ class _Reader:
             }.get(type(node.ops[0]))
             if relation:
                 return _condition(self._text(node.left, names), relation, self._text(node.comparators[0], names))
-        raise ParseError(f"line {node.lineno}: cannot read this condition; write e.g. assert('close' to 'mug')")
+        return self._as_written(ast.unparse(node), names, node.lineno)
+
+    def _as_written(self, text: str, names: dict[str, str], line: int) -> Condition:
+        """A condition of unknown form, with the names of texts replaced by the texts."""
+        if not any(c.isalpha() for c in text) or len(text) > MAX_CONDITION:
+            raise ParseError(f"line {line}: cannot read this condition; write e.g. assert('close' to 'mug')")
+        known = {name: said for name, said in names.items() if "\n" not in said}
+        words = re.sub(r"[A-Za-z_]\w*", lambda m: repr(known[m.group()]) if m.group() in known else m.group(), text)
+        return Condition("", "", "", text=" ".join(words.split())[:MAX_CONDITION])
 
 
 def _condition(left: str, relation: str, right: str) -> Condition:
-    negated = "not" in relation.split()
-    return Condition(left, " ".join(w for w in relation.split() if w != "not"), right, negated)
+    plain, negated = plain_relation(relation)
+    return Condition(left, plain, right, negated)
+
+
+def plain_relation(text: str) -> tuple[str, bool]:
+    """A relation without is and not, and whether it is negated: "is not next to" is "next to", negated."""
+    words = [w for w in text.split() if w != "not"]
+    plain = words[1:] if words[0] == "is" and len(words) > 1 else words
+    return " ".join(plain), "not" in text.split()

@@ -32,7 +32,7 @@ _CALL = re.compile(r"[A-Za-z_]\w{0,60}\([^()]{0,200}\)")
 _BODY_TOKENS = 120
 
 
-def write(question: Question, history: Sequence[str], start: int, options: Mapping[str, bool]) -> Written:
+def write(question: Question, history: Sequence[str], start: int, options: Mapping[str, int]) -> Written:
     """The whole plan, numbered from 0 (Figure 2)."""
     domain = question.domain
     examples = "\n\n".join(
@@ -54,7 +54,7 @@ def write(question: Question, history: Sequence[str], start: int, options: Mappi
     return _written(question, "brain", messages, start, history)
 
 
-def write_tail(question: Question, history: Sequence[str], start: int, options: Mapping[str, bool]) -> Written:
+def write_tail(question: Question, history: Sequence[str], start: int, options: Mapping[str, int]) -> Written:
     """An explanation of the error and a new plan that starts at the failed step (Figure 4).
 
     history: the steps so far, the failed one last; start: its number.

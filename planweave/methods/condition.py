@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from dataclasses import replace
 
 from planweave.core.errors import ParseError
 from planweave.core.ports import Check
-from planweave.methods.conditions import holds_by_rule, objects_named, parse_condition
+from planweave.methods.conditions import MAX_CHARACTERS, Condition, holds_by_rule, objects_named, parse_condition
 from planweave.methods.prompting import message, observation_text, one_line, render
 from planweave.methods.question import Question
 
+_STATED = re.compile(r"assert\s*\(\s*(.*?)\s*\)", re.DOTALL)
 _ANSWER = re.compile(
     r"(?:the )?(?:(?:answer|assertion|condition|result)\b\W{0,5})?(?:is\b|holds\b)?\W{0,5}"
     r"(true|false|yes|no)\b",
@@ -19,28 +21,37 @@ _ANSWER = re.compile(
 
 
 def check(question: Question, text: str) -> Check:
-    """Evaluate a condition by rule where the domain defines the predicate, else by the model; raises ParseError or
-    ModelError.
+    """Evaluate a condition by rule where the domain defines the predicate, else by the model.
+
+    text: the condition; as a statement, ``assert(...)``, and where its form is unknown it is always put to the model. A
+    reply that says neither True nor False is asked for once more. Raises ParseError or ModelError.
     """
-    condition = parse_condition(text)
-    holds = holds_by_rule(question.domain, question.world, condition)
-    if holds is not None:
-        return Check(holds, "rule")
-    about = {n for word in condition.words for n in objects_named(question.world, word)}
+    if len(text) > MAX_CHARACTERS:
+        raise ParseError(f"the condition has {len(text)} characters; at most {MAX_CHARACTERS} are read")
+    stated = _STATED.fullmatch(text.strip())
+    condition: Condition | None = None
+    with contextlib.suppress(ParseError):
+        condition = parse_condition(stated.group(1) if stated else text)
+    if condition is not None and not stated:
+        holds = holds_by_rule(question.domain, question.world, condition)
+        if holds is not None:
+            return Check(holds, "rule")
+    words = condition.words if condition else re.findall(r"\w+", text)
+    about = {n for word in words for n in objects_named(question.world, word)}
     near = question.shown
     if about:  # the state of what the condition names, as in the paper
         near = replace(near, facts=frozenset(f for f in near.facts if not f.args or about & set(f.args)))
+    said = one_line(str(condition) if condition else stated.group(1) if stated else text)
     messages = (
         message("system", render("condition/system.txt")),
-        message(
-            "user",
-            render(
-                "condition/user.txt", state=observation_text(question.domain, near), condition=one_line(str(condition))
-            ),
-        ),
+        message("user", render("condition/user.txt", state=observation_text(question.domain, near), condition=said)),
     )
-    replies = question.ask("condition", messages, temperature=0.0, max_tokens=10)
-    return Check(parse_truth(replies.replies[0].text), "model", replies.usage)
+    rows, replies, problem = question.ask_until_read(
+        "condition", messages, lambda reply: parse_truth(reply.text), temperature=0.0, max_tokens=10
+    )
+    if not rows:
+        raise ParseError(problem)
+    return Check(rows[0][1], "model", replies.usage)
 
 
 def parse_truth(text: str) -> bool:

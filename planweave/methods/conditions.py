@@ -1,8 +1,9 @@
 """Conditions of programs, evaluated by rule where the domain defines them (ProgPrompt, Section IV.A).
 
-The paper always queries the model. Here ``'close' to 'mug'``, ``'salmon' in 'hands'``, ``'fridge' is 'opened'``,
-``grasped('mug')`` and ``in(red_cube, left_tray)`` are looked up: first in the table of the domain's example file, then
-among the domain's own predicates by name and phrase. A class name matches any object of that class.
+The paper always queries the model (ProgPrompt's option ask_model). Here ``'close' to 'mug'``, ``'salmon' in 'hands'``,
+``'fridge' is 'opened'``, ``grasped('mug')`` and ``in(red_cube, left_tray)`` are looked up: first in the table of the
+domain's example file, then among the domain's own predicates by name and phrase. A class name matches any object of
+that class.
 """
 
 from __future__ import annotations
@@ -15,15 +16,12 @@ from itertools import product
 
 from planweave.core.domain import Domain
 from planweave.core.errors import ParseError
+from planweave.core.program import MAX_CONDITION, RELATION, plain_relation
 from planweave.core.world import Literal, World
 from planweave.methods.prompting import example_part
 
-MAX_CHARACTERS = 300
-_RELATION = re.compile(
-    r"\A(not\s+)?['\"]?([^'\"]{1,80}?)['\"]?\s+"
-    r"(not\s+in|is\s+not|to|in|is|on|at|near|inside|with)\s+"
-    r"['\"]?([^'\"]{1,80}?)['\"]?\Z"
-)
+MAX_CHARACTERS = MAX_CONDITION
+_RELATION = re.compile(rf"\A(not\s+)?['\"]?([^'\"]{{1,80}}?)['\"]?\s+({RELATION})\s+['\"]?([^'\"]{{1,80}}?)['\"]?\Z")
 _CALL = re.compile(r"\A(not\s+)?([A-Za-z_]\w{0,60})\s*\(([^()]{0,160})\)\Z")
 
 
@@ -55,12 +53,8 @@ def parse_condition(text: str) -> Condition:
             raise ParseError(f"an argument in {text[:80]!r} is empty")
         return Condition((match.group(2), *arguments), "", bool(match.group(1)))
     if match := _RELATION.match(text):
-        relation = match.group(3).split()
-        return Condition(
-            (match.group(2).strip(), match.group(4).strip()),
-            " ".join(w for w in relation if w != "not"),
-            bool(match.group(1)) != ("not" in relation),
-        )
+        relation, negated = plain_relation(match.group(3))
+        return Condition((match.group(2).strip(), match.group(4).strip()), relation, bool(match.group(1)) != negated)
     raise ParseError(
         f"cannot read the condition {text[:80]!r}; expected a form such as 'close' to 'mug', 'fridge' is "
         "'opened' or in(red_cube, left_tray)"

@@ -150,9 +150,12 @@ class Episode:
         ParseError.
         """
         world = self.observe()
-        return Action(name, tuple(self._object(world, arg) for arg in args))
+        return Action(name, tuple(self.object_named(world, arg) for arg in args))
 
-    def _object(self, world: World, name: str) -> str:
+    def object_named(self, world: World, name: str) -> str:
+        """The object that an action takes for a name: of a class the one acted on last, else the first; raises
+        ParseError.
+        """
         plain = name.strip().lower().replace(" ", "_").replace("-", "_")
         for candidate in (name, plain):
             if candidate in world.by_name:

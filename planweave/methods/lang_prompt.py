@@ -20,7 +20,7 @@ from planweave.methods.translate import Translator
 EXAMPLES = 3  # as in the paper
 
 
-def write(question: Question, history: Sequence[str], start: int, options: Mapping[str, bool]) -> Written:
+def write(question: Question, history: Sequence[str], start: int, options: Mapping[str, int]) -> Written:
     """The plan in words; raises ParseError where the reply has no steps."""
     domain, set_ = question.domain, question.settings
     examples = "\n\n".join(

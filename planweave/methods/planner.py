@@ -229,7 +229,7 @@ class LanguagePlanner:
         history: Sequence[str] = (),
         errors: Sequence[str] = (),
         start: int = 0,
-        options: Mapping[str, bool] | None = None,
+        options: Mapping[str, int] | None = None,
         task_id: str = "",
         canceled: threading.Event | None = None,
     ) -> Written:

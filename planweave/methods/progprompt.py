@@ -15,10 +15,20 @@ from planweave.core.domain import Domain
 from planweave.core.errors import ParseError
 from planweave.core.parameter import option
 from planweave.core.ports import Written
-from planweave.core.program import MAX_CHARACTERS, Assertion, Branch, Call, Comment, Statement, read_program
+from planweave.core.program import (
+    MAX_CHARACTERS,
+    MAX_CONDITION,
+    Assertion,
+    Branch,
+    Call,
+    Comment,
+    Statement,
+    read_program,
+)
 from planweave.core.world import World
 from planweave.llm.clients.base import ChatReplies, ChatReply, ChatRequest
 from planweave.llm.replies import ask_until_read
+from planweave.methods.conditions import objects_named, parse_condition
 from planweave.methods.episode import Episode
 from planweave.methods.prompting import Messages, example_part, message, one_line, render
 from planweave.methods.question import Question, Questions
@@ -26,12 +36,14 @@ from planweave.methods.question import Question, Questions
 _HEAD = re.compile(r"\s*(?:async\s+)?def\s")
 _CALLED = re.compile(r"\b([A-Za-z_]\w{0,60})(?=\()")
 _CONTINUE = "Your reply was cut off. Go on exactly where it stopped; repeat nothing."
+EXAMPLES = 3  # as in the paper
 _KEPT = 20  # lines at the end of a cut reply in which a repeated beginning is looked for
 
 
-def write(question: Question, history: Sequence[str], start: int, options: Mapping[str, bool]) -> Written:
-    """Options: comments, assertions (rows 3 to 6 of Table I). Raises ParseError that names the line, where a second
-    reply, given with that error, cannot be read either.
+def write(question: Question, history: Sequence[str], start: int, options: Mapping[str, int]) -> Written:
+    """Options: comments, assertions (rows 3 to 6 of Table I), examples (row 2).
+
+    Raises ParseError that names the line, where a second reply, given with that error, cannot be read either.
     """
     programs = example_part(question.domain, "programs", {})
     head = function_head(question.sentence)
@@ -68,12 +80,12 @@ def write(question: Question, history: Sequence[str], start: int, options: Mappi
 
 
 def program_messages(
-    question: Question, programs: Mapping[str, Any], head: str, options: Mapping[str, bool]
+    question: Question, programs: Mapping[str, Any], head: str, options: Mapping[str, int]
 ) -> Messages:
     """The prompt in the paper's order: import, objects, examples, head."""
     domain, offered = question.domain, _offered(question.domain, programs)
     local = programs.get("objects") == "local"
-    examples = [_switched(text, options) for text in programs.get("examples", ())]
+    examples = [_switched(text, options) for text in programs.get("examples", ())][: options.get("examples", EXAMPLES)]
     said = "".join(f"\n# Bear in mind: {one_line(e)}" for e in question.errors)
     return (
         message("system", render("progprompt/system.txt")),
@@ -176,7 +188,7 @@ def _names(world: World, programs: Mapping[str, Any]) -> list[str]:
     return sorted(o.name for o in world.objects)
 
 
-def _switched(program: str, options: Mapping[str, bool]) -> str:
+def _switched(program: str, options: Mapping[str, int]) -> str:
     """An example without its comments or assertions, where these are disabled."""
     lines = program.rstrip().split("\n")
     if not options.get("comments", True):
@@ -188,12 +200,16 @@ def _switched(program: str, options: Mapping[str, bool]) -> str:
 
 @dataclass
 class ProgPrompt:
-    """comments and assertions can be disabled in the examples (rows 3 to 6 of the paper's Table I)."""
+    """comments and assertions can be disabled in the examples (rows 3 to 6 of the paper's Table I); examples: 2 for its
+    row 2. ask_model: the model evaluates every assertion, as in the paper; else the domain's rules do where they can.
+    """
 
     questions: ClassVar[Questions] = Questions(write={"progprompt": write})
 
     comments: bool = option(True, "comments in the example programs (COMMENTS in Table I)")
     assertions: bool = option(True, "assertions in the example programs (FEEDBACK in Table I)")
+    examples: int = option(EXAMPLES, "example programs at most", 0, 100)
+    ask_model: bool = option(False, "ask the model whether an assertion holds, also where a rule of the domain knows")
 
     def run(self, episode: Episode) -> None:
         """Request the program, then execute it."""
@@ -204,7 +220,7 @@ class ProgPrompt:
             episode.sentence,
             world,
             task_id=episode.task_id,
-            options={"comments": self.comments, "assertions": self.assertions},
+            options={"comments": self.comments, "assertions": self.assertions, "examples": self.examples},
         )
         episode.spend(written.usage)
         arity = {name: len(schema.parameters) for name, schema in episode.domain.actions.items()}
@@ -238,7 +254,34 @@ class ProgPrompt:
         episode.execute(action)
 
     def _holds(self, episode: Episode, condition: str, line: int) -> bool:
-        check = episode.planner.check_condition(condition, episode.observe(), task_id=episode.task_id)
+        """Whether a condition holds; False, with a note, where that cannot be found out."""
+        world = episode.observe()
+        text = _of_same_objects(episode, world, condition)
+        if self.ask_model:
+            text = f"assert({text})"
+        try:
+            if len(text) > MAX_CONDITION:
+                raise ParseError(f"the condition has {len(text)} characters; at most {MAX_CONDITION} are read")
+            check = episode.planner.check_condition(text, world, task_id=episode.task_id)
+        except ParseError as error:
+            episode.spend(error.usage)
+            episode.journal.add(
+                "assertion", condition=condition, asked=text, line=line, holds=False, source="none", note=str(error)
+            )
+            episode.tell(message=f"line {line}: {condition} is taken not to hold: {error}")
+            return False
         episode.spend(check.usage)
-        episode.journal.add("assertion", condition=condition, line=line, holds=check.holds, source=check.source)
+        episode.journal.add(
+            "assertion", condition=condition, asked=text, line=line, holds=check.holds, source=check.source
+        )
         return check.holds
+
+
+def _of_same_objects(episode: Episode, world: World, text: str) -> str:
+    """A condition about classes as one about those objects that an action with the same names would take."""
+    try:
+        condition = parse_condition(text)
+    except ParseError:
+        return text
+    words = [episode.object_named(world, w) if len(objects_named(world, w)) > 1 else w for w in condition.words]
+    return str(replace(condition, words=tuple(words)))

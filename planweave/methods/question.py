@@ -78,7 +78,7 @@ class Questions:
     """
 
     sample: Mapping[str, Path] = field(default_factory=dict)
-    write: Mapping[str, Callable[[Question, Sequence[str], int, Mapping[str, bool]], Written]] = field(
+    write: Mapping[str, Callable[[Question, Sequence[str], int, Mapping[str, int]], Written]] = field(
         default_factory=dict
     )
     ground: Mapping[str, Callable[[Question, str], Grounding]] = field(default_factory=dict)

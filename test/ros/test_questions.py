@@ -60,7 +60,7 @@ CASES = {
             "history": ["pick up"],
             "errors": ["no"],
             "start": 2,
-            "options": {"comments": False, "assertions": True},
+            "options": {"comments": False, "assertions": True, "examples": 2},
             "task_id": "t",
         },
         Written(("pick up", "home"), "for order", USED),
@@ -124,7 +124,7 @@ def test_an_empty_text_is_the_default_and_a_choice_goes_to_who_makes_it():
         question_for("choose_action", goal(method="blockng"))
     request = ROWS["write"].request("progprompt", "x", BLOCKS)
     request.options = ["comments=maybe"]
-    with pytest.raises(ConfigError, match="neither name=true nor name=false"):
+    with pytest.raises(ConfigError, match="neither name=true, name=false nor name=NUMBER"):
         ROWS["write"].arguments(request)
 
 

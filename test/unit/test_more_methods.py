@@ -193,6 +193,39 @@ def test_progprompt_leaves_failed_and_unknown_things_behind():
     assert "unknown object 'ghost'" in e.journal.events("skipped")[0]["reason"]
 
 
+def test_progprompt_takes_what_cannot_be_evaluated_for_false_and_says_so():
+    """Neither a reply that says nothing nor a condition of unknown form ends the task."""
+
+    def unclear(world):
+        raise ParseError("the reply 'maybe' says neither True nor False")
+
+    e, _, body = run(ProgPrompt(), texts=[PROGRAM], checks={"'hands' is 'empty'": unclear})
+    assert body.done == ["grasp(a)", "place_in(a, left_tray)"] and e.corrections == 1
+    note = e.journal.events("assertion")[0]
+    assert (note["holds"], note["source"]) == (False, "none") and "neither True nor False" in note["note"]
+
+
+def test_progprompt_asks_the_model_for_every_assertion_as_in_the_paper():
+    checks = {"assert('hands' is 'empty')": lambda w: True}
+    e, planner, _ = run(ProgPrompt(ask_model=True, examples=2), texts=[PROGRAM], checks=checks)
+    assert asked(planner, "check") == [("check", "assert('hands' is 'empty')")]
+    assert asked(planner, "write")[0][5] == {"comments": True, "assertions": True, "examples": 2}
+
+
+def test_progprompt_asserts_about_the_thing_that_it_acts_on():
+    """Of two mugs the second was used: an assertion about "mug" is about that one, and so is the next action."""
+    world = tabletop(
+        "mug_1 mug_2 b: item; left_tray: container; table: location", "at(mug_1, table); in(mug_2, left_tray)"
+    )
+    kinds = {"mug_1": "mug", "mug_2": "mug"}
+    world = replace(world, objects=tuple(replace(o, class_name=kinds.get(o.name, o.name)) for o in world.objects))
+    lines = ["grasp('mug_2')", "assert('mug' at 'table')", "else: place_at('mug', 'table')", "grasp('mug')"]
+    text = "def t():\n" + "\n".join("    " + line for line in lines)
+    checks = {"'mug_2' at 'table'": lambda w: w.holds(Literal.parse("at(mug_2, table)"))}
+    _, planner, body = run(ProgPrompt(), world=world, texts=[text], checks=checks)
+    assert body.done == ["grasp(mug_2)", "place_at(mug_2, table)", "grasp(mug_2)"]
+
+
 @pytest.mark.parametrize("text", ["def t():\n    import os", "sorry", "def t():\n    open('a').read()"])
 def test_progprompt_runs_nothing_of_a_bad_program(text):
     planner = ScriptedPlanner(texts=[text])

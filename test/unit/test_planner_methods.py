@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from planweave.core.budget import Usage
 from planweave.core.domain import Domain
 from planweave.core.errors import GoalError, ParseError, UnknownNameError
-from planweave.core.ports import Planner
+from planweave.core.ports import Check, Planner
 from planweave.core.program import read_program
 from planweave.core.world import Action, Literal, World, WorldObject
 from planweave.llm.clients.base import Capabilities, ChatReplies, ChatReply
@@ -675,7 +675,7 @@ def test_conditions_of_the_table_are_answered_by_rule(condition, holds):
 
 
 def test_what_no_rule_knows_is_asked_of_the_model_with_the_state():
-    p, client = planner("True", "No.", "maybe")
+    p, client = planner("True", "No.", "maybe", "I think so")
     got = p.check_condition("'mug' with 'sofa'", HOME)
     assert (got.holds, got.source, got.usage.requests) == (True, "model", 1)
     in_order(
@@ -687,7 +687,35 @@ def test_what_no_rule_knows_is_asked_of_the_model_with_the_state():
         p.check_condition("ready('mug')", HOME)
 
 
-@pytest.mark.parametrize("text", ["", "  ", "close to", "x" * 400, "in(a,,b)", "a; import os", "'a' 'b' 'c'"])
+def test_a_reply_that_says_neither_is_asked_for_once_more():
+    p, client = planner("maybe", "False")
+    got = p.check_condition("ready('mug')", HOME)
+    assert (got.holds, got.usage.requests) == (False, 2)
+    assert "neither True nor False" in said(client)
+
+
+def test_as_in_the_paper_the_model_evaluates_an_assertion_that_a_rule_knows():
+    p, client = planner("False")
+    got = p.check_condition("assert('fridge' is 'opened')", HOME)
+    assert (got.holds, got.source) == (False, "model")
+    in_order(said(client), "assert('fridge' is 'opened')")
+
+
+@pytest.mark.parametrize("text", ["close to", "in(a,,b)", "'mug' 'clean'", "some mug,\nwherever"])
+def test_a_condition_of_unknown_form_is_put_to_the_model(text):
+    p, client = planner("True")
+    assert p.check_condition(text, HOME).source == "model"
+    in_order(said(client), f"assert({' '.join(text.split())})")
+
+
+@pytest.mark.parametrize(
+    ("condition", "holds"), [("'mug_8' next to 'fridge'", False), ("'fridge' is not close to 'mug_8'", True)]
+)
+def test_relations_of_two_words_are_evaluated_by_rule(condition, holds):
+    assert planner()[0].check_condition(condition, HOME) == Check(holds, "rule")
+
+
+@pytest.mark.parametrize("text", ["", "  ", "x" * 400])
 def test_what_is_no_condition_is_said(text):
     with pytest.raises((ParseError, GoalError)):
         planner()[0].check_condition(text, HOME)

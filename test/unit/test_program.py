@@ -52,10 +52,23 @@ def test_the_papers_form():
         ("assert('mug' not in 'hands')", Condition("mug", "in", "hands", True)),
         ('assert("close" to "mug")', Condition("close", "to", "mug")),
         ("assert('fridge' is 'closed')", Condition("fridge", "is", "closed")),
+        ("assert('mug' next to 'sink')", Condition("mug", "next to", "sink")),
+        ("assert('mug' is not next to 'sink')  # moved away", Condition("mug", "next to", "sink", True)),
+        ("assert(mug left of plate)", Condition("mug", "left of", "plate")),
+        ("assert('tv' is 'on')", Condition("tv", "is", "on")),
+        ("assert('mug' 'clean')", Condition("", "", "", text="'mug' 'clean'")),
+        ("assert 'a' in 'b' and 'c' in 'd'", Condition("", "", "", text="'a' in 'b' and 'c' in 'd'")),
+        ("assert('mug', 'plate' are clean)", Condition("", "", "", text="'mug', 'plate' are clean")),
     ],
 )
 def test_assertions(line, condition):
     assert read(line)[0].condition == condition
+
+
+def test_an_assertion_of_unknown_form_keeps_the_program_and_its_recovery():
+    body = read("for x in ['cup', 'plate']:\n    assert(x 'clean')\n    else: find(x)\n    grab(x)")
+    assert [str(s.condition) for s in body if isinstance(s, Assertion)] == ["'cup' 'clean'", "'plate' 'clean'"]
+    assert body[0].recovery[0].args == ("cup",) and body[1].args == ("cup",)
 
 
 def test_loops_lists_and_branches():

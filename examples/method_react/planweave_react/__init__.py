@@ -32,7 +32,7 @@ _PROMPTS = Path(__file__).resolve().parent / "prompts"
 _TURN = re.compile(r"(?is)\A(?:\W*thought[ \d]*:)?(?P<thought>.{0,2000}?)\baction[ \d]*:(?P<action>[^\n]{1,300})")
 
 
-def write(question: Question, trajectory: Sequence[str], start: int, options: Mapping[str, bool]) -> Written:
+def write(question: Question, trajectory: Sequence[str], start: int, options: Mapping[str, int]) -> Written:
     """The next action or END as the only line, the thought as its explanation; raises ParseError."""
     domain, without = question.domain, question.settings.exclude_actions
     examples = "\n\n".join(
