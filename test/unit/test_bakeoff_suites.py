@@ -77,6 +77,19 @@ def test_home_has_the_papers_tasks_by_name_three_homes_and_hidden_things():
     assert hidden >= 12
 
 
+@pytest.mark.parametrize(
+    ("task", "needed"),
+    [
+        ("bcr_make_toast", "sliced(bread_58)"),
+        ("bcr_mug_in_sink", "switched_on(faucet_11)"),
+        ("bcr_make_coffee", "switched_on(coffee_maker_43)"),
+    ],
+)
+def test_bcr_tasks_are_as_hard_as_in_the_paper(task, needed):
+    case = SUITES["home"].cases()[task]
+    assert all(Literal.parse(needed) in goal for goal in (case.goal, *case.instead)), "Section V.D"
+
+
 def test_every_fault_strikes_on_the_way_of_somebody_who_does_not_know_of_it():
     suite = SUITES["faults"]
     assert {c.fault.kind for c in suite.cases().values()} == set(KINDS)
