@@ -21,8 +21,8 @@ from rich.progress import track
 
 from benchmarks.perception_figures import REALISTIC, Figures, compare, intrinsics_of, random_scene, render
 from benchmarks.planning_figures import measure as measure_planning
-from planweave.bench.runner import ids_of
 from planweave.bench.tabletop_tasks import OWN, PAPERS, Task, load_task
+from planweave.bench.task_files import ids_of
 from planweave.core.errors import SceneError
 from planweave.core.paths import find_config
 from planweave.perception.calibration import load_extrinsics

@@ -14,6 +14,7 @@ from planweave.bench.engines import ClusterEngine, Engine, LocalEngine
 from planweave.bench.episodes import Ended, Spec
 from planweave.bench.methods import names_of
 from planweave.bench.models import is_simulated, models_of, try_model
+from planweave.bench.parameters import PLANNER, settings_of
 from planweave.bench.report import number_of, title_of, write_report
 from planweave.bench.results import MEASURES, Results
 from planweave.bench.runner import (
@@ -22,12 +23,12 @@ from planweave.bench.runner import (
     Outcome,
     Run,
     default_jobs,
-    ids_of,
     missing_in_words,
     newest_of,
     prepare,
 )
 from planweave.bench.suites import SUITES
+from planweave.bench.task_files import chosen_tasks
 from planweave.core.errors import ConfigError, UnknownNameError
 
 if TYPE_CHECKING:
@@ -67,8 +68,23 @@ def _config(options: argparse.Namespace) -> Config:
     methods, models = names_of(options.method), models_of(options.model)
     for model in models:
         try_model(model)
-    cases = ids_of(options.tasks, list(SUITES[options.suite].cases()), options.limit)
-    return Config(options.suite, cases, tuple(methods), tuple(models), options.repeat, options.seed, options.timeout)
+    settings = settings_of(options.set)
+    for text in options.set:
+        part = text.partition(".")[0]
+        if part != PLANNER and part not in {method.partition(":")[0] for method in methods}:
+            raise ConfigError(f"--set {text}: {part} is not among the methods of this run: {', '.join(methods)}")
+    cases, rows = chosen_tasks(options.tasks, options.suite, options.limit)
+    return Config(
+        options.suite,
+        cases,
+        tuple(methods),
+        tuple(models),
+        options.repeat,
+        options.seed,
+        options.timeout,
+        settings,
+        rows,
+    )
 
 
 def _folder(options: argparse.Namespace, config: Config) -> Path:

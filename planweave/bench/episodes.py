@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
 from planweave.bench.expert import Expert
-from planweave.bench.methods import make_method, parse_method
+from planweave.bench.methods import parse_method
 from planweave.bench.metrics import Measures, Tried, measure
 from planweave.bench.models import PacedClient, client_for
+from planweave.bench.parameters import PLANNER, planner_settings
 from planweave.bench.recorded_stage import WorldTeller, world_as_dict
 from planweave.bench.records import FORMAT, Recorder, changes
 from planweave.bench.suites import SUITES, Case, Stage
+from planweave.bench.task_files import cases_of
 from planweave.core.budget import Budget, Usage
 from planweave.core.cancellation import Cancellation
 from planweave.core.errors import (
@@ -29,11 +31,13 @@ from planweave.core.errors import (
 from planweave.core.world import Action
 from planweave.llm.accounting import Prices
 from planweave.llm.clients.base import ChatClient
+from planweave.llm.embeddings import choose_embedder
+from planweave.llm.names import EmbeddingSimilarity
+from planweave.methods import METHODS
 from planweave.methods.episode import Episode
 from planweave.methods.journal import Journal
 from planweave.methods.method_run import run_method
 from planweave.methods.planner import LanguagePlanner
-from planweave.methods.settings import Settings
 
 _TASK = "episode"  # the planner's ledger counts per task
 
@@ -42,7 +46,8 @@ _TASK = "episode"  # the planner's ledger counts per task
 class Spec:
     """Definition of an episode; plain values, so that it can be sent to any worker.
 
-    timeout: seconds for the whole episode.
+    timeout: seconds for the whole episode. settings: parameters that are not the defaults, by PART.NAME. row: the task,
+    where it is none of the suite's.
     """
 
     suite: str
@@ -55,6 +60,8 @@ class Spec:
     per_minute: float = 0.0
     budget_tokens: int = 0
     budget_cost: float = 0.0
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    row: Mapping[str, Any] | None = None
 
     @property
     def name(self) -> str:
@@ -103,7 +110,8 @@ def play(
     stage: Stage | None = None,
 ) -> Ended:
     """Run an episode and record it. client, stage: substitutes, for a replay."""
-    case, own_stage = SUITES[spec.suite].cases()[spec.case], stage is None
+    own_stage = stage is None
+    case = cases_of(spec.suite, {} if spec.row is None else {spec.case: spec.row})[spec.case]
     stage = stage or SUITES[spec.suite].stage(case, spec.repetition)
     try:
         return _play(spec, case, stage, recorder, client)
@@ -113,6 +121,9 @@ def play(
 
 
 def _play(spec: Spec, case: Case, stage: Stage, recorder: Recorder, client: ChatClient | None) -> Ended:
+    method, options, planning = parse_method(spec.method, spec.settings)
+    if f"{PLANNER}.timeout" not in spec.settings and "planner.timeout=" not in spec.method:
+        planning["timeout"] = spec.timeout  # the deadline of the episode is that of its questions
     world = stage.body.observe()
     facts = [str(f) for f in sorted(world.facts)]
     recorder.add(
@@ -125,6 +136,11 @@ def _play(spec: Spec, case: Case, stage: Stage, recorder: Recorder, client: Chat
         repetition=spec.repetition,
         seed=spec.seed,
         timeout=spec.timeout,
+        settings={
+            **{f"{PLANNER}.{key}": value for key, value in planning.items()},
+            **{f"{method}.{key}": value for key, value in options.items()},
+        },
+        row=spec.row,
         sentence=case.sentence,
         scene=case.scene,
         source=case.source,
@@ -161,10 +177,12 @@ def _play(spec: Spec, case: Case, stage: Stage, recorder: Recorder, client: Chat
 
     journal = _Told(recorder, facts, done)
     asked = _Exchanges(recorder)
-    settings = Settings(timeout=spec.timeout)  # the deadline of the episode is that of its questions
+    embedder = choose_embedder(planning["embedding"])
     planner = LanguagePlanner(
         paced,
-        settings,
+        planner_settings(planning),
+        embedder=embedder,
+        similarity=None if embedder.name == "hashed" else EmbeddingSimilarity(embedder),
         on_exchange=asked.take,
         prices=_prices(),
         budget=Budget(tokens=spec.budget_tokens, cost=spec.budget_cost),
@@ -176,7 +194,7 @@ def _play(spec: Spec, case: Case, stage: Stage, recorder: Recorder, client: Chat
     alarm.start()
     begun, error = time.perf_counter(), None
     try:
-        run_method(lambda _: make_method(spec.method), parse_method(spec.method)[0], episode)
+        run_method(lambda name: METHODS[name](**options), method, episode)
     except PlanweaveError as found:
         error = found
     finally:

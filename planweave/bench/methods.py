@@ -1,36 +1,40 @@
-"""Method specifications of the bake-off: ``iterative``, or with parameters ``iterative:replan=global,max_steps=9``."""
+"""Method specifications of the bake-off: ``iterative``, or with parameters ``iterative:replan=global,max_steps=9``.
+
+A parameter of the planner may stand with them, for this method alone: ``scene_aware:planner.environment_weight=0``.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from planweave.bench.parameters import PLANNER, all_values, read_value
 from planweave.core.errors import ConfigError
 from planweave.methods import METHODS
-from planweave.methods.options import option_of
 
-#: What differs from a node's defaults: Tree-Planner keeps all sampled plans, as in its paper; searches have so much
-#: time that a busy machine gives the same numbers. There is no fallback.
-AS_IN_PAPERS: dict[str, dict[str, Any]] = {"tree_planner": {"check_plans": False}, "classical": {"plan_timeout": 60.0}}
+NOTHING: Mapping[str, Any] = {}
 
 
-def parse_method(text: str) -> tuple[str, dict[str, Any]]:
-    """Name and options; raises UnknownNameError, ConfigError or PluginError that says what would be right."""
+def parse_method(text: str, settings: Mapping[str, Any] = NOTHING) -> tuple[str, dict[str, Any], dict[str, Any]]:
+    """Name, all its options, and all parameters of the planner. settings: those of the run, by PART.NAME.
+
+    Raises UnknownNameError, ConfigError or PluginError that says what would be right.
+    """
     name, _, given = text.partition(":")
     METHODS[name]  # or why it cannot be used
-    options = dict(AS_IN_PAPERS.get(name, {}))
+    values = dict(settings)
     for part in filter(None, given.split(",")):
         key, equals, value = part.partition("=")
-        row = option_of(name, key)
+        path = key if key.startswith(f"{PLANNER}.") else f"{name}.{key}"
         if not equals:
             raise ConfigError(f"{text}: write {key}=VALUE")
-        options[key] = row.read(value, name)
-    return name, options
+        values[path] = read_value(path, value)
+    return name, all_values(values, name), all_values(values, PLANNER)
 
 
-def make_method(text: str) -> Any:
+def make_method(text: str, settings: Mapping[str, Any] = NOTHING) -> Any:
     """A configured method."""
-    name, options = parse_method(text)
+    name, options, _ = parse_method(text, settings)
     return METHODS[name](**options)
 
 

@@ -11,6 +11,7 @@ from planweave.bench.episodes import Spec, play
 from planweave.bench.recorded_stage import RecordedStage
 from planweave.bench.records import Recorder
 from planweave.bench.suites import SUITES
+from planweave.bench.task_files import cases_of
 from planweave.core.errors import ConfigError, ModelError, UnknownNameError
 from planweave.llm.clients.base import Capabilities, ChatReplies, ChatRequest
 
@@ -91,7 +92,7 @@ def replay(events: Sequence[dict[str, Any]]) -> int:
     head = events[0]
     if head["suite"] not in SUITES:
         raise UnknownNameError("suite", head["suite"], SUITES)
-    cases = SUITES[head["suite"]].cases()
+    cases = cases_of(head["suite"], {head["case"]: head["row"]} if head.get("row") else {})
     if head["case"] not in cases:
         raise UnknownNameError("task", head["case"], cases)
     try:
@@ -103,6 +104,8 @@ def replay(events: Sequence[dict[str, Any]]) -> int:
             head["repetition"],
             head["seed"],
             head["timeout"],
+            settings=head["settings"],
+            row=head["row"],
         )
     except KeyError as error:
         raise ConfigError(f"the record lacks {error} in its first event") from None

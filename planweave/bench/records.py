@@ -2,7 +2,7 @@
 
 | event | what it holds |
 |---|---|
-| `episode` | suite, case, method, model, repetition, seed, goal, gold plan, fault; what was known at the start |
+| `episode` | suite, case, method, model, repetition, seed, parameters, goal, gold plan, fault; what was known first |
 | `text` | a long text (an instruction, a schema) that later exchanges name by its number |
 | `exchange` | a question to the model and its answer or error, tokens, cost, seconds |
 | `action` | action, why, code, message, unmet literals, seconds; facts added to and removed from the observed world |
@@ -25,7 +25,7 @@ import msgspec
 
 from planweave.core.errors import ConfigError
 
-FORMAT = 1
+FORMAT = 2
 _LONG = 200  # characters from which on a text is told once
 _JSON = msgspec.json.Encoder(enc_hook=str)
 

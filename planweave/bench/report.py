@@ -59,6 +59,7 @@ def write_report(
         "suite": results.config.suite,
         "how": how,
         "about": about,
+        "settings": [f"{name}={value}" for name, value in results.config.settings.items()],
         "missing": sorted(missing),
         "wanted": len(results.wanted),
         "reasons": missing_in_words(missing),
@@ -271,6 +272,8 @@ def _episode_sections(results: Results) -> list[dict[str, Any]]:
 
 def _markdown(common: Mapping[str, Any]) -> str:
     lines = [f"# planweave bench {common['suite']}", "", common["about"], "", f"`{common['how']}`", ""]
+    if common["settings"]:
+        lines += [f"Parameters other than the defaults: {', '.join(f'`{s}`' for s in common['settings'])}", ""]
     if common["missing"]:
         lines += [
             f"**{len(common['missing'])} of {common['wanted']} episodes are missing** and count nowhere:",

@@ -17,7 +17,8 @@ from planweave.bench.models import is_simulated
 from planweave.bench.records import read_end
 from planweave.bench.runner import EPISODES, Config
 from planweave.bench.statistics import Comparison, Estimate, Values, adjusted, compare, estimate
-from planweave.bench.suites import SUITES, Case
+from planweave.bench.suites import Case
+from planweave.bench.task_files import cases_of
 from planweave.core.errors import ConfigError
 
 PAPERS = Path(__file__).with_name("papers.yaml")
@@ -96,7 +97,7 @@ class Results:
 
     def __init__(self, out: Path, config: Config) -> None:
         self.out, self.config = out, config
-        cases = SUITES[config.suite].cases()
+        self.cases = cases = cases_of(config.suite, config.rows)
         self.wanted = [spec for spec in config.specs() if spec.case in cases]
         self.played: list[Played] = []
         self.missing: list[Spec] = []
@@ -128,7 +129,7 @@ class Results:
     def row(self, method: str, model: str, group: str = "") -> Row:
         """The results of a method with a model, on all cases or on those of a group."""
         episodes = [e for e in self._by[method, model] if not group or group in groups_of(e.case)]
-        cases = SUITES[self.config.suite].cases()
+        cases = self.cases
         wanted = sum(
             1
             for s in self.wanted
@@ -145,7 +146,7 @@ class Results:
 
     def groups(self) -> list[str]:
         """Groups of the cases of this run: papers, length of the gold plan, faults."""
-        cases = SUITES[self.config.suite].cases()
+        cases = self.cases
         found = dict.fromkeys(g for c in self.config.cases if c in cases for g in groups_of(cases[c]))
         return sorted(found, key=lambda g: (g.startswith("fault "), g.startswith("plan of "), g))
 

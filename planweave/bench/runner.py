@@ -6,7 +6,7 @@ import json
 import os
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -28,7 +28,11 @@ _LOST_TWICE = 2  # times that a worker may be lost over an episode
 
 @dataclass(frozen=True)
 class Config:
-    """Definition of a run; equal configurations give equal results except for times. timeout: seconds per episode."""
+    """Definition of a run; equal configurations give equal results except for times. timeout: seconds per episode.
+
+    settings: parameters that are not the defaults (`planweave.bench.parameters`). rows: tasks of one's own
+    (`planweave.bench.task_files`).
+    """
 
     suite: str
     cases: tuple[str, ...]
@@ -37,6 +41,8 @@ class Config:
     repeat: int = 1
     seed: int = 0
     timeout: float = 600.0
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    rows: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     version: str = __version__
     format: int = FORMAT
 
@@ -48,7 +54,19 @@ class Config:
                 for method in self.methods:
                     alone = not asks_model(parse_method(method)[0])
                     for model in ("none",) if alone else self.models:
-                        found.append(Spec(self.suite, case, method, model, repetition, self.seed, self.timeout))
+                        found.append(
+                            Spec(
+                                self.suite,
+                                case,
+                                method,
+                                model,
+                                repetition,
+                                self.seed,
+                                self.timeout,
+                                settings=self.settings,
+                                row=self.rows.get(case),
+                            )
+                        )
         return found
 
 
@@ -283,18 +301,6 @@ def missing_in_words(missing: dict[str, str]) -> list[str]:
     return [
         f"{len(names)} episode{'s' * (len(names) > 1)}, e.g. {names[0]}: {missing[names[0]][:400]}" for names in rows
     ]
-
-
-def ids_of(asked: Sequence[str], known: Sequence[str], limit: int = 0) -> tuple[str, ...]:
-    """The requested cases, in the suite's order; all where none is named. Raises UnknownNameError."""
-    from planweave.core.errors import UnknownNameError
-
-    wanted = [part for text in asked for part in text.split(",") if part]
-    for name in wanted:
-        if name not in known:
-            raise UnknownNameError("task", name, known)
-    found = [k for k in known if not wanted or k in wanted]
-    return tuple(found[:limit] if limit else found)
 
 
 def default_jobs() -> int:

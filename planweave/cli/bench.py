@@ -34,8 +34,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         action="extend",
         default=[],
-        metavar="ID",
-        help="only these tasks; repeatable",
+        metavar="ID|FILE",
+        help="only these tasks; a file has ids (one a line, or a YAML or JSON list), or tasks of your own: a mapping "
+        "of ids to sentence, scene and goal (docs/bench.md); repeatable",
+    )
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="PART.NAME=VALUE",
+        help="a parameter of the planner or of a method, e.g. planner.temperature=0 or tree_planner.samples=10; "
+        "repeatable (default: as for the nodes, config/planner.yaml and config/feedback.yaml)",
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object on standard output and nothing else")
     parser.add_argument(

@@ -61,7 +61,7 @@ LAYERS = {
     "bodies": {"core", "robots"},
     "methods": {"core", "goals", "llm"},
     "tasks": {"core", "methods"},
-    "bench": {"core", "llm", "methods", "bodies", "simulation", "perception"},
+    "bench": {"core", "llm", "methods", "bodies", "simulation", "perception", "launcher"},
     "api": {"core", "goals", "llm", "methods", "tasks", "bodies"},  # planweave/api.py and the public names
     "planweave_ros": {*LIBRARY},
     "cli": {*LIBRARY, "planweave_ros"},

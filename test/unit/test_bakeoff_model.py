@@ -209,9 +209,11 @@ def test_methods_are_read_with_their_parameters():
         "iterative:replan=global,max_steps=9",
         "blocking",
     ]
-    assert parse_method("iterative:replan=global,max_steps=9") == ("iterative", {"replan": "global", "max_steps": 9})
-    assert parse_method("tree_planner") == ("tree_planner", {"check_plans": False})
-    assert parse_method("tree_planner:check_plans=true")[1] == {"check_plans": True}
+    name, options, planner = parse_method("iterative:replan=global,max_steps=9,planner.step_temperature=0.5")
+    assert (name, options["replan"], options["max_steps"], options["max_corrections"]) == ("iterative", "global", 9, 10)
+    assert planner["step_temperature"] == 0.5 and planner["temperature"] == Settings.temperature
+    assert not parse_method("tree_planner")[1]["check_plans"]
+    assert parse_method("tree_planner:check_plans=true")[1]["check_plans"]
     assert set(names_of([])) == set(names_of(["all"])) == set(METHODS)
 
 
@@ -225,6 +227,7 @@ def test_methods_are_read_with_their_parameters():
         ("tree_planner:check_plans=maybe", ConfigError, "type bool"),
         ("iterative:replan=foo", ConfigError, "replan='foo' of iterative: expected one of none, local, global"),
         ("tree_planner:guide=", ConfigError, "one of model, language, environment, hybrid"),
+        ("iterative:planner.temprature=0", UnknownNameError, "parameter of planner 'temprature'; did you mean 'temper"),
         ("iterative:max_steps=0", ConfigError, "max_steps=0 of iterative must be from 1 to 1000"),
     ],
 )

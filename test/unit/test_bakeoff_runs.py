@@ -15,8 +15,9 @@ from planweave.bench.playback import Difference, replay
 from planweave.bench.records import EpisodeText, find_record, read_end, read_record, write_record
 from planweave.bench.report import write_report
 from planweave.bench.results import MEASURES, Results, as_json
-from planweave.bench.runner import Config, Limits, Run, ids_of, newest_of, prepare
+from planweave.bench.runner import Config, Limits, Run, newest_of, prepare
 from planweave.bench.suites import SUITES
+from planweave.bench.task_files import ids_of
 from planweave.cli.main import main as planweave
 from planweave.core.errors import ConfigError, ModelError, SystemDownError, UnknownNameError
 
@@ -229,7 +230,7 @@ def test_long_texts_stand_in_a_record_once():
         ("not json", "not JSON"),
         ('{"event": "end"}', "is not a record"),
         ("[1]", "not an event"),
-        ('{"event": "episode", "format": 1}', "not finished"),
+        ('{"event": "episode", "format": 2}', "not finished"),
         ('{"event": "episode", "format": 7}', "format 7"),
     ],
 )

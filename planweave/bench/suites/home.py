@@ -36,6 +36,10 @@ class HomeSuite:
         """All tasks."""
         return _cases(self.tasks)
 
+    def case_of(self, name: str, row: dict[str, Any]) -> Case:
+        """A task of one's own; raises ConfigError (planweave.bench.task_files)."""
+        return _case(Path(), name, row)
+
     def stage(self, case: Case, repetition: int = 0) -> HomeStage:
         """A new home, with the case's fault where it has one."""
         return HomeStage(case, load_graph(case.scene))

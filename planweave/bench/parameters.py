@@ -1,0 +1,114 @@
+"""Parameters of the planner and of the methods in a run: the defaults that hold, and `--set PART.NAME=VALUE`.
+
+In rising order: the default in the code (`planweave.methods.settings.Settings`, the method's dataclass), what the
+papers demand (`AS_IN_PAPERS`), config/planner.yaml and config/feedback.yaml, which planner_node and feedback_node read,
+too, `--set`, and what stands with a method (``iterative:replan=global,planner.step_temperature=0.5``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from planweave.core.errors import ConfigError, UnknownNameError
+from planweave.core.parameter import Parameter, option_parameters
+from planweave.core.paths import config_dir
+from planweave.launcher.parameter_files import merged
+from planweave.llm.embeddings import EMBEDDERS
+from planweave.methods import METHODS
+from planweave.methods.options import option_of, options_of
+from planweave.methods.settings import Settings
+
+PLANNER = "planner"
+#: What differs from a node's defaults: Tree-Planner keeps all sampled plans, as in its paper; searches have so much
+#: time that a busy machine gives the same numbers. There is no fallback.
+AS_IN_PAPERS: dict[str, dict[str, Any]] = {"tree_planner": {"check_plans": False}, "classical": {"plan_timeout": 60.0}}
+_PLANNER = {
+    row.name: row
+    for row in (
+        *option_parameters(Settings),
+        Parameter("exclude_actions", list(Settings.exclude_actions), "actions that are not offered to the model"),
+        Parameter("embedding", "hashed", "how names and tasks are compared", choices=tuple(EMBEDDERS)),
+    )
+}
+_OF_THE_MODEL = ("client", "model", "openai_model", "cassette", "seed")
+
+
+def parameter_of(name: str) -> Parameter:
+    """The parameter PART.NAME; raises UnknownNameError that names the nearest, ConfigError or PluginError."""
+    part, dot, key = name.partition(".")
+    if part not in (PLANNER, *METHODS):
+        raise UnknownNameError("part in --set", part, (PLANNER, *METHODS))
+    if not dot:
+        raise ConfigError(f"{name}: write {part}.NAME=VALUE, with one of {', '.join(_known(part))}")
+    if part != PLANNER:
+        return option_of(part, key)
+    if key in _OF_THE_MODEL:
+        raise ConfigError(f"{name} is chosen by --model and --seed")
+    if key not in _PLANNER:
+        raise UnknownNameError("parameter of planner", key, _PLANNER)
+    return _PLANNER[key]
+
+
+def _known(part: str) -> list[str]:
+    return list(_PLANNER if part == PLANNER else options_of(part))
+
+
+def default_of(name: str) -> Any:
+    """The value of PART.NAME where nothing is set."""
+    part, _, key = name.partition(".")
+    return AS_IN_PAPERS.get(part, {}).get(key, parameter_of(name).default)
+
+
+def read_value(name: str, text: str) -> Any:
+    """The text of a value, checked; lists are separated by spaces. Raises UnknownNameError or ConfigError."""
+    row = parameter_of(name)
+    if isinstance(row.default, list):
+        return row.checked(text.split(), name.partition(".")[0])
+    return row.read(text, name.partition(".")[0])
+
+
+def settings_of(texts: Sequence[str], folder: Path | None = None) -> dict[str, Any]:
+    """Parameters that differ from the defaults, by PART.NAME: those of the nodes' files (in `folder`, else Planweave's
+    config folder), then those of `--set`. Raises UnknownNameError or ConfigError.
+    """
+    found = _from_files(folder or config_dir())
+    for text in texts:
+        name, equals, value = text.partition("=")
+        parameter_of(name)
+        if not equals:
+            raise ConfigError(f"--set {text}: write {name}=VALUE")
+        found[name] = read_value(name, value)
+    return {name: value for name, value in sorted(found.items()) if value != default_of(name)}
+
+
+def _from_files(folder: Path) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in merged([folder / "planner.yaml"], "/planner_node").items():
+        if name in _PLANNER:
+            found[f"{PLANNER}.{name}"] = _PLANNER[name].checked(value, PLANNER)
+    for name, value in _flat(merged([folder / "feedback.yaml"], "/feedback_node")):
+        part, _, key = name.partition(".")
+        if key and part in METHODS:
+            found[name] = option_of(part, key).checked(value, part)
+    return found
+
+
+def _flat(table: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
+    for key, value in table.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{above}{key}.")
+        else:
+            yield f"{above}{key}", value
+
+
+def all_values(settings: Mapping[str, Any], part: str) -> dict[str, Any]:
+    """Every parameter of a part with its value in a run."""
+    return {key: settings.get(f"{part}.{key}", default_of(f"{part}.{key}")) for key in _known(part)}
+
+
+def planner_settings(values: Mapping[str, Any]) -> Settings:
+    """The planner's settings of `all_values`."""
+    kept = {key: value for key, value in values.items() if key != "embedding"}
+    return Settings(**{**kept, "exclude_actions": tuple(kept["exclude_actions"])})
