@@ -96,7 +96,7 @@ class Approval:
         check = validate(domain, world, plan, goal if whole else ())
         self._asked += 1
         name = plan_hash(self._task_id, self._asked, plan)
-        words = tuple(map(domain.phrase, plan))
+        words = tuple(domain.phrase(a) if a.name in domain.actions else str(a) for a in plan)  # the body refuses those
         changes = () if planned else _changes(self._left, plan)
         request = Request(plan, words, name, changes, check.message)
         word = self._ask(request, canceled, on_change)

@@ -89,17 +89,21 @@ class Mender:
         self._known: dict[Action, PlanStep | None] = {}
         self._candidates: dict[frozenset[str], dict[str, None]] = {}  # names that fit types, in the world's order
 
-    def plan(self, actions: Sequence[Action]) -> tuple[PlanStep, ...] | None:
-        """The steps with known names; None where a name has no similar one: the plan is then dropped."""
-        steps = []
+    def plan(self, actions: Sequence[Action], keep_unknown: bool = False) -> tuple[PlanStep, ...] | None:
+        """The steps with known names; None where a name has no similar one: the plan is then dropped.
+
+        keep_unknown: such a step is kept as written, for the body to refuse; None only where no step has known names.
+        """
+        steps, known = [], 0
         for action in actions:
             if action not in self._known:
                 self._known[action] = self._step(action)
             step = self._known[action]
-            if step is None:
+            known += step is not None
+            if step is None and not keep_unknown:
                 return None
-            steps.append(step)
-        return tuple(steps)
+            steps.append(step or PlanStep(action))
+        return tuple(steps) if known or not actions else None
 
     def _step(self, written: Action) -> PlanStep | None:
         best, best_score, tied = None, 0.0, False

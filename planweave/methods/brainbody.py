@@ -10,11 +10,11 @@ message, so that a prompt cache is effective.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from planweave.core.domain import Domain
+from planweave.core.domain import Domain, spoken
 from planweave.core.errors import ParseError
 from planweave.core.parameter import option
 from planweave.core.ports import Grounding, Written
@@ -30,6 +30,10 @@ _COMMAND = re.compile(r"(?:<\s*\w{1,20}\s*>\s*)?\[[^\[\]]{1,60}\](?:\s*<[^<>]{1,
 _LABEL = re.compile(r"(?i)action plan\s*:")
 _CALL = re.compile(r"[A-Za-z_]\w{0,60}\([^()]{0,200}\)")
 _BODY_TOKENS = 120
+_MAX_STEP = 300  # characters
+REACHABLE = "reachable"
+"""The predicate of a table's domain that says what the arm can reach."""
+BODIES = ("model", "matching")
 
 
 def write(question: Question, history: Sequence[str], start: int, options: Mapping[str, int]) -> Written:
@@ -45,7 +49,7 @@ def write(question: Question, history: Sequence[str], start: int, options: Mappi
             "user",
             render(
                 "brainbody/plan_user.txt",
-                environment=triplets(domain, question.shown),
+                environment=triplets(domain, question.shown, _untold(options)),
                 task=one_line(question.sentence),
                 start=str(start),
             ),
@@ -75,7 +79,7 @@ def write_tail(question: Question, history: Sequence[str], start: int, options: 
                 start=str(start),
                 plan=_numbered([one_line(h) for h in history]) or "(none)",
                 feedback="\n".join(one_line(e) for e in question.errors) or "(none)",
-                environment=triplets(question.domain, question.shown),
+                environment=triplets(question.domain, question.shown, _untold(options)),
             ),
         ),
     )
@@ -146,11 +150,35 @@ def parse_command(text: str) -> Action | None:
     )
 
 
-def triplets(domain: Domain, world: World) -> str:
+def match(question: Question, step: str) -> Grounding:
+    """The action and the objects whose names are most similar to a step, without a model (the paper's Table 3).
+
+    As in the paper actions and objects are compared with the step separately, whether they fit each other or not.
+    """
+    set_, domain, embedder = question.settings, question.domain, question.embedder
+    actions = [s for s in domain.actions.values() if s.name not in set_.exclude_actions]
+    names = [o.name for o in question.world.objects]
+    said = embedder.embed([*(spoken(s.name) for s in actions), *map(spoken, names), one_line(step)[:_MAX_STEP]])
+    likeness = [float(x) for x in said[:-1] @ said[-1]]
+    best = max(range(len(actions)), key=likeness.__getitem__)
+    order = sorted(range(len(names)), key=lambda i: -likeness[len(actions) + i])
+    args = tuple(names[i] for i in order[: len(actions[best].parameters)])
+    if len(args) < len(actions[best].parameters):
+        raise ParseError(f"{actions[best].name} needs more objects than the {len(names)} that are known")
+    return Grounding(Action(actions[best].name, args), f"{one_line(step)[:_MAX_STEP]} (match {likeness[best]:.2f})")
+
+
+def _untold(options: Mapping[str, int]) -> tuple[str, ...]:
+    """Predicates that are left out of the environment information."""
+    return () if options.get("reachability", True) else (REACHABLE,)
+
+
+def triplets(domain: Domain, world: World, without: Collection[str] = ()) -> str:
     """The state as triplets (s : p : o), Section 3: relations between objects, and properties with true or false."""
-    rows = [_triplet(f) for f in sorted(world.facts) if domain.predicates[f.predicate].state == "yes"]
+    told = {p.name for p in domain.predicates.values() if p.state == "yes"}.difference(without)
+    rows = [_triplet(f) for f in sorted(world.facts) if f.predicate in told]
     for predicate in domain.predicates.values():
-        if predicate.state == "negative" and len(predicate.parameters) == 1:
+        if predicate.state == "negative" and len(predicate.parameters) == 1 and predicate.name not in without:
             rows += [
                 _triplet(x)
                 for name in domain.candidates(predicate.parameters[0], world.objects)
@@ -168,11 +196,17 @@ def _triplet(literal: Literal) -> str:
 
 def _written(question: Question, kind: str, messages: Messages, start: int, history: Sequence[str]) -> Written:
     set_ = question.settings
-    replies = question.ask(
-        kind, messages, about={"start": start}, temperature=set_.brain_temperature, max_tokens=set_.words_tokens
+    rows, replies, problem = question.ask_until_read(
+        kind,
+        messages,
+        lambda reply: numbered_steps(reply.text, start, history[:start]),
+        about={"start": start},
+        temperature=set_.brain_temperature,
+        max_tokens=set_.words_tokens,
     )
-    steps, explanation = numbered_steps(replies.replies[0].text, start, history[:start])
-    return Written(steps, explanation, replies.usage)
+    if not rows:
+        raise ParseError(problem)
+    return Written(*rows[0][1], replies.usage)
 
 
 def _scene(question: Question) -> dict[str, str]:
@@ -210,25 +244,33 @@ def _numbered(steps: Sequence[str], start: int = 0) -> str:
 
 @dataclass
 class BrainBody:
-    """max_feedback is K, 3 in the paper; after that many replans a failed step is skipped."""
+    """max_feedback is K, 3 in the paper; after that many replans a failed step is skipped.
+
+    tell_reachability: the environment information says what is out of reach; in the paper that is learned from errors.
+    body: who turns a step into a command, the Body's model, or matching of embeddings (Table 3).
+    """
 
     questions: ClassVar[Questions] = Questions(
-        write={"brainbody": write, "brainbody_feedback": write_tail}, ground={"brainbody": ground}
+        write={"brainbody": write, "brainbody_feedback": write_tail},
+        ground={"brainbody": ground, "brainbody_matching": match},
     )
 
     max_feedback: int = option(3, "feedback loops at most, K", 0, 1000)
     max_steps: int = option(100, "actions at most", 1, 10_000)
+    tell_reachability: bool = option(True, "tell the Brain what is out of reach before an error says so")
+    body: str = option("model", "who turns a step into a command", choices=BODIES)
 
     def run(self, episode: Episode) -> None:
         """Algorithm 1; names as in the paper: hlp the high-level plan, i its index, k the feedback loops."""
         episode.tell("asking the brain")
+        grounding = "brainbody" if self.body == "model" else "brainbody_matching"
         hlp = self._brain(episode, [], [])
         i = k = 0
         failed: set[tuple[str, str]] = set()  # command and error: the same twice ends a step (oscillation)
         while i < len(hlp) and episode.steps < self.max_steps:
             step, world = hlp[i], episode.observe()
             episode.tell(f"step {i}: {step}")
-            delta = episode.planner.ground_step("brainbody", episode.sentence, step, world, task_id=episode.task_id)
+            delta = episode.planner.ground_step(grounding, episode.sentence, step, world, task_id=episode.task_id)
             episode.spend(delta.usage)
             episode.journal.add("grounded", step=step, action=str(delta.action) if delta.action else "<pass>")
             if delta.action is None:
@@ -262,6 +304,7 @@ class BrainBody:
             history=history,
             errors=errors,
             start=len(done),
+            options={"reachability": self.tell_reachability},
             task_id=episode.task_id,
         )
         episode.spend(written.usage)

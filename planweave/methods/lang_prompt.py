@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from planweave.core.errors import ParseError
 from planweave.core.ports import Grounding, Written
 from planweave.llm.step_list import numbered_steps
 from planweave.methods.episode import Episode
@@ -31,11 +32,17 @@ def write(question: Question, history: Sequence[str], start: int, options: Mappi
         message("system", render("lang_prompt/system.txt", objects=objects_text(question.shown), examples=examples)),
         message("user", render("lang_prompt/task.txt", task=one_line(question.sentence))),
     )
-    replies = question.ask(
-        "words", messages, about={"start": 1}, temperature=set_.program_temperature, max_tokens=set_.words_tokens
+    rows, replies, problem = question.ask_until_read(
+        "words",
+        messages,
+        lambda reply: numbered_steps(reply.text, 1),
+        about={"start": 1},
+        temperature=set_.program_temperature,
+        max_tokens=set_.words_tokens,
     )
-    steps, explanation = numbered_steps(replies.replies[0].text, 1)
-    return Written(steps, explanation, replies.usage)
+    if not rows:
+        raise ParseError(problem)
+    return Written(*rows[0][1], replies.usage)
 
 
 def ground(question: Question, step: str) -> Grounding:

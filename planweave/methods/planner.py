@@ -35,6 +35,9 @@ from planweave.methods.stepwise import StepwisePlans, Trying
 
 __all__ = ["LanguagePlanner", "Settings"]
 
+OPEN_LOOP = ("base_llm",)
+"""Methods that carry out a single sampled plan: a command in it with an unknown name fails alone."""
+
 
 class LanguagePlanner:
     """Implements `planweave.core.ports.Planner`. Thread-safe. load_domain returns a world's domain.
@@ -142,7 +145,9 @@ class LanguagePlanner:
             about=About(task=sentence, names=tuple(thing.name for thing in shown.objects)),
         )
         mender = Mender(domain, world, self._similarity, cutoff=set_.cutoff, without=set_.exclude_actions)
-        return _collected(lambda asked: self._asker.ask("plans", asked, task_id, canceled), request, mender)
+        return _collected(
+            lambda asked: self._asker.ask("plans", asked, task_id, canceled), request, mender, method in OPEN_LOOP
+        )
 
     @counted
     def choose_action(
@@ -361,7 +366,9 @@ def _names(name: str, text: str) -> bool:
     return name in text or name.replace("_", " ") in text.lower()
 
 
-def _collected(ask: Callable[[ChatRequest], ChatReplies], request: ChatRequest, mender: Mender) -> SampledPlans:
+def _collected(
+    ask: Callable[[ChatRequest], ChatReplies], request: ChatRequest, mender: Mender, keep_unknown: bool
+) -> SampledPlans:
     """Merge equal plans and count them; log-probability of the most probable one."""
     plans: dict[tuple[Action, ...], tuple[tuple[PlanStep, ...], int, float]] = {}
     known: dict[str, tuple[PlanStep, ...]] = {}  # many samples are equal
@@ -370,7 +377,7 @@ def _collected(ask: Callable[[ChatRequest], ChatReplies], request: ChatRequest, 
         if reply.finish_reason in ("length", CUT):
             raise ParseError("the reply was cut off at the limit of tokens, or of the characters that are read")
         if reply.text not in known:
-            steps = mender.plan(parse_plan(reply.text))
+            steps = mender.plan(parse_plan(reply.text), keep_unknown)
             if steps is None:
                 raise ParseError(f"a name in it is not known: {reply.text[:200]!r}")
             known[reply.text] = steps

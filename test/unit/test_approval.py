@@ -101,6 +101,16 @@ def test_nothing_moves_before_the_whole_plan_is_approved_once(watch, method, ste
     assert task.journal.events("approval")[0]["comment"] == "go"
 
 
+def test_a_command_that_is_no_action_is_shown_as_written_and_refused_by_the_body(watch):
+    strange = plan("fly(moon); grasp(a); place_in(a, tray)")
+    watcher = watch(ScriptedPlanner([strange], goal="in(a, tray)"))
+    task = watcher.manager.submit("put a in the tray", "base_llm")
+    waiting = watcher.asked(1)
+    assert [str(a) for a in waiting.plan][0] == "fly(moon)"
+    watcher.manager.approve(task.status.task_id, waiting.plan_hash, True, "go")
+    assert ended(task).state is TaskState.SUCCEEDED and watcher.body.done == ["grasp(a)", "place_in(a, tray)"]
+
+
 def test_a_refusal_cancels_the_task_with_the_comment(watch):
     watcher = watch()
     task = watcher.manager.submit("put a in the tray")

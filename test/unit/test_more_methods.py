@@ -163,6 +163,14 @@ def test_brainbody_goes_on_after_k_loops_and_at_the_same_error_twice():
     assert body.done == ["grasp(a)", "place_in(a, left_tray)"] and e.corrections == 3
 
 
+def test_brainbody_says_whether_reach_is_told_and_who_is_the_body():
+    _, planner, _ = run(BrainBody(), texts=["grasp(a)"])
+    assert asked(planner, "write")[0][5] == {"reachability": True} and asked(planner, "ground")[0][1] == "brainbody"
+    _, planner, _ = run(BrainBody(tell_reachability=False, body="matching"), texts=["grasp(a)"])
+    assert asked(planner, "write")[0][5] == {"reachability": False}
+    assert asked(planner, "ground")[0][1] == "brainbody_matching"
+
+
 PROGRAM = """def task():
     # 1: get a
     assert('hands' is 'empty')

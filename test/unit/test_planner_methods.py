@@ -1,5 +1,7 @@
 """What each method asks of the model and reads out of its replies: the good form, and each way it can be bad."""
 
+from dataclasses import replace
+
 import pytest
 from doubles.planner_worlds import BLOCKS, table
 from hypothesis import example, given, settings
@@ -557,6 +559,33 @@ def test_steps_in_a_home_are_translated(step, wanted):
     assert str(p.ground_step("lang_prompt", "x", step, HOME).action) == wanted
 
 
+def far(name):
+    """BLOCKS with one thing out of reach."""
+    return replace(BLOCKS, facts=BLOCKS.facts - {Literal("reachable", (name,))})
+
+
+@pytest.mark.parametrize("method", ["brainbody", "brainbody_feedback"])
+def test_what_is_out_of_reach_is_told_or_left_to_the_errors(method):
+    p, client = planner("0: pick up the red cube", "0: pick up the red cube")
+    p.write(method, SENTENCE, far("banana"), errors=["no"], options={"reachability": True})
+    assert "(banana : reachable : false)" in said(client)
+    p.write(method, SENTENCE, far("banana"), errors=["no"], options={"reachability": False})
+    assert "reachable" not in said(client)
+
+
+def test_a_step_is_matched_by_similarity_of_names_without_a_model():
+    p, client = planner()
+    got = p.ground_step("brainbody_matching", SENTENCE, "place the red cube in the left tray", BLOCKS)
+    assert got.action.name == "place_in" and set(got.action.args) == {"red_cube", "left_tray"}
+    assert "match" in got.text and client.questions == []
+
+
+@pytest.mark.parametrize("method", ["brainbody", "lang_prompt"])
+def test_words_without_steps_are_asked_for_once_more(method):
+    p, client = planner("I cannot help.", "0: pick up the red cube" if method == "brainbody" else "Step 1: grasp it")
+    assert len(p.write(method, SENTENCE, BLOCKS).lines) == 1 and len(client.questions) == 2
+
+
 # Blocking conditions and resolutions
 
 OPTIONS = [GRASP, Action.parse("grasp(banana)"), PLACE]
@@ -722,6 +751,18 @@ def test_what_is_no_condition_is_said(text):
 
 
 # All together
+
+
+def test_base_llm_loses_only_the_command_with_an_unknown_name():
+    """The body refuses it; Tree-Planner drops the sample instead. A plan of nothing but such commands is no plan."""
+    text = '{"plan": ["grasp(red_cube)", "fly(moon)", "place_in(red_cube, left_tray)"]}'
+    p, _ = planner(text)
+    (plan,) = p.generate_plans(SENTENCE, BLOCKS, samples=1, method="base_llm").plans
+    assert str(plan) == "grasp(red_cube); fly(moon); place_in(red_cube, left_tray)"
+    with pytest.raises(ParseError, match="not known"):
+        planner(text)[0].generate_plans(SENTENCE, BLOCKS, samples=1)
+    with pytest.raises(ParseError, match="not known"):
+        planner('{"plan": ["fly(moon)"]}')[0].generate_plans(SENTENCE, BLOCKS, samples=1, method="base_llm")
 
 
 def test_base_llm_samples_plans_with_its_own_prompt():
