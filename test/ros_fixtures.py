@@ -182,3 +182,20 @@ def start_node(tmp_path):
     for node in started:  # pytest shows it where the test failed
         state = "had to be killed" if node.name in late else f"exit code {node.returncode}"
         print(f"--- {node.name} ({state})\n{node.output()[-4000:]}")
+
+
+def not_in_the_policies(observer, specs, spin_until):
+    """What running nodes use of the graph without a permission in config/sros2/policies.xml, by node."""
+    from planweave_ros.graph import missing, offers, permissions_of, read_policies
+
+    allowed = read_policies((config_dir() / "sros2" / "policies.xml").read_text())
+    found = {}
+    for spec in specs:
+        used = spin_until(
+            lambda n=spec: (p := permissions_of(observer, n.name)) and offers(p, n.topics, n.services, n.actions) and p,
+            20,
+            f"all of {spec.name}",
+        )
+        if lacking := missing(used, allowed[spec.name]):
+            found[spec.name] = lacking
+    return found

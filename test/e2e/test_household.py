@@ -2,6 +2,7 @@
 
 import pytest
 from doubles.method_runs import ASKING, FOLDER
+from ros_fixtures import not_in_the_policies
 
 from planweave.launcher.processes import start_node, stop_nodes
 from planweave.launcher.systems import load_system
@@ -50,3 +51,10 @@ def test_the_salmon_ends_in_the_fridge(house, spin_until, method):
     assert done.status.usage.requests == len(recorded)
     checked = [e for e in done.record["events"] if e["event"] == "checked"]
     assert "inside(salmon_49, fridge_10)" in checked[-1]["facts"]
+
+
+def test_the_security_policies_allow_what_the_nodes_use(house, make_node, spin_until):
+    spin_until(lambda: not house.missing(SPECS.values()), 30, "the household to be ready")
+    observer = make_node("observer")
+    spin_until(lambda: set(SPECS) <= set(observer.get_node_names()), 30, "all nodes to be discovered")
+    assert not not_in_the_policies(observer, SPECS.values(), spin_until), "run tools/policies.py"

@@ -7,7 +7,7 @@ import time
 
 import pytest
 import yaml
-from ros_fixtures import PATIENCE
+from ros_fixtures import PATIENCE, not_in_the_policies
 
 from planweave.core.paths import config_dir
 from planweave.launcher.systems import load_system
@@ -122,8 +122,6 @@ def check_graph(client, spin_until):
     """The recording profile and the SROS 2 policies against the graph of the running system."""
     from rclpy.qos import DurabilityPolicy
 
-    from planweave_ros.graph import missing, offers, permissions_of, read_policies
-
     latched = yaml.safe_load((CONFIG / "rosbag2" / "qos.yaml").read_text())
     topics = (CONFIG / "rosbag2" / "topics").read_text().split()
     assert set(latched) <= set(topics)
@@ -134,14 +132,7 @@ def check_graph(client, spin_until):
         durable = {info.qos_profile.durability == DurabilityPolicy.TRANSIENT_LOCAL for info in offered}
         assert durable == {topic in latched}, topic
         assert topic not in latched or latched[topic]["durability"] == "transient_local"
-    allowed = read_policies((CONFIG / "sros2" / "policies.xml").read_text())
-    for spec in load_system("tabletop").nodes:
-        used = spin_until(
-            lambda n=spec: (p := permissions_of(client, n.name)) and offers(p, n.topics, n.services, n.actions) and p,
-            20,
-            f"all of {spec.name}",
-        )
-        assert not missing(used, allowed[spec.name]), f"{spec.name}: run tools/policies.py"
+    assert not not_in_the_policies(client, load_system("tabletop").nodes, spin_until), "run tools/policies.py"
 
 
 def test_cancel_stops_the_arm_and_the_next_task_is_served(system, spin_until):

@@ -203,6 +203,33 @@ def test_a_sender_that_is_killed_or_stands_still_leaves_no_arm_moving(make_node,
             server.destroy()
 
 
+def test_the_policies_of_executor_node_allow_what_its_watch_uses(make_node, spin_until):
+    """The watch runs in executor_node's enclave. Its only client is that of a service of an action."""
+    from planweave.core.paths import config_dir
+    from planweave_ros.graph import missing, permissions_of, read_policies
+    from planweave_ros.stop_watch import StopWatch
+
+    observer = make_node("observer")
+    watch = StopWatch([f"/{FR3.ros.arm_controller}/follow_joint_trajectory/_action/cancel_goal"])
+    name = f"stop_watch_{watch._process.pid}"
+
+    def uses():
+        if name in observer.get_node_names():
+            called = [found for found, _ in observer.get_client_names_and_types_by_node(name, "/")]
+            used = permissions_of(observer, name)
+            return called and used["topics", "publish"] and (called, used)
+
+    try:
+        called, used = spin_until(uses, 20, "the publishers and the client of the watch")
+    finally:
+        watch.close()
+        watch._process.wait(60)
+    assert not used["services", "reply"], "their names hold the process id, which no policy knows"
+    used["actions", "call"] |= {service.strip("/").removesuffix("/_action/cancel_goal") for service in called}
+    allowed = read_policies((config_dir() / "sros2" / "policies.xml").read_text())["executor_node"]
+    assert used["actions", "call"] and not missing(used, allowed)
+
+
 def test_a_body_that_is_refused_starts_no_watch_that_would_stop_the_arm_of_the_other(make_node, monkeypatch):
     """Its watch would take it for dead and cancel what the other one's controller works on."""
     from planweave_interfaces.msg import WorldState

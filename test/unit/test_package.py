@@ -12,6 +12,9 @@ import pytest
 from catkin_pkg.package import parse_package
 from unit.test_architecture import ROS, imported, python_files
 
+from planweave.core.yaml_files import read_yaml
+from planweave.launcher.systems import load_system
+
 ROOT = Path(__file__).resolve().parents[2]
 RUN_ON_NEED = {"moveit", "moveit_msgs", "shape_msgs"}  # imported by the process of `arm: moveit` alone
 PACKAGE_OF = {"tf2_ros": "tf2_ros_py"}  # where a Python module is not called as its package
@@ -132,6 +135,29 @@ def test_every_file_beside_the_code_is_installed(given):
                 assert folder in given["packages"], path
                 assert path.suffix == ".py" or any(fnmatch(path.name, pattern) for pattern in patterns), path
     assert not any("__pycache__" in name for name in given["packages"])
+
+
+def test_every_data_and_launch_file_is_installed_below_share(given):
+    shared = {Path(folder) / Path(file).name: file for folder, files in given["data_files"] for file in files}
+    for folder in ("config", "launch"):
+        for path in (ROOT / folder).rglob("*"):
+            if path.is_file() and "__pycache__" not in path.parts:
+                where = path.relative_to(ROOT)
+                assert shared[Path("share/planweave") / where] == where.as_posix()
+    assert shared[Path("share/ament_index/resource_index/packages/planweave")] == "resource/planweave"
+
+
+def test_every_program_and_part_of_the_entry_points_is_there(given):
+    """Read from the source files, since a part may import what is not installed here, such as torch or rclpy."""
+    parts = given["entry_points"]
+    nodes = {row.split(" = ")[0] for row in parts["console_scripts"]} - {"planweave"}
+    assert nodes == {path.parent.name for path in ROOT.glob("*_node/node.py")}
+    assert nodes == {node.name for name in read_yaml(ROOT / "config/systems.yaml") for node in load_system(name).nodes}
+    for group, rows in parts.items():
+        for row in rows:
+            module, _, name = row.split(" = ")[1].partition(":")
+            path = ROOT.joinpath(*module.split(".")).with_suffix(".py")
+            assert re.search(rf"^(def|class) {name}\b", path.read_text(), re.MULTILINE), f"{group}: {row}"
 
 
 def test_colcon_test_runs_pytest(given):
