@@ -12,6 +12,7 @@ from planweave.core.approval import Answer, Approval, Request
 from planweave.core.budget import Usage
 from planweave.core.cancellation import Cancellation
 from planweave.core.domain import Domain
+from planweave.core.error_types import action_error
 from planweave.core.errors import ParseError, PlanweaveError, UnknownNameError
 from planweave.core.ports import Body, Outcome, Planner
 from planweave.core.transition import Transition, inverse_actions
@@ -49,6 +50,8 @@ class Episode:
     fallback: bool = False
     used: list[Action] = field(default_factory=list)
     pushed: list[str] = field(default_factory=list)
+    undo_problem: str = ""  # why the last action could not be undone
+    held: set[Literal] = field(default_factory=set)  # facts observed around actions so far
     said: deque[str] = field(default_factory=deque)
 
     def tell(self, phase: str = "", message: str = "") -> None:
@@ -85,6 +88,8 @@ class Episode:
         self.action, self.steps = action, self.steps + 1
         self.used.append(action)
         self.tell(verb if why == "plan" else f"{verb} ({why})")
+        if not self.held:
+            self.held.update(self.body.observe().facts)
         begun = time.monotonic()
         outcome = self.body.execute(
             action,
@@ -95,6 +100,8 @@ class Episode:
         )
         outcome = replace(outcome, world=outcome.world.with_derived(self.goal))
         self.action = None
+        wrong = action_error(self.domain, outcome.code, outcome.unmet, self.held)
+        self.held.update(outcome.world.facts)
         self.executed += outcome.ok and not self.dry_run
         self.journal.add(
             "predicted" if self.dry_run else "action",
@@ -108,6 +115,7 @@ class Episode:
             wall_seconds=round(time.monotonic() - begun, 4),
             facts=[str(f) for f in sorted(outcome.world.facts)],
             **({"pushed": list(outcome.pushed)} if outcome.pushed else {}),
+            **({"error_type": wrong} if wrong else {}),
         )
         self.pushed += [name for name in outcome.pushed if name not in self.pushed]
         self.tell(message=outcome.message if not outcome.ok or outcome.pushed else "")
@@ -167,11 +175,12 @@ class Episode:
         return last[0] if last else of_class[0]  # the same one again, else the first
 
     def undo(self, action: Action, before: World) -> bool:
-        """Undo an action by its declared inverse; False where that fails, with the reason published."""
+        """Undo an action by its declared inverse; False where that fails, with the reason in `undo_problem`."""
+        self.undo_problem = ""
         inverse = inverse_actions(self.domain, before, action)
         if inverse is None:
-            self.journal.add("undo", action=str(action), done=False, reason="the domain declares no inverse")
-            self.tell(message=f"{action} cannot be undone: the domain declares no inverse; going on from here")
+            self._not_undone(action, "the domain declares no inverse")
+            self.tell(message=f"{action} cannot be undone: {self.undo_problem}; going on from here")
             return False
         for step in inverse:
             world = self.observe()
@@ -179,15 +188,20 @@ class Episode:
             try:
                 missing = transition.unmet(transition.state(), step)
             except PlanweaveError as error:
-                self.journal.add("undo", action=str(action), by=str(step), done=False, reason=str(error))
+                self._not_undone(action, str(error), step)
                 return False
             if missing:
-                reason = "not needed or not possible now: " + ", ".join(map(str, missing))
-                self.journal.add("undo", action=str(action), by=str(step), done=False, reason=reason)
+                self._not_undone(action, "not needed or not possible now: " + ", ".join(map(str, missing)), step)
                 return False
             outcome = self.execute(step, undoing=True)
-            self.journal.add("undo", action=str(action), by=str(step), done=outcome.ok, reason=outcome.message)
             if not outcome.ok:
+                self._not_undone(action, outcome.message, step)
                 self.tell(message=f"{action} could not be undone: {outcome.message}; going on from here")
                 return False
+            self.journal.add("undo", action=str(action), by=str(step), done=True, reason=outcome.message)
         return True
+
+    def _not_undone(self, action: Action, reason: str, step: Action | None = None) -> None:
+        self.undo_problem = reason
+        by = {"by": str(step)} if step is not None else {}
+        self.journal.add("undo", action=str(action), **by, done=False, reason=reason)

@@ -13,8 +13,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from planweave.core.action_tree import Node, Status, build_tree
+from planweave.core.error_types import plan_error
+from planweave.core.failure import TRANSIENT
 from planweave.core.parameter import option
 from planweave.core.plan import Plan
+from planweave.core.ports import Outcome
 from planweave.core.validation import Validation, Validator
 from planweave.core.world import Action, World
 from planweave.methods.episode import Episode
@@ -32,7 +35,7 @@ class TreePlanner:
     weighs language against environment in "hybrid". check_plans: keep only plans that reach the goal from the observed
     world according to the domain; the paper keeps all. Where there is none, plans are kept that reach it under
     assumptions about unobserved objects, and where there is none of these, plans that leave a goal literal to
-    unobserved facts.
+    unobserved facts. retries: of an action that failed with one of `planweave.core.failure.TRANSIENT`.
     """
 
     questions: ClassVar[Questions] = Questions(sample={"tree_planner": PROMPTS / "tree_planner"})
@@ -43,6 +46,7 @@ class TreePlanner:
     guide: str = option("model", "who decides at a fork", choices=GUIDES)
     alpha: float = option(0.5, "weight of language against environment in the hybrid guide", 0.0, 1.0)
     check_plans: bool = option(True, "keep only sampled plans that the domain says reach the goal")
+    retries: int = option(1, "repetitions of an action that failed by chance, before its subtree is invalid", 0, 100)
 
     def run(self, episode: Episode) -> None:
         """Act down the tree until a plan ends, or no valid branch or no correction is left."""
@@ -82,6 +86,7 @@ class TreePlanner:
                 valid=check.ok,
                 gcr=round(share, 4),
                 message=check.message,
+                error_type=plan_error(check),
                 assumed=[str(x) for x in check.assumed],
                 originals=[s.original for s in plan.steps if s.original],
             )
@@ -105,23 +110,24 @@ class TreePlanner:
     def _descend(self, episode: Episode, node: Node) -> None:
         """Grounded deciding (3.3) from a node downwards."""
         history: list[tuple[Node, World]] = []  # executed nodes on the current path, with the world before each
+        done: list[tuple[Action, Node]] = []  # what was executed and not undone, also on paths that were left
         errors: list[str] = []
         while True:
             options = node.valid_children()
             if not options:
                 return
-            child = self._decide(episode, options, [n.action for n, _ in history if n.action], errors)
+            child = self._decide(episode, options, [action for action, _ in done], errors)
             if child.action is None:
                 child.status = Status.DONE
                 episode.tell("plan ended")
                 return
             before = episode.observe()
             child.status = Status.CURRENT
-            episode.intend(_likely(child))
-            outcome = episode.execute(child.action)
+            outcome = self._execute(episode, child, child.action)
             if outcome.ok:
                 child.status = Status.DONE
                 history.append((child, before))
+                done.append((child.action, child))
                 errors.clear()
                 node = child
                 continue
@@ -133,7 +139,7 @@ class TreePlanner:
                 episode.tell(message=f"no correction left after: {outcome.message}")
                 return
             episode.corrections += 1
-            fork = self._backtrack(episode, node, history)
+            fork = self._backtrack(episode, node, history, done, errors)
             episode.journal.add(
                 "correction",
                 failed=str(child.action),
@@ -146,10 +152,29 @@ class TreePlanner:
                 return
             node = fork
 
-    def _backtrack(self, episode: Episode, node: Node, history: list[tuple[Node, World]]) -> Node | None:
+    def _execute(self, episode: Episode, node: Node, action: Action) -> Outcome:
+        """Execute a node's action, and again where it fails by chance, `retries` times."""
+        for _ in range(self.retries):
+            episode.intend(_likely(node))
+            outcome = episode.execute(action)
+            if outcome.code not in TRANSIENT:
+                return outcome
+            episode.journal.add("retry", action=str(action), code=outcome.code.name, message=outcome.message)
+        episode.intend(_likely(node))
+        return episode.execute(action)
+
+    def _backtrack(
+        self,
+        episode: Episode,
+        node: Node,
+        history: list[tuple[Node, World]],
+        done: list[tuple[Action, Node]],
+        errors: list[str],
+    ) -> Node | None:
         """Steps (i) to (iii) of error correction: the nearest fork with a valid child, actions above it undone.
 
-        None where no valid branch is left; then nothing is undone, since no execution would follow.
+        None where no valid branch is left; then nothing is undone, since no execution would follow. An action that
+        cannot be undone stays in `done`, and an error says so.
         """
         fork: Node | None = node
         while fork is not None and not fork.valid_children():
@@ -164,6 +189,9 @@ class TreePlanner:
             assert undone.action is not None
             if episode.undo(undone.action, before):
                 undone.status = Status.UNDONE if undone.valid else undone.status
+                done[:] = [row for row in done if row[1] is not undone]
+            else:
+                errors.append(f"{undone.action} was done on the way and could not be undone: {episode.undo_problem}")
         return fork
 
     def _decide(self, episode: Episode, options: list[Node], history: Sequence[Action], errors: Sequence[str]) -> Node:

@@ -11,6 +11,7 @@ from planweave.core.domain import Domain
 from planweave.core.errors import CanceledError
 from planweave.core.failure import Code
 from planweave.core.world import Known, Literal
+from planweave.methods.base_llm import BaseLLM
 from planweave.methods.classical import Classical
 from planweave.methods.episode import Episode
 from planweave.methods.journal import Journal
@@ -60,7 +61,7 @@ def test_a_failure_backtracks_undoes_and_asks_again_with_the_error():
         plan("grasp(b); place_in(b, right_tray); grasp(a); place_in(a, left_tray)", 1),
     ]
     faults = {"place_in(a, left_tray)": [(Code.PLANNING_FAILED, "no path to left_tray")]}
-    e, planner, body = run(TreePlanner, plans, choices=[0, 0], faults=faults)
+    e, planner, body = run(TreePlanner, plans, choices=[0, 0], faults=faults, retries=0)
     assert body.done == ["grasp(a)", "place_at(a, table)", "grab_and_putin(a, left_tray)"]
     assert e.corrections == 1
     _, history, options, errors = planner.asked[2]
@@ -87,15 +88,45 @@ def test_undo_is_skipped_where_the_world_has_done_it_already():
 
 def test_the_loop_ends_where_no_branch_is_left():
     faults = {"grasp(a)": [(Code.NO_GRASP, "closed on nothing")]}
-    e, _, body = run(TreePlanner, [plan("grasp(a); place_in(a, left_tray)")], faults=faults)
+    e, _, body = run(TreePlanner, [plan("grasp(a); place_in(a, left_tray)")], faults=faults, retries=0)
     assert body.done == [] and e.corrections == 1
     assert "no branch is left" in e.message and "closed on nothing" in e.message
+
+
+def test_what_fails_by_chance_is_tried_again_before_its_branch_is_given_up():
+    plans = [plan("grasp(a); place_in(a, left_tray)", 3), plan("grab_and_putin(a, left_tray)", 1)]
+    faults = {"grasp(a)": [(Code.NO_GRASP, "closed on nothing")]}
+    e, planner, body = run(TreePlanner, plans, choices=[0], faults=faults)
+    assert body.done == ["grasp(a)", "place_in(a, left_tray)"] and e.corrections == 0 and e.steps == 3
+    assert [x["code"] for x in e.journal.events("retry")] == ["NO_GRASP"]
+    faults = {"grasp(a)": [(Code.COLLISION, "touched b")]}
+    e, _, body = run(TreePlanner, plans, choices=[0], faults=faults)
+    assert body.done == ["grab_and_putin(a, left_tray)"] and e.corrections == 1 and e.steps == 2
+    faults = {"grasp(a)": [(Code.TIMEOUT, "too slow")] * 2}
+    e, _, body = run(TreePlanner, plans, choices=[0], faults=faults)
+    assert body.done == ["grab_and_putin(a, left_tray)"] and e.corrections == 1, "once by default"
+
+
+def test_the_model_is_told_what_could_not_be_undone():
+    """hand_over has no inverse: on the other branch it is still among what was done, and an error says so."""
+    plans = [
+        plan("grasp(a); hand_over(a); grasp(b); place_in(b, left_tray)", 3),
+        plan("grab_and_putin(b, left_tray)", 2),
+        plan("grasp(b); place_in(b, left_tray)", 1),
+    ]
+    faults = {"grasp(b)": [(Code.COLLISION, "touched a")]}
+    e, planner, body = run(TreePlanner, plans, choices=[0, 0], goal="in(b, left_tray)", faults=faults)
+    asked = [row for row in planner.asked if row[0] == "choose"]
+    _, history, options, errors = asked[1]
+    assert "hand_over(a)" in [str(a) for a in history]
+    assert any("hand_over(a) was done on the way and could not be undone" in error for error in errors)
+    assert body.done[-1] == "grab_and_putin(b, left_tray)"
 
 
 def test_corrections_are_limited():
     plans = [plan("grasp(a); place_in(a, left_tray)", 3), plan("grab_and_putin(a, left_tray)", 1)]
     faults = {"grasp(a)": [(Code.NO_GRASP, "closed on nothing")]}
-    e, _, body = run(TreePlanner, plans, choices=[0], faults=faults, max_corrections=0)
+    e, _, body = run(TreePlanner, plans, choices=[0], faults=faults, max_corrections=0, retries=0)
     assert body.done == [] and e.corrections == 0 and "no correction left" in e.message
 
 
@@ -111,6 +142,31 @@ def test_plans_that_do_not_reach_the_goal_are_dropped_and_recorded():
     assert body.done == [] and "none of the 5 sampled plans" in e.message
     assert [p["valid"] for p in e.journal.events("plan")] == [False, False]
     assert e.journal.events("gcr")[0]["max"] == 0.5
+
+
+@pytest.mark.parametrize(
+    "text, kind",
+    [
+        ("grasp(a); place_in(a, left_tray)", ""),
+        ("grasp(ghost); place_in(ghost, left_tray)", "environment misunderstanding"),
+        ("place_in(a, left_tray)", "incomplete plan"),
+        ("grasp(a)", "incomplete plan"),
+        ("grasp(b); grasp(a); place_in(a, left_tray)", "illogical error"),
+    ],
+)
+def test_each_sampled_plan_has_the_type_of_its_error(text, kind):
+    e, _, _ = run(TreePlanner, [plan(text)])
+    assert e.journal.events("plan")[0]["error_type"] == kind
+
+
+def test_each_failed_action_has_the_type_of_its_error():
+    plans = [plan("place_in(a, left_tray); grasp(b); grasp(a); grasp(ghost)")]
+    faults = {"grasp(b)": [(Code.NO_GRASP, "closed on nothing")]}
+    e, _, _ = run(BaseLLM, plans, faults=faults)
+    kinds = [x.get("error_type") for x in e.journal.events("action")]
+    assert kinds == ["incomplete plan", "semantically correct", None, "environment misunderstanding"]
+    e, _, _ = run(BaseLLM, [plan("grasp(b); grasp(a)")])
+    assert e.journal.events("action")[1]["error_type"] == "illogical error"
 
 
 def test_the_paper_keeps_all_plans():
