@@ -13,7 +13,7 @@ MISTAKE = 2
 
 
 def main() -> None:
-    """Run the node named like this program."""
+    """Run the node named like this program, and exit with its code."""
     name = Path(sys.argv[0]).name
     try:
         node = importlib.import_module(f"{name}.node")
@@ -23,7 +23,7 @@ def main() -> None:
             raise  # a fault of ours
         print(f"{name}: {advice(missing)}", file=sys.stderr)
         raise SystemExit(MISTAKE) from None
-    node.main()
+    raise SystemExit(node.main())
 
 
 def advice(missing: str) -> str:

@@ -196,9 +196,10 @@ def test_a_fault_of_ours_is_not_called_a_missing_package(tmp_path):
     assert run.returncode == 1 and "Traceback" in run.stderr
 
 
-def test_a_node_is_run_by_the_name_of_its_program(tmp_path):
+def test_a_node_is_run_by_the_name_of_its_program_and_its_exit_code_is_the_programs(tmp_path):
+    """With code 2 (configuration refused) launch files end the system; after any other the node is started again."""
     (tmp_path / "odd_node").mkdir()
-    (tmp_path / "odd_node" / "node.py").write_text("def main():\n    print('at work')\n")
+    (tmp_path / "odd_node" / "node.py").write_text("def main():\n    print('at work')\n    return 2\n")
     code = "import sys; sys.argv[0] = '/ws/lib/planweave/odd_node'\nfrom planweave_ros.node_main import main\nmain()"
     run = subprocess.run(
         [sys.executable, "-c", code],
@@ -208,4 +209,4 @@ def test_a_node_is_run_by_the_name_of_its_program(tmp_path):
         check=False,
         env={"PYTHONPATH": f"{tmp_path}:{ROOT}", "PATH": "/usr/bin:/bin"},
     )
-    assert run.stdout == "at work\n"
+    assert run.stdout == "at work\n" and run.returncode == 2
