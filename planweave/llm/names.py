@@ -22,6 +22,7 @@ from planweave.llm.embeddings.base import Embedder, cosine
 CUTOFF = 0.75  # similarity below which a name is taken for unknown
 _PART = 0.92  # of a name that is a part of another: "egg" for "food_egg"
 _TIE = 0.01
+_NUMBER = re.compile(r" \d{1,6}\Z")
 
 
 class Similarity(Protocol):
@@ -141,10 +142,30 @@ class Mender:
         return found
 
     def _nearest(self, name: str, known: Collection[str]) -> tuple[str, float]:
-        """The most similar known name; similarity 0 where two are equally near."""
+        """The known name that is meant by its class, else the most similar; similarity 0 where two are equally near."""
         if name in known:
             return name, 1.0
+        if meant := self._of_class(name, known):
+            return meant, 1.0
         ranked = sorted(((self._similarity.score(name, k), k) for k in known), reverse=True)
         if not ranked or (len(ranked) > 1 and ranked[0][0] < 1.0 and ranked[0][0] - ranked[1][0] < _TIE):
             return "", 0.0
         return ranked[0][1], ranked[0][0]
+
+    def _of_class(self, name: str, known: Collection[str]) -> str:
+        """The object with a class, or a synonym of one, for its name: ``kitchen``, ``couch``, ``<mug> (1)``.
+
+        Of several the first, or the one that the number counts to, where only numbers tell their names apart.
+        """
+        said = _words(name)
+        if any(_words(k) == said for k in known):
+            return ""
+        bare = _NUMBER.sub("", said)
+        for noun in (bare, *(_words(s) for s in self._domain.synonyms(bare.replace(" ", "_")))):
+            found = [k for k in known if noun and _words(self._world.by_name[k].class_name) == noun]
+            if len(found) > 1 and any(_NUMBER.sub("", _words(k)) != noun for k in found):
+                continue
+            index = int(said.rsplit(" ", 1)[-1]) - 1 if said != bare else 0
+            if found and (len(found) == 1 or 0 <= index < len(found)):
+                return found[0 if len(found) == 1 else index]
+        return ""

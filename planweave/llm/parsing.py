@@ -31,7 +31,7 @@ _BRACKETS = re.compile(
     r"\[\s{0,3}([A-Za-z_][\w -]{0,99})\]"
     r"((?:\s{0,3}<[^<>]{0,100}>\s{0,3}(?:\(\s{0,3}\d{1,6}\s{0,3}\))?){0,10})"
 )
-_ANGLE = re.compile(r"<\s*([^<>]{0,100}?)\s*>")
+_ANGLE = re.compile(r"<\s*([^<>]{0,100}?)\s*>(?:\s{0,3}\(\s{0,3}(\d{1,6})\s{0,3}\))?")
 _LEADING = re.compile(r"\A[(\[]?([A-Za-z]{1,2})[)\].:,]{0,2}(?:\s|\Z)")
 _CHOSEN = re.compile(
     r"(?i:option|choice|answer|choose|take|pick|select|best)"
@@ -45,7 +45,7 @@ def parse_plan(text: str) -> tuple[Action, ...]:
     """Actions of a plan in a reply: names as the model wrote them, not checked against any domain.
 
     Reads ``{"plan": [...]}`` and other JSON lists of steps (strings, or objects with action and arguments), and lines
-    such as ``1. grasp(red_cube)`` or ``[grasp] <red_cube> (1)``, in code fences and between prose. A step that says
+    such as ``1. grasp(red_cube)`` or ``[grasp] <red_cube> (1)`` (read as red_cube_1), in code fences and between prose. A step that says
     END ends the plan. Raises ParseError where there is no step, or more than MAX_STEPS.
     """
     text = _checked(text)
@@ -226,7 +226,7 @@ def _lines(text: str) -> Iterator[str]:
 def _calls(line: str) -> list[tuple[str, tuple[str, ...]]]:
     """The calls in one line, in either notation."""
     brackets = [
-        (m.group(1).strip(), tuple(a.strip() for a in _ANGLE.findall(m.group(2)) if a.strip()))
+        (m.group(1).strip(), tuple(_with_id(*a) for a in _ANGLE.findall(m.group(2)) if a[0].strip()))
         for m in _BRACKETS.finditer(line)
     ]
     if brackets:
@@ -240,6 +240,11 @@ def _calls(line: str) -> list[tuple[str, tuple[str, ...]]]:
     if not calls and len(line) <= MAX_NAME and re.fullmatch(r"[A-Za-z]\w*_\w+|END|DONE", line):
         return [(line, ())]  # a bare name such as return_to_base
     return calls
+
+
+def _with_id(name: str, number: str) -> str:
+    """``<kitchen> (1)`` as kitchen_1, as objects of VirtualHome are named here."""
+    return name if not number or re.search(rf"(?:\A|[_ ]){number}\Z", name) else f"{name}_{number}"
 
 
 def _bare(line: str) -> list[tuple[str, tuple[str, ...]]]:

@@ -154,7 +154,7 @@ class Episode:
         return said
 
     def resolve(self, name: str, args: Sequence[str]) -> Action:
-        """An action over objects as a model names them: exactly, in another spelling, or by class; raises
+        """An action over objects as a model names them: exactly, in another spelling, by class or a synonym of it; raises
         ParseError.
         """
         world = self.observe()
@@ -168,7 +168,10 @@ class Episode:
         for candidate in (name, plain):
             if candidate in world.by_name:
                 return candidate
-        of_class = [o.name for o in world.objects if o.class_name.lower() in (plain, plain.replace("_", ""))]
+        for noun in (plain, *self.domain.synonyms(plain)):
+            of_class = [o.name for o in world.objects if o.class_name.lower() in (noun, noun.replace("_", ""))]
+            if of_class:
+                break
         if not of_class:
             raise ParseError(str(UnknownNameError("object", name, world.by_name)))
         last = [a for action in reversed(self.used) for a in action.args if a in of_class]

@@ -67,7 +67,7 @@ class Translator:
     def nearest(self, step: str, used: Sequence[Action] = ()) -> Translation:
         """The nearest action; of several objects of one kind those in `used` are preferred. Raises ParseError."""
         said = _words(step[:MAX_CHARACTERS])
-        text = _NUMBER.sub("", said)  # kinds are compared; which of a kind is meant is chosen afterwards
+        text = self._in_known_nouns(_NUMBER.sub("", said))  # kinds are compared; which of a kind is chosen afterwards
         if not text:
             raise ParseError(f"the step {step[:60]!r} has no words")
         kinds = self._kinds(text)
@@ -86,6 +86,15 @@ class Translator:
         best = max(rows, key=lambda row: (score(row), -len(row[1])))
         object_match = sum(k.likeness for k in best[1]) / len(best[1]) if best[1] else 1.0
         return Translation(self._copies(best[0], best[1], used, said), _unit(score(best)), _unit(object_match))
+
+    def _in_known_nouns(self, text: str) -> str:
+        """The text with nouns that no object here has replaced by synonyms: couch by sofa."""
+        words = text.split()
+        for index, word in enumerate(words):
+            if word not in self._named:
+                others = (spoken(s) for s in self._domain.synonyms(word))
+                words[index] = next((o for o in others if o in self._named), word)
+        return " ".join(words)
 
     def _kinds(self, text: str) -> list[_Kind]:
         """All kinds of objects by their similarity to words of the step."""

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import time
 
 import pytest
@@ -24,13 +25,13 @@ from planweave.core.errors import (
 from planweave.core.paths import config_dir
 from planweave.core.ports import Planner
 from planweave.core.validation import validate
-from planweave.core.world import Action, Literal
+from planweave.core.world import Action, Literal, World, WorldObject
 from planweave.llm.accounting import Ledger, Prices
 from planweave.llm.clients.base import Capabilities, ChatReplies, ChatReply
 from planweave.llm.clients.openai_client import OpenAIClient
 from planweave.llm.names import Mender, SpellingSimilarity
 from planweave.llm.parsing import parse_plan
-from planweave.llm.schema import MAX_GROUND, choice_schema, goal_schema, ground_actions, plan_schema
+from planweave.llm.schema import MAX_GROUND, choice_schema, goal_schema, ground_actions, plan_schema, step_schema
 from planweave.methods import prompting
 from planweave.methods.planner import LanguagePlanner, Settings
 
@@ -164,15 +165,30 @@ def test_plan_schema_lists_what_the_types_allow():
     assert "place_in(red_cube, plate)" not in allowed["items"]["enum"]
 
 
-def test_many_objects_are_chosen_apart_from_actions():
-    many = table(*[f"thing_{i}:item" for i in range(40)], "tray:container")
-    assert len(ground_actions(DOMAIN, many)) > MAX_GROUND
-    forms = plan_schema(DOMAIN, many, max_steps=7)["properties"]["plan"]["items"]["anyOf"]
-    by_name = {f["properties"]["action"]["enum"][0]: f["properties"]["arguments"] for f in forms}
-    assert by_name["place_in"]["minItems"] == 2 and "tray" in by_name["place_in"]["items"]["enum"]
-    assert "tray" not in by_name["grasp"]["items"]["enum"] and by_name["return_to_base"]["maxItems"] == 0
-    assert len(json.dumps(forms)) < 20_000
-    assert goal_schema(DOMAIN, many, max_literals=3)["properties"]["goal"]["maxItems"] == 3
+def test_a_plan_has_one_form_in_examples_prompt_and_schema_however_many_objects_there_are():
+    few, many = BLOCKS, table(*[f"thing_{i}:item" for i in range(40)], "tray:container")
+    assert len(ground_actions(DOMAIN, few)) < MAX_GROUND < len(ground_actions(DOMAIN, many))
+    assert '{"plan": ["action(object)", ...]}' in text(prompting.sample_messages(DOMAIN, many, "x"))
+    for world in (few, many):
+        assert plan_schema(DOMAIN, world, max_steps=7)["properties"]["plan"]["items"]["type"] == "string"
+        assert goal_schema(DOMAIN, world, max_literals=3)["properties"]["goal"]["items"]["type"] == "string"
+    schema = plan_schema(DOMAIN, many, max_steps=7)["properties"]["plan"]
+    assert schema["maxItems"] == 7 and len(schema["items"]["pattern"]) < 5000
+    step = step_schema(DOMAIN, many, "end")["properties"]["action"]["pattern"]
+    for call in ground_actions(DOMAIN, many):
+        assert re.search(schema["items"]["pattern"], str(call)) and re.search(step, str(call))
+    for wrong in (
+        "grasp(tray)",
+        "grasp(thing_1, thing_2)",
+        "grasp(thing_41)",
+        "fly(thing_1)",
+        "x grasp(thing_1)",
+        "end",
+    ):
+        assert not re.search(schema["items"]["pattern"], wrong)
+    assert re.search(step, "end") and not re.search(step, "ending")
+    huge = table(*[f"thing_{i:04}:item" for i in range(4000)], "tray:container")
+    assert plan_schema(DOMAIN, huge, max_steps=7)["properties"]["plan"]["items"] == {"type": "string"}
 
 
 def test_choice_schema():
@@ -200,6 +216,8 @@ def test_choice_schema():
         ("put_down(red_cube, left_side)", "place_at(red_cube, left_side)"),
         ("go_home()", "return_to_base()"),
         ("grasp(cube)", None),  # three equally near
+        ("grasp(red_cube_1)", "grasp(red_cube)"),  # as [grasp] <red_cube> (1) is read
+        ("place_on(red_cube, plate_1)", "place_on(red_cube, plate)"),
         ("grasp(tray)", None),  # not an item
         ("grasp(mug)", None),
         ("grasp(purple_cube)", None),
@@ -210,6 +228,34 @@ def test_choice_schema():
 )
 def test_names_are_mapped_to_the_nearest_known(written, meant):
     steps = Mender(DOMAIN, BLOCKS, without=("grab_and_putin",)).plan([Action.parse(written)])
+    assert (str(steps[0].action) if steps else None) == meant
+
+
+@pytest.mark.parametrize(
+    ("reply", "meant"),
+    [
+        ("[WALK] <kitchen> (1)", "walk(kitchen_1)"),
+        ("[Walk] <kitchen>", "walk(kitchen_1)"),
+        ("<char0> [walk] <kitchen>", "walk(kitchen_1)"),
+        ("<char0>[walk] <living_room> (2)", "walk(living_room_2)"),
+        ("walk(kitchen)", "walk(kitchen_1)"),
+        ("walk(living room)", "walk(living_room_2)"),
+        ("walk(kitchen_counter)", "walk(kitchen_counter_5)"),
+        ("[GRAB] <mug> (1)", "grab(mug_7)"),  # the first mug, as in VirtualHome's scripts
+        ("[GRAB] <mug> (12)", "grab(mug_12)"),
+        ("grab(mug)", "grab(mug_7)"),
+        ("switch_on(television)", "switchon(tv_9)"),
+        ("sit(couch)", "sit(sofa_8)"),
+        ("putin(mug, refrigerator)", "putin(mug_7, fridge_4)"),
+        ("grab(mug_99)", None),
+        ("walk(bathroom)", None),
+    ],
+)
+def test_ids_rooms_classes_and_synonyms_are_read(reply, meant):
+    names = "kitchen_1:room living_room_2:room kitchen_counter_5 fridge_4 mug_7 mug_12 sofa_8 tv_9".split()
+    things = [n.partition(":") for n in names]
+    objects = tuple(WorldObject(n, t or "item", n.rpartition("_")[0]) for n, _, t in things)
+    steps = Mender(Domain.load("household"), World("household", objects)).plan(parse_plan(reply))
     assert (str(steps[0].action) if steps else None) == meant
 
 

@@ -31,7 +31,7 @@ PLAN = "grasp(red_cube); place_in(red_cube, left_tray)"
         "- grasp(red_cube)\n* place_in(red_cube, left_tray)",
         "Step 1: `grasp(red_cube)`\nStep 2: **place_in(red_cube, left_tray)**",
         "```\ngrasp (red_cube)\nplace_in (red_cube, left_tray)\n```\nThis plan (I hope) works.",
-        "[grasp] <red_cube> (1)\n[place_in] <red_cube> (1) <left_tray> (1)\n[END]",
+        "[grasp] <red_cube>\n[place_in] <red_cube> <left_tray>\n[END]",
         "0: [grasp] <red_cube>\n1: [place_in] <red_cube> <left_tray>",
         "First grasp(red_cube), then place_in(red_cube, left_tray).",
         'grasp(item="red_cube")\nplace_in(i=red_cube, c=left_tray)',
@@ -47,7 +47,7 @@ def test_names_are_kept_as_written():
         "Up(red cube)",
         "return_to_base()",
     ]
-    assert str(parse_plan("[Switch On] <telly> (1)")[0]) == "Switch On(telly)"
+    assert str(parse_plan("[Switch On] <telly> (1)")[0]) == "Switch On(telly_1)"
 
 
 @pytest.mark.parametrize(
