@@ -50,7 +50,7 @@ class Asker:
     """Sends requests to a client. Thread-safe. kind: one of those that `LanguagePlanner` lists.
 
     on_exchange is called with every request and its reply as a plain dict (without keys): task_id, kind, stamp (seconds
-    since 1970), request, reply or error, and the notes of the request.
+    since 1970), request, reply or error, and the notes of the request. seed: sent with every request.
     """
 
     def __init__(
@@ -60,9 +60,10 @@ class Asker:
         budget: Budget,
         prices: Prices,
         on_exchange: Callable[[dict[str, Any]], None] | None,
+        seed: int | None = None,
     ) -> None:
         self.client, self._timeout, self._ledger = client, timeout, Ledger(budget)
-        self._prices, self._on_exchange = prices, on_exchange
+        self._prices, self._on_exchange, self._seed = prices, on_exchange, seed
 
     def ask(
         self, kind: str, request: ChatRequest, task_id: str = "", canceled: threading.Event | None = None, **notes: Any
@@ -70,7 +71,8 @@ class Asker:
         """The replies; raises ModelError (BudgetExceededError among them) or CanceledError."""
         self._ledger.check(task_id)
         about = replace(request.about, kind=kind)
-        request = replace(request, deadline=time.monotonic() + self._timeout, canceled=canceled, about=about)
+        deadline = time.monotonic() + self._timeout
+        request = replace(request, deadline=deadline, canceled=canceled, about=about, seed=self._seed)
         exchange: dict[str, Any] = {
             "task_id": task_id,
             "kind": kind,

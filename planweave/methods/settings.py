@@ -43,6 +43,7 @@ class Settings:
     goal_agreement_embedded: float = option(0.99, "the same for the embedded model", 0.0, 0.99)
     max_steps: int = option(30, "steps of a sampled plan at most", 1, 1000)
     max_steps_embedded: int = option(12, "the same for the embedded model", 1, 1000)
+    seed: int = option(-1, "sent with every request, for endpoints that then answer alike; -1: none", -1, 2**31 - 1)
     timeout: float = option(60.0, "seconds one question may take with all retries", 0.1, 3600.0)
     cutoff: float = option(CUTOFF, "similarity below which a name in a plan is taken for unknown", 0.0, 1.0)
     exclude_actions: tuple[str, ...] = ("grab_and_putin",)  # its parts grasp and place_in are offered

@@ -83,6 +83,7 @@ def test_an_endpoint_that_ignores_n_is_asked_several_times_with_the_same_prompt(
         ("response_format", "bad request", "json_schema", {"json_schema": SCHEMA}),
         ("logprobs", "logprobs are not supported", "logprobs", {"logprobs": True}),
         ("max_tokens", "Unsupported parameter: use 'max_completion_tokens' instead", "max_tokens", {}),
+        ("seed", "Unknown parameter: seed", "seed", {"seed": 7}),
         ("temperature", "Unsupported value: 'temperature' does not support 0.5", "temperature", {"temperature": 0.5}),
     ],
 )

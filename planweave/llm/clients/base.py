@@ -43,7 +43,7 @@ class ChatRequest:
     the endpoint supports constrained output. logprobs: request the summed log-probability of each reply. choices: texts
     to which the reply is constrained, for a client that supports it (see Capabilities); it continues `beginning`, as if
     the model had written that itself. deadline: on the clock of time.monotonic(), seconds; canceled: set when the reply
-    is no longer wanted. about: for a client that plays a model.
+    is no longer wanted. about: for a client that plays a model. seed: of the sampling, where the endpoint takes one.
     """
 
     messages: tuple[Mapping[str, str], ...]
@@ -53,6 +53,7 @@ class ChatRequest:
     max_tokens: int = 256
     json_schema: Mapping[str, Any] | None = None
     logprobs: bool = False
+    seed: int | None = None
     beginning: str = ""
     choices: tuple[str, ...] = ()
     deadline: float = field(default=float("inf"), compare=False)
@@ -61,7 +62,9 @@ class ChatRequest:
 
     def as_dict(self) -> dict[str, Any]:
         """The content of the request as plain JSON values: without deadline, cancellation and `about`."""
-        held = {"beginning": self.beginning, "choices": list(self.choices)} if self.choices else {}
+        held: dict[str, Any] = {} if self.seed is None else {"seed": self.seed}
+        if self.choices:
+            held |= {"beginning": self.beginning, "choices": list(self.choices)}
         return {
             "messages": [dict(m) for m in self.messages],
             "n": self.n,

@@ -1,7 +1,7 @@
 """Any OpenAI-compatible endpoint, through the openai SDK.
 
 Missing features of an endpoint are detected at run time and remembered: no `n` (replaced by several requests with the
-same prompt, to use its prompt cache), no JSON schema, no log-probabilities, another name of the token limit.
+same prompt, to use its prompt cache), no JSON schema, no log-probabilities, no seed, another name of the token limit.
 """
 
 from __future__ import annotations
@@ -44,6 +44,7 @@ _COMPLAINTS = (
     ("max_tokens", ("max_completion_tokens",)),
     ("temperature", ("temperature",)),
     ("top_p", ("top_p",)),
+    ("seed", ("seed",)),
     ("n", ("'n'", '"n"', "`n`", " n ", "parameter n", "n_cmpl", "n must", "n >")),
 )
 _TOO_LONG = ("context_length", "context length", "context size", "exceed_context", "maximum context", "too long")
@@ -114,7 +115,7 @@ class OpenAIClient:
         if len(first.replies) == 1:
             self.options["n"] = False
         with ThreadPoolExecutor(PARALLEL) as pool:
-            futures = [pool.submit(self._ask, request, 1) for _ in range(missing)]
+            futures = [pool.submit(self._ask, _later_sample(request, i + 1), 1) for i in range(missing)]
             results, failures = [first], []
             for future in futures:
                 try:
@@ -181,6 +182,8 @@ class OpenAIClient:
             body["temperature"] = request.temperature
         if usable("top_p"):
             body["top_p"] = request.top_p
+        if request.seed is not None and usable("seed"):
+            body["seed"] = request.seed
         if n > 1:
             body["n"] = n
         if request.json_schema is not None and usable("json_schema"):
@@ -308,6 +311,11 @@ class OpenAIClient:
         if self._key:
             text = text.replace(self._key, "***")
         return " ".join(text.split())[:400]
+
+
+def _later_sample(request: ChatRequest, number: int) -> ChatRequest:
+    """The request for one more of several samples: with a seed of its own, or all would be alike."""
+    return request if request.seed is None else dataclasses.replace(request, seed=(request.seed + number) % 2**31)
 
 
 def _reply(choice: Any) -> ChatReply | None:
