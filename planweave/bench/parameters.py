@@ -32,7 +32,7 @@ _PLANNER = {
         Parameter("embedding", "hashed", "how names and tasks are compared", choices=tuple(EMBEDDERS)),
     )
 }
-_OF_THE_MODEL = ("client", "model", "openai_model", "cassette", "seed")
+_OF_THE_MODEL = ("client", "model", "openai_model", "cassette")
 
 
 def parameter_of(name: str) -> Parameter:
@@ -45,7 +45,7 @@ def parameter_of(name: str) -> Parameter:
     if part != PLANNER:
         return option_of(part, key)
     if key in _OF_THE_MODEL:
-        raise ConfigError(f"{name} is chosen by --model and --seed")
+        raise ConfigError(f"{name} is chosen by --model")
     if key not in _PLANNER:
         raise UnknownNameError("parameter of planner", key, _PLANNER)
     return _PLANNER[key]

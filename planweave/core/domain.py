@@ -57,7 +57,8 @@ class InverseRule:
 class ActionSchema:
     """An action: precondition, effects, phrase; inverse is None where no rule can undo it.
 
-    words: a model is offered the action only where a sentence contains one of these; empty: always.
+    words: a model is offered the action only where a sentence contains one of these; empty: always. needs, effect: for
+    prompts, the precondition in words (empty: from the words for its parts), and what the phrase does not say.
     """
 
     name: str
@@ -69,6 +70,8 @@ class ActionSchema:
     inverse: tuple[InverseRule, ...] | None = None
     possibly: tuple[tuple[Atom, bool], ...] = ()
     words: tuple[str, ...] = ()
+    needs: str = ""
+    effect: str = ""
 
     def binding(self, args: tuple[str, ...]) -> dict[str, str]:
         """Parameters bound to arguments."""
@@ -157,6 +160,11 @@ class Domain:
     def type_of_class(self, class_name: str) -> str:
         """The type of a detected object class: as listed, or that of its last word (salad_bowl: bowl), else item."""
         return self.classes.get(class_name) or self.classes.get(class_name.rsplit("_", 1)[-1], "item")
+
+    def synonyms(self, noun: str) -> tuple[str, ...]:
+        """Other nouns for a class, both ways of ``goals: nouns``: of television tv, of tv television and telly."""
+        pairs = ((self.extra.get("goals") or {}).get("nouns") or {}).items()
+        return tuple(o for one, other in pairs for n, o in ((one, other), (other, one)) if n == noun)
 
     def is_receptacle_class(self, class_name: str) -> bool:
         """Whether things of this class are there to put others in or on: all whose type is listed."""
@@ -363,6 +371,8 @@ def _compile(text: str, parsed: Any, notes: dict[str, Any], notes_source: _Sourc
             _inverse_rules(note["inverse"]) if "inverse" in note else None,
             tuple(_signed_atom(t) for t in note.get("possibly", ())),
             tuple(str(w) for w in note.get("words", ())),
+            str(note.get("needs", "")),
+            str(note.get("effect", "")),
         )
     domain = Domain(
         str(parsed.name),
@@ -438,7 +448,7 @@ def _check_notes(domain: Domain, notes: dict[str, Any], source: _Source) -> None
     for name in notes.get("classes") or {}:
         known("type", name, domain.types)
     for schema in domain.actions.values():
-        for placeholder in re.findall(r"{(\w+)}", schema.phrase):
+        for placeholder in re.findall(r"{(\w+)}", f"{schema.phrase} {schema.needs} {schema.effect}"):
             known(f"parameter of {schema.name}", placeholder, [p.name[1:] for p in schema.parameters])
         for rule in schema.inverse or ():
             for atom in rule.when:

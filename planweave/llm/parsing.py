@@ -45,8 +45,8 @@ def parse_plan(text: str) -> tuple[Action, ...]:
     """Actions of a plan in a reply: names as the model wrote them, not checked against any domain.
 
     Reads ``{"plan": [...]}`` and other JSON lists of steps (strings, or objects with action and arguments), and lines
-    such as ``1. grasp(red_cube)`` or ``[grasp] <red_cube> (1)`` (read as red_cube_1), in code fences and between prose. A step that says
-    END ends the plan. Raises ParseError where there is no step, or more than MAX_STEPS.
+    such as ``1. grasp(red_cube)`` or ``[grasp] <red_cube> (1)`` (read as red_cube_1), in code fences and between
+    prose. A step that says END ends the plan. Raises ParseError where there is no step, or more than MAX_STEPS.
     """
     text = _checked(text)
     data = _find_json(text, ("plan", "steps", "actions", "subtasks"))

@@ -9,9 +9,13 @@ refuses (`World.actions_off`) are never offered.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from planweave.core.domain import Domain
+from planweave.core.errors import PlanweaveError
 from planweave.core.reduced import without
+from planweave.core.transition import Change, Transition
+from planweave.core.world import Action, World
 
 
 def offered(domain: Domain, text: str, refused: frozenset[str] = frozenset()) -> Domain:
@@ -28,3 +32,31 @@ def offered(domain: Domain, text: str, refused: frozenset[str] = frozenset()) ->
             if schema.words and not any(re.search(rf"\b{word}\b", said) for word in schema.words)
         },
     )
+
+
+def distinct(domain: Domain, world: World, options: Sequence[Action | None]) -> list[Action | None]:
+    """The options without actions that are applicable and change the world just as an earlier one does, such as to walk
+    and to run somewhere. None: the task is done.
+    """
+    transition = Transition(domain, world)
+    kept: list[Action | None] = []
+    changes: list[Change] = []
+    for option in options:
+        change = _change(transition, option)
+        if change is not None and change in changes:
+            continue
+        changes += [change] if change is not None else []
+        kept.append(option)
+    return kept
+
+
+def _change(transition: Transition, option: Action | None) -> Change | None:
+    """What an action changes; None where it is not applicable, or the domain says that it changes nothing."""
+    state = transition.state()
+    try:
+        if option is None or transition.unmet(state, option):
+            return None
+    except PlanweaveError:
+        return None
+    change = transition.apply(state, option)
+    return change if change.added or change.deleted else None

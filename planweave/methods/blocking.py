@@ -23,7 +23,7 @@ from planweave.core.transition import Transition
 from planweave.core.unobserved_effects import UnobservedEffects
 from planweave.core.world import Action, Literal, World
 from planweave.methods.episode import Episode
-from planweave.methods.prompting import message, observation_text, one_line, render
+from planweave.methods.prompting import effect_text, message, observation_text, one_line, render
 from planweave.methods.question import Question, Questions
 
 _TOKENS = 300
@@ -45,7 +45,7 @@ def select(question: Question, options: Sequence[Action], goal: Sequence[Literal
                 observation=observation_text(domain, question.shown),
                 previous="; ".join(map(_shown, question.history)) or "none",
                 completed="; ".join(done) or "none",
-                candidates=", ".join(f"'$$ {_shown(o)} $$'" for o in options),
+                candidates=", ".join(f"'$$ {_shown(o)} $$'{_effect(domain, o)}" for o in options),
                 goal="; ".join(left) or one_line(question.sentence),
                 task=one_line(question.sentence),
                 errors="\n".join(f"- {one_line(e)}" for e in question.errors) or "none",
@@ -91,6 +91,12 @@ def parse_selection(text: str, options: Sequence[Action], domain: Domain) -> int
 def _shown(action: Action) -> str:
     """As in the paper's example: the name and its objects."""
     return " ".join([action.name, *action.args])
+
+
+def _effect(domain: Domain, action: Action) -> str:
+    """What the name does not say, in brackets."""
+    effect = effect_text(domain, action)
+    return f" ({effect})" if effect else ""
 
 
 def _plain(text: str) -> str:

@@ -22,7 +22,18 @@ from planweave.core.world import Action, Literal, World
 from planweave.llm.parsing import parse_plan
 from planweave.llm.step_list import numbered_steps
 from planweave.methods.episode import Episode
-from planweave.methods.prompting import Messages, example_part, message, objects_text, one_line, plan_examples, render
+from planweave.methods.prompting import (
+    Messages,
+    done_text,
+    example_part,
+    examples_for,
+    message,
+    objects_text,
+    one_line,
+    places_text,
+    plan_examples,
+    render,
+)
 from planweave.methods.question import Question, Questions
 
 _PASS = re.compile(r"<\s*pass\s*>|\A\W*(?:action plan\s*:\s*)?pass\W*\Z", re.IGNORECASE)
@@ -41,7 +52,7 @@ def write(question: Question, history: Sequence[str], start: int, options: Mappi
     domain = question.domain
     examples = "\n\n".join(
         f"High-level Instruction: {task}\nStep-by-step Instructions:\n{_numbered([domain.phrase(a) for a in plan])}"
-        for task, plan in plan_examples(domain)[:4]
+        for task, plan in plan_examples(domain, question.sentence)[:4]
     )
     messages = (
         message("system", render("brainbody/plan_system.txt", examples=examples, **_scene(question))),
@@ -49,7 +60,7 @@ def write(question: Question, history: Sequence[str], start: int, options: Mappi
             "user",
             render(
                 "brainbody/plan_user.txt",
-                environment=triplets(domain, question.shown, _untold(options)),
+                environment=_environment(question, options),
                 task=one_line(question.sentence),
                 start=str(start),
             ),
@@ -61,13 +72,13 @@ def write(question: Question, history: Sequence[str], start: int, options: Mappi
 def write_tail(question: Question, history: Sequence[str], start: int, options: Mapping[str, int]) -> Written:
     """An explanation of the error and a new plan that starts at the failed step (Figure 4).
 
-    history: the steps so far, the failed one last; start: its number.
+    history: the whole plan; start: the number of the failed step.
     """
     examples = "\n\n".join(
-        f"High-level Instruction: {e['task']}\nInitial Plan:\n{_numbered(e['plan'])}\nError Step: {e['error_step']}\n"
-        f"Feedback: {e['feedback']}\nExplanation: {e['explanation']}\nNew Plan:\n"
+        f"High-level Instruction: {e['task']}\nInitial Plan:\n{_marked(e['plan'], e['error_step'])}\n"
+        f"Error Step: {e['error_step']}\nFeedback: {e['feedback']}\nExplanation: {e['explanation']}\nNew Plan:\n"
         f"{_numbered(e['new_plan'], e['error_step'])}"
-        for e in example_part(question.domain, "corrections", ())
+        for e in examples_for(question.domain, "corrections", question.sentence)
     )
     messages = (
         message("system", render("brainbody/feedback_system.txt", examples=examples, **_scene(question))),
@@ -77,9 +88,9 @@ def write_tail(question: Question, history: Sequence[str], start: int, options: 
                 "brainbody/feedback_user.txt",
                 task=one_line(question.sentence),
                 start=str(start),
-                plan=_numbered([one_line(h) for h in history]) or "(none)",
+                plan=_marked([one_line(h) for h in history], start) or "(none)",
                 feedback="\n".join(one_line(e) for e in question.errors) or "(none)",
-                environment=triplets(question.domain, question.shown, _untold(options)),
+                environment=_environment(question, options),
             ),
         ),
     )
@@ -209,6 +220,12 @@ def _written(question: Question, kind: str, messages: Messages, start: int, hist
     return Written(*rows[0][1], replies.usage)
 
 
+def _environment(question: Question, options: Mapping[str, int]) -> str:
+    """The state as triplets, then where the other things are, and what was never seen."""
+    domain, shown = question.domain, question.shown
+    return "\n".join(filter(None, (triplets(domain, shown, _untold(options)), places_text(domain, shown))))
+
+
 def _scene(question: Question) -> dict[str, str]:
     without = question.settings.exclude_actions
     actions = ", ".join(
@@ -216,7 +233,7 @@ def _scene(question: Question) -> dict[str, str]:
         for s in question.domain.actions.values()
         if s.name not in without
     )
-    return {"objects": objects_text(question.shown), "actions": actions}
+    return {"objects": objects_text(question.shown), "actions": actions, "done": done_text(question.domain)}
 
 
 def _syntax(agent: str) -> str:
@@ -242,6 +259,11 @@ def _numbered(steps: Sequence[str], start: int = 0) -> str:
     return "\n".join(f"{i}: {step}" for i, step in enumerate(steps, start))
 
 
+def _marked(steps: Sequence[str], failed: int) -> str:
+    """The whole plan, with the step that failed marked."""
+    return _numbered([f"{step} (failed)" if i == failed else step for i, step in enumerate(steps)])
+
+
 @dataclass
 class BrainBody:
     """max_feedback is K, 3 in the paper; after that many replans a failed step is skipped.
@@ -264,7 +286,7 @@ class BrainBody:
         """Algorithm 1; names as in the paper: hlp the high-level plan, i its index, k the feedback loops."""
         episode.tell("asking the brain")
         grounding = "brainbody" if self.body == "model" else "brainbody_matching"
-        hlp = self._brain(episode, [], [])
+        hlp = self._brain(episode, [], 0, [])
         i = k = 0
         failed: set[tuple[str, str]] = set()  # command and error: the same twice ends a step (oscillation)
         while i < len(hlp) and episode.steps < self.max_steps:
@@ -287,26 +309,25 @@ class BrainBody:
                 k += 1
                 episode.corrections += 1
                 episode.tell("asking the brain again")
-                tail = self._brain(episode, hlp[:i], [f"{delta.action}: {outcome.message}", *episode.feedback()], step)
+                tail = self._brain(episode, hlp, i, [f"{delta.action}: {outcome.message}", *episode.feedback()])
                 hlp = [*hlp[:i], *tail]
             else:
                 i += 1
         episode.tell("plan ended")
 
-    def _brain(self, episode: Episode, done: list[str], errors: list[str], failed: str = "") -> list[str]:
-        """A whole plan, or after errors a new tail numbered from the failed step on."""
+    def _brain(self, episode: Episode, plan: list[str], start: int, errors: list[str]) -> list[str]:
+        """A whole plan, or after errors a new tail of the plan, numbered from the failed step on."""
         method = "brainbody_feedback" if errors else "brainbody"
-        history = [*done, failed] if failed else done
         written = episode.planner.write(
             method,
             episode.sentence,
             episode.observe(),
-            history=history,
+            history=plan,
             errors=errors,
-            start=len(done),
+            start=start,
             options={"reachability": self.tell_reachability},
             task_id=episode.task_id,
         )
         episode.spend(written.usage)
-        episode.journal.add("brain", start=len(done), steps=list(written.lines), explanation=written.explanation)
+        episode.journal.add("brain", start=start, steps=list(written.lines), explanation=written.explanation)
         return list(written.lines)

@@ -154,8 +154,9 @@ class Episode:
         return said
 
     def resolve(self, name: str, args: Sequence[str]) -> Action:
-        """An action over objects as a model names them: exactly, in another spelling, by class or a synonym of it; raises
-        ParseError.
+        """An action over objects as a model names them: exactly, in another spelling, by class or a synonym of it.
+
+        Raises ParseError.
         """
         world = self.observe()
         return Action(name, tuple(self.object_named(world, arg) for arg in args))

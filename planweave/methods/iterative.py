@@ -24,12 +24,13 @@ from planweave.methods.episode import Episode
 from planweave.methods.prompting import (
     Messages,
     actions_text,
+    done_text,
+    kinds_text,
     message,
-    objects_text,
-    observation_text,
     one_line,
     plan_examples,
     render,
+    surroundings_text,
 )
 from planweave.methods.question import Question, Questions
 
@@ -88,17 +89,17 @@ def step_messages(question: Question) -> Messages:
     """Instruction and global information, which stay the same; then observation, examples, task, history, errors."""
     domain, without = question.domain, question.settings.exclude_actions
     examples = "\n\n".join(
-        f"Task: {task}\n" + "\n".join([*map(str, plan), END]) for task, plan in plan_examples(domain)
+        f"Task: {task}\n" + "\n".join([*map(str, plan), END]) for task, plan in plan_examples(domain, question.sentence)
     )
     failed = "".join(f"\nThis was tried and failed, or was said: {one_line(e)}" for e in question.errors)
-    parts: dict[str, Any] = {"actions": actions_text(domain, without), "objects": objects_text(question.shown)}
+    parts: dict[str, Any] = {"actions": actions_text(domain, without), "objects": kinds_text(domain, question.shown)}
     return (
-        message("system", render("iterative/system.txt", **parts)),
+        message("system", render("iterative/system.txt", done=done_text(domain), **parts)),
         message(
             "user",
             render(
                 "iterative/user.txt",
-                observation=observation_text(domain, question.shown),
+                observation=surroundings_text(domain, question.shown),
                 examples=examples,
                 task=one_line(question.sentence),
                 errors=failed,

@@ -14,7 +14,7 @@ from planweave.core.errors import ParseError
 from planweave.core.ports import Grounding, Written
 from planweave.llm.step_list import numbered_steps
 from planweave.methods.episode import Episode
-from planweave.methods.prompting import message, objects_text, one_line, plan_examples, render
+from planweave.methods.prompting import done_text, message, objects_text, one_line, plan_examples, render
 from planweave.methods.question import Question, Questions
 from planweave.methods.translate import Translator
 
@@ -26,10 +26,18 @@ def write(question: Question, history: Sequence[str], start: int, options: Mappi
     domain, set_ = question.domain, question.settings
     examples = "\n\n".join(
         render("lang_prompt/task.txt", task=task) + "\n" + steps_text([domain.phrase(a) for a in plan])
-        for task, plan in plan_examples(domain)[-EXAMPLES:]
+        for task, plan in plan_examples(domain, question.sentence)[-EXAMPLES:]
     )
     messages = (
-        message("system", render("lang_prompt/system.txt", objects=objects_text(question.shown), examples=examples)),
+        message(
+            "system",
+            render(
+                "lang_prompt/system.txt",
+                objects=objects_text(question.shown),
+                examples=examples,
+                done=done_text(domain),
+            ),
+        ),
         message("user", render("lang_prompt/task.txt", task=one_line(question.sentence))),
     )
     rows, replies, problem = question.ask_until_read(

@@ -59,7 +59,8 @@ class LanguagePlanner:
         on_exchange: Callable[[dict[str, Any]], None] | None = None,
     ) -> None:
         self.client, self.settings = client, settings or Settings()
-        self._asker = Asker(client, self.settings.timeout, budget or Budget(), prices or Prices(), on_exchange)
+        seed = self.settings.seed if self.settings.seed >= 0 else None
+        self._asker = Asker(client, self.settings.timeout, budget or Budget(), prices or Prices(), on_exchange, seed)
         self._similarity, self._load_domain = similarity, load_domain
         self._embedder = embedder or HashedEmbedder()
         if self.settings.sampling == "stepwise" and not client.capabilities.choices:

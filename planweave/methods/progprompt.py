@@ -7,6 +7,7 @@ the requested function. The reply is parsed by planweave.core.program and never 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -30,7 +31,16 @@ from planweave.llm.clients.base import ChatReplies, ChatReply, ChatRequest
 from planweave.llm.replies import ask_until_read
 from planweave.methods.conditions import objects_named, parse_condition
 from planweave.methods.episode import Episode
-from planweave.methods.prompting import Messages, example_part, message, one_line, render
+from planweave.methods.prompting import (
+    Messages,
+    done_text,
+    example_part,
+    message,
+    one_line,
+    render,
+    same_task,
+    surroundings_text,
+)
 from planweave.methods.question import Question, Questions
 
 _HEAD = re.compile(r"\s*(?:async\s+)?def\s")
@@ -48,13 +58,16 @@ def write(question: Question, history: Sequence[str], start: int, options: Mappi
     programs = example_part(question.domain, "programs", {})
     head = function_head(question.sentence)
     if programs.get("objects") == "local":
-        head += f"\n    objects = {_names(question.shown, programs)}"
+        head += f"\n    objects = {sorted(_names(question, programs).values())}"
     messages = program_messages(question, programs, head, options)
     set_ = question.settings
     asked: dict[str, Any] = {
         "temperature": set_.program_temperature,
         "max_tokens": set_.words_tokens,
-        "about": {"offered": _offered(question.domain, programs), "names": tuple(_names(question.shown, programs))},
+        "about": {
+            "offered": _offered(question.domain, programs),
+            "names": tuple(sorted(_names(question, programs).values())),
+        },
     }
 
     def ask(request: ChatRequest) -> ChatReplies:
@@ -85,17 +98,32 @@ def program_messages(
     """The prompt in the paper's order: import, objects, examples, head."""
     domain, offered = question.domain, _offered(question.domain, programs)
     local = programs.get("objects") == "local"
-    examples = [_switched(text, options) for text in programs.get("examples", ())][: options.get("examples", EXAMPLES)]
+    examples = [
+        _switched(text, options)
+        for text in programs.get("examples", ())
+        if not same_task(_task_of(text), question.sentence)
+    ][: options.get("examples", EXAMPLES)]
+    names = _names(question, programs)
+    shown = replace(
+        question.shown,
+        objects=tuple(replace(o, name=names[o.name]) for o in question.shown.objects),
+        facts=frozenset(
+            replace(f, args=tuple(names[a] for a in f.args))
+            for f in question.shown.facts
+            if all(a in names for a in f.args)
+        ),
+    )
     said = "".join(f"\n# Bear in mind: {one_line(e)}" for e in question.errors)
     return (
-        message("system", render("progprompt/system.txt")),
+        message("system", render("progprompt/system.txt", done=done_text(domain), **_allowed(programs, options))),
         message(
             "user",
             render(
                 "progprompt/user.txt",
                 actions=", ".join(_imported(domain, name) for name in offered),
-                objects="" if local else f"objects = {_names(question.shown, programs)}\n\n",
+                objects="" if local else f"objects = {sorted(names.values())}\n\n",
                 examples="\n\n".join(examples),
+                state="\n".join(f"# {line}" for line in surroundings_text(domain, shown).split("\n")),
                 task=one_line(question.sentence),
                 errors=said,
                 head=head,
@@ -181,11 +209,36 @@ def _offered(domain: Domain, programs: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(programs.get("actions") or domain.actions)
 
 
-def _names(world: World, programs: Mapping[str, Any]) -> list[str]:
-    """Object names in programs: their classes, as in the paper, or their names."""
-    if programs.get("names") == "class":
-        return sorted({o.class_name or o.name for o in world.objects})
-    return sorted(o.name for o in world.objects)
+def _names(question: Question, programs: Mapping[str, Any]) -> dict[str, str]:
+    """Names of the objects shown, in programs: their classes, as in the paper, where only one is of a class; else their
+    own names.
+    """
+    known = Counter(o.class_name for o in question.world.objects)
+    known.update(list(question.world.by_name))  # a class with the name of another object
+    by_class = programs.get("names") == "class"
+    return {
+        o.name: o.class_name if by_class and o.class_name and known[o.class_name] == 1 else o.name
+        for o in question.shown.objects
+    }
+
+
+def _allowed(programs: Mapping[str, Any], options: Mapping[str, int]) -> dict[str, str]:
+    """What a program may consist of, as the examples do."""
+    parts, said = ["calls of the imported actions"], ""
+    if options.get("comments", True):
+        parts.append("comments that begin with #")
+    if options.get("assertions", True) and programs.get("assertions"):
+        parts.append("assertions, each with one or several lines else: action(...), done where it does not hold")
+        said = (
+            f"Assertions can say {', '.join(programs['assertions'])}, or not before any of these; "
+            "thing and place stand for any listed objects.\n"
+        )
+    return {"parts": ", and ".join([", ".join(parts[:-1]), parts[-1]] if parts[1:] else parts), "assertions": said}
+
+
+def _task_of(program: str) -> str:
+    """The task of an example, from the name of its function."""
+    return program.partition("(")[0].removeprefix("def ").replace("_", " ")
 
 
 def _switched(program: str, options: Mapping[str, int]) -> str:

@@ -17,6 +17,7 @@ from planweave.core.domain import Domain, spoken
 from planweave.core.world import Action, Literal, World
 from planweave.llm.embeddings.base import Embedder
 from planweave.llm.tokens import estimated_tokens
+from planweave.methods.prompting import prompt_notes
 
 REMEMBERED = 64  # tasks whose choice of objects is kept
 _NAMES_SHARE = 0.55  # of the limit that goes to the list of objects; the rest is for the observation
@@ -48,12 +49,15 @@ class PromptWorlds:
         names_limit = int(self._limit * _NAMES_SHARE)
         costs = {o.name: estimated_tokens(o.name) + 1 for o in world.objects}
         facts = _of_state(domain, world, "yes")
-        if sum(costs.values()) <= names_limit and len(facts) * 8 <= self._limit - names_limit:
+        told = prompt_notes(domain)
+        placed = list(world.by_predicate.get(told.get("place", ""), ()))
+        observed = len(facts) * 8 + sum(costs.get(f.args[0], 0) for f in placed)
+        if sum(costs.values()) <= names_limit and observed <= self._limit - names_limit:
             return world, ()
         must = {a for action in history for a in action.args} | set(extra)
-        ranks = _ranks(domain, world, sentence, must, facts, self._embedder)
+        ranks = _ranks(domain, world, sentence, must, [*facts, *placed], self._embedder)
         names = self._names(domain, world, sentence, ranks, costs, names_limit)
-        kept = _observed(domain, facts, ranks, names, self._limit - names_limit)
+        kept = _observed(domain, [*facts, *placed], ranks, names, self._limit - names_limit, costs)
         left_out = tuple(o.name for o in world.objects if o.name not in names)
         if left_out:
             _log.info(
@@ -63,14 +67,15 @@ class PromptWorlds:
                 len(world.objects),
                 ", ".join(left_out),
             )
-        if len(kept) < len(facts):
+        if len(kept) < len(facts) + len(placed):
             _log.info(
                 "left out of the prompt for %r: %d of %d observed facts",
                 sentence[:60],
-                len(facts) - len(kept),
-                len(facts),
+                len(facts) + len(placed) - len(kept),
+                len(facts) + len(placed),
             )
         missed = _of_state(domain, world, "negative")  # told where they do not hold
+        missed += [f for p in (*told.get("traits", ()), told.get("unseen", "")) for f in world.by_predicate.get(p, ())]
         facts = [f for f in missed if all(a in names for a in f.args)]
         shown = tuple(o for o in world.objects if o.name in names)
         return replace(world, objects=shown, facts=kept.union(facts)), left_out
@@ -144,9 +149,15 @@ def _ranks(
 
 
 def _observed(
-    domain: Domain, facts: Sequence[Literal], ranks: dict[str, float], names: frozenset[str], limit: int
+    domain: Domain,
+    facts: Sequence[Literal],
+    ranks: dict[str, float],
+    names: frozenset[str],
+    limit: int,
+    costs: dict[str, int],
 ) -> frozenset[Literal]:
-    """The facts that fit into the observation: about the agent first, then by relevance."""
+    """The facts that fit into the observation: about the agent first, then by relevance. Places are told as lists."""
+    place = prompt_notes(domain).get("place", "")
 
     def rank(fact: Literal) -> tuple[float, str, tuple[str, ...]]:
         of_objects = [ranks[a] for a in fact.args if a in ranks]
@@ -156,7 +167,7 @@ def _observed(
     kept: set[Literal] = set()
     spent = 0
     for fact in sorted((f for f in facts if all(a in names for a in f.args)), key=rank):
-        spent += estimated_tokens(domain.phrase(fact)) + 1
+        spent += costs[fact.args[0]] if fact.predicate == place else estimated_tokens(domain.phrase(fact)) + 1
         if spent > limit:
             break
         kept.add(fact)

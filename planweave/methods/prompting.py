@@ -5,6 +5,7 @@ Prompt files are in ``prompts/<method>/``; a missing variable is an error.
 
 from __future__ import annotations
 
+import re
 import string
 from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
@@ -13,9 +14,9 @@ from typing import Any
 
 import yaml
 
-from planweave.core.domain import ActionSchema, Domain, Predicate
+from planweave.core.domain import ActionSchema, Domain, Predicate, spoken
 from planweave.core.errors import ConfigError
-from planweave.core.formula import And, Atom, Formula, Not
+from planweave.core.formula import And, Atom, Equal, Formula, Not, Or, conjuncts
 from planweave.core.world import Action, World
 from planweave.llm.parsing import letter
 from planweave.llm.schema import goal_predicates
@@ -24,6 +25,7 @@ Messages = tuple[Mapping[str, str], ...]
 PROMPTS = Path(__file__).resolve().parent / "prompts"
 SAMPLE_SYSTEM, SAMPLE_USER = "sample_system.txt", "sample_user.txt"
 _DONE = "stop here, the task is done"
+_ARTICLES = ("a", "an", "the")
 
 
 def render(name: str | Path, **values: str) -> str:
@@ -58,11 +60,12 @@ def sample_messages(
             render(
                 folder / SAMPLE_SYSTEM,
                 actions=actions_text(domain, without),
-                objects=objects_text(world),
-                observation=observation_text(domain, world),
+                objects=kinds_text(domain, world),
+                observation=surroundings_text(domain, world),
+                done=done_text(domain),
             ),
         ),
-        *turns(folder / SAMPLE_USER, "plan", domain),
+        *turns(folder / SAMPLE_USER, "plan", domain, sentence),
         message("user", render(folder / SAMPLE_USER, task=one_line(sentence))),
     )
 
@@ -80,7 +83,10 @@ def decide_messages(
     """
     failed = "".join(f"\nThis was tried and failed: {one_line(e)}" for e in errors)
     return (
-        message("system", render("tree_planner/decide_system.txt", example=_decision_example(domain))),
+        message(
+            "system",
+            render("tree_planner/decide_system.txt", example=_decision_example(domain), done=done_text(domain)),
+        ),
         message(
             "user",
             render(
@@ -108,13 +114,13 @@ def goal_messages(domain: Domain, world: World, sentence: str) -> Messages:
                 observation=observation_text(domain, world),
             ),
         ),
-        *turns("goal/user.txt", "goal", domain),
+        *turns("goal/user.txt", "goal", domain, sentence),
         message("user", render("goal/user.txt", task=one_line(sentence))),
     )
 
 
 def actions_text(domain: Domain, without: Collection[str] = ()) -> str:
-    """Actions by number of arguments, with their phrases and preconditions."""
+    """Actions by number of arguments, with phrases, effects that these do not say, and all preconditions; rules."""
     lines = []
     schemas = [s for s in domain.actions.values() if s.name not in without]
     for arity in sorted({len(s.parameters) for s in schemas}):
@@ -125,12 +131,12 @@ def actions_text(domain: Domain, without: Collection[str] = ()) -> str:
         )
         for schema in schemas:
             if len(schema.parameters) == arity:
-                needs = "; ".join(_needs(domain, schema))
+                needs = bare_phrase(schema.needs, schema) or "; ".join(_needs(domain, schema))
+                said = "; ".join(filter(None, (_said(schema), bare_phrase(schema.effect, schema))))
                 lines.append(
-                    f"- {signature(schema)}: {bare_phrase(schema.phrase, schema)}."
-                    + (f" Needs: {needs}." if needs else "")
+                    f"- {signature(schema)}" + (f": {said}." if said else ".") + (f" Needs: {needs}." if needs else "")
                 )
-    return "\n".join(lines)
+    return "\n".join([*lines, *([rules] if (rules := _told(domain, "rules")) else ())])
 
 
 def objects_text(world: World) -> str:
@@ -141,26 +147,115 @@ def objects_text(world: World) -> str:
     return "\n".join(f"- {kind}: {', '.join(sorted(names))}" for kind, names in sorted(by_type.items())) or "(none)"
 
 
+def _said(schema: ActionSchema) -> str:
+    """The phrase of an action; empty where it has no other words than the signature: ``open the o``."""
+    bare = " the ".join((schema.name, *(p.name[1:] for p in schema.parameters)))
+    phrase = bare_phrase(schema.phrase, schema)
+    return "" if phrase == bare else phrase
+
+
+def kinds_text(domain: Domain, world: World) -> str:
+    """Object names by type and by what they allow (``prompts: traits`` of the domain's notes), in alphabetical order,
+    and which types are kinds of another one that an action's argument may be of.
+    """
+    traits = {
+        name: phrase for name, phrase in prompt_notes(domain).get("traits", {}).items() if name in domain.predicates
+    }
+    having = {name: {f.args[0] for f in world.by_predicate.get(name, ())} for name in traits}
+    alike: dict[str, list[str]] = {}
+    for thing in world.objects:
+        found = ", ".join(phrase for name, phrase in traits.items() if thing.name in having[name])
+        alike.setdefault(f"{thing.type} ({found})" if found else thing.type, []).append(thing.name)
+    lines = ["(In brackets: what one can do with them, or what they have or are.)"] if any(having.values()) else []
+    lines += [f"- {kind}: {', '.join(sorted(names))}" for kind, names in sorted(alike.items())]
+    asked = {t for schema in domain.actions.values() for p in schema.parameters for t in p.types}
+    present = {thing.type for thing in world.objects}
+    for above in sorted(asked):
+        kinds = sorted(t for t in present if t != above and domain.is_a(t, [above]))
+        if kinds:
+            lines.append(f"({', '.join(kinds)}: each is a kind of {above}.)")
+    return "\n".join(lines) or "(none)"
+
+
+def surroundings_text(domain: Domain, world: World) -> str:
+    """The observation, and `places_text`."""
+    return "\n".join(filter(None, (observation_text(domain, world), places_text(domain, world))))
+
+
+def places_text(domain: Domain, world: World) -> str:
+    """The place of everything whose place is known and not observed, and what was never seen.
+
+    ``prompts: place, unseen`` of the domain's notes name the predicates.
+    """
+    told = prompt_notes(domain)
+    observed = [
+        f for name, p in domain.predicates.items() if p.state == "yes" for f in world.by_predicate.get(name, ())
+    ]
+    lying = {f.args[0] for f in observed if len(f.args) == 2}
+    places: dict[str, list[str]] = {}
+    for fact in world.by_predicate.get(told.get("place", ""), ()):
+        if fact.args[0] not in lying:
+            places.setdefault(fact.args[1], []).append(fact.args[0])
+    lines = [f"In {place}: {', '.join(sorted(names))}." for place, names in sorted(places.items())]
+    unseen = {f.args[0] for f in world.by_predicate.get(told.get("unseen", ""), ())} & world.by_name.keys()
+    if unseen:
+        known = set(domain.candidates(domain.predicates[told["unseen"]].parameters[0], world.objects)) - unseen
+        rest = known - {a for f in observed for a in f.args}.union(*places.values())
+        if len(unseen) <= len(rest) + 3:
+            lines.append(f"Not seen yet, so that it is not known where they are: {', '.join(sorted(unseen))}.")
+        else:
+            lines += [f"Seen as well: {', '.join(sorted(rest))}."] if rest else []
+            lines.append("No other object has been seen yet, so that it is not known where it is.")
+    return "\n".join(lines)
+
+
+def done_text(domain: Domain) -> str:
+    """When a task is done (``prompts: done`` of the domain's notes)."""
+    return _told(domain, "done") or "A task is done as soon as all that it asks for is so."
+
+
+def prompt_notes(domain: Domain) -> Mapping[str, Any]:
+    """The section ``prompts`` of the domain's notes: traits, place, unseen, rules, done; see household.yaml."""
+    told = domain.extra.get("prompts") or {}
+    if not isinstance(told, dict):
+        raise ConfigError(f"the notes of the domain {domain.name}: prompts: expected a mapping such as traits, done")
+    return told
+
+
+def _told(domain: Domain, key: str) -> str:
+    return one_line(str(prompt_notes(domain).get(key, "")))
+
+
 def observation_text(domain: Domain, world: World) -> str:
     """The observed world in sentences."""
     return " ".join(f"{s[:1].upper()}{s[1:]}." for s in domain.observation(world)) or "Nothing to report."
 
 
 def _needs(domain: Domain, schema: ActionSchema) -> list[str]:
-    parts = schema.precondition.parts if isinstance(schema.precondition, And) else (schema.precondition,)
-    return [text for part in parts if (text := _condition(domain, part))]
+    return [_condition(domain, part) for part in conjuncts(schema.precondition) if part != And()]
 
 
 def _condition(domain: Domain, part: Formula) -> str:
-    positive = not isinstance(part, Not)
-    atom = part.part if isinstance(part, Not) else part
-    if not isinstance(atom, Atom):
-        return ""
-    predicate = domain.predicates[atom.predicate]
-    text = predicate.phrase if positive else predicate.negative
-    for parameter, term in zip(predicate.parameters, atom.terms):
-        text = text.replace("{" + parameter.name[1:] + "}", term.lstrip("?"))
-    return text
+    """A condition in words; none is left out."""
+    if isinstance(part, (Atom, Equal)) or (isinstance(part, Not) and isinstance(part.part, (Atom, Equal))):
+        positive = not isinstance(part, Not)
+        atom = part.part if isinstance(part, Not) else part
+        if isinstance(atom, Equal):
+            return f"the {atom.left.lstrip('?')} and the {atom.right.lstrip('?')} are " + (
+                "the same" if positive else "different"
+            )
+        assert isinstance(atom, Atom)
+        predicate = domain.predicates[atom.predicate]
+        text = predicate.phrase if positive else predicate.negative
+        for parameter, term in zip(predicate.parameters, atom.terms):
+            text = text.replace("{" + parameter.name[1:] + "}", term.lstrip("?"))
+        return text
+    if isinstance(part, Not):
+        return f"it is not so that {_condition(domain, part.part)}"
+    if isinstance(part, (And, Or)):
+        return (" and " if isinstance(part, And) else " or ").join(_condition(domain, p) for p in part.parts)
+    names = ", ".join(v.name.lstrip("?") for v in part.variables)
+    return f"for {'every' if part.every else 'some'} {names}: {_condition(domain, part.part)}"
 
 
 def signature(thing: ActionSchema | Predicate) -> str:
@@ -176,8 +271,20 @@ def bare_phrase(phrase: str, thing: ActionSchema | Predicate) -> str:
     return phrase
 
 
+def effect_text(domain: Domain, action: Action) -> str:
+    """The effect of an action that its phrase does not say; mostly empty."""
+    schema = domain.schema(action)
+    effect = schema.effect
+    for parameter, arg in zip(schema.parameters, action.args):
+        effect = effect.replace("{" + parameter.name[1:] + "}", spoken(arg))
+    return effect
+
+
 def _option(domain: Domain, option: Action | None) -> str:
-    return _DONE if option is None else f"{option}: {domain.phrase(option)}"
+    if option is None:
+        return _DONE
+    effect = effect_text(domain, option)
+    return f"{option}: {domain.phrase(option)}" + (f"; {effect}" if effect else "")
 
 
 def _decision_example(domain: Domain) -> str:
@@ -192,10 +299,10 @@ def _decision_example(domain: Domain) -> str:
     )
 
 
-def turns(name: str | Path, key: str, domain: Domain) -> list[dict[str, str]]:
-    """The in-context examples as earlier turns of the conversation."""
+def turns(name: str | Path, key: str, domain: Domain, sentence: str = "") -> list[dict[str, str]]:
+    """The in-context examples as earlier turns of the conversation; none is of the task itself."""
     result = []
-    for example in examples(domain).get(f"{key}s", ()):
+    for example in examples_for(domain, f"{key}s", sentence):
         result.append(message("user", render(name, task=example["task"])))
         result.append(message("assistant", json_list(key, example[key])))
     return result
@@ -206,9 +313,22 @@ def example_part(domain: Domain, key: str, default: Any) -> Any:
     return examples(domain).get(key, default)
 
 
-def plan_examples(domain: Domain) -> list[tuple[str, tuple[Action, ...]]]:
-    """The examples of plans as tasks and actions."""
-    return [(str(e["task"]), tuple(Action.parse(a) for a in e["plan"])) for e in example_part(domain, "plans", ())]
+def examples_for(domain: Domain, key: str, sentence: str) -> list[Mapping[str, Any]]:
+    """The examples of one kind whose task is not the one that is asked for."""
+    return [e for e in example_part(domain, key, ()) if not same_task(str(e["task"]), sentence)]
+
+
+def same_task(one: str, two: str) -> bool:
+    """Whether two tasks have the same words, articles aside."""
+    first, second = ([w for w in re.findall(r"[a-z0-9]+", t.lower()) if w not in _ARTICLES] for t in (one, two))
+    return first == second
+
+
+def plan_examples(domain: Domain, sentence: str = "") -> list[tuple[str, tuple[Action, ...]]]:
+    """The examples of plans as tasks and actions, without one of the task itself."""
+    return [
+        (str(e["task"]), tuple(Action.parse(a) for a in e["plan"])) for e in examples_for(domain, "plans", sentence)
+    ]
 
 
 def json_list(key: str, calls: Sequence[str]) -> str:

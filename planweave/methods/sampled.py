@@ -67,7 +67,7 @@ def translated(question: Question, replies: ChatReplies) -> list[tuple[str, Tran
 
 def example_text(question: Question, index: int) -> str:
     """The example's task with its steps in words."""
-    task, plan = plan_examples(question.domain)[index]
+    task, plan = plan_examples(question.domain, question.sentence)[index]
     return f"Task: {task}\n" + steps_so_far(question, plan)
 
 

@@ -20,7 +20,7 @@ from planweave.core.parameter import option
 from planweave.core.ports import Candidate, Proposals
 from planweave.core.world import Action, Literal, World
 from planweave.methods.episode import Episode
-from planweave.methods.prompting import example_part, message, one_line, plan_examples, render
+from planweave.methods.prompting import done_text, examples_for, message, one_line, plan_examples, render
 from planweave.methods.question import Question, Questions
 from planweave.methods.sampled import TOKENS, example_text, most_similar, steps_so_far, translated
 
@@ -33,10 +33,10 @@ def propose(question: Question, samples: int) -> Proposals:
     """
     set_ = question.settings
     index = chosen_example(question, set_.environment_weight)
-    plans = plan_examples(question.domain)
+    plans = plan_examples(question.domain, question.sentence)
     example = example_text(question, index) if plans else "(none)"
     messages = (
-        message("system", render("scene_aware/system.txt", example=example)),
+        message("system", render("scene_aware/system.txt", example=example, done=done_text(question.domain))),
         message(
             "user",
             render(
@@ -82,7 +82,7 @@ def relatedness(question: Question, names: Collection[str], around: Collection[s
 
 def chosen_example(question: Question, weight: float) -> int:
     """Index of the example with the highest S_M(task, task_i) + W_e · S_G(E, E_i) (III.A)."""
-    examples: list[dict[str, Any]] = example_part(question.domain, "plans", [])
+    examples = examples_for(question.domain, "plans", question.sentence)
     alike = most_similar(question, [str(e["task"]) for e in examples])
     nodes, edges = scene_graph(question.world)
     best, best_score = 0, float("-inf")

@@ -23,7 +23,7 @@ from planweave.core.transition import State, Transition
 from planweave.core.world import Action, Literal, World
 from planweave.llm.clients.base import ChatReplies, ChatRequest
 from planweave.llm.schema import ground_actions
-from planweave.methods.prompting import Messages, example_part, message, one_line, render
+from planweave.methods.prompting import Messages, example_part, message, one_line, render, same_task
 
 MAX_CHOICES = 120  # calls that a step is chosen from; beyond that those on the goal's things alone
 STEP_TOKENS = 48  # of one call
@@ -141,6 +141,8 @@ def step_messages(domain: Domain, sentence: str, goal: Sequence[Literal]) -> Mes
     messages = [message("system", render("tree_planner/step_system.txt"))]
     plans = example_part(domain, "plans", ())
     for example in (plans[index] for index in example_part(domain, "stepwise", ())):
+        if same_task(str(example["task"]), sentence):
+            continue
         wanted = [Literal.parse(text) for text in example["goal"]]
         messages += [
             message("user", _task(str(example["task"]), wanted)),

@@ -20,6 +20,7 @@ from planweave.core.plan import Plan
 from planweave.core.ports import Outcome
 from planweave.core.validation import Validation, Validator
 from planweave.core.world import Action, World
+from planweave.methods.action_filter import distinct
 from planweave.methods.episode import Episode
 from planweave.methods.prompting import PROMPTS
 from planweave.methods.question import Questions
@@ -195,7 +196,12 @@ class TreePlanner:
         return fork
 
     def _decide(self, episode: Episode, options: list[Node], history: Sequence[Action], errors: Sequence[str]) -> Node:
-        """A single valid child is taken without a request; else the model votes, or the weights of C.5 decide."""
+        """A single valid child is taken without a request; else the model votes, or the weights of C.5 decide.
+
+        Of children whose actions change the world alike, only the one that most plans have is an option.
+        """
+        kept = set(distinct(episode.domain, episode.observe(), [o.action for o in options]))
+        options = [o for o in options if o.action in kept]
         if len(options) == 1:
             return options[0]
         if self.guide != "model":

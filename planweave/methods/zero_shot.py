@@ -16,7 +16,7 @@ from planweave.core.parameter import option
 from planweave.core.ports import Candidate, Proposals
 from planweave.core.world import Action
 from planweave.methods.episode import Episode
-from planweave.methods.prompting import message, objects_text, one_line, plan_examples, render
+from planweave.methods.prompting import done_text, message, objects_text, one_line, plan_examples, render
 from planweave.methods.question import Question, Questions
 from planweave.methods.sampled import TOKENS, example_text, most_similar, steps_so_far, translated
 
@@ -24,11 +24,19 @@ from planweave.methods.sampled import TOKENS, example_text, most_similar, steps_
 def propose(question: Question, samples: int) -> Proposals:
     """k samples of the next step. Raises ParseError where none can be read."""
     set_ = question.settings
-    alike = most_similar(question, [task for task, _ in plan_examples(question.domain)])
+    alike = most_similar(question, [task for task, _ in plan_examples(question.domain, question.sentence)])
     example = example_text(question, max(range(len(alike)), key=alike.__getitem__)) if alike else "(none)"
     number = len(question.history) + 1
     messages = (
-        message("system", render("zero_shot/system.txt", objects=objects_text(question.shown), example=example)),
+        message(
+            "system",
+            render(
+                "zero_shot/system.txt",
+                objects=objects_text(question.shown),
+                example=example,
+                done=done_text(question.domain),
+            ),
+        ),
         message(
             "user",
             render(

@@ -76,8 +76,8 @@ def test_senseless_candidates_are_left_out(kitchen, literal, expected):
 def test_one_gets_near_a_thing_by_going_there(kitchen):
     """Not by putting other things onto it; going to what is in it is as good."""
     found = candidates(kitchen, "close_to(fridge_10)")
-    assert {"walk(fridge_10)", "find(fridge_10)"} <= set(found)
-    assert {f.partition("(")[0] for f in found} == {"walk", "find"}
+    assert "walk(fridge_10)" in found
+    assert {f.partition("(")[0] for f in found} == {"walk"}  # to find it is the same
 
 
 def test_a_hand_gets_free_by_putting_things_where_things_are_put(kitchen):

@@ -120,14 +120,14 @@ def test_a_program_is_asked_for_in_the_papers_form():
     assert len(program.body) == 3 and program.objects[0] == "banana"
 
 
-def test_a_home_has_one_list_of_objects_by_class():
+def test_a_home_has_one_list_of_objects_by_class_or_by_name_where_there_are_several():
     p, client = planner("    find('salmon')")
     p.write("progprompt", "put the salmon in the fridge", HOME)
     in_order(
         said(client),
         "from actions import walk <obj>",
         "putback <obj1> <obj2>",
-        "objects = ['fridge', 'kitchen', 'microwave', 'mug', 'salmon', 'sofa']",
+        "objects = ['fridge', 'kitchen', 'microwave', 'mug_7', 'mug_8', 'salmon', 'sofa']",
         "def put_the_wine_glass",
         "def throw_away_the_lime",
         "def wash_mug",
@@ -365,7 +365,7 @@ def test_system_messages_are_the_same_for_every_step():
         ("<rob0>[grasp] <red_cube>", "grasp(red_cube)"),
         ("[place_in] <red_cube> <left_tray>", "place_in(red_cube, left_tray)"),
         ("grasp(red_cube)", "grasp(red_cube)"),
-        ("<char0> [walk] <kitchen> (205)", "walk(kitchen)"),
+        ("<char0> [walk] <kitchen> (205)", "walk(kitchen_205)"),
         ("`<rob0>[return_to_base]`", "return_to_base()"),
         ("<rob0>[grasp]<red_cube>\nExplanation: <pass> is not needed.", "grasp(red_cube)"),
         ("Let me see.\nAction Plan: <rob0>[Pick Up] <red cube>", "Pick Up(red cube)"),
@@ -459,7 +459,7 @@ def test_the_next_action_is_asked_with_the_papers_parts():
         ("Done.", None),
         ('```json\n{"action": "END"}\n```', None),
         ("The next action is grasp(red_cube).", "grasp(red_cube)"),
-        ("[Grasp] <red_cube> (1)", "Grasp(red_cube)"),
+        ("[Grasp] <red_cube> (1)", "Grasp(red_cube_1)"),
         ('{"action": "grasp", "arguments": ["red_cube"]}', "grasp(red_cube)"),
     ],
 )
@@ -797,7 +797,7 @@ def test_examples_are_of_their_domain(domain):
         for literal in map(Literal.parse, rows):
             assert len(domain.predicates[literal.predicate].parameters) == len(literal.args)
     for correction in example_part(domain, "corrections", ()):
-        assert correction["error_step"] == len(correction["plan"]) - 1
+        assert correction["error_step"] < len(correction["plan"]) - 1, "the plan is whole"
     assert questions().write and questions().propose
 
 
