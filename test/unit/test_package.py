@@ -163,3 +163,22 @@ def test_every_program_and_part_of_the_entry_points_is_there(given):
 def test_colcon_test_runs_pytest(given):
     """colcon looks for pytest in what setup() is given; without it, `colcon test` runs nothing and says OK."""
     assert any(requirement.startswith("pytest") for requirement in given["extras_require"]["test"])
+
+
+@pytest.mark.parametrize("plugin", ["launch_testing", "launch_ros", "launch_pytest"])
+def test_pytest_starts_beside_the_plugins_of_a_sourced_ros(plugin, tmp_path):
+    """Those of Jazzy and Kilted have hooks with `path`, which pytest 9 refuses at its start."""
+    info = tmp_path / f"{plugin}-3.7.1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {plugin}\nVersion: 3.7.1\n")
+    (info / "entry_points.txt").write_text(f"[pytest11]\n{plugin} = old_{plugin}_hooks\n")
+    (tmp_path / f"old_{plugin}_hooks.py").write_text("def pytest_pycollect_makemodule(path, parent):\n    pass\n")
+    run = subprocess.run(
+        [sys.executable, "-m", "pytest", "--collect-only", "-q", "test/unit/test_names.py"],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"},
+        text=True,
+        capture_output=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
