@@ -55,10 +55,15 @@ class Parameter:
 
 
 def option(
-    default: Any, description: str, low: float | None = None, high: float | None = None, choices: tuple[str, ...] = ()
+    default: Any,
+    description: str,
+    low: float | None = None,
+    high: float | None = None,
+    choices: tuple[str, ...] = (),
+    kw_only: bool = False,
 ) -> Any:
     """A dataclass field for an option: the single place of its default, description and bounds."""
-    return field(default=default, metadata={"row": (description, low, high, choices)})
+    return field(default=default, metadata={"row": (description, low, high, choices)}, kw_only=kw_only)
 
 
 def option_parameters(options: type, prefix: str = "") -> list[Parameter]:

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from planweave.methods.episode import Episode
+from planweave.methods.paper import PaperMode
 from planweave.methods.prompting import PROMPTS
 from planweave.methods.question import Questions
 
 
 @dataclass
-class BaseLLM:
+class BaseLLM(PaperMode):
     """One plan of commands, executed open loop."""
 
     questions: ClassVar[Questions] = Questions(sample={"base_llm": PROMPTS / "base_llm"})

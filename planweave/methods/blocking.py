@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from planweave.core.assumptions import unseen_marks
 from planweave.core.blocking import lacking, resolution_actions, revealing_actions
@@ -23,6 +23,7 @@ from planweave.core.transition import Transition
 from planweave.core.unobserved_effects import UnobservedEffects
 from planweave.core.world import Action, Literal, World
 from planweave.methods.episode import Episode
+from planweave.methods.paper import PaperMode
 from planweave.methods.prompting import effect_text, message, observation_text, one_line, render
 from planweave.methods.question import Question, Questions
 
@@ -117,7 +118,7 @@ REVEALS = ("stuck", "unseen")
 
 
 @dataclass
-class Blocking:
+class Blocking(PaperMode):
     """max_actions as in the paper, 100; asked_again: number of repeated requests after an answer outside the list.
 
     reveal: when actions that may show an unseen object are candidates: "unseen", as in the paper, where an action would
@@ -127,6 +128,7 @@ class Blocking:
     """
 
     questions: ClassVar[Questions] = Questions(select={"blocking": select})
+    PAPER: ClassVar[Mapping[str, Any]] = {"reveal": "unseen", "max_candidates": 0, "retries": 0}
 
     max_actions: int = option(100, "actions at most", 1, 10_000)
     asked_again: int = option(2, "repetitions of a question answered outside the list", 0, 100)

@@ -22,6 +22,7 @@ from planweave.core.world import Action, Literal, World
 from planweave.llm.parsing import parse_plan
 from planweave.llm.step_list import numbered_steps
 from planweave.methods.episode import Episode
+from planweave.methods.paper import PaperMode
 from planweave.methods.prompting import (
     Messages,
     done_text,
@@ -265,7 +266,7 @@ def _marked(steps: Sequence[str], failed: int) -> str:
 
 
 @dataclass
-class BrainBody:
+class BrainBody(PaperMode):
     """max_feedback is K, 3 in the paper; after that many replans a failed step is skipped.
 
     tell_reachability: the environment information says what is out of reach; in the paper that is learned from errors.
@@ -276,10 +277,12 @@ class BrainBody:
         write={"brainbody": write, "brainbody_feedback": write_tail},
         ground={"brainbody": ground, "brainbody_matching": match},
     )
+    PAPER: ClassVar[Mapping[str, Any]] = {"tell_reachability": False, "oscillation_guard": False}
 
     max_feedback: int = option(3, "feedback loops at most, K", 0, 1000)
     max_steps: int = option(100, "actions at most", 1, 10_000)
     tell_reachability: bool = option(True, "tell the Brain what is out of reach before an error says so")
+    oscillation_guard: bool = option(True, "end a step at the same command with the same error")
     body: str = option("model", "who turns a step into a command", choices=BODIES)
 
     def run(self, episode: Episode) -> None:
@@ -304,7 +307,7 @@ class BrainBody:
                 i += 1
             elif outcome.final:
                 return
-            elif k < self.max_feedback and error not in failed:
+            elif k < self.max_feedback and not (self.oscillation_guard and error in failed):
                 failed.add(error)
                 k += 1
                 episode.corrections += 1

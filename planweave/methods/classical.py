@@ -10,25 +10,43 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, replace
 
-from planweave.core.classical import solve
+from planweave.core.classical import NoPlanError, solve
+from planweave.core.domain import spoken
 from planweave.core.failure import Code
 from planweave.core.parameter import option
 from planweave.core.transition import Transition
 from planweave.core.unobserved_effects import UnobservedEffects
-from planweave.core.world import Action, Literal, World
+from planweave.core.world import Action, Known, Literal, World
 from planweave.methods.episode import Episode
+from planweave.methods.paper import PaperMode
 
 #: Failures that say that a thing cannot be reached from here; trying the same again is of no use.
 _OUT_OF_REACH = {Code.UNREACHABLE, Code.PLANNING_FAILED, Code.COLLISION}
 
 
+def _check_seen(episode: Episode, world: World) -> None:
+    """Raise NoPlanError where an object of the goal was never seen."""
+    names = dict.fromkeys(a for g in world.unmet(episode.goal) for a in g.args)
+    hidden = [n for n in names if (thing := world.by_name.get(n)) is not None and thing.known < Known.REMEMBERED]
+    if hidden:
+        raise NoPlanError(
+            f"nobody has seen {', '.join(map(spoken, hidden))}, and FF-Replan-limited cannot search; "
+            "leave classical.limited off, or take another method",
+            proved=False,
+        )
+
+
 @dataclass
-class Classical:
-    """max_replans: number of replans; plan_timeout: seconds per search; retries: of one action that slips."""
+class Classical(PaperMode):
+    """max_replans: number of replans; plan_timeout: seconds per search; retries: of one action that slips.
+
+    limited: the place of a goal's object that was never seen is unknown to the planner, which cannot search for it.
+    """
 
     max_replans: int = option(20, "plans after the first at most", 0, 1000)
     plan_timeout: float = option(5.0, "seconds for one search", 0.1, 600.0)
     retries: int = option(3, "repetitions of one action that fails", 0, 100)
+    limited: bool = option(False, "plan only for objects that were seen (FF-Replan-limited of the BCR paper)")
 
     def run(self, episode: Episode) -> None:
         """Act until the goal holds in the observed world; raises NoPlanError where no plan reaches it."""
@@ -41,6 +59,8 @@ class Classical:
             if not world.unmet(episode.goal):
                 return
             episode.tell("planning" if attempt == 0 else "planning again")
+            if self.limited:
+                _check_seen(episode, world)
             believed = predicted.applied_to(replace(world, facts=world.facts - disproved))
             plan = solve(
                 episode.domain,

@@ -48,6 +48,7 @@ class Episode:
     corrections: int = 0
     questions: int = 0
     fallback: bool = False
+    as_in_paper: bool = False  # the method's switch `paper`: no other method takes over
     used: list[Action] = field(default_factory=list)
     pushed: list[str] = field(default_factory=list)
     undo_problem: str = ""  # why the last action could not be undone

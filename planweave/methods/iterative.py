@@ -21,6 +21,7 @@ from planweave.llm.clients.base import ChatReply
 from planweave.llm.parsing import parse_plan
 from planweave.llm.schema import step_schema
 from planweave.methods.episode import Episode
+from planweave.methods.paper import PaperMode
 from planweave.methods.prompting import (
     Messages,
     actions_text,
@@ -113,7 +114,7 @@ REPLANS = ("none", "local", "global")
 
 
 @dataclass
-class Iterative:
+class Iterative(PaperMode):
     """replan: none, local or global; at most max_corrections of them (10 in the paper) and max_steps actions tried."""
 
     questions: ClassVar[Questions] = Questions(propose={"iterative": propose})

@@ -14,6 +14,7 @@ from planweave.core.errors import ParseError
 from planweave.core.ports import Grounding, Written
 from planweave.llm.step_list import numbered_steps
 from planweave.methods.episode import Episode
+from planweave.methods.paper import PaperMode
 from planweave.methods.prompting import done_text, message, objects_text, one_line, plan_examples, render
 from planweave.methods.question import Question, Questions
 from planweave.methods.translate import Translator
@@ -66,7 +67,7 @@ def steps_text(steps: Sequence[str]) -> str:
 
 
 @dataclass
-class LangPrompt:
+class LangPrompt(PaperMode):
     """One plan in words, translated step by step, executed open loop."""
 
     questions: ClassVar[Questions] = Questions(write={"lang_prompt": write}, ground={"lang_prompt": ground})

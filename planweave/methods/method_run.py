@@ -27,7 +27,9 @@ class MethodFaultError(PlanweaveError):
 def run_method(make: Callable[[str], Method], name: str, episode: Episode) -> None:
     """Create a method and run it; raises MethodFaultError for exceptions other than PlanweaveError."""
     try:
-        make(name).run(episode)
+        method = make(name)
+        episode.as_in_paper = bool(getattr(method, "paper", False))
+        method.run(episode)
     except PlanweaveError:
         raise
     except Exception as error:

@@ -31,6 +31,7 @@ from planweave.llm.clients.base import ChatReplies, ChatReply, ChatRequest
 from planweave.llm.replies import ask_until_read
 from planweave.methods.conditions import objects_named, parse_condition
 from planweave.methods.episode import Episode
+from planweave.methods.paper import PaperMode
 from planweave.methods.prompting import (
     Messages,
     done_text,
@@ -252,12 +253,13 @@ def _switched(program: str, options: Mapping[str, int]) -> str:
 
 
 @dataclass
-class ProgPrompt:
+class ProgPrompt(PaperMode):
     """comments and assertions can be disabled in the examples (rows 3 to 6 of the paper's Table I); examples: 2 for its
     row 2. ask_model: the model evaluates every assertion, as in the paper; else the domain's rules do where they can.
     """
 
     questions: ClassVar[Questions] = Questions(write={"progprompt": write})
+    PAPER: ClassVar[Mapping[str, Any]] = {"ask_model": True}
 
     comments: bool = option(True, "comments in the example programs (COMMENTS in Table I)")
     assertions: bool = option(True, "assertions in the example programs (FEEDBACK in Table I)")

@@ -20,6 +20,7 @@ from planweave.core.parameter import option
 from planweave.core.ports import Candidate, Proposals
 from planweave.core.world import Action, Literal, World
 from planweave.methods.episode import Episode
+from planweave.methods.paper import PaperMode
 from planweave.methods.prompting import done_text, examples_for, message, one_line, plan_examples, render
 from planweave.methods.question import Question, Questions
 from planweave.methods.sampled import TOKENS, example_text, most_similar, steps_so_far, translated
@@ -123,7 +124,7 @@ def _overlap(one: frozenset[Any], two: frozenset[Any]) -> float:
 
 
 @dataclass
-class SceneAware:
+class SceneAware(PaperMode):
     """Weights of Section III.D, from the grid of Table IX; samples is k; repetition: penalty for each repeated
     action.
     """

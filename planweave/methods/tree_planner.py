@@ -8,28 +8,33 @@ inverses: a robot has no snapshots.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from planweave.core.action_tree import Node, Status, build_tree
 from planweave.core.error_types import plan_error
+from planweave.core.errors import PlanweaveError
 from planweave.core.failure import TRANSIENT
 from planweave.core.parameter import option
 from planweave.core.plan import Plan
 from planweave.core.ports import Outcome
+from planweave.core.transition import Transition
 from planweave.core.validation import Validation, Validator
 from planweave.core.world import Action, World
 from planweave.methods.action_filter import distinct
 from planweave.methods.episode import Episode
+from planweave.methods.paper import PaperMode
 from planweave.methods.prompting import PROMPTS
 from planweave.methods.question import Questions
 
+REQUEST = "tree_planner_request"
+"""The sampling of plans that is never stepwise."""
 GUIDES = ("model", "language", "environment", "hybrid")
 
 
 @dataclass
-class TreePlanner:
+class TreePlanner(PaperMode):
     """samples: N plans (0: the planner's default); votes: n answers per decision (0: the planner's default).
 
     max_corrections as in the paper, 10. guide: decides at a fork, the model or one of appendix C.5's weights; alpha
@@ -39,7 +44,10 @@ class TreePlanner:
     unobserved facts. retries: of an action that failed with one of `planweave.core.failure.TRANSIENT`.
     """
 
-    questions: ClassVar[Questions] = Questions(sample={"tree_planner": PROMPTS / "tree_planner"})
+    questions: ClassVar[Questions] = Questions(
+        sample={"tree_planner": PROMPTS / "tree_planner", REQUEST: PROMPTS / "tree_planner"}
+    )
+    PAPER: ClassVar[Mapping[str, Any]] = {"check_plans": False, "retries": 0, "sampling": "request"}
 
     samples: int = option(0, "plans to sample, N; 0: the planner's default", 0, 1000)
     votes: int = option(0, "answers per decision, n; 0: the planner's default", 0, 1000)
@@ -47,13 +55,22 @@ class TreePlanner:
     guide: str = option("model", "who decides at a fork", choices=GUIDES)
     alpha: float = option(0.5, "weight of language against environment in the hybrid guide", 0.0, 1.0)
     check_plans: bool = option(True, "keep only sampled plans that the domain says reach the goal")
+    sampling: str = option(
+        "auto", "request: all plans in one request, whatever planner_node's sampling says", choices=("auto", "request")
+    )
     retries: int = option(1, "repetitions of an action that failed by chance, before its subtree is invalid", 0, 100)
 
     def run(self, episode: Episode) -> None:
         """Act down the tree until a plan ends, or no valid branch or no correction is left."""
         world = episode.observe()
         episode.tell("sampling plans")
-        sampled = episode.planner.generate_plans(episode.sentence, world, samples=self.samples, task_id=episode.task_id)
+        sampled = episode.planner.generate_plans(
+            episode.sentence,
+            world,
+            samples=self.samples,
+            task_id=episode.task_id,
+            method=REQUEST if self.sampling == "request" else "tree_planner",
+        )
         episode.spend(sampled.usage)
         plans = self._checked(episode, world, sampled.plans)
         episode.journal.add(
@@ -154,15 +171,16 @@ class TreePlanner:
             node = fork
 
     def _execute(self, episode: Episode, node: Node, action: Action) -> Outcome:
-        """Execute a node's action, and again where it fails by chance, `retries` times."""
+        """Execute a node's action; where it fails by chance and is still applicable again, at most `retries` times."""
+        episode.intend(_likely(node))
+        outcome = episode.execute(action)
         for _ in range(self.retries):
+            if outcome.code not in TRANSIENT or not _applicable(episode, outcome.world, action):
+                break
+            episode.journal.add("retry", action=str(action), code=outcome.code.name, message=outcome.message)
             episode.intend(_likely(node))
             outcome = episode.execute(action)
-            if outcome.code not in TRANSIENT:
-                return outcome
-            episode.journal.add("retry", action=str(action), code=outcome.code.name, message=outcome.message)
-        episode.intend(_likely(node))
-        return episode.execute(action)
+        return outcome
 
     def _backtrack(
         self,
@@ -244,6 +262,14 @@ class TreePlanner:
         if self.guide == "environment":
             return environment
         return [self.alpha * f + (1 - self.alpha) * e for f, e in zip(language, environment)]
+
+
+def _applicable(episode: Episode, world: World, action: Action) -> bool:
+    transition = Transition(episode.domain, world)
+    try:
+        return not transition.unmet(transition.state(), action)
+    except PlanweaveError:  # an object is gone
+        return False
 
 
 def _likely(node: Node) -> list[Action]:

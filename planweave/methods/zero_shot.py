@@ -16,6 +16,7 @@ from planweave.core.parameter import option
 from planweave.core.ports import Candidate, Proposals
 from planweave.core.world import Action
 from planweave.methods.episode import Episode
+from planweave.methods.paper import PaperMode
 from planweave.methods.prompting import done_text, message, objects_text, one_line, plan_examples, render
 from planweave.methods.question import Question, Questions
 from planweave.methods.sampled import TOKENS, example_text, most_similar, steps_so_far, translated
@@ -68,7 +69,7 @@ def propose(question: Question, samples: int) -> Proposals:
 
 
 @dataclass
-class ZeroShot:
+class ZeroShot(PaperMode):
     """samples per step; a step scores match + likelihood * mean log-probability. The plan ends below the cutoff, and
     where more than half of the samples say that the task is done.
     """

@@ -475,14 +475,14 @@ class TaskManager:
         except (CanceledError, MethodFaultError):
             raise
         except PlanweaveError as error:
-            if not self._fallback or name == self._fallback:
+            if not self._fallback or name == self._fallback or episode.as_in_paper:
                 raise
             episode.spend(error.usage)
             failed = f"{name} failed: {error}"
             log.warning("%s: %s", task.status.task_id, failed)
             task.journal.add("method_failed", method=name, error=str(error), kind=type(error).__name__)
         finding = self._look_at(task, body, goal, began)
-        if self._fallback and name != self._fallback and finding.unmet:
+        if self._fallback and name != self._fallback and finding.unmet and not episode.as_in_paper:
             reason = failed or episode.message or f"{name} ended before the goal held"
             told = f"the {self._fallback} planner takes over: {reason}"
             episode.fallback = True

@@ -7,6 +7,7 @@ import pytest
 import yaml
 
 from benchmarks.library import example_files
+from planweave.methods import METHODS
 
 tomllib = pytest.importorskip("tomllib", reason="Python 3.10 has no tomllib")
 ROOT = Path(__file__).resolve().parents[2]
@@ -161,3 +162,14 @@ def test_the_workflow_runs_targets_that_exist():
     ]
     assert {"lint", "docs", "wheel"} <= set(called) <= targets
     assert set(jobs["ros"]["strategy"]["matrix"]["distro"]) == {"jazzy", "kilted"}
+
+
+def test_what_paper_sets_stands_in_the_table_of_the_methods():
+    """The table of docs/methods.md and the PAPER of each method say the same."""
+    text = (ROOT / "docs" / "methods.md").read_text(encoding="utf-8")
+    table = text.partition("## As in the paper")[2].partition("\n## ")[0]
+    rows = dict(re.findall(r"(?m)^\| `(\w+)` \| (.*) \|$", table))
+    for name, made in METHODS.items():
+        told = dict(re.findall(r"`(\w+): ([^`]+)`", rows.get(name, "")))
+        paper = getattr(made, "PAPER", {})  # packages of others need none
+        assert told == {key: str(value).lower() for key, value in paper.items()}, name

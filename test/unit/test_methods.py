@@ -11,10 +11,12 @@ from planweave.core.domain import Domain
 from planweave.core.errors import CanceledError
 from planweave.core.failure import Code
 from planweave.core.world import Known, Literal
+from planweave.methods import METHODS
 from planweave.methods.base_llm import BaseLLM
 from planweave.methods.classical import Classical
 from planweave.methods.episode import Episode
 from planweave.methods.journal import Journal
+from planweave.methods.options import options_of
 from planweave.methods.tree_planner import TreePlanner
 
 OBJECTS = "a b: item; left_tray right_tray: container; plate: surface; table middle: location"
@@ -238,6 +240,41 @@ def test_classical_gives_up_on_what_always_fails():
     }
     e, _, body = run(Classical, faults=faults, retries=2)
     assert body.done == [] and "gave up" in e.message and e.steps == 3
+
+
+def test_ff_replan_limited_plans_only_for_what_was_seen():
+    world = tabletop(OBJECTS, FACTS).all_seen()
+    known = {"a": Known.UNKNOWN}
+    unseen = replace(world, objects=tuple(replace(o, known=known.get(o.name, o.known)) for o in world.objects))
+    with pytest.raises(NoPlanError, match="nobody has seen a, and FF-Replan-limited cannot search"):
+        run(Classical, world=unseen, limited=True)
+    _, _, body = run(Classical, world=unseen)
+    assert body.done
+    _, _, body = run(Classical, world=world, limited=True)
+    assert body.done
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_can_be_run_as_in_its_paper(name):
+    """PAPER names options of the method and values that they may have, other than their defaults."""
+    made, rows = METHODS[name], options_of(name)
+    assert "paper" in rows and "paper" not in made.PAPER
+    for option, value in made.PAPER.items():
+        assert rows[option].checked(value, name) == value != rows[option].default
+    assert {k: getattr(made(paper=True), k) for k in made.PAPER} == dict(made.PAPER)
+    assert {k: getattr(made(), k) for k in made.PAPER} == {k: rows[k].default for k in made.PAPER}
+
+
+def test_options_that_are_set_stay_as_they_are_beside_paper():
+    method = TreePlanner(paper=True, retries=3, samples=7)
+    assert (method.check_plans, method.retries, method.samples) == (False, 3, 7)
+
+
+def test_as_in_the_paper_plans_are_sampled_by_request_and_nothing_is_repeated():
+    faults = {"grasp(a)": [(Code.NO_GRASP, "closed on nothing")]}
+    e, planner, body = run(TreePlanner, [plan("grasp(a); place_in(a, left_tray)")], faults=faults, paper=True)
+    assert planner.asked[0][2]["method"] == "tree_planner_request"
+    assert body.done == [] and e.corrections == 1
 
 
 def test_cancellation_ends_a_loop():

@@ -87,9 +87,20 @@ def test_replies_that_could_not_be_read_are_counted(start, fallback):
 
 
 def test_recovery_from_a_failed_grasp(start):
-    manager, _, body = start(body=SymbolicBody(WORLD, {"grasp(a)": [(Code.NO_GRASP, "closed on nothing")]}))
+    manager, _, body = start(body=SymbolicBody(WORLD, {"grasp(a)": [(Code.NO_GRASP, "closed on nothing")] * 2}))
     status = ended(manager.submit("put a in the tray"))
     assert status.state is TaskState.SUCCEEDED and status.corrections == 1 and status.fallback
+
+
+def test_no_other_method_takes_over_from_one_as_in_its_paper():
+    planner = ScriptedPlanner([plan("place_in(a, tray)")], goal="in(a, tray)")
+    body = SymbolicBody(WORLD)
+    manager = TaskManager(planner, body, lambda name: METHODS[name](paper=True), fallback="classical")
+    try:
+        status = ended(manager.submit("put a in the tray", "tree_planner"))
+    finally:
+        manager.close()
+    assert status.state is TaskState.FAILED and not status.fallback and body.done == []
 
 
 def test_what_a_person_says_reaches_the_method_and_the_record(start):
