@@ -11,7 +11,8 @@ scores of each translated sample (III.B, III.C). The loop weighs the scores and 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+import re
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -24,6 +25,9 @@ from planweave.methods.paper import PaperMode
 from planweave.methods.prompting import done_text, examples_for, message, one_line, plan_examples, render
 from planweave.methods.question import Question, Questions
 from planweave.methods.sampled import TOKENS, example_text, most_similar, steps_so_far, translated
+
+Graph = tuple[frozenset[str], frozenset[tuple[str, ...]]]  # classes; relations with the classes of what they relate
+_NUMBERS = re.compile(r"(?:_\d+)+\Z")
 
 
 def propose(question: Question, samples: int) -> Proposals:
@@ -85,19 +89,29 @@ def chosen_example(question: Question, weight: float) -> int:
     """Index of the example with the highest S_M(task, task_i) + W_e · S_G(E, E_i) (III.A)."""
     examples = examples_for(question.domain, "plans", question.sentence)
     alike = most_similar(question, [str(e["task"]) for e in examples])
-    nodes, edges = scene_graph(question.world)
-    best, best_score = 0, float("-inf")
-    for index, example in enumerate(examples):
-        scene = example.get("scene", {})
-        others = frozenset(scene.get("objects", ()))
-        relations = frozenset(_edge(Literal.parse(f)) for f in scene.get("facts", ()))
-        score = alike[index] + weight * (_overlap(nodes, others) + _overlap(edges, relations)) / 2
-        if score > best_score:
-            best, best_score = index, score
-    return best
+    here = scene_graph(question.world)
+    scores = [
+        similar + weight * _scene_likeness(here, example) if weight else similar
+        for similar, example in zip(alike, examples)
+    ]
+    return max(range(len(scores)), key=scores.__getitem__, default=0)
 
 
-def scene_graph(world: World) -> tuple[frozenset[str], frozenset[tuple[str, ...]]]:
+def _scene_likeness(here: Graph, example: Mapping[str, Any]) -> float:
+    """S_G: mean over nodes and edges of the share of an example's graph that is found here.
+
+    The paper compares two whole environments by intersection over union. An example here tells an excerpt of its
+    environment, whose union with a whole home would always be the home; without one the classes in its plan count.
+    """
+    scene = example.get("scene", {})
+    args = [a for step in example.get("plan", ()) for a in Action.parse(str(step)).args]
+    nodes = frozenset(scene.get("objects", ())) or frozenset(_NUMBERS.sub("", a) for a in args)
+    edges = frozenset(_edge(Literal.parse(f)) for f in scene.get("facts", ()))
+    shares = [len(there & found) / len(there) for there, found in ((nodes, here[0]), (edges, here[1])) if there]
+    return sum(shares) / len(shares) if shares else 0.0
+
+
+def scene_graph(world: World) -> Graph:
     """The present classes, and the relations between classes."""
     kinds = {o.name: o.class_name or o.name for o in world.objects}
     pairs: set[tuple[str, ...]] = set()
@@ -118,11 +132,6 @@ def _edge(literal: Literal) -> tuple[str, ...]:
     return (literal.predicate, *literal.args)
 
 
-def _overlap(one: frozenset[Any], two: frozenset[Any]) -> float:
-    """Intersection over union; 0 for two empty sets."""
-    return len(one & two) / len(one | two) if one | two else 0.0
-
-
 @dataclass
 class SceneAware(PaperMode):
     """Weights of Section III.D, from the grid of Table IX; samples is k; repetition: penalty for each repeated
@@ -130,6 +139,7 @@ class SceneAware(PaperMode):
     """
 
     questions: ClassVar[Questions] = Questions(propose={"scene_aware": propose})
+    PAPER: ClassVar[Mapping[str, Any]] = {"end_by_vote": False}
 
     samples: int = option(10, "samples of each step, k", 1, 200)
     weight_probability: float = option(0.5, "W_a, of the sample's mean log-probability", 0.0, 100.0)
@@ -140,6 +150,7 @@ class SceneAware(PaperMode):
     repetition: float = option(0.5, "taken off for each earlier use of the same action", 0.0, 100.0)
     cutoff: float = option(1.0, "score below which the plan ends", -100.0, 100.0)
     max_steps: int = option(20, "steps at most", 1, 1000)
+    end_by_vote: bool = option(True, "end the plan where more than half of the samples say that the task is done")
 
     def run(self, episode: Episode) -> None:
         """Make the plan step by step, then execute it."""
@@ -152,7 +163,7 @@ class SceneAware(PaperMode):
             episode.spend(proposed.usage)
             scored = self._scores(world, plan, proposed.candidates)
             ended = sum(c.action is None for c in proposed.candidates)
-            if not scored or 2 * ended > self.samples:
+            if not scored or (self.end_by_vote and 2 * ended > self.samples):
                 episode.journal.add("scored", ended=ended, samples=self.samples)
                 break
             best, score = max(scored, key=lambda row: row[1])

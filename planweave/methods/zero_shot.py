@@ -3,14 +3,15 @@
 Each free-text step is translated to the nearest admissible action, which replaces it in the prompt. The plan is made
 from the initial observation, then executed open loop.
 
-One example is retrieved by the similarity of its task. The objects are listed as for the other methods, unlike in the
-original.
+One example is retrieved by the similarity of its task. The objects are listed as for the other methods; the original
+lists none (tell_objects).
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from planweave.core.parameter import option
 from planweave.core.ports import Candidate, Proposals
@@ -24,19 +25,26 @@ from planweave.methods.sampled import TOKENS, example_text, most_similar, steps_
 
 def propose(question: Question, samples: int) -> Proposals:
     """k samples of the next step. Raises ParseError where none can be read."""
+    return _proposed(question, samples, objects=True)
+
+
+def propose_without_objects(question: Question, samples: int) -> Proposals:
+    """The same with a prompt that lists no objects, as in the paper."""
+    return _proposed(question, samples, objects=False)
+
+
+def _proposed(question: Question, samples: int, objects: bool) -> Proposals:
     set_ = question.settings
     alike = most_similar(question, [task for task, _ in plan_examples(question.domain, question.sentence)])
     example = example_text(question, max(range(len(alike)), key=alike.__getitem__)) if alike else "(none)"
     number = len(question.history) + 1
+    told: dict[str, str] = {"example": example, "done": done_text(question.domain)}
     messages = (
         message(
             "system",
-            render(
-                "zero_shot/system.txt",
-                objects=objects_text(question.shown),
-                example=example,
-                done=done_text(question.domain),
-            ),
+            render("zero_shot/system.txt", objects=objects_text(question.shown), **told)
+            if objects
+            else render("scene_aware/system.txt", **told),
         ),
         message(
             "user",
@@ -70,16 +78,21 @@ def propose(question: Question, samples: int) -> Proposals:
 
 @dataclass
 class ZeroShot(PaperMode):
-    """samples per step; a step scores match + likelihood * mean log-probability. The plan ends below the cutoff, and
-    where more than half of the samples say that the task is done.
+    """samples per step; a step scores match + likelihood * mean log-probability. The plan ends below the cutoff, with
+    end_by_vote where more than half of the samples say that the task is done, else where all do.
     """
 
-    questions: ClassVar[Questions] = Questions(propose={"zero_shot": propose})
+    questions: ClassVar[Questions] = Questions(
+        propose={"zero_shot": propose, "zero_shot_without_objects": propose_without_objects}
+    )
+    PAPER: ClassVar[Mapping[str, Any]] = {"tell_objects": False, "end_by_vote": False}
 
     samples: int = option(10, "samples of each step, k", 1, 200)
     likelihood: float = option(0.3, "weight of the sample's mean log-probability", 0.0, 100.0)
     cutoff: float = option(0.5, "score below which the plan ends", -100.0, 100.0)
     max_steps: int = option(20, "steps at most", 1, 1000)
+    tell_objects: bool = option(True, "list the objects in the prompt")
+    end_by_vote: bool = option(True, "end the plan where more than half of the samples say that the task is done")
 
     def run(self, episode: Episode) -> None:
         """Plan with the first observation, then execute."""
@@ -87,11 +100,16 @@ class ZeroShot(PaperMode):
         episode.tell("planning step by step")
         while len(plan) < self.max_steps:
             proposed = episode.planner.propose_steps(
-                "zero_shot", episode.sentence, world, plan, samples=self.samples, task_id=episode.task_id
+                "zero_shot" if self.tell_objects else "zero_shot_without_objects",
+                episode.sentence,
+                world,
+                plan,
+                samples=self.samples,
+                task_id=episode.task_id,
             )
             episode.spend(proposed.usage)
             steps = [c for c in proposed.candidates if c.action is not None]
-            if 2 * len(steps) < len(proposed.candidates):
+            if not steps or (self.end_by_vote and 2 * len(steps) < len(proposed.candidates)):
                 break
             best = max(steps, key=self.score)
             if best.action is None or self.score(best) < self.cutoff:

@@ -101,6 +101,21 @@ def test_zero_shot_ends_when_more_than_half_of_the_samples_say_so():
     assert body.done == ["grasp(a)", "place_in(a, left_tray)"] and len(asked(planner, "propose")) == 3
 
 
+def test_as_in_their_papers_votes_for_the_end_do_not_count():
+    rows = [[c(END)] * 9 + [c(GRASP)], [c(END)] * 10]
+    for method in (ZeroShot(paper=True), SceneAware(paper=True)):
+        _, planner, body = run(method, steps=[list(row) for row in rows])
+        assert body.done == ["grasp(a)"]
+    _, planner, _ = run(ZeroShot(paper=True), steps=[[c(END)]])
+    assert asked(planner, "propose")[0][1] == "zero_shot_without_objects"
+
+
+def test_brainbody_without_the_guard_asks_k_times_about_the_same_error():
+    faults = {"grasp(b)": [(Code.NO_GRASP, "empty")] * 9}
+    _, planner, _ = run(BrainBody(paper=True), faults=faults, texts=["grasp(b)\ngrasp(a)"] * 5)
+    assert len(asked(planner, "write")) == 4 and asked(planner, "write")[0][5] == {"reachability": False}
+
+
 def test_scene_aware_ends_when_more_than_half_of_the_samples_say_so():
     rows = [[c(END)] * 5 + [c(GRASP)] * 5, [c(END)] * 6 + [c(PLACE)] * 4, [c(PLACE)]]
     e, planner, body = run(SceneAware(), steps=rows)

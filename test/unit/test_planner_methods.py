@@ -1,6 +1,7 @@
 """What each method asks of the model and reads out of its replies: the good form, and each way it can be bad."""
 
 from dataclasses import replace
+from types import MappingProxyType
 
 import pytest
 from doubles.planner_worlds import BLOCKS, table
@@ -25,7 +26,9 @@ from planweave.methods.iterative import parse_step
 from planweave.methods.planner import LanguagePlanner, Settings
 from planweave.methods.progprompt import completed, function_head, joined
 from planweave.methods.prompting import example_part, examples, plan_examples
+from planweave.methods.question import Question
 from planweave.methods.sampled import step_of
+from planweave.methods.scene_aware import chosen_example
 from planweave.methods.translate import Translator
 
 DOMAIN, HOUSEHOLD = Domain.load("tabletop"), Domain.load("household")
@@ -584,6 +587,35 @@ def test_a_step_is_matched_by_similarity_of_names_without_a_model():
 def test_words_without_steps_are_asked_for_once_more(method):
     p, client = planner("I cannot help.", "0: pick up the red cube" if method == "brainbody" else "Step 1: grasp it")
     assert len(p.write(method, SENTENCE, BLOCKS).lines) == 1 and len(client.questions) == 2
+
+
+def _domain_with(plans):
+    return replace(HOUSEHOLD, extra=MappingProxyType({**HOUSEHOLD.extra, "examples": {"plans": plans}}))
+
+
+def test_the_example_is_chosen_by_the_scene_as_well():
+    """Of two tasks that are equally alike the one done in a scene such as this; W_e = 0 leaves the scene out."""
+    plans = [
+        {"task": "clean the house", "plan": ["find(mop_1)"], "scene": {"objects": ["mop", "bucket"]}},
+        {"task": "clean the house", "plan": ["find(sofa_1)"], "scene": {"objects": ["sofa", "mug"]}},
+        {"task": "clean the house", "plan": ["find(fridge_3)", "open(fridge_3)"]},
+    ]
+    question = Question("tidy up", _domain_with(plans), HOME, HOME, Settings(), HashedEmbedder(), None)
+    assert chosen_example(question, 0.5) == 1 and chosen_example(question, 0.0) == 0
+    question = replace(question, domain=_domain_with(plans[::2]))
+    assert chosen_example(question, 0.5) == 1, "the objects of its plan stand for a scene that is not told"
+    in_room = {"objects": ["sofa"], "facts": ["on(mug, sofa)"]}
+    wrong = {"objects": ["sofa"], "facts": ["on(sofa, mug)"]}
+    two = [{"task": "a", "plan": [], "scene": wrong}, {"task": "a", "plan": [], "scene": in_room}]
+    assert chosen_example(replace(question, domain=_domain_with(two)), 0.5) == 1
+
+
+def test_zero_shot_without_objects_as_in_its_paper():
+    p, client = planner("grasp the red cube", "grasp the red cube")
+    p.propose_steps("zero_shot", SENTENCE, BLOCKS, [], samples=1)
+    assert "green_cube" in said(client)
+    got = p.propose_steps("zero_shot_without_objects", SENTENCE, BLOCKS, [], samples=1)
+    assert "green_cube" not in said(client) and got.candidates[0].action == GRASP
 
 
 # Blocking conditions and resolutions
