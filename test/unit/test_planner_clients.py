@@ -70,6 +70,14 @@ def test_an_endpoint_that_ignores_n_is_asked_several_times_with_the_same_prompt(
         assert len(server.requests) == before + 3 and not any("n" in r for r in server.requests[before:])
 
 
+def test_samples_asked_for_one_by_one_have_seeds_of_their_own():
+    with FakeOpenAI(fake.ignores_n()) as server:
+        client(server).complete(request(n=4, seed=7))
+        assert sorted(r["seed"] for r in server.requests) == [7, 8, 9, 10]
+        client(server).complete(request())
+        assert "seed" not in server.requests[-1]
+
+
 @pytest.mark.parametrize(
     ("option", "message", "name", "asked"),
     [

@@ -9,13 +9,15 @@ from doubles.planner_worlds import BLOCKS
 
 from planweave.bodies.home.port import HomeBody
 from planweave.core.domain import Domain
-from planweave.core.errors import DomainError, ModelUnavailableError
+from planweave.core.errors import DomainError, ModelUnavailableError, ParseError
 from planweave.core.formula import atoms_in, conjuncts
 from planweave.core.world import Action, Literal, World, WorldObject
 from planweave.llm.clients.base import Capabilities
 from planweave.llm.embeddings import HashedEmbedder
 from planweave.methods.action_filter import distinct
 from planweave.methods.conditions import holds_by_rule, parse_condition
+from planweave.methods.episode import Episode
+from planweave.methods.journal import Journal
 from planweave.methods.planner import LanguagePlanner, Settings
 from planweave.methods.prompt_world import PromptWorlds
 from planweave.methods.prompting import (
@@ -29,6 +31,7 @@ from planweave.methods.prompting import (
     sample_messages,
     surroundings_text,
 )
+from planweave.methods.translate import Translator
 
 HOUSEHOLD, TABLETOP = Domain.load("household"), Domain.load("tabletop")
 # What says each predicate of a precondition; unseen things are no condition of their own.
@@ -270,6 +273,16 @@ def test_the_brain_sees_the_whole_plan_and_which_step_failed():
     plan = text.rpartition("The initial plan.")[2]
     assert "0: pick up the red cube\n1: put the red cube in the left tray (failed)\n2: return to" in plan
     assert "Error Step: 1\nFeedback: place_in: no room" in plan
+
+
+def test_synonyms_are_read_in_steps_and_in_programs(flat):
+    translator = Translator(HOUSEHOLD, flat, HashedEmbedder())
+    assert str(translator.nearest("Sit on the couch").actions[0]) == "sit(sofa_18)"
+    body = HomeBody("home_flat")
+    episode = Episode("", "x", (), HOUSEHOLD, None, body, Journal())
+    assert str(episode.resolve("switchon", ["television"])) == "switchon(tv_65)"
+    with pytest.raises(ParseError, match="unicorn"):
+        episode.resolve("find", ["unicorn"])
 
 
 def test_a_seed_is_sent_and_recorded_where_one_is_set():
