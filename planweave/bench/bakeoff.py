@@ -42,18 +42,22 @@ def main(options: argparse.Namespace, console: Console) -> int:
     """Run and report; 0 where all episodes count, 1 where some are missing, 130 after Ctrl-C."""
     config = _config(options)
     out = _folder(options, config)
-    engine: Engine = ClusterEngine(options.cluster) if options.cluster else LocalEngine(_jobs(options))
+    engine = engine_of(options)
     try:
         prepare(out, config, options.resume)
-        run = _played(options, config, out, engine, console)
+        run = play_with_progress(options, config, out, engine, console)
     finally:
         engine.close()
     return _told(options, config, out, run, console)
 
 
-def _config(options: argparse.Namespace) -> Config:
-    if options.suite not in SUITES:
-        raise UnknownNameError("suite", options.suite, SUITES)
+def engine_of(options: argparse.Namespace) -> Engine:
+    """Processes here, or a cluster's."""
+    return ClusterEngine(options.cluster) if options.cluster else LocalEngine(_jobs(options))
+
+
+def check_numbers(options: argparse.Namespace) -> None:
+    """Raise ConfigError for an option that is too small."""
     for name, least in (
         ("repeat", 1),
         ("limit", 0),
@@ -65,6 +69,12 @@ def _config(options: argparse.Namespace) -> Config:
     ):
         if getattr(options, name) < least:
             raise ConfigError(f"--{name.replace('_', '-')} must be at least {least:g}")
+
+
+def _config(options: argparse.Namespace) -> Config:
+    if options.suite not in SUITES:
+        raise UnknownNameError("suite", options.suite, SUITES)
+    check_numbers(options)
     methods, models = names_of(options.method), models_of(options.model)
     for model in models:
         try_model(model)
@@ -102,7 +112,9 @@ def _jobs(options: argparse.Namespace) -> int:
     return 1 if options.suite == "tabletop" else options.jobs or default_jobs()  # one system in a ROS domain
 
 
-def _played(options: argparse.Namespace, config: Config, out: Path, engine: Engine, console: Console) -> Outcome:
+def play_with_progress(
+    options: argparse.Namespace, config: Config, out: Path, engine: Engine, console: Console
+) -> Outcome:
     """Run with a progress line: episodes done, success so far, remaining time."""
     from rich import progress as bars
 

@@ -64,6 +64,11 @@ class Spec:
     row: Mapping[str, Any] | None = None
 
     @property
+    def endpoint_seed(self) -> int:
+        """Sent with each request: another one for each repetition, with room for those of a request's samples."""
+        return (1_000_003 * self.seed + 1000 * self.repetition) % 2**31
+
+    @property
     def name(self) -> str:
         """The path of its record below the folder of episodes."""
         return "/".join((_plain(self.method), _plain(self.model), f"{_plain(self.case)}.{self.repetition}.jsonl"))
@@ -124,6 +129,7 @@ def _play(spec: Spec, case: Case, stage: Stage, recorder: Recorder, client: Chat
     method, options, planning = parse_method(spec.method, spec.settings)
     if f"{PLANNER}.timeout" not in spec.settings and "planner.timeout=" not in spec.method:
         planning["timeout"] = spec.timeout  # the deadline of the episode is that of its questions
+    planning["seed"] = spec.endpoint_seed
     world = stage.body.observe()
     facts = [str(f) for f in sorted(world.facts)]
     recorder.add(

@@ -32,7 +32,7 @@ _PLANNER = {
         Parameter("embedding", "hashed", "how names and tasks are compared", choices=tuple(EMBEDDERS)),
     )
 }
-_OF_THE_MODEL = ("client", "model", "openai_model", "cassette")
+_CHOSEN = ("client", "model", "openai_model", "cassette", "seed")  # by --model and --seed
 
 
 def parameter_of(name: str) -> Parameter:
@@ -44,8 +44,6 @@ def parameter_of(name: str) -> Parameter:
         raise ConfigError(f"{name}: write {part}.NAME=VALUE, with one of {', '.join(_known(part))}")
     if part != PLANNER:
         return option_of(part, key)
-    if key in _OF_THE_MODEL:
-        raise ConfigError(f"{name} is chosen by --model")
     if key not in _PLANNER:
         raise UnknownNameError("parameter of planner", key, _PLANNER)
     return _PLANNER[key]
@@ -63,6 +61,8 @@ def default_of(name: str) -> Any:
 
 def read_value(name: str, text: str) -> Any:
     """The text of a value, checked; lists are separated by spaces. Raises UnknownNameError or ConfigError."""
+    if name.startswith(f"{PLANNER}.") and name.partition(".")[2] in _CHOSEN:
+        raise ConfigError(f"{name} is chosen by --model and --seed")
     row = parameter_of(name)
     if isinstance(row.default, list):
         return row.checked(text.split(), name.partition(".")[0])
@@ -76,8 +76,8 @@ def settings_of(texts: Sequence[str], folder: Path | None = None) -> dict[str, A
     found = _from_files(folder or config_dir())
     for text in texts:
         name, equals, value = text.partition("=")
-        parameter_of(name)
         if not equals:
+            parameter_of(name)
             raise ConfigError(f"--set {text}: write {name}=VALUE")
         found[name] = read_value(name, value)
     return {name: value for name, value in sorted(found.items()) if value != default_of(name)}
@@ -86,7 +86,7 @@ def settings_of(texts: Sequence[str], folder: Path | None = None) -> dict[str, A
 def _from_files(folder: Path) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, value in merged([folder / "planner.yaml"], "/planner_node").items():
-        if name in _PLANNER:
+        if name in _PLANNER and name not in _CHOSEN:
             found[f"{PLANNER}.{name}"] = _PLANNER[name].checked(value, PLANNER)
     for name, value in _flat(merged([folder / "feedback.yaml"], "/feedback_node")):
         part, _, key = name.partition(".")

@@ -1,7 +1,8 @@
-"""The report of a run: report.md, report.html and episodes.html beside the records, results.json for other programs."""
+"""The report of a run: report.md, .html, .csv, .tex and episodes.html beside the records, results.json for programs."""
 
 from __future__ import annotations
 
+import csv
 import io
 import json
 import re
@@ -10,11 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from planweave.bench.models import is_simulated, rates_of
+from planweave.bench.papers import beside_ours
 from planweave.bench.plots import plots
 from planweave.bench.records import read_record, write_record
-from planweave.bench.results import MEANINGS, MEASURES, Results, Row, as_json, groups_of, papers
+from planweave.bench.results import MEANINGS, MEASURES, Results, Row, as_json, groups_of
 from planweave.bench.runner import missing_in_words
 from planweave.bench.statistics import Estimate, has_scipy
+from planweave.bench.tables import Table, key_of, latex
 
 TEMPLATES = Path(__file__).with_name("templates")
 _SHARES = frozenset({"sr", "gcr", "exec", "lcs", "graph"})
@@ -35,6 +38,9 @@ _IN_MARKDOWN = (
     "model_s",
     "ours_s",
 )
+
+
+_IN_LATEX = ("sr", "gcr", "exec", "lcs", "graph", "corrections", "requests", "prompt", "completion", "cost")
 
 
 def write_report(
@@ -75,6 +81,8 @@ def write_report(
             suite=results.config.suite, sections=_episode_sections(results)
         ),
         "report.md": _markdown(common),
+        "report.csv": _csv(results),
+        "report.tex": latex([_latex_table(section) for section in sections]),
         "results.json": json.dumps({"how": how, "about": about, **as_json(results)}, indent=1) + "\n",
     }
     for name, text in files.items():
@@ -84,6 +92,31 @@ def write_report(
             for episode in results.row(method, model).episodes:
                 _draw(episode.path)
     return [results.out / name for name in files]
+
+
+def _csv(results: Results) -> str:
+    """A row for each method, model and group of tasks; of each measure mean, deviation and interval."""
+    out = io.StringIO()
+    parts = ("mean", "sd", "low", "high")
+    writer = csv.writer(out, lineterminator="\n")
+    about = ("method", "model", "simulated", "group", "episodes", "wanted")
+    writer.writerow([*about, *(f"{name}_{part}" if part != "mean" else name for name in MEASURES for part in parts)])
+    for row in as_json(results)["rows"]:
+        numbers = ((row[name] or {}).get(part) for name in MEASURES for part in parts)
+        writer.writerow([*(row[key] for key in about), *("" if n is None else f"{n:.6g}" for n in numbers)])
+    return out.getvalue()
+
+
+def _latex_table(section: Mapping[str, Any]) -> Table:
+    """The columns that the papers have, of one model."""
+    keys = list(MEASURES)
+    rows = []
+    for row in section["rows"]:
+        numbers = [row["numbers"][keys.index(k)] for k in _IN_LATEX]
+        rows.append([row["method"], str(row["episodes"]), *(n["text"] or "–" for n in numbers)])
+    notes = ["Simulated, no language model: these numbers compare the methods' loops."] if section["simulated"] else []
+    header = ["method", "n", *(MEASURES[k][0] for k in _IN_LATEX)]
+    return Table(section["title"], header, rows, notes, key=key_of(section["title"]))
 
 
 def _draw(record: Path) -> None:
@@ -171,7 +204,7 @@ def _beside_papers(results: Results, model: str) -> list[dict[str, Any]]:
     if results.config.suite not in ("home", "eai") or is_simulated(model) or model == "none":
         return []
     found: dict[tuple[str, str], dict[str, Any]] = {}
-    for paper in papers():
+    for paper in beside_ours():
         row = results.row(paper["method"], model, paper["group"])
         if not row.episodes:
             continue

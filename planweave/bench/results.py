@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
-
-import yaml
 
 from planweave.bench.episodes import Spec
 from planweave.bench.metrics import Measures
@@ -21,7 +18,6 @@ from planweave.bench.suites import Case
 from planweave.bench.task_files import cases_of
 from planweave.core.errors import ConfigError
 
-PAPERS = Path(__file__).with_name("papers.yaml")
 #: measure: heading, how it is read out of an episode's measures
 MEASURES: dict[str, tuple[str, Callable[[Measures], float | None]]] = {
     "sr": ("SR", lambda m: m.sr),
@@ -139,7 +135,7 @@ class Results:
             method,
             model,
             group,
-            {k: estimate(_values(episodes, read)) for k, (_, read) in MEASURES.items()},
+            {k: estimate(values_of(episodes, measured(k))) for k in MEASURES},
             episodes,
             wanted,
         )
@@ -153,7 +149,7 @@ class Results:
     def comparisons(self, model: str) -> list[tuple[str, str, Comparison, float | None]]:
         """Every two methods with a model: difference of SR, and p adjusted for their number."""
         methods = self.methods(model)
-        values = {m: _values(self._by[m, model], MEASURES["sr"][1]) for m in methods}
+        values = {m: values_of(self._by[m, model], measured("sr")) for m in methods}
         found = []
         for i, one in enumerate(methods):
             for two in methods[i + 1 :]:
@@ -174,19 +170,19 @@ def groups_of(case: Case) -> tuple[str, ...]:
     return (*case.groups, length)
 
 
-def _values(episodes: Sequence[Played], read: Callable[[Measures], float | None]) -> Values:
+def measured(name: str) -> Callable[[Played], float | None]:
+    """Reads a measure out of an episode."""
+    read = MEASURES[name][1]
+    return lambda e: read(e.measures)
+
+
+def values_of(episodes: Sequence[Played], read: Callable[[Played], float | None]) -> Values:
+    """A value for each repetition of each case, without those that are undefined."""
     values: dict[str, list[float]] = {}
     for e in sorted(episodes, key=lambda e: e.spec.repetition):
-        if (value := read(e.measures)) is not None:
+        if (value := read(e)) is not None:
             values.setdefault(e.spec.case, []).append(float(value))
     return values
-
-
-@lru_cache(maxsize=1)
-def papers() -> list[dict[str, Any]]:
-    """The rows of papers.yaml."""
-    rows: list[dict[str, Any]] = yaml.safe_load(PAPERS.read_text(encoding="utf-8"))
-    return rows
 
 
 def as_json(results: Results) -> dict[str, Any]:

@@ -8,6 +8,9 @@ examples:
   planweave bench home --method tree_planner iterative blocking --model simulated:0.2 --repeat 3
   planweave bench home --method all --model openai:gpt-4o-mini --budget-cost 2.50
   planweave bench faults --model simulated:0.1 --jobs 4
+  planweave bench home --method tree_planner --set tree_planner.samples=10 --tasks mine.yaml
+  planweave bench paper tree_planner --table 1 figure5 --out tables
+  planweave bench paper blocking --records out/bench --model openai:gpt-4o-mini --format latex
   planweave bench tabletop --method classical --task plus_sign
 """
 
@@ -16,7 +19,7 @@ from __future__ import annotations
 import argparse
 import importlib
 
-from planweave.core.errors import UnknownNameError
+from planweave.core.errors import ConfigError, UnknownNameError
 
 NEEDS_ROS = False  # a bake-off in a home needs none; the suite tabletop prepares it
 
@@ -24,8 +27,10 @@ NEEDS_ROS = False  # a bake-off in a home needs none; the suite tabletop prepare
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The verb's arguments."""
     from planweave.bench.suites import SUITES
+    from planweave.bench.tables import FORMATS
 
-    parser.add_argument("suite", metavar="SUITE", help=", ".join(SUITES))
+    parser.add_argument("suite", metavar="SUITE", help=f"{', '.join(SUITES)}; or paper, for the tables of a paper")
+    parser.add_argument("paper", nargs="?", default="", metavar="PAPER", help="with paper: which, e.g. tree_planner")
     parser.add_argument("--seed", type=int, default=0, help="random seed (default: 0)")
     parser.add_argument(
         "--task",
@@ -71,6 +76,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--cluster", default="", metavar="ADDRESS", help="run on a Dask cluster, e.g. tcp://host:8786")
     parser.add_argument("--out", default="", metavar="DIR", help="folder of the run (default: a new one in out/bench)")
     parser.add_argument("--resume", action="store_true", help="continue a run (default: the newest of the same kind)")
+    parser.add_argument(
+        "--table", nargs="+", action="extend", default=[], metavar="T", help="with paper: only these, e.g. 1 figure5"
+    )
+    parser.add_argument(
+        "--records",
+        default="",
+        metavar="DIR",
+        help="with paper: make the tables of these runs (default: run few tasks)",
+    )
+    parser.add_argument(
+        "--format", default="markdown", metavar="F", help=f"with paper: {', '.join(FORMATS)} (default: markdown)"
+    )
     parser.add_argument("--timeout", type=float, default=600.0, metavar="S", help="seconds per episode (default: 600)")
     parser.add_argument("--rate", type=float, default=0.0, metavar="N", help="requests per minute, over all workers")
     parser.add_argument("--budget-tokens", type=int, default=0, metavar="N", help="token budget of the run")
@@ -83,12 +100,18 @@ def main(options: argparse.Namespace) -> int:
     """Run a suite; 1 where episodes are missing."""
     from rich.console import Console
 
-    from planweave.bench import bakeoff
+    from planweave.bench import bakeoff, paper_run
     from planweave.bench.suites import SUITES
 
     console = Console(stderr=True) if options.json else Console()
     if not console.is_terminal:
         console = Console(stderr=options.json, width=110)
+    if options.suite == "paper":
+        return paper_run.main(options, Console(stderr=True))
+    if options.paper or options.table or options.records:
+        raise ConfigError(
+            "PAPER, --table and --records belong to: planweave bench paper PAPER; tasks of a suite are given by --task"
+        )
     if options.suite not in SUITES:
         raise UnknownNameError("suite", options.suite, SUITES)
     if getattr(SUITES[options.suite], "needs_ros", False):

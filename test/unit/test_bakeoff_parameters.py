@@ -69,6 +69,7 @@ def test_the_nodes_files_hold_and_set_overrules_them(tmp_path):
         ("planner.temperature", "write planner.temperature=VALUE"),
         ("planner", "write planner.NAME=VALUE, with one of samples"),
         ("planner.model=gpt", "is chosen by --model"),
+        ("planner.seed=3", "is chosen by --model and --seed"),
         ("planner.embedding=word2vec", "expected one of hashed, minilm"),
         ("blocking.max_actions=5", "blocking is not among the methods of this run: iterative"),
     ],
@@ -98,6 +99,20 @@ def test_set_parameters_reach_planner_and_method_and_stand_in_the_record(tmp_pat
     rows = [json.loads(line) for line in record.text().splitlines()]
     asked = next(row["request"] for row in rows if row["event"] == "exchange")
     assert (asked["n"], asked["top_p"]) == (4, 0.5) and rows[0]["settings"]["tree_planner.samples"] == 4
+
+
+def test_the_seed_is_sent_with_every_request_and_recorded(tmp_path):
+    def seeds(seed, repetition):
+        record = EpisodeText()
+        play(Spec("home", "watch_tv", "tree_planner", "simulated:0.3", repetition, seed), record)
+        rows = [json.loads(line) for line in record.text().splitlines()]
+        sent = {row["request"]["seed"] for row in rows if row["event"] == "exchange"}
+        assert sent == {rows[0]["settings"]["planner.seed"]} and rows[0]["seed"] == seed
+        return sent.pop()
+
+    found = [seeds(seed, repetition) for seed in (0, 1) for repetition in (0, 1)]
+    assert found[0] == 0 and len(set(found)) == 4
+    assert min(abs(a - b) for a in found for b in found if a != b) >= 1000, "room for the samples of one request"
 
 
 def test_a_run_keeps_its_parameters_and_shows_them(tmp_path):

@@ -1,0 +1,80 @@
+"""Metrics of the papers' tables: those of ordinary runs, and others that are read out of the records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from planweave.bench.records import read_record
+from planweave.bench.results import MEASURES, Played, measured, values_of
+from planweave.bench.statistics import estimate
+
+
+@dataclass(frozen=True)
+class Metric:
+    """read: of an episode, None where undefined. text: of all values and their number of episodes."""
+
+    read: Callable[[Played], float | None]
+    digits: int = 2
+    kind: str = "mean"  # mean, total (of one repetition) or count ("3/4")
+
+    def text(self, episodes: Sequence[Played], percent: bool) -> str:
+        """Mean ± standard deviation of the repetitions, as the papers print it; "" where it is undefined."""
+        found = estimate(values_of(episodes, self.read))
+        if found is None:
+            return ""
+        if self.kind == "count":
+            return f"{round(found.mean * found.episodes)}/{found.episodes}"
+        times = 100.0 if percent else 1.0
+        if self.kind == "total":
+            times *= len({e.spec.case for e in episodes})
+        digits = 2 if percent else self.digits
+        text = f"{times * found.mean:.{digits}f}"
+        return text if found.sd is None else f"{text} ± {times * found.sd:.{digits}f}"
+
+
+@lru_cache(maxsize=4096)
+def _events(path: Path, *names: str) -> tuple[dict[str, Any], ...]:
+    return tuple(event for event in read_record(path) if event["event"] in names)
+
+
+def _of_event(name: str, key: str) -> Callable[[Played], float | None]:
+    """The last value that events of a name have under a key."""
+    return lambda e: next((float(event[key]) for event in reversed(_events(e.path, name)) if key in event), None)
+
+
+def _plans_right(best: bool) -> Callable[[Played], float | None]:
+    """Of the sampled plans: whether any is right, or the share of right ones, by the domain and what was observed."""
+
+    def read(e: Played) -> float | None:
+        plans = _events(e.path, "plan")
+        if not plans:
+            return None
+        right = [p["samples"] * bool(p["valid"]) for p in plans]
+        return float(any(right)) if best else sum(right) / sum(p["samples"] for p in plans)
+
+    return read
+
+
+def _candidates(e: Played) -> float | None:
+    """Options of a selection; a single one is taken without asking, and counts nowhere."""
+    options = [len(event["options"]) for event in _events(e.path, "selection")]
+    return sum(options) / len(options) if options else None
+
+
+#: By the names that papers.yaml uses.
+METRICS: dict[str, Metric] = {
+    **{name: Metric(measured(name)) for name in MEASURES},
+    "cost_total": Metric(lambda e: e.measures.cost, kind="total"),
+    "solved": Metric(lambda e: e.measures.sr, kind="count"),
+    "seconds": Metric(lambda e: e.measures.model_seconds + e.measures.body_seconds + e.measures.our_seconds),
+    "gcr_max": Metric(_of_event("gcr", "max")),
+    "gcr_avg": Metric(_of_event("gcr", "avg")),
+    "sr_max": Metric(_plans_right(best=True)),
+    "sr_avg": Metric(_plans_right(best=False)),
+    "candidates": Metric(_candidates, digits=1),
+    "distinct": Metric(_of_event("sampled", "distinct"), digits=1),
+}

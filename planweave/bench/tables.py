@@ -1,0 +1,142 @@
+"""Tables as Markdown, HTML, CSV and LaTeX."""
+
+from __future__ import annotations
+
+import csv
+import html
+import io
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    **{c: f"\\{c}" for c in "&%$#_{}"},
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "±": r"$\pm$",
+    "≤": r"$\le$",
+    "≥": r"$\ge$",
+    "<": "$<$",
+    ">": "$>$",
+    "|": "$|$",
+    "–": "--",
+    "−": "$-$",
+    "†": r"$\dagger$",
+    "α": r"$\alpha$",
+    "↑": r"$\uparrow$",
+    "↓": r"$\downarrow$",
+}
+
+
+@dataclass(frozen=True)
+class Table:
+    """Texts in rows and columns. notes stand above, remarks below; a row of one text is a heading across the table.
+
+    key: one word, for LaTeX's label.
+    """
+
+    title: str
+    header: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    notes: Sequence[str] = ()
+    remarks: Sequence[str] = ()
+    key: str = "table"
+
+
+def markdown(tables: Sequence[Table]) -> str:
+    """A heading, the notes, the table and the remarks of each."""
+    lines: list[str] = []
+    for table in tables:
+        width = len(table.header)
+        lines += [f"## {table.title}", "", *(line for note in table.notes for line in (note, ""))]
+        lines += [_bar(table.header), "|---" * width + "|"]
+        lines += [_bar([f"**{row[0]}**", *[""] * (width - 1)] if len(row) == 1 else row) for row in table.rows]
+        lines += ["", *(line for remark in table.remarks for line in (remark, ""))]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _bar(texts: Sequence[str]) -> str:
+    return "| " + " | ".join(text.replace("|", "\\|") for text in texts) + " |"
+
+
+def as_html(tables: Sequence[Table], title: str = "planweave bench") -> str:
+    """A page of its own."""
+    say = html.escape
+    parts = [
+        f'<!doctype html>\n<html lang="en">\n<head><meta charset="utf-8"><title>{say(title)}</title>',
+        "<style>body{font:15px/1.5 system-ui,sans-serif;max-width:80rem;margin:2rem auto;padding:0 1rem}",
+        "table{border-collapse:collapse;font-size:.9rem}th,td{padding:.2rem .6rem;text-align:right;",
+        "border-bottom:1px solid #ddd}th:first-child,td:first-child{text-align:left}th{background:#f3f5f8}",
+        f".small{{color:#5a6675;font-size:.87rem}}</style></head>\n<body><h1>{say(title)}</h1>",
+    ]
+    for table in tables:
+        parts += [f"<h2>{say(table.title)}</h2>", *(f"<p>{say(note)}</p>" for note in table.notes), "<table>"]
+        parts.append("<tr>" + "".join(f"<th>{say(text)}</th>" for text in table.header) + "</tr>")
+        for row in table.rows:
+            cells = "".join(f"<td>{say(text)}</td>" for text in row)
+            if len(row) == 1:
+                cells = f'<td colspan="{len(table.header)}"><strong>{say(row[0])}</strong></td>'
+            parts.append(f"<tr>{cells}</tr>")
+        parts += ["</table>", *(f'<p class="small">{say(remark)}</p>' for remark in table.remarks)]
+    return "\n".join([*parts, "</body></html>"]) + "\n"
+
+
+def as_csv(tables: Sequence[Table]) -> str:
+    """All tables below each other: the first column names the table, the second the heading that a row stands under."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    for table in tables:
+        heading = ""
+        writer.writerow(["table", "part", *table.header])
+        for row in table.rows:
+            if len(row) == 1:
+                heading = row[0]
+            else:
+                writer.writerow([table.key, heading, *row])
+    return out.getvalue()
+
+
+def latex(tables: Sequence[Table]) -> str:
+    """One `table` environment each, with booktabs' rules; notes and remarks below it."""
+    lines = ["% needs \\usepackage{booktabs}"]
+    for table in tables:
+        width = len(table.header)
+        lines += [
+            "\\begin{table}",
+            "  \\centering\\small",
+            f"  \\caption{{{tex(table.title)}}}",
+            f"  \\label{{tab:{table.key}}}",
+            f"  \\begin{{tabular}}{{l{'r' * (width - 1)}}}",
+            "    \\toprule",
+            f"    {' & '.join(map(tex, table.header))} \\\\",
+            "    \\midrule",
+        ]
+        for row in table.rows:
+            if len(row) == 1:
+                lines.append(f"    \\multicolumn{{{width}}}{{l}}{{\\textit{{{tex(row[0])}}}}} \\\\")
+            else:
+                lines.append(f"    {' & '.join(map(tex, row))} \\\\")
+        lines += ["    \\bottomrule", "  \\end{tabular}"]
+        lines += [f"  \\par {tex(text)}" for text in (*table.notes, *table.remarks)]
+        lines += ["\\end{table}", ""]
+    return "\n".join(lines)
+
+
+def tex(text: str) -> str:
+    """A text with LaTeX's special characters written out."""
+    return "".join(_LATEX.get(c, c) for c in text)
+
+
+def key_of(*words: str) -> str:
+    """A word for LaTeX's label and a CSV's first column."""
+    return re.sub(r"[^A-Za-z0-9.]+", "-", " ".join(words)).strip("-").lower()
+
+
+#: format: suffix of its file, what makes it
+FORMATS: Mapping[str, tuple[str, Callable[[Sequence[Table]], str]]] = {
+    "markdown": (".md", markdown),
+    "html": (".html", as_html),
+    "csv": (".csv", as_csv),
+    "latex": (".tex", latex),
+}

@@ -1,0 +1,301 @@
+"""The papers' tables: their data, the cells made from records, the reasons for those that are not, and the formats."""
+
+import csv
+import io
+import json
+
+import pytest
+from doubles.bakeoff_engines import InlineEngine
+
+from planweave.bench import paper_run
+from planweave.bench.paper_metrics import METRICS
+from planweave.bench.paper_tables import Records, identity, limited, needed, tables
+from planweave.bench.papers import beside_ours, cells, load_papers, paper_of, table_of
+from planweave.bench.report import write_report
+from planweave.bench.results import Results
+from planweave.bench.runner import Config, Run, prepare, read_config
+from planweave.bench.suites import SUITES
+from planweave.bench.tables import FORMATS, Table, as_csv, as_html, latex, markdown, tex
+from planweave.cli.main import main as planweave
+from planweave.core.errors import ConfigError, UnknownNameError
+
+TABLES = {
+    "tree_planner": ["1", "2", "4", "5", "6", "7", "8", "figure5", "figure9", "figure10"],
+    "scene_aware": ["I", "II", "III", "IV", "V"],
+    "brainbody": ["1", "2", "3", "4"],
+    "blocking": ["1", "2", "3"],
+    "progprompt": ["I", "II", "III", "IV"],
+}
+MINIMAL = """
+mine:
+  title: A (B)
+  model: m
+  data: d
+  here: h
+  tables:
+    "1":
+      caption: c
+      method: METHOD
+      tasks: [SELECTION]
+      columns: [{heading: SR, metric: METRIC}]
+      rows: [{label: a, paper: PAPER}]
+"""
+
+
+def played(out, config):
+    prepare(out, config, resume=False)
+    return Run(out, config, InlineEngine()).play()
+
+
+@pytest.fixture
+def inline(monkeypatch):
+    """Episodes are run in this process."""
+    monkeypatch.setattr(paper_run, "engine_of", lambda options: InlineEngine())
+
+
+# ---- the data
+
+
+def test_every_paper_has_its_tables_and_each_cell_is_made_or_has_a_reason():
+    papers = load_papers()
+    assert {name: list(paper.tables) for name, paper in papers.items()} == TABLES
+    for paper in papers.values():
+        for table in paper.tables.values():
+            for _, row in cells(paper, table):
+                assert all(bool(c.why) != bool(c.method and c.metric in METRICS and c.tasks) for c in row)
+
+
+def test_numbers_are_those_of_the_papers():
+    local = next(row for row in paper_of("tree_planner").tables["1"].rows if row.label == "Local replan")
+    assert local.paper == ("79.66 ± 2.33", "37.46 ± 1.71", "51.9 ± 0.15", "12.88 ± 0.17", "3.29 ± 0.46")
+    assert paper_of("blocking").tables["1"].rows[0].paper == ("50/50", "39/50", "39/50", "49/50")
+    assert paper_of("progprompt").tables["III"].rows[-1].paper == ("0.48 ± 0.13", "0.85 ± 0.02", "0.73 ± 0.10")
+    beside = {row["label"]: row for row in beside_ours()}
+    assert (
+        beside["Tree-Planner, N=50"]["sr"] == "0.416 ± 0.032" and beside["Tree-Planner, N=50"]["cost"] == "$4.54 in all"
+    )
+
+
+def test_cells_select_the_tasks_that_the_paper_means():
+    paper = paper_of("tree_planner")
+    cases = SUITES["home"].cases()
+    short, middle, long, _ = [row[0].tasks for _, row in cells(paper, paper.tables["4"])]
+    assert {len(cases[t].gold) <= 5 for t in short} == {True} and not set(short) & set(middle)
+    assert len(short) + len(middle) + len(long) == len(cases)
+    flat = next(row[0].tasks for _, row in cells(paper, paper.tables["6"]))
+    assert {cases[t].scene for t in flat} == {"home_flat"}
+    paper = paper_of("blocking")
+    assert [c.tasks for c in next(row for _, row in cells(paper, paper.tables["1"]))] == [
+        ("bcr_make_coffee",),
+        ("bcr_apple_in_fridge",),
+        ("bcr_mug_in_sink",),
+        ("bcr_make_toast",),
+    ]
+    paper = paper_of("progprompt")
+    assert len(next(row[0].tasks for row_, row in cells(paper, paper.tables["III"]) if row_.label == "Average")) > 30
+
+
+def filled(**words):
+    text = MINIMAL
+    for key, value in {"METHOD": "iterative", "METRIC": "sr", "SELECTION": "{}", "PAPER": '["1"]', **words}.items():
+        text = text.replace(key, value)
+    return text
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ({"METHOD": "iteratve"}, "unknown method 'iteratve'; did you mean 'iterative'"),
+        ({"METHOD": "iterative:max_step=2"}, "unknown option of iterative 'max_step'"),
+        ({"METRIC": "srr"}, "unknown metric 'srr'"),
+        ({"SELECTION": "{group: progpromt}"}, "no task of the suite home meets all its conditions"),
+        ({"SELECTION": "{scen: home_flat}"}, "unknown field `scen`"),
+        ({"PAPER": '["1", "2"]'}, "2 numbers for 1 columns"),
+        ({"PAPER": "[0.1]"}, "Expected `str`"),
+        ({"PAPER": "["}, "papers.yaml: while parsing"),
+    ],
+)
+def test_data_that_cannot_be_right_are_refused_with_the_place(tmp_path, words, said):
+    path = tmp_path / "papers.yaml"
+    path.write_text(filled())
+    assert list(load_papers(path)) == ["mine"]
+    path = tmp_path / "wrong" / "papers.yaml"
+    path.parent.mkdir()
+    path.write_text(filled(**words))
+    with pytest.raises(ConfigError) as error:
+        load_papers(path)
+    assert said in str(error.value) and str(path) in str(error.value)
+
+
+def test_a_table_is_named_as_people_write_it():
+    paper = paper_of("progprompt")
+    assert table_of(paper, "ii") == table_of(paper, "Table II") == "II"
+    assert table_of(paper_of("tree_planner"), "Figure 5") == "figure5"
+    with pytest.raises(UnknownNameError, match="unknown table '9'"):
+        table_of(paper, "9")
+
+
+# ---- from records
+
+
+def test_a_table_is_made_of_the_records_of_ordinary_runs(tmp_path, capsys):
+    tasks = ("bcr_make_coffee", "bcr_make_toast")
+    played(tmp_path / "a", Config("home", tasks, ("blocking", "classical"), ("simulated:0",), repeat=2))
+    played(tmp_path / "b", Config("home", tasks[:1], ("blocking",), ("simulated:0.9",)))
+    out = ["bench", "paper", "blocking", "--records", str(tmp_path), "--table", "1"]
+    assert planweave(out) == 2
+    assert "name one by --model: simulated:0, simulated:0.9" in capsys.readouterr().err
+    assert planweave([*out, "--model", "simulated:0"]) == 0
+    text = capsys.readouterr().out
+    lines = [line for line in text.splitlines() if line.startswith("|")]
+    assert lines[2:6] == [
+        "| BCR | paper | 50/50 | 39/50 | 39/50 | 49/50 |",
+        "|  | ours (n = 2) | 2/2 | [a] | [a] | 2/2 |",
+        "| ProgPrompt | paper | 19/50 | 40/50 | 18/50 | 0/50 |",
+        "|  | ours | [b] | [b] | [b] | [b] |",
+    ]
+    assert "GPT-3.5" in text and "simulated:0;" in text and "SIMULATED, no language model" in text
+    assert "[a] no records of blocking with simulated:0" in text and "planweave bench home --method blocking" in text
+    assert lines[7].startswith("|  | ours (n = 2) | 2/2"), "a method without a model"
+
+
+def test_records_count_only_for_a_cell_with_the_same_parameters(tmp_path):
+    config = Config("home", ("watch_tv",), ("tree_planner",), ("simulated:0",), settings={"planner.samples": 3})
+    played(tmp_path, config)
+    records = Records(tmp_path)
+    cell = next(row for _, row in cells(paper_of("tree_planner"), paper_of("tree_planner").tables["4"]))[0]
+    assert not records.episodes(cell, "simulated:0", {})
+    same = identity("tree_planner:planner.samples=3")
+    assert same == identity("tree_planner", {"planner.samples": 3}) != identity("tree_planner")
+    assert identity("tree_planner:planner.timeout=3") == identity("tree_planner")
+    with pytest.raises(ConfigError, match="there are no records"):
+        Records(tmp_path / "nothing")
+
+
+def test_figures_come_from_the_sampled_plans_of_the_records(tmp_path):
+    method = "tree_planner:samples=10,max_corrections=0"
+    played(tmp_path, Config("home", ("watch_tv", "make_toast"), (method,), ("simulated:0.3,correlation=0",)))
+    paper = paper_of("tree_planner")
+    model = "simulated:0.3,correlation=0"
+    five, nine, ten = tables(paper, ["figure5", "figure9", "figure10"], Records(tmp_path), model)
+    best, mean = (float(text.split(" ")[0]) for text in five.rows[1][2:])
+    assert 100 >= best > mean > 0
+    different = float(nine.rows[3][2].split(" ")[0])
+    assert 3 < different <= 10
+    best, mean = (float(text.split(" ")[0]) for text in ten.rows[1][2:])
+    assert best > mean > 0
+    assert any("records of 2 of 60 tasks" in remark for remark in five.remarks)
+
+
+def test_at_most_so_many_tasks_are_run_evenly_and_every_cell_has_its_own():
+    assert limited("abcdefghij", 3) == ("a", "d", "g") and limited("ab", 3) == limited("ab", 0) == ("a", "b")
+    paper = paper_of("tree_planner")
+    runs = needed(paper, ["1", "4"], 2)
+    methods = [m for some in runs.values() for m in some]
+    assert len(methods) == len(set(methods)), "no episode is run twice"
+    by_method = {m: tasks for (_, tasks), some in runs.items() for m in some}
+    assert len(by_method["zero_shot"]) == 2 < len(by_method["tree_planner:samples=50"]) <= 8
+    assert not needed(paper_of("brainbody"), ["4"]), "the tabletop needs ROS"
+
+
+# ---- the command
+
+
+def test_tables_are_made_at_once_with_few_tasks_in_all_formats(tmp_path, capsys, inline):
+    out = tmp_path / "out"
+    command = ["bench", "paper", "progprompt", "--table", "I", "IV", "--limit", "1", "--out", str(out)]
+    assert planweave([*command, "--repeat", "2", "--set", "planner.program_temperature=0.5"]) == 0
+    text = capsys.readouterr().out
+    assert (out / "progprompt.md").read_text() == text
+    row = next(line for line in text.splitlines() if "ours (n = 2)" in line)
+    assert row.count("±") == 3, "as the paper prints it"
+    assert "[a] needs Codex." in text and "no records of progprompt:assertions=false" in text
+    rows = list(csv.reader(io.StringIO((out / "progprompt.csv").read_text())))
+    assert rows[1][:6] == [
+        "progprompt-table-i",
+        "",
+        "1 ProgPrompt, yes, yes, CODEX",
+        "paper",
+        "0.40 ± 0.11",
+        "0.90 ± 0.05",
+    ]
+    assert "<th>GCR</th>" in (out / "progprompt.html").read_text()
+    assert r"0.40 $\pm$ 0.11" in (out / "progprompt.tex").read_text()
+    config = read_config(next((out / "records").rglob("config.json")).parent)
+    assert config.settings == {"planner.program_temperature": 0.5}
+    again = ["bench", "paper", "progprompt", "--table", "I", "--records", str(out / "records"), "--format", "latex"]
+    assert planweave(again) == 0 and "no records of progprompt with" in capsys.readouterr().out
+    assert planweave([*again, "--set", "planner.program_temperature=0.5"]) == 0
+    assert "records of 1 of 10 tasks" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["paper"], "name a paper: planweave bench paper tree_planner | scene_aware"),
+        (["paper", "tree_planer"], "unknown paper 'tree_planer'; did you mean 'tree_planner'"),
+        (["paper", "tree_planner", "--table", "3"], "unknown table '3'"),
+        (["paper", "tree_planner", "--format", "latx"], "unknown format 'latx'; did you mean 'latex'"),
+        (["paper", "tree_planner", "--model", "simulated:0", "simulated:1"], "one --model at a time"),
+        (["paper", "tree_planner", "--records", "/nowhere"], "there are no records of `planweave bench` in /nowhere"),
+        (["paper", "tree_planner", "--method", "iterative"], "--method is for ordinary runs"),
+        (["paper", "brainbody", "--table", "4"], "nothing in these tables can be run at once"),
+        (["home", "tree_planner"], "belong to: planweave bench paper PAPER"),
+        (["home", "--records", "x"], "belong to: planweave bench paper PAPER"),
+    ],
+)
+def test_what_cannot_be_made_is_said(arguments, words, capsys, inline, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert planweave(["bench", *arguments]) == 2
+    assert words in " ".join(capsys.readouterr().err.split())
+
+
+def test_episodes_that_are_missing_give_exit_code_1(tmp_path, capsys, inline, monkeypatch):
+    from planweave.core.errors import ModelError
+
+    def refuse(*_):
+        raise ModelError("no model today")
+
+    monkeypatch.setattr("planweave.bench.simulated_model.SimulatedModel.complete", refuse)
+    assert planweave(["bench", "paper", "blocking", "--table", "1", "--out", str(tmp_path / "o")]) == 1
+    shown = capsys.readouterr()
+    assert "no model today" in " ".join(shown.err.split()) and "no records of blocking" in shown.out
+
+
+# ---- formats
+
+
+TABLE = Table("A & B", ("x", "50 %", "a|b"), (("part",), ("ü_1", "1 ± 2", "<b>")), ("note",), ("[a] why.",), "t-1")
+
+
+def test_a_table_in_every_format():
+    assert set(FORMATS) == {"markdown", "html", "csv", "latex"}
+    text = markdown([TABLE])
+    assert "| x | 50 % | a\\|b |\n|---|---|---|\n| **part** |  |  |\n| ü_1 | 1 ± 2 | <b> |" in text
+    assert list(csv.reader(io.StringIO(as_csv([TABLE])))) == [
+        ["table", "part", "x", "50 %", "a|b"],
+        ["t-1", "part", "ü_1", "1 ± 2", "<b>"],
+    ]
+    page = as_html([TABLE])
+    assert "A &amp; B" in page and "&lt;b&gt;" in page and '<td colspan="3"><strong>part' in page and "[a] why." in page
+    text = latex([TABLE])
+    assert r"\caption{A \& B}" in text and r"ü\_1 & 1 $\pm$ 2 & $<$b$>$ \\" in text and "\\label{tab:t-1}" in text
+    assert r"\multicolumn{3}{l}{\textit{part}} \\" in text and text.count("\\begin{") == text.count("\\end{") == 2
+    assert tex("a_b\\{~^") == r"a\_b\textbackslash{}\{\textasciitilde{}\textasciicircum{}"
+
+
+def test_an_ordinary_run_has_csv_and_latex_too(tmp_path):
+    config = Config("home", ("watch_tv", "make_toast"), ("iterative", "classical"), ("simulated:0.1",), repeat=2)
+    played(tmp_path, config)
+    results = Results(tmp_path, config)
+    write_report(results, "how", "about", {})
+    rows = list(csv.DictReader(io.StringIO((tmp_path / "report.csv").read_text())))
+    whole = {
+        row["method"]: row for row in json.loads((tmp_path / "results.json").read_text())["rows"] if not row["group"]
+    }
+    for row in rows:
+        if not row["group"]:
+            assert float(row["sr"]) == pytest.approx(whole[row["method"]]["sr"]["mean"])
+            assert float(row["sr_sd"]) == pytest.approx(whole[row["method"]]["sr"]["sd"]) and row["episodes"] == "4"
+    text = (tmp_path / "report.tex").read_text()
+    assert text.count("\\begin{table}") == 2 and "no language model" in text and "iterative & 4 &" in text
