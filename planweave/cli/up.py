@@ -7,7 +7,7 @@ examples:
   planweave up household --set feedback_node.fallback=none --set planner_node.samples=10
   planweave up tabletop --set feedback_node.require_approval=true
   planweave up franka --params my_arm.yaml
-  planweave up body --set body=kitchen        # a body of an installed package
+  planweave up body --set body=canteen        # a body of an installed package
   planweave up tabletop --namespace arm1      # then: planweave run --namespace arm1 "…"
 
 --set sets an option of the system (config/systems.yaml) or, as NODE.PARAMETER=VALUE, any parameter in the node's file

@@ -42,6 +42,12 @@ def left_of(thing: Upright, other: Upright) -> bool:
     return dy > 0 and abs(dx) <= dy >= thing.support(0.0, 1.0) + other.support(0.0, 1.0) - OVERLAP
 
 
+def front_of(thing: Upright, other: Upright) -> bool:
+    """Whether an object is in front of another on the table, nearer to who looks along x: as for left_of."""
+    dx, dy = other.position[0] - thing.position[0], other.position[1] - thing.position[1]
+    return dx > 0 and abs(dy) <= dx >= thing.support(1.0, 0.0) + other.support(1.0, 0.0) - OVERLAP
+
+
 def near(thing: Upright, other: Upright) -> bool:
     """Whether the gap between two objects is below the tolerance."""
     return thing.gap(other) <= NEAR
@@ -49,16 +55,22 @@ def near(thing: Upright, other: Upright) -> bool:
 
 def between(thing: Upright, one: Upright, two: Upright) -> bool:
     """Whether an object is on the line between two others, inside the gap between their outlines."""
+    return _off_between(thing, one, two) <= 0.0
+
+
+def _off_between(thing: Upright, one: Upright, two: Upright) -> float:
+    """By how much, in metres, a thing is beside the line between two others, or beyond the gap between them."""
     (ax, ay, _), (bx, by, _), (x, y, _) = one.position, two.position, thing.position
     length = math.hypot(bx - ax, by - ay)
     if length < 1e-6:
-        return False
+        return math.inf
     u, v = (bx - ax) / length, (by - ay) / length
     along, aside = (x - ax) * u + (y - ay) * v, (x - ax) * v - (y - ay) * u
-    if abs(aside) > OFF_LINE or not 0.0 < along < length:
-        return False
+    if not 0.0 < along < length:
+        return math.inf
     own = thing.support(u, v) - OVERLAP
-    return one.support(u, v) + own <= along <= length - two.support(u, v) - own
+    beyond = max(one.support(u, v) + own - along, along - (length - two.support(u, v) - own))
+    return max(0.0, abs(aside) - OFF_LINE, beyond)
 
 
 def on_table(item: Upright) -> bool:
@@ -142,6 +154,10 @@ class _Table:
         pair = self.pair(item, other)
         return pair is not None and left_of(pair[1], pair[0])
 
+    def front_of(self, item: str, other: str) -> bool:
+        pair = self.pair(item, other)
+        return pair is not None and front_of(*pair)
+
     def near(self, item: str, other: str) -> bool:
         pair = self.pair(item, other)
         return pair is not None and near(*pair)
@@ -162,6 +178,7 @@ class _Table:
 RELATIONS: Mapping[str, tuple[int, Callable[..., bool]]] = {
     "left_of": (2, _Table.left_of),
     "right_of": (2, _Table.right_of),
+    "front_of": (2, _Table.front_of),
     "near": (2, _Table.near),
     "apart": (1, _Table.apart),
     "between": (3, _Table.between),
@@ -178,6 +195,22 @@ def holds(world: World, atom: Literal) -> bool:
     """Whether a positive literal of one of the RELATIONS holds."""
     arity, relation = RELATIONS[atom.predicate]
     return len(atom.args) == arity and relation(_Table(world), *atom.args)
+
+
+def shortfall(world: World, atom: Literal) -> float:
+    """By how many metres `near` or `between` fails to hold, 0 where it holds; infinite where the poses do not say, and
+    for other relations.
+    """
+    table = _Table(world)
+    found = [table.pair(atom.args[0], other) for other in atom.args[1:]]
+    pairs = [pair for pair in found if pair is not None]
+    if len(pairs) < len(found):
+        return math.inf
+    if atom.predicate == "near":
+        return max(0.0, pairs[0][0].gap(pairs[0][1]) - NEAR)
+    if atom.predicate == "between" and len(pairs) == 2:
+        return _off_between(pairs[0][0], pairs[0][1], pairs[1][1])
+    return math.inf
 
 
 def all_facts(world: World, predicates: Iterable[str]) -> Iterator[tuple[str, tuple[str, ...]]]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from planweave.core import spatial
 from planweave.core.domain import Domain, spoken
 from planweave.core.errors import GoalError
 from planweave.core.world import Literal, World
@@ -23,6 +25,7 @@ class ClauseObjects:
         self._domain, self._world, self._vocabulary = domain, world, vocabulary
         self._lexicon: Lexicon = vocabulary.lexicon
         self.names = vocabulary.names()
+        self.names.shortfall = self._shortfall
         self._place_head = ""
         notes = domain.extra.get("goals") or {}
         self._notes = notes
@@ -157,6 +160,9 @@ class ClauseObjects:
         word = tuple(place.word.split())
         if word in self._lexicon.unknown:
             raise GoalError(f"{place.word!r} is no relation that is known here")
+        if word == ("of",) and self._lexicon.parts:
+            (whole,) = names.resolve(place.things[0], self._no_whole, self.is_at, several=False)
+            return Literal(self._lexicon.parts, (name, whole)) in self._world.facts
         between = word in self._lexicon.between
         any_of = not between and place.things[0].quantity is Quantity.A and not place.things[0].other
         others = [
@@ -174,6 +180,27 @@ class ClauseObjects:
                 raise GoalError(f"{place.things[0].text!r}: at which is not clear; name them")
             return any(self._is_there(name, word, [other]) for other in others)
         return self._is_there(name, word, others)
+
+    def _shortfall(self, name: str, place: Place) -> float:
+        """Metres by which an object misses a place beside or between others; infinite for other places."""
+        word = tuple(place.word.split())
+        named = self._lexicon.between.get(word) or self._lexicon.relations.get(word, "")
+        if named not in self._world.derived:
+            return math.inf
+        try:
+            others = [
+                n
+                for t in place.things
+                for n in self._vocabulary.names().resolve(t, _fits_all, self.is_at, several=False)
+            ]
+        except (GoalError, NotCoveredError):
+            return math.inf
+        return spatial.shortfall(self._world, Literal(named, (name, *others)))
+
+    def _no_whole(self, name: str) -> str:
+        """Why nothing can be a part of an object, "" where something is."""
+        of = self._world.by_predicate.get(self._lexicon.parts, ())
+        return "" if any(f.args[1] == name for f in of) else f"{spoken(name)} has no parts"
 
     def can_be_at(self, name: str, place: Place) -> bool:
         """Whether a fact can state that an object is at a place; fixed objects such as trays have no such facts."""

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from planweave.goals.phrase_parser import Found, PhraseParser
-from planweave.goals.sentence_tree import Clause, Kind, NounPhrase, Tree
+from planweave.goals.sentence_tree import Clause, Kind, NounPhrase, Place, Tree
 from planweave.goals.sentence_words import Words
 
 MOST_WAYS = 24
@@ -72,6 +72,10 @@ class Parser(PhraseParser):
             seen = True
             yield clause, end
         yield from self._wish(at, meant=False)
+        if not seen and before and before[-1].things and not before[-1].negated:
+            for verb, after in self._verbs(at, self._lexicon.move):  # "take the bowl and put on the plate"
+                for place, end in self._place(after):
+                    yield Clause(Kind.MOVE, verb, (NounPhrase("it", pronoun="it"),), (place,)), end
         if not seen and before and before[-1].kind in (Kind.MOVE, Kind.PUSH) and not before[-1].negated:
             for things, middle in self._things(at):
                 for clause, end in self._moved(Kind.MOVE, before[-1].verb, things, middle):
@@ -159,6 +163,9 @@ class Parser(PhraseParser):
                 if clause_.exceptions:
                     for place, last in self._place(end):
                         yield replace(clause_, places=(place,)), last
+            if length := self._is("in_alone", after):
+                inside = Place("in", (NounPhrase("it", pronoun="it"),))
+                yield from self._excepting(replace(clause, source=source, places=(inside,)), after + length)
             for place, middle in self._place(after):
                 yield from self._excepting(replace(clause, source=source, places=(place,)), middle)
                 for second, end in self._place(middle):

@@ -32,8 +32,9 @@ class Pattern:
 class Lexicon:
     """Meanings of the words of a sentence.
 
-    relations: words -> predicate between an object and a place; "" where the destination decides. away: words ->
-    predicate that shall cease to hold. inverse: words -> predicate with swapped arguments. between: words -> predicate
+    parts: predicate of a part and its whole, "" where the domain has none. relations: words -> predicate between an
+    object and a place; "" where the destination decides. away: words -> predicate that shall cease to hold.
+    inverse: words -> predicate with swapped arguments. between: words -> predicate
     of an object and two others. states: what "… is open" means. nouns: synonyms of classes. words: all words of the
     lexicon.
     """
@@ -49,6 +50,7 @@ class Lexicon:
     states: Mapping[Words, str]
     nouns: Mapping[str, str]
     words: frozenset[str]
+    parts: str = ""
 
     @property
     def places(self) -> frozenset[Words]:
@@ -113,7 +115,7 @@ def _lexicon(domain: Domain) -> Lexicon:
     tables: list[Iterable[str]] = [move, known, unknown, nouns]
     found = {w for table in tables for phrase in table for w in phrase.split()}
     found |= {w for parts in patterns for w in parts if not w.startswith("{")} | {w for s in states for w in s}
-    found |= _english_words(words)
+    found |= _english_words(words) | ({"of", "'s"} if notes.get("parts") else set())
     keyed = _keyed
     return Lexicon(
         words,
@@ -127,6 +129,7 @@ def _lexicon(domain: Domain) -> Lexicon:
         states,
         MappingProxyType(nouns),
         frozenset(found),
+        str(notes.get("parts", "")),
     )
 
 

@@ -15,6 +15,8 @@ from planweave.goals.lexicon import Lexicon, english
 from planweave.goals.sentence_tree import NounPhrase, Place, Quantity
 
 APART = 0.01  # metres by which one thing must be farther out than the next to be the leftmost or nearest
+NEARLY = 0.03  # metres by which a thing may miss "next to" or "between" and be meant, where no other comes near
+CLEARLY = 0.05  # metres by which it is nearer than any other
 BIGGER = 1.15  # times the volume by which one thing must be larger than the next to be the biggest
 _UNSAID = {"id", "category", "seen"}  # attributes that describe nothing
 
@@ -39,6 +41,7 @@ class NounPhrases:
     kinds_said: set[str] = field(default_factory=set)  # nouns of the things so far, for "the others"
     claimed: set[str] = field(default_factory=set)  # named elsewhere in the sentence: "a cube" means another one
     notes: list[str] = field(default_factory=list)  # what was chosen
+    shortfall: Callable[[str, Place], float] | None = None  # metres by which a thing misses a place beside others
     carrying: bool = False  # whether things are to be brought somewhere: "everything" leaves out furniture then
 
     # Words
@@ -140,7 +143,8 @@ class NounPhrases:
             raise GoalError(f"{phrase.text!r} is no number of things")
         found, noun = self._described(phrase, head)
         for place in phrase.places:
-            found = [n for n in found if holds_at(n, place)]
+            there = [n for n in found if holds_at(n, place)] or self._nearly(phrase, found, place)
+            found = [n for n in found if (n in there) != place.negated]
         if phrase.places and not found:
             raise GoalError(f"{phrase.text!r}: no such thing is known to be there now")
         found = self._others(phrase, found, why)
@@ -154,6 +158,17 @@ class NounPhrases:
         for name in names:
             self.mentioned[name] = None
         return names
+
+    def _nearly(self, phrase: NounPhrase, found: Sequence[str], place: Place) -> list[str]:
+        """Of several things none of which is beside or between others, strictly, the one that clearly comes nearest."""
+        if self.shortfall is None or len(found) < 2 or phrase.quantity not in (Quantity.THE, Quantity.BARE):
+            return []
+        lack = {n: self.shortfall(n, place) for n in found}
+        first, second, *_ = sorted(found, key=lambda n: lack[n])
+        if lack[first] > NEARLY or lack[second] < lack[first] + CLEARLY:
+            return []
+        self.notes.append(f"nearest to being {place.word} it is {spoken(first)}")
+        return [first]
 
     def _pronoun(self, phrase: NounPhrase, several: bool, prefer: Callable[[str], bool] | None) -> list[str]:
         word = phrase.pronoun
@@ -195,7 +210,7 @@ class NounPhrases:
             if found and head and head != noun and elided and elided != found:
                 raise GoalError(f"{phrase.text!r} could mean {' or '.join([*found, *elided])}; say which")
             if found:
-                return found, noun
+                return self._of_no_other_colour(found, words), noun
             if not elided:
                 raise GoalError(self._unknown(phrase, words))
         for kind in dict.fromkeys([k for k in (head, self.head) if k] + [""]):
@@ -209,6 +224,14 @@ class NounPhrases:
                     raise GoalError(f"it is not clear which things {phrase.text!r} means; name them")
                 return found, kind
         raise GoalError(self._unknown(phrase, words))
+
+    def _of_no_other_colour(self, found: list[str], words: Sequence[str]) -> list[str]:
+        """ "the white mug" is the one that is all white, where another is white and yellow."""
+        colours = english()["colours"]
+        if not any(w in colours for w in words):
+            return found
+        other = {n: {w for w in self.features[n] if w in colours} - {*words} for n in found}
+        return [n for n in found if not other[n]] or found
 
     def _describes(self, name: str, words: Sequence[str]) -> bool:
         """Whether the words before the noun fit the object: attributes, parts of its name, its room; no other nouns."""
@@ -333,7 +356,7 @@ class NounPhrases:
             if alike:
                 raise GoalError(f"{phrase.text!r} could mean {one} or {two}: they hardly differ; say which")
         if order and axis == "left":
-            self.notes.append("left and right are the robot's")
+            self.notes.append(f"left and right are the {self.domain.extra['goals']['seen_from']}'s")
         return order[phrase.rank - 1 : phrase.rank - 1 + number]
 
     def _measure(self, name: str, axis: str, start: tuple[float, float]) -> float | None:

@@ -33,8 +33,8 @@ class PhraseParser:
         self._ordinals: dict[str, int] = lexicon.english["ordinals"]
         self._counted = {tuple(k.split()): v for k, v in lexicon.english["counted_from"].items()}
         self._sides = {tuple(k.split()): v for k, v in lexicon.english["sides"].items()}
-        # "left" and "right" stand after a noun: "the left tray" is a name.
-        self._superlatives = {*lexicon.english["superlatives"]} - {"left", "right"}
+        # Before a noun, "left" and "right" choose where they are no part of a name, as in "the left tray".
+        self._superlatives = {*lexicon.english["superlatives"]} - ({"left", "right"} & {*nouns})
         self._steps = 0
         self._phrases: dict[int, Found] = {}
 
@@ -80,10 +80,31 @@ class PhraseParser:
         if not length:
             return []
         word, found = self._words[at : at + length], []
+        if word in (("to",), ("in",), ("at",)) and self._lexicon.parts:  # "to the stove's front"
+            for owner, end in self._simple(at + length):
+                if self._words[end : end + 2] == ("'s", "front"):
+                    found.append((Place("in front of", (owner,)), end + 2))
         for thing, end in self._plain(at + length):
             found.append((Place(" ".join(word), (thing,)), end))
             if word in self._lexicon.between and self._word(end) == "and":
                 found += [(Place(" ".join(word), (thing, other)), last) for other, last in self._plain(end + 1)]
+        return found
+
+    def _whole(self, at: int) -> Found:
+        """ "of the cabinet", after a part of it."""
+        if not self._lexicon.parts or self._word(at) != "of":
+            return []
+        return [(Place("of", (thing,)), end) for thing, end in self._plain(at + 1)]
+
+    def _owned(self, at: int) -> Found:
+        """ "the cabinet's middle drawer\""""
+        found: Found = []
+        for owner, end in self._simple(at) if self._lexicon.parts else ():
+            if self._word(end) == "'s":
+                thing, last = self._described(end + 1)
+                if thing is not None:
+                    owned = replace(thing, quantity=Quantity.THE, places=(Place("of", (owner,)),))
+                    found.append((owned, last))
         return found
 
     def _things(self, at: int) -> Found:
@@ -100,6 +121,12 @@ class PhraseParser:
                 after += self._is("and", after)
                 if after > end:
                     todo.append((things, after))
+        if self._word(at) == "both":  # "both the cube and the pear"
+            found += [
+                (things, end)
+                for things, end in self._things(at + 1)
+                if len(things) == 2 and not any(t.plural for t in things)
+            ]
         return sorted(found, key=lambda f: -f[1])
 
     def _phrase(self, at: int) -> Found:
@@ -112,6 +139,7 @@ class PhraseParser:
     def _phrase_found(self, at: int) -> Found:
         self._step()
         found: Found = []
+        found += self._owned(at)
         for thing, end in self._simple(at):
             found.append((thing, end))
             if thing.pronoun:
@@ -120,6 +148,11 @@ class PhraseParser:
                 found += self._compared(thing, end) if thing.rank == 1 else []
             elif not thing.superlative and not thing.other:
                 found += self._chosen(thing, end)
+            for whole, last in self._whole(end):
+                found.append((replace(thing, places=(whole,)), last))
+            if length := self._is("that_not", end):
+                for place, last in self._place(end + length):
+                    found.append((replace(thing, places=(replace(place, negated=True),)), last))
             relative = self._is("that", end)
             for place, last in self._place(end + relative):
                 word = tuple(place.word.split())

@@ -22,10 +22,13 @@ class Quantity(Enum):
 
 @dataclass(frozen=True)
 class Place:
-    """A relation and its place: "in the bowl", "between the trays"; word: the preposition as said."""
+    """A relation and its place: "in the bowl", "between the trays". word: the preposition as said, of `negated`
+    "not in the bowl".
+    """
 
     word: str
     things: tuple[NounPhrase, ...]
+    negated: bool = False
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,7 @@ class Vocabulary:
     def mended(self, words: Words) -> tuple[Words, tuple[Mended, ...], dict[str, tuple[str, ...]]]:
         """Words with names joined and typing errors corrected; see sentence_words.mended."""
         words = self._join(tuple(self.lexicon.english["same"].get(w, w) if w not in self.nouns else w for w in words))
-        words = tuple(w for w in words if w)
+        words = self._two_coloured(tuple(w for w in words if w))
         known = {
             *self.nouns,
             *self.lexicon.words,
@@ -52,6 +52,17 @@ class Vocabulary:
             *self.lexicon.english["superlatives"],
         }
         return mended(words, known, self.nouns)
+
+    def _two_coloured(self, words: Words) -> Words:
+        """ "the yellow and white mug", where there is such a mug, without the "and"."""
+        colours = self.lexicon.english["colours"]
+        found = list(words)
+        for at in range(len(words) - 3, -1, -1):
+            one, joint, two, noun = words[at : at + 4] if at + 4 <= len(words) else ("",) * 4
+            colourful = joint == "and" and one in colours and two in colours and self.nouns.get(noun) is False
+            if colourful and any({one, two, noun} <= features for features in self._names.features.values()):
+                del found[at + 1]
+        return tuple(found)
 
     def _join(self, words: Words) -> Words:
         joined: list[str] = []

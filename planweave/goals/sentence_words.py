@@ -39,6 +39,7 @@ def words_of(text: str) -> tuple[Words, bool]:
     asked = bool(re.search(r"\?[\s!?.\"')]*$", text))
     for said, meant in english()["contractions"].items():
         text = re.sub(rf"(?<![\w']){re.escape(said)}(?![\w'])", meant, text)
+    text = re.sub(r"(?<=[a-z0-9])'s(?![\w'])", " 's", text)
     text = text.replace("&", " and ")
     text = re.sub(r"(?<=[a-z0-9])[-–—](?=[a-z0-9])", " ", text)
     text = re.sub(r"\s[-–—]+\s|[–—:]", " , ", text)
@@ -48,7 +49,7 @@ def words_of(text: str) -> tuple[Words, bool]:
     found = re.findall(r"[.,]|[^\s.,]+", text.replace(",", " , "))
     words: list[str] = []
     for word in found:
-        word = word.strip("'") or word
+        word = word if word == "'s" else word.strip("'") or word
         if word in (".", ",") and (not words or words[-1] in (".", ",")):
             if words and word == ".":
                 words[-1] = "."

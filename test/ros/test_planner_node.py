@@ -192,9 +192,9 @@ def test_bad_sentences_become_a_message(start, sentence, message):
 
 def test_an_unknown_domain_becomes_a_message(start):
     asker, _ = start(fake.answers(GOOD))
-    world = BLOCKS.__class__("kitchen", BLOCKS.objects, BLOCKS.facts)
+    world = BLOCKS.__class__("workshop", BLOCKS.objects, BLOCKS.facts)
     for got in (asker.sample(world=world), asker.interpret(SENTENCE, world)):
-        assert not got.success and "'kitchen'" in got.message and "tabletop" in got.message
+        assert not got.success and "'workshop'" in got.message and "tabletop" in got.message
     assert not asker.choose(options=[]).success
 
 

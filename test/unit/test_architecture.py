@@ -48,6 +48,7 @@ LIBRARY = (
     "perception",
     "bodies",
     "bench",
+    "libero",
     "launcher",
 )
 LAYERS = {
@@ -56,6 +57,7 @@ LAYERS = {
     "goals": {"core"},
     "llm": {"core"},
     "launcher": {"core"},
+    "libero": {"core"},
     "simulation": {"core", "robots"},
     "perception": {"core", "robots"},
     "bodies": {"core", "robots"},

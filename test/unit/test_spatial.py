@@ -23,7 +23,7 @@ from planweave.methods.conditions import holds_by_rule, parse_condition
 from planweave.tasks.dry_run import PredictedBody
 
 DOMAIN = Domain.load("tabletop")
-DERIVED = frozenset(spatial.RELATIONS)
+DERIVED = spatial.known(DOMAIN.predicates)
 
 
 def cube(name, x, y):

@@ -20,13 +20,13 @@ CUP = [
 
 
 def do(sentence, **options):
-    return pw.run(sentence, body="kitchen", **{"method": "classical", "model": "none", **options})
+    return pw.run(sentence, body="canteen", **{"method": "classical", "model": "none", **options})
 
 
 def test_the_body_is_found():
-    assert BODIES.package_of("kitchen") == "planweave-kitchen" and make_body("kitchen").observe().domain == "kitchen"
-    with pytest.raises(pw.UnknownNameError, match="unknown body 'kitchn'; did you mean 'kitchen'"):
-        pw.run("open the fridge", body="kitchn")
+    assert BODIES.package_of("canteen") == "planweave-canteen" and make_body("canteen").observe().domain == "canteen"
+    with pytest.raises(pw.UnknownNameError, match="unknown body 'cantin'; did you mean 'canteen'"):
+        pw.run("open the fridge", body="cantin")
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""A mobile robot in a kitchen, by its domain alone: what a real one needs is `execute` with its own controllers."""
+"""A mobile robot in a canteen, by its domain alone: what a real one needs is `execute` with its own controllers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import planweave as pw
 
 def robot() -> pw.SymbolicBody:
     """The robot in the doorway; the dishes are where breakfast left them."""
-    domain = pw.Domain.load("kitchen")
+    domain = pw.Domain.load("canteen")
     world = domain.world(
         "doorway: place; table, counter, sink: surface; cupboard, dishwasher, fridge: container; "
         "cup, bowl, milk, apple: item",

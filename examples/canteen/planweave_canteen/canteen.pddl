@@ -1,5 +1,5 @@
 ; A robot with wheels and one arm. It reaches what is where it stands.
-(define (domain kitchen)
+(define (domain canteen)
   (:requirements :strips :typing :negative-preconditions :equality :universal-preconditions :conditional-effects)
   (:types place item - object
           surface container - place)

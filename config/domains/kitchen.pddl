@@ -1,0 +1,112 @@
+; A robot arm at a counter with things that open, close and switch.
+; What PDDL cannot say (phrases, inverses, words) stands in kitchen.yaml.
+(define (domain kitchen)
+  (:requirements :strips :typing :negative-preconditions :equality :conditional-effects :universal-preconditions
+    :disjunctive-preconditions)
+
+  (:types
+    thing location - object
+    item fixture part - thing)   ; items are moved; fixtures (cabinet, stove) stand; parts (drawer, compartment) belong to one
+
+  (:predicates
+    (holding ?i - item)                 ; the gripper holds it
+    (hand_empty)                        ; the gripper holds nothing
+    (on ?i - item ?t - thing)           ; it rests on it
+    (in ?i - item ?c - thing)           ; it lies inside it
+    (at ?i - item ?l - location)        ; it stands on the counter within this place
+    (opened ?x - thing)
+    (closed ?x - thing)
+    (turned_on ?x - thing)
+    (turned_off ?x - thing)
+    (clear ?x - thing)                  ; nothing is on top of it
+    (reachable ?x)                      ; the gripper can get there
+    (at_base)                           ; the arm is in its home position
+    (left_of ?i - item ?t - thing)      ; beside it, towards the robot's left
+    (right_of ?i - item ?t - thing)     ; beside it, towards the robot's right
+    (front_of ?i - item ?t - thing)     ; beside it, on the robot's side
+    (near ?i - item ?t - thing)         ; with little room between them
+    (between ?i - item ?a - thing ?b - thing) ; on the line from one to the other
+    (part_of ?p - part ?f - fixture)    ; a drawer of a cabinet, a compartment of a caddy
+    (holds_things ?x - thing)           ; has an inside
+    (bears_things ?x - thing)           ; things can stand on it
+    (can_open ?x - thing)
+    (can_turn ?x - thing))              ; has a knob or a switch
+
+  (:action grasp
+    :parameters (?i - item)
+    :precondition (and (hand_empty) (clear ?i) (reachable ?i)
+      (forall (?c - thing) (not (and (closed ?c) (in ?i ?c)))))
+    :effect (and (holding ?i) (not (hand_empty)) (not (at_base))
+      (forall (?t - thing) (when (on ?i ?t) (and (not (on ?i ?t)) (clear ?t))))
+      (forall (?c - thing) (when (in ?i ?c) (not (in ?i ?c))))
+      (forall (?l - location) (when (at ?i ?l) (not (at ?i ?l))))
+      (forall (?o - thing) (and (not (left_of ?i ?o)) (not (right_of ?i ?o)) (not (front_of ?i ?o)) (not (near ?i ?o))))
+      (forall (?o - item) (and (not (left_of ?o ?i)) (not (right_of ?o ?i)) (not (front_of ?o ?i)) (not (near ?o ?i))))
+      (forall (?a - thing ?b - thing) (not (between ?i ?a ?b)))
+      (forall (?o - item ?a - thing) (and (not (between ?o ?i ?a)) (not (between ?o ?a ?i))))))
+
+  (:action place_on
+    :parameters (?i - item ?t - thing)
+    :precondition (and (holding ?i) (bears_things ?t) (reachable ?t) (not (= ?i ?t)))
+    :effect (and (on ?i ?t) (hand_empty) (not (holding ?i)) (not (at_base))
+      (forall (?o - item) (when (= ?o ?t) (not (clear ?o))))))
+
+  (:action place_in
+    :parameters (?i - item ?c - thing)
+    :precondition (and (holding ?i) (holds_things ?c) (not (closed ?c)) (reachable ?c) (not (= ?i ?c)))
+    :effect (and (in ?i ?c) (hand_empty) (not (holding ?i)) (not (at_base))))
+
+  (:action place_at
+    :parameters (?i - item ?l - location)
+    :precondition (and (holding ?i) (reachable ?l))
+    :effect (and (at ?i ?l) (hand_empty) (not (holding ?i)) (not (at_base))))
+
+  (:action place_left_of
+    :parameters (?i - item ?t - thing)
+    :precondition (and (holding ?i) (reachable ?t) (not (= ?i ?t)))
+    :effect (and (left_of ?i ?t) (near ?i ?t) (hand_empty) (not (holding ?i)) (not (at_base))))
+
+  (:action place_right_of
+    :parameters (?i - item ?t - thing)
+    :precondition (and (holding ?i) (reachable ?t) (not (= ?i ?t)))
+    :effect (and (right_of ?i ?t) (near ?i ?t) (hand_empty) (not (holding ?i)) (not (at_base))))
+
+  (:action place_between
+    :parameters (?i - item ?a - thing ?b - thing)
+    :precondition (and (holding ?i) (reachable ?a) (reachable ?b) (not (= ?i ?a)) (not (= ?i ?b)) (not (= ?a ?b)))
+    :effect (and (between ?i ?a ?b) (between ?i ?b ?a) (hand_empty) (not (holding ?i)) (not (at_base))))
+
+  ; Along the counter, or lifted over what is in the way.
+  (:action push_to_front_of
+    :parameters (?i - item ?t - thing)
+    :precondition (and (hand_empty) (clear ?i) (reachable ?i) (reachable ?t) (not (= ?i ?t)))
+    :effect (and (front_of ?i ?t) (not (at_base))
+      (forall (?s - thing) (when (on ?i ?s) (and (not (on ?i ?s)) (clear ?s))))
+      (forall (?l - location) (when (at ?i ?l) (not (at ?i ?l))))
+      (forall (?o - thing) (and (not (left_of ?i ?o)) (not (right_of ?i ?o))))
+      (forall (?a - thing ?b - thing) (not (between ?i ?a ?b)))))
+
+  (:action open
+    :parameters (?x - thing)
+    :precondition (and (hand_empty) (can_open ?x) (closed ?x) (reachable ?x))
+    :effect (and (opened ?x) (not (closed ?x)) (not (at_base))))
+
+  (:action close
+    :parameters (?x - thing)
+    :precondition (and (hand_empty) (can_open ?x) (opened ?x) (reachable ?x))
+    :effect (and (closed ?x) (not (opened ?x)) (not (at_base))))
+
+  (:action turn_on
+    :parameters (?x - thing)
+    :precondition (and (hand_empty) (can_turn ?x) (turned_off ?x) (reachable ?x))
+    :effect (and (turned_on ?x) (not (turned_off ?x)) (not (at_base))))
+
+  (:action turn_off
+    :parameters (?x - thing)
+    :precondition (and (hand_empty) (can_turn ?x) (turned_on ?x) (reachable ?x))
+    :effect (and (turned_off ?x) (not (turned_on ?x)) (not (at_base))))
+
+  (:action return_to_base
+    :parameters ()
+    :precondition (and)
+    :effect (at_base)))

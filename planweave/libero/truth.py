@@ -1,0 +1,202 @@
+"""The true state of a LIBERO simulator as a world of the domain `kitchen`, and LIBERO's goals as its literals.
+
+The world's frame is that of a person who stands at the table opposite the robot, as in LIBERO's sentences: x points
+from the person to the robot, y to the person's left, z up; the origin is LIBERO's. Metres. A state is a table:
+`things` (name -> category, pos, bounds of the collision geometry (low x, y, z, high x, y, z), fixture), `sites` (name
+of a region -> pos, size (half), parent), `facts` (LIBERO's predicates that hold, as lists of words).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from planweave.core import spatial
+from planweave.core.domain import Domain
+from planweave.core.errors import SceneError
+from planweave.core.world import Known, Literal, World, WorldObject
+from planweave.core.yaml_files import read_yaml
+
+FRAME = "person"
+_CENTRE = (0.15, 0.15)  # what counts as the middle of the table reaches so far from LIBERO's, m
+_ABOVE = 0.01  # how far from what it rests on an item may seem to be, m
+_MIDDLE = (-0.075, 0.0)  # of the table, as LIBERO's region `table_center` has it
+_STATES = {
+    "open": ("opened", True),
+    "close": ("closed", True),
+    "turnon": ("turned_on", True),
+    "turnoff": ("turned_off", True),
+}
+
+
+@lru_cache(maxsize=1)
+def categories() -> Mapping[str, Mapping[str, Any]]:
+    """The contents of categories.yaml."""
+    found: Mapping[str, Mapping[str, Any]] = read_yaml(Path(__file__).resolve().parent / "categories.yaml")
+    return found
+
+
+class Names:
+    """Which of our objects a name of LIBERO means: things keep theirs, regions become parts or their fixture."""
+
+    def __init__(self, state: Mapping[str, Any]) -> None:
+        self.things: Mapping[str, Any] = state["things"]
+        self.sites: Mapping[str, Any] = state["sites"]
+        self.parts: dict[str, tuple[str, Mapping[str, str]]] = {}  # name of a site: our name, its row in `regions`
+        for site, row in self.sites.items():
+            parent = row["parent"]
+            if parent not in self.things or not self.things[parent]["fixture"]:
+                continue
+            kind = self.row(parent)["class"]
+            for ending, region in categories()["regions"].items():
+                if site == f"{parent}_{ending}" and region["of"] == kind:
+                    place = region.get("level") or region["side"]
+                    self.parts[site] = f"{parent}_{place}_{region['part']}", region
+
+    def row(self, thing: str) -> Mapping[str, Any]:
+        """The row of a thing's category; raises SceneError where it is not listed."""
+        category = self.things[thing]["category"]
+        for table in ("items", "fixtures"):
+            if category in categories()[table]:
+                found: Mapping[str, Any] = categories()[table][category]
+                return found
+        raise SceneError(f"LIBERO's category {category!r} is not listed in {__package__}/categories.yaml")
+
+    def of(self, name: str) -> str:
+        """Our name for a thing or a region of a thing; "" for a region of the table."""
+        if name in self.things:
+            return name
+        if name in self.parts:
+            return self.parts[name][0]
+        return self.sites[name]["parent"] or "" if name in self.sites else ""
+
+
+def truth(domain: Domain, state: Mapping[str, Any], stamp: float = 0.0) -> World:
+    """The world of a state (see above)."""
+    names = Names(state)
+    objects = [_thing(domain, names, name, stamp) for name in names.things]
+    objects += [_part(names, site, stamp) for site in names.parts]
+    x, y = -_MIDDLE[0], -_MIDDLE[1]
+    objects.append(
+        WorldObject("table_center", "location", "center", {}, (x, y, 0.0), None, (*_CENTRE, 0.0), Known.FIXED, stamp)
+    )
+    facts = {*_properties(names), *_states(names, state), *_relations(names, state, objects)}
+    facts |= {Literal("hand_empty"), Literal("at_base")}
+    facts |= {Literal("reachable", (o.name,)) for o in objects}
+    under = {f.args[1] for f in facts if f.predicate == "on"}
+    facts |= {Literal("clear", (o.name,)) for o in objects if o.type != "location" and o.name not in under}
+    derived = frozenset({"left_of", "right_of", "front_of", "near", "between"})
+    return World(domain.name, tuple(objects), frozenset(facts), stamp, FRAME, derived=derived)
+
+
+def goal_of(state: Mapping[str, Any], goal: Iterable[Sequence[str]]) -> tuple[Literal, ...]:
+    """LIBERO's goal in our literals; raises SceneError for a literal that has no counterpart."""
+    names = Names(state)
+    return tuple(_goal(names, row) for row in goal)
+
+
+def _goal(names: Names, row: Sequence[str]) -> Literal:
+    predicate, *args = row
+    if predicate in _STATES:
+        return Literal(_STATES[predicate][0], (names.of(args[0]),))
+    thing, place = args
+    for side, relation in (("_right_region", "right_of"), ("_left_region", "left_of"), ("_front_region", "front_of")):
+        if place in names.sites and names.of(place) == "" and place.endswith(side):
+            said = place.removesuffix(side)
+            beside = [n for n in names.things if said.endswith((n.rsplit("_", 1)[0].split("_", 1)[-1], n))]
+            beside = beside or [n for n in names.things if said.endswith(names.row(n)["class"])]
+            if len(beside) == 1:
+                return Literal(relation, (thing, beside[0]))
+    if not names.of(place):
+        raise SceneError(f"the goal {' '.join(row)} has no counterpart in the domain kitchen")
+    return Literal(predicate, (thing, names.of(place)))
+
+
+def _resting(items: Sequence[WorldObject], objects: Sequence[WorldObject]) -> Iterator[Literal]:
+    """What an item lies on that LIBERO does not say, since the centres are too far apart."""
+    solids = {o.name: s for o in objects if o.type == "item" and (s := spatial.solid(o, True)) is not None}
+    table = min((s.bottom for s in solids.values()), default=0.0)
+    for item in items:
+        here = solids.get(item.name)
+        if here is None or here.bottom < table + _ABOVE:
+            continue
+        below = [
+            (other.top, name)
+            for name, other in solids.items()
+            if other.bottom < here.bottom <= other.top + _ABOVE and here.gap(other) < 0
+        ]
+        if below:
+            yield Literal("on", (item.name, max(below)[1]))
+
+
+def _thing(domain: Domain, names: Names, name: str, stamp: float) -> WorldObject:
+    of, row = names.things[name], names.row(name)
+    attributes = {k: str(v) for k, v in row.items() if k not in ("class", "can")}
+    position, size = _box(of["bounds"], of["pos"])
+    kind = domain.type_of_class(row["class"])
+    return WorldObject(name, kind, row["class"], attributes, position, None, size, Known.SEEN, stamp)
+
+
+def _part(names: Names, site: str, stamp: float) -> WorldObject:
+    name, region = names.parts[site]
+    x, y, z = names.sites[site]["pos"]
+    attributes = {k: v for k, v in region.items() if k in ("level", "side")}
+    size = 2 * names.sites[site]["size"][0], 2 * names.sites[site]["size"][1], 2 * names.sites[site]["size"][2]
+    return WorldObject(name, "part", region["part"], attributes, (-x, -y, z), None, size, Known.SEEN, stamp)
+
+
+def _box(bounds: Sequence[float] | None, centre: Sequence[float]) -> tuple[tuple[float, float, float], ...]:
+    if bounds is None:
+        return (-centre[0], -centre[1], centre[2]), (0.0, 0.0, 0.0)
+    low, high = bounds[:3], bounds[3:]
+    x, y, z = ((a + b) / 2 for a, b in zip(low, high))
+    return (-x, -y, z), (high[0] - low[0], high[1] - low[1], high[2] - low[2])
+
+
+def _properties(names: Names) -> Iterator[Literal]:
+    for name in names.things:
+        row = names.row(name)
+        yield from (Literal(can, (name,)) for can in row.get("can", ()))
+        if row["class"] != "caddy":
+            yield Literal("bears_things", (name,))
+    for site, (part, region) in names.parts.items():
+        yield Literal("part_of", (part, names.sites[site]["parent"]))
+        yield Literal("holds_things", (part,))
+        if region["part"] == "drawer":
+            yield Literal("can_open", (part,))
+
+
+def _states(names: Names, state: Mapping[str, Any]) -> Iterator[Literal]:
+    told = {(row[0], row[1]) for row in state["facts"] if len(row) == 2}
+    for name in (*names.things, *names.parts):
+        ours = names.of(name)
+        can_open = (name in names.parts and names.parts[name][1]["part"] == "drawer") or (
+            name in names.things and "can_open" in names.row(name).get("can", ())
+        )
+        if can_open:
+            yield Literal("closed" if ("close", name) in told else "opened", (ours,))
+        if name in names.things and "can_turn" in names.row(name).get("can", ()):
+            yield Literal("turned_on" if ("turnon", name) in told else "turned_off", (ours,))
+
+
+def _relations(names: Names, state: Mapping[str, Any], objects: Sequence[WorldObject]) -> Iterator[Literal]:
+    placed = set()
+    for row in state["facts"]:
+        if len(row) != 3 or not names.of(row[2]):
+            continue
+        predicate, thing, place = row[0], row[1], names.of(row[2])
+        inside = {f"{kind}_contain_region" for kind in ("basket",)}
+        if predicate == "in" or (predicate == "on" and any(row[2].endswith(i) for i in inside)):
+            yield Literal("in", (thing, place))
+        else:
+            yield Literal("on", (thing, place))
+        placed.add(thing)
+    yield from _resting([o for o in objects if o.type == "item" and o.name not in placed], objects)
+    middle = next(o for o in objects if o.name == "table_center")
+    for o in objects:
+        if o.type != "item" or o.name in placed or o.position is None or middle.position is None:
+            continue
+        if all(abs(o.position[k] - middle.position[k]) <= _CENTRE[k] / 2 for k in (0, 1)):
+            yield Literal("at", (o.name, middle.name))
