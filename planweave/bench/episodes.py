@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -11,7 +12,7 @@ from typing import Any
 
 from planweave.bench.expert import Expert
 from planweave.bench.methods import parse_method
-from planweave.bench.metrics import Measures, Tried, measure
+from planweave.bench.metrics import Measures, Tried, measure, would_reach
 from planweave.bench.models import PacedClient, client_for
 from planweave.bench.parameters import PLANNER, planner_settings
 from planweave.bench.recorded_stage import WorldTeller, world_as_dict
@@ -28,7 +29,7 @@ from planweave.core.errors import (
     PlanweaveError,
     SystemDownError,
 )
-from planweave.core.world import Action
+from planweave.core.world import Action, Literal, World
 from planweave.llm.accounting import Prices
 from planweave.llm.clients.base import ChatClient
 from planweave.llm.embeddings import choose_embedder
@@ -94,6 +95,7 @@ class _Told(Journal):
         super().__init__()
         self._recorder, self._facts, self._done = recorder, facts, done
         self.body_seconds = 0.0
+        self.sampled: Counter[str] = Counter()  # plans by the type of their error
 
     def add(self, event: str, /, **details: Any) -> None:
         """Record an event; see `planweave.bench.records` for the form of actions."""
@@ -104,7 +106,12 @@ class _Told(Journal):
             self._facts = facts
             details.update(added=added, removed=removed)
             self.body_seconds += details["wall_seconds"]
-            self._done(Tried(Action.parse(details["action"]), details["code"], details["why"]))
+            tried = Tried(
+                Action.parse(details["action"]), details["code"], details["why"], details.get("error_type", "")
+            )
+            self._done(tried)
+        if event == "plan":
+            self.sampled[details["error_type"]] += details["samples"]
         self._recorder.add(event, **details)
 
 
@@ -164,10 +171,10 @@ def _play(spec: Spec, case: Case, stage: Stage, recorder: Recorder, client: Chat
         objects=[o.name for o in world.objects],
         facts=facts,
     )
-    before, body = stage.truth(), stage.body
+    before, body, at_start = stage.truth(), stage.body, stage.conditions(())
     if not stage.reproducible:
         recorder.add("world", **world_as_dict(world))
-        recorder.add("truth", **world_as_dict(before))
+        recorder.add("truth", **world_as_dict(before), conditions=at_start)
         body = WorldTeller(body, recorder)
     carried_out: list[Action] = []
     if client is None:
@@ -209,6 +216,7 @@ def _play(spec: Spec, case: Case, stage: Stage, recorder: Recorder, client: Chat
     conditions, after = stage.conditions(carried_out), stage.truth()
     if not stage.reproducible:
         recorder.add("truth", **world_as_dict(after))
+    at_start = {name: at_start.get(name, False) or _held(before, name) for name in conditions}
     measures = measure(
         conditions,
         tried,
@@ -216,6 +224,9 @@ def _play(spec: Spec, case: Case, stage: Stage, recorder: Recorder, client: Chat
         before.facts,
         after.facts,
         stage.after_gold(),
+        at_start=at_start,
+        would_hold=would_reach(stage.domain, before, tried, case.conditions),
+        sampled=journal.sampled,
         corrections=episode.corrections,
         usage=asked.usage,
         model_seconds=paced.seconds,
@@ -234,6 +245,14 @@ def _play(spec: Spec, case: Case, stage: Stage, recorder: Recorder, client: Chat
         measures=measures.as_dict(),
     )
     return ended
+
+
+def _held(world: World, condition: str) -> bool:
+    """Whether a condition of another goal than the one that was nearest at the start held then."""
+    try:
+        return world.holds(Literal.parse(condition))
+    except PlanweaveError:  # an action goal, or a condition in words
+        return False
 
 
 class _Exchanges:

@@ -1,24 +1,39 @@
 """Metrics of an episode, one definition each (see docs/bench.md).
 
-| measure | definition | |---|---| | `sr` | 1 where all conditions hold at the END in the true world, else 0: no oracle
-stop, no credit on the way | | `gcr` | conditions that hold at the end / all conditions | | `exec` | executed actions /
-tried actions; absent where none was tried | | `lcs` | longest common subsequence of the tried actions (without undoing)
-and the gold plan / the longer of them | | `graph` | final graph correctness: mean of the IoU of changed nodes and of
-changed edges with those of the gold plan | | `corrections` | NO.EC: number of corrections after failures | | tokens |
-prompt (cached ones apart) and completion, as counted by the endpoint or our tokenizer | | seconds | waiting for the
-model, for the body, and the rest, which is ours |
+| measure | definition |
+|---|---|
+| `sr` | 1 where all conditions hold at the END in the true world, else 0: no oracle stop, no credit on the way |
+| `gcr` | conditions that hold at the end / all conditions |
+| `gcr_changed` | the same of the conditions that did not hold at the start (ProgPrompt's: doing nothing scores 0) |
+| `exec` | executed actions / tried actions; absent where none was tried |
+| `exec_first` | actions executed before the first failure / tried actions, without undoing (scene-aware's) |
+| `plan_sr` | 1 where the tried actions reach the goal, or would if none failed by chance (ProgPrompt's, on a robot) |
+| `lcs` | longest common subsequence of the tried actions (without undoing) and the gold plan / the longer of them |
+| `lcs_words` | the same over classes: words without numbers |
+| `graph` | final graph correctness: mean IoU of changed nodes and of changed edges with those of the gold plan |
+| `corrections` | NO.EC: number of corrections after failures |
+| tokens | prompt (cached ones apart) and completion, as counted by the endpoint or our tokenizer |
+| seconds | waiting for the model, for the body, and the rest, which is ours |
+| `failures`, `error_types` | failed actions by code, and by the types of `planweave.core.error_types` |
+| `error_type` | of an episode that failed, see `episode_error` |
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 from planweave.core.budget import Usage
+from planweave.core.domain import Domain
+from planweave.core.error_types import DECIDING, EXECUTION, INCOMPLETE
+from planweave.core.errors import PlanweaveError
 from planweave.core.failure import Code
-from planweave.core.world import Action, Literal
+from planweave.core.transition import Transition
+from planweave.core.world import Action, Literal, World
 
 #: Facts of one argument that are edges of the person in VirtualHome's graph.
 _OF_PERSON = frozenset({"agent_in", "agent_on", "close_to", "facing", "holds_rh", "holds_lh", "worn"})
@@ -36,16 +51,18 @@ _NO_GRAPH = frozenset(
     }
 )
 
+_NUMBERS = re.compile(r"(?:_\d+)+\Z")
 Facts = Collection[Literal]
 
 
 @dataclass(frozen=True)
 class Tried:
-    """One action requested of the body. why: "plan", "undo" or "fallback"."""
+    """One action requested of the body. why: "plan", "undo" or "fallback"; error: its type where it failed."""
 
     action: Action
     code: str
     why: str = "plan"
+    error: str = ""
 
     @property
     def ok(self) -> bool:
@@ -74,6 +91,12 @@ class Measures:
     body_seconds: float = 0.0
     our_seconds: float = 0.0
     failures: Mapping[str, int] = field(default_factory=dict)
+    exec_first: float | None = None
+    gcr_changed: float | None = None
+    plan_sr: float | None = None
+    lcs_words: float | None = None
+    error_types: Mapping[str, int] = field(default_factory=dict)
+    error_type: str = ""
 
     @property
     def tokens(self) -> int:
@@ -98,6 +121,9 @@ def measure(
     after: Facts,
     gold_after: Facts,
     *,
+    at_start: Mapping[str, bool] = MappingProxyType({}),
+    would_hold: bool = False,
+    sampled: Mapping[str, int] = MappingProxyType({}),
     corrections: int = 0,
     usage: Usage | None = None,
     model_seconds: float = 0.0,
@@ -106,13 +132,18 @@ def measure(
 ) -> Measures:
     """All metrics of an episode.
 
-    before, after, gold_after: facts of the true world, at the start, at the end, and after the gold plan. seconds: of
-    the whole episode.
+    before, after, gold_after: facts of the true world, at the start, at the end, and after the gold plan. at_start: the
+    conditions at the start. would_hold: see `would_reach`. sampled: number of sampled plans by the type of their error,
+    "" for right ones. seconds: of the whole episode.
     """
     used = usage or Usage()
-    kept = [t.action for t in tried if t.why != "undo"]
+    planned = [t for t in tried if t.why != "undo"]
+    kept = [t.action for t in planned]
+    reached = all(conditions.values())
+    changed = [holds for name, holds in conditions.items() if not at_start.get(name, False)]
+    first = next((i for i, t in enumerate(planned) if not t.ok), len(planned))
     return Measures(
-        sr=float(all(conditions.values())),
+        sr=float(reached),
         gcr=share(sum(conditions.values()), len(conditions), 1.0) or 0.0,
         exec=share(sum(t.ok for t in tried), len(tried)),
         lcs=lcs(kept, gold),
@@ -129,7 +160,58 @@ def measure(
         body_seconds=round(body_seconds, 4),
         our_seconds=round(max(0.0, seconds - model_seconds - body_seconds), 4),
         failures=dict(Counter(t.code for t in tried if not t.ok)),
+        exec_first=share(first, len(planned)),
+        gcr_changed=share(sum(changed), len(changed)) if at_start else None,
+        plan_sr=float(reached or would_hold),
+        lcs_words=lcs([_in_words(a) for a in kept], [_in_words(a) for a in gold]),
+        error_types=dict(Counter(t.error for t in tried if t.error)),
+        error_type="" if reached else episode_error(planned, would_hold, sampled),
     )
+
+
+def _in_words(action: Action) -> Action:
+    """An action over classes: wine_glass instead of wine_glass_212."""
+    return Action(action.name, tuple(_NUMBERS.sub("", arg) for arg in action.args))
+
+
+def would_reach(
+    domain: Domain,
+    world: World,
+    tried: Sequence[Tried],
+    conditions: Callable[[Callable[[Literal], bool], Sequence[Action]], Mapping[str, bool]],
+) -> bool:
+    """Whether the tried actions reach the goal from a world where each applicable one has the domain's effects.
+
+    conditions: as `planweave.bench.suites.case.Case.conditions`. Others, and those with unknown names, are left out.
+    """
+    transition = Transition(domain, world)
+    state, done = transition.state(), list[Action]()
+    for one in tried:
+        if one.why == "undo":
+            continue
+        try:
+            if transition.unmet(state, one.action):
+                continue
+        except PlanweaveError:
+            continue
+        transition.apply(state, one.action)
+        done.append(one.action)
+    facts = state.facts
+    return all(conditions(lambda x: ((x.predicate, *x.args) in facts) == x.positive, done).values())
+
+
+def episode_error(planned: Sequence[Tried], would_hold: bool, sampled: Mapping[str, int]) -> str:
+    """The type of error of a failed episode (Tree-Planner, Tables 3 and 8), by rule.
+
+    Where what was tried would have reached the goal, the execution failed. Else, with sampled plans: "incorrect
+    deciding" where a right one was among them, else the most frequent error of theirs. Else that of the last action
+    that failed; where none did, steps are missing.
+    """
+    if would_hold:
+        return EXECUTION
+    if sampled:
+        return DECIDING if sampled.get("") else max(sampled, key=lambda kind: (sampled[kind], kind))
+    return next((t.error for t in reversed(planned) if t.error), INCOMPLETE)
 
 
 def share(part: float, whole: float, empty: float | None = None) -> float | None:

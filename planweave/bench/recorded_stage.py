@@ -50,7 +50,8 @@ class RecordedStage:
     def __init__(self, case: Case, events: Sequence[Mapping[str, Any]]) -> None:
         self._worlds = [world_from_dict(e) for e in events if e["event"] == "world"]
         self._outcomes = [e for e in events if e["event"] == "action"]
-        self._conditions: dict[str, bool] = dict(events[-1]["conditions"])
+        self._conditions = [dict(e["conditions"]) for e in events if e["event"] == "truth" and "conditions" in e]
+        self._conditions.append(dict(events[-1]["conditions"]))
         self._truths = [world_from_dict(e) for e in events if e["event"] == "truth"]
         self._gold = case.gold
         self._now = self._first = self._truths[0] if self._truths else self._worlds[0]
@@ -62,8 +63,8 @@ class RecordedStage:
         return self._truths.pop(0) if self._truths else self._now
 
     def conditions(self, done: Sequence[Action]) -> dict[str, bool]:
-        """As recorded: geometry is not evaluated again."""
-        return self._conditions
+        """As recorded, first those at the start: geometry is not evaluated again."""
+        return self._conditions.pop(0) if len(self._conditions) > 1 else self._conditions[0]
 
     def observe(self, revision: int = 0) -> World:
         """The next recorded world."""

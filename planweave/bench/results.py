@@ -21,9 +21,13 @@ from planweave.core.errors import ConfigError
 #: measure: heading, how it is read out of an episode's measures
 MEASURES: dict[str, tuple[str, Callable[[Measures], float | None]]] = {
     "sr": ("SR", lambda m: m.sr),
+    "plan_sr": ("Plan SR", lambda m: m.plan_sr),
     "gcr": ("GCR", lambda m: m.gcr),
+    "gcr_changed": ("GCR changed", lambda m: m.gcr_changed),
     "exec": ("Exec", lambda m: m.exec),
+    "exec_first": ("Exec to failure", lambda m: m.exec_first),
     "lcs": ("LCS", lambda m: m.lcs),
+    "lcs_words": ("LCS words", lambda m: m.lcs_words),
     "graph": ("graph", lambda m: m.graph),
     "corrections": ("NO.EC", lambda m: m.corrections),
     "actions": ("actions", lambda m: m.actions),
@@ -39,9 +43,13 @@ MEASURES: dict[str, tuple[str, Callable[[Measures], float | None]]] = {
 #: The same in words, for the readers of a report.
 MEANINGS: dict[str, str] = {
     "sr": "success rate: share of episodes in which the whole goal held at the end",
+    "plan_sr": "the same where no action that was possible had failed: what was tried would have reached the goal",
     "gcr": "goal condition recall: share of the goal's conditions that held at the end",
+    "gcr_changed": "the same of the conditions that did not hold at the start: doing nothing scores 0",
     "exec": "executability: share of the tried actions that could be carried out",
+    "exec_first": "share of the tried actions that were carried out before the first failure",
     "lcs": "longest common subsequence with a right plan, over the longer one: 1 is the same steps in the same order",
+    "lcs_words": "the same over classes of things: another mug is the same step",
     "graph": "graph correctness: overlap (intersection over union) of what was changed with what a right plan changes",
     "corrections": "number of error corrections an episode",
     "actions": "actions tried an episode",
@@ -86,6 +94,19 @@ class Row:
         for e in self.episodes:
             found.update(e.measures.failures)
         return found
+
+    @property
+    def error_types(self) -> Counter[str]:
+        """Failed actions by the types of `planweave.core.error_types`."""
+        found: Counter[str] = Counter()
+        for e in self.episodes:
+            found.update(e.measures.error_types)
+        return found
+
+    @property
+    def episode_errors(self) -> Counter[str]:
+        """Failed episodes by the type of their error."""
+        return Counter(e.measures.error_type for e in self.episodes if e.measures.error_type)
 
 
 class Results:
@@ -202,6 +223,8 @@ def as_json(results: Results) -> dict[str, Any]:
                             "episodes": len(row.episodes),
                             "wanted": row.wanted,
                             "failures": dict(row.failures),
+                            "error_types": dict(row.error_types),
+                            "episode_errors": dict(row.episode_errors),
                             **{
                                 k: None if e is None else {"mean": e.mean, "sd": e.sd, "low": e.low, "high": e.high}
                                 for k, e in row.estimates.items()

@@ -4,7 +4,9 @@ import math
 
 import pytest
 
+from planweave.bench.episodes import Spec, play
 from planweave.bench.metrics import Measures, Tried, graph_correctness, lcs, measure
+from planweave.bench.records import Recorder
 from planweave.bench.statistics import adjusted, compare, estimate, has_scipy
 from planweave.core.budget import Usage
 from planweave.core.world import Action, Literal
@@ -79,6 +81,59 @@ def test_measures_of_an_episode():
     assert (found.tokens, found.cached_tokens, found.cost) == (120, 40, 0.5)
     assert (found.model_seconds, found.body_seconds, found.our_seconds) == (1.5, 0.5, 2.0)
     assert Measures.from_dict(found.as_dict()) == found
+
+
+def test_exec_up_to_the_first_failure():
+    def first(*codes):
+        tried = [Tried(a, code, why) for a, (code, why) in zip(actions("walk(a) grab(a) walk(b) open(b)"), codes)]
+        return measure({"x": True}, tried, [], facts(""), facts(""), facts("")).exec_first
+
+    ok, bad, undone = ("SUCCESS", "plan"), ("TIMEOUT", "plan"), ("SUCCESS", "undo")
+    assert first(ok, bad, ok, ok) == 0.25 and first(bad, ok) == 0.0 and first(ok, ok) == 1.0 and first() is None
+    assert first(ok, undone, bad) == 0.5
+
+
+def test_the_goal_conditions_that_had_to_change():
+    def recall(end, start):
+        return measure(end, [], [], facts(""), facts(""), facts(""), at_start=start).gcr_changed
+
+    start = {"x": True, "y": False, "z": False}
+    assert recall(start, start) == 0.0, "nothing was done"
+    assert recall({"x": True, "y": True, "z": False}, start) == 0.5
+    assert recall({"x": False, "y": True, "z": True}, start) == 1.0
+    assert recall({"x": True}, {"x": True}) is None
+
+
+def test_lcs_over_words_takes_another_thing_of_the_same_class_for_the_same():
+    tried = [Tried(a, "SUCCESS") for a in actions("walk(mug_8) grab(mug_8)")]
+    found = measure({"x": True}, tried, actions("walk(mug_7) grab(mug_7)"), facts(""), facts(""), facts(""))
+    assert (found.lcs, found.lcs_words) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    "errors, would_hold, sampled, kind",
+    [
+        (["", "illogical error"], False, {}, "illogical error"),
+        ([""], False, {}, "incomplete plan"),
+        (["environment misunderstanding"], True, {"": 1}, "semantically correct"),
+        ([""], False, {"": 1, "incomplete plan": 24}, "incorrect deciding"),
+        ([""], False, {"illogical error": 2, "incomplete plan": 1}, "illogical error"),
+    ],
+)
+def test_the_type_of_error_of_an_episode(errors, would_hold, sampled, kind):
+    tried = [Tried(a, "SUCCESS" if not e else "TIMEOUT", error=e) for a, e in zip(actions("walk(a) grab(a)"), errors)]
+    given = {"would_hold": would_hold, "sampled": sampled}
+    found = measure({"x": False}, tried, [], facts(""), facts(""), facts(""), **given)
+    assert (found.error_type, found.plan_sr) == (kind, float(would_hold))
+    assert found.error_types == {e: 1 for e in errors if e}
+    assert measure({"x": True}, tried, [], facts(""), facts(""), facts(""), **given).error_type == ""
+
+
+def test_a_plan_that_only_chance_spoiled_counts_for_plan_sr():
+    ended = play(Spec("faults", "throw_away_apple__fails_once", "base_llm", "simulated:0", 0), Recorder())
+    assert (ended.measures.sr, ended.measures.plan_sr) == (0.0, 1.0)
+    assert ended.measures.error_type == "semantically correct" and ended.measures.gcr_changed == 0.0
+    assert 0 < ended.measures.exec_first < 1
 
 
 def test_nothing_tried_has_no_share_of_executable_actions_and_costs_nothing():
