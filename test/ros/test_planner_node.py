@@ -275,11 +275,7 @@ def test_what_the_methods_cannot_use_is_said(start):
     for method, words in (("magic", "unknown method"), ("progprompt", "line 3"), ("brainbody", "no numbered steps")):
         got = asker.finish(asker.texts, WritePlan.Goal(method=method, sentence=SENTENCE))
         assert not got.success and words in got.message
-        asked = {
-            "magic": 0,
-            "progprompt": 2,
-            "brainbody": 1,
-        }  # a reply of no use cost as well; a program is asked for twice
+        asked = {"magic": 0, "progprompt": 2, "brainbody": 2}  # a reply of no use costs as well, and is asked for again
         assert got.usage.requests == asked[method]
     got = asker.finish(asker.texts, WritePlan.Goal(method="progprompt", sentence=SENTENCE, options=["comments=maybe"]))
     assert not got.success and "comments=maybe" in got.message
@@ -293,7 +289,7 @@ def test_what_the_methods_cannot_use_is_said(start):
     got = asker.call(asker.commands, GroundStep.Request(method="brainbody", sentence=SENTENCE, step="take it"))
     assert not got.success and "no command" in got.message
     got = asker.call(asker.conditions, CheckCondition.Request(condition="ready('banana')"))
-    assert not got.success and "neither True nor False" in got.message and got.usage.requests == 1
+    assert not got.success and "neither True nor False" in got.message and got.usage.requests == 2
     got = asker.interpret("serve me something sweet")
     assert not got.success and not got.goal and got.usage.requests == 1 and got.usage.prompt_tokens > 0
     got = asker.call(asker.conditions, CheckCondition.Request(condition=""))

@@ -152,6 +152,12 @@ def test_what_looks_alike_is_told_apart_and_nothing_odd_is_said():
     assert "the i and the t are different" in actions_text(TABLETOP)
 
 
+@pytest.mark.parametrize("name", ["tabletop", "household", "kitchen"])
+def test_no_precondition_of_our_domains_is_said_by_formula(name):
+    text = actions_text(Domain.load(name))
+    assert "it is not so that" not in text and "for every" not in text and "for some" not in text
+
+
 def test_a_name_in_needs_that_is_no_parameter_is_refused():
     text = "(define (domain d) (:requirements :strips) (:predicates (p ?x)) (:action go :parameters (?x)\
  :precondition (and) :effect (p ?x)))"
