@@ -11,6 +11,7 @@ from typing import Any
 from planweave.bench.parameters import PLANNER, all_values, read_value
 from planweave.core.errors import ConfigError
 from planweave.methods import METHODS
+from planweave.methods.options import options_of
 
 NOTHING: Mapping[str, Any] = {}
 
@@ -29,7 +30,12 @@ def parse_method(text: str, settings: Mapping[str, Any] = NOTHING) -> tuple[str,
         if not equals:
             raise ConfigError(f"{text}: write {key}=VALUE")
         values[path] = read_value(path, value)
-    return name, all_values(values, name), all_values(values, PLANNER)
+    options = all_values(values, name)
+    if options.get("paper"):  # as the method does it, so that records hold the values that count
+        defaults = {row.name: row.default for row in options_of(name).values()}
+        in_paper = getattr(METHODS[name], "PAPER", {})
+        options |= {key: value for key, value in in_paper.items() if options[key] == defaults[key]}
+    return name, options, all_values(values, PLANNER)
 
 
 def make_method(text: str, settings: Mapping[str, Any] = NOTHING) -> Any:

@@ -1,7 +1,8 @@
 """The papers' tables as data (papers.yaml): their numbers, and how a cell is made here.
 
 A cell takes its method, tasks and metric from its row, its column, its table and its paper; tasks narrow each other
-down. Where a part says `why`, there is no way to make the cell here, and that is the reason.
+down; the method's switch `paper` is on. Where a part says `why`, there is no way to make the cell here, and that is
+the reason.
 """
 
 from __future__ import annotations
@@ -179,6 +180,7 @@ def cell_of(paper: Paper, table: PaperTable, row: Row, column: Column) -> Cell:
         if all(any(s.holds(case) for s in part.tasks) for part in parts if part.tasks)
     )
     method, metric = (next((v for v in values if v), "") for values in zip(*((p.method, p.metric) for p in parts)))
+    method += f"{',' if ':' in method else ':'}paper=true"
     return Cell(theirs, metric, column.percent, suite, method, tasks)
 
 

@@ -251,7 +251,9 @@ class SimulatedModel:
         return program(self._knowledge.domain, self._plan(about, draw), about.offered, about.names)
 
     def _condition(self, request: ChatRequest, draw: Draw) -> str:
-        return str(draw("condition").random() >= self._rate)
+        """Whether it holds; True where no rule knows."""
+        wrong = draw("condition").random() < self._rate
+        return str((request.about.holds is not False) != wrong)
 
     def _proposals(self, request: ChatRequest, draw: Draw) -> str:
         about = request.about

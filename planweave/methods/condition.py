@@ -32,10 +32,9 @@ def check(question: Question, text: str) -> Check:
     condition: Condition | None = None
     with contextlib.suppress(ParseError):
         condition = parse_condition(stated.group(1) if stated else text)
-    if condition is not None and not stated:
-        holds = holds_by_rule(question.domain, question.world, condition)
-        if holds is not None:
-            return Check(holds, "rule")
+    holds = None if condition is None else holds_by_rule(question.domain, question.world, condition)
+    if holds is not None and not stated:
+        return Check(holds, "rule")
     words = condition.words if condition else re.findall(r"\w+", text)
     about = {n for word in words for n in objects_named(question.world, word)}
     near = question.shown
@@ -47,7 +46,12 @@ def check(question: Question, text: str) -> Check:
         message("user", render("condition/user.txt", state=observation_text(question.domain, near), condition=said)),
     )
     rows, replies, problem = question.ask_until_read(
-        "condition", messages, lambda reply: parse_truth(reply.text), temperature=0.0, max_tokens=10
+        "condition",
+        messages,
+        lambda reply: parse_truth(reply.text),
+        about={"holds": holds},
+        temperature=0.0,
+        max_tokens=10,
     )
     if not rows:
         raise ParseError(problem)

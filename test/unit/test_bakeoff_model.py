@@ -126,6 +126,18 @@ def test_samples_of_a_question_go_wrong_together_as_often_as_the_correlation_say
     assert rows == wrong_steps(correlation), "the same again"
 
 
+def test_it_knows_whether_a_condition_holds_and_errs_at_its_rate():
+    expert, stage, _ = expert_on(TASKS[0])
+    for rate, least, most in ((0.0, 1.0, 1.0), (0.3, 0.6, 0.8)):
+        planner, right = LanguagePlanner(SimulatedModel(expert, rate, "s", malformed=0.0), Settings()), 0
+        for _ in range(100):
+            said = planner.check_condition("assert('fridge' is 'opened')", stage.truth())
+            right += not said.holds
+            right += planner.check_condition("assert('fridge' is 'closed')", stage.truth()).holds
+            assert said.source == "model"
+        assert least <= right / 200 <= most
+
+
 def test_correlated_plans_share_some_errors_and_differ_in_others():
     expert, *_ = expert_on(TASKS[0])
     asked = ChatRequest(({"role": "user", "content": "plan?"},), n=25, about=About("plans"))

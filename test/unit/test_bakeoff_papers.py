@@ -20,7 +20,7 @@ from planweave.cli.main import main as planweave
 from planweave.core.errors import ConfigError, UnknownNameError
 
 TABLES = {
-    "tree_planner": ["1", "2", "4", "5", "6", "7", "8", "figure5", "figure9", "figure10"],
+    "tree_planner": ["1", "2", "3", "4", "5", "6", "7", "8", "figure5", "figure9", "figure10"],
     "scene_aware": ["I", "II", "III", "IV", "V"],
     "brainbody": ["1", "2", "3", "4"],
     "blocking": ["1", "2", "3"],
@@ -140,8 +140,11 @@ def test_a_table_is_named_as_people_write_it():
 
 def test_a_table_is_made_of_the_records_of_ordinary_runs(tmp_path, capsys):
     tasks = ("bcr_make_coffee", "bcr_make_toast")
-    played(tmp_path / "a", Config("home", tasks, ("blocking", "classical"), ("simulated:0",), repeat=2))
-    played(tmp_path / "b", Config("home", tasks[:1], ("blocking",), ("simulated:0.9",)))
+    played(
+        tmp_path / "a",
+        Config("home", tasks, ("blocking:paper=true", "classical:paper=true"), ("simulated:0",), repeat=2),
+    )
+    played(tmp_path / "b", Config("home", tasks[:1], ("blocking:paper=true",), ("simulated:0.9",)))
     out = ["bench", "paper", "blocking", "--records", str(tmp_path), "--table", "1"]
     assert planweave(out) == 2
     assert "name one by --model: simulated:0, simulated:0.9" in capsys.readouterr().err
@@ -155,16 +158,20 @@ def test_a_table_is_made_of_the_records_of_ordinary_runs(tmp_path, capsys):
         "|  | ours | [b] | [b] | [b] | [b] |",
     ]
     assert "GPT-3.5" in text and "simulated:0;" in text and "SIMULATED, no language model" in text
-    assert "[a] no records of blocking with simulated:0" in text and "planweave bench home --method blocking" in text
+    assert (
+        "[a] no records of blocking:paper=true with simulated:0" in text and "planweave bench home --method bl" in text
+    )
     assert lines[7].startswith("|  | ours (n = 2) | 2/2"), "a method without a model"
 
 
 def test_records_count_only_for_a_cell_with_the_same_parameters(tmp_path):
-    config = Config("home", ("watch_tv",), ("tree_planner",), ("simulated:0",), settings={"planner.samples": 3})
+    method = "tree_planner:samples=50,paper=true"
+    config = Config("home", ("watch_tv",), (method,), ("simulated:0",), settings={"planner.top_p": 0.5})
     played(tmp_path, config)
     records = Records(tmp_path)
     cell = next(row for _, row in cells(paper_of("tree_planner"), paper_of("tree_planner").tables["4"]))[0]
     assert not records.episodes(cell, "simulated:0", {})
+    assert len(records.episodes(cell, "simulated:0", {"planner.top_p": 0.5})) == 1
     same = identity("tree_planner:planner.samples=3")
     assert same == identity("tree_planner", {"planner.samples": 3}) != identity("tree_planner")
     assert identity("tree_planner:planner.timeout=3") == identity("tree_planner")
@@ -173,7 +180,7 @@ def test_records_count_only_for_a_cell_with_the_same_parameters(tmp_path):
 
 
 def test_figures_come_from_the_sampled_plans_of_the_records(tmp_path):
-    method = "tree_planner:samples=10,max_corrections=0"
+    method = "tree_planner:samples=10,max_corrections=0,paper=true"
     played(tmp_path, Config("home", ("watch_tv", "make_toast"), (method,), ("simulated:0.3,correlation=0",)))
     paper = paper_of("tree_planner")
     model = "simulated:0.3,correlation=0"
@@ -187,6 +194,19 @@ def test_figures_come_from_the_sampled_plans_of_the_records(tmp_path):
     assert any("records of 2 of 60 tasks" in remark for remark in five.remarks)
 
 
+def test_types_of_errors_are_shares_of_the_failed_episodes(tmp_path):
+    method = "tree_planner:samples=25,max_corrections=0,paper=true"
+    tasks = tuple(SUITES["home"].cases())[:8]
+    played(tmp_path, Config("home", tasks, (method,), ("simulated:0.3",)))
+    (table,) = tables(paper_of("tree_planner"), ["3"], Records(tmp_path), "simulated:0.3")
+    shares = {row[0] or before[0]: row for before, row in zip(table.rows, table.rows[1:]) if row[1].startswith("ours")}
+    found = {name: float(row[2].split(" ")[0]) for name, row in shares.items()}
+    names = list(found)
+    assert found[names[0]] == pytest.approx(sum(found[n] for n in names[1:5])) and found[names[0]] > 0
+    assert found[names[5]] == pytest.approx(sum(found[n] for n in names[6:]))
+    assert found[names[0]] + found[names[5]] == pytest.approx(100)
+
+
 def test_at_most_so_many_tasks_are_run_evenly_and_every_cell_has_its_own():
     assert limited("abcdefghij", 3) == ("a", "d", "g") and limited("ab", 3) == limited("ab", 0) == ("a", "b")
     paper = paper_of("tree_planner")
@@ -194,7 +214,7 @@ def test_at_most_so_many_tasks_are_run_evenly_and_every_cell_has_its_own():
     methods = [m for some in runs.values() for m in some]
     assert len(methods) == len(set(methods)), "no episode is run twice"
     by_method = {m: tasks for (_, tasks), some in runs.items() for m in some}
-    assert len(by_method["zero_shot"]) == 2 < len(by_method["tree_planner:samples=50"]) <= 8
+    assert len(by_method["zero_shot:paper=true"]) == 2 < len(by_method["tree_planner:samples=50,paper=true"]) <= 8
     assert not needed(paper_of("brainbody"), ["4"]), "the tabletop needs ROS"
 
 
@@ -224,7 +244,7 @@ def test_tables_are_made_at_once_with_few_tasks_in_all_formats(tmp_path, capsys,
     config = read_config(next((out / "records").rglob("config.json")).parent)
     assert config.settings == {"planner.program_temperature": 0.5}
     again = ["bench", "paper", "progprompt", "--table", "I", "--records", str(out / "records"), "--format", "latex"]
-    assert planweave(again) == 0 and "no records of progprompt with" in capsys.readouterr().out
+    assert planweave(again) == 0 and r"no records of progprompt:paper=true with" in capsys.readouterr().out
     assert planweave([*again, "--set", "planner.program_temperature=0.5"]) == 0
     assert "records of 1 of 10 tasks" in capsys.readouterr().out
 
@@ -234,7 +254,7 @@ def test_tables_are_made_at_once_with_few_tasks_in_all_formats(tmp_path, capsys,
     [
         (["paper"], "name a paper: planweave bench paper tree_planner | scene_aware"),
         (["paper", "tree_planer"], "unknown paper 'tree_planer'; did you mean 'tree_planner'"),
-        (["paper", "tree_planner", "--table", "3"], "unknown table '3'"),
+        (["paper", "tree_planner", "--table", "11"], "unknown table '11'"),
         (["paper", "tree_planner", "--format", "latx"], "unknown format 'latx'; did you mean 'latex'"),
         (["paper", "tree_planner", "--model", "simulated:0", "simulated:1"], "one --model at a time"),
         (["paper", "tree_planner", "--records", "/nowhere"], "there are no records of `planweave bench` in /nowhere"),
@@ -259,7 +279,7 @@ def test_episodes_that_are_missing_give_exit_code_1(tmp_path, capsys, inline, mo
     monkeypatch.setattr("planweave.bench.simulated_model.SimulatedModel.complete", refuse)
     assert planweave(["bench", "paper", "blocking", "--table", "1", "--out", str(tmp_path / "o")]) == 1
     shown = capsys.readouterr()
-    assert "no model today" in " ".join(shown.err.split()) and "no records of blocking" in shown.out
+    assert "no model today" in " ".join(shown.err.split()) and "no records of blocking:paper=true" in shown.out
 
 
 # ---- formats

@@ -18,6 +18,7 @@ from planweave.cli.main import main as planweave
 from planweave.core.errors import ConfigError, UnknownNameError
 from planweave.core.parameter import option_parameters
 from planweave.core.paths import config_dir
+from planweave.methods import METHODS
 from planweave.methods.settings import Settings
 
 OWN = """
@@ -99,6 +100,17 @@ def test_set_parameters_reach_planner_and_method_and_stand_in_the_record(tmp_pat
     rows = [json.loads(line) for line in record.text().splitlines()]
     asked = next(row["request"] for row in rows if row["event"] == "exchange")
     assert (asked["n"], asked["top_p"]) == (4, 0.5) and rows[0]["settings"]["tree_planner.samples"] == 4
+
+
+def test_a_record_holds_what_the_switch_paper_sets(tmp_path):
+    record = EpisodeText()
+    play(Spec("home", "watch_tv", "tree_planner:paper=true,votes=3", "simulated:0.3", 0), record)
+    write_record(tmp_path / "x.jsonl", record.text())
+    events = read_record(tmp_path / "x.jsonl")
+    held = {key.removeprefix("tree_planner."): value for key, value in events[0]["settings"].items()}
+    assert held["paper"] is True and held["votes"] == 3
+    assert {key: held[key] for key in METHODS["tree_planner"].PAPER} == METHODS["tree_planner"].PAPER
+    assert replay(events) == len(events)
 
 
 def test_the_seed_is_sent_with_every_request_and_recorded(tmp_path):

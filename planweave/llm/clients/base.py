@@ -20,7 +20,8 @@ class About:
     It is no part of the question: no endpoint is sent it, no record keeps it. kind: as in `planweave.llm.asking`. task:
     the sentence. names: the objects that the prompt shows. history: actions done or planned so far. errors: raw texts
     of failures. options: what to choose from; None: the task is done. start: number of the first step wanted. step: the
-    step in words that is to become a command. agent: how commands name the robot. offered: actions that may be called.
+    step in words that is to become a command. agent: how commands name the robot. holds:
+    whether the condition that is asked about holds, None where no rule knows. offered: actions that may be called.
     """
 
     kind: str = ""
@@ -32,6 +33,7 @@ class About:
     start: int = 0
     step: str = ""
     agent: str = ""
+    holds: bool | None = None
     offered: tuple[str, ...] = ()
 
 
