@@ -41,6 +41,7 @@ DOORS = {
     },
     "bodies": {
         "home": "planweave.bodies.home.port:HomeBody",
+        "ros": "planweave_ros.robot:Robot",
     },
     "detectors": {
         "attributes": "planweave.perception.detectors.attributes:by_attributes",

@@ -18,7 +18,8 @@ from planweave.core.cancellation import Cancellation
 from planweave.core.classical import solve
 from planweave.core.domain import Domain
 from planweave.core.errors import ConfigError, GoalError, MissingExtraError, ParseError, PlanweaveError
-from planweave.core.ports import LookingBody
+from planweave.core.failure import Code
+from planweave.core.ports import LookingBody, Outcome
 from planweave.core.task import TaskState, TaskStatus
 from planweave.core.validation import Validation, validate
 from planweave.core.world import Action, Literal, World
@@ -130,14 +131,15 @@ def run(
     This is the loop of feedback_node: success means that the goal was observed to hold after all motion had ended.
 
     body: SymbolicBody, Home, any implementation of `LookingBody`, or the name of an installed one, which is created for
-    this task. model: None for the environment's choice (OPENAI_BASE_URL, OPENAI_API_KEY, PLANWEAVE_MODEL, else the
-    embedded model), "none" for no model, the name of the endpoint's model, the path of a .gguf file, or a ChatClient,
-    which is not closed. goal: given directly; the sentence is then not interpreted. on_event: called at every change,
-    in the caller's thread; an exception in it cancels the task. approve: called with the status before a plan is
-    executed (`plan`, `plan_words`, `plan_check`, `plan_changes` of it), again where the plan changes, and for each
-    hand-over and push by itself; False ends the task as CANCELED, "the plan was not approved". timeout: seconds of wall
-    time, after which the task is cancelled. fallback: the method that takes over where the goal does not hold, "" for
-    none. options: of the method.
+    this task; "ros" is the body of a running system (`planweave_ros.robot.Robot`). A running action of a
+    `planweave.core.ports.StoppableBody` is stopped where the task is cancelled. model: None for the environment's
+    choice (OPENAI_BASE_URL, OPENAI_API_KEY, PLANWEAVE_MODEL, else the embedded model), "none" for no model, the name of
+    the endpoint's model, the path of a .gguf file, or a ChatClient, which is not closed. goal: given directly; the
+    sentence is then not interpreted. on_event: called at every change, in the caller's thread; an exception in it
+    cancels the task. approve: called with the status before a plan is executed (`plan`, `plan_words`, `plan_check`,
+    `plan_changes` of it), again where the plan changes, and for each hand-over and push by itself; False ends the task
+    as CANCELED, "the plan was not approved". timeout: seconds of wall time, after which the task is cancelled.
+    fallback: the method that takes over where the goal does not hold, "" for none. options: of the method.
 
     All other settings are the defaults of planner_node and feedback_node: those of
     `planweave.methods.settings.Settings`, a budget of 200 requests, 1,000,000 tokens and 1 US dollar, 180 s per action.
@@ -177,7 +179,7 @@ def run(
         planner: Any = _Asked(asked, lambda: manager.running if manager is not None else None)
         manager = TaskManager(
             planner,
-            body,
+            _Stopped(body, lambda: manager.running if manager is not None else None) if _can_stop(body) else body,
             made,
             default_method=method,
             fallback=fallback,
@@ -282,6 +284,28 @@ class _Asked:
                     raise
 
         return ask
+
+
+def _can_stop(body: LookingBody) -> bool:
+    return all(callable(getattr(body, name, None)) for name in ("begin", "stop"))
+
+
+class _Stopped:
+    """A StoppableBody whose action is stopped when its task is cancelled."""
+
+    def __init__(self, body: Any, running: Callable[[], Task | None]) -> None:
+        self._body, self._running = body, running
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._body, name)
+
+    def execute(self, action: Action, *, timeout: float = 0.0, **options: Any) -> Outcome:
+        task = self._running()
+        canceled = task.canceled if task is not None else Cancellation()
+        self._body.begin(timeout)
+        with canceled.calling(lambda: self._body.stop(Code.CANCELED, canceled.reason)):
+            outcome: Outcome = self._body.execute(action, timeout=timeout, **options)
+        return outcome
 
 
 def _client(model: str | None) -> ChatClient:

@@ -57,6 +57,10 @@ class RosBody:
         one_by_one = MutuallyExclusiveCallbackGroup()  # else two threads may take two worlds in the wrong order
         node.create_subscription(WorldState, _WORLD, self._heard, LATCHED, callback_group=one_by_one)
 
+    def destroy(self) -> None:
+        """Destroy the action client; without this the graph lists it after the node's end."""
+        self._execute.destroy()
+
     def _heard(self, msg: WorldState, info: dict[str, Any]) -> None:
         """Store a published world, unless it was sent before the last response and is older than the world in that."""
         source = publisher_of(info)

@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from planweave.core.errors import ConfigError, PlanweaveError
-from planweave.core.plugins import PluginError, Registry
+from planweave.core.plugins import OURS, PluginError, Registry
 from planweave.core.ports import BODY_METHODS, LookingBody
 
 
@@ -26,6 +26,8 @@ def make_body(name: str) -> LookingBody:
     try:
         body = checked_body(make())
     except PlanweaveError as error:
+        if package == OURS:
+            raise
         raise PluginError(f"the body {name!r} of the package {package} cannot be made: {error}") from error
     except (Exception, SystemExit) as error:  # the code of others may raise anything
         raise PluginError(

@@ -118,6 +118,19 @@ def test_a_killed_executor_ends_the_task_and_the_next_is_served(system, spin_unt
     succeeds_within(60, system, spin_until)
 
 
+def check_the_loop_of_the_library():
+    """pw.run in this process, on the arm of the running system."""
+    import planweave as pw
+    from planweave_ros.robot import Robot
+
+    arm = Robot(patience=10.0 * PATIENCE)
+    try:
+        result = pw.run(SENTENCE, body=arm, method="classical", model="none", timeout=60.0 * PATIENCE)
+    finally:
+        arm.close()
+    assert result.success and {code for _, code in result.steps} == {"SUCCESS"}, result
+
+
 def check_graph(client, spin_until):
     """The recording profile and the SROS 2 policies against the graph of the running system."""
     from rclpy.qos import DurabilityPolicy
@@ -137,9 +150,10 @@ def check_graph(client, spin_until):
 
 def test_cancel_stops_the_arm_and_the_next_task_is_served(system, spin_until):
     check_graph(system, spin_until)
+    check_the_loop_of_the_library()
     from sensor_msgs.msg import JointState
 
-    goal, result = run(system, spin_until, seconds=0)
+    goal, result = run(system, spin_until, "put the blue cube in the right tray", seconds=0)
     spin_until(lambda: acting(system), 30, "the arm to move")
     goal.cancel_goal_async()
     spin_until(result.done, 20, "the task to end")

@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+from doubles.environment import python_path
 from doubles.task_server import TaskServer
 
 from planweave.cli import main as cli
@@ -112,7 +113,7 @@ def test_an_interrupt_before_the_task_is_accepted_cancels_it_too(server, client,
 
 def test_a_server_that_dies_in_the_middle_is_reported(client, start_node, monkeypatch):
     monkeypatch.setattr("planweave_ros.client.VANISHED", 1.0)
-    node = start_node("task_server", module="doubles.task_server", environment={"PYTHONPATH": str(TEST)})
+    node = start_node("task_server", module="doubles.task_server", environment={"PYTHONPATH": python_path(TEST)})
     assert client.is_up(10.0)
     with pytest.raises(SystemDownError, match=r"feedback_node has not answered for 1 s"):
         client.run_task("vanish", timeout=60.0)

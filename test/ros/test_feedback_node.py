@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from doubles.environment import python_path
 from doubles.scripted import ScriptedPlanner, SymbolicBody, plan, tabletop
 from ros_fixtures import simulated
 
@@ -381,7 +382,7 @@ def test_a_body_that_is_killed_while_acting(make_node, doubles, spin_until):
     from planweave_ros.only_one import publishers
 
     def start(*arguments):
-        environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent)}
+        environment = {**os.environ, "PYTHONPATH": python_path(Path(__file__).parent.parent)}
         return subprocess.Popen([sys.executable, "-m", "doubles.body_process", *arguments], env=environment)
 
     bodies = [start("hold")]

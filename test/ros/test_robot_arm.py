@@ -6,6 +6,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from doubles.environment import python_path
 from ros_fixtures import simulated
 
 from planweave.core.failure import Code
@@ -122,7 +123,7 @@ def test_moveit_runs_beside_the_node_and_ends_with_it(make_robot, monkeypatch):
 
     monkeypatch.setattr(MoveItFollower, "grace", 0.5)
     test = Path(__file__).parents[1]
-    monkeypatch.setenv("PYTHONPATH", f"{test}:{test.parent}")
+    monkeypatch.setenv("PYTHONPATH", python_path(test, test.parent))
     monkeypatch.setattr(
         executor,
         "MoveItProcess",

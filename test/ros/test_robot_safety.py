@@ -9,6 +9,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from doubles.environment import python_path
 from ros_fixtures import simulated
 
 from planweave.core.action_end import End
@@ -168,7 +169,7 @@ def test_a_sender_that_is_killed_or_stands_still_leaves_no_arm_moving(make_node,
 
     actions = ["/one/follow", "/two/follow"]
     servers = [serve(action) for action in actions]
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent)}
+    environment = {**os.environ, "PYTHONPATH": python_path(Path(__file__).parent.parent)}
     rules = [
         f"arm/follow/_action/{name}:=follow/_action/{name}"
         for name in ("send_goal", "get_result", "cancel_goal", "feedback", "status")

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from doubles.environment import python_path
 from ros_fixtures import SIMULATION, own_domain
 
 from planweave.launcher.systems import load_system
@@ -104,7 +105,7 @@ def test_the_arm_stops_when_the_executor_is_told_to_end_or_is_killed_and_it_know
         assert "Error" not in table.executor.output() and "Traceback" not in table.executor.output()
         table.start()
 
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent)}
+    environment = {**os.environ, "PYTHONPATH": python_path(Path(__file__).parent.parent)}
     commander = subprocess.Popen([sys.executable, "-m", "doubles.commander_process", GRASP], env=environment)
     spin_until(lambda: table.speed > 0.2, 60, "the arm to move")
     commander.kill()

@@ -329,6 +329,27 @@ def test_a_task_that_takes_too_long_is_cancelled(domain, world):
     assert not result.success and not [t for t in threading.enumerate() if t.name == "tasks" and t.is_alive()]
 
 
+def test_the_action_of_a_body_that_can_be_stopped_ends_with_its_task(domain, world):
+    class Held(pw.SymbolicBody):
+        begun, released, stopped = None, threading.Event(), None
+
+        def begin(self, timeout):
+            self.begun = timeout
+
+        def stop(self, code, message):
+            self.stopped = code, message
+            self.released.set()
+
+        def execute(self, action, **options):
+            assert self.begun is not None and self.released.wait(60.0)
+            return pw.Outcome(*self.stopped, self.world)
+
+    body = Held(domain, world)
+    result = pw.run("put the cup in the tray", body=body, method="classical", model="none", timeout=2.0)
+    assert result.state is pw.TaskState.CANCELED and "within the 2 s" in result.message
+    assert body.stopped[0] is pw.Code.CANCELED and "within the 2 s" in body.stopped[1]
+
+
 def test_what_the_listener_raises_ends_the_task(domain, world):
     def stop(status):
         raise KeyboardInterrupt

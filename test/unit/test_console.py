@@ -11,6 +11,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from doubles.environment import python_path
 from PIL import Image
 from rich.console import Console
 
@@ -423,7 +424,7 @@ def test_what_a_model_allows(can, said):
 
 
 def test_a_probe_that_hangs_or_dies_is_a_failure(tmp_path, monkeypatch):
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setenv("PYTHONPATH", python_path(tmp_path))
     (tmp_path / "hanging.py").write_text("import time; time.sleep(60)")
     (tmp_path / "dying.py").write_text("import os; os.abort()")
     assert doctor.run_probe("hanging", 0.5)[::2] == (1, "no answer in 0.5 s")

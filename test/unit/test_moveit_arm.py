@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import yaml
 from doubles import moveit_api, ros_messages
+from doubles.environment import python_path
 
 from planweave.bodies.arm.arms.base import ArmState
 from planweave.bodies.arm.arms.controlled import ControlledArm
@@ -224,7 +225,7 @@ def test_the_double_refuses_what_moveit_does_not_have(server):
 
 @pytest.fixture
 def start(monkeypatch):
-    monkeypatch.setenv("PYTHONPATH", f"{Path(__file__).parents[1]}:{Path(__file__).parents[2]}")
+    monkeypatch.setenv("PYTHONPATH", python_path(Path(__file__).parents[1], Path(__file__).parents[2]))
     started = []
 
     def make(**double):

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from catkin_pkg.package import parse_package
+from doubles.environment import python_path
 from unit.test_architecture import ROS, imported, python_files
 
 from planweave.core.yaml_files import read_yaml
@@ -176,7 +177,7 @@ def test_pytest_starts_beside_the_plugins_of_a_sourced_ros(plugin, tmp_path):
     run = subprocess.run(
         [sys.executable, "-m", "pytest", "--collect-only", "-q", "test/unit/test_names.py"],
         cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"},
+        env={**os.environ, "PYTHONPATH": python_path(tmp_path)},
         text=True,
         capture_output=True,
         check=False,

@@ -8,6 +8,7 @@ import textwrap
 import time
 
 import pytest
+from doubles.environment import python_path
 
 from planweave.core.errors import SystemDownError
 from planweave.launcher.processes import start_node, stop_nodes
@@ -34,7 +35,7 @@ TELLING = "import json, os, sys\nprint(json.dumps({'argv': sys.argv[1:], 'domain
 @pytest.fixture
 def program(tmp_path, monkeypatch):
     """program("name", source): a room with this source as its node.py."""
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setenv("PYTHONPATH", python_path(tmp_path))
 
     def make(name, source):
         (tmp_path / name).mkdir()

@@ -58,4 +58,4 @@ def test_ros2_launch_ends_where_a_node_refuses_its_configuration():
     )
     if "package 'planweave' not found" in run.stdout:
         pytest.skip("planweave is not built in a sourced workspace")
-    assert "unknown body 'nosuch'" in run.stdout and "body_node-1 refused its configuration" in run.stdout, run.stdout
+    assert "unknown body 'nosuch'" in run.stdout and "process[body_node-1] was required: shutting down" in run.stdout

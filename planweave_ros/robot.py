@@ -1,0 +1,122 @@
+"""The body of a running system as a body of the library: ``pw.run("…", body="ros")``, from a process of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from planweave.core.cancellation import Cancellation
+from planweave.core.errors import ConfigError, SystemDownError
+from planweave.core.failure import Code
+from planweave.core.ports import Look, Outcome
+from planweave.core.world import Action, World
+from planweave.launcher.environment import ros_environment
+from planweave.launcher.namespace import namespace
+from planweave.launcher.ros_distribution import refuse_old_ros
+
+if TYPE_CHECKING:
+    from planweave_ros.ports import RosBody
+
+_ACTION_TIMEOUT = 180.0  # s of wall time for an action whose sender gives none
+
+
+class Robot:
+    """Executes actions by /execute_action of the only body in a ROS namespace; a planweave.core.ports.StoppableBody.
+
+    patience: seconds of wall time to wait for a body that reports its world. The namespace is that of
+    PLANWEAVE_NAMESPACE. The body stops when this process dies. Raises ConfigError where ROS cannot be used in this
+    process, and SystemDownError where no body runs, or where feedback_node runs a task, which commands the body, too.
+    """
+
+    def __init__(self, patience: float = 10.0) -> None:
+        _prepare()
+        import rclpy
+        from rclpy.executors import MultiThreadedExecutor
+        from rclpy.signals import SignalHandlerOptions
+
+        from planweave_ros.calling import MUTUAL_DISCOVERY
+        from planweave_ros.ports import RosBody
+        from planweave_ros.running_tasks import RunningTasks
+        from planweave_ros.spin import spun
+
+        born = time.monotonic()
+        self._flag = Cancellation()
+        self._ends = contextlib.ExitStack()
+        with contextlib.ExitStack() as ends:
+            context = rclpy.Context()
+            rclpy.init(args=[], context=context, signal_handler_options=SignalHandlerOptions.NO)
+            ends.callback(context.try_shutdown)
+            node = rclpy.create_node(
+                f"planweave_robot_{os.getpid()}",
+                namespace=namespace() or None,
+                context=context,
+                start_parameter_services=False,
+            )
+            ends.callback(node.destroy_node)
+            self._body: RosBody = RosBody(node, lambda: self._flag, _ACTION_TIMEOUT, patience)
+            ends.callback(self._body.destroy)
+            tasks = RunningTasks(node)
+            executor = MultiThreadedExecutor(num_threads=4, context=context)
+            executor.add_node(node)
+            ends.enter_context(spun(executor))
+            self._body.await_ready()
+            time.sleep(max(0.0, born + MUTUAL_DISCOVERY - time.monotonic()))
+            if problem := tasks.problem():
+                raise SystemDownError(f"the body is in use: {problem}")
+            self._ends = ends.pop_all()
+
+    def close(self) -> None:
+        """Leave the ROS graph."""
+        self._ends.close()
+
+    def observe(self, revision: int = 0) -> World:
+        """See planweave.core.ports.Body."""
+        return self._body.observe(revision)
+
+    def begin(self, timeout: float) -> None:
+        """See planweave.core.ports.StoppableBody."""
+        self._flag = Cancellation()
+
+    def stop(self, code: Code, message: str) -> None:
+        """Cancel the action; `execute` then raises CanceledError once the body has stopped."""
+        self._flag.cancel(message)
+
+    def execute(
+        self,
+        action: Action,
+        *,
+        task_id: str = "",
+        timeout: float = 0.0,
+        on_phase: Callable[[str, float], None] | None = None,
+        approval: str = "",
+    ) -> Outcome:
+        """See planweave.core.ports.Body."""
+        return self._body.execute(action, task_id=task_id, timeout=timeout, on_phase=on_phase, approval=approval)
+
+    def look(self, seconds: float) -> Look:
+        """See planweave.core.ports.LookingBody."""
+        return self._body.look(seconds)
+
+
+def _prepare() -> None:
+    """Set the environment up for ROS in this process, which the dynamic loader has read already."""
+    refuse_old_ros(os.environ)
+    environment = ros_environment(os.environ, Path(sys.prefix))
+    if environment.get("LD_LIBRARY_PATH") != os.environ.get("LD_LIBRARY_PATH"):
+        raise ConfigError(
+            f"ROS 2 needs variables that are set before Python starts; in this shell run  . {sys.prefix}/planweave.sh  "
+            "and start the program again"
+        )
+    os.environ.update(environment)
+    try:
+        import planweave_ros.ports  # noqa: F401
+    except ImportError as error:
+        raise ConfigError(
+            f"ROS 2 or Planweave's interfaces cannot be imported ({error}). In a clone run `make setup` and source "
+            ".venv/planweave.sh; in a ROS 2 workspace build with `colcon build` and source install/setup.bash"
+        ) from None

@@ -1,0 +1,148 @@
+"""pw.run on the body of a running system, over real DDS: `body="ros"` and planweave_ros.robot.Robot."""
+
+import sys
+import threading
+
+import pytest
+
+pytest.importorskip("planweave_interfaces")
+
+from doubles.scripted import SymbolicBody
+
+import planweave as pw
+from planweave.core.errors import ConfigError, PlanweaveError, SystemDownError
+from planweave.core.failure import Code
+from planweave.core.ports import Outcome
+from planweave_ros import robot
+from planweave_ros.robot import Robot
+
+WORLD = pw.Domain.load("tabletop").world("cup: item; tray: container", facts=["on(cup, table)"])
+
+
+class Stoppable(SymbolicBody):
+    """Acts until it is stopped, where `hold` is clear."""
+
+    def __init__(self, world):
+        super().__init__(world)
+        self.stopped = None
+
+    def begin(self, timeout):
+        self.stopped = None
+
+    def stop(self, code, message):
+        self.stopped = code, message
+        self.hold.set()
+
+    def execute(self, action, **options):
+        outcome = super().execute(action, **options)
+        return Outcome(*self.stopped, self.world) if self.stopped else outcome
+
+
+@pytest.fixture
+def serve(make_node, executor):
+    """serve(body): a node that serves it."""
+    from planweave_ros.serve_body import serve_body
+
+    made = []
+
+    def start(body):
+        made.append(serve_body(make_node("a_body"), body))
+        return body
+
+    yield start
+    executor.end()
+    for served in made:
+        served.destroy()
+
+
+def test_run_drives_the_body_of_a_running_system_by_the_name_ros(serve):
+    body = serve(SymbolicBody(WORLD))
+    told = []
+    result = pw.run(
+        "put the cup in the tray", body="ros", method="classical", model="none", on_event=lambda s: told.append(s.phase)
+    )
+    assert result.success, result
+    assert [str(action) for action, _ in result.steps] == body.done and "in(cup, tray)" in map(str, body.world.facts)
+    assert told[-1] == "succeeded"
+
+
+def test_a_plan_that_is_not_approved_moves_nothing(serve):
+    body = serve(SymbolicBody(WORLD))
+    plans = []
+
+    def approve(status):
+        plans.append(status.plan)
+        return False
+
+    result = pw.run("put the cup in the tray", body="ros", method="classical", model="none", approve=approve)
+    assert plans and result.state is pw.TaskState.CANCELED and not body.done
+
+
+def test_a_task_that_takes_too_long_is_stopped_on_the_robot(serve):
+    body = Stoppable(WORLD)
+    body.hold.clear()
+    serve(body)
+    result = pw.run("put the cup in the tray", body="ros", method="classical", model="none", timeout=4.0)
+    assert result.state is pw.TaskState.CANCELED and "within the 4 s" in result.message
+    assert body.stopped is not None and body.stopped[0] is Code.CANCELED
+
+
+def test_a_body_that_goes_is_no_success(serve):
+    body = SymbolicBody(WORLD)
+    body.hold.clear()
+    serve(body)
+    results = []
+    arm = Robot(patience=60.0)
+    try:
+        running = threading.Thread(
+            target=lambda: results.append(
+                pw.run("put the cup in the tray", body=arm, method="classical", model="none", fallback="")
+            )
+        )
+        running.start()
+        assert body.began.wait(60.0)
+        arm._body._presence.departures += 1  # as where its liveliness is lost
+        running.join(120.0)
+    finally:
+        body.hold.set()
+        arm.close()
+    assert results and not results[0].success and results[0].state is pw.TaskState.FAILED
+
+
+def test_without_a_body_it_says_what_to_start():
+    with pytest.raises(SystemDownError, match=r"no body reports the world \(nothing on /world_state in 0.2 s\)"):
+        Robot(patience=0.2)
+
+
+def test_a_robot_that_a_task_of_feedback_node_uses_is_refused(serve, tasks_going_on):
+    from planweave_interfaces.msg import TaskStatus
+
+    serve(SymbolicBody(WORLD))
+    tasks_going_on.append(TaskStatus(task_id="task-7", state=TaskStatus.RUNNING, sentence="stack the cubes"))
+    with pytest.raises(SystemDownError, match=r"the body is in use: task-7 \(\"stack the cubes\"\)"):
+        Robot(patience=60.0)
+
+
+def test_where_ros_cannot_be_used_it_says_what_to_do(monkeypatch):
+    monkeypatch.setattr(robot, "ros_environment", lambda base, prefix: {**base, "LD_LIBRARY_PATH": "/elsewhere"})
+    with pytest.raises(ConfigError, match=r"run  \. .*planweave\.sh  and start the program again"):
+        pw.run("put the cup in the tray", body="ros", model="none")
+    monkeypatch.setattr(robot, "ros_environment", lambda base, prefix: base)
+    monkeypatch.setitem(sys.modules, "planweave_ros.ports", None)
+    with pytest.raises(PlanweaveError, match=r"cannot be imported .*make setup"):
+        pw.run("put the cup in the tray", body="ros", model="none")
+
+
+def test_nothing_is_left_in_the_graph(serve, make_node, spin_until):
+    serve(SymbolicBody(WORLD))
+    observer = make_node("observer")
+    arm = Robot(patience=60.0)
+
+    def there():
+        return [name for name in observer.get_node_names() if name.startswith("planweave_robot_")]
+
+    spin_until(there, 20, "the robot's node")
+    threads = threading.active_count()
+    arm.close()
+    spin_until(lambda: not there(), 5, "its end")
+    assert threading.active_count() < threads
