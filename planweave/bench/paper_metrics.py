@@ -60,24 +60,9 @@ def _plans_right(best: bool) -> Callable[[Played], float | None]:
     return read
 
 
-def _failed(where: str, kind: str = "") -> Callable[[Played], float | None]:
-    """Of failed episodes with sampled plans: whether no right plan was sampled (`plans`), or one was and it failed
-    nevertheless (`deciding`), and for what reason (Tree-Planner, Tables 3 and 8).
-    """
-
-    def read(e: Played) -> float | None:
-        plans = _events(e.path, "plan")
-        if e.measures.sr == 1 or not plans:
-            return None
-        best = max(plans, key=lambda p: (p["valid"], p["gcr"], p["samples"]))
-        if best["valid"]:
-            failed = any(a.get("error_type") == EXECUTION for a in _events(e.path, "action"))
-            found = ("deciding", EXECUTION if failed else DECIDING)
-        else:
-            found = ("plans", best.get("error_type", ""))
-        return float(found[0] == where and kind in ("", found[1]))
-
-    return read
+def _failed(*types: str) -> Callable[[Played], float | None]:
+    """Of failed episodes: whether the error is of one of these types (`planweave.bench.metrics.episode_error`)."""
+    return lambda e: None if e.measures.sr == 1 else float(e.measures.error_type in types)
 
 
 def _candidates(e: Played) -> float | None:
@@ -96,14 +81,13 @@ METRICS: dict[str, Metric] = {
     "gcr_avg": Metric(_of_event("gcr", "avg")),
     "sr_max": Metric(_plans_right(best=True)),
     "sr_avg": Metric(_plans_right(best=False)),
-    "error_plans": Metric(_failed("plans")),
-    "error_plans_environment": Metric(_failed("plans", ENVIRONMENT)),
-    "error_plans_incomplete": Metric(_failed("plans", INCOMPLETE)),
-    "error_plans_illogical": Metric(_failed("plans", ILLOGICAL)),
-    "error_plans_execution": Metric(_failed("plans", EXECUTION)),
-    "error_deciding": Metric(_failed("deciding")),
-    "error_deciding_deciding": Metric(_failed("deciding", DECIDING)),
-    "error_deciding_execution": Metric(_failed("deciding", EXECUTION)),
+    "error_plans": Metric(_failed(ENVIRONMENT, INCOMPLETE, ILLOGICAL)),
+    "error_environment": Metric(_failed(ENVIRONMENT)),
+    "error_incomplete": Metric(_failed(INCOMPLETE)),
+    "error_illogical": Metric(_failed(ILLOGICAL)),
+    "error_deciding": Metric(_failed(DECIDING, EXECUTION)),
+    "error_incorrect": Metric(_failed(DECIDING)),
+    "error_execution": Metric(_failed(EXECUTION)),
     "candidates": Metric(_candidates, digits=1),
     "distinct": Metric(_of_event("sampled", "distinct"), digits=1),
 }

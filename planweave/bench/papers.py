@@ -20,6 +20,8 @@ from planweave.bench.suites import SUITES, Case
 from planweave.core.errors import ConfigError, PlanweaveError, UnknownNameError
 from planweave.core.yaml_files import read_text
 
+#: Columns of ordinary reports for measures that are defined otherwise in a paper.
+_NEAREST = {"exec_first": "exec", "lcs_words": "lcs", "gcr_changed": "gcr"}
 PAPERS = Path(__file__).with_name("papers.yaml")
 
 
@@ -199,7 +201,7 @@ def beside_ours() -> list[dict[str, str]]:
                 if row.beside is None:
                     continue
                 numbers = {
-                    column.metric: _share(text) if column.percent else text
+                    _NEAREST.get(column.metric, column.metric): _share(text) if column.percent else text
                     for column, text in zip(table.columns, row.paper)
                     if text and column.metric
                 }
