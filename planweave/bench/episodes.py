@@ -13,7 +13,7 @@ from typing import Any
 from planweave.bench.expert import Expert
 from planweave.bench.methods import parse_method
 from planweave.bench.metrics import Measures, Tried, measure, would_reach
-from planweave.bench.models import PacedClient, client_for
+from planweave.bench.models import GoldAmongPlans, PacedClient, client_for
 from planweave.bench.parameters import PLANNER, planner_settings
 from planweave.bench.recorded_stage import WorldTeller, world_as_dict
 from planweave.bench.records import FORMAT, Recorder, changes
@@ -180,6 +180,8 @@ def _play(spec: Spec, case: Case, stage: Stage, recorder: Recorder, client: Chat
     if client is None:
         expert = Expert(case, stage, carried_out)
         client = client_for(spec.model, expert, f"{spec.seed} {spec.repetition} {case.id}")
+        if planning["gold_plan"]:
+            client = GoldAmongPlans(client, case.gold)
     paced = PacedClient(client, spec.per_minute)
     tried: list[Tried] = []
 

@@ -13,18 +13,20 @@
 
 from __future__ import annotations
 
+import json
 import os
 import threading
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from planweave.bench.expert import Expert
 from planweave.bench.simulated_model import CORRELATION, SimulatedModel
 from planweave.core.errors import ConfigError, UnknownNameError
+from planweave.core.world import Action
 from planweave.llm.clients import choose_client
-from planweave.llm.clients.base import Capabilities, ChatClient, ChatReplies, ChatRequest
+from planweave.llm.clients.base import Capabilities, ChatClient, ChatReplies, ChatReply, ChatRequest
 
 KINDS = ("auto", "openai", "embedded", "cassette", "simulated", "none")
 
@@ -97,6 +99,39 @@ def _client(name: str, _: int) -> ChatClient:
     elif kind == "embedded" and not environ.get("PLANWEAVE_MODEL", "").endswith(".gguf"):
         environ.pop("PLANWEAVE_MODEL", None)
     return choose_client(environ, settings)
+
+
+@dataclass
+class GoldAmongPlans:
+    """Wraps a client: to the replies with whole plans it adds one with a right plan (Tree-Planner, Section 5.3)."""
+
+    inner: ChatClient
+    plan: Sequence[Action]
+
+    @property
+    def endpoint(self) -> str:
+        """Endpoint of the wrapped client."""
+        return self.inner.endpoint
+
+    @property
+    def model(self) -> str:
+        """Model of the wrapped client."""
+        return self.inner.model
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """Capabilities of the wrapped client."""
+        return self.inner.capabilities
+
+    def complete(self, request: ChatRequest) -> ChatReplies:
+        """Send a request; the added reply counts no tokens."""
+        replies = self.inner.complete(request)
+        if request.about.kind != "plans":
+            return replies
+        return replace(replies, replies=(*replies.replies, ChatReply(json.dumps({"plan": [*map(str, self.plan)]}))))
+
+    def close(self) -> None:
+        """The wrapped client is shared and stays open."""
 
 
 @dataclass

@@ -36,6 +36,13 @@ class Metric:
         text = f"{times * found.mean:.{digits}f}"
         return text if found.sd is None else f"{text} ± {times * found.sd:.{digits}f}"
 
+    def gain(self, episodes: Sequence[Played], others: Sequence[Played], percent: bool) -> str:
+        """Difference of the means; "" where one is undefined."""
+        one, two = (estimate(values_of(some, self.read)) for some in (episodes, others))
+        if one is None or two is None:
+            return ""
+        return f"{(100.0 if percent else 1.0) * (one.mean - two.mean):+.2f}"
+
 
 @lru_cache(maxsize=4096)
 def _events(path: Path, *names: str) -> tuple[dict[str, Any], ...]:

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from planweave.bench.methods import NOTHING, parse_method
 from planweave.bench.models import is_simulated
 from planweave.bench.paper_metrics import METRICS
@@ -78,7 +80,8 @@ def needed(paper: Paper, numbers: Sequence[str], limit: int = 0) -> dict[tuple[s
         for _, row in cells(paper, paper.tables[number]):
             for cell in row:
                 if not cell.why and not getattr(SUITES[cell.suite], "needs_ros", False):
-                    tasks.setdefault((cell.suite, cell.method), {}).update(dict.fromkeys(limited(cell.tasks, limit)))
+                    for method in filter(None, (cell.method, cell.gain_over)):
+                        tasks.setdefault((cell.suite, method), {}).update(dict.fromkeys(limited(cell.tasks, limit)))
     found: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for (suite, method), names in tasks.items():
         ordered = tuple(name for name in SUITES[suite].cases() if name in names)
@@ -158,6 +161,10 @@ class _Maker:
         if cell.metric == "cost_total" and is_simulated(self._model):
             return self._mark("a simulated model costs nothing")
         text = METRICS[cell.metric].text(episodes, cell.percent)
+        if cell.gain_over:
+            text = METRICS[cell.metric].gain(
+                episodes, self._episodes(replace(cell, method=cell.gain_over)), cell.percent
+            )
         if not text:
             return self._mark(f"{cell.metric} is in no record: undefined, or no price is known")
         wanted, there = len(limited(cell.tasks, self._limit)), len({e.spec.case for e in episodes})

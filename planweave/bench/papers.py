@@ -73,12 +73,13 @@ class Beside(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 class Row(Part, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """paper: its numbers as printed, "" where there is none. section: heading that the row and those after it stand
-    under.
+    under. gain_over: a method whose values are subtracted.
     """
 
     label: str
     paper: tuple[str, ...]
     section: str = ""
+    gain_over: str = ""
     beside: Beside | None = None
 
 
@@ -112,6 +113,7 @@ class Cell(msgspec.Struct, frozen=True):
     method: str = ""
     tasks: tuple[str, ...] = ()
     why: str = ""
+    gain_over: str = ""
 
 
 @lru_cache(maxsize=4)
@@ -138,7 +140,8 @@ def _check(where: str, cell: Cell) -> None:
     try:
         if cell.metric not in METRICS:
             raise UnknownNameError("metric", cell.metric, METRICS)
-        parse_method(cell.method)
+        for method in filter(None, (cell.method, cell.gain_over)):
+            parse_method(method)
     except PlanweaveError as error:
         raise ConfigError(f"{where}: {error}") from None
     if not cell.tasks:
@@ -182,8 +185,12 @@ def cell_of(paper: Paper, table: PaperTable, row: Row, column: Column) -> Cell:
         if all(any(s.holds(case) for s in part.tasks) for part in parts if part.tasks)
     )
     method, metric = (next((v for v in values if v), "") for values in zip(*((p.method, p.metric) for p in parts)))
-    method += f"{',' if ':' in method else ':'}paper=true"
-    return Cell(theirs, metric, column.percent, suite, method, tasks)
+    gain_over = _in_paper(row.gain_over) if row.gain_over else ""
+    return Cell(theirs, metric, column.percent, suite, _in_paper(method), tasks, gain_over=gain_over)
+
+
+def _in_paper(method: str) -> str:
+    return f"{method}{',' if ':' in method else ':'}paper=true"
 
 
 def cells(paper: Paper, table: PaperTable) -> Iterator[tuple[Row, list[Cell]]]:

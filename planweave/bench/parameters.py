@@ -30,6 +30,7 @@ _PLANNER = {
         *option_parameters(Settings),
         Parameter("exclude_actions", list(Settings.exclude_actions), "actions that are not offered to the model"),
         Parameter("embedding", "hashed", "how names and tasks are compared", choices=tuple(EMBEDDERS)),
+        Parameter("gold_plan", False, "put a right plan among the sampled ones (Tree-Planner, Table 2)"),
     )
 }
 _CHOSEN = ("client", "model", "openai_model", "cassette", "seed")  # by --model and --seed
@@ -110,5 +111,5 @@ def all_values(settings: Mapping[str, Any], part: str) -> dict[str, Any]:
 
 def planner_settings(values: Mapping[str, Any]) -> Settings:
     """The planner's settings of `all_values`."""
-    kept = {key: value for key, value in values.items() if key != "embedding"}
+    kept = {key: value for key, value in values.items() if key not in ("embedding", "gold_plan")}
     return Settings(**{**kept, "exclude_actions": tuple(kept["exclude_actions"])})

@@ -11,6 +11,8 @@ from planweave.bench import paper_run
 from planweave.bench.paper_metrics import METRICS
 from planweave.bench.paper_tables import Records, identity, limited, needed, tables
 from planweave.bench.papers import beside_ours, cells, load_papers, paper_of, table_of
+from planweave.bench.playback import replay
+from planweave.bench.records import read_record
 from planweave.bench.report import write_report
 from planweave.bench.results import Results
 from planweave.bench.runner import Config, Run, prepare, read_config
@@ -204,6 +206,24 @@ def test_types_of_errors_are_shares_of_the_failed_episodes(tmp_path):
     assert unread == "[b]" and float(missing) == pytest.approx(sum(map(float, kinds)), abs=0.02) and float(missing) > 0
     assert float(deciding) == pytest.approx(float(incorrect) + float(failed), abs=0.02)
     assert float(missing) + float(deciding) == pytest.approx(100)
+
+
+def test_the_gain_by_a_gold_plan_among_the_sampled_ones(tmp_path):
+    plain = "tree_planner:samples=25,max_corrections=0"
+    methods = tuple(f"{text},paper=true" for text in (plain, f"{plain},planner.gold_plan=true"))
+    played(tmp_path, Config("home", tuple(SUITES["home"].cases())[:6], methods, ("simulated:0.6",)))
+    (table,) = tables(paper_of("tree_planner"), ["2"], Records(tmp_path), "simulated:0.6")
+    without, gain = table.rows[2], table.rows[4]
+    assert table.rows[3][:3] == ("† with oracle, gain", "paper", "7.16") and gain[1] == "ours (n = 6)"
+    assert float(gain[3].split(" ")[0]) >= 0 and gain[3].startswith(("+", "-")), "SR"
+    sampled = []
+    for path in tmp_path.rglob("*.jsonl"):
+        events = read_record(path)
+        replies = next(e["reply"]["replies"] for e in events if e["event"] == "exchange")
+        sampled.append((len(replies), events[0]["gold"] in [e.get("actions") for e in events]))
+        assert replay(events) == len(events)
+    assert sorted({n for n, _ in sampled}) == [25, 26] and all(gold for n, gold in sampled if n == 26)
+    assert float(without[3].split(" ")[0]) < 100
 
 
 def test_at_most_so_many_tasks_are_run_evenly_and_every_cell_has_its_own():
