@@ -47,7 +47,12 @@ class TreePlanner(PaperMode):
     questions: ClassVar[Questions] = Questions(
         sample={"tree_planner": PROMPTS / "tree_planner", REQUEST: PROMPTS / "tree_planner"}
     )
-    PAPER: ClassVar[Mapping[str, Any]] = {"check_plans": False, "retries": 0, "sampling": "request"}
+    PAPER: ClassVar[Mapping[str, Any]] = {
+        "check_plans": False,
+        "retries": 0,
+        "merge_alike": False,
+        "sampling": "request",
+    }
 
     samples: int = option(0, "plans to sample, N; 0: the planner's default", 0, 1000)
     votes: int = option(0, "answers per decision, n; 0: the planner's default", 0, 1000)
@@ -55,6 +60,7 @@ class TreePlanner(PaperMode):
     guide: str = option("model", "who decides at a fork", choices=GUIDES)
     alpha: float = option(0.5, "weight of language against environment in the hybrid guide", 0.0, 1.0)
     check_plans: bool = option(True, "keep only sampled plans that the domain says reach the goal")
+    merge_alike: bool = option(True, "of actions that change the world alike, only one is an option of a decision")
     sampling: str = option(
         "auto", "request: all plans in one request, whatever planner_node's sampling says", choices=("auto", "request")
     )
@@ -216,10 +222,12 @@ class TreePlanner(PaperMode):
     def _decide(self, episode: Episode, options: list[Node], history: Sequence[Action], errors: Sequence[str]) -> Node:
         """A single valid child is taken without a request; else the model votes, or the weights of C.5 decide.
 
-        Of children whose actions change the world alike, only the one that most plans have is an option.
+        With merge_alike, of children whose actions change the world alike only the one that most plans have is an
+        option.
         """
-        kept = set(distinct(episode.domain, episode.observe(), [o.action for o in options]))
-        options = [o for o in options if o.action in kept]
+        if self.merge_alike:
+            kept = set(distinct(episode.domain, episode.observe(), [o.action for o in options]))
+            options = [o for o in options if o.action in kept]
         if len(options) == 1:
             return options[0]
         if self.guide != "model":

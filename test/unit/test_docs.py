@@ -1,6 +1,8 @@
 """What the documents say about the repository: files that exist, the size of the examples, one version of ruff."""
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -173,3 +175,11 @@ def test_what_paper_sets_stands_in_the_table_of_the_methods():
         told = dict(re.findall(r"`(\w+): ([^`]+)`", rows.get(name, "")))
         paper = getattr(made, "PAPER", {})  # packages of others need none
         assert told == {key: str(value).lower() for key, value in paper.items()}, name
+
+
+def test_the_table_of_options_is_that_of_the_code():
+    text = (ROOT / "docs" / "methods.md").read_text(encoding="utf-8")
+    made = subprocess.run(
+        [sys.executable, ROOT / "tools" / "option_table.py"], capture_output=True, text=True, check=True, timeout=120
+    )
+    assert made.stdout in text, "run: python tools/option_table.py --write"

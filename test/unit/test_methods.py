@@ -10,7 +10,7 @@ from planweave.core.classical import NoPlanError
 from planweave.core.domain import Domain
 from planweave.core.errors import CanceledError
 from planweave.core.failure import Code
-from planweave.core.world import Known, Literal
+from planweave.core.world import Known, Literal, World, WorldObject
 from planweave.methods import METHODS
 from planweave.methods.base_llm import BaseLLM
 from planweave.methods.classical import Classical
@@ -275,6 +275,20 @@ def test_as_in_the_paper_plans_are_sampled_by_request_and_nothing_is_repeated():
     e, planner, body = run(TreePlanner, [plan("grasp(a); place_in(a, left_tray)")], faults=faults, paper=True)
     assert planner.asked[0][2]["method"] == "tree_planner_request"
     assert body.done == [] and e.corrections == 1
+
+
+@pytest.mark.parametrize("merge, asked", [(True, 0), (False, 1)])
+def test_children_that_change_the_world_alike_are_one_option(merge, asked):
+    plans = [plan("walk(c)", 2), plan("run(c)", 1)]
+    home = World(
+        "household",
+        (WorldObject("kitchen", "room"), WorldObject("c", "item")),
+        frozenset(literals("agent_in(kitchen); in_room(c, kitchen)")),
+    )
+    planner, body = ScriptedPlanner(plans, [0]), SymbolicBody(home)
+    e = Episode("t", "go", literals("close_to(c)"), Domain.load("household"), planner, body, Journal())
+    TreePlanner(merge_alike=merge).run(e)
+    assert e.questions == asked and body.done == ["walk(c)"]
 
 
 def test_cancellation_ends_a_loop():
