@@ -31,6 +31,7 @@ from planweave.core.domain import Domain
 from planweave.core.errors import ConfigError, ParseError, UnknownNameError
 from planweave.core.world import Action, Literal, World
 from planweave.perception.naming import Nameless, name_all
+from planweave.perception.object_classes import ObjectClasses
 from planweave.simulation.scene import Scene, SceneObject, load_scene
 from planweave.simulation.shapes import KINDS
 
@@ -171,8 +172,11 @@ def _places(workspace: str) -> dict[str, tuple[tuple[float, float], tuple[float,
 def scene_names(scene: Scene) -> list[str]:
     """The names that perception gives the objects of a scene, in order."""
     colours = ["aqua" if o.colour == "cyan" else o.colour for o in scene.objects]
-    holds = Domain.load("tabletop").is_receptacle_class
-    return name_all([Nameless(o.kind, c, o.position[1], holds(o.kind)) for o, c in zip(scene.objects, colours)])
+    domain = Domain.load("tabletop")
+    things = [
+        Nameless(o.kind, c, o.position[1], domain.is_receptacle_class(o.kind)) for o, c in zip(scene.objects, colours)
+    ]
+    return name_all(things, ObjectClasses.of(domain))
 
 
 def extent(entry: SceneObject) -> tuple[float, float, float]:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-_BY_COLOUR = frozenset({"cube", "cylinder", "block", "ball"})  # named by colour and shape even when alone
-_BY_CLASS = frozenset({"banana", "pear", "apple", "orange", "strawberry"})
+from planweave.perception.object_classes import ObjectClasses
 
 
 @dataclass(frozen=True)
@@ -21,11 +20,14 @@ class Nameless:
     receptacle: bool
 
 
-def name_all(new: Sequence[Nameless], known: Sequence[Nameless] = (), taken: Collection[str] = ()) -> list[str]:
+def name_all(
+    new: Sequence[Nameless], classes: ObjectClasses, known: Sequence[Nameless] = (), taken: Collection[str] = ()
+) -> list[str]:
     """Names of objects first seen together, in their order.
 
-    known: objects that have names already; taken: those names. Cubes and cylinders are ``<colour>_<class>``; fruit is
-    its class; a bottle is ``bottle``, or ``<colour>_bottle`` if there are several. Receptacles are their class if
+    classes: of the domain. known: objects that have names already; taken: those names. A cube (named by colour) is
+    ``<colour>_cube``; fruit (named by class) is its class; a bottle (neither) is ``bottle``, or ``<colour>_bottle``
+    if there are several. Receptacles are their class if
     unique, ``<colour>_<class>`` if several differ in colour, left_ and right_ if two look the same (left is +y), else
     numbered. A taken name gets a number: red_cube_2.
     """
@@ -35,16 +37,22 @@ def name_all(new: Sequence[Nameless], known: Sequence[Nameless] = (), taken: Col
         thing = new[index]
         rivals = [o for o in (*new, *known) if o.class_name == thing.class_name]
         twins = [o for o in rivals if o.colour == thing.colour]
-        names[index] = _number(_base(thing, rivals, twins, new), used)
+        names[index] = _number(_base(thing, classes, rivals, twins, new), used)
         used.add(names[index])
     return [names[i] for i in range(len(new))]
 
 
-def _base(thing: Nameless, rivals: Sequence[Nameless], twins: Sequence[Nameless], new: Sequence[Nameless]) -> str:
+def _base(
+    thing: Nameless,
+    classes: ObjectClasses,
+    rivals: Sequence[Nameless],
+    twins: Sequence[Nameless],
+    new: Sequence[Nameless],
+) -> str:
     kind, coloured = thing.class_name, f"{thing.colour}_{thing.class_name}" if thing.colour else thing.class_name
-    if kind in _BY_COLOUR:
+    if kind in classes.by_colour:
         return coloured
-    if kind in _BY_CLASS or len(rivals) == 1:
+    if kind in classes.by_class or len(rivals) == 1:
         return kind
     if thing.receptacle and len(twins) == 2 and all(any(o is t for o in new) for t in twins):
         side = "left" if thing.y >= max(t.y for t in twins) else "right"

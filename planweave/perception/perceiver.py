@@ -99,7 +99,7 @@ class Perceiver:
     ):
         self.pipeline = Pipeline(extrinsics, settings, detector, domain)
         self.vocabulary = vocabulary or Vocabulary()
-        self.tracker = Tracker(rules)
+        self.tracker = Tracker(rules, domain)
         self._open = detector is not detect_by_attributes  # whether names change what things are called
         self._looked_for = self.vocabulary.names
         self.stamp = -np.inf

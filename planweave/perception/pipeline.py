@@ -15,6 +15,7 @@ from planweave.perception.detection import Detection, Measured, View
 from planweave.perception.detectors import Detector
 from planweave.perception.detectors.attributes import detect_by_attributes, measure
 from planweave.perception.geometry import Intrinsics
+from planweave.perception.object_classes import ObjectClasses
 from planweave.perception.plane import Plane, fit_table
 from planweave.perception.proposals import propose
 from planweave.perception.robot_filter import RobotState, robot_mask
@@ -64,8 +65,9 @@ class Pipeline:
         detector: Detector = detect_by_attributes,
         domain: Domain | None = None,
     ):
-        """domain: says which classes are receptacles; by default the tabletop's."""
+        """domain: says what shapes are called, and which classes are receptacles; by default the tabletop's."""
         self._domain = domain or Domain.load()
+        self._classes = ObjectClasses.of(self._domain)
         self.extrinsics, self.settings = extrinsics, settings or Settings()
         self._detect = detector
         self._projector: Projector | None = None
@@ -119,10 +121,10 @@ class Pipeline:
             height = cloud.z
         inside = (cloud.x > table[0]) & (cloud.x < table[1]) & (cloud.y > table[2]) & (cloud.y < table[3])
         regions = propose(rgb, cloud, height, mask, inside, self.settings.min_height)
-        measured = measure(regions, cloud.pixel)
+        measured = measure(regions, cloud.pixel, self._classes)
         named = self._detect(View(rgb, measured, names, cloud.pixel))
         known = [replace(d, receptacle=self._domain.is_receptacle_class(d.class_name)) for d in named]
-        found = rest_on_supports(known, remembered)
+        found = rest_on_supports(known, self._classes, remembered)
         return Scene(tuple(found), cloud, height, mask, plane, self._projector, tuple(measured))
 
     def _check(self, plane: Plane) -> None:

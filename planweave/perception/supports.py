@@ -6,14 +6,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from planweave.perception.detection import Detection
+from planweave.perception.object_classes import ObjectClasses
 
 _SNAP = 0.012  # m: a cube's bottom this near to a surface stands on it
 
 
-def rest_on_supports(found: Sequence[Detection], remembered: Iterable[Detection] = ()) -> list[Detection]:
-    """The detections with bottom and height set by the support of each.
+def rest_on_supports(
+    found: Sequence[Detection], classes: ObjectClasses, remembered: Iterable[Detection] = ()
+) -> list[Detection]:
+    """The detections with bottom and height set by the support of each. classes: of the domain.
 
-    A detector measures an object's top; a cube's height also, from its width. The bottom is on the highest object below
+    A detector measures an object's top, and the height of a cube (`square_top`) from its width. The bottom is on the highest object below
     (of this frame, or remembered and now hidden by the objects on it), else on the table. A cube that would be too tall
     keeps its own height and stays above the hidden object below it.
     """
@@ -25,7 +28,8 @@ def rest_on_supports(found: Sequence[Detection], remembered: Iterable[Detection]
             continue
         beneath = [s.floor for s in candidates if s is not item and s.floor < item.top - 0.012 and _carries(s, item)]
         support = max(beneath, default=0.0)
-        if item.class_name == "cube" and abs(item.bottom - support) > _SNAP:
+        cube = item.class_name == classes.name("square_top", item.colour)
+        if cube and abs(item.bottom - support) > _SNAP:
             grounded.append(item)
         else:
             grounded.append(_with_bottom(item, support))

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from planweave.core.domain import Domain
 from planweave.perception.colours import other_surface
 from planweave.perception.detection import Detection
 from planweave.perception.matching import (
@@ -32,6 +33,7 @@ from planweave.perception.matching import (
     same_place,
 )
 from planweave.perception.naming import Nameless, name_all
+from planweave.perception.object_classes import ObjectClasses
 from planweave.perception.pipeline import Scene
 from planweave.perception.robot_filter import Hand
 
@@ -134,8 +136,10 @@ class Track:
 class Tracker:
     """Maintains the tracks; call `update` once per frame, in order of time."""
 
-    def __init__(self, rules: Rules | None = None):
+    def __init__(self, rules: Rules | None = None, domain: Domain | None = None):
+        """domain: says how classes are named; by default the tabletop's."""
         self.rules = rules or Rules()
+        self._classes = ObjectClasses.of(domain or Domain.load())
         self._tracks: list[Track] = []
         self._gone: list[Track] = []  # named objects not on the table; they keep their names if they come back
         self._next_id = 1
@@ -467,7 +471,9 @@ class Tracker:
                 self._is(min(lost, key=lambda t: math.dist(t.last.position, track.last.position)), track)
         new = [t for t in new if t in self._tracks]
         taken = {t.name for t in (*self._tracks, *self._gone) if t.name}
-        names = name_all([_nameless(t) for t in new], [_nameless(t) for t in self._tracks if t.name], taken)
+        names = name_all(
+            [_nameless(t) for t in new], self._classes, [_nameless(t) for t in self._tracks if t.name], taken
+        )
         for track, name in zip(new, names):
             track.name, track.named = name, track.look
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from planweave.core.domain import Domain
+from planweave.core.errors import DomainError
 from planweave.core.paths import find_config
 from planweave.perception.calibration import load_extrinsics
 from planweave.perception.cameras.ros_topics import COLOUR, DEPTH, INFO, RawImage, RawInfo, RosTopicsCamera
@@ -23,6 +24,7 @@ from planweave.perception.geometry import (
 )
 from planweave.perception.joint_history import JointHistory
 from planweave.perception.naming import Nameless, name_all
+from planweave.perception.object_classes import UNKNOWN, ObjectClasses
 from planweave.perception.plane import fit_table
 from planweave.perception.robot_filter import RobotState, capsules, hand_pose, robot_mask
 from planweave.perception.supports import rest_on_supports
@@ -31,6 +33,7 @@ from planweave.robots.model import robot_spec
 from planweave.simulation.shapes import COLOURS as PAINTS
 
 FR3, TABLETOP = load_robot(), Domain.load("tabletop")
+CLASSES = ObjectClasses.of(TABLETOP)
 
 INTRINSICS = Intrinsics(433.0, 433.0, 319.5, 239.5, 640, 480)
 EXTRINSICS = load_extrinsics(find_config("cameras", "overhead"))
@@ -265,7 +268,39 @@ def test_the_colour_of_a_patch_is_that_of_its_lit_side():
 def test_names(new, known, names):
     things = [Nameless(*row, TABLETOP.is_receptacle_class(row[0])) for row in new]
     there = [Nameless(*row[:3], TABLETOP.is_receptacle_class(row[0])) for row in known]
-    assert name_all(things, there, {row[3] for row in known}) == names
+    assert name_all(things, CLASSES, there, {row[3] for row in known}) == names
+
+
+PUZZLE = "(define (domain puzzle) (:requirements :strips :typing) (:types item) (:predicates (on ?a ?b - item)))"
+
+
+def test_classes_and_names_are_those_of_the_domain():
+    classes = ObjectClasses.of(
+        Domain.load(
+            PUZZLE,
+            "shapes: {square_top: {red: ruby, other: brick}, dome: {red: cherry}}\nnames: {colour: [brick]}",
+            replace=True,
+        )
+    )
+    assert [classes.name("square_top", c) for c in ("red", "blue", "")] == ["ruby", "brick", "brick"]
+    assert classes.name("dome", "blue") == classes.name("neck") == UNKNOWN and not classes.find("dome", "blue")
+    alone = [Nameless("brick", "blue", 0.0, False), Nameless("ruby", "red", 0.1, False)]
+    assert name_all(alone, classes) == ["blue_brick", "ruby"]
+    assert {"cube", "banana", "tray"} <= {c for by in CLASSES.shapes.values() for c in by.values()}
+
+
+@pytest.mark.parametrize(
+    ("notes", "words"),
+    [
+        ("shapes: {squares_top: brick}", "unknown shape or rule 'squares_top'; did you mean 'square_top'"),
+        ("shapes: [brick]", "'shapes' must be a mapping"),
+        ("shapes: {neck: 3}", "shapes: neck: expected a class"),
+        ("names: {colour: brick}", "names: colour: expected a list of classes"),
+    ],
+)
+def test_sections_of_classes_that_cannot_be_are_told(notes, words):
+    with pytest.raises(DomainError, match=words):
+        ObjectClasses.of(Domain.load(PUZZLE, notes, replace=True))
 
 
 # the robot's outline
@@ -508,7 +543,8 @@ def test_things_rest_on_the_table_in_trays_and_on_each_other():
             thing("cube", 0.5, 0.0, 0.05, 0.05),
             thing("cylinder", 0.5, 0.0, 0.12, 0.05, symmetry=0.0),
             thing("cube", 0.5, -0.3, 0.051, 0.05, bottom=0.003),
-        ]
+        ],
+        CLASSES,
     )
     assert [round(d.bottom, 3) for d in found] == [0.0, 0.006, 0.0, 0.05, 0.0]
     assert found[3].size[2] == pytest.approx(0.07)
@@ -516,10 +552,10 @@ def test_things_rest_on_the_table_in_trays_and_on_each_other():
 
 def test_a_cube_hangs_above_what_is_hidden_and_stands_on_what_is_remembered():
     alone = thing("cube", 0.5, 0.0, 0.10, 0.05, bottom=0.05)
-    assert rest_on_supports([alone])[0].bottom == pytest.approx(0.05)
+    assert rest_on_supports([alone], CLASSES)[0].bottom == pytest.approx(0.05)
     cylinder = thing("cylinder", 0.5, 0.0, 0.12, 0.05, symmetry=0.0)
-    assert rest_on_supports([cylinder])[0].bottom == 0.0
-    assert rest_on_supports([cylinder], [thing("cube", 0.5, 0.0, 0.05, 0.05)])[0].bottom == pytest.approx(0.05)
+    assert rest_on_supports([cylinder], CLASSES)[0].bottom == 0.0
+    assert rest_on_supports([cylinder], CLASSES, [thing("cube", 0.5, 0.0, 0.05, 0.05)])[0].bottom == pytest.approx(0.05)
 
 
 def test_footprints():

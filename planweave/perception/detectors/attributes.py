@@ -1,8 +1,8 @@
-"""Class and pose from colour, outline and relief: without training, every rule is a size in metres or a ratio.
+"""Shape and pose from colour, outline and relief: without training, every rule is a size in metres or a ratio.
 
-Receptacles are wide; a tray or box is a hollow rectangle (low or high walls), a bowl a hollow circle, a plate a flat
-one. Items: flat square top = cube, flat round top = cylinder, tall with a narrow neck = bottle, long, bent and yellow =
-banana, dome = fruit by colour and size.
+Receptacles are wide: hollow rectangles (low or high walls), hollow circles and flat ones. Items: flat square or round
+top, tall with a narrow neck, long, dome by size and length. The domain says which class a shape in a colour is
+(`planweave.perception.object_classes`).
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from planweave.perception.colours import BLACK, colour_word, family_image, patch
 from planweave.perception.detection import Detection, Measured, View
 from planweave.perception.detectors.options import Options
 from planweave.perception.geometry import Outline, fit_sphere, outline, rotate_into, wrap_yaw
+from planweave.perception.object_classes import ObjectClasses
 from planweave.perception.proposals import Region
 
 _RECEPTACLE_SIDE = 0.10  # m: nothing that a gripper of 0.08 m takes is wider than this in both directions
@@ -37,6 +38,7 @@ class _Look:
     top: float
     colour: str
     rgb: tuple[float, float, float]
+    classes: ObjectClasses
 
     def detection(
         self,
@@ -69,14 +71,14 @@ class _Look:
         )
 
 
-def measure(regions: Sequence[Region], pixel: float) -> list[Measured]:
-    """One detection per object in the regions; pixel: side of a pixel on the table, metres."""
-    found = [detect(region, pixel) for region in regions]
+def measure(regions: Sequence[Region], pixel: float, classes: ObjectClasses) -> list[Measured]:
+    """One detection per object in the regions; pixel: side of a pixel on the table, metres; classes: the domain's."""
+    found = [detect(region, pixel, classes) for region in regions]
     kept: list[Measured] = []
     for region, thing in zip(regions, found):
         if not _side_of_a_receptacle(region, thing, found):
             kept.append((thing, region))
-            kept += [(hidden, None) for hidden in _hidden_cubes(region, thing)]
+            kept += [(hidden, None) for hidden in _hidden_cubes(region, thing, classes)]
     return kept
 
 
@@ -98,13 +100,18 @@ def _side_of_a_receptacle(region: Region, thing: Detection, found: Sequence[Dete
     return False
 
 
-def _hidden_cubes(region: Region, upper: Detection) -> list[Detection]:
+def _hidden_cubes(region: Region, upper: Detection, classes: ObjectClasses) -> list[Detection]:
     """Cubes that must be below one without support: of its size, each with the colour of the visible side.
 
     Inferred from top to bottom, as far as sides are visible.
     """
     sides = region.sides
-    if sides is None or region.cut or upper.class_name != "cube" or upper.bottom < 0.02:
+    if (
+        sides is None
+        or region.cut
+        or upper.class_name != classes.name("square_top", upper.colour)
+        or upper.bottom < 0.02
+    ):
         return []
     count = max(1, round(upper.bottom / upper.size[0]))
     edge = upper.bottom / count
@@ -151,11 +158,11 @@ def _inner(region: Region) -> np.ndarray:
     return cv2.erode(whole, around)[r, c] > 0
 
 
-def detect(region: Region, pixel: float) -> Detection:
+def detect(region: Region, pixel: float, classes: ObjectClasses) -> Detection:
     """The detection of one region."""
     rgb = patch_colour(region.colours)
     shape = outline(region.points[:, :2], pixel / 2)
-    look = _Look(region, pixel, shape, region.top, colour_word(*rgb), rgb)
+    look = _Look(region, pixel, shape, region.top, colour_word(*rgb), rgb, classes)
     return _receptacle(look) if shape.short > _RECEPTACLE_SIDE else _item(look)
 
 
@@ -169,7 +176,7 @@ def _receptacle(look: _Look) -> Detection:
         local = rotate_into(points[:, :2], rim.centre, rim.yaw)
         middle = (np.abs(local[:, 0]) < rim.long / 2 - 0.02) & (np.abs(local[:, 1]) < rim.short / 2 - 0.02)
         floor = float(np.percentile(points[middle, 2], 30)) if middle.sum() > 20 else 0.006
-        name = "tray" if top < 0.052 else "box"
+        name = look.classes.name("low_walls" if top < 0.052 else "high_walls", look.colour)
         return look.detection(
             name,
             "hollow",
@@ -187,7 +194,8 @@ def _receptacle(look: _Look) -> Detection:
     inner = points[away < 0.5 * radius, 2]
     floor = float(np.percentile(inner, 30)) if len(inner) > 20 else 0.006
     size = (2 * radius, 2 * radius, top)
-    name, kind = ("plate", "cylinder") if top < 0.030 else ("bowl", "hollow")
+    shape_name, kind = ("round_flat", "cylinder") if top < 0.030 else ("round_walls", "hollow")
+    name = look.classes.name(shape_name, look.colour)
     sure = 0.6 + 0.4 * min(1.0, abs(top - 0.030) / 0.01)
     return look.detection(name, kind, sure, centre, size, floor=min(floor, top), receptacle=True)
 
@@ -214,8 +222,8 @@ def _item(look: _Look) -> Detection:
     if top > 0.085 and own > 0.05 and face.radius < 0.020 and face.aspect < 1.4 and spread.short > 2.6 * face.radius:
         return _bottle(look, face)
     dome = _dome(look)
-    if look.colour == "yellow" and spread.aspect > 1.8:
-        return _banana(_flesh(look))
+    if spread.aspect > 1.8 and (name := look.classes.find("long", look.colour)):
+        return _long(_flesh(look), name)
     if dome > 0.2:
         return _fruit(_flesh(look), dome)
     return _block(look, crown, face)
@@ -269,7 +277,7 @@ def _block(look: _Look, crown: np.ndarray, face: Outline) -> Detection:
         if bottom < 0.012:
             bottom = 0.0
         return look.detection(
-            "cube",
+            look.classes.name("square_top", look.colour),
             "box",
             0.55 + 0.6 * abs(squareness - 0.42),
             centre,
@@ -280,11 +288,14 @@ def _block(look: _Look, crown: np.ndarray, face: Outline) -> Detection:
         )
     if face.aspect < 1.35:
         return look.detection(
-            "cylinder", "cylinder", 0.55 + 0.6 * abs(squareness - 0.42), centre, (diameter, diameter, level)
+            look.classes.name("round_top", look.colour),
+            "cylinder",
+            0.55 + 0.6 * abs(squareness - 0.42),
+            centre,
+            (diameter, diameter, level),
         )
-    return look.detection(
-        "block", "box", 0.3, face.centre, (face.long, face.short, level), yaw=face.yaw, symmetry=_HALF
-    )
+    name = look.classes.name("other_top", look.colour)
+    return look.detection(name, "box", 0.3, face.centre, (face.long, face.short, level), yaw=face.yaw, symmetry=_HALF)
 
 
 def _bottle(look: _Look, neck: Outline) -> Detection:
@@ -296,14 +307,16 @@ def _bottle(look: _Look, neck: Outline) -> Detection:
     share = points[:, 2] / look.top
     shoulder = (share > 0.54) & (share < 0.78) & (away < 1.1 * radius)  # above a label, below the cap
     rgb = patch_colour(look.region.colours[shoulder]) if shoulder.sum() > 8 else look.rgb
-    look = _Look(look.region, look.pixel, look.shape, look.top, colour_word(*rgb), rgb)
-    return look.detection("bottle", "cylinder", 0.9, centre, (2 * radius, 2 * radius, look.top))
+    look = replace(look, colour=colour_word(*rgb), rgb=rgb)
+    return look.detection(
+        look.classes.name("neck", look.colour), "cylinder", 0.9, centre, (2 * radius, 2 * radius, look.top)
+    )
 
 
-def _banana(look: _Look) -> Detection:
+def _long(look: _Look, name: str) -> Detection:
     shape = look.shape
     return look.detection(
-        "banana",
+        name,
         "irregular",
         0.5 + 0.3 * min(1.5, shape.aspect - 1.8),
         shape.centre,
@@ -320,9 +333,9 @@ def _fruit(look: _Look, dome: float) -> Detection:
     centre, radius = fit_sphere(points[points[:, 2] > 0.4 * look.top])
     if not 0.4 * shape.radius < radius < 2.0 * shape.radius:
         centre, radius = np.array([*shape.circle_centre, 0.0]), shape.radius
-    if colour in ("red", "pink") and (radius < 0.026 or shape.short < 0.044):
+    if (radius < 0.026 or shape.short < 0.044) and (name := look.classes.find("small_dome", colour)):
         return look.detection(
-            "strawberry",
+            name,
             "irregular",
             sure,
             shape.centre,
@@ -330,9 +343,10 @@ def _fruit(look: _Look, dome: float) -> Detection:
             yaw=_pointed_yaw(look),
             symmetry=_FULL,
         )
-    if colour in ("green", "yellow") and (shape.aspect > 1.15 or shape.circle_radius > 1.1 * shape.radius):
+    long = shape.aspect > 1.15 or shape.circle_radius > 1.1 * shape.radius
+    if long and (name := look.classes.find("long_dome", colour)):
         return look.detection(
-            "pear",
+            name,
             "irregular",
             sure,
             shape.centre,
@@ -340,15 +354,13 @@ def _fruit(look: _Look, dome: float) -> Detection:
             yaw=_pointed_yaw(look),
             symmetry=_FULL,
         )
-    name = (
-        "orange"
-        if colour in ("orange", "brown")
-        else "apple"
-        if colour in ("red", "green", "yellow", "pink")
-        else "ball"
-    )
+    known = look.classes.has_own("dome", colour)
     return look.detection(
-        name, "irregular", sure if name != "ball" else 0.4, centre[:2], (2 * radius, 2 * radius, look.top)
+        look.classes.name("dome", colour),
+        "irregular",
+        sure if known else 0.4,
+        centre[:2],
+        (2 * radius, 2 * radius, look.top),
     )
 
 
