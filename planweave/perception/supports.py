@@ -16,9 +16,9 @@ def rest_on_supports(
 ) -> list[Detection]:
     """The detections with bottom and height set by the support of each. classes: of the domain.
 
-    A detector measures an object's top, and the height of a cube (`square_top`) from its width. The bottom is on the highest object below
-    (of this frame, or remembered and now hidden by the objects on it), else on the table. A cube that would be too tall
-    keeps its own height and stays above the hidden object below it.
+    A detector measures an object's top, and the height of a cube (`square_top`) from its width. The bottom is on the
+    highest object below (of this frame, or remembered and now hidden by the objects on it), else on the table. A cube
+    that would be too tall keeps its own height and stays above the hidden object below it.
     """
     candidates = [*found, *remembered]
     grounded: list[Detection] = []
