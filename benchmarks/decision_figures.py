@@ -23,7 +23,7 @@ from planweave.core.validation import Validator
 from planweave.core.world import Action, Literal, World
 from planweave.llm.clients.base import Capabilities, ChatReplies, ChatReply, ChatRequest
 from planweave.methods.planner import LanguagePlanner
-from planweave.methods.settings import Settings
+from planweave.methods.settings import PlannerSettings
 
 SENTENCE = "put the salmon in the fridge"
 PROGRAM = """def put_the_salmon_in_the_fridge():
@@ -95,7 +95,7 @@ class Decisions:
             self._worlds.append(observer.look(self.simulator))
         self.objects = len(self._worlds[0].objects)
         self.client = ReadyReplies()
-        self.planner = LanguagePlanner(self.client, Settings())
+        self.planner = LanguagePlanner(self.client, PlannerSettings())
 
     def worlds(self) -> Iterator[World]:
         """The worlds in turn without end, each a new one."""

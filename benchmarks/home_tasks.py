@@ -23,7 +23,7 @@ from planweave.methods import METHODS
 from planweave.methods.episode import Episode
 from planweave.methods.journal import Journal
 from planweave.methods.planner import LanguagePlanner
-from planweave.methods.settings import Settings
+from planweave.methods.settings import PlannerSettings
 
 #: ProgPrompt's ten tasks (Table II), two of BCR's (Section V.D): words, and the goal over classes
 TASKS = {
@@ -113,7 +113,7 @@ class Run:
     actions: int
 
 
-def run_method(method: str, task: HomeTask, client: ChatClient, settings: Settings, **options: object) -> Run:
+def run_method(method: str, task: HomeTask, client: ChatClient, settings: PlannerSettings, **options: object) -> Run:
     """One run from the start of a scene. A reply that cannot be read ends it, as in the node."""
     body = HomeBody(task.scene)
     simulator = body.home.simulator

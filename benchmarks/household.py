@@ -15,7 +15,7 @@ from benchmarks.check_figures import check_figures
 from benchmarks.decision_figures import Decisions, decision_figures
 from benchmarks.home_tasks import HomeTask, eai_tasks, paper_tasks
 from benchmarks.household_figures import figures
-from benchmarks.token_figures import DEFAULT, PAPER, Row, prompt_sizes, saving, token_figures
+from benchmarks.token_figures import DEFAULT, PAPER, TokenRow, prompt_sizes, saving, token_figures
 
 STEP_GOAL, LOAD_GOAL = 20.0, 5.0  # times as fast as eai-eval's evolving graph
 DECISION_GOAL = 5.0  # ms
@@ -138,7 +138,7 @@ def _checks(name: str, tasks: list[HomeTask]) -> list[dict[str, Any]]:
     ]
 
 
-def _each(found: list[dict[str, Row]], method: str) -> str:
+def _each(found: list[dict[str, TokenRow]], method: str) -> str:
     of = [rows[method] for rows in found]
     parts = (
         " / ".join(f"{r.tokens:,.0f}" for r in of),

@@ -157,7 +157,7 @@ def intrinsics_of(camera: CameraConfig) -> Intrinsics:
 
 
 @dataclass(frozen=True)
-class View:
+class RenderedScene:
     """One rendered scene with all that perception gets, and the truth."""
 
     rgb: np.ndarray
@@ -168,7 +168,7 @@ class View:
 
 def views(
     count: int, seed: int = 0, noise: DepthNoise | None = REALISTIC, items: int = 6, receptacles: int = 2
-) -> Iterator[View]:
+) -> Iterator[RenderedScene]:
     """Random scenes, rendered; with fewer things where there is no room for more."""
     choose_gl()
     camera = load_camera()
@@ -186,7 +186,7 @@ def views(
 
 def render(
     model: Any, camera: CameraConfig, truth: Sequence[Placed], noise: DepthNoise | None, seed: int = 0, data: Any = None
-) -> View:
+) -> RenderedScene:
     """One view of a model (MjModel) in its home state, or in the state `data` (MjData)."""
     data = home_state(model) if data is None else data
     eye = OverheadCamera(model, camera, noise, seed=seed)
@@ -194,7 +194,7 @@ def render(
         frame = eye.render(0.0, data.qpos)
     finally:
         eye.close()
-    return View(frame.rgb, frame.depth, robot_state(data), tuple(truth))
+    return RenderedScene(frame.rgb, frame.depth, robot_state(data), tuple(truth))
 
 
 def scene_truth(scene: Scene) -> list[Placed]:

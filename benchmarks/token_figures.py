@@ -18,7 +18,7 @@ from planweave.core.domain import Domain
 from planweave.core.world import Action
 from planweave.llm.clients.base import About, ChatReplies, ChatRequest
 from planweave.llm.tokens import estimated_tokens
-from planweave.methods.settings import Settings
+from planweave.methods.settings import PlannerSettings
 
 #: The saving of Tree-Planner with 25 samples against each, as its paper has it (Section 1)
 PAPER = {"no replanning": 0.53, "local replanning": 0.74, "global replanning": 0.92}
@@ -75,7 +75,7 @@ def model_for(task: HomeTask, error_rate: float, seed: int = 0) -> SimulatedMode
 
 
 @dataclass(frozen=True)
-class Row:
+class TokenRow:
     """One method over all runs: means per task, and the number of runs whose goal held at the end."""
 
     tokens: float
@@ -86,7 +86,7 @@ class Row:
     runs: int
 
     @classmethod
-    def of(cls, runs: Sequence[Run]) -> Row:
+    def of(cls, runs: Sequence[Run]) -> TokenRow:
         """The means of runs."""
         used, n = [r.usage for r in runs], len(runs)
         return cls(
@@ -99,11 +99,11 @@ class Row:
         )
 
 
-def token_figures(tasks: Sequence[HomeTask], error_rate: float, seeds: int) -> dict[str, Row]:
+def token_figures(tasks: Sequence[HomeTask], error_rate: float, seeds: int) -> dict[str, TokenRow]:
     """By method; every task is run once with each seed."""
-    settings = Settings()
+    settings = PlannerSettings()
     return {
-        name: Row.of(
+        name: TokenRow.of(
             [
                 run_method(method, task, model_for(task, error_rate, seed), settings, **options)
                 for task in tasks
@@ -148,7 +148,7 @@ def prompt_sizes(tasks: Sequence[HomeTask]) -> PromptSizes:
             method, options = METHODS[name]
             model = model_for(task, 0.1)
             model.complete = partial(heard, model.complete)  # type: ignore[method-assign]
-            run_method(method, task, model, Settings(), **options)
+            run_method(method, task, model, PlannerSettings(), **options)
     sizes = {kind: statistics.fmean(found) for kind, found in prompts.items()}
     actions = [action for task in tasks for action in task.plan]
     return PromptSizes(
@@ -160,6 +160,6 @@ def prompt_sizes(tasks: Sequence[HomeTask]) -> PromptSizes:
     )
 
 
-def saving(rows: dict[str, Row], against: str, by: str = "tree_planner") -> float:
+def saving(rows: dict[str, TokenRow], against: str, by: str = "tree_planner") -> float:
     """The share of the tokens of a method that another one does without."""
     return 1 - rows[by].tokens / rows[against].tokens

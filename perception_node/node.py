@@ -39,7 +39,7 @@ from planweave.perception.geometry import Pose, rotation_from_quaternion
 from planweave.perception.joint_history import JointHistory
 from planweave.perception.markers import Shape, shapes
 from planweave.perception.perceiver import NamedObject, Perceived, Perceiver
-from planweave.perception.pipeline import Settings, table_offset
+from planweave.perception.pipeline import PipelineLimits, table_offset
 from planweave.perception.tracking import Rules
 from planweave.perception.vocabulary import Vocabulary
 from planweave.robots import DEFAULT, load_robot
@@ -139,7 +139,9 @@ class PerceptionNode(ManagedNode):
         self._base_frame = str(values["base_frame"]) or self._robot.base
         self._transforms: Transforms | None = None
         self._extrinsics = self._find_extrinsics(values["camera"], values["camera_frame"])
-        settings = Settings(table, values["min_height"], values["plane_offset"], math.radians(values["plane_tilt"]))
+        settings = PipelineLimits(
+            table, values["min_height"], values["plane_offset"], math.radians(values["plane_tilt"])
+        )
         rules = Rules(confirm=values["tracking.confirm"], clear_views=values["tracking.clear_views"])
         detector = make_detector(
             values["detector"],

@@ -27,7 +27,7 @@ from planweave.llm.clients.none import NoClient
 from planweave.llm.embeddings import EMBEDDERS, choose_embedder
 from planweave.llm.names import EmbeddingSimilarity
 from planweave.llm.replies import sendable
-from planweave.methods.planner import LanguagePlanner, Settings
+from planweave.methods.planner import LanguagePlanner, PlannerSettings
 from planweave_ros.deferred import DeferredActionServer, Goal
 from planweave_ros.diagnostics import publish_diagnostics
 from planweave_ros.guarded import GuardedNode
@@ -49,9 +49,11 @@ PARAMETERS = [
     Parameter("cassette", "", "recorded exchanges for client replay"),
     Parameter("record", "", "file to append every exchange to, for a later replay"),
     Parameter("price_table", "", "price table; empty: the one that comes with Planweave"),
-    *option_parameters(Settings),
+    *option_parameters(PlannerSettings),
     Parameter(
-        "exclude_actions", list(Settings.exclude_actions), "actions of the domain that are not offered to the model"
+        "exclude_actions",
+        list(PlannerSettings.exclude_actions),
+        "actions of the domain that are not offered to the model",
     ),
     Parameter(
         "embedding",
@@ -84,7 +86,7 @@ class PlannerNode(GuardedNode):
         embedder = choose_embedder(values["embedding"])
         self.planner = LanguagePlanner(
             self._client,
-            Settings(**{f.name: values[f.name] for f in fields(Settings)}),
+            PlannerSettings(**{f.name: values[f.name] for f in fields(PlannerSettings)}),
             budget=Budget(values["budget_requests"], values["budget_tokens"], values["budget_cost"]),
             prices=Prices(values["price_table"] or PRICES),
             embedder=embedder,

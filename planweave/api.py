@@ -142,8 +142,8 @@ def run(
     fallback: the method that takes over where the goal does not hold, "" for none. options: of the method.
 
     All other settings are the defaults of planner_node and feedback_node: those of
-    `planweave.methods.settings.Settings`, a budget of 200 requests, 1,000,000 tokens and 1 US dollar, 180 s per action.
-    The files in config/, which the command line's nodes read, do not apply.
+    `planweave.methods.settings.PlannerSettings`, a budget of 200 requests, 1,000,000 tokens and 1 US dollar, 180 s per
+    action. The files in config/, which the command line's nodes read, do not apply.
 
     Failures of the task are part of the result. Raises PlanweaveError for wrong usage only.
     """

@@ -33,7 +33,7 @@ from std_srvs.srv import Trigger
 from planweave.core.action_tree import Status
 from planweave.core.errors import PlanweaveError, SystemDownError
 from planweave.core.task import TaskStatus
-from planweave.core.tree_rows import Row
+from planweave.core.tree_rows import TreeRow
 from planweave.core.world import Literal, World
 from planweave.launcher.namespace import namespace
 from planweave.launcher.systems import NodeSpec
@@ -54,7 +54,7 @@ class TaskResult:
     message: str
     status: TaskStatus
     record: dict[str, Any] = field(default_factory=dict)
-    rows: tuple[Row, ...] = ()
+    rows: tuple[TreeRow, ...] = ()
 
 
 SERVICES = {
@@ -89,9 +89,9 @@ class Client:
             context=self._context,
             start_parameter_services=False,
         )
-        self._rows: dict[str, tuple[Row, ...]] = {}
+        self._rows: dict[str, tuple[TreeRow, ...]] = {}
         self._revision = 0  # of the world that followed the last change of scene
-        self._on_tree: Callable[[str, tuple[Row, ...]], None] = lambda task_id, rows: None
+        self._on_tree: Callable[[str, tuple[TreeRow, ...]], None] = lambda task_id, rows: None
         self._node.create_subscription(ActionTree, "action_tree", self._tree, LATCHED)
         self._run_task = ActionClient(self._node, RunTask, "run_task")
         # Made now and kept: a server does not answer a client that it has not discovered yet.
@@ -160,7 +160,7 @@ class Client:
         timeout: float = 600.0,
         dry_run: bool = False,
         on_status: Callable[[TaskStatus], None] = lambda status: None,
-        on_tree: Callable[[str, tuple[Row, ...]], None] = lambda task_id, rows: None,
+        on_tree: Callable[[str, tuple[TreeRow, ...]], None] = lambda task_id, rows: None,
         on_silence: Callable[[bool, float], None] = lambda silent, heard: None,
         watch: Callable[[], None] = lambda: None,
     ) -> TaskResult:
@@ -273,7 +273,7 @@ class Client:
         for node in message.nodes:
             action = convert.action_from_msg(node.action)
             text = str(action) if action else "[END]" if node.end else ""
-            rows.append(Row(node.id, node.parent, text, node.time_step, node.samples, Status(node.status)))
+            rows.append(TreeRow(node.id, node.parent, text, node.time_step, node.samples, Status(node.status)))
         self._rows[message.task_id] = tuple(rows)
         self._on_tree(message.task_id, tuple(rows))
 

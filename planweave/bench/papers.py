@@ -71,7 +71,7 @@ class Beside(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     numbers: dict[str, str] = {}
 
 
-class Row(Part, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class PaperRow(Part, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """paper: its numbers as printed, "" where there is none. section: heading that the row and those after it stand
     under. gain_over: a method whose values are subtracted.
     """
@@ -88,7 +88,7 @@ class PaperTable(Part, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     caption: str
     columns: tuple[Column, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[PaperRow, ...]
     head: str = ""
     note: str = ""
 
@@ -170,7 +170,7 @@ def title_of(number: str) -> str:
     return f"Figure {number.removeprefix('figure')}" if number.startswith("figure") else f"Table {number}"
 
 
-def cell_of(paper: Paper, table: PaperTable, row: Row, column: Column) -> Cell:
+def cell_of(paper: Paper, table: PaperTable, row: PaperRow, column: Column) -> Cell:
     """How a cell is made here, or why it cannot be."""
     theirs = row.paper[table.columns.index(column)]
     parts: tuple[Part, ...] = (column, row, table, paper)
@@ -193,7 +193,7 @@ def _in_paper(method: str) -> str:
     return f"{method}{',' if ':' in method else ':'}paper=true"
 
 
-def cells(paper: Paper, table: PaperTable) -> Iterator[tuple[Row, list[Cell]]]:
+def cells(paper: Paper, table: PaperTable) -> Iterator[tuple[PaperRow, list[Cell]]]:
     """The table row by row."""
     for row in table.rows:
         yield row, [cell_of(paper, table, row, column) for column in table.columns]

@@ -1,8 +1,8 @@
 """Parameters of the planner and of the methods in a run: the defaults that hold, and `--set PART.NAME=VALUE`.
 
-In rising order: the default in the code (`planweave.methods.settings.Settings`, the method's dataclass), what the
-papers demand (`AS_IN_PAPERS`), config/planner.yaml and config/feedback.yaml, which planner_node and feedback_node read,
-too, `--set`, and what stands with a method (``iterative:replan=global,planner.step_temperature=0.5``).
+In rising order: the default in the code (`planweave.methods.settings.PlannerSettings`, the method's dataclass), what
+the papers demand (`AS_IN_PAPERS`), config/planner.yaml and config/feedback.yaml, which planner_node and feedback_node
+read, too, `--set`, and what stands with a method (``iterative:replan=global,planner.step_temperature=0.5``).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from planweave.launcher.parameter_files import merged
 from planweave.llm.embeddings import EMBEDDERS
 from planweave.methods import METHODS
 from planweave.methods.options import option_of, options_of
-from planweave.methods.settings import Settings
+from planweave.methods.settings import PlannerSettings
 
 PLANNER = "planner"
 #: What differs from a node's defaults: Tree-Planner keeps all sampled plans, as in its paper; searches have so much
@@ -27,8 +27,10 @@ AS_IN_PAPERS: dict[str, dict[str, Any]] = {"tree_planner": {"check_plans": False
 _PLANNER = {
     row.name: row
     for row in (
-        *option_parameters(Settings),
-        Parameter("exclude_actions", list(Settings.exclude_actions), "actions that are not offered to the model"),
+        *option_parameters(PlannerSettings),
+        Parameter(
+            "exclude_actions", list(PlannerSettings.exclude_actions), "actions that are not offered to the model"
+        ),
         Parameter("embedding", "hashed", "how names and tasks are compared", choices=tuple(EMBEDDERS)),
         Parameter("gold_plan", False, "put a right plan among the sampled ones (Tree-Planner, Table 2)"),
     )
@@ -109,7 +111,7 @@ def all_values(settings: Mapping[str, Any], part: str) -> dict[str, Any]:
     return {key: settings.get(f"{part}.{key}", default_of(f"{part}.{key}")) for key in _known(part)}
 
 
-def planner_settings(values: Mapping[str, Any]) -> Settings:
+def planner_settings(values: Mapping[str, Any]) -> PlannerSettings:
     """The planner's settings of `all_values`."""
     kept = {key: value for key, value in values.items() if key not in ("embedding", "gold_plan")}
-    return Settings(**{**kept, "exclude_actions": tuple(kept["exclude_actions"])})
+    return PlannerSettings(**{**kept, "exclude_actions": tuple(kept["exclude_actions"])})

@@ -14,7 +14,7 @@ from planweave.bench.models import is_simulated, rates_of
 from planweave.bench.papers import beside_ours
 from planweave.bench.plots import plots
 from planweave.bench.records import read_record, write_record
-from planweave.bench.results import MEANINGS, MEASURES, Results, Row, as_json, groups_of
+from planweave.bench.results import MEANINGS, MEASURES, ResultRow, Results, as_json, groups_of
 from planweave.bench.runner import missing_in_words
 from planweave.bench.statistics import Estimate, has_scipy
 from planweave.bench.tables import Table, key_of, latex
@@ -221,7 +221,7 @@ def _beside_papers(results: Results, model: str) -> list[dict[str, Any]]:
     return list(found.values())
 
 
-def _failure_texts(row: Row, codes: Sequence[str]) -> list[str]:
+def _failure_texts(row: ResultRow, codes: Sequence[str]) -> list[str]:
     tried = sum(e.measures.actions for e in row.episodes)
     texts = [f"{100 * row.failures[code] / tried:.1f}" if tried else "–" for code in codes]
     ended = sum(bool(e.error) for e in row.episodes)
@@ -252,7 +252,7 @@ def _text(measure: str, value: float) -> str:
     return f"{value:,.0f}" if value >= 100 else f"{value:.1f}"
 
 
-def _link(row: Row) -> str:
+def _link(row: ResultRow) -> str:
     return f"episodes.html#{_anchor(row.method, row.model, row.group)}"
 
 

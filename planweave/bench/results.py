@@ -77,7 +77,7 @@ class Played:
 
 
 @dataclass(frozen=True)
-class Row:
+class ResultRow:
     """A method with a model on some cases. share: fraction of the planned episodes that are available."""
 
     method: str
@@ -143,7 +143,7 @@ class Results:
         """Methods that were run with a model."""
         return list(dict.fromkeys(s.method for s in self.wanted if s.model == model))
 
-    def row(self, method: str, model: str, group: str = "") -> Row:
+    def row(self, method: str, model: str, group: str = "") -> ResultRow:
         """The results of a method with a model, on all cases or on those of a group."""
         episodes = [e for e in self._by[method, model] if not group or group in groups_of(e.case)]
         cases = self.cases
@@ -152,7 +152,7 @@ class Results:
             for s in self.wanted
             if (s.method, s.model) == (method, model) and (not group or group in groups_of(cases[s.case]))
         )
-        return Row(
+        return ResultRow(
             method,
             model,
             group,

@@ -8,7 +8,7 @@ from pathlib import Path
 from PIL import Image, ImageDraw, ImageFont
 
 from planweave.core.action_tree import Status
-from planweave.core.tree_rows import Row, children_of
+from planweave.core.tree_rows import TreeRow, children_of
 
 # status: (fill, outline, text, word in the legend)
 COLOURS = {
@@ -23,7 +23,7 @@ ROW, GAP, PAD, MARGIN, HEAD = 34, 46, 9, 24, 70
 MAX_LEAVES = 40
 
 
-def draw_tree(rows: Sequence[Row], path: Path, title: str = "") -> None:
+def draw_tree(rows: Sequence[TreeRow], path: Path, title: str = "") -> None:
     """Write a PNG of the tree with at most 40 leaves, preferring those tried and most sampled; a note counts the
     others.
     """
@@ -86,7 +86,7 @@ def draw_tree(rows: Sequence[Row], path: Path, title: str = "") -> None:
     image.save(path)
 
 
-def _most_telling(rows: Sequence[Row]) -> tuple[list[Row], int]:
+def _most_telling(rows: Sequence[TreeRow]) -> tuple[list[TreeRow], int]:
     """Rows on the paths to at most MAX_LEAVES leaves, and the number of nodes left out."""
     by_id = {row.id: row for row in rows}
     parents = {row.parent for row in rows}
@@ -97,7 +97,7 @@ def _most_telling(rows: Sequence[Row]) -> tuple[list[Row], int]:
     return [row for row in rows if row.id in keep], len(rows) - len(keep)
 
 
-def _up(row: Row, by_id: dict[int, Row]) -> list[Row]:
+def _up(row: TreeRow, by_id: dict[int, TreeRow]) -> list[TreeRow]:
     """The row and its ancestors."""
     path = [row]
     while row.parent >= 0:
@@ -106,7 +106,7 @@ def _up(row: Row, by_id: dict[int, Row]) -> list[Row]:
     return path
 
 
-def _lines(by_parent: dict[int, list[Row]]) -> dict[int, float]:
+def _lines(by_parent: dict[int, list[TreeRow]]) -> dict[int, float]:
     """Line (row of the picture) of each node: leaves below each other, a parent on its first child's line."""
     lines: dict[int, float] = {}
     following = 0.0
@@ -126,7 +126,7 @@ def _lines(by_parent: dict[int, list[Row]]) -> dict[int, float]:
     return lines
 
 
-def _legend(rows: Sequence[Row]) -> list[tuple[Status, str]]:
+def _legend(rows: Sequence[TreeRow]) -> list[tuple[Status, str]]:
     present = {row.status for row in rows if row.parent >= 0}
     return [(status, COLOURS[status][3]) for status in COLOURS if status in present]
 

@@ -16,7 +16,7 @@ from rich.tree import Tree
 from planweave.core.action_tree import Status
 from planweave.core.budget import Usage
 from planweave.core.task import TaskState, TaskStatus
-from planweave.core.tree_rows import Row, children_of
+from planweave.core.tree_rows import TreeRow, children_of
 from planweave.core.world import Literal
 
 MARKS = {
@@ -58,7 +58,7 @@ def usage_text(usage: Usage) -> str:
     )
 
 
-def tree_view(rows: Sequence[Row], limit: int = MAX_LINES) -> Tree | None:
+def tree_view(rows: Sequence[TreeRow], limit: int = MAX_LINES) -> Tree | None:
     """The action tree for a terminal, at most ``limit`` nodes: tried ones first, then the most sampled."""
     by_parent = children_of(rows)
     if not by_parent.get(0):
@@ -79,7 +79,7 @@ def tree_view(rows: Sequence[Row], limit: int = MAX_LINES) -> Tree | None:
     return view
 
 
-def _grow(branch: Tree, parent: int, by_parent: dict[int, list[Row]], shown: set[int]) -> None:
+def _grow(branch: Tree, parent: int, by_parent: dict[int, list[TreeRow]], shown: set[int]) -> None:
     children = by_parent.get(parent, [])
     for row in children:
         if row.id in shown:
@@ -117,7 +117,7 @@ class Progress:
     def __init__(self, console: Console, sentence: str):
         self._console, self._sentence = console, sentence
         self._status: TaskStatus | None = None
-        self._rows: tuple[Row, ...] = ()
+        self._rows: tuple[TreeRow, ...] = ()
         self._said: set[str] = set()
         self._last = ""
         self._heard: float | None = None  # when the camera was heard last (system time), where it is silent
@@ -164,7 +164,7 @@ class Progress:
                 text = silence_text(heard) if silent else "camera: heard again"
                 self._console.print(f"  {text}", highlight=False, markup=False)
 
-    def tree(self, task_id: str, rows: tuple[Row, ...]) -> None:
+    def tree(self, task_id: str, rows: tuple[TreeRow, ...]) -> None:
         """Display a new tree, if it belongs to this task."""
         with self._lock:
             if self._status is None or task_id in ("", self._status.task_id):

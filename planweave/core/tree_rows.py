@@ -10,7 +10,7 @@ from planweave.core.action_tree import Status
 
 
 @dataclass(frozen=True)
-class Row:
+class TreeRow:
     """One node; the root has id 0 and parent -1. action is written name(argument, …), "[END]" for an end leaf."""
 
     id: int
@@ -21,9 +21,9 @@ class Row:
     status: Status
 
 
-def children_of(rows: Sequence[Row]) -> dict[int, list[Row]]:
+def children_of(rows: Sequence[TreeRow]) -> dict[int, list[TreeRow]]:
     """Children by the id of their parent, most sampled first."""
-    result: dict[int, list[Row]] = {}
+    result: dict[int, list[TreeRow]] = {}
     for row in rows:
         if row.parent >= 0:
             result.setdefault(row.parent, []).append(row)
@@ -32,18 +32,18 @@ def children_of(rows: Sequence[Row]) -> dict[int, list[Row]]:
     return result
 
 
-def with_fallback(rows: Sequence[Row], record: Mapping[str, Any]) -> tuple[Row, ...]:
+def with_fallback(rows: Sequence[TreeRow], record: Mapping[str, Any]) -> tuple[TreeRow, ...]:
     """Rows, with the steps of the fallback planner as one branch below the root, each action done or failed.
 
     record: the task's event record. Without this branch the tree of a task that the fallback completed shows only
     failures.
     """
-    found = list(rows) or [Row(0, -1, "", 0, 0, Status.UNTRIED)]
+    found = list(rows) or [TreeRow(0, -1, "", 0, 0, Status.UNTRIED)]
     parent = 0
     for event in record.get("events", []):
         if event.get("event") == "action" and event.get("why") == "fallback":
             done = event.get("code") == "SUCCESS"
-            row = Row(
+            row = TreeRow(
                 max(r.id for r in found) + 1,
                 parent,
                 f"{event.get('action')}  (classical planner)",
@@ -56,6 +56,6 @@ def with_fallback(rows: Sequence[Row], record: Mapping[str, Any]) -> tuple[Row, 
     return tuple(found) if len(found) > 1 else tuple(rows)
 
 
-def as_json(rows: Sequence[Row]) -> list[dict[str, Any]]:
+def as_json(rows: Sequence[TreeRow]) -> list[dict[str, Any]]:
     """Rows as plain JSON values."""
     return [{**asdict(row), "status": row.status.name.lower()} for row in rows]

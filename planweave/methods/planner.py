@@ -30,10 +30,10 @@ from planweave.methods.interpret import checked_sentence, interpret
 from planweave.methods.prompt_world import PromptWorlds
 from planweave.methods.prompting import Messages, decide_messages, sample_messages
 from planweave.methods.question import Question
-from planweave.methods.settings import Settings
+from planweave.methods.settings import PlannerSettings
 from planweave.methods.stepwise import StepwisePlans, Trying
 
-__all__ = ["LanguagePlanner", "Settings"]
+__all__ = ["LanguagePlanner", "PlannerSettings"]
 
 OPEN_LOOP = ("base_llm",)
 """Methods that carry out a single sampled plan: a command in it with an unknown name fails alone."""
@@ -49,7 +49,7 @@ class LanguagePlanner:
     def __init__(
         self,
         client: ChatClient,
-        settings: Settings | None = None,
+        settings: PlannerSettings | None = None,
         *,
         budget: Budget | None = None,
         prices: Prices | None = None,
@@ -58,7 +58,7 @@ class LanguagePlanner:
         load_domain: Callable[[str], Domain] = Domain.load,
         on_exchange: Callable[[dict[str, Any]], None] | None = None,
     ) -> None:
-        self.client, self.settings = client, settings or Settings()
+        self.client, self.settings = client, settings or PlannerSettings()
         seed = self.settings.seed if self.settings.seed >= 0 else None
         self._asker = Asker(client, self.settings.timeout, budget or Budget(), prices or Prices(), on_exchange, seed)
         self._similarity, self._load_domain = similarity, load_domain
@@ -109,7 +109,7 @@ class LanguagePlanner:
         canceled: threading.Event | None = None,
     ) -> SampledPlans:
         """Sample plans in one request and post-process them (Tree-Planner, Section 3.1, Appendix B.3), or stepwise (see
-        Settings.sampling) where the controlled English tells the goal at which a plan is to end.
+        PlannerSettings.sampling) where the controlled English tells the goal at which a plan is to end.
 
         Raises ParseError where no plan is left, ModelError, GoalError (the sentence) or CanceledError.
         """

@@ -16,7 +16,7 @@ from planweave.llm.embeddings.base import Embedder
 from planweave.llm.names import Mender, Similarity
 from planweave.llm.replies import ask_until_read
 from planweave.methods.prompting import Messages
-from planweave.methods.settings import Settings
+from planweave.methods.settings import PlannerSettings
 
 T = TypeVar("T")
 
@@ -33,7 +33,7 @@ class Question:
     domain: Domain
     world: World
     shown: World
-    settings: Settings
+    settings: PlannerSettings
     embedder: Embedder
     send: Callable[[str, ChatRequest, dict[str, Any]], ChatReplies]
     similarity: Similarity | None = None

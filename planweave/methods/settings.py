@@ -11,7 +11,7 @@ SAMPLING = ("auto", "request", "stepwise")
 
 
 @dataclass(frozen=True)
-class Settings:
+class PlannerSettings:
     """Parameters of the planner; the defaults are those of the papers, see config/planner.yaml.
 
     sampling: "request" samples all plans in one request, as in the paper; "stepwise" writes them one after the other,

@@ -15,7 +15,7 @@ from planweave.perception.detection import Detection
 from planweave.perception.detectors import Detector
 from planweave.perception.detectors.attributes import detect_by_attributes
 from planweave.perception.geometry import Intrinsics
-from planweave.perception.pipeline import Pipeline, Settings
+from planweave.perception.pipeline import Pipeline, PipelineLimits
 from planweave.perception.plane import Plane
 from planweave.perception.robot_filter import RobotState, hand_pose
 from planweave.perception.tracking import Rules, Tracker
@@ -91,7 +91,7 @@ class Perceiver:
     def __init__(
         self,
         extrinsics: Extrinsics,
-        settings: Settings | None = None,
+        settings: PipelineLimits | None = None,
         rules: Rules | None = None,
         detector: Detector = detect_by_attributes,
         vocabulary: Vocabulary | None = None,

@@ -23,7 +23,7 @@ from planweave.perception.supports import rest_on_supports
 
 
 @dataclass(frozen=True)
-class Settings:
+class PipelineLimits:
     """Limits of the pipeline; metres and radians.
 
     table: x_min, x_max, y_min, y_max of the searched area. min_height: what is lower belongs to the table.
@@ -61,14 +61,14 @@ class Pipeline:
     def __init__(
         self,
         extrinsics: Extrinsics,
-        settings: Settings | None = None,
+        settings: PipelineLimits | None = None,
         detector: Detector = detect_by_attributes,
         domain: Domain | None = None,
     ):
         """domain: says what shapes are called, and which classes are receptacles; by default the tabletop's."""
         self._domain = domain or Domain.load()
         self._classes = ObjectClasses.of(self._domain)
-        self.extrinsics, self.settings = extrinsics, settings or Settings()
+        self.extrinsics, self.settings = extrinsics, settings or PipelineLimits()
         self._detect = detector
         self._projector: Projector | None = None
 

@@ -14,7 +14,7 @@ import numpy as np
 from planweave.core.errors import ConfigError
 from planweave.core.paths import find_config
 from planweave.core.yaml_files import read_yaml
-from planweave.simulation.offscreen import View
+from planweave.simulation.offscreen import OffscreenView
 
 if TYPE_CHECKING:
     import mujoco
@@ -162,7 +162,7 @@ class OverheadCamera:
         """noise None: exact depth. shadows double the rendering time. Raises ConfigError where GL is missing."""
         self._noise = noise
         self._rng = np.random.default_rng(seed)
-        self._view = View(model, name, config.width, config.height, shadows=shadows)
+        self._view = OffscreenView(model, name, config.width, config.height, shadows=shadows)
 
     def render(self, time: float, qpos: np.ndarray) -> RgbdFrame:
         """Image pair at the joint positions ``qpos`` (as in MjData)."""

@@ -1,6 +1,6 @@
 """Offscreen rendering of a MuJoCo model; colour and depth come from one pass.
 
-A GL context belongs to the thread that created it: create, use and close a View in one thread.
+A GL context belongs to the thread that created it: create, use and close an OffscreenView in one thread.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def _context(model: mujoco.MjModel, width: int, height: int, shadows: bool) -> m
             whole.offwidth, whole.offheight, quality.shadowsize = before
 
 
-class View:
+class OffscreenView:
     """Offscreen view of one camera of one model."""
 
     def __init__(self, model: mujoco.MjModel, camera: str, width: int, height: int, *, shadows: bool = False):

@@ -21,7 +21,7 @@ import numpy as np
 
 from planweave.core.errors import PlanweaveError
 from planweave.simulation.mujoco_model import SIDE_CAMERA
-from planweave.simulation.offscreen import View
+from planweave.simulation.offscreen import OffscreenView
 from planweave.simulation.simulator import Snapshot
 
 if TYPE_CHECKING:
@@ -211,7 +211,7 @@ class Recorder:
         """Thread function: renders missing states until none is left."""
         with contextlib.suppress(OSError, AttributeError):
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 10)  # this thread only: physics goes first
-        view: View | None = None
+        view: OffscreenView | None = None
         try:
             while True:
                 with self._lock:
@@ -224,7 +224,7 @@ class Recorder:
                     if view is None or view.model is not model:
                         if view is not None:
                             view.close()
-                        view = View(model, SIDE_CAMERA, *self._size, shadows=True)
+                        view = OffscreenView(model, SIDE_CAMERA, *self._size, shadows=True)
                     image = _encode(view.render(snapshot.qpos)[0])
                 except Exception as error:
                     with self._lock:

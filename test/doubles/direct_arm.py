@@ -13,7 +13,7 @@ from planweave.bodies.arm.motion import MotionPlanner
 from planweave.bodies.arm.planning_scene import PlanningScene
 from planweave.bodies.arm.safety import Safety
 from planweave.bodies.arm.scene_object import Thing
-from planweave.bodies.arm.settings import Settings
+from planweave.bodies.arm.settings import SkillSettings
 from planweave.bodies.arm.skills import Skills
 from planweave.bodies.arm.timing import Limits
 from planweave.bodies.arm.workspace import Location, load_workspace
@@ -100,7 +100,7 @@ class Tabletop:
         domain = Domain.load("tabletop")
         self.planning_scene = planning_scene or PlanningScene(robot=robot)
         kinematics = Kinematics(self.planning_scene.model, robot)
-        settings = settings or Settings(observe=robot.observe)
+        settings = settings or SkillSettings(observe=robot.observe)
         limits = Limits.of(robot).scaled(settings.speed, settings.acceleration)
         safety = Safety(kinematics, limits)
         self.world = TrueSightWorld(

@@ -20,11 +20,11 @@ from planweave.llm.clients import choose_client
 from planweave.methods import METHODS
 from planweave.methods.episode import Episode
 from planweave.methods.journal import Journal
-from planweave.methods.planner import LanguagePlanner, Settings
+from planweave.methods.planner import LanguagePlanner, PlannerSettings
 
 FOLDER = Path(__file__).resolve().parents[1] / "cassettes"
 HOME = Path(__file__).resolve().parent / "small_home.json"
-SETTINGS = Settings(timeout=1500, samples=3, votes=1, proposals=3, exclude_actions=("grab_and_putin",))
+SETTINGS = PlannerSettings(timeout=1500, samples=3, votes=1, proposals=3, exclude_actions=("grab_and_putin",))
 ASKING = [name for name in METHODS if name != "classical"]  # it asks no model
 TASKS = {
     "tabletop": ("put the red cube in the left tray", "in(red_cube, left_tray)"),

@@ -11,9 +11,9 @@ from doubles.planner_worlds import BLOCKS, table
 from planweave.core.errors import PlanweaveError
 from planweave.core.world import Action
 from planweave.llm.clients import choose_client
-from planweave.methods.planner import LanguagePlanner, Settings
+from planweave.methods.planner import LanguagePlanner, PlannerSettings
 
-SETTINGS = Settings(timeout=1500, samples=4, votes=3, exclude_actions=("grab_and_putin",))
+SETTINGS = PlannerSettings(timeout=1500, samples=4, votes=3, exclude_actions=("grab_and_putin",))
 SORTED_AWAY = table(
     "red_cube:item:cube:red",
     "left_tray:container:tray:gray",

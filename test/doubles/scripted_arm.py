@@ -8,7 +8,7 @@ from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.kinematics import Kinematics
 from planweave.bodies.arm.motion import MotionPlanner
 from planweave.bodies.arm.safety import Safety
-from planweave.bodies.arm.settings import Settings
+from planweave.bodies.arm.settings import SkillSettings
 from planweave.bodies.arm.skills import Skills
 from planweave.bodies.arm.timing import Limits
 from planweave.bodies.arm.workspace import load_workspace
@@ -93,7 +93,7 @@ class Bench:
     def __init__(self, planning_scene, **settings):
         self.arm = ScriptedArm()
         kinematics = Kinematics(planning_scene.model)
-        safety = Safety(kinematics, Limits().scaled(Settings.speed, Settings.acceleration))
+        safety = Safety(kinematics, Limits().scaled(SkillSettings.speed, SkillSettings.acceleration))
         self.domain = Domain.load("tabletop")
         self.world = ScriptedSight(self.domain, load_workspace("tabletop"), kinematics, safety, silence=0.05)
         self.world.clock = lambda: self.arm.stamp
@@ -106,5 +106,5 @@ class Bench:
             ApproachPlanner(planning_scene, kinematics, planner),
             safety,
             self.world,
-            Settings(**{"look_seconds": 0.05, "verify_seconds": 0.05, **settings}),
+            SkillSettings(**{"look_seconds": 0.05, "verify_seconds": 0.05, **settings}),
         )

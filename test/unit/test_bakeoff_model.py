@@ -23,7 +23,7 @@ from planweave.core.world import Action, Literal
 from planweave.llm.clients.base import About, ChatRequest
 from planweave.methods import METHODS, asks_model
 from planweave.methods.planner import LanguagePlanner
-from planweave.methods.settings import Settings
+from planweave.methods.settings import PlannerSettings
 
 HOME = SUITES["home"]
 TASKS = ["put_salmon_in_the_fridge", "watch_tv", "set_the_table"]
@@ -67,7 +67,7 @@ def test_it_is_the_same_for_the_same_seed_and_another_for_another():
 
 def plans(rate, count=2000):
     expert, stage, _ = expert_on(TASKS[0])
-    planner = LanguagePlanner(SimulatedModel(expert, rate), Settings())
+    planner = LanguagePlanner(SimulatedModel(expert, rate), PlannerSettings())
     request = []
     planner.client.complete = lambda r, ask=planner.client.complete: request.append(r) or ask(r)
     planner.generate_plans("put the salmon in the fridge", stage.body.observe(), samples=count)
@@ -129,7 +129,7 @@ def test_samples_of_a_question_go_wrong_together_as_often_as_the_correlation_say
 def test_it_knows_whether_a_condition_holds_and_errs_at_its_rate():
     expert, stage, _ = expert_on(TASKS[0])
     for rate, least, most in ((0.0, 1.0, 1.0), (0.3, 0.6, 0.8)):
-        planner, right = LanguagePlanner(SimulatedModel(expert, rate, "s", malformed=0.0), Settings()), 0
+        planner, right = LanguagePlanner(SimulatedModel(expert, rate, "s", malformed=0.0), PlannerSettings()), 0
         for _ in range(100):
             said = planner.check_condition("assert('fridge' is 'opened')", stage.truth())
             right += not said.holds
@@ -223,7 +223,7 @@ def test_methods_are_read_with_their_parameters():
     ]
     name, options, planner = parse_method("iterative:replan=global,max_steps=9,planner.step_temperature=0.5")
     assert (name, options["replan"], options["max_steps"], options["max_corrections"]) == ("iterative", "global", 9, 10)
-    assert planner["step_temperature"] == 0.5 and planner["temperature"] == Settings.temperature
+    assert planner["step_temperature"] == 0.5 and planner["temperature"] == PlannerSettings.temperature
     assert not parse_method("tree_planner")[1]["check_plans"]
     assert parse_method("tree_planner:check_plans=true")[1]["check_plans"]
     assert set(names_of([])) == set(names_of(["all"])) == set(METHODS)
@@ -278,7 +278,7 @@ def test_models_are_read():
 def test_choices_go_wrong_as_often_as_steps():
     expert, stage, _ = expert_on(TASKS[0])
     options = [expert.expected[0], Action("walk", ("sofa_18",))]
-    planner, rng, wrong = LanguagePlanner(SimulatedModel(expert, 0.3, "s"), Settings()), random.Random(0), 0
+    planner, rng, wrong = LanguagePlanner(SimulatedModel(expert, 0.3, "s"), PlannerSettings()), random.Random(0), 0
     for _ in range(300):
         order = rng.sample(options, 2)
         try:

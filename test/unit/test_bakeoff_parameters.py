@@ -19,7 +19,7 @@ from planweave.core.errors import ConfigError, UnknownNameError
 from planweave.core.parameter import option_parameters
 from planweave.core.paths import config_dir
 from planweave.methods import METHODS
-from planweave.methods.settings import Settings
+from planweave.methods.settings import PlannerSettings
 
 OWN = """
 play_music:
@@ -40,7 +40,7 @@ two_lights:
 def test_the_defaults_are_those_of_the_nodes():
     assert settings_of([]) == {}, "the shipped files change nothing"
     values = all_values({}, "planner")
-    assert {row.name: row.default for row in option_parameters(Settings)}.items() <= values.items()
+    assert {row.name: row.default for row in option_parameters(PlannerSettings)}.items() <= values.items()
     assert all_values({}, "tree_planner")["check_plans"] is AS_IN_PAPERS["tree_planner"]["check_plans"]
 
 

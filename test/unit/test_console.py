@@ -27,18 +27,18 @@ from planweave.core.budget import Usage
 from planweave.core.errors import ConfigError, GoalError
 from planweave.core.paths import config_dir
 from planweave.core.task import TaskState, TaskStatus
-from planweave.core.tree_rows import Row, as_json, children_of, with_fallback
+from planweave.core.tree_rows import TreeRow, as_json, children_of, with_fallback
 from planweave.core.world import Action, Literal
 from planweave.launcher.environment import ros_environment
 
 ROWS = (
-    Row(0, -1, "", 0, 25, Status.UNTRIED),
-    Row(1, 0, "grasp(red_cube)", 1, 15, Status.FAILED),
-    Row(2, 1, "place_in(red_cube, left_tray)", 2, 15, Status.INVALID),
-    Row(3, 2, "[END]", 3, 15, Status.INVALID),
-    Row(4, 0, "grab_and_putin(red_cube, left_tray)", 1, 8, Status.DONE),
-    Row(5, 4, "[END]", 2, 8, Status.DONE),
-    Row(6, 0, "grasp(blue_cube)", 1, 2, Status.UNTRIED),
+    TreeRow(0, -1, "", 0, 25, Status.UNTRIED),
+    TreeRow(1, 0, "grasp(red_cube)", 1, 15, Status.FAILED),
+    TreeRow(2, 1, "place_in(red_cube, left_tray)", 2, 15, Status.INVALID),
+    TreeRow(3, 2, "[END]", 3, 15, Status.INVALID),
+    TreeRow(4, 0, "grab_and_putin(red_cube, left_tray)", 1, 8, Status.DONE),
+    TreeRow(5, 4, "[END]", 2, 8, Status.DONE),
+    TreeRow(6, 0, "grasp(blue_cube)", 1, 2, Status.UNTRIED),
 )
 STATUS = TaskStatus(
     "task-1",
@@ -283,9 +283,9 @@ def test_the_tree_shows_what_was_tried_before_what_is_most_sampled():
     assert "✗ grasp(red_cube)  ×15" in text
     assert "✓ grab_and_putin(red_cube, left_tray)  ×8" in text
     wide = [
-        Row(0, -1, "", 0, 99, Status.UNTRIED),
-        *(Row(i, 0, f"a{i}", 1, 1, Status.UNTRIED) for i in range(1, 60)),
-        Row(60, 0, "tried", 1, 1, Status.DONE),
+        TreeRow(0, -1, "", 0, 99, Status.UNTRIED),
+        *(TreeRow(i, 0, f"a{i}", 1, 1, Status.UNTRIED) for i in range(1, 60)),
+        TreeRow(60, 0, "tried", 1, 1, Status.DONE),
     ]
     text = text_of(tree_view(wide, limit=5))
     assert "tried" in text
@@ -339,13 +339,16 @@ def test_a_picture_of_a_tree_shows_failures_and_successes(tmp_path):
 
 
 def test_a_huge_or_empty_tree_still_makes_a_sensible_picture(tmp_path):
-    root = Row(0, -1, "", 0, 500, Status.UNTRIED)
-    many = [root, *(Row(i, 0, f"grasp(thing_{i})", 1, 1, Status.UNTRIED) for i in range(1, 500))]
+    root = TreeRow(0, -1, "", 0, 500, Status.UNTRIED)
+    many = [root, *(TreeRow(i, 0, f"grasp(thing_{i})", 1, 1, Status.UNTRIED) for i in range(1, 500))]
     draw_tree(many, tmp_path / "many.png", "x" * 300)
     draw_tree(many[:1], tmp_path / "one.png")
     with Image.open(tmp_path / "many.png") as image:
         assert image.height < 2000
-    deep = [Row(0, -1, "", 0, 1, Status.DONE), *(Row(i, i - 1, f"a{i}", i, 1, Status.DONE) for i in range(1, 2000))]
+    deep = [
+        TreeRow(0, -1, "", 0, 1, Status.DONE),
+        *(TreeRow(i, i - 1, f"a{i}", i, 1, Status.DONE) for i in range(1, 2000)),
+    ]
     draw_tree(deep[:60], tmp_path / "deep.png")
 
 

@@ -16,7 +16,7 @@ from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.planning_scene import PlanningScene
 from planweave.bodies.arm.retries import read_policies
 from planweave.bodies.arm.scene_object import Thing
-from planweave.bodies.arm.settings import Settings
+from planweave.bodies.arm.settings import SkillSettings
 from planweave.core.errors import ConfigError
 from planweave.core.failure import Code
 from planweave.core.world import Action
@@ -237,7 +237,7 @@ def test_backing_off_with_what_is_held(make_bench):
 
     bench.skills.reaching.to_place = second_time_lucky
     assert "in(red_cube, tray)" in run(bench, "place_in(red_cube, tray)")
-    assert np.abs(asked[1] - np.array(Settings().observe)).max() < 0.01
+    assert np.abs(asked[1] - np.array(SkillSettings().observe)).max() < 0.01
 
 
 @pytest.mark.parametrize(
@@ -359,7 +359,7 @@ def test_what_does_not_go_along_or_cannot_be_pushed(make_bench):
 
 def simulated(planning_scene, scene, **settings):
     planning_scene.detach()
-    return Tabletop(scene, noise=0.001, planning_scene=planning_scene, settings=Settings(**settings))
+    return Tabletop(scene, noise=0.001, planning_scene=planning_scene, settings=SkillSettings(**settings))
 
 
 def acted(table, *texts):

@@ -17,7 +17,7 @@ from planweave.llm.clients.base import ChatRequest
 from planweave.llm.clients.embedded import EmbeddedClient
 from planweave.llm.clients.probe import probe
 from planweave.llm.parsing import parse_plan
-from planweave.methods.planner import LanguagePlanner, Settings
+from planweave.methods.planner import LanguagePlanner, PlannerSettings
 
 
 def installed():
@@ -51,7 +51,7 @@ def test_it_can_all_that_the_methods_need(model):
 @needs_wheels
 def test_it_writes_a_plan_of_its_own_that_reaches_the_goal_and_says_how_little_was_read(model):
     asked = LanguagePlanner(
-        model, Settings(timeout=500.0, sampling_seconds_embedded=500.0, exclude_actions=("grab_and_putin",))
+        model, PlannerSettings(timeout=500.0, sampling_seconds_embedded=500.0, exclude_actions=("grab_and_putin",))
     )
     first = asked.generate_plans("put the red cube in the left tray", BLOCKS)
     assert [str(plan) for plan in first.plans] == ["grasp(red_cube); place_in(red_cube, left_tray)"]
@@ -70,7 +70,7 @@ def test_it_samples_plans_whose_every_step_is_an_action_on_known_objects(model):
     heard = []
     asked = LanguagePlanner(
         model,
-        Settings(timeout=500.0, sampling="request", exclude_actions=("grab_and_putin",)),
+        PlannerSettings(timeout=500.0, sampling="request", exclude_actions=("grab_and_putin",)),
         on_exchange=heard.append,
     )
     got = asked.generate_plans("put the red cube in the left tray", BLOCKS, samples=3, task_id="t")
@@ -88,7 +88,7 @@ def test_it_samples_plans_whose_every_step_is_an_action_on_known_objects(model):
 @needs_wheels
 def test_it_votes(model):
     options = [Action.parse("place_in(red_cube, left_tray)"), Action.parse("place_on(red_cube, plate)"), None]
-    got = LanguagePlanner(model, Settings(timeout=500.0)).choose_action(
+    got = LanguagePlanner(model, PlannerSettings(timeout=500.0)).choose_action(
         "put the red cube in the left tray", BLOCKS, [], options, samples=5
     )
     assert sum(got.votes) + got.unreadable == 5 and got.unreadable == 0

@@ -33,7 +33,7 @@ from planweave.llm.names import Mender, SpellingSimilarity
 from planweave.llm.parsing import parse_plan
 from planweave.llm.schema import MAX_GROUND, choice_schema, goal_schema, ground_actions, plan_schema, step_schema
 from planweave.methods import prompting
-from planweave.methods.planner import LanguagePlanner, Settings
+from planweave.methods.planner import LanguagePlanner, PlannerSettings
 
 DOMAIN = Domain.load("tabletop")
 SENTENCE = "put the red cube in the left tray"
@@ -431,7 +431,7 @@ def test_every_exchange_is_told_without_the_key():
 
 def test_a_model_that_stalls_ends_with_the_time_allowed():
     with FakeOpenAI(fake.stalls) as server:
-        asked = LanguagePlanner(OpenAIClient(server.url, "", "fake"), Settings(timeout=0.3))
+        asked = LanguagePlanner(OpenAIClient(server.url, "", "fake"), PlannerSettings(timeout=0.3))
         started = time.monotonic()
         with pytest.raises(ModelTimeoutError):
             asked.generate_plans(SENTENCE, BLOCKS)

@@ -23,7 +23,7 @@ from planweave.methods.brainbody import parse_command
 from planweave.methods.condition import parse_truth
 from planweave.methods.conditions import holds_by_rule, parse_condition
 from planweave.methods.iterative import parse_step
-from planweave.methods.planner import LanguagePlanner, Settings
+from planweave.methods.planner import LanguagePlanner, PlannerSettings
 from planweave.methods.progprompt import completed, function_head, joined
 from planweave.methods.prompting import example_part, examples, plan_examples
 from planweave.methods.question import Question
@@ -85,7 +85,7 @@ class Scripted:
 
 def planner(*rows, **options):
     client = Scripted(*rows)
-    made: Planner = LanguagePlanner(client, Settings(**{"exclude_actions": ("grab_and_putin",), **options}))
+    made: Planner = LanguagePlanner(client, PlannerSettings(**{"exclude_actions": ("grab_and_putin",), **options}))
     return made, client
 
 
@@ -600,7 +600,7 @@ def test_the_example_is_chosen_by_the_scene_as_well():
         {"task": "clean the house", "plan": ["find(sofa_1)"], "scene": {"objects": ["sofa", "mug"]}},
         {"task": "clean the house", "plan": ["find(fridge_3)", "open(fridge_3)"]},
     ]
-    question = Question("tidy up", _domain_with(plans), HOME, HOME, Settings(), HashedEmbedder(), None)
+    question = Question("tidy up", _domain_with(plans), HOME, HOME, PlannerSettings(), HashedEmbedder(), None)
     assert chosen_example(question, 0.5) == 1 and chosen_example(question, 0.0) == 0
     question = replace(question, domain=_domain_with(plans[::2]))
     assert chosen_example(question, 0.5) == 1, "the objects of its plan stand for a scene that is not told"

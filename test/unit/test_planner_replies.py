@@ -12,7 +12,7 @@ from planweave.core.budget import Usage
 from planweave.llm.clients.base import ChatReplies, ChatReply
 from planweave.llm.clients.openai_client import OpenAIClient
 from planweave.llm.replies import CUT, MAX_REPLY, read_each, readable, without_thinking
-from planweave.methods.planner import LanguagePlanner, Settings
+from planweave.methods.planner import LanguagePlanner, PlannerSettings
 
 PLAN = '{"plan": ["grasp(red_cube)", "place_in(red_cube, left_tray)"]}'
 
@@ -55,7 +55,7 @@ def test_a_fault_in_reading_loses_that_reply_only():
 
 
 def planner_at(server):
-    return LanguagePlanner(OpenAIClient(server.url, model="fake"), Settings(timeout=60.0))
+    return LanguagePlanner(OpenAIClient(server.url, model="fake"), PlannerSettings(timeout=60.0))
 
 
 @pytest.mark.parametrize("bad", ["\ud800", "<think>" * 8000, "[" * 100_000, "x" * 100_000, '{"plan": [' + "9" * 5000])

@@ -14,11 +14,11 @@ from planweave.core.transition import Transition
 from planweave.core.validation import Validator
 from planweave.core.world import Action, Literal
 from planweave.llm.clients.base import Capabilities, ChatReplies, ChatReply
-from planweave.methods.planner import LanguagePlanner, Settings
+from planweave.methods.planner import LanguagePlanner, PlannerSettings
 
 SENTENCE = "put the red cube in the left tray"
 PLAN = ("grasp(red_cube)", "place_in(red_cube, left_tray)")
-FEW = Settings(samples_embedded=3, exclude_actions=("grab_and_putin",))
+FEW = PlannerSettings(samples_embedded=3, exclude_actions=("grab_and_putin",))
 
 
 class Chooser:

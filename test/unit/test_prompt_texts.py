@@ -18,7 +18,7 @@ from planweave.methods.action_filter import distinct
 from planweave.methods.conditions import holds_by_rule, parse_condition
 from planweave.methods.episode import Episode
 from planweave.methods.journal import Journal
-from planweave.methods.planner import LanguagePlanner, Settings
+from planweave.methods.planner import LanguagePlanner, PlannerSettings
 from planweave.methods.prompt_world import PromptWorlds
 from planweave.methods.prompting import (
     actions_text,
@@ -104,7 +104,7 @@ class Silent:
 def prompt(ask, **settings):
     client = Silent()
     with pytest.raises(ModelUnavailableError):
-        ask(LanguagePlanner(client, Settings(**settings)))
+        ask(LanguagePlanner(client, PlannerSettings(**settings)))
     return "\n".join(m["content"] for m in client.requests[0].messages)
 
 
@@ -294,13 +294,13 @@ def test_synonyms_are_read_in_steps_and_in_programs(flat):
 def test_a_seed_is_sent_and_recorded_where_one_is_set():
     heard = []
     client = Silent()
-    planner = LanguagePlanner(client, Settings(seed=11), on_exchange=heard.append)
+    planner = LanguagePlanner(client, PlannerSettings(seed=11), on_exchange=heard.append)
     with pytest.raises(ModelUnavailableError):
         planner.generate_plans("x y", BLOCKS)
     assert client.requests[0].seed == 11 and heard[0]["request"]["seed"] == 11
     client = Silent()
     with pytest.raises(ModelUnavailableError):
-        LanguagePlanner(client, Settings(), on_exchange=heard.append).generate_plans("x y", BLOCKS)
+        LanguagePlanner(client, PlannerSettings(), on_exchange=heard.append).generate_plans("x y", BLOCKS)
     assert client.requests[0].seed is None and "seed" not in heard[1]["request"]
 
 

@@ -4,10 +4,10 @@ import pytest
 
 from benchmarks.check_figures import check_figures
 from benchmarks.home_tasks import eai_tasks, paper_tasks, run_method
-from benchmarks.token_figures import METHODS, Row, model_for, next_index, prompt_sizes, saving, token_figures
+from benchmarks.token_figures import METHODS, TokenRow, model_for, next_index, prompt_sizes, saving, token_figures
 from planweave.core.world import Action
 from planweave.llm.tokens import estimated_tokens
-from planweave.methods.settings import Settings
+from planweave.methods.settings import PlannerSettings
 
 
 def actions(text):
@@ -57,7 +57,7 @@ def test_without_errors_every_method_follows_the_right_plan(tasks, method):
     name, options = METHODS[method]
     for task in tasks:
         model, heard = listening(task, 0.0)
-        run = run_method(name, task, model, Settings(), **options)
+        run = run_method(name, task, model, PlannerSettings(), **options)
         asked = len(heard)
         assert run.usage.total_tokens == sum(r.usage.total_tokens for _, r in heard)
         read = [m["content"] for request, _ in heard for m in request.messages]
@@ -93,7 +93,7 @@ def test_prompts_are_as_the_papers_token_model_takes_them(tasks):
 
 
 def test_saving_is_the_share_of_tokens():
-    rows = {"tree_planner": Row(25, 0, 0, 0, 0, 1), "other": Row(100, 0, 0, 0, 0, 1)}
+    rows = {"tree_planner": TokenRow(25, 0, 0, 0, 0, 1), "other": TokenRow(100, 0, 0, 0, 0, 1)}
     assert saving(rows, "other") == 0.75
 
 

@@ -17,7 +17,7 @@ from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.grasps import LOW
 from planweave.bodies.arm.motion import MotionPlanner
 from planweave.bodies.arm.planning_scene import MARGIN, RESOLUTION, PlanningScene
-from planweave.bodies.arm.settings import Settings
+from planweave.bodies.arm.settings import SkillSettings
 from planweave.bodies.arm.timing import Limits, Trajectory, time_path
 from planweave.bodies.arm.world_model import WorldModel
 from planweave.core.failure import Code
@@ -38,7 +38,7 @@ class Mover:
         scene: PlanningScene,
         planner: MotionPlanner,
         world: WorldModel,
-        settings: Settings,
+        settings: SkillSettings,
     ):
         self.arm, self.scene, self.planner, self.world = arm, scene, planner, world
         self.settings = settings

@@ -15,7 +15,7 @@ from planweave.robots import load_robot
 
 
 @dataclass(frozen=True)
-class Settings:
+class SkillSettings:
     """Execution settings of skills. Metres, seconds (wall time for waits), N; factors of the joint limits."""
 
     speed: float = 0.4
@@ -42,9 +42,9 @@ class Settings:
     names: RosNames = field(default_factory=RosNames)  # of services and topics, for messages
 
 
-def settings_from(values: Mapping[str, Any], names: RosNames, joints: int) -> Settings:
+def settings_from(values: Mapping[str, Any], names: RosNames, joints: int) -> SkillSettings:
     """Settings from executor_node's parameters by name, for an arm of so many joints; raises ConfigError."""
-    return Settings(
+    return SkillSettings(
         speed=values["speed"],
         approach_speed=values["approach_speed"],
         acceleration=values["acceleration"],

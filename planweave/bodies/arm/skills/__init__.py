@@ -16,7 +16,7 @@ from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.motion_execution import OnPhase
 from planweave.bodies.arm.planning_scene import PlanningScene
 from planweave.bodies.arm.safety import Safety
-from planweave.bodies.arm.settings import Settings
+from planweave.bodies.arm.settings import SkillSettings
 from planweave.bodies.arm.skills.body import SkillContext
 from planweave.bodies.arm.skills.grasp import grasp
 from planweave.bodies.arm.skills.hand_over import hand_over
@@ -62,9 +62,9 @@ class Skills:
         reaching: ApproachPlanner,
         safety: Safety,
         world: WorldModel,
-        settings: Settings | None = None,
+        settings: SkillSettings | None = None,
     ):
-        self.body = SkillContext(arm, scene, reaching, safety, world, settings or Settings())
+        self.body = SkillContext(arm, scene, reaching, safety, world, settings or SkillSettings())
         self.reaching, self.mover, self.sight = reaching, self.body.mover, self.body.sight
 
     def run(self, action: Action, on_phase: OnPhase | None = None) -> None:

@@ -17,7 +17,7 @@ from planweave.bodies.arm.motion_execution import Mover
 from planweave.bodies.arm.planning_scene import PlanningScene
 from planweave.bodies.arm.safety import GuardedArm, Safety
 from planweave.bodies.arm.scene_object import Thing
-from planweave.bodies.arm.settings import Settings
+from planweave.bodies.arm.settings import SkillSettings
 from planweave.bodies.arm.visual_check import VisualCheck
 from planweave.bodies.arm.workspace import Location
 from planweave.bodies.arm.world_model import Held, WorldModel
@@ -43,7 +43,7 @@ class SkillContext:
         reaching: ApproachPlanner,
         safety: Safety,
         world: WorldModel,
-        settings: Settings,
+        settings: SkillSettings,
     ):
         self.arm = GuardedArm(arm, safety)
         self.scene, self.reaching, self.world, self.settings = scene, reaching, world, settings
