@@ -88,10 +88,14 @@ class Translator:
         return Translation(self._copies(best[0], best[1], used, said), _unit(score(best)), _unit(object_match))
 
     def _in_known_nouns(self, text: str) -> str:
-        """The text with nouns that no object here has replaced by synonyms: couch by sofa."""
+        """The text with nouns that no object here has replaced by synonyms: couch by sofa, but not the counter of
+        a bathroom counter that is there.
+        """
         words = text.split()
+        windows = [range(i, i + n) for n in (2, 3, 4) for i in range(len(words) - n + 1)]
+        known = {i for window in windows if " ".join(words[j] for j in window) in self._named for i in window}
         for index, word in enumerate(words):
-            if word not in self._named:
+            if word not in self._named and index not in known:
                 others = (spoken(s) for s in self._domain.synonyms(word))
                 words[index] = next((o for o in others if o in self._named), word)
         return " ".join(words)

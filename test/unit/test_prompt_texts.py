@@ -291,6 +291,19 @@ def test_synonyms_are_read_in_steps_and_in_programs(flat):
         episode.resolve("find", ["unicorn"])
 
 
+@pytest.mark.parametrize(
+    "step", ["put the towel 75 on the bathroom counter 24", "put the towel on the bathroom counter"]
+)
+def test_a_synonym_of_a_part_of_a_name_does_not_replace_it(step):
+    home = HomeBody("home_flat")
+    for room in ("living_room_2", "bathroom_3"):
+        home.execute(Action("walk", (room,)))
+    home.execute(Action("walk", ("bathroom_cabinet_27",)))
+    home.execute(Action("open", ("bathroom_cabinet_27",)))
+    found = Translator(HOUSEHOLD, home.observe(), HashedEmbedder()).nearest(step)
+    assert found.actions[0] == Action("putback", ("towel_75", "bathroom_counter_24"))
+
+
 def test_a_seed_is_sent_and_recorded_where_one_is_set():
     heard = []
     client = Silent()
