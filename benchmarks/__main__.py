@@ -25,6 +25,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from planweave.bench.machine import machine
+from planweave.cli.bench import add_shared_arguments, console_for
 from planweave.core.errors import ConfigError, PlanweaveError
 
 #: modules with run(options, console) -> rows of figures
@@ -52,20 +53,10 @@ def parser() -> argparse.ArgumentParser:
         prog="python -m benchmarks", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     made.add_argument("figures", metavar="FIGURES", choices=FIGURES, help=", ".join(FIGURES))
-    made.add_argument("--seed", type=int, default=0, help="random seed (default: 0)")
-    made.add_argument(
-        "--task",
-        "--tasks",
-        dest="tasks",
-        nargs="+",
-        action="extend",
-        default=[],
-        metavar="ID",
-        help="only these tasks of the tabletop, deaths, or cases of honesty; repeatable",
-    )
-    made.add_argument("--json", action="store_true", help="print one JSON object on standard output and nothing else")
-    made.add_argument(
-        "--repeat", type=int, default=1, metavar="R", help="of cases of honesty, of stops, of two arms (default: 1)"
+    add_shared_arguments(
+        made,
+        "only these tasks of the tabletop, deaths, or cases of honesty; repeatable",
+        "repetitions of cases of honesty, of stops, of two arms",
     )
     made.add_argument("--placements", type=int, default=50, help="random pick-and-places (default: 50)")
     made.add_argument("--scenes", type=int, default=30, help="random scenes for perception (default: 30)")
@@ -73,18 +64,13 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--seconds", type=float, default=20.0, help="of rest that are measured (default: 20)")
     made.add_argument("--texts", type=int, default=100_000, help="fuzzed replies, and sentences (default: 100000)")
     made.add_argument("--seeds", type=int, default=20, help="runs of each tabletop task (default: 20)")
-    made.add_argument("--jobs", type=int, default=0, metavar="J", help="parallel episodes (default: all cores)")
     return made
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure and print; 1 where a figure misses its goal, 2 for a wrong command line."""
-    from rich.console import Console
-
     options = parser().parse_args(arguments)
-    console = Console(stderr=True) if options.json else Console()
-    if not console.is_terminal:
-        console = Console(stderr=options.json, width=110)
+    console = console_for(options)
     try:
         if options.tasks and options.figures not in CHOOSABLE:
             raise ConfigError(

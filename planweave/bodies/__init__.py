@@ -15,7 +15,13 @@ def _wrong(make: Any) -> str:
     return "" if callable(make) else "a body is offered by what makes it: a class or a function without arguments"
 
 
-BODIES = Registry("planweave.bodies", "body", _wrong)
+BODIES = Registry(
+    "planweave.bodies",
+    "body",
+    _wrong,
+    "name one of these, or install the package that offers it in this environment (entry point planweave.bodies: "
+    "docs/extending.md)",
+)
 """By name: called without arguments, gives a body that keeps `planweave.core.ports.LookingBody`. What it has beside
 that is optional: domain (a `planweave.core.domain.Domain`), require_approval, close()."""
 

@@ -18,10 +18,33 @@ from __future__ import annotations
 
 import argparse
 import importlib
+from typing import TYPE_CHECKING
 
 from planweave.core.errors import ConfigError, UnknownNameError
 
+if TYPE_CHECKING:
+    from rich.console import Console
+
 NEEDS_ROS = False  # a bake-off in a home needs none; the suite tabletop prepares it
+
+
+def add_shared_arguments(parser: argparse.ArgumentParser, tasks: str, repetitions: str, metavar: str = "ID") -> None:
+    """Arguments that `python -m benchmarks` has, too. tasks, repetitions: help of --task and --repeat."""
+    parser.add_argument("--seed", type=int, default=0, help="random seed (default: 0)")
+    parser.add_argument(
+        "--task", "--tasks", dest="tasks", nargs="+", action="extend", default=[], metavar=metavar, help=tasks
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON object on standard output and nothing else")
+    parser.add_argument("--repeat", type=int, default=1, metavar="R", help=f"{repetitions} (default: 1)")
+    parser.add_argument("--jobs", type=int, default=0, metavar="J", help="parallel episodes (default: all cores)")
+
+
+def console_for(options: argparse.Namespace) -> Console:
+    """The console of tables and progress: standard error with --json; 110 columns where it is no terminal."""
+    from rich.console import Console
+
+    console = Console(stderr=options.json)
+    return console if console.is_terminal else Console(stderr=options.json, width=110)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,17 +54,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
     parser.add_argument("suite", metavar="SUITE", help=f"{', '.join(SUITES)}; or paper, for the tables of a paper")
     parser.add_argument("paper", nargs="?", default="", metavar="PAPER", help="with paper: which, e.g. tree_planner")
-    parser.add_argument("--seed", type=int, default=0, help="random seed (default: 0)")
-    parser.add_argument(
-        "--task",
-        "--tasks",
-        dest="tasks",
-        nargs="+",
-        action="extend",
-        default=[],
-        metavar="ID|FILE",
-        help="only these tasks; a file has ids (one a line, or a YAML or JSON list), or tasks of your own: a mapping "
+    add_shared_arguments(
+        parser,
+        "only these tasks; a file has ids (one a line, or a YAML or JSON list), or tasks of your own: a mapping "
         "of ids to sentence, scene and goal (docs/bench.md); repeatable",
+        "repetitions",
+        "ID|FILE",
     )
     parser.add_argument(
         "--set",
@@ -51,7 +69,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a parameter of the planner or of a method, e.g. planner.temperature=0 or tree_planner.samples=10; "
         "repeatable (default: as for the nodes, config/planner.yaml and config/feedback.yaml)",
     )
-    parser.add_argument("--json", action="store_true", help="print one JSON object on standard output and nothing else")
     parser.add_argument(
         "--method",
         nargs="+",
@@ -71,8 +88,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "RHO, default 0.6, all samples of a question share an error)",
     )
     parser.add_argument("--limit", type=int, default=0, metavar="N", help="only the first N tasks")
-    parser.add_argument("--repeat", type=int, default=1, metavar="R", help="repetitions (default: 1)")
-    parser.add_argument("--jobs", type=int, default=0, metavar="J", help="parallel episodes (default: all cores)")
     parser.add_argument("--cluster", default="", metavar="ADDRESS", help="run on a Dask cluster, e.g. tcp://host:8786")
     parser.add_argument("--out", default="", metavar="DIR", help="folder of the run (default: a new one in out/bench)")
     parser.add_argument("--resume", action="store_true", help="continue a run (default: the newest of the same kind)")
@@ -103,9 +118,7 @@ def main(options: argparse.Namespace) -> int:
     from planweave.bench import bakeoff, paper_run
     from planweave.bench.suites import SUITES
 
-    console = Console(stderr=True) if options.json else Console()
-    if not console.is_terminal:
-        console = Console(stderr=options.json, width=110)
+    console = console_for(options)
     if options.suite == "paper":
         return paper_run.main(options, Console(stderr=True))
     if options.paper or options.table or options.records:

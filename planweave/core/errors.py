@@ -60,15 +60,16 @@ def close_names(name: str, known: Iterable[str]) -> list[str]:
 
 
 class UnknownNameError(PlanweaveError):
-    """A name that is not defined in its context; the message lists close and valid names."""
+    """A name that is not defined in its context; the message lists close and valid names. remedy: what else to do."""
 
-    def __init__(self, kind: str, name: str, known: Iterable[str]):
+    def __init__(self, kind: str, name: str, known: Iterable[str], remedy: str = ""):
         known = sorted(known)
         written = name if len(name) <= MAX_SHOWN else f"{name[:MAX_SHOWN]}… ({len(name)} characters)"
         close = close_names(written, known)
         hint = f"; did you mean {' or '.join(repr(c) for c in close)}?" if close else ""
         shown = ", ".join(known[:20]) + (", …" if len(known) > 20 else "")
-        super().__init__(f"unknown {kind} {written!r}{hint} (known: {shown or 'none'})")
+        todo = f"; {remedy}" if remedy else ""
+        super().__init__(f"unknown {kind} {written!r}{hint} (known: {shown or 'none'}){todo}")
         self.kind, self.name, self.known = kind, name, tuple(known)
 
 

@@ -33,11 +33,11 @@ class Registry(Mapping[str, Any]):
     alphabetical order.
     """
 
-    def __init__(self, group: str, kind: str, check: Callable[[Any], str] = lambda part: ""):
+    def __init__(self, group: str, kind: str, check: Callable[[Any], str] = lambda part: "", remedy: str = ""):
         """group: of the entry points; kind: what a part is called in errors; check: returns what is wrong with a part,
-        or "".
+        or ""; remedy: what to do about an unknown name.
         """
-        self.group, self.kind = group, kind
+        self.group, self.kind, self.remedy = group, kind, remedy
         self._check = check
         self._loaded: dict[str, Any] = {}
         self._broken: dict[str, PluginError] = {}
@@ -72,7 +72,7 @@ class Registry(Mapping[str, Any]):
         if name in self._broken:
             raise self._broken[name]
         if name not in self._entries:
-            raise UnknownNameError(self.kind, name, self)
+            raise UnknownNameError(self.kind, name, self, self.remedy)
         if name not in self._loaded:
             try:
                 self._loaded[name] = self._load(self._entries[name])

@@ -304,7 +304,10 @@ def test_a_body_with_a_fault_ends_its_task_alone(package, installed):
         pw.run("put the cup in the tray", body="broken", model="none")
     with pytest.raises(PluginError, match="'half' of the package bad-body cannot be made: body=3 has no observe"):
         pw.run("put the cup in the tray", body="half", model="none")
-    with pytest.raises(UnknownNameError, match="unknown body 'fualty'; did you mean 'faulty'"):
+    with pytest.raises(
+        UnknownNameError,
+        match=r"unknown body 'fualty'; did you mean 'faulty'\? .*; name one of these, or install the package that offers",
+    ):
         pw.run("put the cup in the tray", body="fualty", model="none")
 
 
