@@ -306,7 +306,7 @@ def test_a_body_with_a_fault_ends_its_task_alone(package, installed):
         pw.run("put the cup in the tray", body="half", model="none")
     with pytest.raises(
         UnknownNameError,
-        match=r"unknown body 'fualty'; did you mean 'faulty'\? .*; name one of these, or install the package that offers",
+        match=r"unknown body 'fualty'; did you mean 'faulty'\? .*; name one of these, or install the package",
     ):
         pw.run("put the cup in the tray", body="fualty", model="none")
 
