@@ -291,32 +291,38 @@ class BrainBody(PaperMode):
         grounding = "brainbody" if self.body == "model" else "brainbody_matching"
         hlp = self._brain(episode, [], 0, [])
         i = k = 0
-        failed: set[tuple[str, str]] = set()  # command and error: the same twice ends a step (oscillation)
+        failed: set[str] = set()  # commands with their errors: the same twice ends a step (oscillation)
         while i < len(hlp) and episode.steps < self.max_steps:
-            step, world = hlp[i], episode.observe()
-            episode.tell(f"step {i}: {step}")
-            delta = episode.planner.ground_step(grounding, episode.sentence, step, world, task_id=episode.task_id)
-            episode.spend(delta.usage)
-            episode.journal.add("grounded", step=step, action=str(delta.action) if delta.action else "<pass>")
-            if delta.action is None:
-                i += 1
-                continue
-            outcome = episode.execute(delta.action)
-            error = (str(delta.action), outcome.message)
-            if outcome.ok:
-                i += 1
-            elif outcome.final:
+            episode.tell(f"step {i}: {hlp[i]}")
+            try:
+                error = self._step(episode, grounding, hlp[i])
+            except ParseError as problem:  # as a command that the controller refuses
+                episode.spend(problem.usage)
+                error = f"{hlp[i]}: {problem}"
+                episode.tell(message=error)
+            if episode.stopped:
                 return
-            elif k < self.max_feedback and not (self.oscillation_guard and error in failed):
+            if error and k < self.max_feedback and not (self.oscillation_guard and error in failed):
                 failed.add(error)
                 k += 1
                 episode.corrections += 1
                 episode.tell("asking the brain again")
-                tail = self._brain(episode, hlp, i, [f"{delta.action}: {outcome.message}", *episode.feedback()])
+                tail = self._brain(episode, hlp, i, [error, *episode.feedback()])
                 hlp = [*hlp[:i], *tail]
             else:
                 i += 1
         episode.tell("plan ended")
+
+    def _step(self, episode: Episode, grounding: str, step: str) -> str:
+        """Ground and execute one step; the command with its error, "" where it is done or passed."""
+        world = episode.observe()
+        delta = episode.planner.ground_step(grounding, episode.sentence, step, world, task_id=episode.task_id)
+        episode.spend(delta.usage)
+        episode.journal.add("grounded", step=step, action=str(delta.action) if delta.action else "<pass>")
+        if delta.action is None:
+            return ""
+        outcome = episode.execute(delta.action)
+        return "" if outcome.ok else f"{delta.action}: {outcome.message}"
 
     def _brain(self, episode: Episode, plan: list[str], start: int, errors: list[str]) -> list[str]:
         """A whole plan, or after errors a new tail of the plan, numbered from the failed step on."""

@@ -51,6 +51,7 @@ class Episode:
     as_in_paper: bool = False  # the method's switch `paper`: no other method takes over
     used: list[Action] = field(default_factory=list)
     pushed: list[str] = field(default_factory=list)
+    stopped: bool = False  # by a person or a safety limit: nothing more may be tried
     undo_problem: str = ""  # why the last action could not be undone
     held: set[Literal] = field(default_factory=set)  # facts observed around actions so far
     said: deque[str] = field(default_factory=deque)
@@ -101,6 +102,7 @@ class Episode:
         )
         outcome = replace(outcome, world=outcome.world.with_derived(self.goal))
         self.action = None
+        self.stopped = self.stopped or outcome.final
         wrong = action_error(self.domain, outcome.code, outcome.unmet, self.held)
         self.held.update(outcome.world.facts)
         self.executed += outcome.ok and not self.dry_run

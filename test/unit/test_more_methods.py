@@ -110,6 +110,29 @@ def test_as_in_their_papers_votes_for_the_end_do_not_count():
     assert asked(planner, "propose")[0][1] == "zero_shot_without_objects"
 
 
+def test_brainbody_takes_a_reply_without_a_command_for_a_failed_step():
+    planner = ScriptedPlanner(texts=["grasp(a)\nplace_in(a, left_tray)", "grasp(a)\nplace_in(a, left_tray)"])
+    ground, replies = planner.ground_step, ["sorry"]
+
+    def once(*args, **more):
+        if replies:
+            raise ParseError(f"no command in the reply {replies.pop()!r}")
+        return ground(*args, **more)
+
+    planner.ground_step = once
+    body = SymbolicBody(tabletop(OBJECTS, FACTS))
+    e = Episode("t", "do it", literals("in(a, left_tray)"), Domain.load("tabletop"), planner, body, Journal())
+    BrainBody().run(e)
+    assert body.done == ["grasp(a)", "place_in(a, left_tray)"] and e.corrections == 1
+    assert asked(planner, "write")[1][3] == ("grasp(a): no command in the reply 'sorry'",)
+
+
+def test_brainbody_ends_at_a_safety_stop():
+    faults = {"grasp(a)": [(Code.SAFETY_STOP, "stopped by hand")]}
+    e, planner, body = run(BrainBody(), faults=faults, texts=["grasp(a)\nplace_in(a, left_tray)"])
+    assert body.done == [] and e.steps == 1 and len(asked(planner, "write")) == 1
+
+
 def test_brainbody_without_the_guard_asks_k_times_about_the_same_error():
     faults = {"grasp(b)": [(Code.NO_GRASP, "empty")] * 9}
     _, planner, _ = run(BrainBody(paper=True), faults=faults, texts=["grasp(b)\ngrasp(a)"] * 5)
