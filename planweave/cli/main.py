@@ -23,6 +23,7 @@ VERBS = {
     "cancel": ("planweave.cli.cancel", "cancel a task; the arm stops"),
     "doctor": ("planweave.cli.doctor", "check this machine: Python, ROS, rendering, the language model"),
     "bench": ("planweave.cli.bench", "compare planning methods on the same tasks"),
+    "setup": ("planweave.cli.setup", "install a simulator that has an environment of its own: libero"),
     "show": ("planweave.cli.show", "show a recorded episode of a bake-off: tree, steps, errors, cost"),
     "replay": ("planweave.cli.replay", "run a recorded episode again without a model, up to the first difference"),
     "demo": ("planweave.cli.demo", "run three sentences of increasing difficulty, with pictures and a video"),

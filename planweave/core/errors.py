@@ -46,6 +46,10 @@ class MissingExtraError(PlanweaveError):
         self.extra = extra
 
 
+class NotInstalledError(PlanweaveError):
+    """A part with an environment of its own is not installed; the message names the command that does it."""
+
+
 def close_names(name: str, known: Iterable[str]) -> list[str]:
     """Known names that a misspelled one may stand for, best first.
 

@@ -176,7 +176,7 @@ def _states(names: Names, state: Mapping[str, Any]) -> Iterator[Literal]:
             name in names.things and "can_open" in names.row(name).get("can", ())
         )
         if can_open:
-            yield Literal("closed" if ("close", name) in told else "opened", (ours,))
+            yield Literal("opened" if ("open", name) in told else "closed", (ours,))  # ajar is too little to reach in
         if name in names.things and "can_turn" in names.row(name).get("can", ()):
             yield Literal("turned_on" if ("turnon", name) in told else "turned_off", (ours,))
 

@@ -1,0 +1,178 @@
+"""LIBERO's simulator from Planweave's side: a process in the environment of `planweave.libero.environment`.
+
+Positions in metres in LIBERO's world frame, angles in rad; see `planweave.libero.truth` for the symbolic world.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import selectors
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planweave.core.errors import SceneError, SystemDownError
+from planweave.libero.environment import python
+
+SERVER = Path(__file__).with_name("server.py")
+START = 120.0  # s of wall time for a process or a scene on a busy machine
+STEP = 5.0  # s of wall time for an action of 1/20 s
+_LONGEST_LINE = 20_000_000  # bytes
+_LAST = 4000  # bytes of standard error that an error shows
+
+
+@dataclass(frozen=True)
+class Task:
+    """A task as it was loaded. name: suite/task/initial state; goal: LIBERO's literals; inits: its initial states."""
+
+    name: str
+    language: str
+    goal: tuple[tuple[str, ...], ...]
+    inits: int
+    state: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Steps:
+    """What actions led to. count: since the task was loaded; success: LIBERO's checker says that the goal holds."""
+
+    count: int
+    success: bool
+    state: Mapping[str, Any]
+
+
+class LiberoSimulator:
+    """A simulator process; ended by `close`, or as a context manager. Not thread-safe.
+
+    command: starts the process, by default the server in LIBERO's own environment. Raises NotInstalledError. All
+    methods raise SystemDownError where the process has died or does not answer in time (then it is ended), and
+    SceneError with LIBERO's own words where it refuses.
+    """
+
+    def __init__(self, command: Sequence[str] | None = None) -> None:
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (closed with the process)
+        self._process = subprocess.Popen(
+            command or [str(python()), "-u", str(SERVER)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            env={"MUJOCO_GL": "egl", **os.environ, "PYTHONPATH": ""},
+        )
+        self._buffer = bytearray()
+
+    def __enter__(self) -> LiberoSimulator:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the process."""
+        if self._process.stdin is not None:
+            with contextlib.suppress(OSError):  # it has died
+                self._process.stdin.close()
+        try:
+            self._process.wait(2.0)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        if self._process.stdout is not None:
+            self._process.stdout.close()
+        self._errors.close()
+
+    def suites(self) -> Mapping[str, int]:
+        """Names of the suites whose resources are there, with their numbers of tasks."""
+        found: Mapping[str, int] = self._ask({"do": "suites"}, START)["suites"]
+        return found
+
+    def load(self, name: str) -> Task:
+        """Load suite/task/initial state, e.g. libero_goal/3/0, and let things come to rest; seconds."""
+        parts = name.split("/")
+        if len(parts) not in (2, 3) or not all(p.isdigit() for p in parts[1:]):
+            raise SceneError(f"{name!r} is no task of LIBERO; write suite/task/initial state, e.g. libero_goal/3/0")
+        suite, task, init = parts[0], int(parts[1]), int(parts[2]) if len(parts) == 3 else 0
+        found = self._ask({"do": "load", "suite": suite, "task": task, "init": init}, START)
+        goal = tuple(tuple(row) for row in found["goal"])
+        return Task(f"{suite}/{task}/{init}", found["language"], goal, found["inits"], found["state"])
+
+    def state(self) -> Mapping[str, Any]:
+        """The true state for `planweave.libero.truth`; also `joints` (7, rad), `gripper` (2, m), `base` (m)."""
+        found: Mapping[str, Any] = self._ask({"do": "state"}, STEP)["state"]
+        return found
+
+    def step(self, actions: Iterable[Sequence[float]]) -> Steps:
+        """Carry out actions of LIBERO's controller OSC_POSE (20 Hz, 7 numbers from -1 to 1 each), to the first after
+        which the goal holds.
+        """
+        rows = [[float(x) for x in action] for action in actions]
+        if not all(len(row) == 7 and all(-1.0 <= x <= 1.0 for x in row) for row in rows):
+            raise SceneError("an action of LIBERO is seven numbers from -1 to 1")
+        found = self._ask({"do": "step", "actions": rows}, START + STEP * len(rows))
+        return Steps(found["steps"], found["success"], found["state"])
+
+    def render(self, camera: str = "agentview", width: int = 256, height: int = 256) -> tuple[Any, Any]:
+        """A picture (height x width x 3, uint8, RGB) and its depth (height x width, float32, m on the optical axis)."""
+        found = self._ask({"do": "render", "camera": camera, "width": width, "height": height}, START)
+        data, pixels = found["data"], width * height
+        picture: NDArray[np.uint8] = np.frombuffer(data, np.uint8, pixels * 3).reshape(height, width, 3)
+        depth: NDArray[np.float32] = np.frombuffer(data, np.float32, pixels, pixels * 3).reshape(height, width)
+        return picture, depth
+
+    def _ask(self, command: Mapping[str, Any], seconds: float) -> dict[str, Any]:
+        deadline = time.monotonic() + seconds
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(json.dumps(command).encode() + b"\n")
+            self._process.stdin.flush()
+            answer: dict[str, Any] = json.loads(self._read_line(deadline))
+            if "bytes" in answer:
+                answer["data"] = self._read(int(answer["bytes"]), deadline)
+        except (OSError, ValueError) as error:
+            raise SystemDownError(self._died(f"answered nothing that can be read ({error})")) from None
+        if "error" in answer:
+            raise SceneError(f"LIBERO refuses {command['do']}: {answer['error']}")
+        return answer
+
+    def _read_line(self, deadline: float) -> bytes:
+        while b"\n" not in self._buffer:
+            if len(self._buffer) > _LONGEST_LINE:
+                raise ValueError("the line is too long")
+            self._fill(deadline)
+        line, _, rest = bytes(self._buffer).partition(b"\n")
+        self._buffer = bytearray(rest)
+        return line
+
+    def _read(self, count: int, deadline: float) -> bytes:
+        while len(self._buffer) < count:
+            self._fill(deadline)
+        data, self._buffer = bytes(self._buffer[:count]), self._buffer[count:]
+        return data
+
+    def _fill(self, deadline: float) -> None:
+        """Read what there is; raises SystemDownError at the deadline, OSError at the end of the stream."""
+        assert self._process.stdout is not None
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._process.stdout, selectors.EVENT_READ)
+            if not selector.select(max(0.0, deadline - time.monotonic())):
+                self._process.kill()
+                raise SystemDownError(self._died("did not answer in time and was ended"))
+        chunk = os.read(self._process.stdout.fileno(), 1 << 20)
+        if not chunk:
+            raise OSError("it has died")
+        self._buffer += chunk
+
+    def _died(self, what: str) -> str:
+        self._errors.seek(0, os.SEEK_END)
+        self._errors.seek(max(0, self._errors.tell() - _LAST))
+        last = self._errors.read().decode("utf-8", "replace").strip()
+        return f"LIBERO's simulator {what}" + (f"; its last words:\n{last}" if last else "")

@@ -1,0 +1,135 @@
+"""LIBERO's simulator process and its environment: a stand-in for the failing paths, the real one where there is one."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import planweave.libero.client as client
+from planweave.cli.main import main
+from planweave.core.errors import ConfigError, NotInstalledError, SceneError, SystemDownError
+from planweave.libero import environment
+from planweave.libero.client import LiberoSimulator
+
+DOUBLE = Path(__file__).parents[1] / "doubles" / "libero_server.py"
+
+
+def simulator(manner):
+    return LiberoSimulator([sys.executable, "-u", str(DOUBLE), manner])
+
+
+def installed():
+    try:
+        return environment.python()
+    except NotInstalledError as error:
+        return pytest.skip(f"LIBERO is not installed: {error}")
+
+
+def test_answers_and_pictures_are_read():
+    with simulator("answers") as sim:
+        assert sim.suites() == {"libero_goal": 10}
+        picture, depth = sim.render("agentview", 5, 4)
+        assert picture.shape == (4, 5, 3) and (picture == [0, 1, 2]).all() and (depth == 1.0).all()
+        done = sim.step([[0.0] * 7])
+        assert done.success and done.count == 2
+
+
+def test_a_process_that_dies_is_named_with_its_last_words():
+    with simulator("dies") as sim, pytest.raises(SystemDownError, match=r"(?s)has died.*out of memory"):
+        sim.suites()
+
+
+def test_a_process_that_hangs_is_ended_at_its_deadline(monkeypatch):
+    monkeypatch.setattr(client, "STEP", 0.3)
+    with simulator("hangs") as sim:
+        with pytest.raises(SystemDownError, match="did not answer in time"):
+            sim.state()
+        with pytest.raises(SystemDownError):
+            sim.state()
+
+
+def test_what_is_no_answer_is_said():
+    with simulator("babbles") as sim, pytest.raises(SystemDownError, match="nothing that can be read"):
+        sim.suites()
+
+
+def test_a_refusal_has_libero_s_words():
+    with simulator("refuses") as sim, pytest.raises(SceneError, match="refuses load: ValueError: no such thing"):
+        sim.load("libero_goal/3/0")
+
+
+@pytest.mark.parametrize("name", ["libero_goal", "libero_goal/x", "libero_goal/1/2/3", "libero_goal/-1"])
+def test_names_of_tasks_have_a_form(name):
+    with simulator("answers") as sim, pytest.raises(SceneError, match="suite/task/initial state"):
+        sim.load(name)
+
+
+@pytest.mark.parametrize("action", [[0.0] * 6, [2.0] + [0.0] * 6, [float("nan")] + [0.0] * 6])
+def test_actions_are_checked(action):
+    with simulator("answers") as sim, pytest.raises(SceneError, match="seven numbers"):
+        sim.step([action])
+
+
+def test_without_the_environment_the_command_is_named(monkeypatch, tmp_path, capsys):
+    monkeypatch.setenv("PLANWEAVE_LIBERO", str(tmp_path / "none"))
+    with pytest.raises(NotInstalledError, match="planweave setup libero"):
+        LiberoSimulator()
+    assert main(["setup", "libero", "--check"]) == 1
+    assert "planweave setup libero" in capsys.readouterr().err
+
+
+def test_half_an_installation_and_another_version_are_told_apart(monkeypatch, tmp_path):
+    monkeypatch.setenv("PLANWEAVE_LIBERO", str(tmp_path))
+    with pytest.raises(NotInstalledError, match="not complete"):
+        environment.python()
+    (tmp_path / "planweave-libero.json").write_text('{"packages": ["libero==0"]}')
+    with pytest.raises(NotInstalledError, match="another version"):
+        environment.python()
+
+
+def test_a_folder_with_something_else_is_left_alone(monkeypatch, tmp_path):
+    monkeypatch.setenv("PLANWEAVE_LIBERO", str(tmp_path))
+    (tmp_path / "thesis.tex").write_text("dear reader")
+    with pytest.raises(ConfigError, match="something else"):
+        environment.install(lambda line: None)
+    assert (tmp_path / "thesis.tex").exists()
+
+
+def test_too_small_a_disk_is_said_before_anything_is_done(monkeypatch, tmp_path):
+    monkeypatch.setenv("PLANWEAVE_LIBERO", str(tmp_path / "libero"))
+    monkeypatch.setattr(environment, "INSTALLED_GB", 1e9)
+    with pytest.raises(ConfigError, match=r"needs .* GB"):
+        environment.install(lambda line: None)
+    assert not (tmp_path / "libero").exists()
+
+
+def test_an_installation_that_fails_shows_the_last_lines_and_is_not_taken_for_one(monkeypatch, tmp_path):
+    monkeypatch.setenv("PLANWEAVE_LIBERO", str(tmp_path / "libero"))
+    monkeypatch.setattr(environment, "PACKAGES", (str(tmp_path / "no-such-package"),))
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    with pytest.raises(ConfigError, match="ended with code 1"):
+        environment.install(lambda line: None)
+    with pytest.raises(NotInstalledError, match="not complete"):
+        environment.python()
+
+
+def test_the_server_needs_nothing_of_planweave():
+    code = f"import runpy, sys; runpy.run_path({str(client.SERVER)!r}); print([m for m in sys.modules if 'planw' in m])"
+    done = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.stdout.strip() == "[]", done.stderr
+
+
+def test_the_real_simulator_loads_steps_and_shows_a_task():
+    installed()
+    with LiberoSimulator() as sim:
+        task = sim.load("libero_goal/3/0")
+        assert task.language == "open the top layer of the drawer and put the bowl inside" and task.inits == 50
+        done = sim.step([[0.0, 0.0, -1.0, 0.0, 0.0, 0.0, -1.0]] * 3)
+        assert done.count == 3 and not done.success and len(done.state["joints"]) == 7
+        picture, depth = sim.render("agentview", 64, 48)
+        assert picture.std() > 10 and 0.3 < depth.min() < depth.max() < 10
+        with pytest.raises(SceneError, match="there is no camera 'sky'"):
+            sim.render("sky", 64, 48)
+        with pytest.raises(SceneError, match="tasks 0 to 9"):
+            sim.load("libero_goal/10/0")
