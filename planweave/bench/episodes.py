@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -12,7 +11,7 @@ from typing import Any
 
 from planweave.bench.expert import Expert
 from planweave.bench.methods import parse_method
-from planweave.bench.metrics import Measures, Tried, measure, would_reach
+from planweave.bench.metrics import Measures, SampledPlan, Tried, measure, would_reach
 from planweave.bench.models import GoldAmongPlans, PacedClient, client_for
 from planweave.bench.parameters import PLANNER, planner_settings
 from planweave.bench.recorded_stage import WorldTeller, world_as_dict
@@ -95,7 +94,7 @@ class _Told(Journal):
         super().__init__()
         self._recorder, self._facts, self._done = recorder, facts, done
         self.body_seconds = 0.0
-        self.sampled: Counter[str] = Counter()  # plans by the type of their error
+        self.sampled: list[SampledPlan] = []
 
     def add(self, event: str, /, **details: Any) -> None:
         """Record an event; see `planweave.bench.records` for the form of actions."""
@@ -110,8 +109,9 @@ class _Told(Journal):
                 Action.parse(details["action"]), details["code"], details["why"], details.get("error_type", "")
             )
             self._done(tried)
-        if event == "plan":
-            self.sampled[details["error_type"]] += details["samples"]
+        if event == "plan" and "error_type" in details:
+            actions = tuple(map(Action.parse, details["actions"]))
+            self.sampled.append(SampledPlan(actions, details["samples"], details["error_type"]))
         self._recorder.add(event, **details)
 
 

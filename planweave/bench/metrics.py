@@ -71,6 +71,15 @@ class Tried:
 
 
 @dataclass(frozen=True)
+class SampledPlan:
+    """A plan of Tree-Planner with its number of samples and the type of its error, "" for a right one."""
+
+    actions: tuple[Action, ...]
+    samples: int
+    error: str = ""
+
+
+@dataclass(frozen=True)
 class Measures:
     """The metrics of one episode; None where undefined."""
 
@@ -123,7 +132,7 @@ def measure(
     *,
     at_start: Mapping[str, bool] = MappingProxyType({}),
     would_hold: bool = False,
-    sampled: Mapping[str, int] = MappingProxyType({}),
+    sampled: Sequence[SampledPlan] = (),
     corrections: int = 0,
     usage: Usage | None = None,
     model_seconds: float = 0.0,
@@ -133,8 +142,7 @@ def measure(
     """All metrics of an episode.
 
     before, after, gold_after: facts of the true world, at the start, at the end, and after the gold plan. at_start: the
-    conditions at the start. would_hold: see `would_reach`. sampled: number of sampled plans by the type of their error,
-    "" for right ones. seconds: of the whole episode.
+    conditions at the start. would_hold: see `would_reach`. seconds: of the whole episode.
     """
     used = usage or Usage()
     planned = [t for t in tried if t.why != "undo"]
@@ -200,17 +208,26 @@ def would_reach(
     return all(conditions(lambda x: ((x.predicate, *x.args) in facts) == x.positive, done).values())
 
 
-def episode_error(planned: Sequence[Tried], would_hold: bool, sampled: Mapping[str, int]) -> str:
+def episode_error(planned: Sequence[Tried], would_hold: bool, sampled: Sequence[SampledPlan]) -> str:
     """The type of error of a failed episode (Tree-Planner, Tables 3 and 8), by rule.
 
-    Where what was tried would have reached the goal, the execution failed. Else, with sampled plans: "incorrect
-    deciding" where a right one was among them, else the most frequent error of theirs. Else that of the last action
-    that failed; where none did, steps are missing.
+    Where what was tried would have reached the goal, the execution failed. With sampled plans: where a right one was
+    among them, the execution, if one of these was followed up to the first failure, else the deciding; where none was
+    right, the most frequent error of theirs. Without: that of the last action that failed; where none did, steps are
+    missing.
     """
     if would_hold:
         return EXECUTION
     if sampled:
-        return DECIDING if sampled.get("") else max(sampled, key=lambda kind: (sampled[kind], kind))
+        tried = [t.action for t in planned]
+        upto = next((i + 1 for i, t in enumerate(planned) if not t.ok), len(tried))
+        right = [plan for plan in sampled if not plan.error]
+        if any(list(plan.actions[:upto]) == tried[:upto] for plan in right):
+            return EXECUTION
+        errors: Counter[str] = Counter()
+        for plan in sampled:
+            errors[plan.error] += plan.samples
+        return DECIDING if right else max(errors, key=lambda kind: (errors[kind], kind))
     return next((t.error for t in reversed(planned) if t.error), INCOMPLETE)
 
 

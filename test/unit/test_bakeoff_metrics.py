@@ -5,7 +5,7 @@ import math
 import pytest
 
 from planweave.bench.episodes import Spec, play
-from planweave.bench.metrics import Measures, Tried, graph_correctness, lcs, measure
+from planweave.bench.metrics import Measures, SampledPlan, Tried, graph_correctness, lcs, measure
 from planweave.bench.records import Recorder
 from planweave.bench.statistics import adjusted, compare, estimate, has_scipy
 from planweave.core.budget import Usage
@@ -113,16 +113,19 @@ def test_lcs_over_words_takes_another_thing_of_the_same_class_for_the_same():
 @pytest.mark.parametrize(
     "errors, would_hold, sampled, kind",
     [
-        (["", "illogical error"], False, {}, "illogical error"),
-        ([""], False, {}, "incomplete plan"),
-        (["environment misunderstanding"], True, {"": 1}, "semantically correct"),
-        ([""], False, {"": 1, "incomplete plan": 24}, "incorrect deciding"),
-        ([""], False, {"illogical error": 2, "incomplete plan": 1}, "illogical error"),
+        (["", "illogical error"], False, [], "illogical error"),
+        ([""], False, [], "incomplete plan"),
+        (["environment misunderstanding"], True, [("drop(a)", 1, "")], "semantically correct"),
+        ([""], False, [("drop(a)", 1, ""), ("walk(a)", 24, "incomplete plan")], "incorrect deciding"),
+        (["", "incomplete plan"], False, [("walk(a) grab(a) drop(a)", 1, "")], "semantically correct"),
+        (["", "incomplete plan"], False, [("walk(a) drop(a)", 1, "")], "incorrect deciding"),
+        ([""], False, [("grab(a)", 2, "illogical error"), ("walk(a)", 1, "incomplete plan")], "illogical error"),
     ],
 )
 def test_the_type_of_error_of_an_episode(errors, would_hold, sampled, kind):
     tried = [Tried(a, "SUCCESS" if not e else "TIMEOUT", error=e) for a, e in zip(actions("walk(a) grab(a)"), errors)]
-    given = {"would_hold": would_hold, "sampled": sampled}
+    plans = [SampledPlan(tuple(actions(text)), samples, error) for text, samples, error in sampled]
+    given = {"would_hold": would_hold, "sampled": plans}
     found = measure({"x": False}, tried, [], facts(""), facts(""), facts(""), **given)
     assert (found.error_type, found.plan_sr) == (kind, float(would_hold))
     assert found.error_types == {e: 1 for e in errors if e}
