@@ -7,7 +7,7 @@ from __future__ import annotations
 import contextlib
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -22,6 +22,7 @@ from std_srvs.srv import Trigger
 from executor_node.arm_body import ArmBody
 from planweave.bodies.arm.approach_planning import ApproachPlanner
 from planweave.bodies.arm.arms.choose import make_arm, make_gripper, make_planner
+from planweave.bodies.arm.arms.controlled import ControlledArm
 from planweave.bodies.arm.arms.joints import JointStates
 from planweave.bodies.arm.arms.moveit_process import MoveItProcess
 from planweave.bodies.arm.failures import SkillFailureError
@@ -31,7 +32,7 @@ from planweave.bodies.arm.parameters import ROBOT_TYPE, parameters_of
 from planweave.bodies.arm.planning_scene import PlanningScene
 from planweave.bodies.arm.robots import check_robot, is_real
 from planweave.bodies.arm.ros_names import RosNames
-from planweave.bodies.arm.safety import safety_from
+from planweave.bodies.arm.safety import Safety, safety_from
 from planweave.bodies.arm.scene_object import Thing
 from planweave.bodies.arm.settings import actions_off, numbers, settings_from
 from planweave.bodies.arm.skills import Skills
@@ -80,14 +81,50 @@ class ExecutorNode(ManagedNode):
         self._changeable = {parameter.name for parameter in table if parameter.changeable}
         check_robot(self.get_fully_qualified_name(), values["robot"], values["arm"], values["gripper"], robot)
         self._domain, self._base_frame = Domain.load(values["domain"]), str(values["base_frame"])
-        scene = PlanningScene(values["robot_model"] or None, robot=robot)
-        self._kinematics = kinematics = Kinematics(scene.model, robot)
-        safety = safety_from(values, kinematics)
-        worlds = WorldPublisher(self)
-        self._world = WorldModel(
+        self._scene = PlanningScene(values["robot_model"] or None, robot=robot)
+        self._kinematics = Kinematics(self._scene.model, robot)
+        safety, worlds = safety_from(values, self._kinematics), WorldPublisher(self)
+        self._names = RosNames(
+            self.resolve_topic_name("perception/detected_objects"),
+            self.resolve_service_name("executor/recover"),
+            self.resolve_service_name("executor/let_go"),
+            robot.ros.look,
+        )
+        self._world = self._make_world(safety, worlds)
+        self._topics = values["arm"] == "trajectory", values["gripper"] == "trajectory"
+        self._ports = ArmPorts(
+            self, Names(values["arm_controller"], values["gripper_controller"], values["hand"]), robot
+        )
+        self._moveit = self._make_moveit() if values["arm"] == "moveit" else None
+        self._arm, self._make_skills = self._make_arm()
+        self._served: BodyServer | None = None  # once all else is made
+        self._stamp, self._felt = 0.0, -math.inf  # of the newest joint state: its stamp, and when it came (monotonic)
+        self._sent = (0, 0)  # when the two newest joint states were sent, ns of system time
+        self._joints = JointStates(robot)
+        self._sources = Sources(self)
+        self._unseen_grip = self._make_unseen_grip()
+        self._observe()
+        self._recovery = self._make_recovery() if is_real(values["robot"]) and robot.ros.driver else None
+        self._body = self._make_body(safety)
+        self.add_on_set_parameters_callback(self._on_set)
+        self.create_service(
+            Trigger, "executor/let_go", self._on_let_go, callback_group=MutuallyExclusiveCallbackGroup()
+        )
+        keep_the_only_body(self, worlds, begun)
+        if self._moveit is not None:
+            self._moveit.start()
+        self._watch: StopWatch | None = None
+        if values["arm"] != "trajectory":  # nothing is refused from here on: its watch of a node that went would stop
+            self._watch = StopWatch([self._ports.cancel_name])  # the arm, which may be another's
+        self._served = self._serve(worlds)
+        self.start(values["autostart"])
+
+    def _make_world(self, safety: Safety, worlds: WorldPublisher) -> WorldModel:
+        values = self._values
+        return WorldModel(
             self._domain,
             load_workspace(values["workspace"]),
-            kinematics,
+            self._kinematics,
             safety,
             worlds.publish,
             values["silence_timeout"],
@@ -95,48 +132,41 @@ class ExecutorNode(ManagedNode):
             self._base_frame,
             actions_off(values, self._domain.actions),
         )
-        self._moveit = (
-            MoveItProcess(
-                values["moveit_config"] or str(config_dir() / "moveit"),
-                self.get_parameter("use_sim_time").value,
-                namespace=self.get_namespace(),
-                robot=self.get_parameter(ROBOT_TYPE.name).value,
-            )
-            if values["arm"] == "moveit"
-            else None
+
+    def _make_moveit(self) -> MoveItProcess:
+        """MoveIt's process, not started yet."""
+        return MoveItProcess(
+            self._values["moveit_config"] or str(config_dir() / "moveit"),
+            self.get_parameter("use_sim_time").value,
+            namespace=self.get_namespace(),
+            robot=self.get_parameter(ROBOT_TYPE.name).value,
         )
-        ports = self._ports = ArmPorts(
-            self, Names(values["arm_controller"], values["gripper_controller"], values["hand"]), robot
-        )
-        self._topics = values["arm"] == "trajectory", values["gripper"] == "trajectory"
-        gripper = make_gripper(values["gripper"], ports, values["home_gripper"])
-        self._names = names = RosNames(
-            self.resolve_topic_name("perception/detected_objects"),
-            self.resolve_service_name("executor/recover"),
-            self.resolve_service_name("executor/let_go"),
-            robot.ros.look,
-        )
+
+    def _make_arm(self) -> tuple[ControlledArm, Callable[..., Skills]]:
+        """The arm with its gripper, and what makes its skills of limits, world and settings."""
+        values = self._values
+        gripper = make_gripper(values["gripper"], self._ports, values["home_gripper"])
         silence = values["joint_state_timeout"]
-        self._arm = make_arm(values["arm"], gripper, ports, silence, self._moveit, names, robot)
-        planner = make_planner(scene, kinematics, self._arm, self._moveit, values["moveit_pipeline"])
-        reaching = ApproachPlanner(scene, kinematics, planner, values["planning_timeout"])
-        self._make_skills = partial(Skills, self._arm, scene, reaching)
-        self._served: BodyServer | None = None  # once all else is made
-        self._stamp, self._felt = 0.0, -math.inf  # of the newest joint state: its stamp, and when it came (monotonic)
-        self._sent = (0, 0)  # when the two newest joint states were sent, ns of system time
-        self._joints = JointStates(robot)
-        self._sources = Sources(self)
-        self._unseen_grip = UnseenGrip(
+        arm = make_arm(values["arm"], gripper, self._ports, silence, self._moveit, self._names, self._robot)
+        planner = make_planner(self._scene, self._kinematics, arm, self._moveit, values["moveit_pipeline"])
+        approaches = ApproachPlanner(self._scene, self._kinematics, planner, values["planning_timeout"])
+        return arm, partial(Skills, arm, self._scene, approaches)
+
+    def _make_unseen_grip(self) -> UnseenGrip:
+        return UnseenGrip(
             self._arm,
             self._world,
-            values["grip_force"],
-            values["feel_grip"],
-            lambda: until(lambda: not ports.unheard(*self._topics), _DISCOVERY),
+            self._values["grip_force"],
+            self._values["feel_grip"],
+            lambda: until(lambda: not self._ports.unheard(*self._topics), _DISCOVERY),
             self.get_logger().warning,
-            names.let_go,
+            self._names.let_go,
         )
+
+    def _observe(self) -> None:
+        """Subscribe to joint states and detections, and check for their silence."""
         one_at_a_time = MutuallyExclusiveCallbackGroup()
-        for topic in values["joint_state_topics"]:
+        for topic in self._values["joint_state_topics"]:
             self.create_subscription(
                 JointState, topic, partial(self._on_joint_states, topic), 10, callback_group=one_at_a_time
             )
@@ -153,44 +183,43 @@ class ExecutorNode(ManagedNode):
             callback_group=MutuallyExclusiveCallbackGroup(),
             clock=Clock(clock_type=ClockType.STEADY_TIME),
         )
-        self._recovery: Recovery | None = None
-        self._watch: StopWatch | None = None
-        if is_real(values["robot"]) and robot.ros.driver:
-            self._recovery = make_recovery(robot.ros.driver)(
-                self,
-                values["arm_controller"],
-                numbers(values, "collision_torques", robot.count),
-                numbers(values, "collision_forces", 6),
-            )
-            self.create_service(
-                Trigger, "executor/recover", self._on_recover, callback_group=MutuallyExclusiveCallbackGroup()
-            )
-        self._body = ArmBody(
+
+    def _make_recovery(self) -> Recovery:
+        """Recovery of a real arm by its driver, and the service that starts it."""
+        values = self._values
+        recovery: Recovery = make_recovery(self._robot.ros.driver)(
+            self,
+            values["arm_controller"],
+            numbers(values, "collision_torques", self._robot.count),
+            numbers(values, "collision_forces", 6),
+        )
+        self.create_service(
+            Trigger, "executor/recover", self._on_recover, callback_group=MutuallyExclusiveCallbackGroup()
+        )
+        return recovery
+
+    def _make_body(self, safety: Safety) -> ArmBody:
+        return ArmBody(
             self._domain,
             self._world,
             self._arm,
-            self._make_skills(safety, self._world, settings_from(values, names, robot.count)),
+            self._make_skills(safety, self._world, settings_from(self._values, self._names, self._robot.count)),
             self._unseen_grip,
-            Permission(self) if values["require_approval"] else None,
+            Permission(self) if self._values["require_approval"] else None,
             self._require_controllers,
             lambda: (self._sent[0], self._stamp),
-            names.detections,
+            self._names.detections,
             self.get_logger(),
         )
-        self.add_on_set_parameters_callback(self._on_set)
-        self.create_service(
-            Trigger, "executor/let_go", self._on_let_go, callback_group=MutuallyExclusiveCallbackGroup()
-        )
-        keep_the_only_body(self, worlds, begun)
-        if self._moveit is not None:
-            self._moveit.start()
-        if values["arm"] != "trajectory":  # nothing is refused from here on: its watch of a node that went would stop
-            self._watch = StopWatch([ports.cancel_name])  # the arm, which may be another's
-        self._served = serve_body(
+
+    def _serve(self, worlds: WorldPublisher) -> BodyServer:
+        """Serve the body's contract from now on."""
+        silence = self._values["joint_state_timeout"]
+        return serve_body(
             self,
             self._body,
             name="the arm",
-            timeout=values["action_timeout"],
+            timeout=self._values["action_timeout"],
             worlds=worlds,
             why_idle=lambda: self.why_idle,
             problem=lambda: second_body(self) or self._sources.problem,
@@ -198,13 +227,10 @@ class ExecutorNode(ManagedNode):
             part="arm",
             reports={
                 "camera": self._camera_report,
-                "joint states": lambda: heard(
-                    "joint states", time.monotonic() - self._felt, values["joint_state_timeout"]
-                ),
+                "joint states": lambda: heard("joint states", time.monotonic() - self._felt, silence),
             },
-            hardware=robot.name,
+            hardware=self._robot.name,
         )
-        self.start(values["autostart"])
 
     def pause_work(self) -> None:
         """Stop the arm; the running action ends with SAFETY_STOP."""
