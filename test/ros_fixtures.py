@@ -105,7 +105,11 @@ def executor(ros):
 
 @pytest.fixture
 def make_node(ros, executor):
-    """make_node("name") or make_node(SomeNode, …): a node that is spun in the background and destroyed at the end."""
+    """make_node("name") or make_node(SomeNode, …): a node that is spun in the background and destroyed at the end.
+
+    make_node.action_client(node, type, name): an action client of such a node. Made while the node is spun it may be
+    used by the executor before it is complete, which ends the executor's thread.
+    """
     made = []
 
     def make(what="test_node", *args, **kwargs):
@@ -114,6 +118,16 @@ def make_node(ros, executor):
         made.append(node)
         return node
 
+    def action_client(node, kind, name):
+        from rclpy.action import ActionClient
+
+        executor.remove_node(node)
+        try:
+            return ActionClient(node, kind, name)
+        finally:
+            executor.add_node(node)
+
+    make.action_client = action_client
     yield make
     executor.end()  # it must not wait for what is destroyed
     while made:

@@ -25,7 +25,6 @@ def make_table(make_node, spin_until):
     from doubles.true_camera import TrueCamera
     from planweave_interfaces.action import ExecuteAction
     from planweave_interfaces.msg import WorldState
-    from rclpy.action import ActionClient
     from rclpy.parameter import Parameter
     from sensor_msgs.msg import JointState
     from trajectory_msgs.msg import JointTrajectory
@@ -53,7 +52,7 @@ def make_table(make_node, spin_until):
             )
             client.create_subscription(JointState, "/joint_states", self._state, 100)
             client.create_subscription(JointTrajectory, "/fr3_arm_controller/joint_trajectory", self._command, 10)
-            self.action = ActionClient(client, ExecuteAction, "/execute_action")
+            self.action = make_node.action_client(client, ExecuteAction, "/execute_action")
             assert self.action.wait_for_server(timeout_sec=60.0)
             spin_until(lambda: self.worlds, 10, "a first world")
 
@@ -344,7 +343,6 @@ def test_where_approval_is_required_the_arm_moves_for_nothing_else(make_table, m
     from planweave_interfaces.msg import Action as ActionMsg
     from planweave_interfaces.msg import Literal, TaskStatus
     from planweave_interfaces.srv import ApprovePlan
-    from rclpy.action import ActionClient
     from rclpy.parameter import Parameter
 
     from feedback_node.node import FeedbackNode
@@ -361,7 +359,7 @@ def test_where_approval_is_required_the_arm_moves_for_nothing_else(make_table, m
     assert "not part of an approved plan" in refused()
     assert "no nodes answer /confirm_approval" in refused(approval="0" * 32)
     make_node(FeedbackNode, [Parameter("require_approval", value=True), Parameter("approval_timeout", value=60.0)])
-    run = ActionClient(table.client, RunTask, "/run_task")
+    run = make_node.action_client(table.client, RunTask, "/run_task")
     approve = table.client.create_client(ApprovePlan, "/approve_plan")
     assert run.wait_for_server(timeout_sec=60.0) and approve.wait_for_service(timeout_sec=60.0)
     statuses = []

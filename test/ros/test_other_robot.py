@@ -19,7 +19,6 @@ FILE = str(Path(__file__).resolve().parents[2] / "examples" / "robot_ur5e" / "pl
 def test_a_ur5e_sees_takes_and_stacks_a_cube(make_node, spin_until):
     from planweave_interfaces.action import ExecuteAction
     from planweave_interfaces.msg import DetectedObjects, WorldState
-    from rclpy.action import ActionClient
     from rclpy.parameter import Parameter
     from sensor_msgs.msg import JointState
     from trajectory_msgs.msg import JointTrajectory
@@ -42,7 +41,7 @@ def test_a_ur5e_sees_takes_and_stacks_a_cube(make_node, spin_until):
     client.create_subscription(
         JointTrajectory, "/scaled_joint_trajectory_controller/joint_trajectory", sent.append, 100
     )
-    action = ActionClient(client, ExecuteAction, "/execute_action")
+    action = make_node.action_client(client, ExecuteAction, "/execute_action")
     assert action.wait_for_server(timeout_sec=60.0)
     spin_until(lambda: states and worlds and "red_cube" in worlds[-1].by_name, 20, "a world with the red cube")
     assert list(states[-1].name) == [*robot.joint_names, *robot.gripper.joints]

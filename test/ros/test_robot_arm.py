@@ -21,7 +21,6 @@ def make_robot(make_node, spin_until, monkeypatch):
     from doubles import ros_messages, topic_actions
     from doubles.true_camera import TrueCamera
     from planweave_interfaces.action import ExecuteAction
-    from rclpy.action import ActionClient
     from rclpy.parameter import Parameter
     from std_srvs.srv import Trigger
 
@@ -63,7 +62,7 @@ def make_robot(make_node, spin_until, monkeypatch):
             make_node(TrueCamera, self.simulation)
             self.executor = make_node(executor.ExecutorNode, simulated("executor_node", robot="fr3", **parameters))
             client = make_node("client")
-            self.action = ActionClient(client, ExecuteAction, "/execute_action")
+            self.action = make_node.action_client(client, ExecuteAction, "/execute_action")
             self.recovery = client.create_client(Trigger, "/executor/recover")
             assert self.action.wait_for_server(timeout_sec=60.0)
 

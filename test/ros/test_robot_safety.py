@@ -262,7 +262,6 @@ def test_joint_states_that_jump_or_stop_end_an_action_with_the_reason(make_node,
     """A scripted arm on real topics: its states leave where the body's trajectory has not told it to go, then end."""
     from planweave_interfaces.action import ExecuteAction
     from planweave_interfaces.msg import DetectedObjects
-    from rclpy.action import ActionClient
     from sensor_msgs.msg import JointState
     from trajectory_msgs.msg import JointTrajectory
 
@@ -296,7 +295,7 @@ def test_joint_states_that_jump_or_stop_end_an_action_with_the_reason(make_node,
         eyes.publish(seen)
 
     client.create_timer(0.02, tick)
-    action = ActionClient(client, ExecuteAction, "/execute_action")
+    action = make_node.action_client(client, ExecuteAction, "/execute_action")
     assert action.wait_for_server(timeout_sec=60.0)
 
     def fails(fault):

@@ -42,7 +42,6 @@ def serve(make_node):
     from planweave_interfaces.action import ExecuteAction
     from planweave_interfaces.msg import WorldState
     from planweave_interfaces.srv import Look
-    from rclpy.action import ActionClient
 
     from planweave_ros.serve_body import serve_body
 
@@ -56,7 +55,7 @@ def serve(make_node):
             self.client = client = make_node("client")
             self.worlds, self.phases = [], []
             client.create_subscription(WorldState, "/world_state", lambda m: self.worlds.append(m), LATCHED)
-            self.action = ActionClient(client, ExecuteAction, "/execute_action")
+            self.action = make_node.action_client(client, ExecuteAction, "/execute_action")
             assert self.action.wait_for_server(timeout_sec=60.0)
             self.looking = client.create_client(Look, "/look")
             assert self.looking.wait_for_service(60.0)

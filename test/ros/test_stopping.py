@@ -26,7 +26,6 @@ def table(make_node, start_node, spin_until):
     from doubles.true_camera import TrueCamera
     from planweave_interfaces.action import ExecuteAction
     from planweave_interfaces.msg import WorldState
-    from rclpy.action import ActionClient
     from rclpy.parameter import Parameter
     from sensor_msgs.msg import JointState
 
@@ -46,7 +45,7 @@ def table(make_node, start_node, spin_until):
             client.create_subscription(JointState, "/joint_states", self.joints, 100)
             client.create_subscription(WorldState, "/world_state", self.world, LATCHED)
             self.body = Presence(client, BODY)
-            self.action = ActionClient(client, ExecuteAction, "/execute_action")
+            self.action = make_node.action_client(client, ExecuteAction, "/execute_action")
             self.start()
 
         def start(self):

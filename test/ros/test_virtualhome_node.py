@@ -31,7 +31,6 @@ def home(make_node):
     from planweave_interfaces.action import ExecuteAction
     from planweave_interfaces.msg import WorldState
     from planweave_interfaces.srv import LoadScene
-    from rclpy.action import ActionClient
     from rclpy.parameter import Parameter
     from std_srvs.srv import Trigger
 
@@ -47,7 +46,7 @@ def home(make_node):
             self.client.create_subscription(
                 WorldState, "/world_state", lambda m: self.worlds.append(convert.world_from_msg(m)), LATCHED
             )
-            self.execute = ActionClient(self.client, ExecuteAction, "/execute_action")
+            self.execute = make_node.action_client(self.client, ExecuteAction, "/execute_action")
             assert self.execute.wait_for_server(timeout_sec=60.0)
             self.reset = self.client.create_client(Trigger, "/virtualhome/reset")
             self.load = self.client.create_client(LoadScene, "/virtualhome/load_scene")
@@ -215,7 +214,6 @@ def test_a_task_through_feedback_node(home, make_node):
     """Sampled plans of which one forgets to open the fridge: the goal holds in the end, as observed."""
     from doubles.nodes import PlannerNodeDouble
     from planweave_interfaces.action import RunTask
-    from rclpy.action import ActionClient
 
     from feedback_node.node import FeedbackNode
 
@@ -228,7 +226,7 @@ def test_a_task_through_feedback_node(home, make_node):
     planner = ScriptedPlanner(sampled, choices=[0, 1, 1, 1], goal="inside(salmon_49, fridge_10)")
     make_node(PlannerNodeDouble, planner)
     make_node(FeedbackNode, simulated("feedback_node"))
-    client = ActionClient(home.client, RunTask, "/run_task")
+    client = make_node.action_client(home.client, RunTask, "/run_task")
     assert client.wait_for_server(timeout_sec=60.0)
     handle = wait(client.send_goal_async(RunTask.Goal(sentence="put the salmon in the fridge", method="tree_planner")))
     result = wait(handle.get_result_async(), 40).result
