@@ -142,12 +142,24 @@ class Client:
         return result
 
     def nodes(self, patience: float = 0.5) -> list[str]:
-        """Names of the nodes in our namespace, without this one; discovery may take ``patience`` seconds."""
-        time.sleep(patience)  # nothing tells when everyone has been heard
-        own = self._node.get_name(), self._node.get_namespace()
-        return sorted(
-            name for name, there in self._node.get_node_names_and_namespaces() if there == own[1] and name != own[0]
-        )
+        """Names of the nodes in our namespace, without this one and hidden ones (those that begin with _, as ros2cli's
+        daemon). Waits until no further one has been discovered for ``patience`` seconds, at most six times as long.
+        """
+        own, namespace_ = self._node.get_name(), self._node.get_namespace()
+        found: list[str] = []
+        start = since = time.monotonic()
+        while True:
+            known = sorted(
+                name
+                for name, there in self._node.get_node_names_and_namespaces()
+                if there == namespace_ and name != own and not name.startswith("_")
+            )
+            now = time.monotonic()
+            if known != found:
+                found, since = known, now
+            if now - since >= patience or now - start >= 6 * patience:
+                return found
+            time.sleep(min(0.05, patience / 4))
 
     # Tasks
 

@@ -126,6 +126,22 @@ def test_nobody_there_is_said_with_what_to_do(ros, client):
         client.tasks()
 
 
+def test_nodes_are_named_that_are_discovered_late_and_no_hidden_ones(make_node, client, monkeypatch):
+    make_node("_ros2cli_daemon_1")
+    make_node("early_node")
+    seen = client._node.get_node_names_and_namespaces
+    looks = []
+
+    def discover():
+        looks.append(1)
+        if len(looks) == 4:
+            make_node("late_node")
+        return seen()
+
+    monkeypatch.setattr(client._node, "get_node_names_and_namespaces", discover)
+    assert {"early_node", "late_node"} <= set(client.nodes(1.0)) and "_ros2cli_daemon_1" not in client.nodes(0.2)
+
+
 def test_what_is_missing_is_named_by_node(server, client, spin_until):
     there = NodeSpec("feedback_node", (), ("/get_task",), ("/run_task",), ("/action_tree",))
     absent = NodeSpec("planner_node", (), ("/interpret_goal", "/get_task"), ("/generate_plans",), ("/nothing",))
