@@ -91,4 +91,5 @@ def _close_to_the_network(environment: dict[str, str]) -> None:
 def _prepend(environment: dict[str, str], name: str, folders: list[Path]) -> None:
     present = [part for part in environment.get(name, "").split(os.pathsep) if part]
     missing = [str(folder) for folder in folders if str(folder) not in present]
-    environment[name] = os.pathsep.join(missing + present)
+    if missing:  # else also its empty parts stay: what differs makes programs restart
+        environment[name] = os.pathsep.join(missing + present)

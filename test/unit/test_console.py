@@ -154,6 +154,8 @@ def test_the_environment_of_an_environment_with_ros_wheels(tmp_path):
     assert found["AMENT_PREFIX_PATH"] == f"{tmp_path}:/ws"
     assert found["_ROS_WHEELS_BOOTSTRAP_COMPLETE"] == "1"
     assert ros_environment(found, tmp_path) == found
+    sourced = {**found, "LD_LIBRARY_PATH": f"{found['LD_LIBRARY_PATH']}:"}
+    assert ros_environment(sourced, tmp_path) == sourced, "an empty part, as setup files leave it, is no change"
 
 
 @pytest.fixture
