@@ -117,10 +117,13 @@ class Planner(Protocol):
         samples: int = 0,
         temperature: float = -1.0,
         top_p: float = 0.0,
+        errors: Sequence[str] = (),
         task_id: str = "",
         method: str = "tree_planner",
     ) -> SampledPlans:
-        """Sample plans in one request (Tree-Planner, Section 3.1). At least one plan, else ParseError."""
+        """Sample plans in one request (Tree-Planner, Section 3.1). At least one plan, else ParseError. errors: earlier
+        plans, and what was found wrong with them.
+        """
 
     def choose_action(
         self,

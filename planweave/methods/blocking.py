@@ -159,10 +159,7 @@ class Blocking(PaperMode):
             tried.add((chosen, world.facts))
             missing = self._blocked(episode, world, step)
             if missing:
-                errors.append(
-                    f"{chosen}: blocked, since {' and '.join(episode.domain.phrase(m) for m in missing)} "
-                    "would have to hold"
-                )
+                errors.append(f"{chosen}: blocked until {' and '.join(episode.domain.phrase(m) for m in missing)}")
                 episode.steps += 1
                 self._resolve(episode, world, step, missing)
                 continue

@@ -104,6 +104,7 @@ class LanguagePlanner:
         samples: int = 0,
         temperature: float = -1.0,
         top_p: float = 0.0,
+        errors: Sequence[str] = (),
         task_id: str = "",
         method: str = "tree_planner",
         canceled: threading.Event | None = None,
@@ -118,6 +119,8 @@ class LanguagePlanner:
         domain = offered(self._load_domain(world.domain), sentence, world.actions_off)
         longest = set_.max_steps_embedded if self._embedded else set_.max_steps
         goal = self._read_without_model(sentence, world) if method == "tree_planner" and self._stepwise else ()
+        if goal and errors:
+            raise ParseError("plans are sampled step by step until one reaches the goal: there is no other")
         if goal:
             return StepwisePlans(
                 domain,
@@ -136,7 +139,7 @@ class LanguagePlanner:
             )
         shown, _ = self._worlds.shown(domain, world, sentence)
         request = ChatRequest(
-            sample_messages(domain, shown, sentence, set_.exclude_actions, folder),
+            sample_messages(domain, shown, sentence, set_.exclude_actions, folder, errors),
             n=samples or (set_.samples_embedded if self._embedded else set_.samples),
             temperature=set_.temperature if temperature < 0 else temperature,
             top_p=top_p or set_.top_p,

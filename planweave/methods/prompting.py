@@ -50,10 +50,13 @@ def sample_messages(
     sentence: str,
     without: Collection[str] = (),
     folder: Path = PROMPTS / "tree_planner",
+    errors: Sequence[str] = (),
 ) -> Messages:
     """The prompt for plans (Tree-Planner, Section 3.1 and Appendix F.2): instruction, global information, initial
-    observation, examples, task. folder: of the two prompt files.
+    observation, examples, task. folder: of the two prompt files. errors: earlier plans, and what is wrong with them.
     """
+    wrong = "\nThese plans were checked, and do not do it:\n" + "\n".join(f"- {one_line(e)}" for e in errors)
+    said = f"{wrong}\nGive a plan with which all of it is so in the end." if errors else ""
     return (
         message(
             "system",
@@ -66,7 +69,7 @@ def sample_messages(
             ),
         ),
         *turns(folder / SAMPLE_USER, "plan", domain, sentence),
-        message("user", render(folder / SAMPLE_USER, task=one_line(sentence))),
+        message("user", render(folder / SAMPLE_USER, task=one_line(sentence)) + said),
     )
 
 

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 from planweave.core.action_tree import Node, Status, build_tree
 from planweave.core.error_types import plan_error
-from planweave.core.errors import PlanweaveError
+from planweave.core.errors import ParseError, PlanweaveError
 from planweave.core.failure import TRANSIENT
 from planweave.core.parameter import option
 from planweave.core.plan import Plan
@@ -30,6 +30,8 @@ from planweave.methods.question import Questions
 
 REQUEST = "tree_planner_request"
 """The sampling of plans that is never stepwise."""
+MOST_WRONG = 3
+"""Plans that do not pass the check of which the model is told."""
 GUIDES = ("model", "language", "environment", "hybrid")
 
 
@@ -49,6 +51,7 @@ class TreePlanner(PaperMode):
     )
     PAPER: ClassVar[Mapping[str, Any]] = {
         "check_plans": False,
+        "asked_again": 0,
         "retries": 0,
         "merge_alike": False,
         "sampling": "request",
@@ -64,21 +67,42 @@ class TreePlanner(PaperMode):
     sampling: str = option(
         "auto", "request: all plans in one request, whatever planner_node's sampling says", choices=("auto", "request")
     )
+    asked_again: int = option(1, "requests for other plans, with what is wrong, where none passes the check", 0, 10)
     retries: int = option(1, "repetitions of an action that failed by chance, before its subtree is invalid", 0, 100)
 
     def run(self, episode: Episode) -> None:
         """Act down the tree until a plan ends, or no valid branch or no correction is left."""
         world = episode.observe()
         episode.tell("sampling plans")
+        plans, received, wrong = self._sample(episode, world, ())
+        for _ in range(self.asked_again if self.check_plans else 0):
+            if plans:
+                break
+            episode.tell("sampling plans again")
+            try:
+                plans, more, wrong = self._sample(episode, world, wrong)
+            except ParseError as error:
+                episode.journal.add("unreadable", message=str(error))
+                break
+            received += more
+        if not plans:
+            episode.tell(message=f"none of the {received} sampled plans passes the check")
+            return
+        node = episode.tree = build_tree(plans)
+        self._descend(episode, node)
+
+    def _sample(self, episode: Episode, world: World, wrong: Sequence[str]) -> tuple[list[Plan], int, Sequence[str]]:
+        """The plans to act by, how many samples came, and the most frequent plans that do not pass, with the reason."""
         sampled = episode.planner.generate_plans(
             episode.sentence,
             world,
             samples=self.samples,
+            errors=wrong,
             task_id=episode.task_id,
             method=REQUEST if self.sampling == "request" else "tree_planner",
         )
         episode.spend(sampled.usage)
-        plans = self._checked(episode, world, sampled.plans)
+        plans, wrong = self._checked(episode, world, sampled.plans)
         episode.journal.add(
             "sampled",
             received=sampled.received,
@@ -87,14 +111,12 @@ class TreePlanner(PaperMode):
             distinct=len(sampled.plans),
             kept=len(plans),
         )
-        if not plans:
-            episode.tell(message=f"none of the {sampled.received} sampled plans passes the check")
-            return
-        node = episode.tree = build_tree(plans)
-        self._descend(episode, node)
+        return plans, sampled.received, wrong
 
-    def _checked(self, episode: Episode, world: World, plans: Sequence[Plan]) -> list[Plan]:
-        """Validate every plan, record goal-condition recall (GCR_max, GCR_avg of 5.2), keep those that pass."""
+    def _checked(self, episode: Episode, world: World, plans: Sequence[Plan]) -> tuple[list[Plan], list[str]]:
+        """Validate every plan and record goal-condition recall (GCR_max, GCR_avg of 5.2); the plans that pass, and what
+        is wrong with the others.
+        """
         recall: list[float] = []
         checked: list[tuple[Plan, Validation]] = []
         validator = Validator(episode.domain, world)
@@ -116,7 +138,8 @@ class TreePlanner(PaperMode):
             )
         if recall:
             episode.journal.add("gcr", max=round(max(recall), 4), avg=round(sum(recall) / len(recall), 4))
-        return self._kept(episode, checked) if self.check_plans else list(plans)
+        wrong = [f"{', '.join(map(str, plan.actions))}: {check.message}" for plan, check in checked if not check.ok]
+        return self._kept(episode, checked) if self.check_plans else list(plans), wrong[:MOST_WRONG]
 
     def _kept(self, episode: Episode, checked: Sequence[tuple[Plan, Validation]]) -> list[Plan]:
         """The plans with the weakest assumptions: none, facts about unobserved objects, or unobserved goal literals."""

@@ -78,14 +78,16 @@ class ScriptedPlanner:
         self.plans, self.choices, self.goal, self.error = tuple(plans), deque(choices), literals(goal), error
         self.steps, self.texts, self.checks = deque(steps), deque(texts), dict(checks or {})
         self.understood, self.answer = understood, answer
+        self.other_plans: tuple[Plan, ...] | None = None  # where the first do not pass the check; None for the same
         self.asked: list[tuple] = []
 
     def generate_plans(self, sentence, world, **options) -> SampledPlans:
         self.asked.append(("generate", sentence, options))
         if self.error:
             raise self.error
-        count = sum(p.samples for p in self.plans)
-        return SampledPlans(self.plans, count, usage=Usage(1, 1000, 0, 10 * count))
+        plans = self.plans if not options.get("errors") or self.other_plans is None else self.other_plans
+        count = sum(p.samples for p in plans)
+        return SampledPlans(plans, count, usage=Usage(1, 1000, 0, 10 * count))
 
     def choose_action(self, sentence, world, history, options, **more) -> Choice:
         self.asked.append(("choose", tuple(history), tuple(options), tuple(more.get("errors", ()))))

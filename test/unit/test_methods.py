@@ -140,7 +140,7 @@ def test_a_safety_stop_ends_everything():
 
 def test_plans_that_do_not_reach_the_goal_are_dropped_and_recorded():
     plans = [plan("grasp(a); place_in(a, right_tray)", 3), plan("place_in(a, left_tray)", 2)]
-    e, planner, body = run(TreePlanner, plans, goal="in(a, left_tray); at(b, table)")
+    e, planner, body = run(TreePlanner, plans, goal="in(a, left_tray); at(b, table)", asked_again=0)
     assert body.done == [] and "none of the 5 sampled plans" in e.message
     assert [p["valid"] for p in e.journal.events("plan")] == [False, False]
     assert e.journal.events("gcr")[0]["max"] == 0.5
@@ -316,3 +316,33 @@ def test_classical_says_why_it_gave_up():
         "gave up after 2 replans, at last since after it did 'pick up the a and put it in the left "
         "tray', the a is not in the left tray"
     )
+
+
+def asked_again(*plans, other=(), **options):
+    """Tree-Planner with a model whose first plans do not pass the check."""
+    planner = ScriptedPlanner(plans)
+    planner.other_plans = tuple(other)
+    body = SymbolicBody(tabletop(OBJECTS, FACTS))
+    e = episode(planner, body, "in(a, left_tray)")
+    TreePlanner(**options).run(e)
+    return e, body, [asked[2]["errors"] for asked in planner.asked if asked[0] == "generate"]
+
+
+def test_where_no_plan_passes_the_check_the_model_is_told_and_asked_once_more():
+    wrong = plan("grasp(a); place_in(a, right_tray)", 3), plan("place_in(a, left_tray)")
+    e, body, told = asked_again(*wrong, other=[plan("grasp(a); place_in(a, left_tray)")])
+    assert body.done == ["grasp(a)", "place_in(a, left_tray)"]
+    assert told[0] == () and len(told[1]) == 2 and len(told) == 2
+    assert told[1][0].startswith("grasp(a), place_in(a, right_tray): ") and "left_tray" in told[1][0]
+    assert [event["kept"] for event in e.journal.events("sampled")] == [0, 1]
+
+
+def test_it_is_asked_no_third_time():
+    wrong = plan("grasp(a); place_in(a, right_tray)")
+    _, body, told = asked_again(wrong, other=[wrong])
+    assert len(told) == 2 and body.done == []
+
+
+@pytest.mark.parametrize("options", [{"asked_again": 0}, {"paper": True}, {"check_plans": False}])
+def test_plans_are_asked_for_once_where_that_is_wanted(options):
+    assert len(asked_again(plan("grasp(a); place_in(a, right_tray)"), **options)[2]) == 1

@@ -92,6 +92,14 @@ def test_the_sampling_prompt_has_the_papers_parts_in_order():
     assert "grab_and_putin" not in text(prompting.sample_messages(DOMAIN, BLOCKS, SENTENCE, ("grab_and_putin",)))
 
 
+def test_the_plan_prompt_says_what_is_wrong_with_earlier_plans():
+    said = text(prompting.sample_messages(DOMAIN, BLOCKS, SENTENCE, errors=["grasp(pear): the pear is\nnot there"]))
+    assert said.endswith(
+        "These plans were checked, and do not do it:\n- grasp(pear): the pear is not there\n"
+        "Give a plan with which all of it is so in the end."
+    )
+
+
 def test_the_deciding_prompt_has_the_papers_parts_in_order():
     history = [Action.parse("grasp(red_cube)")]
     options = [Action.parse("place_in(red_cube, left_tray)"), Action.parse("place_on(red_cube, plate)"), None]

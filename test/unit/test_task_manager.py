@@ -499,7 +499,7 @@ def test_a_dry_run_without_a_plan_fails_and_says_why(start):
     manager, _, body = start(ScriptedPlanner([plan("grasp(b)")], goal="in(a, tray)"), fallback="")
     status = ended(manager.submit("put a in the tray", dry_run=True))
     assert status.state is TaskState.FAILED and body.done == [] and status.plan == ()
-    assert "none of the 1 sampled plans passes the check" in status.message and "nothing was moved" in status.message
+    assert "none of the 2 sampled plans passes the check" in status.message and "nothing was moved" in status.message
     manager, _, body = start(ScriptedPlanner([plan("grasp(b)")], goal="in(a, tray)"))
     status = ended(manager.submit("put a in the tray", dry_run=True))
     assert status.state is TaskState.PLANNED and status.fallback and status.plan and body.done == []
