@@ -5,6 +5,7 @@ Prompt files are in ``prompts/<method>/``; a missing variable is an error.
 
 from __future__ import annotations
 
+import math
 import re
 import string
 from collections.abc import Collection, Mapping, Sequence
@@ -17,13 +18,15 @@ import yaml
 from planweave.core.domain import ActionSchema, Domain, Predicate, spoken
 from planweave.core.errors import ConfigError
 from planweave.core.formula import And, Atom, Equal, Formula, Not, Or, conjuncts
-from planweave.core.world import Action, World
+from planweave.core.world import Action, Literal, World, WorldObject
 from planweave.llm.parsing import letter
 from planweave.llm.schema import goal_predicates
 
 Messages = tuple[Mapping[str, str], ...]
 PROMPTS = Path(__file__).resolve().parent / "prompts"
 SAMPLE_SYSTEM, SAMPLE_USER = "sample_system.txt", "sample_user.txt"
+FEW_SPOTS = 3
+"""Of so many places with room for one thing the prompt says how they lie."""
 _DONE = "stop here, the task is done"
 _ARTICLES = ("a", "an", "the")
 
@@ -209,7 +212,28 @@ def places_text(domain: Domain, world: World) -> str:
         else:
             lines += [f"Seen as well: {', '.join(sorted(rest))}."] if rest else []
             lines.append("No other object has been seen yet, so that it is not known where it is.")
-    return "\n".join(lines)
+    return "\n".join([*lines, *_layout(domain, world)])
+
+
+def _layout(domain: Domain, world: World) -> list[str]:
+    """Where the places of the type ``prompts: layout`` lie, and things that are at none of them but the largest, in
+    centimetres of the world's frame; only where several of the places have room for one thing, as in tasks of shapes.
+    """
+    kind, one = prompt_notes(domain).get("layout", ""), str((domain.extra.get("goals") or {}).get("room_for_one", ""))
+    places = [o for o in world.objects if o.type == kind and o.position is not None and o.size is not None]
+    if sum(Literal(one, (o.name,)) in world.facts for o in places) < FEW_SPOTS:
+        return []
+    largest = max(places, key=lambda o: math.prod((o.size or (0.0,))[:2])).name
+    placed = {f.args[0] for facts in world.by_predicate.values() for f in facts if f.args[1:2] not in ((), (largest,))}
+    said = [f"{o.name} {_extent(o)}" for o in places]
+    apart = [o for o in world.objects if o.type != kind and o.position is not None and o.name not in placed]
+    said += [f"{o.name} ({100 * x:.0f}, {100 * y:.0f})" for o in apart for x, y, _ in [o.position or (0.0, 0.0, 0.0)]]
+    return [f"Centres, in centimetres ahead of the robot and to its left: {', '.join(said)}."]
+
+
+def _extent(place: WorldObject) -> str:
+    (x, y, _), (a, b, _) = place.position or (0.0, 0.0, 0.0), place.size or (0.0, 0.0, 0.0)
+    return f"({100 * x:.0f}, {100 * y:.0f}), {100 * a:.0f} by {100 * b:.0f} in size"
 
 
 def done_text(domain: Domain) -> str:

@@ -456,3 +456,24 @@ def test_what_did_not_answer_is_told_as_asked():
         asked.generate_plans(SENTENCE, BLOCKS)
     used = caught.value.usage
     assert (used.requests, used.model, used.endpoint) == (0, "m", "scripted") and used.model_seconds >= 0
+
+
+def test_where_places_have_room_for_one_each_the_prompts_say_how_they_lie():
+    names = {"left_side": (0.5, 0.33, 0.5), "location_a": (0.44, 0.38, 0.06), "location_b": (0.6, 0.38, 0.06)}
+    names |= {"table": (0.5, 0.0, 1.2), "location_c": (0.44, -0.38, 0.06)}
+    places = [WorldObject(n, "location", n, {}, (x, y, 0.0), None, (s, s, 0.0)) for n, (x, y, s) in names.items()]
+    things = [
+        WorldObject("far_cube", "item", "cube", {}, (0.88, -0.3, 0.02), None, (0.04, 0.04, 0.04)),
+        WorldObject("cube", "item", "cube", {}, (0.5, 0.3, 0.02), None, (0.04, 0.04, 0.04)),
+    ]
+    facts = {
+        Literal("at", ("cube", "left_side")),
+        Literal("at", ("cube", "table")),
+        Literal("at", ("far_cube", "table")),
+    }
+    facts |= {Literal("narrow", (n,)) for n in names if n.startswith("location")}
+    world = World("tabletop", (*places, *things), frozenset(facts))
+    said = prompting.places_text(DOMAIN, world)
+    assert "location_a (44, 38), 6 by 6 in size" in said and "far_cube (88, -30)" in said and " cube (" not in said
+    two = World("tabletop", world.objects, frozenset(facts - {Literal("narrow", ("location_c",))}))
+    assert prompting.places_text(DOMAIN, two) == ""
