@@ -16,6 +16,7 @@ from planweave.core.action_tree import Node, Status, build_tree
 from planweave.core.error_types import plan_error
 from planweave.core.errors import ParseError, PlanweaveError
 from planweave.core.failure import TRANSIENT
+from planweave.core.formula import conjuncts
 from planweave.core.parameter import option
 from planweave.core.plan import Plan
 from planweave.core.ports import Outcome
@@ -52,6 +53,7 @@ class TreePlanner(PaperMode):
     PAPER: ClassVar[Mapping[str, Any]] = {
         "check_plans": False,
         "asked_again": 0,
+        "skip_needless": False,
         "retries": 0,
         "merge_alike": False,
         "sampling": "request",
@@ -68,6 +70,7 @@ class TreePlanner(PaperMode):
         "auto", "request: all plans in one request, whatever planner_node's sampling says", choices=("auto", "request")
     )
     asked_again: int = option(1, "requests for other plans, with what is wrong, where none passes the check", 0, 10)
+    skip_needless: bool = option(True, "a failed action counts as done where all that it would bring about is so")
     retries: int = option(1, "repetitions of an action that failed by chance, before its subtree is invalid", 0, 100)
 
     def run(self, episode: Episode) -> None:
@@ -138,7 +141,7 @@ class TreePlanner(PaperMode):
             )
         if recall:
             episode.journal.add("gcr", max=round(max(recall), 4), avg=round(sum(recall) / len(recall), 4))
-        wrong = [f"{', '.join(map(str, plan.actions))}: {check.message}" for plan, check in checked if not check.ok]
+        wrong = [f"{', '.join(map(str, p.actions))}: {_fault(episode, c)}" for p, c in checked if not c.ok]
         return self._kept(episode, checked) if self.check_plans else list(plans), wrong[:MOST_WRONG]
 
     def _kept(self, episode: Episode, checked: Sequence[tuple[Plan, Validation]]) -> list[Plan]:
@@ -176,6 +179,11 @@ class TreePlanner(PaperMode):
                 history.append((child, before))
                 done.append((child.action, child))
                 errors.clear()
+                node = child
+                continue
+            if self.skip_needless and _needless(episode, outcome.world, child.action):
+                episode.journal.add("needless", action=str(child.action), message=outcome.message)
+                child.status = Status.DONE
                 node = child
                 continue
             errors.append(f"{child.action}: {outcome.message}")
@@ -293,6 +301,25 @@ class TreePlanner(PaperMode):
         if self.guide == "environment":
             return environment
         return [self.alpha * f + (1 - self.alpha) * e for f, e in zip(language, environment)]
+
+
+def _fault(episode: Episode, check: Validation) -> str:
+    """What is wrong with a plan; goal literals that may hold, since nobody has looked, are left out."""
+    if check.failed_step is not None or not check.goal_unmet:
+        return check.message
+    missing = [x for x in check.goal_unmet if x not in check.goal_open]
+    return f"in the end it is not so that {episode.domain.phrases(missing)}"
+
+
+def _needless(episode: Episode, world: World, action: Action) -> bool:
+    """Whether all that an action would bring about is so already: what is on need not be switched on."""
+    effects = [e for e in episode.domain.actions[action.name].effects if not e.variables and not conjuncts(e.condition)]
+    transition = Transition(episode.domain, world)
+    try:
+        change = transition.apply(transition.state(), action)
+    except PlanweaveError:  # an object is gone
+        return False
+    return any(e.add for e in effects) and not change.added and not change.deleted
 
 
 def _applicable(episode: Episode, world: World, action: Action) -> bool:

@@ -126,7 +126,7 @@ def test_nobody_there_is_said_with_what_to_do(ros, client):
         client.tasks()
 
 
-def test_nodes_are_named_that_are_discovered_late_and_no_hidden_ones(make_node, client, monkeypatch):
+def test_nodes_are_named_that_are_discovered_late_and_no_hidden_ones(make_node, client, monkeypatch, spin_until):
     make_node("_ros2cli_daemon_1")
     make_node("early_node")
     seen = client._node.get_node_names_and_namespaces
@@ -134,8 +134,9 @@ def test_nodes_are_named_that_are_discovered_late_and_no_hidden_ones(make_node, 
 
     def discover():
         looks.append(1)
-        if len(looks) == 4:
+        if len(looks) == 2:
             make_node("late_node")
+            spin_until(lambda: any(name == "late_node" for name, _ in seen()), 20.0, "the late node to be seen")
         return seen()
 
     monkeypatch.setattr(client._node, "get_node_names_and_namespaces", discover)

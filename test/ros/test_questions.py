@@ -36,7 +36,14 @@ ROWS = {row.method: row for row in QUESTIONS}
 CASES = {
     "generate_plans": (
         ("sort", BLOCKS),
-        {"samples": 3, "temperature": 0.5, "top_p": 0.25, "task_id": "t", "method": "base_llm"},
+        {
+            "samples": 3,
+            "errors": ["grasp(red_cube): no"],
+            "temperature": 0.5,
+            "top_p": 0.25,
+            "task_id": "t",
+            "method": "base_llm",
+        },
         SampledPlans((Plan(STEPS, 2, -1.5), Plan(STEPS[:1], 1, None)), 4, 1, 1, USED),
     ),
     "choose_action": (

@@ -10,8 +10,9 @@ from planweave.core.classical import NoPlanError
 from planweave.core.domain import Domain
 from planweave.core.errors import CanceledError
 from planweave.core.failure import Code
+from planweave.core.validation import Validator
 from planweave.core.world import Known, Literal, World, WorldObject
-from planweave.methods import METHODS
+from planweave.methods import METHODS, tree_planner
 from planweave.methods.base_llm import BaseLLM
 from planweave.methods.classical import Classical
 from planweave.methods.episode import Episode
@@ -333,7 +334,7 @@ def test_where_no_plan_passes_the_check_the_model_is_told_and_asked_once_more():
     e, body, told = asked_again(*wrong, other=[plan("grasp(a); place_in(a, left_tray)")])
     assert body.done == ["grasp(a)", "place_in(a, left_tray)"]
     assert told[0] == () and len(told[1]) == 2 and len(told) == 2
-    assert told[1][0].startswith("grasp(a), place_in(a, right_tray): ") and "left_tray" in told[1][0]
+    assert told[1][0].startswith("grasp(a), place_in(a, right_tray): ") and "left tray" in told[1][0]
     assert [event["kept"] for event in e.journal.events("sampled")] == [0, 1]
 
 
@@ -346,3 +347,24 @@ def test_it_is_asked_no_third_time():
 @pytest.mark.parametrize("options", [{"asked_again": 0}, {"paper": True}, {"check_plans": False}])
 def test_plans_are_asked_for_once_where_that_is_wanted(options):
     assert len(asked_again(plan("grasp(a); place_in(a, right_tray)"), **options)[2]) == 1
+
+
+def test_an_action_that_failed_and_would_change_nothing_counts_as_done():
+    plans = [plan("grasp(a); grasp(a); place_in(a, left_tray)")]
+    e, _, body = run(TreePlanner, plans, check_plans=False)
+    assert body.done == ["grasp(a)", "place_in(a, left_tray)"] and e.corrections == 0
+    assert [event["action"] for event in e.journal.events("needless")] == ["grasp(a)"]
+    e, _, body = run(TreePlanner, plans, check_plans=False, skip_needless=False)
+    assert e.corrections == 1 and not e.journal.events("needless")
+
+
+def test_an_action_that_failed_and_would_change_something_is_a_failure():
+    e, _, _ = run(TreePlanner, [plan("place_in(a, left_tray)")], check_plans=False)
+    assert e.corrections == 1 and not e.journal.events("needless")
+
+
+def test_what_nobody_has_looked_at_is_not_told_as_wrong():
+    world, goal = tabletop(OBJECTS, FACTS), literals("in(a, left_tray); at(b, middle)")
+    check = replace(Validator(Domain.load("tabletop"), world).check((), goal), goal_open=goal[1:])
+    e = episode(ScriptedPlanner(), SymbolicBody(world), "in(a, left_tray)")
+    assert tree_planner._fault(e, check) == "in the end it is not so that the a is in the left tray"
