@@ -144,11 +144,11 @@ def test_correlated_plans_share_some_errors_and_differ_in_others():
 
     def figures(correlation):
         model, best, right, distinct = SimulatedModel(expert, 0.15, "x", correlation=correlation), 0, 0, 0
-        for _ in range(200):
+        for _ in range(60):
             texts = [r.text for r in model.complete(asked).replies]
             good = texts.count(json.dumps({"plan": [str(a) for a in expert.expected]}))
             best, right, distinct = best + (good > 0), right + good, distinct + len(set(texts))
-        return best / 200, right / 5000, distinct / 200
+        return best / 60, right / 1500, distinct / 60
 
     (one, mean_one, many), (some, mean_some, fewer), (same, _, single) = map(figures, (0.0, CORRELATION, 1.0))
     assert mean_one == pytest.approx(mean_some, abs=0.08), "a sample is as often right"
