@@ -43,7 +43,7 @@ class Expert:
     def _rest(self, world: World, planned: Sequence[Action]) -> tuple[Action, ...]:
         state, done = self._transition.state(world.facts), [*self._done]
         for action in planned:
-            if self._can(state, action):
+            if self._transition.applicable(state, action):
                 self._transition.apply(state, action)
                 done.append(action)
         gold = self.expected
@@ -64,7 +64,7 @@ class Expert:
         changes = []
         try:
             for step in steps:
-                if not self._can(state, step):
+                if not self._transition.applicable(state, step):
                     return False
                 changes.append(self._transition.apply(state, step))
             found = self._case.conditions(lambda g: ((g.predicate, *g.args) in state) == g.positive, [*done, *steps])
@@ -72,12 +72,6 @@ class Expert:
         finally:
             for change in reversed(changes):
                 self._transition.undo(state, change)
-
-    def _can(self, state: State, action: Action) -> bool:
-        try:
-            return not self._transition.unmet(state, action)
-        except PlanweaveError:
-            return False
 
     def _planned_anew(self, world: World, state: State) -> tuple[Action, ...]:
         facts = frozenset(Literal(f[0], f[1:]) for f in state.facts)
@@ -92,5 +86,5 @@ class Expert:
             return ()
 
     def _as_far_as_possible(self, state: State, gold: Sequence[Action]) -> tuple[Action, ...]:
-        start = next((i for i, step in enumerate(gold) if self._can(state, step)), 0)
+        start = next((i for i, step in enumerate(gold) if self._transition.applicable(state, step)), 0)
         return tuple(gold[start:])

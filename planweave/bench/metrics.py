@@ -30,7 +30,6 @@ from typing import Any
 from planweave.core.budget import Usage
 from planweave.core.domain import Domain
 from planweave.core.error_types import DECIDING, EXECUTION, INCOMPLETE
-from planweave.core.errors import PlanweaveError
 from planweave.core.failure import Code
 from planweave.core.transition import Transition
 from planweave.core.world import Action, Literal, World
@@ -195,12 +194,7 @@ def would_reach(
     transition = Transition(domain, world)
     state, done = transition.state(), list[Action]()
     for one in tried:
-        if one.why == "undo":
-            continue
-        try:
-            if transition.unmet(state, one.action):
-                continue
-        except PlanweaveError:
+        if one.why == "undo" or not transition.applicable(state, one.action):
             continue
         transition.apply(state, one.action)
         done.append(one.action)

@@ -26,7 +26,7 @@ from planweave.bench.simulated_model import CORRELATION, SimulatedModel
 from planweave.core.errors import ConfigError, UnknownNameError
 from planweave.core.world import Action
 from planweave.llm.clients import choose_client
-from planweave.llm.clients.base import Capabilities, ChatClient, ChatReplies, ChatReply, ChatRequest
+from planweave.llm.clients.base import ChatClient, ChatReplies, ChatReply, ChatRequest, WrappedClient
 
 KINDS = ("auto", "openai", "embedded", "cassette", "simulated", "none")
 
@@ -102,26 +102,10 @@ def _client(name: str, _: int) -> ChatClient:
 
 
 @dataclass
-class GoldAmongPlans:
+class GoldAmongPlans(WrappedClient):
     """Wraps a client: to the replies with whole plans it adds one with a right plan (Tree-Planner, Section 5.3)."""
 
-    inner: ChatClient
     plan: Sequence[Action]
-
-    @property
-    def endpoint(self) -> str:
-        """Endpoint of the wrapped client."""
-        return self.inner.endpoint
-
-    @property
-    def model(self) -> str:
-        """Model of the wrapped client."""
-        return self.inner.model
-
-    @property
-    def capabilities(self) -> Capabilities:
-        """Capabilities of the wrapped client."""
-        return self.inner.capabilities
 
     def complete(self, request: ChatRequest) -> ChatReplies:
         """Send a request; the added reply counts no tokens."""
@@ -130,36 +114,17 @@ class GoldAmongPlans:
             return replies
         return replace(replies, replies=(*replies.replies, ChatReply(json.dumps({"plan": [*map(str, self.plan)]}))))
 
-    def close(self) -> None:
-        """The wrapped client is shared and stays open."""
-
 
 @dataclass
-class PacedClient:
+class PacedClient(WrappedClient):
     """Wraps a client with a limit of `per_minute` requests per minute (0: none), and adds up the time of its replies.
 
     A worker gets its share of the limit of a whole run.
     """
 
-    inner: ChatClient
     per_minute: float = 0.0
     seconds: float = 0.0
     _next: float = 0.0
-
-    @property
-    def endpoint(self) -> str:
-        """Endpoint of the wrapped client."""
-        return self.inner.endpoint
-
-    @property
-    def model(self) -> str:
-        """Model of the wrapped client."""
-        return self.inner.model
-
-    @property
-    def capabilities(self) -> Capabilities:
-        """Capabilities of the wrapped client."""
-        return self.inner.capabilities
 
     def complete(self, request: ChatRequest) -> ChatReplies:
         """Send a request once the limit allows it."""
@@ -174,9 +139,6 @@ class PacedClient:
             return self.inner.complete(request)
         finally:
             self.seconds += time.perf_counter() - begun
-
-    def close(self) -> None:
-        """The wrapped client is shared and stays open."""
 
 
 def models_of(names: Sequence[str]) -> list[str]:

@@ -8,7 +8,6 @@ from typing import Any
 from planweave.bench.records import Recorder
 from planweave.bench.suites.case import Case
 from planweave.core.domain import Domain
-from planweave.core.errors import PlanweaveError
 from planweave.core.failure import Code
 from planweave.core.ports import Body, Outcome
 from planweave.core.transition import Transition
@@ -108,11 +107,8 @@ def predicted(domain: Domain, world: World, plan: Sequence[Action]) -> frozenset
     transition = Transition(domain, world)
     state = transition.state()
     for action in plan:
-        try:
-            if not transition.unmet(state, action):
-                transition.apply(state, action)
-        except PlanweaveError:
-            continue
+        if transition.applicable(state, action):
+            transition.apply(state, action)
     return frozenset(Literal(f[0], f[1:]) for f in state.facts)
 
 

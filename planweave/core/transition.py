@@ -13,6 +13,7 @@ from operator import attrgetter
 
 from planweave.core.compiled import CompiledAction, compile_action
 from planweave.core.domain import ActionSchema, Domain
+from planweave.core.errors import PlanweaveError
 from planweave.core.formula import (
     And,
     Atom,
@@ -78,6 +79,13 @@ class Transition:
         binding = self.domain.actions[action.name].binding(action.args)
         missing = [x for part in self.failing(state, action) for x in self.explain(state, part, binding)]
         return tuple(dict.fromkeys(missing))
+
+    def applicable(self, state: State, action: Action) -> bool:
+        """Whether an action is valid over these objects and its precondition holds."""
+        try:
+            return not self.unmet(state, action)
+        except PlanweaveError:
+            return False
 
     def failing(self, state: State, action: Action) -> tuple[Formula, ...]:
         """Conjuncts of the precondition that do not hold, for an action over these objects."""

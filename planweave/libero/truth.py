@@ -8,7 +8,7 @@ of a region -> pos, size (half), parent), `facts` (LIBERO's predicates that hold
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -23,12 +23,8 @@ FRAME = "person"
 _CENTRE = (0.15, 0.15)  # what counts as the middle of the table reaches so far from LIBERO's, m
 _ABOVE = 0.01  # how far from what it rests on an item may seem to be, m
 _MIDDLE = (-0.075, 0.0)  # of the table, as LIBERO's region `table_center` has it
-_STATES = {
-    "open": ("opened", True),
-    "close": ("closed", True),
-    "turnon": ("turned_on", True),
-    "turnoff": ("turned_off", True),
-}
+_STATES = {"open": "opened", "close": "closed", "turnon": "turned_on", "turnoff": "turned_off"}
+_SIDES = {"_right_region": "right_of", "_left_region": "left_of", "_front_region": "front_of"}
 
 
 @lru_cache(maxsize=1)
@@ -82,7 +78,8 @@ def truth(domain: Domain, state: Mapping[str, Any], stamp: float = 0.0) -> World
     objects.append(
         WorldObject("table_center", "location", "center", {}, (x, y, 0.0), None, (*_CENTRE, 0.0), Known.FIXED, stamp)
     )
-    facts = {*_properties(names), *_states(names, state), *_relations(names, state, objects)}
+    facts = {*_properties(names)}
+    facts |= {*_states(names, state, facts), *_relations(names, state, objects)}
     facts |= {Literal("hand_empty"), Literal("at_base")}
     facts |= {Literal("reachable", (o.name,)) for o in objects}
     under = {f.args[1] for f in facts if f.predicate == "on"}
@@ -100,13 +97,11 @@ def goal_of(state: Mapping[str, Any], goal: Iterable[Sequence[str]]) -> tuple[Li
 def _goal(names: Names, row: Sequence[str]) -> Literal:
     predicate, *args = row
     if predicate in _STATES:
-        return Literal(_STATES[predicate][0], (names.of(args[0]),))
+        return Literal(_STATES[predicate], (names.of(args[0]),))
     thing, place = args
-    for side, relation in (("_right_region", "right_of"), ("_left_region", "left_of"), ("_front_region", "front_of")):
+    for side, relation in _SIDES.items():
         if place in names.sites and names.of(place) == "" and place.endswith(side):
-            said = place.removesuffix(side)
-            beside = [n for n in names.things if said.endswith((n.rsplit("_", 1)[0].split("_", 1)[-1], n))]
-            beside = beside or [n for n in names.things if said.endswith(names.row(n)["class"])]
+            beside = [n for n in names.things if place.removesuffix(side).endswith(names.row(n)["class"])]
             if len(beside) == 1:
                 return Literal(relation, (thing, beside[0]))
     if not names.of(place):
@@ -168,17 +163,14 @@ def _properties(names: Names) -> Iterator[Literal]:
             yield Literal("can_open", (part,))
 
 
-def _states(names: Names, state: Mapping[str, Any]) -> Iterator[Literal]:
+def _states(names: Names, state: Mapping[str, Any], properties: Collection[Literal]) -> Iterator[Literal]:
     told = {(row[0], row[1]) for row in state["facts"] if len(row) == 2}
     for name in (*names.things, *names.parts):
-        ours = names.of(name)
-        can_open = (name in names.parts and names.parts[name][1]["part"] == "drawer") or (
-            name in names.things and "can_open" in names.row(name).get("can", ())
-        )
-        if can_open:
-            yield Literal("opened" if ("open", name) in told else "closed", (ours,))  # ajar is too little to reach in
-        if name in names.things and "can_turn" in names.row(name).get("can", ()):
-            yield Literal("turned_on" if ("turnon", name) in told else "turned_off", (ours,))
+        ours = (names.of(name),)
+        if Literal("can_open", ours) in properties:
+            yield Literal("opened" if ("open", name) in told else "closed", ours)  # ajar is too little to reach in
+        if Literal("can_turn", ours) in properties:
+            yield Literal("turned_on" if ("turnon", name) in told else "turned_off", ours)
 
 
 def _relations(names: Names, state: Mapping[str, Any], objects: Sequence[WorldObject]) -> Iterator[Literal]:
@@ -187,11 +179,8 @@ def _relations(names: Names, state: Mapping[str, Any], objects: Sequence[WorldOb
         if len(row) != 3 or not names.of(row[2]):
             continue
         predicate, thing, place = row[0], row[1], names.of(row[2])
-        inside = {f"{kind}_contain_region" for kind in ("basket",)}
-        if predicate == "in" or (predicate == "on" and any(row[2].endswith(i) for i in inside)):
-            yield Literal("in", (thing, place))
-        else:
-            yield Literal("on", (thing, place))
+        inside = predicate == "in" or row[2].endswith("basket_contain_region")
+        yield Literal("in" if inside else "on", (thing, place))
         placed.add(thing)
     yield from _resting([o for o in objects if o.type == "item" and o.name not in placed], objects)
     middle = next(o for o in objects if o.name == "table_center")

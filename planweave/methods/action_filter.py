@@ -12,7 +12,6 @@ import re
 from collections.abc import Sequence
 
 from planweave.core.domain import Domain
-from planweave.core.errors import PlanweaveError
 from planweave.core.reduced import without
 from planweave.core.transition import Change, Transition
 from planweave.core.world import Action, World
@@ -53,10 +52,7 @@ def distinct(domain: Domain, world: World, options: Sequence[Action | None]) -> 
 def _change(transition: Transition, option: Action | None) -> Change | None:
     """What an action changes; None where it is not applicable, or the domain says that it changes nothing."""
     state = transition.state()
-    try:
-        if option is None or transition.unmet(state, option):
-            return None
-    except PlanweaveError:
+    if option is None or not transition.applicable(state, option):
         return None
     change = transition.apply(state, option)
     return change if change.added or change.deleted else None

@@ -212,7 +212,8 @@ class TreePlanner(PaperMode):
         episode.intend(_likely(node))
         outcome = episode.execute(action)
         for _ in range(self.retries):
-            if outcome.code not in TRANSIENT or not _applicable(episode, outcome.world, action):
+            transition = Transition(episode.domain, outcome.world)
+            if outcome.code not in TRANSIENT or not transition.applicable(transition.state(), action):
                 break
             episode.journal.add("retry", action=str(action), code=outcome.code.name, message=outcome.message)
             episode.intend(_likely(node))
@@ -320,14 +321,6 @@ def _needless(episode: Episode, world: World, action: Action) -> bool:
     except PlanweaveError:  # an object is gone
         return False
     return any(e.add for e in effects) and not change.added and not change.deleted
-
-
-def _applicable(episode: Episode, world: World, action: Action) -> bool:
-    transition = Transition(episode.domain, world)
-    try:
-        return not transition.unmet(transition.state(), action)
-    except PlanweaveError:  # an object is gone
-        return False
 
 
 def _likely(node: Node) -> list[Action]:

@@ -164,3 +164,28 @@ class ChatClient(Protocol):
 
     def close(self) -> None:
         """Release connections and servers. May be called twice."""
+
+
+@dataclass
+class WrappedClient:
+    """What a client that sends through another one shares with it; `complete` is its own. The inner one stays open."""
+
+    inner: ChatClient
+
+    @property
+    def endpoint(self) -> str:
+        """Endpoint of the inner client."""
+        return self.inner.endpoint
+
+    @property
+    def model(self) -> str:
+        """Model of the inner client."""
+        return self.inner.model
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """Capabilities of the inner client."""
+        return self.inner.capabilities
+
+    def close(self) -> None:
+        """Do nothing: who made the inner client closes it."""

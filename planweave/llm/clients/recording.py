@@ -13,38 +13,24 @@ from pathlib import Path
 from typing import Any
 
 from planweave.core.errors import ConfigError, ModelUnavailableError
-from planweave.llm.clients.base import Capabilities, ChatClient, ChatReplies, ChatRequest
+from planweave.llm.clients.base import Capabilities, ChatClient, ChatReplies, ChatRequest, WrappedClient
 
 
 def _key(request: dict[str, Any]) -> str:
     return json.dumps(request, sort_keys=True, ensure_ascii=False)
 
 
-class RecordingClient:
+class RecordingClient(WrappedClient):
     """Wraps a client and appends every answered request to a cassette."""
 
     def __init__(self, inner: ChatClient, path: str | Path) -> None:
-        self._inner, self._path, self._lock = inner, Path(path), threading.Lock()
+        super().__init__(inner)
+        self._path, self._lock = Path(path), threading.Lock()
         self._path.parent.mkdir(parents=True, exist_ok=True)
-
-    @property
-    def endpoint(self) -> str:
-        """Endpoint of the wrapped client."""
-        return self._inner.endpoint
-
-    @property
-    def model(self) -> str:
-        """Model of the wrapped client."""
-        return self._inner.model
-
-    @property
-    def capabilities(self) -> Capabilities:
-        """Capabilities of the wrapped client."""
-        return self._inner.capabilities
 
     def complete(self, request: ChatRequest) -> ChatReplies:
         """Send and record a request; raises what the wrapped client raises."""
-        replies = self._inner.complete(request)
+        replies = self.inner.complete(request)
         line = json.dumps({"request": request.as_dict(), "reply": replies.as_dict()}, ensure_ascii=False)
         with self._lock, self._path.open("a", encoding="utf-8") as file:
             file.write(line + "\n")
@@ -52,7 +38,7 @@ class RecordingClient:
 
     def close(self) -> None:
         """Close the wrapped client."""
-        self._inner.close()
+        self.inner.close()
 
 
 class ReplayClient:
