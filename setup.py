@@ -16,6 +16,8 @@ ROOMS = [
     "simulation_node",
     "virtualhome_node",
     "body_node",
+    "web_node",
+    "libero_node",
 ]
 
 METHODS = {
@@ -37,6 +39,7 @@ DOORS = {
         "home": "planweave.bench.suites.home:HomeSuite",
         "eai": "planweave.bench.suites.eai:EaiSuite",
         "faults": "planweave.bench.suites.faulty:FaultSuite",
+        "libero": "planweave.bench.suites.libero:LiberoSuite",
         "tabletop": "planweave_ros.tabletop_suite:TabletopSuite",
     },
     "bodies": {
@@ -46,6 +49,7 @@ DOORS = {
     "detectors": {
         "attributes": "planweave.perception.detectors.attributes:by_attributes",
         "region_head": "planweave.perception.detectors.by_head:ByHead",
+        "vlm": "planweave.perception.detectors.vlm:Vlm",
         "vild": "planweave.perception.detectors.vild:Vild",
         "owlv2": "planweave.perception.detectors.owlv2:Owlv2",
         "grounding_dino": "planweave.perception.detectors.grounding_dino:GroundingDino",

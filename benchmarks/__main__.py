@@ -12,6 +12,8 @@ examples:
   python -m benchmarks kills --task executor_node/holding feedback_node/kill
   python -m benchmarks stops --repeat 5
   python -m benchmarks arms --repeat 3
+  python -m benchmarks rules
+  python -m benchmarks kept
   python -m benchmarks tabletop --seeds 2 --task plus_sign
 """
 
@@ -43,6 +45,8 @@ FIGURES = (
     "library",
     "stops",
     "arms",
+    "rules",
+    "kept",
 )
 CHOOSABLE = ("tabletop", "kills", "honesty")  # figures of which --task chooses some
 

@@ -7,12 +7,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from planweave.bodies import make_body
+from planweave.goals.rule_files import RULES
 from planweave_ros.guarded import GuardedNode
 from planweave_ros.parameters import Parameter, declare
 from planweave_ros.serve_body import serve_body
 from planweave_ros.spin import run_node
 
 PARAMETERS = [
+    RULES,
     Parameter("body", "home", "the body's name: that of an entry point in planweave.bodies"),
     Parameter("action_timeout", 60.0, "wall seconds for one action where its goal gives no time", 0.1, 3600.0),
 ]
@@ -27,7 +29,7 @@ class BodyNode(GuardedNode):
         super().__init__("body_node", parameter_overrides=list(parameter_overrides))
         values = declare(self, PARAMETERS)
         self.body = make_body(values["body"])
-        self._served = serve_body(self, self.body, timeout=values["action_timeout"], since=begun)
+        self._served = serve_body(self, self.body, timeout=values["action_timeout"], since=begun, rules=values["rules"])
         self.get_logger().info(f"ready: {values['body']}, in the domain {self.body.observe().domain}")
 
     def stop_work(self) -> None:

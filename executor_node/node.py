@@ -40,13 +40,14 @@ from planweave.bodies.arm.unseen_grip import UnseenGrip
 from planweave.bodies.arm.waiting import until
 from planweave.bodies.arm.workspace import load_workspace
 from planweave.bodies.arm.world_model import WorldModel
-from planweave.core.domain import Domain
 from planweave.core.errors import PlanweaveError
 from planweave.core.failure import Code
 from planweave.core.health import Report, heard
 from planweave.core.names import one_line, symbols
 from planweave.core.paths import config_dir
+from planweave.core.rules import highest
 from planweave.core.upright_shape import is_upright, yaw_of
+from planweave.goals.rule_files import RULES, RuleFile
 from planweave.robots import load_robot
 from planweave_ros import conversions as convert
 from planweave_ros.arm_ports import ArmPorts, Names
@@ -77,11 +78,12 @@ class ExecutorNode(ManagedNode):
         super().__init__("executor_node", parameter_overrides=list(parameter_overrides))
         robot = self._robot = load_robot(declare(self, [ROBOT_TYPE])[ROBOT_TYPE.name])
         table = parameters_of(robot)
-        self._values = values = declare(self, [*table, AUTOSTART])
+        self._values = values = declare(self, [*table, AUTOSTART, RULES])
         self._changeable = {parameter.name for parameter in table if parameter.changeable}
         check_robot(self.get_fully_qualified_name(), values["robot"], values["arm"], values["gripper"], robot)
-        self._domain, self._base_frame = Domain.load(values["domain"]), str(values["base_frame"])
+        self._domain, self._base_frame = RuleFile(values["rules"]).load(values["domain"]), str(values["base_frame"])
         self._scene = PlanningScene(values["robot_model"] or None, robot=robot)
+        self._scene.ceiling = highest(self._domain.rules) or math.inf
         self._kinematics = Kinematics(self._scene.model, robot)
         safety, worlds = safety_from(values, self._kinematics), WorldPublisher(self)
         self._names = RosNames(
@@ -203,7 +205,9 @@ class ExecutorNode(ManagedNode):
             self._domain,
             self._world,
             self._arm,
-            self._make_skills(safety, self._world, settings_from(self._values, self._names, self._robot.count)),
+            self._make_skills(
+                safety, self._world, settings_from(self._values, self._names, self._robot.count, self._domain)
+            ),
             self._unseen_grip,
             Permission(self) if self._values["require_approval"] else None,
             self._require_controllers,
@@ -230,6 +234,8 @@ class ExecutorNode(ManagedNode):
                 "joint states": lambda: heard("joint states", time.monotonic() - self._felt, silence),
             },
             hardware=self._robot.name,
+            rules=self._values["rules"],
+            heights=True,
         )
 
     def pause_work(self) -> None:
@@ -377,7 +383,7 @@ class ExecutorNode(ManagedNode):
                 values = {**self._values, **new}
                 safety, settings = (
                     safety_from(values, self._kinematics),
-                    settings_from(values, self._names, self._robot.count),
+                    settings_from(values, self._names, self._robot.count, self._domain),
                 )
                 if new:
                     self._world.use_places(load_workspace(values["workspace"]))

@@ -30,9 +30,11 @@ from planweave.core.health import Level, Report
 from planweave.core.parameter import option_parameters
 from planweave.core.paths import config_dir
 from planweave.core.task import TaskState
+from planweave.goals.rule_files import RULES, RuleFile
 from planweave.methods import METHODS
 from planweave.tasks.naming import names_in
 from planweave.tasks.task_manager import Method, Task, TaskManager
+from planweave.tasks.task_store import TaskStore
 from planweave_ros import conversions as convert
 from planweave_ros.deferred import DeferredActionServer, Goal
 from planweave_ros.diagnostics import publish_diagnostics
@@ -64,6 +66,14 @@ PARAMETERS = [
     Parameter("look_timeout", 20.0, "seconds for open-vocabulary detectors to find what a task names", 0.1, 600.0),
     Parameter("max_queue", 50, "tasks that may wait", 1, 10000),
     Parameter("kept_tasks", 200, "ended tasks that remain available, with their records", 1, 100_000),
+    RULES,
+    Parameter("tasks_file", "", "SQLite file that keeps tasks and their records; empty: memory only"),
+    Parameter(
+        "after_restart",
+        "ask",
+        "a task that a killed feedback_node had begun to carry out: a person approves its next plan, or it goes on",
+        choices=("ask", "continue"),
+    ),
     Parameter("journal_folder", "", "existing folder for one JSONL file per task; empty: memory only"),
     *(row for name, made in METHODS.working().items() for row in option_parameters(made, f"{name}.")),
 ]
@@ -78,7 +88,10 @@ class FeedbackNode(GuardedNode):
         folder = Path(values["journal_folder"]) if values["journal_folder"] else None
         if folder and not folder.is_dir():
             raise ConfigError(f"feedback_node: journal_folder {folder} is not a folder; create it or leave it empty")
-        self._settings = values
+        self._settings, rules = values, RuleFile(values["rules"])
+        in_force = rules.in_force()
+        declare(self, [Parameter("rules_in_force", "\n".join(in_force), "the rules of all domains; not to be set")])
+        self._store = TaskStore(Path(values["tasks_file"])) if values["tasks_file"] else None
         self._gone = False
         self._idle = Cancellation()
         self._runs: dict[str, Goal] = {}  # task id -> RunTask goal that waits for its end
@@ -111,6 +124,8 @@ class FeedbackNode(GuardedNode):
             on_change=self._changed,
             on_end=self._finish_run,
             namespace=self.get_namespace().rstrip("/"),
+            load_domain=rules.load,
+            store=self._store,
         )
         self.create_service(SubmitTask, "submit_task", self._submit, callback_group=group)
         self.create_service(CancelTask, "cancel_task", self._cancel, callback_group=group)
@@ -123,6 +138,9 @@ class FeedbackNode(GuardedNode):
         publish_diagnostics(self, {"tasks": self._tasks_report})
         show_presence(self, TASKS)
         threading.Thread(target=_read_domains, name="prepare", daemon=True).start()
+        self.manager.take_up(values["approval_timeout"] if values["after_restart"] == "ask" else 0.0)
+        for rule in in_force:
+            self.get_logger().info(f"rule in force for {rule}")
         self.get_logger().info(f"ready for tasks; default method {values['method']}, fallback {values['fallback']}")
 
     def stop_work(self) -> None:
@@ -137,6 +155,8 @@ class FeedbackNode(GuardedNode):
         self._gone = True
         if hasattr(self, "manager"):  # else a parameter was wrong
             self.manager.close()
+        if (store := getattr(self, "_store", None)) is not None:
+            store.close()
         super().destroy_node()
 
     def _method(self, name: str) -> Method:

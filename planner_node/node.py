@@ -20,6 +20,7 @@ from planweave.core.errors import CanceledError, MissingExtraError, PlanweaveErr
 from planweave.core.health import Level, Report
 from planweave.core.parameter import option_parameters
 from planweave.core.paths import config_dir
+from planweave.goals.rule_files import RULES, RuleFile
 from planweave.llm.accounting import PRICES, Prices
 from planweave.llm.clients import CLIENTS, choose_client
 from planweave.llm.clients.base import ChatClient
@@ -64,6 +65,7 @@ PARAMETERS = [
     Parameter("budget_requests", 200, "requests per task at most; 0: no limit", 0, 1_000_000),
     Parameter("budget_tokens", 1_000_000, "tokens per task at most; 0: no limit", 0, 1_000_000_000),
     Parameter("budget_cost", 1.0, "US dollars per task at most; 0: no limit", 0.0, 10_000.0),
+    RULES,
     Parameter("workers", 8, "questions at the same time", 1, 100),
 ]
 
@@ -83,7 +85,7 @@ class PlannerNode(GuardedNode):
         values = declare(self, PARAMETERS)
         self._client = client or self._choose(values)
         values["exclude_actions"] = tuple(a for a in values["exclude_actions"] if a)
-        embedder = choose_embedder(values["embedding"])
+        embedder, rules = choose_embedder(values["embedding"]), RuleFile(values["rules"])
         self.planner = LanguagePlanner(
             self._client,
             PlannerSettings(**{f.name: values[f.name] for f in fields(PlannerSettings)}),
@@ -91,6 +93,7 @@ class PlannerNode(GuardedNode):
             prices=Prices(values["price_table"] or PRICES),
             embedder=embedder,
             similarity=None if embedder.name == "hashed" else EmbeddingSimilarity(embedder),
+            load_domain=rules.load,
             on_exchange=self._publish_exchange,
         )
         self._exchange_counts = [0, 0]  # answered, failed

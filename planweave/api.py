@@ -31,6 +31,7 @@ from planweave.llm.clients.none import NoClient
 from planweave.methods import METHODS
 from planweave.methods.options import checked_options
 from planweave.methods.planner import LanguagePlanner
+from planweave.tasks.given_tree import is_tree
 from planweave.tasks.task_manager import Method, Task, TaskManager
 
 #: The defaults of planner_node and feedback_node.
@@ -136,9 +137,10 @@ def run(
     choice (OPENAI_BASE_URL, OPENAI_API_KEY, PLANWEAVE_MODEL, else the embedded model), "none" for no model, the name of
     the endpoint's model, the path of a .gguf file, or a ChatClient, which is not closed. goal: given directly; the
     sentence is then not interpreted. on_event: called at every change, in the caller's thread; an exception in it
-    cancels the task. approve: called with the status before a plan is executed (`plan`, `plan_words`, `plan_check`,
-    `plan_changes` of it), again where the plan changes, and for each hand-over and push by itself; False ends the task
-    as CANCELED, "the plan was not approved". timeout: seconds of wall time, after which the task is cancelled.
+    cancels the task. method: a name, or a behaviour tree in XML, which is followed as it is, without fallback. approve:
+    called with the status before a plan is executed (`plan`, `plan_words`, `plan_check`, `plan_changes` of it), again
+    where the plan changes, and for each hand-over and push by itself; False ends the task as CANCELED, "the plan was
+    not approved". timeout: seconds of wall time, after which the task is cancelled.
     fallback: the method that takes over where the goal does not hold, "" for none. options: of the method.
 
     All other settings are the defaults of planner_node and feedback_node: those of
@@ -322,9 +324,9 @@ def _client(model: str | None) -> ChatClient:
 
 def _method_maker(method: str, fallback: str, options: Mapping[str, Any]) -> Callable[[str], Method]:
     """A factory of methods by name, the chosen one with its options; raises UnknownNameError or ConfigError."""
-    for name in filter(None, (method, fallback)):
+    for name in filter(None, ("" if is_tree(method) else method, fallback)):
         METHODS[name]  # or why it cannot be used
-    chosen = checked_options(method, options)
+    chosen = {} if is_tree(method) and not options else checked_options(method, options)
 
     def make(name: str) -> Method:
         made: Method = METHODS[name](**(chosen if name == method else {}))

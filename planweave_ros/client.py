@@ -9,6 +9,7 @@ import json
 import os
 import threading
 import time
+import uuid
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,7 +21,16 @@ from action_msgs.msg import GoalStatus
 from numpy.typing import NDArray
 from planweave_interfaces.action import RunTask
 from planweave_interfaces.msg import ActionTree, DetectedObjects, WorldState
-from planweave_interfaces.srv import ApprovePlan, CancelTask, GetTask, ListTasks, LoadScene, RecordVideo
+from planweave_interfaces.srv import (
+    ApprovePlan,
+    CancelTask,
+    GetTask,
+    InterpretGoal,
+    ListTasks,
+    LoadScene,
+    RecordVideo,
+    SubmitTask,
+)
 from rcl_interfaces.srv import GetParameters, SetParameters
 from rclpy.action import ActionClient
 from rclpy.executors import SingleThreadedExecutor
@@ -31,7 +41,8 @@ from sensor_msgs.msg import Image
 from std_srvs.srv import Trigger
 
 from planweave.core.action_tree import Status
-from planweave.core.errors import PlanweaveError, SystemDownError
+from planweave.core.errors import GoalError, PlanweaveError, SystemDownError
+from planweave.core.ports import Interpretation
 from planweave.core.task import TaskStatus
 from planweave.core.tree_rows import TreeRow
 from planweave.core.world import Literal, World
@@ -59,16 +70,19 @@ class TaskResult:
 
 SERVICES = {
     "list_tasks": ListTasks,
+    "submit_task": SubmitTask,
+    "interpret_goal": InterpretGoal,
     "get_task": GetTask,
     "cancel_task": CancelTask,
     "approve_plan": ApprovePlan,
     "simulation/load_scene": LoadScene,
     "virtualhome/load_scene": LoadScene,
+    "libero/load_scene": LoadScene,
     "simulation/record": RecordVideo,
     "perception/forget": Trigger,
 }
 #: Calls that do no harm when they are made twice; they are repeated where no answer comes.
-REPEATABLE = {"list_tasks", "get_task", "cancel_task", "perception/forget"}
+REPEATABLE = {"list_tasks", "submit_task", "get_task", "cancel_task", "perception/forget"}
 SETTLED_FRAMES = 5  # camera frames that must agree after a scene was loaded
 
 
@@ -201,7 +215,7 @@ class Client:
             request, feedback_callback=lambda message: on_status(convert.status_from_msg(message.feedback.status))
         )
         try:
-            handle = self._result(sent, 10.0, f"feedback_node ({self._name('run_task')})")
+            handle = self._result(sent, 30.0, f"feedback_node ({self._name('run_task')})")
             if not handle.accepted:
                 raise SystemDownError("feedback_node rejected the task without a reason")
             response = self._follow(handle.get_result_async(), timeout, watch, on_silence)
@@ -281,13 +295,36 @@ class Client:
             ended.wait(1.0)
 
     def _tree(self, message: ActionTree) -> None:
-        rows = []
-        for node in message.nodes:
-            action = convert.action_from_msg(node.action)
-            text = str(action) if action else "[END]" if node.end else ""
-            rows.append(TreeRow(node.id, node.parent, text, node.time_step, node.samples, Status(node.status)))
-        self._rows[message.task_id] = tuple(rows)
-        self._on_tree(message.task_id, tuple(rows))
+        rows = self._rows[message.task_id] = tree_rows(message)
+        self._on_tree(message.task_id, rows)
+
+    def submit(self, sentence: str, *, method: str = "", goal: Sequence[Literal] = (), dry_run: bool = False) -> str:
+        """Queue a task and return its id at once; raises PlanweaveError where it is not accepted.
+
+        method: a name, or a behaviour tree in XML that is followed (planweave.tasks.given_tree).
+        """
+        request = SubmitTask.Request(
+            sentence=sentence,
+            method=method,
+            goal=convert.literals_to_msg(goal),
+            world_revision=self._revision,
+            request_id=str(uuid.uuid4()),  # it may be repeated
+            dry_run=dry_run,
+        )
+        response = self._call("submit_task", request, "feedback_node")
+        if not response.accepted:
+            raise GoalError(response.message)
+        return str(response.task_id)
+
+    def interpret_goal(self, sentence: str, world: World, timeout: float = 60.0) -> Interpretation:
+        """Read a sentence as goal literals over a world, or answer it; raises GoalError, which says what is unclear."""
+        from planweave_ros.questions import QUESTIONS  # of all methods: only who asks waits for their import
+
+        question = next(row for row in QUESTIONS if row.name == "interpret_goal")
+        request = question.request(sentence, world, task_id=f"reading-{uuid.uuid4()}")  # a budget of its own
+        response = self._call("interpret_goal", request, "planner_node", timeout)
+        answer: Interpretation = question.answer(response)
+        return answer
 
     def tasks(self, limit: int = 0) -> list[TaskStatus]:
         """Available tasks, oldest first; only the newest ``limit`` of them where it is not 0."""
@@ -312,13 +349,14 @@ class Client:
             raise PlanweaveError(response.message)
         return str(response.message)
 
-    def approve(self, task_id: str, plan_hash: str, approve: bool, comment: str = "") -> str:
+    def approve(self, task_id: str, plan_hash: str, approve: bool, comment: str = "", agent: bool = False) -> str:
         """Approve or refuse the plan of a task; returns the node's message, raises where it rejects the answer.
 
-        The name of the user account is included, unverified.
+        The name of the user account is included, unverified, and whether an agent answers for this person.
         """
+        approver = f"an agent of {_user()}" if agent else _user()
         request = ApprovePlan.Request(
-            task_id=task_id, plan_hash=plan_hash, approve=approve, comment=comment, approver=_user()
+            task_id=task_id, plan_hash=plan_hash, approve=approve, comment=comment, approver=approver
         )
         response = self._call("approve_plan", request, "feedback_node")
         if not response.success:
@@ -328,31 +366,37 @@ class Client:
     # The simulation
 
     def load_scene(self, scene: str) -> None:
-        """Load another scene, or home where a household runs; raises PlanweaveError with the simulation's reason."""
+        """Load another scene, home or task of LIBERO, whatever runs; raises PlanweaveError with the node's reason."""
         request = LoadScene.Request(scene=scene)
         deadline = time.monotonic() + 5.0  # for discovery
-        homes, tables = self._services["virtualhome/load_scene"], self._services["simulation/load_scene"]
-        while not (homes.service_is_ready() or tables.service_is_ready()) and time.monotonic() < deadline:
+        loaders = [name for name in SERVICES if name.endswith("/load_scene")]
+        while not (there := [n for n in loaders if self._services[n].service_is_ready()]):
+            if time.monotonic() > deadline:
+                break
             time.sleep(0.02)
-        at_home = homes.service_is_ready()
-        service, node = (
-            ("virtualhome/load_scene", "virtualhome_node") if at_home else ("simulation/load_scene", "simulation_node")
-        )
-        response = self._call(service, request, node, 60.0)
+        service = there[0] if there else "simulation/load_scene"
+        node = f"{service.partition('/')[0]}_node"
+        response = self._call(service, request, node, 120.0)
         if not response.success:
             raise PlanweaveError(response.message)
-        if at_home:
+        if node != "simulation_node":
             self._await_world(2.0)
         if self._node.count_services("perception/forget"):
             self._call("perception/forget", Trigger.Request(), "perception_node")
         self._wait_until_seen(8.0)
 
     def parameter(self, node: str, name: str) -> str:
-        """The value of a node's text parameter."""
+        """The value of a node's text parameter, empty where it has none of this name."""
         service = f"{node}/get_parameters"
         if service not in self._services:
             self._services[service] = self._node.create_client(GetParameters, service)
-        return str(self._call(service, GetParameters.Request(names=[name]), node).values[0].string_value)
+        found = self._call(service, GetParameters.Request(names=[name]), node).values
+        return str(found[0].string_value) if found else ""
+
+    def rules(self, domain: str = "") -> list[str]:
+        """The sentences of the rules in force, of a domain or ("domain: sentence") of all."""
+        every = self.parameter("feedback_node", "rules_in_force").splitlines()
+        return [line.removeprefix(f"{domain}: ") for line in every if line.startswith(f"{domain}: ") or not domain]
 
     def set_parameter(self, node: str, name: str, value: str) -> None:
         """Set a changeable text parameter of a node; raises PlanweaveError with the node's reason."""
@@ -498,6 +542,16 @@ class Client:
         if not _done(future, timeout):
             raise SystemDownError(f"{who} did not answer in {timeout:g} s")
         return future.result()
+
+
+def tree_rows(message: ActionTree) -> tuple[TreeRow, ...]:
+    """The rows of a tree."""
+    rows = []
+    for node in message.nodes:
+        action = convert.action_from_msg(node.action)
+        text = str(action) if action else "[END]" if node.end else ""
+        rows.append(TreeRow(node.id, node.parent, text, node.time_step, node.samples, Status(node.status)))
+    return tuple(rows)
 
 
 def _user() -> str:

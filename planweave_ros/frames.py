@@ -50,6 +50,24 @@ class FramePublisher:
         publish(self._moving, self._message(transforms=[_transform(f, stamp) for f in frames]))
 
 
+class FixedFrame:
+    """One fixed frame on /tf_static, LATCHED; says nothing where tf2_msgs is missing."""
+
+    def __init__(self, node: Node) -> None:
+        self._publisher: Any = None
+        try:
+            from tf2_msgs.msg import TFMessage
+        except ImportError:
+            return
+        self._message = TFMessage
+        self._publisher = node.create_publisher(TFMessage, "tf_static", LATCHED)
+
+    def publish(self, frame: Frame) -> None:
+        """The frame from now on."""
+        if self._publisher is not None:
+            self._publisher.publish(self._message(transforms=[_transform(frame, Time())]))
+
+
 def _transform(frame: Frame, stamp: Time) -> TransformStamped:
     parent, child, (x, y, z), (qx, qy, qz, qw) = frame
     return TransformStamped(

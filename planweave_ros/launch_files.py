@@ -10,12 +10,13 @@ from typing import Any
 
 from planweave.launcher.environment import network_settings
 from planweave.launcher.ros_distribution import refuse_old_ros
-from planweave.launcher.systems import Option, load_system
+from planweave.launcher.systems import PAGE, Option, load_system, with_page
 
 COMMON: dict[str, tuple[str | None, str, Sequence[str]]] = {
     "namespace": ("", "ROS namespace of all nodes, e.g. arm1", ()),
     "use_sim_time": ("false", "true: time comes from /clock", ("true", "false")),
     "params_file": ("", "a parameter file of your own, which counts over those of the system", ()),
+    "web": ("false", "true: with a page in the browser; its log says where", ("true", "false")),
     "log_level": ("info", "least important messages that the log shows", ("debug", "info", "warn", "error")),
 }
 """Arguments of every launch file: default, description, choices."""
@@ -48,7 +49,7 @@ def launch_description(name: str, around: Sequence[Any] = (), defaults: Mapping[
     closed = [
         SetEnvironmentVariable(key, value) for key, value in network_settings(os.environ, Path(sys.prefix)).items()
     ]
-    system = load_system(name)
+    system = with_page(load_system(name))
     given = defaults or {}
     common = arguments({**COMMON, "use_sim_time": (given.get("use_sim_time", "false"), *COMMON["use_sim_time"][1:])})
     own = [
@@ -88,7 +89,7 @@ def launch_description(name: str, around: Sequence[Any] = (), defaults: Mapping[
                 respawn=True,
                 respawn_delay=RESPAWN_DELAY,
                 on_exit=_end_all_after_a_mistake,
-                condition=condition,
+                condition=IfCondition(LaunchConfiguration("web")) if spec.name == PAGE else condition,
             )
         )
     return LaunchDescription([*closed, *common, *around, *own, *nodes])

@@ -17,11 +17,15 @@ from rclpy.node import Node
 
 from planweave.bodies.arm.input_checks import LONGEST
 from planweave.bodies.arm.waiting import until
-from planweave.core.errors import PlanweaveError
+from planweave.core.domain import Domain
+from planweave.core.errors import ConfigError, PlanweaveError, UnknownNameError
 from planweave.core.failure import Code
 from planweave.core.health import Level, Report
 from planweave.core.ports import LookingBody, Outcome
+from planweave.core.rules import highest
+from planweave.core.transition import rule_problem
 from planweave.core.world import Action, World
+from planweave.goals.rule_files import RuleFile
 from planweave_ros import conversions as convert
 from planweave_ros.deferred import RESULT_TIMEOUT
 from planweave_ros.diagnostics import publish_diagnostics
@@ -72,9 +76,10 @@ class BodyServer:
         problem: Callable[[], str],
         before: Callable[[], None],
         since: float | None,
+        domain: Domain,
     ) -> None:
         self._node, self.body, self._name, self._timeout = node, body, name, timeout
-        self._why_idle, self._problem, self._before = why_idle, problem, before
+        self._why_idle, self._problem, self._before, self._domain = why_idle, problem, before, domain
         self._publishes = worlds is None
         self._worlds = worlds or WorldPublisher(node)
         if since is not None:
@@ -246,6 +251,8 @@ class BodyServer:
             return self._refused(Code.SAFETY_STOP, f"{problem}; nothing was moved")
         if not hasattr(self.body, "stop") and (why := self._why_ending or self._canceled_before(handle)):
             return self._refused(Code.SAFETY_STOP if self._why_ending else Code.CANCELED, why)
+        if refused := self._against_rules(action):
+            return refused
         feedback = ExecuteAction.Feedback()
 
         def on_phase(phase: str, progress: float) -> None:
@@ -270,6 +277,17 @@ class BodyServer:
         if not hasattr(self.body, "stop") and not outcome.ok and (why := self._canceled_before(handle)):
             outcome = replace(outcome, code=Code.CANCELED, message=why)
         return outcome
+
+    def _against_rules(self, action: Action) -> Outcome | None:
+        """The outcome of an action that breaks a rule, whoever sent it; with rules, also of one that cannot be
+        checked.
+        """
+        try:
+            why = rule_problem(self._domain, self.body.observe(), action)
+        except PlanweaveError as error:
+            unknown = isinstance(error, UnknownNameError) and error.kind == "object"
+            return self._refused(Code.UNKNOWN_OBJECT if unknown else Code.INVALID_ACTION, f"{action}: {error}")
+        return self._refused(Code.INVALID_ACTION, f"nothing was moved, {why}") if why else None
 
     def _canceled_before(self, handle: ServerGoalHandle) -> str:
         canceled = bytes(handle.goal_id.uuid) in self._canceled
@@ -318,6 +336,8 @@ def serve_body(
     part: str = "body",
     reports: Mapping[str, Callable[[], Report]] | None = None,
     hardware: str = "",
+    rules: str = "",
+    heights: bool = False,
 ) -> BodyServer:
     """Serve a body's contract on a node, from now on until the node's end: to be called when all else is made.
 
@@ -328,9 +348,18 @@ def serve_body(
     carried out (default: another body is there); both "" where nothing is in the way. before: called before an action
     begins, without the lock. since: time.monotonic() when the node was made; ConfigError is then raised where another
     body is there already; None: the caller sees to that. part, reports: names of diagnostics, and further ones.
+
+    rules: file of rules that always hold, "" for config/rules.yaml; an action that breaks one is refused. heights:
+    whether the body itself keeps the height that rules allow. Raises ConfigError for rules that are wrong, or that the
+    body cannot keep.
     """
+    domain = RuleFile(rules).load(body.observe().domain)
+    if highest(domain.rules) is not None and not heights:
+        raise ConfigError(
+            f"a rule limits how high things are lifted, and {name} measures no heights; leave that rule out"
+        )
     server = BodyServer(
-        node, body, worlds, name, timeout, why_idle, problem or (lambda: second_body(node)), before, since
+        node, body, worlds, name, timeout, why_idle, problem or (lambda: second_body(node)), before, since, domain
     )
     show_presence(node, BODY)
     publish_diagnostics(node, {part: server.report, **(reports or {})}, hardware=hardware)

@@ -27,6 +27,7 @@ from planweave.core.errors import PlanweaveError
 from planweave.core.failure import Code
 from planweave.core.ports import Outcome
 from planweave.core.world import Action
+from planweave.core.wrapped_body import WrappedBody
 from planweave.launcher.running_system import RunningSystem, log_folder
 from planweave.launcher.systems import load_system
 from planweave.methods import METHODS
@@ -131,19 +132,16 @@ class Run:
         return not self.lacking
 
 
-class CountingBody:
+class CountingBody(WrappedBody):
     """A body as a port, whose actions are counted in a run."""
 
     def __init__(self, body: RosBody, run: Run):
-        self._body, self._run = body, run
+        super().__init__(body)
+        self._run = run
 
-    def observe(self, revision: int = 0) -> Any:
+    def execute(self, action: Action, **options: Any) -> Outcome:
         """See planweave.core.ports.Body."""
-        return self._body.observe(revision)
-
-    def execute(self, action: Action, **more: Any) -> Outcome:
-        """See planweave.core.ports.Body."""
-        outcome = self._body.execute(action, **more)
+        outcome = super().execute(action, **options)
         run = self._run
         run.actions += 1
         run.motion += outcome.motion_seconds

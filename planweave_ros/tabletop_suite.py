@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from planweave.bench.suites.case import Case
 from planweave.core.domain import Domain
-from planweave.core.ports import Body
+from planweave.core.ports import LookingBody
 from planweave.core.world import Action, Literal, World
 
 if TYPE_CHECKING:
@@ -55,11 +55,11 @@ class TabletopStage:
     def __init__(self, case: Case, repetition: int) -> None:
         from planweave_ros.tabletop_runs import variant
 
-        self._case, self._task, self._system = case, _tasks()[case.id], _system()
+        self.case, self._task, self._system = case, _tasks()[case.id], _system()
         self._scene = self._system.set_up(self._task, variant(self._task, repetition))
         self._start = self._system.truth.bodies(self._scene)
         self.domain = Domain.load("tabletop")
-        self.body: Body = self._system.body
+        self.body: LookingBody = self._system.body
         self._first = self.body.observe()
 
     def truth(self) -> World:
@@ -83,7 +83,7 @@ class TabletopStage:
         """As predicted by the domain."""
         from planweave.bench.recorded_stage import predicted
 
-        return predicted(self.domain, self._first, self._case.gold)
+        return predicted(self.domain, self._first, self.case.gold)
 
     def close(self) -> None:
         """Does nothing: the system is kept for the next episode."""

@@ -4,7 +4,6 @@ elsewhere.
 
 from __future__ import annotations
 
-import array
 import contextlib
 import threading
 import time
@@ -28,7 +27,7 @@ from trajectory_msgs.msg import JointTrajectory
 from planweave.core.errors import ConfigError, PlanweaveError, SceneError
 from planweave.core.memory import no_mesh_cache
 from planweave.robots import DEFAULT, load_robot
-from planweave.simulation.camera import CameraConfig, DepthNoise, OverheadCamera, RgbdFrame, load_camera
+from planweave.simulation.camera import DepthNoise, OverheadCamera, RgbdFrame, load_camera
 from planweave.simulation.camera_thread import CameraThread
 from planweave.simulation.intervention import Moment, read_intervention
 from planweave.simulation.mujoco_model import build_model
@@ -42,6 +41,7 @@ from planweave.simulation.trajectory import Point, TrajectoryError
 from planweave_ros.conversions import time_from_msg, time_to_msg
 from planweave_ros.frames import FramePublisher
 from planweave_ros.guarded import GuardedNode
+from planweave_ros.images import camera_info, image_message
 from planweave_ros.parameters import Parameter, declare
 from planweave_ros.presence import BODY, Presence
 from planweave_ros.qos import IMAGES
@@ -121,7 +121,9 @@ class SimulationNode(GuardedNode):
         self._depth = self.create_publisher(Image, "camera/aligned_depth_to_color/image_raw", IMAGES)
         self._info = self.create_publisher(CameraInfo, "camera/color/camera_info", IMAGES)
         self._depth_info = self.create_publisher(CameraInfo, "camera/aligned_depth_to_color/camera_info", IMAGES)
-        self._info_msg = _camera_info(self._camera)
+        self._info_msg = camera_info(
+            self._camera.width, self._camera.height, self._camera.intrinsics, self._camera.frame_id
+        )
         # Small, where an image of more than a megabyte would say no more and may get lost on a busy machine.
         self._still = self.create_publisher(TimeReference, "camera/still", IMAGES)
         self._sent: np.ndarray | None = None  # the last image that was published, with its stamp and its wall time
@@ -304,8 +306,8 @@ class SimulationNode(GuardedNode):
         self._sent, self._sent_stamp, self._sent_at = frame.rgb, stamp, self._imaged
         self._listeners = listeners
         self._info_msg.header.stamp = stamp
-        colour = _image(frame.rgb, "rgb8", stamp, self._camera.frame_id)
-        depth = _image(frame.depth, "32FC1", stamp, self._camera.frame_id)
+        colour = image_message(frame.rgb, "rgb8", stamp, self._camera.frame_id)
+        depth = image_message(frame.depth, "32FC1", stamp, self._camera.frame_id)
         self._publish(self._info, self._info_msg)
         self._publish(self._depth_info, self._info_msg)  # the same camera: depth is aligned to colour
         self._publish(self._depth, depth)
@@ -457,24 +459,6 @@ def _pose(simulator: Simulator, index: int) -> Pose:
     """Of the middle of an object's bottom."""
     (x, y, z), (qw, qx, qy, qz) = (values.tolist() for values in simulator.object_pose(index))
     return Pose(position=PointMsg(x=x, y=y, z=z), orientation=Quaternion(x=qx, y=qy, z=qz, w=qw))
-
-
-def _camera_info(camera: CameraConfig) -> CameraInfo:
-    fx, fy, cx, cy = camera.intrinsics
-    message = CameraInfo(width=camera.width, height=camera.height, distortion_model="plumb_bob", d=[0.0] * 5)
-    message.header.frame_id = camera.frame_id
-    message.k = [fx, 0.0, cx, 0.0, fy, cy, 0.0, 0.0, 1.0]
-    message.r = [1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0]
-    message.p = [fx, 0.0, cx, 0.0, 0.0, fy, cy, 0.0, 0.0, 0.0, 1.0, 0.0]
-    return message
-
-
-def _image(pixels: np.ndarray, encoding: str, stamp: Any, frame_id: str) -> Image:
-    height, width = pixels.shape[:2]
-    message = Image(height=height, width=width, encoding=encoding, is_bigendian=0, step=pixels.nbytes // height)
-    message.header.stamp, message.header.frame_id = stamp, frame_id
-    message.data = array.array("B", np.ascontiguousarray(pixels).tobytes())
-    return message
 
 
 def main() -> int:

@@ -7,25 +7,24 @@ from array import array
 from collections.abc import Sequence
 from typing import Any
 
-from planweave_interfaces.srv import LoadScene
-from rclpy.callback_groups import MutuallyExclusiveCallbackGroup, ReentrantCallbackGroup
+from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from sensor_msgs.msg import CompressedImage
-from std_srvs.srv import Trigger
 
 from planweave.bodies.home.body import HomeSession
 from planweave.bodies.home.home import Home, SimulatedHome, UnityHome
 from planweave.bodies.home.port import HomePort
 from planweave.bodies.home.unity import UnityClient
-from planweave.core.errors import PlanweaveError
 from planweave.core.failure import Code
+from planweave.goals.rule_files import RULES
 from planweave_ros.guarded import GuardedNode
 from planweave_ros.parameters import Parameter, declare
 from planweave_ros.qos import LATCHED
-from planweave_ros.running_tasks import RunningTasks
+from planweave_ros.scenes import SceneServices
 from planweave_ros.serve_body import serve_body
 from planweave_ros.spin import run_node
 
 PARAMETERS = [
+    RULES,
     Parameter("scene", "home_flat", "home: a name under config/scenes, or the path of a VirtualHome graph (JSON)"),
     Parameter("backend", "simulator", "what plays the home", choices=("simulator", "unity")),
     Parameter(
@@ -68,13 +67,15 @@ class VirtualHomeNode(GuardedNode):
         self.body = HomeSession(home, values["observe"] == "partial", values["names"], self._now)
         self._pictured: tuple[int, int] | None = None  # revision and number of subscribers of the last picture
         self._pictures = self.create_publisher(CompressedImage, "virtualhome/picture", LATCHED)
-        group = ReentrantCallbackGroup()
-        self._tasks = RunningTasks(self)
-        self.create_service(Trigger, "virtualhome/reset", self._reset, callback_group=group)
-        self.create_service(LoadScene, "virtualhome/load_scene", self._load_scene, callback_group=group)
+        SceneServices(self, "virtualhome", lambda: "the home", lambda: self._served, self._reset, self._load_scene)
         self.create_timer(values["picture_period"], self._draw, callback_group=MutuallyExclusiveCallbackGroup())
         self._served = serve_body(
-            self, HomePort(self.body), name="the person", timeout=values["action_timeout"], since=begun
+            self,
+            HomePort(self.body),
+            name="the person",
+            timeout=values["action_timeout"],
+            since=begun,
+            rules=values["rules"],
         )
         world = self.body.observe()
         self.get_logger().info(
@@ -96,29 +97,13 @@ class VirtualHomeNode(GuardedNode):
     def _now(self) -> float:
         return float(self.get_clock().now().nanoseconds * 1e-9)
 
-    def _change(self, what: str, change: Any, response: Any) -> Any:
-        """Change the home while no task and no action runs."""
-        if problem := self._tasks.problem():
-            response.success, response.message = False, f"the home stays: {problem}"
-            return response
-        with self._served.holding(what) as busy:
-            if busy:
-                response.success, response.message = False, f"not now: busy with {busy}; cancel it first"
-                return response
-            try:
-                change()
-            except PlanweaveError as error:
-                response.success, response.message = False, str(error)
-            else:
-                response.success, response.message = True, f"{what} done"
-        self._served.publish()
-        return response
+    def _reset(self) -> str:
+        self.body.reset()
+        return ""
 
-    def _reset(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        return self._change("reset", self.body.reset, response)
-
-    def _load_scene(self, request: LoadScene.Request, response: LoadScene.Response) -> LoadScene.Response:
-        return self._change(f"load {request.scene}", lambda: self.body.load(request.scene), response)
+    def _load_scene(self, scene: str) -> str:
+        self.body.load(scene)
+        return ""
 
     def _draw(self) -> None:
         """A picture where someone looks and something has changed, or where someone new looks."""

@@ -80,7 +80,7 @@
   (:action push_to_front_of
     :parameters (?i - item ?t - thing)
     :precondition (and (hand_empty) (clear ?i) (reachable ?i) (reachable ?t) (not (= ?i ?t)))
-    :effect (and (front_of ?i ?t) (not (at_base))
+    :effect (and (front_of ?i ?t) (near ?i ?t) (not (at_base))
       (forall (?s - thing) (when (on ?i ?s) (and (not (on ?i ?s)) (clear ?s))))
       (forall (?l - location) (when (at ?i ?l) (not (at ?i ?l))))
       (forall (?o - thing) (and (not (left_of ?i ?o)) (not (right_of ?i ?o))))

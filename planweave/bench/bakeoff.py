@@ -15,7 +15,7 @@ from planweave.bench.episodes import Ended, Spec
 from planweave.bench.methods import names_of
 from planweave.bench.models import is_simulated, models_of, try_model
 from planweave.bench.parameters import PLANNER, settings_of
-from planweave.bench.report import number_of, title_of, write_report
+from planweave.bench.report import number_of, tables_of, title_of, write_report
 from planweave.bench.results import MEASURES, Results
 from planweave.bench.runner import (
     Config,
@@ -28,6 +28,7 @@ from planweave.bench.runner import (
     prepare,
 )
 from planweave.bench.suites import SUITES
+from planweave.bench.tables import Table
 from planweave.bench.task_files import chosen_tasks
 from planweave.core.errors import ConfigError, UnknownNameError
 
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 RUNS = Path("out/bench")
+_WORDS = 30  # characters beyond which a cell is text and no number
 _SHOWN = ("gcr", "exec", "corrections", "requests")
 
 
@@ -75,7 +77,9 @@ def _config(options: argparse.Namespace) -> Config:
     if options.suite not in SUITES:
         raise UnknownNameError("suite", options.suite, SUITES)
     check_numbers(options)
-    methods, models = names_of(options.method), models_of(options.model)
+    suite = SUITES[options.suite]
+    methods = names_of(options.method or getattr(suite, "default_methods", ()))
+    models = models_of(options.model)
     for model in models:
         try_model(model)
     settings = settings_of(options.set)
@@ -83,7 +87,8 @@ def _config(options: argparse.Namespace) -> Config:
         part = text.partition(".")[0]
         if part != PLANNER and part not in {method.partition(":")[0] for method in methods}:
             raise ConfigError(f"--set {text}: {part} is not among the methods of this run: {', '.join(methods)}")
-    cases, rows = chosen_tasks(options.tasks, options.suite, options.limit)
+    asked, told = suite.chosen(options) if hasattr(suite, "chosen") else (options.tasks, {})
+    cases, rows = chosen_tasks(asked, options.suite, options.limit)
     return Config(
         options.suite,
         cases,
@@ -94,6 +99,7 @@ def _config(options: argparse.Namespace) -> Config:
         options.timeout,
         settings,
         rows,
+        told,
     )
 
 
@@ -163,6 +169,8 @@ def _told(options: argparse.Namespace, config: Config, out: Path, outcome: Outco
     else:
         for model in results.models:
             console.print(_table(results, model))
+        for table in tables_of(results):
+            console.print(_drawn(table))
     for line in missing_in_words(outcome.missing):
         console.print(f"missing: {line}", style="red", markup=False, highlight=False)
     if outcome.missing:
@@ -176,11 +184,26 @@ def _told(options: argparse.Namespace, config: Config, out: Path, outcome: Outco
     return 130 if outcome.stopped == "interrupted" else 1 if results.missing else 0
 
 
+def _drawn(table: Table) -> Any:
+    """A suite's own table for a terminal."""
+    from rich.box import SIMPLE
+    from rich.markup import escape
+    from rich.table import Table as RichTable
+
+    drawn = RichTable(box=SIMPLE, title=table.title, caption=escape("\n".join(table.remarks)))
+    for index, heading in enumerate(table.header):
+        words = any(len(row[index]) > _WORDS for row in table.rows)
+        drawn.add_column(heading, justify="left" if words or not index else "right", overflow="fold", no_wrap=not index)
+    for row in table.rows:
+        drawn.add_row(*map(escape, row))
+    return drawn
+
+
 def _table(results: Results, model: str) -> Any:
     from rich.box import SIMPLE
-    from rich.table import Table
+    from rich.table import Table as RichTable
 
-    table = Table(box=SIMPLE, title=title_of(model) + (" (no language model)" if is_simulated(model) else ""))
+    table = RichTable(box=SIMPLE, title=title_of(model) + (" (no language model)" if is_simulated(model) else ""))
     table.add_column("method", overflow="fold")
     table.add_column("n", justify="right", no_wrap=True)
     for heading in ("SR", "95 %", *(MEASURES[key][0] for key in _SHOWN), "tokens"):

@@ -136,6 +136,8 @@ def _end(end: dict[str, Any]) -> Panel:
         f"cost {cost}",
         f"{m['model_seconds']:.3f} s model, {m['body_seconds']:.3f} s body, {m['our_seconds']:.3f} s ours",
     ]
+    if end.get("details"):
+        lines.append(escape(_brief(end["details"])))
     title = (
         "void: it says nothing about the method"
         if end["void"]

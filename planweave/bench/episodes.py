@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -16,18 +16,20 @@ from planweave.bench.models import GoldAmongPlans, PacedClient, client_for
 from planweave.bench.parameters import PLANNER, planner_settings
 from planweave.bench.recorded_stage import WorldTeller, world_as_dict
 from planweave.bench.records import FORMAT, Recorder, changes
-from planweave.bench.suites import SUITES, Case, Stage
+from planweave.bench.suites import SUITES, Stage
 from planweave.bench.task_files import cases_of
 from planweave.core.budget import Budget, Usage
 from planweave.core.cancellation import Cancellation
 from planweave.core.errors import (
     BudgetExceededError,
     CanceledError,
+    GoalError,
     MissingExtraError,
     ModelError,
     PlanweaveError,
     SystemDownError,
 )
+from planweave.core.ports import LookingBody
 from planweave.core.world import Action, Literal, World
 from planweave.llm.accounting import Prices
 from planweave.llm.clients.base import ChatClient
@@ -40,6 +42,7 @@ from planweave.methods.method_run import run_method
 from planweave.methods.planner import LanguagePlanner
 
 _TASK = "episode"  # the planner's ledger counts per task
+_LOOK = 5.0  # s of wall time for the look at the end
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,7 @@ class Spec:
     """Definition of an episode; plain values, so that it can be sent to any worker.
 
     timeout: seconds for the whole episode. settings: parameters that are not the defaults, by PART.NAME. row: the task,
-    where it is none of the suite's.
+    where it is none of the suite's. options: of the suite's stages.
     """
 
     suite: str
@@ -62,6 +65,7 @@ class Spec:
     budget_cost: float = 0.0
     settings: Mapping[str, Any] = field(default_factory=dict)
     row: Mapping[str, Any] | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def endpoint_seed(self) -> int:
@@ -77,7 +81,8 @@ class Spec:
 @dataclass(frozen=True)
 class Ended:
     """Result of an episode. void: it says nothing about the method, since model, body or budget failed; `error` says
-    why. Otherwise it counts, and error is what ended it prematurely, if anything.
+    why. Otherwise it counts, and error is what ended it prematurely, if anything. files: to be written beside its
+    record, by suffix.
     """
 
     measures: Measures
@@ -85,6 +90,7 @@ class Ended:
     void: bool = False
     error: str = ""
     kind: str = ""
+    files: Mapping[str, bytes] = field(default_factory=dict)
 
 
 class _Told(Journal):
@@ -94,6 +100,7 @@ class _Told(Journal):
         super().__init__()
         self._recorder, self._facts, self._done = recorder, facts, done
         self.body_seconds = 0.0
+        self.messages: dict[str, str] = {}  # the last of each action
         self.sampled: list[SampledPlan] = []
 
     def add(self, event: str, /, **details: Any) -> None:
@@ -105,6 +112,7 @@ class _Told(Journal):
             self._facts = facts
             details.update(added=added, removed=removed)
             self.body_seconds += details["wall_seconds"]
+            self.messages[details["action"]] = details["message"]
             tried = Tried(
                 Action.parse(details["action"]), details["code"], details["why"], details.get("error_type", "")
             )
@@ -124,15 +132,16 @@ def play(
     """Run an episode and record it. client, stage: substitutes, for a replay."""
     own_stage = stage is None
     case = cases_of(spec.suite, {} if spec.row is None else {spec.case: spec.row})[spec.case]
-    stage = stage or SUITES[spec.suite].stage(case, spec.repetition)
+    stage = stage or SUITES[spec.suite].stage(case, spec.repetition, **spec.options)
     try:
-        return _play(spec, case, stage, recorder, client)
+        return _play(spec, stage, recorder, client)
     finally:
         if own_stage:
             stage.close()
 
 
-def _play(spec: Spec, case: Case, stage: Stage, recorder: Recorder, client: ChatClient | None) -> Ended:
+def _play(spec: Spec, stage: Stage, recorder: Recorder, client: ChatClient | None) -> Ended:
+    case = stage.case
     method, options, planning = parse_method(spec.method, spec.settings)
     if f"{PLANNER}.timeout" not in spec.settings and "planner.timeout=" not in spec.method:
         planning["timeout"] = spec.timeout  # the deadline of the episode is that of its questions
@@ -154,6 +163,7 @@ def _play(spec: Spec, case: Case, stage: Stage, recorder: Recorder, client: Chat
             **{f"{method}.{key}": value for key, value in options.items()},
         },
         row=spec.row,
+        **({"options": dict(spec.options)} if spec.options else {}),
         sentence=case.sentence,
         scene=case.scene,
         source=case.source,
@@ -203,19 +213,28 @@ def _play(spec: Spec, case: Case, stage: Stage, recorder: Recorder, client: Chat
         budget=Budget(tokens=spec.budget_tokens, cost=spec.budget_cost),
     )
     canceled = Cancellation()
-    episode = Episode(_TASK, case.sentence, case.goal, stage.domain, planner, body, journal, canceled)
+    given = () if case.read else case.goal
+    episode = Episode(_TASK, case.sentence, given, stage.domain, planner, body, journal, canceled)
     alarm = threading.Timer(spec.timeout, canceled.cancel, [f"the episode took longer than {spec.timeout:g} s"])
     alarm.daemon = True
     alarm.start()
     begun, error = time.perf_counter(), None
     try:
+        if case.read:
+            episode.goal = _read_goal(planner, case.sentence, world, journal)
         run_method(lambda name: METHODS[name](**options), method, episode)
     except PlanweaveError as found:
         error = found
     finally:
         alarm.cancel()
     seconds = time.perf_counter() - begun
-    conditions, after = stage.conditions(carried_out), stage.truth()
+    conditions, after, claims = at_start, before, {}
+    try:
+        if case.read:
+            claims = {"claimed": error is None and _holds(body, episode.goal)}
+        conditions, after = stage.conditions(carried_out), stage.truth()
+    except PlanweaveError as found:  # what ran the episode is gone; what it ended with is not known
+        error = error if _is_void(error, spec.model) else SystemDownError(f"it could not be judged: {found}")
     if not stage.reproducible:
         recorder.add("truth", **world_as_dict(after))
     at_start = {name: at_start.get(name, False) or _held(before, name) for name in conditions}
@@ -227,7 +246,7 @@ def _play(spec: Spec, case: Case, stage: Stage, recorder: Recorder, client: Chat
         after.facts,
         stage.after_gold(),
         at_start=at_start,
-        would_hold=would_reach(stage.domain, before, tried, case.conditions),
+        would_hold=bool(case.goal or case.in_order) and would_reach(stage.domain, before, tried, case.conditions),
         sampled=journal.sampled,
         corrections=episode.corrections,
         usage=asked.usage,
@@ -235,7 +254,10 @@ def _play(spec: Spec, case: Case, stage: Stage, recorder: Recorder, client: Chat
         body_seconds=journal.body_seconds,
         seconds=seconds,
     )
-    ended = Ended(measures, conditions, _is_void(error), str(error or ""), type(error).__name__ if error else "")
+    void = _is_void(error, spec.model)
+    details = stage.details() if hasattr(stage, "details") else {}
+    files = stage.film() if not void and not measures.sr and hasattr(stage, "film") else {}
+    ended = Ended(measures, conditions, void, str(error or ""), type(error).__name__ if error else "", files)
     recorder.add(
         "end",
         conditions=conditions,
@@ -245,8 +267,36 @@ def _play(spec: Spec, case: Case, stage: Stage, recorder: Recorder, client: Chat
         message=episode.message,
         questions=episode.questions,
         measures=measures.as_dict(),
+        **claims,
+        **({"failed": failed} if (failed := _lasting_failure(tried, journal.messages)) else {}),
+        **({"details": dict(details)} if details else {}),
     )
     return ended
+
+
+def _read_goal(planner: LanguagePlanner, sentence: str, world: World, journal: Journal) -> tuple[Literal, ...]:
+    """The goal of a sentence; raises GoalError."""
+    found = planner.interpret_goal(sentence, world, task_id=_TASK)
+    if found.answer:
+        raise GoalError(f"the sentence was taken for a question, and answered: {found.answer}")
+    goal = [str(literal) for literal in found.goal]
+    journal.add("goal", source=found.source, goal=goal, understood=found.understood)
+    return found.goal
+
+
+def _holds(body: LookingBody, goal: tuple[Literal, ...]) -> bool:
+    """Whether a goal holds as the body sees it now: what Planweave itself would report as success."""
+    return not body.look(_LOOK).world.with_derived(goal).unmet(goal)
+
+
+def _lasting_failure(tried: Sequence[Tried], messages: Mapping[str, str]) -> list[str]:
+    """The last action that failed and did not succeed later, its code and message; empty where there is none."""
+    done: set[Action] = set()
+    for one in reversed(tried):
+        if not one.ok and one.action not in done:
+            return [str(one.action), one.code, messages[str(one.action)]]
+        done.add(one.action)
+    return []
 
 
 def _held(world: World, condition: str) -> bool:
@@ -274,12 +324,15 @@ def _prices() -> Prices:
     return Prices()
 
 
-def _is_void(error: PlanweaveError | None) -> bool:
+def _is_void(error: PlanweaveError | None, model: str) -> bool:
     """Whether an error says nothing about the method: the model, the body or the budget failed, or a package is
     missing.
 
-    An episode that ran out of time counts as failed.
+    An episode that ran out of time counts as failed, and one in which a method without a model does not understand the
+    sentence.
     """
+    if isinstance(error, GoalError):
+        return isinstance(error.__cause__, ModelError) and model != "none"
     if isinstance(error, CanceledError):
         return False
     return isinstance(error, (ModelError, BudgetExceededError, SystemDownError, MissingExtraError))

@@ -16,7 +16,16 @@ from planweave.core.errors import ConfigError, ModelError, UnknownNameError
 from planweave.llm.clients.base import Capabilities, ChatReplies, ChatRequest
 
 _TIMES = frozenset(
-    {"at", "wall_seconds", "motion_seconds", "planning_seconds", "model_seconds", "body_seconds", "our_seconds"}
+    {
+        "at",
+        "wall_seconds",
+        "motion_seconds",
+        "planning_seconds",
+        "model_seconds",
+        "body_seconds",
+        "our_seconds",
+        "processor_seconds",
+    }
 )
 
 
@@ -106,6 +115,7 @@ def replay(events: Sequence[dict[str, Any]]) -> int:
             head["timeout"],
             settings=head["settings"],
             row=head["row"],
+            options=head.get("options", {}),
         )
     except KeyError as error:
         raise ConfigError(f"the record lacks {error} in its first event") from None

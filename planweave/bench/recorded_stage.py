@@ -3,40 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from planweave.bench.records import Recorder
 from planweave.bench.suites.case import Case
 from planweave.core.domain import Domain
 from planweave.core.failure import Code
-from planweave.core.ports import Body, Outcome
+from planweave.core.ports import Look, LookingBody, Outcome
 from planweave.core.transition import Transition
 from planweave.core.world import Action, Literal, World, WorldObject
+from planweave.core.wrapped_body import WrappedBody
 
 
-class WorldTeller:
+class WorldTeller(WrappedBody):
     """A body whose observed worlds are recorded completely."""
 
-    def __init__(self, body: Body, recorder: Recorder) -> None:
-        self._body, self._recorder = body, recorder
+    def __init__(self, body: LookingBody, recorder: Recorder) -> None:
+        super().__init__(body)
+        self._recorder = recorder
+
+    def look(self, seconds: float) -> Look:
+        """Look and record."""
+        look = super().look(seconds)
+        self._recorder.add("world", **world_as_dict(look.world))
+        return look
 
     def observe(self, revision: int = 0) -> World:
         """Observe and record."""
-        world = self._body.observe(revision)
+        world = super().observe(revision)
         self._recorder.add("world", **world_as_dict(world))
         return world
 
-    def execute(
-        self,
-        action: Action,
-        *,
-        task_id: str = "",
-        timeout: float = 0.0,
-        on_phase: Callable[[str, float], None] | None = None,
-        approval: str = "",
-    ) -> Outcome:
+    def execute(self, action: Action, **options: Any) -> Outcome:
         """Execute and record."""
-        outcome = self._body.execute(action, task_id=task_id, timeout=timeout, on_phase=on_phase)
+        outcome = super().execute(action, **options)
         self._recorder.add("world", **world_as_dict(outcome.world))
         return outcome
 
@@ -52,10 +53,16 @@ class RecordedStage:
         self._conditions = [dict(e["conditions"]) for e in events if e["event"] == "truth" and "conditions" in e]
         self._conditions.append(dict(events[-1]["conditions"]))
         self._truths = [world_from_dict(e) for e in events if e["event"] == "truth"]
-        self._gold = case.gold
+        head, self._end = events[0], events[-1]
+        self.case = replace(
+            case,
+            sentence=head["sentence"],
+            goal=tuple(map(Literal.parse, head["goal"])),
+            gold=tuple(map(Action.parse, head["gold"])),
+        )
         self._now = self._first = self._truths[0] if self._truths else self._worlds[0]
         self.domain = Domain.load(self._worlds[0].domain)
-        self.body: Body = self
+        self.body: LookingBody = self
 
     def truth(self) -> World:
         """The recorded true world; the first and the last one are recorded."""
@@ -65,9 +72,17 @@ class RecordedStage:
         """As recorded, first those at the start: geometry is not evaluated again."""
         return self._conditions.pop(0) if len(self._conditions) > 1 else self._conditions[0]
 
+    def details(self) -> Mapping[str, Any]:
+        """As recorded."""
+        return dict(self._end.get("details", {}))
+
     def observe(self, revision: int = 0) -> World:
         """The next recorded world."""
         return self._next()
+
+    def look(self, seconds: float) -> Look:
+        """The next recorded world."""
+        return Look(self._next())
 
     def execute(
         self,
@@ -91,7 +106,7 @@ class RecordedStage:
 
     def after_gold(self) -> frozenset[Literal]:
         """As predicted by the domain."""
-        return predicted(self.domain, self._first, self._gold)
+        return predicted(self.domain, self._first, self.case.gold)
 
     def close(self) -> None:
         """Does nothing."""

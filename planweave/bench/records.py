@@ -7,7 +7,8 @@
 | `exchange` | a question to the model and its answer or error, tokens, cost, seconds |
 | `action` | action, why, code, message, unmet literals, seconds; facts added to and removed from the observed world |
 | others | what the method decided: plan, sampled, decision, correction, undo, grounded, program, … |
-| `end` | conditions, measures (`planweave.bench.metrics`), how it ended |
+| `goal` | the goal as it was read from the sentence, and by whom, in suites where it is not given |
+| `end` | conditions, measures (`planweave.bench.metrics`), how it ended (in `_play` of episodes.py) |
 
 Every event has `at`, seconds since the start. A file that ends in `.part` was not finished; its episode runs again.
 """
@@ -77,6 +78,11 @@ class EpisodeText(Recorder):
 
 
 def write_record(path: Path, text: str) -> None:
+    """Write a text, see `write_file`."""
+    write_file(path, text.encode())
+
+
+def write_file(path: Path, content: bytes) -> None:
     """Write a file by way of ``path.part``, which takes its name when all of it is on the disk.
 
     Raises OSError, e.g. where the disk is full, and then leaves nothing behind.
@@ -84,8 +90,8 @@ def write_record(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(path.name + ".part")
     try:
-        with part.open("w", encoding="utf-8") as file:
-            file.write(text)
+        with part.open("wb") as file:
+            file.write(content)
             file.flush()
             os.fsync(file.fileno())
         os.replace(part, path)

@@ -7,6 +7,7 @@ import io
 import json
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,8 @@ from planweave.bench.records import read_record, write_record
 from planweave.bench.results import MEANINGS, MEASURES, ResultRow, Results, as_json, groups_of
 from planweave.bench.runner import missing_in_words
 from planweave.bench.statistics import Estimate, has_scipy
-from planweave.bench.tables import Table, key_of, latex
+from planweave.bench.suites import SUITES
+from planweave.bench.tables import Table, as_csv, key_of, latex, markdown
 
 TEMPLATES = Path(__file__).with_name("templates")
 _SHARES = frozenset({"sr", "gcr", "exec", "lcs", "graph"})
@@ -74,6 +76,7 @@ def write_report(
         "meanings": {MEASURES[name][0]: meaning for name, meaning in MEANINGS.items()},
         "sections": sections,
         "official": list(official),
+        "tables": tables_of(results),
     }
     files = {
         "report.html": environment.get_template("report.html").render(common),
@@ -82,8 +85,10 @@ def write_report(
         ),
         "report.md": _markdown(common),
         "report.csv": _csv(results),
-        "report.tex": latex([_latex_table(section) for section in sections]),
-        "results.json": json.dumps({"how": how, "about": about, **as_json(results)}, indent=1) + "\n",
+        "report.tex": latex([*(_latex_table(section) for section in sections), *common["tables"]]),
+        "results.json": json.dumps({"how": how, "about": about, **as_json(results), **_own(common["tables"])}, indent=1)
+        + "\n",
+        **({"tables.csv": as_csv(common["tables"])} if common["tables"] else {}),
     }
     for name, text in files.items():
         write_record(results.out / name, text)
@@ -92,6 +97,16 @@ def write_report(
             for episode in results.row(method, model).episodes:
                 _draw(episode.path)
     return [results.out / name for name in files]
+
+
+def tables_of(results: Results) -> list[Table]:
+    """The tables that a suite has of its own."""
+    suite = SUITES[results.config.suite]
+    return list(suite.tables(results)) if hasattr(suite, "tables") else []
+
+
+def _own(tables: Sequence[Table]) -> dict[str, Any]:
+    return {"tables": [asdict(table) for table in tables]} if tables else {}
 
 
 def _csv(results: Results) -> str:
@@ -273,6 +288,7 @@ def _episode_sections(results: Results) -> list[dict[str, Any]]:
                     "good": e.measures.sr == 1,
                     "path": (path := e.path.relative_to(results.out)).as_posix(),
                     "page": path.with_suffix(".html").as_posix(),
+                    "video": path.with_suffix(".mp4").as_posix() if e.path.with_suffix(".mp4").is_file() else "",
                     "gcr": f"{e.measures.gcr:.2f}",
                     "actions": e.measures.actions,
                     "requests": e.measures.requests,
@@ -323,6 +339,7 @@ def _markdown(common: Mapping[str, Any]) -> str:
         ),
         "",
     ]
+    lines += [markdown(common["tables"])] if common["tables"] else []
     for section in common["sections"]:
         lines += section_markdown(section)
     if common["official"]:

@@ -74,6 +74,7 @@ class Played:
     measures: Measures
     error: str
     path: Path
+    end: Mapping[str, Any]  # the last event of its record
 
 
 @dataclass(frozen=True)
@@ -128,7 +129,7 @@ class Results:
                 measures = Measures.from_dict(end["measures"])
             except (KeyError, TypeError) as error:
                 raise ConfigError(f"{path}: its measures cannot be read ({error!r})") from None
-            self.played.append(Played(spec, cases[spec.case], measures, end.get("error", ""), path))
+            self.played.append(Played(spec, cases[spec.case], measures, end.get("error", ""), path, end))
         self._by: dict[tuple[str, str], list[Played]] = defaultdict(list)
         for one in self.played:
             self._by[one.spec.method, one.spec.model].append(one)
@@ -183,6 +184,8 @@ class Results:
 
 def groups_of(case: Case) -> tuple[str, ...]:
     """The groups of a case."""
+    if not case.expected:  # only the stage knows a plan
+        return case.groups
     length = next(
         f"plan of {a} to {b} steps" if b < 99 else f"plan of {a} or more steps"
         for a, b in LENGTHS

@@ -16,7 +16,7 @@ from planweave import __version__
 from planweave.bench.engines import Engine, UnplayableError
 from planweave.bench.episodes import Ended, Spec
 from planweave.bench.methods import parse_method
-from planweave.bench.records import FORMAT, write_record
+from planweave.bench.records import FORMAT, write_file, write_record
 from planweave.core.errors import ConfigError
 from planweave.methods import asks_model
 
@@ -31,7 +31,7 @@ class Config:
     """Definition of a run; equal configurations give equal results except for times. timeout: seconds per episode.
 
     settings: parameters that are not the defaults (`planweave.bench.parameters`). rows: tasks of one's own
-    (`planweave.bench.task_files`).
+    (`planweave.bench.task_files`). options: of the suite's stages.
     """
 
     suite: str
@@ -43,6 +43,7 @@ class Config:
     timeout: float = 600.0
     settings: Mapping[str, Any] = field(default_factory=dict)
     rows: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
     version: str = __version__
     format: int = FORMAT
 
@@ -65,6 +66,7 @@ class Config:
                                 self.timeout,
                                 settings=self.settings,
                                 row=self.rows.get(case),
+                                options=self.options,
                             )
                         )
         return found
@@ -253,6 +255,8 @@ class Run:
         self._cost += ended.measures.cost or 0.0
         path = self._out / spec.name
         try:
+            for suffix, content in ended.files.items():
+                write_file(path.with_suffix(suffix), content)
             write_record(path.with_suffix(".void") if ended.void else path, text)
             if not ended.void:
                 path.with_suffix(".void").unlink(missing_ok=True)
@@ -281,7 +285,8 @@ class Run:
     def _count_void(self, spec: Spec, ended: Ended) -> None:
         self._void[spec.model] += 1
         if self._void[spec.model] >= GIVE_UP and ended.kind != "BudgetExceededError":
-            self._given_up[spec.model] = f"{spec.model} was given up after {GIVE_UP} failures in a row: {ended.error}"
+            who = "the run without a model" if spec.model == "none" else spec.model
+            self._given_up[spec.model] = f"{who} was given up after {GIVE_UP} failures in a row: {ended.error}"
         self._miss(spec, f"{ended.kind}: {ended.error}")
 
     def _miss(self, spec: Spec, reason: str) -> None:

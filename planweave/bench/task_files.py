@@ -40,7 +40,7 @@ def chosen_tasks(asked: Sequence[str], suite: str, limit: int = 0) -> tuple[tupl
     wanted: list[str] = []
     rows: dict[str, Any] = {}
     for text in asked:
-        ids, own = _read(Path(text), suite, known) if _is_path(text) else ([text], {})
+        ids, own = _read(Path(text), suite, known) if _is_path(text, known) else ([text], {})
         wanted += ids
         rows |= own
     found = ids_of(wanted, [*known, *rows], limit)
@@ -49,16 +49,20 @@ def chosen_tasks(asked: Sequence[str], suite: str, limit: int = 0) -> tuple[tupl
 
 def ids_of(asked: Sequence[str], known: Sequence[str], limit: int = 0) -> tuple[str, ...]:
     """The requested ids, in the order of `known`; all where none is named. Raises UnknownNameError."""
-    wanted = [part for text in asked for part in text.split(",") if part]
-    for name in wanted:
-        if name not in known:
-            raise UnknownNameError("task", name, known)
+    wanted = dict.fromkeys(part for text in asked for part in text.split(",") if part)
+    for name in wanted.keys() - set(known):
+        raise UnknownNameError("task", name, known)
     found = [k for k in known if not wanted or k in wanted]
     return tuple(found[:limit] if limit else found)
 
 
-def _is_path(text: str) -> bool:
-    return "/" in text or text.endswith(_SUFFIXES)
+def _is_path(text: str, known: Mapping[str, Case]) -> bool:
+    return is_file(text) or ("/" in text and text not in known)
+
+
+def is_file(text: str) -> bool:
+    """Whether a text of --tasks names a file, by its ending."""
+    return text.endswith(_SUFFIXES)
 
 
 def _read(path: Path, suite: str, known: Mapping[str, Case]) -> tuple[list[str], dict[str, Any]]:

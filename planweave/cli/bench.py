@@ -12,6 +12,7 @@ examples:
   planweave bench paper tree_planner --table 1 figure5 --out tables
   planweave bench paper blocking --records out/bench --model openai:gpt-4o-mini --format latex
   planweave bench tabletop --method classical --task plus_sign
+  planweave bench libero --suites spatial goal_swap --view truth --inits 2 --video
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from planweave.core.errors import ConfigError, UnknownNameError
 if TYPE_CHECKING:
     from rich.console import Console
 
+_LIBERO = ("suites", "view", "inits", "steps", "video")
 NEEDS_ROS = False  # a bake-off in a home needs none; the suite tabletop prepares it
 
 
@@ -103,11 +105,38 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--format", default="markdown", metavar="F", help=f"with paper: {', '.join(FORMATS)} (default: markdown)"
     )
+    _add_libero(parser)
     parser.add_argument("--timeout", type=float, default=600.0, metavar="S", help="seconds per episode (default: 600)")
     parser.add_argument("--rate", type=float, default=0.0, metavar="N", help="requests per minute, over all workers")
     parser.add_argument("--budget-tokens", type=int, default=0, metavar="N", help="token budget of the run")
     parser.add_argument(
         "--budget-cost", type=float, default=0.0, metavar="USD", help="cost budget of the run, US dollars"
+    )
+
+
+def _add_libero(parser: argparse.ArgumentParser) -> None:
+    """Arguments of the suite libero alone; None where they are not given."""
+    parser.add_argument(
+        "--suites",
+        nargs="+",
+        action="extend",
+        metavar="S",
+        help="with libero: spatial, object, goal, 10, 90, with _lan, _object, _swap, _task and others of LIBERO-PRO "
+        "(default: the first four)",
+    )
+    parser.add_argument(
+        "--view", metavar="V", help="with libero: truth (true poses: an upper bound) or camera (default: truth)"
+    )
+    parser.add_argument(
+        "--inits", type=int, metavar="N", help="with libero: initial states 0 to N-1 of each task (default: 1)"
+    )
+    parser.add_argument(
+        "--steps",
+        metavar="L",
+        help="with libero: where episodes end: published (the suite's limit) or 4000 (default: 4000, for both rates)",
+    )
+    parser.add_argument(
+        "--video", action="store_true", default=None, help="with libero: a video of each failed episode"
     )
 
 
@@ -127,6 +156,9 @@ def main(options: argparse.Namespace) -> int:
         )
     if options.suite not in SUITES:
         raise UnknownNameError("suite", options.suite, SUITES)
+    for name in _LIBERO:
+        if options.suite != "libero" and getattr(options, name) is not None:
+            raise ConfigError(f"--{name} belongs to: planweave bench libero")
     if getattr(SUITES[options.suite], "needs_ros", False):
         importlib.import_module("planweave.cli.main").prepare_ros()
     return bakeoff.main(options, console)

@@ -14,48 +14,35 @@ from rich.text import Text
 from rich.tree import Tree
 
 from planweave.core.action_tree import Status
-from planweave.core.budget import Usage
 from planweave.core.task import TaskState, TaskStatus
+from planweave.core.task_words import STATE_WORDS, STEP_MARKS, usage_text
 from planweave.core.tree_rows import TreeRow, children_of
 from planweave.core.world import Literal
 
-MARKS = {
-    Status.UNTRIED: ("·", "dim"),
-    Status.CURRENT: ("▶", "bold yellow"),
-    Status.DONE: ("✓", "green"),
-    Status.FAILED: ("✗", "bold red"),
-    Status.INVALID: ("✗", "dim red"),
-    Status.UNDONE: ("↶", "magenta"),
+STYLES = {
+    Status.UNTRIED: "dim",
+    Status.CURRENT: "bold yellow",
+    Status.DONE: "green",
+    Status.FAILED: "bold red",
+    Status.INVALID: "dim red",
+    Status.UNDONE: "magenta",
 }
-WORDS = {
-    TaskState.SUCCEEDED: ("done", "bold green"),
-    TaskState.FAILED: ("failed", "bold red"),
-    TaskState.CANCELED: ("cancelled", "bold yellow"),
-    TaskState.ANSWERED: ("answer", "bold cyan"),
-    TaskState.PLANNED: ("planned", "bold cyan"),
-    TaskState.AWAITING_APPROVAL: ("awaiting approval", "bold magenta"),
-    TaskState.NOT_CONFIRMED: ("not confirmed", "bold yellow"),
-    TaskState.RUNNING: ("running", "bold cyan"),
-    TaskState.QUEUED: ("queued", "dim"),
+MARKS = {status: (mark, STYLES[status]) for status, mark in STEP_MARKS.items()}
+WORD_STYLES = {
+    TaskState.SUCCEEDED: "bold green",
+    TaskState.FAILED: "bold red",
+    TaskState.CANCELED: "bold yellow",
+    TaskState.ANSWERED: "bold cyan",
+    TaskState.PLANNED: "bold cyan",
+    TaskState.AWAITING_APPROVAL: "bold magenta",
+    TaskState.NOT_CONFIRMED: "bold yellow",
+    TaskState.RUNNING: "bold cyan",
+    TaskState.QUEUED: "dim",
 }
+WORDS = {state: (word, WORD_STYLES[state]) for state, word in STATE_WORDS.items()}
 MAX_LINES = 24
 MAX_LITERALS = 6
 REPEATED = 20  # characters of a message that is not said again as a part of the next
-
-
-def usage_text(usage: Usage) -> str:
-    """Language model use in one line."""
-    if not usage.requests:
-        if not usage.endpoint:
-            return "no model asked"
-        name = f"{usage.model or 'a model'} ({usage.endpoint})"
-        return f"{name} did not answer within {usage.model_seconds:.0f} s"
-    cost = "price unknown" if usage.cost is None else f"${usage.cost:.4f}" if usage.cost else "no cost"
-    cached = f" ({usage.cached_tokens} cached)" if usage.cached_tokens else ""
-    return (
-        f"{usage.requests} requests to {usage.model or 'a model'} ({usage.endpoint}): {usage.prompt_tokens} tokens "
-        f"read{cached}, {usage.completion_tokens} written, {usage.model_seconds:.1f} s, {cost}"
-    )
 
 
 def tree_view(rows: Sequence[TreeRow], limit: int = MAX_LINES) -> Tree | None:
@@ -256,6 +243,8 @@ def done_lines(record: Mapping[str, Any]) -> list[str]:
     """Executed actions, one line each, from the record of a task, with the reasons of failures."""
     lines = []
     for event in record.get("events", []):
+        if event.get("event") == "interrupted":
+            lines.append(f"… {event.get('message', 'interrupted')}")
         if event.get("event") == "action":
             good = event.get("code") == "SUCCESS"
             why = {"fallback": "  (classical planner)", "undo": "  (taken back)"}.get(event.get("why", ""), "")

@@ -12,6 +12,7 @@ examples:
   planweave run --goal "in(red_cube, left_tray) and on(blue_cube, green_cube)" --method classical
   planweave run --json "put the red cube in the left tray" > result.json
   planweave run --task plus_sign --method classical
+  planweave run --tree tree.xml "put the red cube in the left tray"     # follows a tree of planweave export
 """
 
 from __future__ import annotations
@@ -22,9 +23,11 @@ import json
 import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from planweave.core.errors import GoalError, PlanweaveError
+from planweave.cli.recording import add_record_argument, check_record, recorded
+from planweave.core.errors import ConfigError, GoalError, PlanweaveError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,6 +40,7 @@ if TYPE_CHECKING:
 
 NOT_CONFIRMED = 3  # the exit code for it
 DISCOVERY = 1.5  # seconds to look for a system that runs already
+RULES_WORLD = 1.0  # seconds to wait for the world, whose domain's rules are told
 DISCOVERY_OF_OURS = 20.0  # the same where one that we started is known to run, or to be starting
 
 
@@ -55,6 +59,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dry", action="store_true", help="print the interpreted goal and the plan; move nothing")
     parser.add_argument("--method", default="", help="planning method, e.g. tree_planner or classical")
     parser.add_argument(
+        "--tree",
+        metavar="FILE",
+        help="behaviour tree to follow in place of a method: XML of BehaviorTree.CPP 4 over the domain's actions",
+    )
+    parser.add_argument(
         "--goal",
         action="append",
         default=[],
@@ -64,6 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--timeout", type=float, default=600.0, metavar="SECONDS", help="cancel the task after this time (default: 600)"
     )
+    add_record_argument(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object on standard output and nothing else")
 
 
@@ -75,7 +85,8 @@ def main(options: argparse.Namespace) -> int:
     from planweave.cli.tasks import NamedTask
     from planweave.core.task import TaskState
 
-    goal = read_goal(options.goal)
+    check_record(options.record)
+    goal, method = read_goal(options.goal), _method(options)
     task = NamedTask(options.task) if options.task else None
     if task:
         options.sentence, options.scene = options.sentence or task.data.sentence, options.scene or task.data.scene
@@ -87,8 +98,12 @@ def main(options: argparse.Namespace) -> int:
     console = _console(options.json)
     with contextlib.ExitStack() as stack:
         client, check = stack.enter_context(system_for(options.system, options.scene, console))
+        stack.enter_context(recorded(options.record))
         if task:
             stack.enter_context(task.prepared(client, options.scene))
+        rules = client.rules(known.domain) if (known := client.world(RULES_WORLD)) else client.rules()
+        for rule in rules:
+            console.print(f"rule in force: {rule}", highlight=False, markup=False)
         progress = stack.enter_context(Progress(console, options.sentence))
         asker = Asker(client, console, progress)
 
@@ -102,7 +117,7 @@ def main(options: argparse.Namespace) -> int:
 
         result = client.run_task(
             options.sentence,
-            method=options.method,
+            method=method,
             goal=goal,
             timeout=options.timeout,
             dry_run=options.dry,
@@ -115,7 +130,7 @@ def main(options: argparse.Namespace) -> int:
     success = result.success and (checked is None or checked["fulfilled"])
     if options.json:
         named = {"task": options.task, "checked": checked} if checked else {}
-        print(json.dumps({**result_json(result), "success": success, **named}, indent=2))
+        print(json.dumps({**result_json(result), "success": success, "rules": rules, **named}, indent=2))
     else:
         summary(console, result.status, "" if result.status.answer else result.message)
         for line in done_lines(result.record):
@@ -125,6 +140,21 @@ def main(options: argparse.Namespace) -> int:
             console.print(f"  task   {options.task}: {lacking}", highlight=False, markup=False)
     as_asked = result.status.state in (TaskState.ANSWERED, TaskState.PLANNED)
     return 0 if success or as_asked else NOT_CONFIRMED if result.status.state is TaskState.NOT_CONFIRMED else 1
+
+
+def _method(options: argparse.Namespace) -> str:
+    """The name of the method, or the behaviour tree that takes its place; raises ConfigError."""
+    from planweave.core.yaml_files import read_text
+    from planweave.tasks.given_tree import is_tree
+
+    if not options.tree:
+        return str(options.method)
+    if options.method:
+        raise ConfigError("--tree is followed as it is; leave --method out")
+    text = read_text(Path(options.tree))
+    if not is_tree(text):
+        raise ConfigError(f"{options.tree} is no XML; planweave export writes a tree")
+    return text
 
 
 @contextlib.contextmanager
@@ -174,17 +204,22 @@ def started(
     console: Console,
     timeout: float = 60.0,
     params: str | None = None,
+    page: bool = False,
 ) -> Iterator[RunningSystem]:
-    """Start a system, wait until it is ready, and stop it on exit. params: path of one more parameter file."""
+    """Start a system, wait until it is ready, and stop it on exit. params: path of one more parameter file; page:
+    whether it has one.
+    """
     from planweave.launcher.one_system import only_system
     from planweave.launcher.running_system import RunningSystem, log_folder
-    from planweave.launcher.systems import load_system
+    from planweave.launcher.systems import load_system, with_page
 
-    system = load_system(name)
+    system = with_page(load_system(name)) if page else load_system(name)
     if params:
         system = system.with_file(params)
     overrides = system.overrides(values)
     logs = log_folder(name)
+    if any(node.name == "feedback_node" for node in system.nodes):  # a killed one is started again, and knows its tasks
+        overrides.setdefault("feedback_node", {}).setdefault("tasks_file", str(logs / "tasks.sqlite"))
     with only_system(name), RunningSystem(system, logs, overrides) as running:
         console.print(f"starting {name} ({system.description}); logs: {logs}", highlight=False, markup=False)
         with console.status("waiting for the nodes") as waiting:

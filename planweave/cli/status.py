@@ -1,4 +1,4 @@
-"""Tasks of the running system, and whether its camera is silent; or one task with its record.
+"""Tasks of the running system, the rules in force, and whether its camera is silent; or one task with its record.
 
 examples:
   planweave status                 # the newest 20; --all for all available ones
@@ -66,11 +66,18 @@ def main(options: argparse.Namespace) -> int:
             return 0
         tasks, total = client.tasks_and_total(0 if options.all else NEWEST)
         nodes, world = client.nodes(), client.world(1.0)
+        rules = client.rules(world.domain if world else "")
     if options.json:
         sight = {"silent": world.silent, "silent_since": world.heard if world.silent else None} if world else None
         print(
             json.dumps(
-                {"nodes": nodes, "sight": sight, "tasks_kept": total, "tasks": [status_json(task) for task in tasks]},
+                {
+                    "nodes": nodes,
+                    "sight": sight,
+                    "rules": rules,
+                    "tasks_kept": total,
+                    "tasks": [status_json(task) for task in tasks],
+                },
                 indent=2,
             )
         )
@@ -81,6 +88,8 @@ def main(options: argparse.Namespace) -> int:
         console.print("[yellow]no body reports a world")
     elif world.silent:
         console.print(silence_text(world.heard), style="bold red", highlight=False)
+    for rule in rules:
+        console.print(f"rule in force: {rule}", highlight=False, markup=False)
     if total > len(tasks):
         console.print(f"the newest {len(tasks)} of {total} tasks; --all shows all", highlight=False)
     console.print(_table(tasks) if tasks else "no tasks yet")

@@ -22,7 +22,9 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
+from planweave.cli.recording import add_record_argument, check_record, recorded
 from planweave.core.errors import ConfigError, PlanweaveError
+from planweave.launcher.systems import PAGE
 
 if TYPE_CHECKING:
     from planweave.core.world import World
@@ -47,6 +49,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="a parameter file of your own; it takes precedence over the files of the system",
     )
+    add_record_argument(parser)
+    parser.add_argument(
+        "--no-web",
+        action="store_true",
+        help="leave out the page (its address and port: config/web.yaml, or --set web_node.port=…)",
+    )
     parser.add_argument(
         "--timeout",
         type=float,
@@ -63,6 +71,7 @@ def main(options: argparse.Namespace) -> int:
     from planweave.cli.run import started
     from planweave_ros.client import Client
 
+    check_record(options.record)
     console = Console(soft_wrap=not sys.stdout.isatty())
     values = _values(options)
     with Client() as client:
@@ -71,7 +80,11 @@ def main(options: argparse.Namespace) -> int:
                 f"a system runs already in this ROS domain ({', '.join(client.nodes())}); end it first, or choose "
                 "another namespace (--namespace arm2) or domain: ROS_DOMAIN_ID=7 planweave up …"
             )
-        with started(options.system, values, client, console, options.timeout, options.params) as running:
+        page = not options.no_web
+        system = started(options.system, values, client, console, options.timeout, options.params, page)
+        with system as running, recorded(options.record):
+            if page:
+                console.print(f"page: {client.parameter(PAGE, 'address')}", highlight=False, markup=False)
             example = _example(client.world(EXAMPLE_WAIT))
             console.print(
                 f'ready. Give it a task: planweave run "{example}"   (Ctrl-C ends)', highlight=False, markup=False

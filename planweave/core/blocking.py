@@ -14,7 +14,7 @@ from functools import lru_cache
 from itertools import product
 
 from planweave.core.domain import ActionSchema, Domain
-from planweave.core.errors import DomainError, UnknownNameError
+from planweave.core.errors import DomainError, RuleError, UnknownNameError
 from planweave.core.formula import Atom, Equal, Formula, Parameter, atoms_in
 from planweave.core.transition import Binding, State, Transition, fixed_predicates
 from planweave.core.world import Action, Literal
@@ -138,7 +138,10 @@ def _ranked(
                 action = Action(schema.name, tuple(binding[p.name] for p in schema.parameters))
                 if action in ranked[schema.name] and conditions_hold:
                     continue
-                unmet = transition.unmet(state, action)
+                try:
+                    unmet = transition.unmet(state, action)
+                except RuleError:
+                    continue  # it is no way
                 if any(u.predicate in fixed and u.positive for u in unmet):
                     continue
                 lacks = len(unmet) + (0 if conditions_hold else len(_unmet(transition, state, condition, binding)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -14,6 +15,8 @@ from planweave.core.errors import GoalError, PlanweaveError
 from planweave.core.formula import Atom
 from planweave.core.reduced import block, without
 from planweave.core.relevance import relevant_world
+from planweave.core.ruled_pddl import rule_facts, ruled_pddl
+from planweave.core.transition import Transition, facts_of
 from planweave.core.validation import achievers
 from planweave.core.world import Action, Literal, World
 
@@ -39,7 +42,7 @@ def _s_expression(literal: Literal) -> str:
 def problem_pddl(domain: Domain, world: World, goal: Sequence[Literal]) -> str:
     """The PDDL problem of a world and a conjunction of literals."""
     objects = " ".join(f"{o.name} - {o.type}" for o in world.objects)
-    facts = " ".join(_s_expression(f) for f in sorted(world.facts))
+    facts = " ".join((*map(_s_expression, sorted(world.facts)), *rule_facts(domain, world)))
     wanted = " ".join(_s_expression(g) for g in goal)
     return (
         f"(define (problem task) (:domain {domain.name})\n (:objects {objects})\n (:init {facts})\n"
@@ -85,8 +88,8 @@ def solve(
     """The plan with the fewest actions found by the ``ff`` search; empty where the goal holds already. timeout in
     seconds.
 
-    Actions that the body refuses are excluded. Large worlds are reduced to the objects relevant to the goal
-    (planweave.core.relevance). namespace: see Domain.unaccounted.
+    Actions that the body refuses are excluded, and so is what the domain's rules forbid. Large worlds are reduced to
+    the objects relevant to the goal (planweave.core.relevance). namespace: see Domain.unaccounted.
 
     Raises NoPlanError that names the literal that cannot be reached.
     """
@@ -102,7 +105,7 @@ def solve(
             domain.check_literal(literal, world)
         except PlanweaveError as error:
             raise NoPlanError(f"the goal {literal} cannot be planned for: {error}", proved=False) from None
-    compiled = _compiled(determinised_pddl(domain) if all_outcomes else domain.pddl_text)
+    compiled = _compiled(ruled_pddl(domain, determinised_pddl(domain) if all_outcomes else domain.pddl_text))
     try:
         problem = kairos.parse_problem(problem_pddl(domain, world, goal), compiled)
     except kairos.PddlError as error:
@@ -110,12 +113,33 @@ def solve(
     planner: Any = kairos.Planner
     result = planner().solve(problem, timeout=timeout, search="ff", anytime=False)
     if result.status == kairos.Status.SOLVED:
-        return tuple(Action(_VARIANT.sub("", step.name), tuple(step.args)) for step in result.plan.steps)
+        plan = [Action(_VARIANT.sub("", step.name), tuple(step.args)) for step in result.plan.steps]
+        return tuple(plan if all_outcomes else _needed(Transition(domain, world), goal, plan))
     proved = result.status == kairos.Status.UNSOLVABLE
     wanted = domain.phrases(world.unmet(goal))
     found = "no plan reaches the goal that" if proved else "no plan was found for the goal that"
     obstacles = "".join(f" ({text})" for text in (*unaccounted, *refused)) + _obstacles(domain, world, goal)
     raise NoPlanError(f"{found} {wanted}{obstacles}: {_reason(result, timeout)}", proved)
+
+
+def _needed(transition: Transition, goal: Sequence[Literal], plan: list[Action]) -> list[Action]:
+    """A plan without actions that the goal does not need (action elimination: Nakhost, Müller, ICAPS 2010, Section 2):
+    each is left out with those that depend on it, where the goal is reached without.
+    """
+    index = 0
+    while index < len(plan):
+        state, kept = transition.state(), plan[:index]
+        for action in kept:
+            transition.apply(state, action)
+        for action in plan[index + 1 :]:
+            if transition.applicable(state, action):
+                transition.apply(state, action)
+                kept.append(action)
+        if replace(transition.world, facts=facts_of(state), derived=frozenset()).unmet(goal):
+            index += 1
+        else:
+            plan = kept
+    return plan
 
 
 def _reason(result: Any, timeout: float) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import kairos
 from lark.exceptions import LarkError
@@ -20,6 +20,9 @@ from planweave.core.errors import ConfigError, DomainError, InvalidActionError, 
 from planweave.core.formula import Atom, Effect, Formula, Parameter, atoms_in, effects_of, formula_of, parameters_of
 from planweave.core.world import Action, Literal, World, WorldObject
 from planweave.core.yaml_files import parse_yaml, read_text
+
+if TYPE_CHECKING:
+    from planweave.core.rules import Rule
 
 MAX_DEPTH = 50  # of brackets in a PDDL file
 _SECTIONS = {"predicates", "actions", "classes", "categories", "round"}
@@ -59,6 +62,8 @@ class ActionSchema:
 
     words: a model is offered the action only where a sentence contains one of these; empty: always. needs, effect: for
     prompts, the precondition in words (empty: from the words for its parts), and what the phrase does not say.
+    untouched: parameters whose objects the body does not touch; meanwhile: what holds while the action is carried out,
+    and no longer after it.
     """
 
     name: str
@@ -72,6 +77,8 @@ class ActionSchema:
     words: tuple[str, ...] = ()
     needs: str = ""
     effect: str = ""
+    untouched: tuple[str, ...] = ()
+    meanwhile: tuple[Atom, ...] = ()
 
     def binding(self, args: tuple[str, ...]) -> dict[str, str]:
         """Parameters bound to arguments."""
@@ -90,7 +97,9 @@ def spoken(name: str) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Domain:
-    """A compiled domain. types maps each type to its parent ("" for the top)."""
+    """A compiled domain. types maps each type to its parent ("" for the top). rules: what no action may do, see
+    planweave.core.rules.
+    """
 
     name: str
     types: Mapping[str, str]
@@ -101,6 +110,7 @@ class Domain:
     round_classes: frozenset[str]  # classes with a round outline when seen from above
     pddl_text: str = field(repr=False)
     extra: Mapping[str, Any] = field(repr=False)  # rest of the YAML file, for rooms that need more
+    rules: tuple[Rule, ...] = ()
     _below: dict[frozenset[str], frozenset[str]] = field(default_factory=dict, repr=False)  # types with all below
 
     @classmethod
@@ -373,6 +383,8 @@ def _compile(text: str, parsed: Any, notes: dict[str, Any], notes_source: _Sourc
             tuple(str(w) for w in note.get("words", ())),
             str(note.get("needs", "")),
             str(note.get("effect", "")),
+            tuple(f"?{name}" for name in note.get("untouched", ())),
+            tuple(_atom(t) for t in note.get("meanwhile", ())),
         )
     domain = Domain(
         str(parsed.name),
@@ -455,8 +467,10 @@ def _check_notes(domain: Domain, notes: dict[str, Any], source: _Source) -> None
                 known("predicate", atom.predicate, domain.predicates)
             for atom in rule.do:
                 known("action", atom.predicate, domain.actions)
-        for atom, _ in schema.possibly:
+        for atom in (*schema.meanwhile, *(atom for atom, _ in schema.possibly)):
             known("predicate", atom.predicate, domain.predicates)
+        for name in schema.untouched:
+            known(f"parameter of {schema.name}", name[1:], [p.name[1:] for p in schema.parameters])
         for atom in atoms_in(schema.precondition):
             known("predicate", atom.predicate, domain.predicates)
 

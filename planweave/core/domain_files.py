@@ -30,7 +30,12 @@ def find_domain(name: str, loaded: Iterable[str] = ()) -> tuple[Path, bool]:
         return path, True
     if name in DOMAINS:
         return offered_file(DOMAINS, name, ".pddl"), True
-    raise UnknownNameError("domain", name, {*(p.stem for p in folder.glob("*.pddl")), *DOMAINS, *loaded})
+    raise UnknownNameError("domain", name, {*domain_names(), *loaded})
+
+
+def domain_names() -> set[str]:
+    """The names of the domains in config/domains and of installed packages."""
+    return {*(p.stem for p in (config_dir() / "domains").glob("*.pddl")), *DOMAINS}
 
 
 class Loaded(Mapping[str, Any]):

@@ -13,7 +13,7 @@ from operator import attrgetter
 
 from planweave.core.compiled import CompiledAction, compile_action
 from planweave.core.domain import ActionSchema, Domain
-from planweave.core.errors import PlanweaveError
+from planweave.core.errors import PlanweaveError, RuleError
 from planweave.core.formula import (
     And,
     Atom,
@@ -27,6 +27,7 @@ from planweave.core.formula import (
     conjuncts,
     negated,
 )
+from planweave.core.rules import Broken, RuleCheck
 from planweave.core.state import AtomKey as AtomKey
 from planweave.core.state import Members
 from planweave.core.state import State as State
@@ -55,6 +56,7 @@ class Transition:
         self.world = world
         self._members = Members(domain, world.objects)
         self._known: set[Action] = set()
+        self._rules = RuleCheck(domain, world) if domain.rules else None
 
     def state(self, facts: Iterable[Literal] | None = None) -> State:
         """A fresh mutable state with the world's facts, or with the given ones."""
@@ -71,17 +73,30 @@ class Transition:
     def unmet(self, state: State, action: Action) -> tuple[Literal, ...]:
         """Literals of the precondition that do not hold; empty where the action is applicable.
 
-        Raises UnknownNameError or InvalidActionError where the action is not valid over these objects.
+        Raises UnknownNameError or InvalidActionError where the action is not valid over these objects, and RuleError
+        where it would break a rule of the domain, whether its precondition holds or not.
         """
         if action not in self._known:
             self.domain.check_action(action, self.world)
             self._known.add(action)
+        if self._rules is not None and (broken := self.broken(state, action)):
+            raise RuleError(broken)
         binding = self.domain.actions[action.name].binding(action.args)
         missing = [x for part in self.failing(state, action) for x in self.explain(state, part, binding)]
         return tuple(dict.fromkeys(missing))
 
+    def broken(self, state: State, action: Action) -> tuple[Broken, ...]:
+        """The rules of the domain that a valid action would break."""
+        if self._rules is None:
+            return ()
+        found = tuple(self._rules.touches(action))
+        if self._rules.changes(action.name):
+            delete, add = _compiled(self.domain, action.name).changes(state, action.args)
+            found += tuple(self._rules.brings(state, action, delete, add))
+        return found
+
     def applicable(self, state: State, action: Action) -> bool:
-        """Whether an action is valid over these objects and its precondition holds."""
+        """Whether an action is valid over these objects, breaks no rule, and its precondition holds."""
         try:
             return not self.unmet(state, action)
         except PlanweaveError:
@@ -214,6 +229,19 @@ class Transition:
                 return bound
         first = {v.name: next(iter(self._members[v.types]), min(v.types, default="object")) for v in formula.variables}
         return {**binding, **first}
+
+
+def rule_problem(domain: Domain, world: World, action: Action) -> str:
+    """Why the rules of a domain forbid an action in a world, "" where they do not.
+
+    With rules, an action that is none of the domain over these objects raises UnknownNameError or InvalidActionError:
+    nobody knows what it would do.
+    """
+    if not domain.rules:
+        return ""
+    domain.check_action(action, world)
+    transition = Transition(domain, world)
+    return "; ".join(dict.fromkeys(map(str, transition.broken(transition.state(), action))))
 
 
 @lru_cache(maxsize=16)

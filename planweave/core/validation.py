@@ -8,7 +8,8 @@ from functools import cached_property
 
 from planweave.core.assumptions import Assumptions
 from planweave.core.domain import Domain, refusal
-from planweave.core.errors import PlanweaveError
+from planweave.core.errors import PlanweaveError, RuleError
+from planweave.core.rules import Broken
 from planweave.core.state import AtomKey
 from planweave.core.transition import Change, Transition
 from planweave.core.world import Action, Literal, World
@@ -35,7 +36,7 @@ class Validation:
     world: predicted state after the last applicable step; goal_unmet: literals of the goal that do not hold in it.
     assumed: facts about unobserved objects that the result relies on, which the world neither states nor knows to be
     false. goal_open: those literals of goal_unmet that are unknown in this sense: no step affects them, and they may
-    hold already.
+    hold already. broken: the rules that the failed step would break.
     """
 
     ok: bool
@@ -48,6 +49,7 @@ class Validation:
     goal_unmet: tuple[Literal, ...] = ()
     assumed: tuple[Literal, ...] = ()
     goal_open: tuple[Literal, ...] = ()
+    broken: tuple[Broken, ...] = ()
 
     def __str__(self) -> str:
         return self.message
@@ -148,7 +150,8 @@ class Validator:
                 missing = self._transition.unmet(self._state, action)
             except PlanweaveError as error:
                 message = f"step {index + 1}, {action}: {error}"
-                return self._found(False, index, (), message, goal, changes, assumed)
+                found = self._found(False, index, (), message, goal, changes, assumed)
+                return replace(found, broken=error.broken) if isinstance(error, RuleError) else found
             if missing:
                 causes = tuple(_cause(self._domain, self._world, literal, changes) for literal in missing)
                 reasons = "; ".join(_reason(cause, actions) for cause in causes)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 
+from planweave.core.descriptions import UNSAID, features_of, nouns_of
 from planweave.core.domain import Domain, spoken
 from planweave.core.errors import GoalError
 from planweave.core.world import Literal, World, WorldObject
@@ -18,7 +19,6 @@ APART = 0.01  # metres by which one thing must be farther out than the next to b
 NEARLY = 0.03  # metres by which a thing may miss "next to" or "between" and be meant, where no other comes near
 CLEARLY = 0.05  # metres by which it is nearer than any other
 BIGGER = 1.15  # times the volume by which one thing must be larger than the next to be the biggest
-_UNSAID = {"id", "category", "seen"}  # attributes that describe nothing
 
 Why = Callable[[str], str]  # object -> why it cannot be meant here, "" where it can
 
@@ -54,7 +54,7 @@ class NounPhrases:
     @cached_property
     def heads(self) -> dict[str, frozenset[str]]:
         """The nouns that may name each object."""
-        return {o.name: frozenset(self._heads(o)) for o in self.world.objects}
+        return {o.name: frozenset(nouns_of(self.domain, o)) for o in self.world.objects}
 
     @cached_property
     def known_nouns(self) -> frozenset[str]:
@@ -82,23 +82,10 @@ class NounPhrases:
         return found
 
     def _features(self, thing: WorldObject) -> set[str]:
-        found = {thing.name, *thing.name.split("_"), *thing.class_name.lower().split("_"), *self._heads(thing)}
-        for key, value in thing.attributes.items():
-            if key not in _UNSAID:
-                found.update(str(value).lower().replace("_", " ").split())
+        found = features_of(self.domain, thing)
         for fact in self.world.by_predicate.get("in_room", ()):
             if fact.args[0] == thing.name and fact.args[1] in self.world.by_name:
                 found.update(self.world.by_name[fact.args[1]].class_name.split("_"))
-        return {w for w in found if w}
-
-    def _heads(self, thing: WorldObject) -> set[str]:
-        kind = thing.class_name.lower()
-        parts = [p for p in thing.name.split("_") if not p.isdigit()]
-        found = {thing.name, kind.rsplit("_", 1)[-1]} if kind else {thing.name, *parts[-1:]}
-        found.update(w for w, classes in self.domain.categories.items() if thing.class_name in classes)
-        found.update(w for w, of in self.lexicon.nouns.items() if of == kind or of == thing.attributes.get("category"))
-        if thing.type not in ("object", "item"):
-            found.add(thing.type)
         return {w for w in found if w}
 
     def singular(self, word: str) -> str:
@@ -242,7 +229,7 @@ class NounPhrases:
             p for p in name.split("_") if p.isdigit()
         }
         told = {
-            w for k, v in thing.attributes.items() if k not in _UNSAID for w in str(v).lower().replace("_", " ").split()
+            w for k, v in thing.attributes.items() if k not in UNSAID for w in str(v).lower().replace("_", " ").split()
         }
         rest = [w for w in words if w not in parts and w not in told and w != thing.type]
         return not rest or any(

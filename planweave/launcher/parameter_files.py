@@ -19,10 +19,12 @@ NODES = (
     "body_node",
     "executor_node",
     "feedback_node",
+    "libero_node",
     "perception_node",
     "planner_node",
     "simulation_node",
     "virtualhome_node",
+    "web_node",
 )
 """The nodes of Planweave, by the names that they have where nobody renames them."""
 _PARAMETERS = "ros__parameters"

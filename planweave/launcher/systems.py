@@ -13,6 +13,9 @@ from planweave.core.yaml_files import read_yaml
 from planweave.launcher import parameter_files
 from planweave.launcher.namespace import namespace
 
+PAGE = "web_node"
+"""The node of a system's page, which any system may have."""
+
 
 @dataclass(frozen=True)
 class NodeSpec:
@@ -123,6 +126,14 @@ def load_system(name: str, config: Path | None = None) -> System:
         return System(name, entry["description"], nodes, options)
     except (KeyError, TypeError, AttributeError) as error:
         raise ConfigError(f"{path}: the entry {name!r} lacks or misspells {error}") from None
+
+
+def with_page(system: System, config: Path | None = None) -> System:
+    """The system with the node of its page; what its files say of web_node counts over config/web.yaml."""
+    own = (config or config_dir()) / "web.yaml"
+    files = dict.fromkeys(file for node in system.nodes for file in node.parameter_files)
+    more = [f for f in files if any(parameter_files.is_for(entry, f"/{PAGE}") for entry, _ in parameter_files.read(f))]
+    return replace(system, nodes=(*system.nodes, NodeSpec(PAGE, (own, *more))))
 
 
 def systems_of(running: Iterable[str], config: Path | None = None) -> list[str]:

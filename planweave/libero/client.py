@@ -11,9 +11,10 @@ import os
 import selectors
 import subprocess
 import tempfile
+import threading
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -26,20 +27,39 @@ from planweave.libero.environment import python
 
 SERVER = Path(__file__).with_name("server.py")
 START = 120.0  # s of wall time for a process or a scene on a busy machine
+FILM = 300.0  # s of wall time for the pictures of a video
 STEP = 5.0  # s of wall time for an action of 1/20 s
+_MOTIONS = ("step", "move")
 _LONGEST_LINE = 20_000_000  # bytes
 _LAST = 4000  # bytes of standard error that an error shows
 
 
 @dataclass(frozen=True)
 class Task:
-    """A task as it was loaded. name: suite/task/initial state; goal: LIBERO's literals; inits: its initial states."""
+    """A task as it was loaded. name: suite/task/initial state; goal: LIBERO's literals; inits: its initial states;
+    geometry: see `planweave.libero.geometry`.
+    """
 
     name: str
     language: str
     goal: tuple[tuple[str, ...], ...]
     inits: int
     state: Mapping[str, Any]
+    geometry: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What LIBERO's checker said since the task was loaded: after each step whether the goal holds.
+
+    first: after how many steps it held for the first time; holds: after the last one; fault: why a step could not be
+    carried out or judged.
+    """
+
+    steps: int = 0
+    first: int | None = None
+    holds: bool = False
+    fault: str = ""
 
 
 @dataclass(frozen=True)
@@ -51,12 +71,36 @@ class Steps:
     state: Mapping[str, Any]
 
 
+@dataclass(frozen=True)
+class Moved:
+    """What motion of the joints led to. count and success as in `Steps`; arm: as `LiberoSimulator.arm` gives it."""
+
+    count: int
+    success: bool
+    arm: Mapping[str, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Picture:
+    """What a camera sees. rgb: (h, w, 3) uint8; depth: (h, w) float32, m on the optical axis; fovy: vertical, degrees.
+
+    position: (3,) m; rotation: (3, 3), columns: to the right, up and against the view, in LIBERO's world frame.
+    """
+
+    camera: str
+    rgb: NDArray[np.uint8]
+    depth: NDArray[np.float32]
+    fovy: float
+    position: NDArray[np.float64]
+    rotation: NDArray[np.float64]
+
+
 class LiberoSimulator:
-    """A simulator process; ended by `close`, or as a context manager. Not thread-safe.
+    """A simulator process; ended by `close`, or as a context manager. Calls of several threads wait for one another.
 
     command: starts the process, by default the server in LIBERO's own environment. Raises NotInstalledError. All
     methods raise SystemDownError where the process has died or does not answer in time (then it is ended), and
-    SceneError with LIBERO's own words where it refuses.
+    SceneError with LIBERO's own words where it refuses. verdict: of LIBERO's checker so far.
     """
 
     def __init__(self, command: Sequence[str] | None = None) -> None:
@@ -68,13 +112,28 @@ class LiberoSimulator:
             stderr=self._errors,
             env={"MUJOCO_GL": "egl", **os.environ, "PYTHONPATH": ""},
         )
-        self._buffer = bytearray()
+        self._buffer, self._lock = bytearray(), threading.Lock()
+        self.verdict = Verdict()
 
     def __enter__(self) -> LiberoSimulator:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.close()
+
+    @property
+    def alive(self) -> bool:
+        """Whether the process runs."""
+        return self._process.poll() is None
+
+    @property
+    def processor_seconds(self) -> float:
+        """Processor time, user and system, that the process has used so far; 0 where the machine does not tell it."""
+        try:
+            fields = Path(f"/proc/{self._process.pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+            return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")  # utime and stime, in proc(5)
+        except (OSError, ValueError, IndexError):
+            return 0.0
 
     def close(self) -> None:
         """End the process."""
@@ -95,15 +154,20 @@ class LiberoSimulator:
         found: Mapping[str, int] = self._ask({"do": "suites"}, START)["suites"]
         return found
 
-    def load(self, name: str) -> Task:
-        """Load suite/task/initial state, e.g. libero_goal/3/0, and let things come to rest; seconds."""
+    def load(self, name: str, joints: bool = False) -> Task:
+        """Load suite/task/initial state, e.g. libero_goal/3/0, and let things come to rest; seconds.
+
+        joints: the arm is moved by `move`, with robosuite's controller of joint positions; else by `step`.
+        """
         parts = name.split("/")
         if len(parts) not in (2, 3) or not all(p.isdigit() for p in parts[1:]):
             raise SceneError(f"{name!r} is no task of LIBERO; write suite/task/initial state, e.g. libero_goal/3/0")
         suite, task, init = parts[0], int(parts[1]), int(parts[2]) if len(parts) == 3 else 0
-        found = self._ask({"do": "load", "suite": suite, "task": task, "init": init}, START)
+        found = self._ask({"do": "load", "suite": suite, "task": task, "init": init, "joints": joints}, START)
+        self.verdict = Verdict()
         goal = tuple(tuple(row) for row in found["goal"])
-        return Task(f"{suite}/{task}/{init}", found["language"], goal, found["inits"], found["state"])
+        name = f"{suite}/{task}/{init}"
+        return Task(name, found["language"], goal, found["inits"], found["state"], found["geometry"])
 
     def state(self) -> Mapping[str, Any]:
         """The true state for `planweave.libero.truth`; also `joints` (7, rad), `gripper` (2, m), `base` (m)."""
@@ -120,15 +184,46 @@ class LiberoSimulator:
         found = self._ask({"do": "step", "actions": rows}, START + STEP * len(rows))
         return Steps(found["steps"], found["success"], found["state"])
 
+    def move(self, goals: Iterable[Sequence[float]]) -> Moved:
+        """Have the joints at each goal after 1/20 s: seven positions (rad) and the gripper, -1 opening, 1 closing, 0
+        neither. LIBERO's checker is asked after each; `success` is its last answer.
+        """
+        rows = [[float(x) for x in goal] for goal in goals]
+        if not rows or not all(len(row) == 8 and all(-7.0 <= x <= 7.0 for x in row) for row in rows):
+            raise SceneError("a goal of the joints is seven angles in rad and one number for the gripper")
+        found = self._ask({"do": "move", "goals": rows}, START + STEP * len(rows))
+        return Moved(found["steps"], found["success"], found["arm"])
+
+    def arm(self) -> Mapping[str, Any]:
+        """`joints` (7, rad), `velocities` (7, rad/s), `gripper` (2 fingers, m), `speed` (theirs, m/s) as measured."""
+        found: Mapping[str, Any] = self._ask({"do": "arm"}, STEP)["arm"]
+        return found
+
+    def capture(self, camera: str = "agentview", width: int = 256, height: int = 256) -> Picture:
+        """A picture, its depth, and where its camera is."""
+        found = self._ask({"do": "render", "camera": camera, "width": width, "height": height}, START)
+        data, pixels, place = found["data"], width * height, found["camera"]
+        rgb: NDArray[np.uint8] = np.frombuffer(data, np.uint8, pixels * 3).reshape(height, width, 3)
+        depth: NDArray[np.float32] = np.frombuffer(data, np.float32, pixels, pixels * 3).reshape(height, width)
+        turn = np.asarray(place["mat"], float).reshape(3, 3)
+        return Picture(camera, rgb, depth, float(place["fovy"]), np.asarray(place["pos"], float), turn)
+
     def render(self, camera: str = "agentview", width: int = 256, height: int = 256) -> tuple[Any, Any]:
         """A picture (height x width x 3, uint8, RGB) and its depth (height x width, float32, m on the optical axis)."""
-        found = self._ask({"do": "render", "camera": camera, "width": width, "height": height}, START)
-        data, pixels = found["data"], width * height
-        picture: NDArray[np.uint8] = np.frombuffer(data, np.uint8, pixels * 3).reshape(height, width, 3)
-        depth: NDArray[np.float32] = np.frombuffer(data, np.float32, pixels, pixels * 3).reshape(height, width)
-        return picture, depth
+        picture = self.capture(camera, width, height)
+        return picture.rgb, picture.depth
+
+    def film(self, camera: str, width: int, height: int, most: int) -> list[NDArray[np.uint8]]:
+        """Pictures (height x width x 3, RGB) of the task so far at even distances, at most this many."""
+        found = self._ask({"do": "film", "camera": camera, "width": width, "height": height, "most": most}, FILM)
+        pictures = np.frombuffer(found["data"], np.uint8).reshape(-1, height, width, 3)
+        return list(pictures)
 
     def _ask(self, command: Mapping[str, Any], seconds: float) -> dict[str, Any]:
+        with self._lock:
+            return self._asked(command, seconds)
+
+    def _asked(self, command: Mapping[str, Any], seconds: float) -> dict[str, Any]:
         deadline = time.monotonic() + seconds
         assert self._process.stdin is not None
         try:
@@ -140,7 +235,12 @@ class LiberoSimulator:
         except (OSError, ValueError) as error:
             raise SystemDownError(self._died(f"answered nothing that can be read ({error})")) from None
         if "error" in answer:
-            raise SceneError(f"LIBERO refuses {command['do']}: {answer['error']}")
+            refusal = f"LIBERO refuses {command['do']}: {answer['error']}"
+            if command["do"] in _MOTIONS:
+                self.verdict = replace(self.verdict, fault=refusal)
+            raise SceneError(refusal)
+        if "success" in answer:
+            self.verdict = Verdict(int(answer["steps"]), answer.get("first"), bool(answer["success"]))
         return answer
 
     def _read_line(self, deadline: float) -> bytes:

@@ -74,13 +74,21 @@ def truth(domain: Domain, state: Mapping[str, Any], stamp: float = 0.0) -> World
     names = Names(state)
     objects = [_thing(domain, names, name, stamp) for name in names.things]
     objects += [_part(names, site, stamp) for site in names.parts]
-    x, y = -_MIDDLE[0], -_MIDDLE[1]
-    objects.append(
-        WorldObject("table_center", "location", "center", {}, (x, y, 0.0), None, (*_CENTRE, 0.0), Known.FIXED, stamp)
-    )
+    objects.append(table_centre(stamp))
     facts = {*_properties(names)}
     facts |= {*_states(names, state, facts), *_relations(names, state, objects)}
-    facts |= {Literal("hand_empty"), Literal("at_base")}
+    return completed(domain, objects, facts, stamp)
+
+
+def table_centre(stamp: float) -> WorldObject:
+    """The middle of the table, as LIBERO has it."""
+    x, y = -_MIDDLE[0], -_MIDDLE[1]
+    return WorldObject("table_center", "location", "center", {}, (x, y, 0.0), None, (*_CENTRE, 0.0), Known.FIXED, stamp)
+
+
+def completed(domain: Domain, objects: Sequence[WorldObject], facts: Iterable[Literal], stamp: float) -> World:
+    """The world of objects and facts, with an empty hand at home; what nothing stands on is clear."""
+    facts = {*facts, Literal("hand_empty"), Literal("at_base")}
     facts |= {Literal("reachable", (o.name,)) for o in objects}
     under = {f.args[1] for f in facts if f.predicate == "on"}
     facts |= {Literal("clear", (o.name,)) for o in objects if o.type != "location" and o.name not in under}
@@ -175,8 +183,11 @@ def _states(names: Names, state: Mapping[str, Any], properties: Collection[Liter
 
 def _relations(names: Names, state: Mapping[str, Any], objects: Sequence[WorldObject]) -> Iterator[Literal]:
     placed = set()
+    # A fixture with regions of its own (a rack's top, a stove's burner) is meant by these, not by its origin.
+    by_region = {row["parent"] for site, row in names.sites.items() if site not in names.parts}
+    by_region = {name for name in by_region if name in names.things and names.things[name]["fixture"]}
     for row in state["facts"]:
-        if len(row) != 3 or not names.of(row[2]):
+        if len(row) != 3 or not names.of(row[2]) or row[2] in by_region:
             continue
         predicate, thing, place = row[0], row[1], names.of(row[2])
         inside = predicate == "in" or row[2].endswith("basket_contain_region")
@@ -184,8 +195,13 @@ def _relations(names: Names, state: Mapping[str, Any], objects: Sequence[WorldOb
         placed.add(thing)
     yield from _resting([o for o in objects if o.type == "item" and o.name not in placed], objects)
     middle = next(o for o in objects if o.name == "table_center")
-    for o in objects:
-        if o.type != "item" or o.name in placed or o.position is None or middle.position is None:
+    yield from at_centre([o for o in objects if o.type == "item" and o.name not in placed], middle)
+
+
+def at_centre(items: Iterable[WorldObject], middle: WorldObject) -> Iterator[Literal]:
+    """Which items stand in the middle of the table."""
+    for o in items:
+        if o.position is None or middle.position is None:
             continue
         if all(abs(o.position[k] - middle.position[k]) <= _CENTRE[k] / 2 for k in (0, 1)):
             yield Literal("at", (o.name, middle.name))

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 from planweave.core.assumptions import unseen_marks
 from planweave.core.blocking import lacking, resolution_actions, revealing_actions
 from planweave.core.domain import Domain
-from planweave.core.errors import ParseError
+from planweave.core.errors import ParseError, RuleError
 from planweave.core.failure import TRANSIENT
 from planweave.core.parameter import option
 from planweave.core.ports import Choice
@@ -157,7 +157,12 @@ class Blocking(PaperMode):
             chosen = self._select(episode, world, history, options, errors)
             step = next(s for s in leaves if s.action == chosen)
             tried.add((chosen, world.facts))
-            missing = self._blocked(episode, world, step)
+            try:
+                missing = self._blocked(episode, world, step)
+            except RuleError as error:  # it is tried, so that it is not offered again in this state
+                errors.append(f"{chosen}: {error}")
+                episode.steps += 1
+                continue
             if missing:
                 errors.append(f"{chosen}: blocked until {' and '.join(episode.domain.phrase(m) for m in missing)}")
                 episode.steps += 1

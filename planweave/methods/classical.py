@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from planweave.core.classical import NoPlanError, solve
 from planweave.core.domain import spoken
+from planweave.core.errors import RuleError
 from planweave.core.failure import Code
 from planweave.core.parameter import option
 from planweave.core.transition import Transition
@@ -137,7 +138,10 @@ class Classical(PaperMode):
             gone = [arg for arg in action.args if arg not in world.by_name]
             if gone:
                 return f"{gone[0]} is not there any more"
-            unmet = transition.unmet(state, action)
+            try:
+                unmet = transition.unmet(state, action)
+            except RuleError as error:
+                return str(error)
             if unmet:
                 return phrases((u.negated() for u in unmet), 3)
             transition.apply(state, action)

@@ -48,7 +48,7 @@ class Episode:
     corrections: int = 0
     questions: int = 0
     fallback: bool = False
-    as_in_paper: bool = False  # the method's switch `paper`: no other method takes over
+    alone: bool = False  # no other method takes over: the method's switch `paper`, or a given tree
     used: list[Action] = field(default_factory=list)
     pushed: list[str] = field(default_factory=list)
     stopped: bool = False  # by a person or a safety limit: nothing more may be tried
@@ -92,6 +92,8 @@ class Episode:
         self.tell(verb if why == "plan" else f"{verb} ({why})")
         if not self.held:
             self.held.update(self.body.observe().facts)
+        if not self.dry_run:
+            self.journal.begin(str(action))
         begun = time.monotonic()
         outcome = self.body.execute(
             action,

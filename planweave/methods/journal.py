@@ -7,6 +7,7 @@ import os
 import threading
 import time
 import zlib
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,12 +26,15 @@ class Journal:
     events beyond MAX_EXCHANGES or MAX_EVENTS are dropped. The record says so. Once closed, it is stored compressed.
     """
 
-    def __init__(self, path: Path | None = None):
+    def __init__(self, path: Path | None = None, keep: Callable[[str], None] | None = None, lines: Sequence[str] = ()):
+        """keep: called with each event as JSON, and may raise PlanweaveError; lines: the events so far."""
+        self._keep = keep
         self._start = time.monotonic()
         self._lock = threading.Lock()
         self._packed = b""  # the events up to the end, compressed
-        self._lines: list[str] = []  # the events since, each as JSON
-        self._count = self._exchanges = self._left_out = 0  # events; characters of exchanges; events left out
+        self._lines = list(lines)  # the events since, each as JSON
+        self._count = len(self._lines)
+        self._exchanges = self._left_out = 0  # characters of exchanges; events left out
         self._file = None
         if path:  # for its owner only, and through no link
             flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW
@@ -50,9 +54,16 @@ class Journal:
                 return
             self._count, self._exchanges = self._count + 1, self._exchanges + length
             self._lines.append(line)
+            if self._keep is not None:
+                self._keep(line)
             if self._file and not self._file.closed:
                 self._file.write(line + "\n")
                 self._file.flush()
+
+    def begin(self, action: str) -> None:
+        """Record that an action is about to be carried out, where events are kept for a later process."""
+        if self._keep is not None:
+            self.add("begun", action=action)
 
     def events(self, kind: str = "") -> list[dict[str, Any]]:
         """All events, or those of one kind."""

@@ -28,7 +28,7 @@ def run_method(make: Callable[[str], Method], name: str, episode: Episode) -> No
     """Create a method and run it; raises MethodFaultError for exceptions other than PlanweaveError."""
     try:
         method = make(name)
-        episode.as_in_paper = bool(getattr(method, "paper", False))
+        episode.alone = bool(getattr(method, "paper", False) or getattr(method, "alone", False))
         method.run(episode)
     except PlanweaveError:
         raise

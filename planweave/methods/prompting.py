@@ -59,7 +59,11 @@ def sample_messages(
     observation, examples, task. folder: of the two prompt files. errors: earlier plans, and what is wrong with them.
     """
     wrong = "\nThese plans were checked, and do not do it:\n" + "\n".join(f"- {one_line(e)}" for e in errors)
-    said = f"{wrong}\nGive a plan with which all of it is so in the end." if errors else ""
+    said = (
+        f"{wrong}\nGive a whole plan from the state described above on, with which all of it is so in the end."
+        if errors
+        else ""
+    )
     return (
         message(
             "system",
@@ -142,7 +146,8 @@ def actions_text(domain: Domain, without: Collection[str] = ()) -> str:
                 lines.append(
                     f"- {signature(schema)}" + (f": {said}." if said else ".") + (f" Needs: {needs}." if needs else "")
                 )
-    return "\n".join([*lines, *([rules] if (rules := _told(domain, "rules")) else ())])
+    kept = f"Rules that always hold: {'; '.join(rule.text for rule in domain.rules)}." if domain.rules else ""
+    return "\n".join([*lines, *filter(None, (_told(domain, "rules"), kept))])
 
 
 def objects_text(world: World) -> str:

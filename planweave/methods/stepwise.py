@@ -101,7 +101,11 @@ class StepwisePlans:
 
     def _possible(self, state: State, steps: Sequence[Action], on_goal: bool) -> Iterator[Action]:
         """The applicable actions that are not in the plan yet."""
-        possible = [a for a in self._actions if a not in steps and not self._transition.failing(state, a)]
+        possible = [
+            a
+            for a in self._actions
+            if a not in steps and not self._transition.failing(state, a) and not self._transition.broken(state, a)
+        ]
         on_goal = on_goal or len(possible) > MAX_CHOICES
         return (a for a in possible if not on_goal or self._concerns_goal(a))
 

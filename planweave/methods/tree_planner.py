@@ -21,8 +21,8 @@ from planweave.core.parameter import option
 from planweave.core.plan import Plan
 from planweave.core.ports import Outcome
 from planweave.core.transition import Transition
-from planweave.core.validation import Validation, Validator
-from planweave.core.world import Action, World
+from planweave.core.validation import Validation, Validator, achievers
+from planweave.core.world import Action, Known, Literal, World
 from planweave.methods.action_filter import distinct
 from planweave.methods.episode import Episode
 from planweave.methods.paper import PaperMode
@@ -33,6 +33,7 @@ REQUEST = "tree_planner_request"
 """The sampling of plans that is never stepwise."""
 MOST_WRONG = 3
 """Plans that do not pass the check of which the model is told."""
+_NOT_IN_VIEW = (Known.REMEMBERED, Known.INFERRED)
 GUIDES = ("model", "language", "environment", "hybrid")
 
 
@@ -69,30 +70,36 @@ class TreePlanner(PaperMode):
     sampling: str = option(
         "auto", "request: all plans in one request, whatever planner_node's sampling says", choices=("auto", "request")
     )
-    asked_again: int = option(1, "requests for other plans, with what is wrong, where none passes the check", 0, 10)
+    asked_again: int = option(
+        2, "with check_plans: requests for other plans, with what is wrong, until the goal is not seen to fail", 0, 10
+    )
     skip_needless: bool = option(True, "a failed action counts as done where all that it would bring about is so")
     retries: int = option(1, "repetitions of an action that failed by chance, before its subtree is invalid", 0, 100)
 
     def run(self, episode: Episode) -> None:
-        """Act down the tree until a plan ends, or no valid branch or no correction is left."""
-        world = episode.observe()
-        episode.tell("sampling plans")
-        plans, received, wrong = self._sample(episode, world, ())
-        for _ in range(self.asked_again if self.check_plans else 0):
-            if plans:
-                break
-            episode.tell("sampling plans again")
+        """Act down the tree until a plan ends, or no valid branch or no correction is left. With check_plans other
+        plans are then asked for, from the world as it is, as long as something is known to be wrong.
+        """
+        wrong: Sequence[str] = ()
+        received = 0
+        for attempt in range(1 + (self.asked_again if self.check_plans else 0)):
+            episode.tell("sampling plans again" if attempt else "sampling plans")
             try:
-                plans, more, wrong = self._sample(episode, world, wrong)
+                plans, more, faults = self._sample(episode, episode.observe(), wrong)
             except ParseError as error:
+                if not attempt:
+                    raise
                 episode.journal.add("unreadable", message=str(error))
-                break
+                return
             received += more
-        if not plans:
-            episode.tell(message=f"none of the {received} sampled plans passes the check")
-            return
-        node = episode.tree = build_tree(plans)
-        self._descend(episode, node)
+            if not plans:
+                episode.tell(message=f"none of the {received} sampled plans passes the check")
+                wrong = faults
+                continue
+            node = episode.tree = build_tree(plans)
+            wrong = self._descend(episode, node)
+            if not wrong or episode.stopped:
+                return
 
     def _sample(self, episode: Episode, world: World, wrong: Sequence[str]) -> tuple[list[Plan], int, Sequence[str]]:
         """The plans to act by, how many samples came, and the most frequent plans that do not pass, with the reason."""
@@ -157,20 +164,20 @@ class TreePlanner(PaperMode):
             episode.journal.add("assumed", literals=assumed)
         return [plan for plan, _ in kept]
 
-    def _descend(self, episode: Episode, node: Node) -> None:
-        """Grounded deciding (3.3) from a node downwards."""
+    def _descend(self, episode: Episode, node: Node) -> list[str]:
+        """Grounded deciding (3.3) from a node downwards; what is wrong at the end, as far as it was seen."""
         history: list[tuple[Node, World]] = []  # executed nodes on the current path, with the world before each
         done: list[tuple[Action, Node]] = []  # what was executed and not undone, also on paths that were left
         errors: list[str] = []
         while True:
             options = node.valid_children()
             if not options:
-                return
+                return _not_reached(episode, done)
             child = self._decide(episode, options, [action for action, _ in done], errors)
             if child.action is None:
                 child.status = Status.DONE
                 episode.tell("plan ended")
-                return
+                return _not_reached(episode, done)
             before = episode.observe()
             child.status = Status.CURRENT
             outcome = self._execute(episode, child, child.action)
@@ -192,7 +199,7 @@ class TreePlanner(PaperMode):
                 below.invalidate()
             if outcome.final or episode.corrections >= self.max_corrections:
                 episode.tell(message=f"no correction left after: {outcome.message}")
-                return
+                return []
             episode.corrections += 1
             fork = self._backtrack(episode, node, history, done, errors)
             episode.journal.add(
@@ -204,7 +211,7 @@ class TreePlanner(PaperMode):
             )
             if fork is None:
                 episode.tell(message=f"no branch is left after: {outcome.message}")
-                return
+                return errors
             node = fork
 
     def _execute(self, episode: Episode, node: Node, action: Action) -> Outcome:
@@ -310,6 +317,26 @@ def _fault(episode: Episode, check: Validation) -> str:
         return check.message
     missing = [x for x in check.goal_unmet if x not in check.goal_open]
     return f"in the end it is not so that {episode.domain.phrases(missing)}"
+
+
+def _not_reached(episode: Episode, done: Sequence[tuple[Action, Node]]) -> list[str]:
+    """Goal literals that are seen not to hold after what was done, as an error; not those that it brought about of
+    things that are out of view.
+    """
+    world = episode.observe()
+    check = Validator(episode.domain, world).check((), episode.goal)
+    missing = [x for x in check.goal_unmet if x not in check.goal_open and not _out_of_view(episode, world, x, done)]
+    if not missing:
+        return []
+    return [f"{', '.join(str(a) for a, _ in done)}: done, but now it is not so that {episode.domain.phrases(missing)}"]
+
+
+def _out_of_view(episode: Episode, world: World, literal: Literal, done: Sequence[tuple[Action, Node]]) -> bool:
+    """Whether something done should have brought a literal about, and one of its objects is out of view now."""
+    if not any(a in world.by_name and world.by_name[a].known in _NOT_IN_VIEW for a in literal.args):
+        return False
+    able = achievers(episode.domain, literal)
+    return any(action.name in able and set(literal.args) <= set(action.args) for action, _ in done)
 
 
 def _needless(episode: Episode, world: World, action: Action) -> bool:

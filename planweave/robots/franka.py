@@ -1,6 +1,6 @@
 """The Franka arm's meshes as a MuJoCo model of arm and hand: those of the wheel ``dm-robotics-panda`` (Apache-2.0).
 
-The FR3 has the Panda's shape and kinematics; its limits differ, and are those of its description.
+The FR3 has the Panda's shape and kinematics; limits, and where hand and fingers sit, are those of a description.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 MESH_WHEEL = "dm-robotics-panda"
 _HULL_VERTICES = 64  # keeps mesh collision fast; the hull shrinks by less than 3 mm
+_PAD_END = 0.054  # a pad's end in a finger's frame, m
 _HAND_TO_FLANGE = (0.9238795, 0.0, 0.0, -0.3826834)  # w, x, y, z: the hand is mounted turned by -45 degrees
 
 
@@ -68,9 +69,10 @@ def spec_from_wheel(robot: RobotDescription) -> mujoco.MjSpec:
     _split_mesh_geoms(hand)
     for side, turned in (("left", (1.0, 0.0, 0.0, 0.0)), ("right", (0.0, 0.0, 0.0, 1.0))):
         finger = hand.body(f"{side}finger")
+        finger.pos[2] = robot.gripper.tool.xyz[2] + robot.gripper.tip - _PAD_END
         finger.quat = turned  # left is the hand's +y, as in franka_description; the wheel has it the other way round
         _shape_finger(hand, finger, side)
-    mount = arm.body(robot.flange.link).add_frame(quat=_HAND_TO_FLANGE)
+    mount = arm.body(robot.flange.link).add_frame(pos=robot.gripper.xyz, quat=_HAND_TO_FLANGE)
     mount.attach_body(hand.body("hand"), robot.prefix, "")
     arm.body(robot.gripper.link).add_site(name=TCP_SITE, pos=robot.gripper.tool.xyz, group=4)
     return arm

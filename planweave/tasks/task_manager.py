@@ -9,17 +9,18 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from planweave.core.approval import Approval
+from planweave.core.behaviour_tree_xml import MAX_CHARACTERS
 from planweave.core.budget import Usage
-from planweave.core.cancellation import Cancellation
 from planweave.core.confirmation import GoalCheck, confirm
 from planweave.core.domain import Domain
 from planweave.core.errors import CanceledError, GoalError, PlanweaveError, UnknownNameError
-from planweave.core.names import one_line
 from planweave.core.ports import Interpretation, LookingBody, Planner
+from planweave.core.rule_conflicts import goal_conflict
 from planweave.core.task import TaskState, TaskStatus
 from planweave.core.world import Action, Literal, World
 from planweave.methods import METHODS
@@ -28,80 +29,17 @@ from planweave.methods.journal import Journal
 from planweave.methods.method_run import Method as Method
 from planweave.methods.method_run import MethodFaultError, run_method
 from planweave.tasks.dry_run import PredictedBody
+from planweave.tasks.given_tree import GIVEN, GivenTree, is_tree
+from planweave.tasks.interruption import Interruption
+from planweave.tasks.plain_text import log_line, plain
+from planweave.tasks.task import Task as Task
+from planweave.tasks.task_store import Kept, TaskStore, logged_loss
 
-MAX_SENTENCE = 2000
 MAX_APPROVER = 200
 _BETWEEN_LOOKS = 0.2  # s
 MAX_REQUEST_ID = 100
 _REMEMBERED = 10_000  # ids of tasks that were dropped
 log = logging.getLogger(__name__)
-
-
-@dataclass
-class Task:
-    """One task with everything needed to run and to monitor it."""
-
-    status: TaskStatus
-    given_goal: tuple[Literal, ...]
-    journal: Journal
-    world_revision: int = 0
-    approval: Approval | None = None
-    canceled: Cancellation = field(default_factory=Cancellation)
-    episode: Episode | None = None
-    said: deque[str] = field(default_factory=deque)
-    started: float | None = None
-    ending: bool = False  # its end is being written, or is
-    ended: threading.Event = field(default_factory=threading.Event)
-
-    def snapshot(self) -> TaskStatus:
-        """Current status, with the counters of the running episode."""
-        status, episode = self.status, self.episode
-        if self.started is not None and not status.state.ended:
-            status = replace(status, elapsed=time.monotonic() - self.started)
-        if episode is not None and not status.state.ended:
-            status = replace(
-                status,
-                phase=episode.phase or status.phase,
-                action=episode.action,
-                steps=episode.steps,
-                executed=episode.executed,
-                corrections=episode.corrections,
-                questions=episode.questions,
-                fallback=episode.fallback,
-                pushed=tuple(episode.pushed),
-                message=episode.message,
-                usage=status.usage + episode.usage,
-            )
-        if self.approval is not None and self.approval.shown is not None:
-            shown = self.approval.shown
-            status = replace(
-                status,
-                plan=shown.plan,
-                plan_words=shown.words,
-                plan_check=shown.check,
-                plan_hash=shown.hash,
-                plan_changes=shown.changes,
-                approved_by=self.approval.approver,
-            )
-            if self.approval.waiting and not status.state.ended:
-                status = replace(status, state=TaskState.AWAITING_APPROVAL)
-        return status
-
-
-def _plain(text: str, what: str, longest: int = MAX_SENTENCE) -> str:
-    """A person's text, stripped; raises GoalError where it is too long or not plain text."""
-    text = text.strip()
-    if len(text) > longest:
-        raise GoalError(f"the {what} has {len(text)} characters; at most {longest} are read")
-    if any(ord(c) < 32 and c not in "\t\n" for c in text):
-        raise GoalError(f"the {what} has control characters; send plain text")
-    return text
-
-
-def _line(text: object) -> str:
-    """One line of bounded length for the log."""
-    shown = " ".join(map(str, text)) if isinstance(text, tuple) else one_line(str(text))
-    return shown if len(shown) <= 500 else f"{shown[:500]} …"
 
 
 class TaskManager:
@@ -112,7 +50,8 @@ class TaskManager:
     where no approval is required. look_seconds: time for the body to confirm the goal. await_body(on_wait): returns
     once the body reports its world. look_for(sentence): sets the queries of open-vocabulary detectors. on_change(task):
     called at every change; on_end(task): at the end. kept_tasks: number of ended tasks that remain available.
-    namespace: of the body, for service names in messages. load_domain: returns a world's domain.
+    store: keeps tasks and their records, for `take_up` in a later process. namespace: of the body, for service names in
+    messages. load_domain: returns a world's domain.
     """
 
     def __init__(
@@ -136,6 +75,7 @@ class TaskManager:
         on_end: Callable[[Task], None] = lambda task: None,
         namespace: str = "",
         load_domain: Callable[[str], Domain] = Domain.load,
+        store: TaskStore | None = None,
     ):
         self._planner, self._body, self._make = planner, body, make
         self._default_method, self._fallback = default_method, fallback
@@ -144,7 +84,7 @@ class TaskManager:
         self._approval_timeout, self._look_for, self._look_seconds = approval_timeout, look_for, look_seconds
         self._approved_alone = approved_alone
         self._await_body, self._namespace, self._load_domain = await_body, namespace, load_domain
-        self._kept_tasks = kept_tasks
+        self._kept_tasks, self._store = kept_tasks, store
         self._tasks: dict[str, Task] = {}
         self._requests: dict[str, Task] = {}  # by the id that their sender gave
         self._dropped: deque[str] = deque(maxlen=_REMEMBERED)
@@ -152,7 +92,7 @@ class TaskManager:
         self._running: Task | None = None
         self._changed = threading.Condition()
         self._closed = False
-        self._numbers = itertools.count(1)
+        self._numbers = itertools.count(store.last_number() + 1 if store else 1)
         self._worker = threading.Thread(target=self._work, name="tasks", daemon=True)
         self._worker.start()
 
@@ -169,12 +109,17 @@ class TaskManager:
 
         It starts from a world of at least `world_revision`, so that it includes changes its sender has seen. A repeated
         request with the same non-empty id returns the first task. In a dry run the method plans against predicted
-        effects; nothing moves.
+        effects; nothing moves. `method`: a name, or a behaviour tree in XML, which is followed
+        (planweave.tasks.given_tree).
         """
-        sentence, method = _plain(sentence, "sentence"), method or self._default_method
+        sentence, method = plain(sentence, "sentence"), method or self._default_method
+        tree = method if is_tree(method) else ""
+        method = GIVEN if tree else method
+        if len(tree) > MAX_CHARACTERS:
+            raise GoalError(f"the tree has {len(tree)} characters; at most {MAX_CHARACTERS} are read")
         if not sentence and not goal:
             raise GoalError("the sentence is empty: say what to do, e.g. 'put the red cube in the left tray'")
-        if method not in METHODS:
+        if not tree and method not in METHODS:
             raise UnknownNameError("method", method, METHODS)
         if len(request_id) > MAX_REQUEST_ID:
             raise GoalError(f"the request id has {len(request_id)} characters; at most {MAX_REQUEST_ID} are read")
@@ -182,9 +127,10 @@ class TaskManager:
             earlier = self._requests.get(request_id) if request_id else None
             if earlier is not None:
                 status = earlier.status
-                if (status.sentence, status.method, earlier.given_goal, status.dry_run) != (
+                if (status.sentence, status.method, earlier.given_tree, earlier.given_goal, status.dry_run) != (
                     sentence,
                     method,
+                    tree,
                     tuple(goal),
                     dry_run,
                 ):
@@ -195,26 +141,76 @@ class TaskManager:
                 return earlier
             if len(self._queue) >= self._max_queue:
                 raise GoalError(f"{self._max_queue} tasks are queued already; cancel one or try again later")
-            task_id = f"task-{next(self._numbers)}-{int(time.time()) % 1_000_000}"
-            path = self._journal_folder / f"{task_id}.jsonl" if self._journal_folder else None
-            journal = Journal(path)
-            journal.add(
-                "submitted",
-                sentence=sentence,
-                method=method,
-                goal=[str(g) for g in goal],
-                **({"dry_run": True} if dry_run else {}),
-            )
-            asks = self._approval_timeout > 0 and not dry_run
-            approval = Approval(task_id, self._approval_timeout, self._approved_alone) if asks else None
+            number = next(self._numbers)
+            task_id = f"task-{number}-{int(time.time()) % 1_000_000}"
             status = TaskStatus(task_id, sentence, method, dry_run=dry_run)
-            task = Task(status, tuple(goal), journal, world_revision, approval)
+            journal = self._journal(task_id)
+            with self._store.together() if self._store else contextlib.nullcontext():
+                if self._store is not None:
+                    self._store.accept(number, status, request_id, tree, goal)
+                journal.add(
+                    "submitted",
+                    sentence=sentence,
+                    method=method,
+                    goal=[str(g) for g in goal],
+                    **({"tree": tree} if tree else {}),
+                    **({"dry_run": True} if dry_run else {}),
+                )
+            task = Task(status, tuple(goal), journal, tree, world_revision, self._approval(status, 0.0))
             self._tasks[task_id] = task
             if request_id:
                 self._requests[request_id] = task
             self._on_change(task)  # that it is queued is told before it can begin
             self._queue.append(task)
             self._changed.notify_all()
+        return task
+
+    def _journal(self, task_id: str, lines: Sequence[str] = ()) -> Journal:
+        """The record of a task, with its events so far."""
+        path = self._journal_folder / f"{task_id}.jsonl" if self._journal_folder else None
+        return Journal(path, partial(self._store.add, task_id) if self._store else None, lines)
+
+    def _approval(self, status: TaskStatus, at_least: float) -> Approval | None:
+        """The gate of a task whose plans a person approves. at_least: s for that also where no approval is required."""
+        seconds = max(self._approval_timeout, at_least)
+        return Approval(status.task_id, seconds, self._approved_alone) if seconds > 0 and not status.dry_run else None
+
+    def take_up(self, ask_seconds: float = 0.0) -> None:
+        """Take up the stored tasks of a process that is gone: ended ones as they are, the others are queued.
+
+        ask_seconds: time that a person has to approve each plan with which an interrupted task goes on; 0: nobody is
+        asked because of that.
+        """
+        with self._changed:
+            for kept in self._store.tasks() if self._store else ():
+                task = self._taken_up(kept, ask_seconds)
+                self._tasks[task.status.task_id] = task
+                if kept.request_id:
+                    self._requests[kept.request_id] = task
+                if not kept.status.state.ended:
+                    self._on_change(task)
+                    self._queue.append(task)
+            self._changed.notify_all()
+        self._forget_old()
+
+    def _taken_up(self, kept: Kept, ask_seconds: float) -> Task:
+        """A stored task. One that was interrupted goes on to the goal that was understood, from the world as it is."""
+        status = kept.status
+        if status.state.ended:
+            task = Task(status, kept.goal, Journal(lines=kept.lines), kept.tree, ending=True)
+            task.journal.close()
+            task.ended.set()
+            return task
+        found = Interruption.of(kept)
+        journal = self._journal(status.task_id, kept.lines)
+        approval = self._approval(status, ask_seconds if found.moved else 0.0)
+        task = Task(status, kept.goal, journal, kept.tree, approval=approval, known_goal=found.goal)
+        if found.began:
+            log.warning("%s: %s", status.task_id, found.message)
+            journal.add("interrupted", done=list(found.done), under_way=found.under_way, message=found.message)
+            task.status = replace(status, message=found.message)
+            task.moved_before = found.moved
+            task.said.extend([found.message] if found.moved else [])
         return task
 
     def cancel(self, task_id: str = "") -> Task:
@@ -234,7 +230,7 @@ class TaskManager:
 
         Methods that replan from text treat it as an error message; it is recorded in any case.
         """
-        text = _plain(text, "text")
+        text = plain(text, "text")
         if not text:
             raise GoalError("the text is empty: say what went wrong or what to do, e.g. 'the mug is too hot to touch'")
         with self._changed:
@@ -262,7 +258,7 @@ class TaskManager:
         approver: str = "",
     ) -> Task:
         """Answer the pending approval of a task (the running one where no id is given); raises GoalError."""
-        comment, approver = _plain(comment, "comment"), _plain(approver, "name of the approver", MAX_APPROVER)
+        comment, approver = plain(comment, "comment"), plain(approver, "name of the approver", MAX_APPROVER)
         task = self._going_on(task_id, "no task is running, so no plan waits for approval")
         if task.approval is None:
             raise GoalError("plans need no approval here; feedback_node's parameter require_approval asks for it")
@@ -345,11 +341,13 @@ class TaskManager:
             task.status.task_id,
             task.status.method,
             ", dry run" if task.status.dry_run else "",
-            _line(task.status.sentence or task.given_goal),
+            log_line(task.status.sentence or task.given_goal),
         )
         self._set(task, state=TaskState.RUNNING, phase="looking")
         try:
             task.canceled.check()
+            if task.given_tree and task.moved_before:
+                raise GoalError(f"{task.status.message}; a given tree is not followed from its middle: send it anew")
             self._await_body(lambda message: self._set(task, phase="waiting for the body", message=message))
             looked = self._look_for(task.status.sentence)
             if looked:
@@ -365,11 +363,13 @@ class TaskManager:
             self._set(task, goal=goal, goal_source=read.source, understood=read.understood, unmet=world.unmet(goal))
             task.journal.add(
                 "goal",
+                domain=world.domain,
                 goal=[str(g) for g in goal],
                 source=read.source,
                 understood=read.understood,
                 facts=[str(f) for f in sorted(world.facts)],
             )
+            self._heed_rules(task, world, goal)
             if task.status.dry_run:
                 self._plan(task, world, goal)
                 return
@@ -403,16 +403,26 @@ class TaskManager:
     def _read(self, task: Task, world: World) -> Interpretation:
         """The goal, given or interpreted, as literals and in words; or the answer to a question."""
         domain = self._load_domain(world.domain)
-        if task.given_goal:
-            for literal in task.given_goal:
+        if goal := task.given_goal or task.known_goal:
+            for literal in goal:
                 domain.check_literal(literal, world)
-            return Interpretation(task.given_goal, "given", understood=domain.phrases(task.given_goal))
+            return Interpretation(goal, "given", understood=domain.phrases(goal))
         self._set(task, phase="interpreting the goal")
         read = self._planner.interpret_goal(task.status.sentence, world, task_id=task.status.task_id)
         self._set(task, usage=task.status.usage + read.usage)
         if not read.goal and not read.answer:
             raise GoalError("the sentence contains no goal; say what should be where in the end")
         return replace(read, understood=read.understood or domain.phrases(read.goal))
+
+    def _heed_rules(self, task: Task, world: World, goal: tuple[Literal, ...]) -> None:
+        """Record the rules in force; raise GoalError where they put the goal out of reach."""
+        domain = self._load_domain(world.domain)
+        if not domain.rules:
+            return
+        task.journal.add("rules", rules=[rule.text for rule in domain.rules])
+        self._set(task, phase="checking the rules")
+        if why := goal_conflict(domain, world, goal):
+            raise GoalError(why)
 
     def _plan(self, task: Task, world: World, goal: tuple[Literal, ...]) -> None:
         """Dry run: the method acts on a predicted body; the task ends with the plan, or with why there is none."""
@@ -471,18 +481,18 @@ class TaskManager:
         )
         name, failed = task.status.method, ""
         try:
-            run_method(self._make, name, episode)
+            run_method((lambda _: GivenTree(tree)) if (tree := task.given_tree) else self._make, name, episode)
         except (CanceledError, MethodFaultError):
             raise
         except PlanweaveError as error:
-            if not self._fallback or name == self._fallback or episode.as_in_paper:
+            if not self._fallback or name == self._fallback or episode.alone:
                 raise
             episode.spend(error.usage)
             failed = f"{name} failed: {error}"
             log.warning("%s: %s", task.status.task_id, failed)
             task.journal.add("method_failed", method=name, error=str(error), kind=type(error).__name__)
         finding = self._look_at(task, body, goal, began)
-        if self._fallback and name != self._fallback and finding.unmet and not episode.as_in_paper:
+        if self._fallback and name != self._fallback and finding.unmet and not episode.alone:
             reason = failed or episode.message or f"{name} ended before the goal held"
             told = f"the {self._fallback} planner takes over: {reason}"
             episode.fallback = True
@@ -568,7 +578,11 @@ class TaskManager:
             task.ending = True
         final = replace(task.snapshot(), state=state, phase=state.name.lower(), message=message, action=None)
         task.status = final
-        task.journal.add("ended", state=state.name, message=message, seconds_taken=round(final.elapsed, 3))
+        with logged_loss(final.task_id):
+            task.journal.add("ended", state=state.name, message=message, seconds_taken=round(final.elapsed, 3))
+        with logged_loss(final.task_id):
+            if self._store is not None:
+                self._store.update(final)
         task.journal.close()
         log.info(
             "%s ended as %s after %.1f s and %d steps: %s",
@@ -576,7 +590,7 @@ class TaskManager:
             state.name,
             final.elapsed,
             final.steps,
-            _line(message),
+            log_line(message),
         )
         self._on_change(task)
         task.episode = None  # its worlds and its tree are no longer needed

@@ -30,7 +30,7 @@ class TaskServer(GuardedNode):
     def __init__(self):
         super().__init__("feedback_node")
         group = ReentrantCallbackGroup()
-        self.asked, self.statuses = [], []
+        self.asked, self.statuses, self.events = [], [], []
         self.canceled, self.go_on = False, threading.Event()
         self._tree = self.create_publisher(ActionTree, "/action_tree", LATCHED)
         self._image = self.create_publisher(Image, "/camera/color/image_raw", 10)
@@ -122,7 +122,7 @@ class TaskServer(GuardedNode):
         response.found = bool(self.statuses) and request.task_id in ("", self.statuses[-1].task_id)
         response.message = "" if response.found else f"no task {request.task_id!r} (known: none)"
         if response.found:
-            response.status, response.record = self.statuses[-1], json.dumps({"events": []})
+            response.status, response.record = self.statuses[-1], json.dumps({"events": self.events})
         return response
 
     def _list(self, request, response):

@@ -197,6 +197,23 @@ def silent_body(make_node):
     worlds.publish(WorldState(domain="tabletop", silent=True, heard=Time(sec=int(time.time()) - 60)))
 
 
+def test_export_asks_the_running_system_for_a_task(server, capsys):
+    run_verb("run", "succeed", capsys=capsys)
+    code, _, err = run_verb("export", "task-9", capsys=capsys)
+    assert code == 1 and "no task 'task-9'" in err
+    code, _, err = run_verb("export", "--format", "pddl", capsys=capsys)
+    assert code == 1 and "neither carried out nor planned an action" in err
+    server.events = [{"event": "action", "action": "grasp(red_cube)", "code": "SUCCESS"}]
+    assert run_verb("export", "task-1", "--format", "pddl", capsys=capsys)[:2] == (0, "(grasp red_cube)\n")
+
+
+def test_run_sends_a_tree_in_place_of_a_method(server, tmp_path, capsys):
+    path = tmp_path / "tree.xml"
+    path.write_text("<root/>")
+    assert run_verb("run", "succeed", "--tree", str(path), capsys=capsys)[0] == 0
+    assert server.asked[-1][:2] == ("succeed", "<root/>")
+
+
 def test_what_nobody_saw_has_an_exit_code_of_its_own(server, capsys):
     code, out, _ = run_verb("run", "blind", capsys=capsys)
     assert code == 3 and "not confirmed  it did blind" in out and "[grammar]: not observed to hold" in out

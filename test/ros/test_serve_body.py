@@ -212,3 +212,33 @@ def test_body_node_serves_an_installed_body_by_its_name(make_node, spin_until):
     make_node("viewer").create_subscription(WorldState, "/world_state", worlds.append, LATCHED)
     spin_until(lambda: worlds, 20, "the world")
     assert worlds[0].domain == "household"
+
+
+def test_an_action_against_a_rule_is_refused_whoever_sends_it(serve, tmp_path):
+    rules = tmp_path / "rules.yaml"
+    rules.write_text("tabletop: [do not touch the pear, never put anything in the tray]\n")
+    served = serve(SymbolicBody(tabletop("mug pear: item; tray: container", "hand_empty()")), rules=str(rules))
+    for action, rule in (
+        ("grasp(pear)", "do not touch the pear"),
+        ("grab_and_putin(mug, tray)", "never put anything in the tray"),
+    ):
+        result = served.do(action)
+        assert result.code == Code.INVALID_ACTION
+        assert f'nothing was moved, against the rule "{rule}"' in result.message
+    assert served.do("grasp(mug)").code == Code.SUCCESS
+    assert served.do("place_in(mug, tray)").code == Code.INVALID_ACTION
+    assert served.do("GRASP(pear)").code == Code.INVALID_ACTION
+    assert [str(action) for action in served.served.body.done] == ["grasp(mug)"]
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [("tabletop: [nothing above 30 cm]", "measures no heights"), ("tabletop: [be nice]", "not understood")],
+)
+def test_rules_that_a_body_cannot_keep_are_refused_at_the_start(make_node, tmp_path, text, why):
+    from planweave_ros.serve_body import serve_body
+
+    rules = tmp_path / "rules.yaml"
+    rules.write_text(text)
+    with pytest.raises(ConfigError, match=why):
+        serve_body(make_node("a_body"), SymbolicBody(WORLD), rules=str(rules))

@@ -131,9 +131,11 @@ def test_silence_cancels_the_task(watch):
 
 
 def test_a_changed_plan_is_asked_again_with_what_changed(watch):
-    # The first grasp fails; the tree has no other branch, so the classical planner makes another plan.
+    # The thing slips; the tree has no other branch, so the model is asked for other plans.
     body = SymbolicBody(WORLD, {"place_in(a, tray)": [(Code.GRASP_LOST, "it slipped", lambda world: WORLD)]})
-    watcher = watch(body=body)
+    planner = ScriptedPlanner([plan("grasp(a); place_in(a, tray)")], goal="in(a, tray)")
+    planner.other_plans = (plan("grab_and_putin(a, tray)"),)
+    watcher = watch(planner, body)
     task = watcher.manager.submit("put a in the tray")
     watcher.manager.approve("", watcher.asked(1).plan_hash, True)
     second = watcher.asked(2)

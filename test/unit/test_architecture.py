@@ -50,6 +50,7 @@ LIBRARY = (
     "bench",
     "libero",
     "launcher",
+    "page",
 )
 LAYERS = {
     "core": set(),
@@ -57,13 +58,14 @@ LAYERS = {
     "goals": {"core"},
     "llm": {"core"},
     "launcher": {"core"},
-    "libero": {"core"},
+    "libero": {"core", "robots", "bodies", "perception"},
+    "page": {"core", "robots"},
     "simulation": {"core", "robots"},
-    "perception": {"core", "robots"},
+    "perception": {"core", "robots", "llm"},  # a model that takes pictures gives names
     "bodies": {"core", "robots"},
     "methods": {"core", "goals", "llm"},
     "tasks": {"core", "methods"},
-    "bench": {"core", "llm", "methods", "bodies", "simulation", "perception", "launcher"},
+    "bench": {"core", "llm", "methods", "bodies", "simulation", "perception", "launcher", "libero"},
     "api": {"core", "goals", "llm", "methods", "tasks", "bodies"},  # planweave/api.py and the public names
     "planweave_ros": {*LIBRARY},
     "cli": {*LIBRARY, "planweave_ros"},
@@ -185,6 +187,7 @@ OF_ONE_ROBOT = {
     "planweave/bodies/arm/robots.py",
     "planweave/cli/doctor.py",
     "planweave/cli/up.py",
+    "planweave/libero/arm.py",
     "planweave_ros/arm_ports.py",
     "planweave_ros/controllers.py",
     "planweave_ros/recovery.py",

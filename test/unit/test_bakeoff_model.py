@@ -102,7 +102,7 @@ def test_no_errors_at_rate_0_and_none_right_at_rate_1():
     assert not any(json.dumps({"plan": [str(a) for a in gold]}) == t for t in texts)
 
 
-def wrong_steps(correlation, questions=400, samples=10, rate=0.3):
+def wrong_steps(correlation, questions=250, samples=10, rate=0.3):
     """For each question of one step: how many of the samples are wrong, and how many wrong answers there are."""
     expert, *_ = expert_on(TASKS[0])
     model, found = SimulatedModel(expert, rate, "x", malformed=0.0, correlation=correlation), []
@@ -123,7 +123,7 @@ def test_samples_of_a_question_go_wrong_together_as_often_as_the_correlation_say
     assert sum(n == 10 for n, _ in rows) / len(rows) == pytest.approx(all_wrong, abs=0.05)
     assert sum(n > 5 for n, _ in rows) / len(rows) == pytest.approx(majority, abs=0.05)
     assert all(kinds == 1 for n, kinds in rows if n == 10), "all in the same wrong way"
-    assert rows == wrong_steps(correlation), "the same again"
+    assert rows[:40] == wrong_steps(correlation, questions=40), "the same again"
 
 
 def test_it_knows_whether_a_condition_holds_and_errs_at_its_rate():

@@ -16,9 +16,10 @@ from planweave.simulation import offscreen
 from planweave.simulation.camera import DepthNoise, OverheadCamera, RgbdFrame, load_camera
 from planweave.simulation.camera_thread import LOOKS, CameraThread
 from planweave.simulation.mujoco_model import build_model
-from planweave.simulation.recorder import Recorder, RecordingError
+from planweave.simulation.recorder import Recorder
 from planweave.simulation.scene import parse_scene
 from planweave.simulation.simulator import Simulator, Snapshot
+from planweave.simulation.video_files import RecordingError, write_video
 
 FR3 = load_robot()
 
@@ -327,8 +328,6 @@ def test_a_state_that_was_seen_often_enough_is_not_rendered_again():
 def test_a_gif_keeps_the_colours_of_small_things(tmp_path):
     from PIL import Image
 
-    from planweave.simulation.recorder import _write_gif
-
     y, x = np.mgrid[0:180, 0:320]
     frames = []
     for k in range(6):  # a large surface with many shades, and small things of strong colours
@@ -336,7 +335,7 @@ def test_a_gif_keeps_the_colours_of_small_things(tmp_path):
         for i, colour in enumerate(((30, 40, 200), (40, 210, 230), (60, 160, 50), (190, 60, 30))):  # blue first
             frame[20 + 4 * k : 28 + 4 * k, 40 + 50 * i : 48 + 50 * i] = colour
         frames.append(frame)
-    _write_gif(tmp_path / "x.gif", frames, 5.0)
+    write_video(tmp_path / "x.gif", frames, 5.0)
     image = Image.open(tmp_path / "x.gif")
     for k in (0, image.n_frames - 1):
         image.seek(k)

@@ -18,7 +18,7 @@ from rich.console import Console
 from planweave.cli import demo, doctor
 from planweave.cli import main as cli
 from planweave.cli.picture import draw_tree
-from planweave.cli.progress import Progress, done_lines, summary, tree_view, usage_text
+from planweave.cli.progress import Progress, done_lines, summary, tree_view
 from planweave.cli.results import read_goal, status_json
 from planweave.cli.status import _table
 from planweave.cli.transcript import transcript
@@ -27,6 +27,7 @@ from planweave.core.budget import Usage
 from planweave.core.errors import ConfigError, GoalError
 from planweave.core.paths import config_dir
 from planweave.core.task import TaskState, TaskStatus
+from planweave.core.task_words import usage_text
 from planweave.core.tree_rows import TreeRow, as_json, children_of, with_fallback
 from planweave.core.world import Action, Literal
 from planweave.launcher.environment import ros_environment

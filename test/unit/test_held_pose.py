@@ -45,7 +45,7 @@ def about(axis, angle):
 def taken(thing):
     """The thing in a hand that points down."""
     grasp = candidates(thing)[0]
-    return held_in(grasp, thing, downwards(grasp.x, grasp.y, grasp.z, grasp.yaw), 0.04)
+    return held_in(grasp, thing, grasp.pose, 0.04)
 
 
 @pytest.mark.parametrize("axis", [(1, 0, 0), (0, 1, 0), (0.6, 0.0, 0.8)])
@@ -74,7 +74,7 @@ def test_what_was_seen_tilted_is_held_so():
     leaning = quaternion(about((1, 0, 0), 0.5)[:3, :3])
     held = taken(replace(BOX, yaw=yaw_of(leaning), orientation=leaning))
     grasp = candidates(BOX)[0]
-    there = held.seen_from(downwards(grasp.x, grasp.y, grasp.z, grasp.yaw))
+    there = held.seen_from(grasp.pose)
     tilt = math.acos(pose_of(there)[2, 2])
     assert tilt == pytest.approx(0.5, abs=1e-6)
 

@@ -11,7 +11,7 @@ from planweave.core.domain import Domain
 from planweave.core.errors import CanceledError
 from planweave.core.failure import Code
 from planweave.core.validation import Validator
-from planweave.core.world import Known, Literal, World, WorldObject
+from planweave.core.world import Action, Known, Literal, World, WorldObject
 from planweave.methods import METHODS, tree_planner
 from planweave.methods.base_llm import BaseLLM
 from planweave.methods.classical import Classical
@@ -91,9 +91,35 @@ def test_undo_is_skipped_where_the_world_has_done_it_already():
 
 def test_the_loop_ends_where_no_branch_is_left():
     faults = {"grasp(a)": [(Code.NO_GRASP, "closed on nothing")]}
-    e, _, body = run(TreePlanner, [plan("grasp(a); place_in(a, left_tray)")], faults=faults, retries=0)
+    plans = [plan("grasp(a); place_in(a, left_tray)")]
+    e, _, body = run(TreePlanner, plans, faults=faults, retries=0, asked_again=0)
     assert body.done == [] and e.corrections == 1
     assert "no branch is left" in e.message and "closed on nothing" in e.message
+
+
+def test_where_no_branch_is_left_other_plans_are_asked_for_with_what_failed():
+    faults = {"grasp(a)": [(Code.NO_GRASP, "closed on nothing")]}
+    e, planner, body = run(TreePlanner, [plan("grasp(a); place_in(a, left_tray)")], faults=faults, retries=0)
+    assert body.done == ["grasp(a)", "place_in(a, left_tray)"] and e.corrections == 1
+    assert [list(a[2]["errors"]) for a in planner.asked if a[0] == "generate"] == [[], ["grasp(a): closed on nothing"]]
+
+
+def test_where_the_goal_is_seen_not_to_hold_other_plans_are_asked_for_with_what_is_not_so():
+    class Slippery(SymbolicBody):
+        """At first a thing put into the left tray rolls into the right one."""
+
+        def execute(self, action, **more):
+            first = action.name == "place_in" and str(action) not in self.done
+            return super().execute(Action.parse("place_in(a, right_tray)") if first else action, **more)
+
+    planner = ScriptedPlanner([plan("grasp(a); place_in(a, left_tray)")])
+    body = Slippery(tabletop(OBJECTS, FACTS))
+    e = episode(planner, body, "in(a, left_tray)")
+    TreePlanner().run(e)
+    errors = [list(a[2]["errors"]) for a in planner.asked if a[0] == "generate"]
+    assert errors[0] == [] and errors[1] == [
+        "grasp(a), place_in(a, left_tray): done, but now it is not so that the a is in the left tray"
+    ]
 
 
 def test_what_fails_by_chance_is_tried_again_before_its_branch_is_given_up():
@@ -338,10 +364,11 @@ def test_where_no_plan_passes_the_check_the_model_is_told_and_asked_once_more():
     assert [event["kept"] for event in e.journal.events("sampled")] == [0, 1]
 
 
-def test_it_is_asked_no_third_time():
+def test_it_is_asked_as_often_as_is_wanted():
     wrong = plan("grasp(a); place_in(a, right_tray)")
-    _, body, told = asked_again(wrong, other=[wrong])
-    assert len(told) == 2 and body.done == []
+    for times in (1, 2, 3):
+        _, body, told = asked_again(wrong, other=[wrong], asked_again=times)
+        assert len(told) == 1 + times and body.done == []
 
 
 @pytest.mark.parametrize("options", [{"asked_again": 0}, {"paper": True}, {"check_plans": False}])

@@ -79,7 +79,7 @@ def test_collisions_are_those_of_a_model_compiled_with_the_same_objects(scene, p
         solid = solid_of(thing)
         kind = mujoco.mjtGeom.mjGEOM_BOX if solid.kind == "box" else mujoco.mjtGeom.mjGEOM_CYLINDER
         size = solid.half if solid.kind == "box" else (solid.half[0], solid.half[2], 0)
-        body = spec.worldbody.add_body(pos=solid.centre, quat=[np.cos(solid.yaw / 2), 0, 0, np.sin(solid.yaw / 2)])
+        body = spec.worldbody.add_body(pos=thing.position, quat=[np.cos(thing.yaw / 2), 0, 0, np.sin(thing.yaw / 2)])
         body.add_geom(type=kind, size=size)
     for pair in (("fr3_link0", "fr3_link1"), ("fr3_leftfinger", "fr3_rightfinger")):
         spec.add_exclude(bodyname1=pair[0], bodyname2=pair[1])

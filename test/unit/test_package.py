@@ -14,7 +14,7 @@ from doubles.environment import python_path
 from unit.test_architecture import ROS, imported, python_files
 
 from planweave.core.yaml_files import read_yaml
-from planweave.launcher.systems import load_system
+from planweave.launcher.systems import load_system, with_page
 
 ROOT = Path(__file__).resolve().parents[2]
 RUN_ON_NEED = {"moveit", "moveit_msgs", "shape_msgs"}  # imported by the process of `arm: moveit` alone
@@ -153,7 +153,8 @@ def test_every_program_and_part_of_the_entry_points_is_there(given):
     parts = given["entry_points"]
     nodes = {row.split(" = ")[0] for row in parts["console_scripts"]} - {"planweave"}
     assert nodes == {path.parent.name for path in ROOT.glob("*_node/node.py")}
-    assert nodes == {node.name for name in read_yaml(ROOT / "config/systems.yaml") for node in load_system(name).nodes}
+    systems = read_yaml(ROOT / "config/systems.yaml")
+    assert nodes == {node.name for name in systems for node in with_page(load_system(name)).nodes}
     for group, rows in parts.items():
         for row in rows:
             module, _, name = row.split(" = ")[1].partition(":")

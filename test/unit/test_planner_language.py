@@ -96,7 +96,7 @@ def test_the_plan_prompt_says_what_is_wrong_with_earlier_plans():
     said = text(prompting.sample_messages(DOMAIN, BLOCKS, SENTENCE, errors=["grasp(pear): the pear is\nnot there"]))
     assert said.endswith(
         "These plans were checked, and do not do it:\n- grasp(pear): the pear is not there\n"
-        "Give a plan with which all of it is so in the end."
+        "Give a whole plan from the state described above on, with which all of it is so in the end."
     )
 
 

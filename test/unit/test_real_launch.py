@@ -19,6 +19,7 @@ ARGUMENTS = {
     "tabletop": "scene",
     "household": "backend",
     "body": "body",
+    "libero": "scene",
     "franka": "use_fake_hardware",
     "gazebo": "gui",
 }

@@ -11,7 +11,7 @@ from doubles import launch_api
 
 from planweave.core.errors import ConfigError, UnknownNameError
 from planweave.core.paths import config_dir
-from planweave.launcher.systems import load_system, parameters_of, systems_of
+from planweave.launcher.systems import PAGE, load_system, parameters_of, systems_of, with_page
 
 ROOT = Path(__file__).resolve().parents[2]
 SYSTEMS = sorted(yaml.safe_load((config_dir() / "systems.yaml").read_text()))
@@ -125,7 +125,7 @@ def test_the_launch_file_starts_the_same_nodes_from_the_same_files(name, monkeyp
     for module, content in launch_api.modules().items():
         monkeypatch.setitem(__import__("sys").modules, module, content)
     description = runpy.run_path(str(ROOT / "launch" / f"{name}.launch.py"))["generate_launch_description"]()
-    system = load_system(name)
+    system = with_page(load_system(name))
     nodes = [entity for entity in description.entities if isinstance(entity, launch_api.Node)]
     nodes = [node for node in nodes if node.package == "planweave"]
     assert [node.executable for node in nodes] == [spec.name for spec in system.nodes]
@@ -141,6 +141,8 @@ def test_the_launch_file_starts_the_same_nodes_from_the_same_files(name, monkeyp
             given = nodes[[spec.name for spec in system.nodes].index(name)].parameters[-1][option.parameter]
             assert given.value.variable_name == option.name
             assert given.value_type is type(option.default)
+    assert nodes[-1].executable == PAGE and nodes[-1].condition.predicate.variable_name == "web"
+    assert arguments["web"].default_value == "false"
     assert all(node.respawn is True and node.respawn_delay > 0 for node in nodes)
     for code, ends_all in ((-9, False), (0, False), (1, False), (2, True)):  # 2: its configuration is wrong
         ended = types.SimpleNamespace(process_name="node-1", returncode=code)

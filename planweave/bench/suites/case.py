@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 from planweave.bench.faults import Fault
 from planweave.core.domain import Domain
-from planweave.core.ports import Body
+from planweave.core.ports import LookingBody
 from planweave.core.world import Action, Literal, World
 
 
@@ -18,7 +18,8 @@ class Case:
 
     in_order: names of actions that must have been executed in this order (EAI's action goals; several names are
     alternatives). gold: a plan that reaches the goal on this case's stage; plan: the one without knowledge of the
-    fault, where it differs. groups: rows of the report that the case counts for besides the suite.
+    fault, where it differs. groups: rows of the report that the case counts for besides the suite. read: the goal that
+    is planned for is read from the sentence, as for a person's; `goal` is for the judge.
     """
 
     id: str
@@ -32,6 +33,7 @@ class Case:
     groups: tuple[str, ...] = ()
     fault: Fault | None = None
     plan: tuple[Action, ...] = field(default=())
+    read: bool = False
 
     @property
     def expected(self) -> tuple[Action, ...]:
@@ -52,10 +54,16 @@ class Case:
 
 
 class Stage(Protocol):
-    """Environment of one episode: a new body, and the true state for the evaluation."""
+    """Environment of one episode: a new body, and the true state for the evaluation.
 
+    A stage may have `details()`, plain values for the end of the record, and `film()`, files that show a failed
+    episode, by suffix.
+    """
+
+    #: the case, with what only its environment tells (a sentence, a goal)
+    case: Case
     domain: Domain
-    body: Body
+    body: LookingBody
     #: whether the same actions on a new stage of the case give the same outcomes
     reproducible: bool
 
@@ -73,7 +81,11 @@ class Stage(Protocol):
 
 
 class Suite(Protocol):
-    """A set of cases and their setup."""
+    """A set of cases and their setup.
+
+    A suite may have `default_methods`, `case_of` (planweave.bench.task_files), `chosen` (the ids of the cases and the
+    options of `stage` for the command's arguments) and `tables` (its own tables of the results).
+    """
 
     name: str
     description: str
@@ -83,8 +95,11 @@ class Suite(Protocol):
     def cases(self) -> Mapping[str, Case]:
         """All cases by id; raises MissingExtraError or ConfigError where they are not available."""
 
-    def stage(self, case: Case, repetition: int = 0) -> Stage:
-        """A new stage for one episode of a case; repetitions may differ where the suite says so."""
+    def stage(self, case: Case, repetition: int = 0, **options: Any) -> Stage:
+        """A new stage for one episode of a case; repetitions may differ where the suite says so.
+
+        options: those of `chosen`.
+        """
 
     def close(self) -> None:
         """Stop what this process has started for the suite."""

@@ -11,7 +11,7 @@ from planweave.bodies.home.body import HomeSession
 from planweave.bodies.home.graph import Graph
 from planweave.bodies.home.port import HomePort
 from planweave.bodies.home.simulator import Simulator, Step
-from planweave.core.ports import Body
+from planweave.core.ports import LookingBody
 from planweave.core.world import Action, Literal, World
 
 
@@ -45,10 +45,10 @@ class HomeStage:
     reproducible = True
 
     def __init__(self, case: Case, graph: Graph) -> None:
-        self._case, self._graph = case, graph
+        self.case, self._graph = case, graph
         self._home = PlainHome(graph, Injection(case.fault) if case.fault else None)
         self.domain = self._home.simulator.vocabulary.domain
-        self.body: Body = HomePort(HomeSession(self._home))
+        self.body: LookingBody = HomePort(HomeSession(self._home))
 
     @property
     def simulator(self) -> Simulator:
@@ -61,12 +61,12 @@ class HomeStage:
 
     def conditions(self, done: Sequence[Action]) -> dict[str, bool]:
         """The case's conditions, evaluated now."""
-        return self._case.conditions(self.simulator.holds, done)
+        return self.case.conditions(self.simulator.holds, done)
 
     def after_gold(self) -> frozenset[Literal]:
         """The facts after the gold plan in a copy of this home."""
-        other = HomeStage(self._case, self._graph)
-        for action in self._case.gold:
+        other = HomeStage(self.case, self._graph)
+        for action in self.case.gold:
             other.body.execute(action)
         return other.truth().facts
 

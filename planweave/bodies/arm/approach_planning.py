@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import islice, product
 
 import numpy as np
 from numpy.typing import NDArray
 
-from planweave.bodies.arm import grasps
+from planweave.bodies.arm import grasp_sampling, grasps
 from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.grasps import Grasp
-from planweave.bodies.arm.kinematics import Kinematics, downwards
+from planweave.bodies.arm.kinematics import Kinematics
 from planweave.bodies.arm.motion import MotionPlanner
-from planweave.bodies.arm.placement_sampling import Spot
+from planweave.bodies.arm.placement_sampling import UP, Spot, Vector
 from planweave.bodies.arm.planning_scene import Contact, PlanningScene
-from planweave.bodies.arm.poses import pose_of, upright
+from planweave.bodies.arm.poses import laid, pose_of, quaternion, upright
 from planweave.bodies.arm.scene_object import Thing
 from planweave.bodies.arm.world_model import Held
 from planweave.core.failure import Code
+from planweave.core.upright_shape import is_upright
 
 Array = NDArray[np.float64]
-UP = (0.0, 0.0, 1.0)
 _BLUR = 0.004  # overlap forgiven between the object held and its surroundings: how well outlines are known, m
 _DROP = 0.002  # an object is let go this far above what it shall stand on, m
 _SOLUTIONS = 6  # joint solutions looked at for one pose
@@ -31,12 +31,15 @@ _SPOTS = 40
 _EASY = 1.6  # an approach of less effort (rad) is taken at once; else the best of _WAYS
 _WAYS = 4
 _PLANS = 2  # failed plans before an approach is given up
+_LITTLE = 0.02  # by which the fingers open beside other things, m
+_UNSURE = 0.004  # by which the fingers may open further than they are told, m
+_DOWN = 0.985  # cosine up to which a hand is said to point down
 _HIGHER_SPOTS = 10  # spots tried at each further height over a container
 
 
 @dataclass(frozen=True)
 class Approach:
-    """A motion to a pose of the hand: a free path to above it, and the straight line down (joint positions, a
+    """A motion to a pose of the hand: a free path to before it, and the straight line to it (joint positions, a
     configuration each).
     """
 
@@ -59,11 +62,14 @@ class ApproachPlanner:
         planner: MotionPlanner,
         seconds: float = 2.0,
         clearance: float = 0.10,
+        turning: float = 0.0,
     ):
+        """seconds: of wall time to plan one motion; clearance: length of straight approaches, m; turning: what it costs
+        to turn the hand by 1 rad, in rad of travel of the first joint, for an arm that turns it slowly.
+        """
         self.scene, self.kinematics, self.planner = scene, kinematics, planner
         self.gripper = scene.robot.gripper
-        self.seconds = seconds  # wall time to plan one motion
-        self.clearance = clearance  # height of the straight approach, m
+        self.seconds, self.clearance, self.turning = seconds, clearance, turning
 
     def to_grasp(
         self, thing: Thing, start: Array, tried: Collection[Grasp] = (), others: Collection[Thing] = ()
@@ -73,6 +79,20 @@ class ApproachPlanner:
         others: surrounding objects, for the choice among free grasps. Raises SkillFailureError: NO_GRASP (too wide, or
         blocked), UNREACHABLE, PLANNING_FAILED.
         """
+        failure = SkillFailureError(Code.UNREACHABLE, f"{thing.name} is out of the workspace of the robot")
+        for options in self._tiers(thing, others):
+            try:
+                return self._best_grasp(thing, options, start, tried)
+            except SkillFailureError as error:
+                # What was blocked says more than what was out of reach.
+                failure = error if error.code is not Code.UNREACHABLE else failure
+        raise failure
+
+    def _tiers(self, thing: Thing, others: Collection[Thing]) -> Iterator[list[Grasp]]:
+        """Candidates, the next ones where none of those before can be carried out; raises NO_GRASP without any."""
+        if thing.solid is not None:
+            yield from grasp_sampling.tiers(thing, others, self.gripper)
+            return
         options = grasps.candidates(thing, others, self.gripper)
         if not options:
             raise SkillFailureError(
@@ -81,6 +101,9 @@ class ApproachPlanner:
                 f"{self.gripper.opening * 1000:.0f} mm)",
                 final=True,
             )
+        yield options
+
+    def _best_grasp(self, thing: Thing, options: list[Grasp], start: Array, tried: Collection[Grasp]) -> Approach:
         reached = False
         blocked: list[tuple[Contact, ...]] = []
         failure: SkillFailureError | None = None
@@ -88,7 +111,7 @@ class ApproachPlanner:
         for grasp, q in self._reachable_grasps(options, start, tried):
             reached = True
             self.scene.set_opening(grasp.opening)
-            found = self._above(q, (thing.name,), 0.0)
+            found = self._before(q, -grasp.pose[:3, 2], (thing.name,), 0.0)
             if not isinstance(found, np.ndarray):
                 blocked += [(found, *self.scene.contacts(q, 0.0, (thing.name,)))] if found else []
                 continue
@@ -99,7 +122,7 @@ class ApproachPlanner:
             self.scene.set_opening(grasp.opening)
             try:
                 path = self.planner.plan(start, [line[0]], self.seconds)
-                return Approach(path, line, grasp.opening, grasp)
+                return Approach(path, line, grasp.opening, grasp=grasp)
             except SkillFailureError as error:
                 failure = error
         if failure is not None:
@@ -108,7 +131,7 @@ class ApproachPlanner:
             raise SkillFailureError(Code.UNREACHABLE, f"{thing.name} is out of the workspace of the robot")
         raise SkillFailureError(
             Code.NO_GRASP,
-            f"no free grasp of {thing.name}: {blocked[-1][0] if blocked else 'the way down'} is in the way",
+            f"no free grasp of {thing.name}: {blocked[-1][0] if blocked else 'the way to it'} is in the way",
             obstacles=_obstacles(blocked, thing.name, self.scene.robot.links),
         )
 
@@ -116,19 +139,48 @@ class ApproachPlanner:
         self, options: list[Grasp], start: Array, tried: Collection[Grasp]
     ) -> list[tuple[Grasp, Array]]:
         """Grasps with joint positions, cheapest first: cost of the grasp plus joint travel."""
-        solutions: dict[tuple[float, float], Array] = {}
+        solutions: dict[bytes, Array] = {}
         pairs: list[tuple[float, Grasp, Array]] = []
         for grasp in options:
-            if any(math.cos(2 * (grasp.yaw - t.yaw)) > 0.9 and grasp.z == t.z for t in tried):
+            if any(grasp.is_like(t) for t in tried):
                 continue
-            key = (grasp.yaw, grasp.z)
+            key = grasp.pose.tobytes()
             if key not in solutions:
-                pose = downwards(grasp.x, grasp.y, grasp.z, grasp.yaw)
-                solutions[key] = self.kinematics.ranked(pose, start)[:_SOLUTIONS]
-            costs = self.kinematics.cost(solutions[key], start)
+                solutions[key] = self.kinematics.ranked(grasp.pose, start)[:_SOLUTIONS]
+            costs = self.kinematics.cost(solutions[key], start) + self._turn_cost(grasp.pose, start)
             pairs.extend((grasp.cost + 0.5 * float(c), grasp, q) for c, q in zip(costs, solutions[key]))
         pairs.sort(key=lambda pair: pair[0])
         return [(grasp, q) for _, grasp, q in pairs]
+
+    def to_lift(self, thing: Thing, line: Array) -> Array:
+        """The line on which what was grasped at the end of `line` is taken away: straight up, or, where that is
+        blocked, the way that the hand came, or towards the robot. The scene must hold it.
+        """
+        way_back: Array = line[::-1]
+        if thing.solid is None:
+            return way_back
+        x, y, _ = self.kinematics.forward(line[-1])[:3, 3]
+        away = math.hypot(x, y) or 1.0
+        for direction in (UP, (-0.7 * x / away, -0.7 * y / away, 0.714), (-x / away, -y / away, 0.0)):
+            lift = self.planner.line(line[-1], direction, self.clearance)
+            if lift is not None and self.scene.path_contact(lift, 0.0, (thing.name,), _BLUR) is None:
+                return lift
+        return way_back
+
+    def to_retreat(self, line: Array, name: str) -> Array:
+        """The line away from what was put down at the end of `line`: the way back, or, with a tilted hand, along its
+        fingers. The scene must hold what was put down, unless it is in the way from the beginning.
+        """
+        way_back: Array = line[::-1]
+        pose = self.kinematics.forward(line[-1])
+        if pose[2, 2] < -_DOWN:
+            return way_back
+        for share, rise in product((1.0, 0.6, 0.4), (0.0, 0.5)):
+            direction = -pose[:3, 2] + rise * np.array(UP)
+            along = self.planner.line(line[-1], direction / np.linalg.norm(direction), share * self.clearance)
+            if along is not None and self.scene.path_contact(along, 0.0, (name,)) is None:
+                return along
+        return way_back
 
     def to_place(self, held: Held, spots: Iterable[Spot], start: Array, where: str, rise: float = 0.0) -> Approach:
         """The first reachable spot. rise: largest height above the spot at which the object may be released, m.
@@ -143,6 +195,8 @@ class ApproachPlanner:
         failures: list[SkillFailureError] = []
         for height in np.arange(0.0, rise + 1e-6, 0.015):
             for spot in choice if height == 0.0 else choice[:_HIGHER_SPOTS]:
+                if height > spot.rise:
+                    continue
                 found, seen, blocked = self._lowering(held, spot, start, float(height))
                 reached = reached or seen
                 obstacle = blocked or obstacle
@@ -170,27 +224,29 @@ class ApproachPlanner:
     ) -> tuple[tuple[Array, Thing, float] | None, bool, str]:
         """The line down to a spot, whether any pose was reachable, and the blocking contact."""
         thing = held.thing
-        z = spot.z + height + _DROP + thing.size[2] / 2
-        options: list[tuple[float, float, Array]] = []
+        options: list[tuple[float, Array, Array]] = []
         tcp_to_thing = np.linalg.inv(held.thing_to_tcp)
         for yaw in _turns(thing, spot):
-            pose = upright(spot.x, spot.y, z, yaw) @ tcp_to_thing
+            there = _pose_at(thing, spot, yaw)
+            there[2, 3] += height + _DROP
+            pose = there @ tcp_to_thing
             found = self.kinematics.ranked(pose, start)[:3]
-            options.extend((float(c), yaw, q) for c, q in zip(self.kinematics.cost(found, start), found))
+            costs = self.kinematics.cost(found, start) + self._turn_cost(pose, start)
+            options.extend((float(c), there, q) for c, q in zip(costs, found))
         options.sort(key=lambda option: option[0])
         obstacle = ""
         ways: list[tuple[float, Array, Thing, float]] = []
-        for _, yaw, q in options[: 2 * _SOLUTIONS]:
+        for _, there, q in options[: 2 * _SOLUTIONS]:
             self.scene.set_opening(held.width)
-            line = self._above(q, (), _BLUR)
+            line = self._way_to(q, spot.ways)
             if not isinstance(line, np.ndarray):
                 obstacle = str(line) if line else obstacle
                 continue
-            for opening in (self.gripper.opening, min(held.width + 0.02, self.gripper.opening)):
-                self.scene.set_opening(opening)
+            for opening in self._release_openings(held):
+                self.scene.set_opening(opening + _UNSURE)
                 blocked = self.scene.contact(q, 0.0, (thing.name,), _BLUR)
                 if blocked is None:
-                    placed = replace(thing, position=(spot.x, spot.y, z - _DROP), yaw=yaw, orientation=None)
+                    placed = _moved(thing, there)
                     ways.append((self._effort(line, start), line, placed, opening))
                     break
                 obstacle = str(blocked)
@@ -201,18 +257,45 @@ class ApproachPlanner:
         _, line, placed, opening = min(ways, key=lambda way: way[0])
         return (line, placed, opening), True, ""
 
+    def _way_to(self, q: Array, ways: Sequence[Vector]) -> Array | Contact | None:
+        """The first free line to `q` with what is held, against one of several directions; as `_before`."""
+        blocked: Contact | None = None
+        for direction in ways:
+            line = self._before(q, direction, (), _BLUR)
+            if isinstance(line, np.ndarray):
+                return line
+            blocked = blocked or line
+        return blocked
+
+    def _release_openings(self, held: Held) -> tuple[float, ...]:
+        """How far to open, by preference: what was grasped at its rim or handle has other parts beside the fingers."""
+        wide, little = self.gripper.opening, min(held.width + _LITTLE, self.gripper.opening)
+        return (wide, little) if held.thing.solid is None else (little, wide)
+
+    def _turn_cost(self, pose: Array, start: Array) -> float:
+        """Cost of turning the hand from joint positions `start` into a pose."""
+        if not self.turning:
+            return 0.0
+        trace = float(np.trace(self.kinematics.forward(start)[:3, :3].T @ pose[:3, :3]))
+        return self.turning * math.acos(min(1.0, max(-1.0, (trace - 1.0) / 2.0)))
+
     def _effort(self, line: Array, start: Array) -> float:
         """Joint travel of an approach: to its upper end, and along the line (down and up again), rad."""
         along = float(np.abs(np.diff(line, axis=0)).sum(axis=0).max())
-        return 0.5 * float(self.kinematics.cost(line[:1], start)[0]) + 2.0 * along
+        cost = float(self.kinematics.cost(line[:1], start)[0])
+        return 0.5 * (cost + self._turn_cost(self.kinematics.forward(line[-1]), start)) + 2.0 * along
 
-    def _above(self, q: Array, touching: tuple[str, ...], depth: float) -> Array | Contact | None:
-        """The line from above down to `q`, its blocking contact, or None where the arm cannot follow it."""
+    def _before(
+        self, q: Array, direction: Sequence[float] | Array, touching: tuple[str, ...], depth: float
+    ) -> Array | Contact | None:
+        """The line to `q` against a direction, from above as a rule; its blocking contact, or None where the arm cannot
+        follow it.
+        """
         blocked = self.scene.contact(q, 0.0, touching, depth)
         if blocked is not None:
             return blocked
         for distance in (self.clearance, 0.6 * self.clearance):
-            line = self.planner.line(q, UP, distance)
+            line = self.planner.line(q, direction, distance)
             if line is None:
                 continue
             if not self.scene.free(line[-1]):
@@ -232,7 +315,11 @@ def _obstacles(blocked: Iterable[Iterable[Contact]], name: str, robot: Collectio
 
 
 def held_in(grasp: Grasp, thing: Thing, tcp_to_base: Array, width: float) -> Held:
-    """Pose of an object in the gripper after grasping: centred between the fingers and aligned with the pads."""
+    """Pose of an object in the gripper after grasping: what is between the fingers is centred between them; a whole
+    object is also aligned with the pads.
+    """
+    if thing.solid is not None:
+        return Held(thing, np.linalg.inv(grasp.pose) @ pose_of(thing), width, grasp.least)
     turn = 0.0 if thing.is_round else math.remainder(thing.yaw - grasp.yaw, math.pi / 2)
     turn = turn if abs(turn) < 0.3 else 0.0
     seen = pose_of(thing)
@@ -242,11 +329,29 @@ def held_in(grasp: Grasp, thing: Thing, tcp_to_base: Array, width: float) -> Hel
     return Held(replace(thing, yaw=thing.yaw - turn), pose, width)
 
 
+def _pose_at(thing: Thing, spot: Spot, yaw: float) -> Array:
+    """Pose of an object whose lowest point is at the height of a spot."""
+    turned = laid(spot.lying) @ upright(0.0, 0.0, 0.0, yaw)
+    low = -thing.size[2] / 2
+    if thing.solid is not None and spot.lying != UP:
+        low = float(thing.solid.moved(turned).bounds[0][2])
+    turned[:3, 3] = (spot.x, spot.y, spot.z - low)
+    return turned
+
+
+def _moved(thing: Thing, pose: Array) -> Thing:
+    """The object as it is let go at a pose."""
+    x, y, z = pose[:3, 3].tolist()
+    turned = quaternion(pose[:3, :3])
+    orientation = None if is_upright(turned) else turned
+    return replace(thing, position=(x, y, z - _DROP), yaw=math.atan2(pose[1, 0], pose[0, 0]), orientation=orientation)
+
+
 def _turns(thing: Thing, spot: Spot) -> Iterator[float]:
     """Rotations of an object about the vertical to try at a spot."""
-    if thing.is_round:
-        for k in range(8):
-            yield thing.yaw + k * math.pi / 4
+    if thing.is_round or (thing.solid is not None and spot.yaws is None):
+        for k in range(12):
+            yield thing.yaw + k * math.pi / 6
     elif spot.yaws is None:
         for base in (thing.yaw, 0.0):
             for k in range(4):

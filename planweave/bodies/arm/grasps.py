@@ -1,4 +1,7 @@
-"""Top-down grasp candidates from an object's outline, height and class, scored against its neighbours."""
+"""Grasps, and top-down candidates from an object's outline, height and class, scored against its neighbours.
+
+Candidates for things whose parts are known: `planweave.bodies.arm.grasp_sampling`.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,19 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
+from planweave.bodies.arm.kinematics import downwards
 from planweave.bodies.arm.scene_object import Thing
 from planweave.robots import load_robot
 from planweave.robots.description import Gripper
 
+Array = NDArray[np.float64]
 LOW = 0.035
 """What the fingers are around stands on something, or nearly so, where their tips are this low above the table, m."""
+_SAME, _LEVEL = 0.015, 0.004  # grasps that are alike are at most so far apart, level and in height, m
+_PARALLEL = math.sqrt(0.95)  # cosine between their closing directions
 _ABOVE = 0.004  # of the finger tips above what the object stands on, m
 _CLEARANCE = 0.006  # both sides together, between the object and the open fingers
 _ROUND_TURNS = 5
@@ -20,20 +30,42 @@ _ROOM = 0.02  # a finger nearer than this to a neighbour makes a grasp less welc
 _TALL = 0.025  # a grasp stays at least this high on tall objects, else they tip over
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Grasp:
-    """A top-down grasp: tool centre point, rotation of the closing direction, opening width before and after, cost.
+    """A grasp: 4x4 pose of the tool centre point in the base frame, opening before and after it, cost.
 
-    `yaw` rotates the closing direction from the base's y axis. Metres and rad, base frame.
+    least: the fingers hold nothing where they come nearer to each other than this. Metres.
     """
 
-    x: float
-    y: float
-    z: float
-    yaw: float
+    pose: Array
     opening: float
     width: float
     cost: float
+    least: float
+
+    @classmethod
+    def downwards(cls, at: tuple[float, float, float], yaw: float, opening: float, width: float, cost: float) -> Grasp:
+        """A top-down grasp; `yaw` rotates the closing direction from the base's y axis."""
+        return cls(downwards(*at, yaw), opening, width, cost, 0.4 * width)
+
+    @property
+    def point(self) -> tuple[float, float, float]:
+        """The tool centre point."""
+        x, y, z = self.pose[:3, 3].tolist()
+        return x, y, z
+
+    @property
+    def yaw(self) -> float:
+        """Rotation about the vertical of the axis across the closing direction, rad."""
+        return math.atan2(self.pose[1, 0], self.pose[0, 0])
+
+    def is_like(self, other: Grasp) -> bool:
+        """Whether it would fail where the other failed: the same height and closing direction (or its opposite), and
+        the same place within a finger's breadth.
+        """
+        parallel = abs(float(self.pose[:3, 1] @ other.pose[:3, 1])) > _PARALLEL
+        (x, y, z), (other_x, other_y, other_z) = self.point, other.point
+        return parallel and abs(z - other_z) < _LEVEL and math.hypot(x - other_x, y - other_y) < _SAME
 
 
 def candidates(thing: Thing, others: Iterable[Thing] = (), gripper: Gripper | None = None) -> list[Grasp]:
@@ -49,6 +81,7 @@ def candidates(thing: Thing, others: Iterable[Thing] = (), gripper: Gripper | No
     higher = min(thing.top - 0.010, height + 0.010)
     near = [o for o in others if o.name != thing.name and o.top > height - gripper.tip and thing.gap(o) < 0.1]
     found = []
+    x, y, _ = thing.position
     for yaw, width, cost in _closings(thing):
         if width + _CLEARANCE > widest:
             continue
@@ -56,9 +89,9 @@ def candidates(thing: Thing, others: Iterable[Thing] = (), gripper: Gripper | No
             extra += max(0.0, 1.0 - finger_room(thing, yaw, opening, near, gripper) / _ROOM)
             for turn in (yaw, yaw + math.pi):
                 turn = math.remainder(turn, 2 * math.pi)
-                found.append(Grasp(*thing.position[:2], height, turn, opening, width, cost + extra))
+                found.append(Grasp.downwards((x, y, height), turn, opening, width, cost + extra))
                 if higher > height + 0.004:  # keeps the palm above walls beside flat objects
-                    found.append(Grasp(*thing.position[:2], higher, turn, opening, width, cost + extra + 0.5))
+                    found.append(Grasp.downwards((x, y, higher), turn, opening, width, cost + extra + 0.5))
     return sorted(found, key=lambda g: g.cost)
 
 

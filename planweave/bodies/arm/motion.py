@@ -58,7 +58,7 @@ class MotionPlanner:
             )
         return found
 
-    def line(self, start: Array, direction: Sequence[float], distance: float) -> Array | None:
+    def line(self, start: Array, direction: Sequence[float] | Array, distance: float) -> Array | None:
         """Joint positions along a straight Cartesian line of the tool from `start`; None where the arm cannot follow
         it.
 

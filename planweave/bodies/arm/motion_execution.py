@@ -11,15 +11,15 @@ from contextlib import contextmanager
 import numpy as np
 from numpy.typing import NDArray
 
-from planweave.bodies.arm.approach_planning import UP
 from planweave.bodies.arm.arms.base import Arm, ArmState, Watch
 from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.grasps import LOW
 from planweave.bodies.arm.motion import MotionPlanner
+from planweave.bodies.arm.placement_sampling import UP
 from planweave.bodies.arm.planning_scene import MARGIN, RESOLUTION, PlanningScene
 from planweave.bodies.arm.settings import SkillSettings
+from planweave.bodies.arm.surroundings import Surroundings
 from planweave.bodies.arm.timing import Limits, Trajectory, time_path
-from planweave.bodies.arm.world_model import WorldModel
 from planweave.core.failure import Code
 
 Array = NDArray[np.float64]
@@ -37,7 +37,7 @@ class Mover:
         arm: Arm,
         scene: PlanningScene,
         planner: MotionPlanner,
-        world: WorldModel,
+        world: Surroundings,
         settings: SkillSettings,
     ):
         self.arm, self.scene, self.planner, self.world = arm, scene, planner, world

@@ -13,6 +13,8 @@ from itertools import islice
 from planweave.bodies.arm.scene_object import Thing
 from planweave.bodies.arm.workspace import Location
 
+Vector = tuple[float, float, float]
+UP: Vector = (0.0, 0.0, 1.0)
 FINGERS = 0.035
 """Room that the opening fingers need beside an object on its closing side."""
 GAP = 0.008
@@ -26,12 +28,19 @@ _FLOOR = 0.008
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """Target of an object's lower side, and the allowed rotations of the object (None: any)."""
+    """Target of an object's lower side, and the allowed rotations of the object (None: any).
+
+    ways: unit vectors from the spot along which the hand may come to it, by preference. rise: largest height above the
+    spot at which the object may be let go. lying: unit vector that the object's upright axis is laid along.
+    """
 
     x: float
     y: float
     z: float
     yaws: tuple[float, ...] | None = None
+    ways: tuple[Vector, ...] = (UP,)
+    rise: float = math.inf
+    lying: Vector = UP
 
 
 def on_thing(item: Thing, target: Thing) -> Iterator[Spot]:

@@ -1,6 +1,6 @@
 """Where the arm may go: a MuJoCo model of the arm, the table, the objects seen, and the object held.
 
-The model is compiled once, with a pool of boxes and cylinders that are moved and resized as objects are seen.
+The model is compiled once, with pools of boxes and cylinders that are moved and resized as objects are seen.
 MuJoCo tests the convex hulls of all links, the hand and the finger pads. Not thread-safe: one skill uses it at a
 time.
 """
@@ -16,7 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from planweave.bodies.arm.poses import pose_of, upright
 from planweave.bodies.arm.scene_object import Thing
+from planweave.bodies.arm.solids import Part
 from planweave.core.errors import ConfigError
 from planweave.core.memory import no_mesh_cache
 from planweave.robots import RobotDescription, load_robot
@@ -29,7 +31,6 @@ RESOLUTION = 0.02
 MARGIN = 0.008
 """Distance kept from everything in free motion, m."""
 _WALL = 0.008  # assumed wall thickness of trays, boxes and bowls, m
-_BOXES, _CYLINDERS = 96, 32
 _FAR = -50.0  # unused shapes wait far below the table
 _RING = 10  # wall pieces of a round container
 _HOLLOW = frozenset({"container"})
@@ -48,16 +49,15 @@ class Contact:
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
-    """A box or upright cylinder: centre, half extents along its own axes, turn about the vertical."""
+class Pools:
+    """Numbers of boxes and cylinders of which a scene can consist, and of boxes of which the held object can."""
 
-    kind: str
-    centre: tuple[float, float, float]
-    half: tuple[float, float, float]
-    yaw: float
+    boxes: int = 96
+    cylinders: int = 32
+    held: int = 1
 
 
-def _model(robot: RobotDescription, model_path: str | None, table_height: float) -> Any:
+def _model(robot: RobotDescription, model_path: str | None, table_height: float, pools: Pools) -> Any:
     """Arm, hand and table, with the pools of shapes; what it was compiled from is gone when this returns."""
     import mujoco
 
@@ -65,15 +65,16 @@ def _model(robot: RobotDescription, model_path: str | None, table_height: float)
     simplify_meshes(spec, seen=False)
     box, cylinder = mujoco.mjtGeom.mjGEOM_BOX, mujoco.mjtGeom.mjGEOM_CYLINDER
     spec.worldbody.add_geom(name="table", type=box, size=[1.5, 1.5, 0.1], pos=[0.0, 0.0, table_height - 0.1])
-    for name, kind, count in (("box", box, _BOXES), ("cylinder", cylinder, _CYLINDERS)):
+    for name, kind, count in (("box", box, pools.boxes), ("cylinder", cylinder, pools.cylinders)):
         for index in range(count):
             body = spec.worldbody.add_body(name=f"pool_{name}_{index}", mocap=True, pos=[0.0, 0.0, _FAR])
             body.add_geom(name=f"pool_{name}_{index}", type=kind, size=[0.01, 0.01, 0.01])
     hand = spec.body(robot.gripper.link)
     tcp = np.array(spec.site(TCP_SITE).pos)
-    for name, kind in (("box", box), ("cylinder", cylinder)):
-        body = hand.add_body(name=f"held_{name}", pos=tcp)
-        body.add_geom(name=f"held_{name}", type=kind, size=[0.01] * 3, mass=0)
+    for name, kind, count in (("box", box, pools.held), ("cylinder", cylinder, 1)):
+        for index in range(count):
+            body = hand.add_body(name=f"held_{name}_{index}", pos=tcp)
+            body.add_geom(name=f"held_{name}_{index}", type=kind, size=[0.01] * 3, mass=0)
     # The base stands on the table, and finger pads meet when the gripper is closed.
     for first, second in ((robot.base, robot.joints[0].link), robot.gripper.fingers):
         spec.add_exclude(bodyname1=first, bodyname2=second)
@@ -83,7 +84,13 @@ def _model(robot: RobotDescription, model_path: str | None, table_height: float)
 class PlanningScene:
     """Collision checks for joint positions and paths. Joint positions in rad, finger opening as a width in m."""
 
-    def __init__(self, model_path: str | None = None, table_height: float = 0.0, robot: RobotDescription | None = None):
+    def __init__(
+        self,
+        model_path: str | None = None,
+        table_height: float = 0.0,
+        robot: RobotDescription | None = None,
+        pools: Pools = Pools(),
+    ):
         """model_path: see `planweave.robots.model.robot_spec`; robot: by default the default one."""
         import mujoco
 
@@ -91,7 +98,7 @@ class PlanningScene:
 
         self._mj = mujoco
         with no_mesh_cache():
-            self.model = _model(robot, model_path, table_height)
+            self.model = _model(robot, model_path, table_height, pools)
         self._data = mujoco.MjData(self.model)
         self._arm = np.array([self.model.joint(name).qposadr[0] for name in robot.joint_names])
         self._fingers = np.array([self.model.joint(name).qposadr[0] for name in finger_joints(robot)])
@@ -108,32 +115,36 @@ class PlanningScene:
                 (model.geom(f"pool_{kind}_{i}").id, int(model.body_mocapid[model.body(f"pool_{kind}_{i}").id]))
                 for i in range(count)
             ]
-            for kind, count in (("box", _BOXES), ("cylinder", _CYLINDERS))
+            for kind, count in (("box", pools.boxes), ("cylinder", pools.cylinders))
         }
-        self._held = {kind: model.geom(f"held_{kind}").id for kind in ("box", "cylinder")}
-        for index in self._held.values():
-            model.geom_contype[index] = model.geom_conaffinity[index] = 0
+        self._held = {
+            kind: [model.geom(f"held_{kind}_{i}").id for i in range(count)]
+            for kind, count in (("box", pools.held), ("cylinder", 1))
+        }
         self._held_name = ""
-        self._held_solid: tuple[Shape, Array] | None = None
+        self._held_part: Part | None = None
+        self.detach()
         self.table_height = table_height
-        self.shapes: list[Shape] = []
+        self.ceiling = math.inf  # m above the table that no point of the held object may exceed
+        self.shapes: list[Part] = []
         self._is_finger = [name in robot.gripper.fingers for name in self._geom_name]
 
     # ---- what stands around -------------------------------------------------------------------------------------
 
     def update(self, things: Iterable[Thing]) -> None:
-        """Replace all obstacles. Containers become walls and a floor, everything else a box or a cylinder."""
+        """Replace all obstacles by their own parts, or by a box or a cylinder; a container by walls and a floor."""
         free = {kind: list(reversed(rows)) for kind, rows in self._pool.items()}
         self.shapes = []
         for thing in things:
-            for shape in shapes_of(thing):
-                self.shapes.append(shape)
-                if not free[shape.kind]:
-                    raise ConfigError(f"too many objects on the table for the planning scene at {thing.name}")
-                geom, mocap = free[shape.kind].pop()
-                self._resize(geom, shape.kind, shape.half)
-                self._data.mocap_pos[mocap] = shape.centre
-                self._data.mocap_quat[mocap] = (math.cos(shape.yaw / 2), 0.0, 0.0, math.sin(shape.yaw / 2))
+            for part in parts_of(thing):
+                self.shapes.append(part)
+                kind = _pool_of(part)
+                if not free[kind]:
+                    raise ConfigError(f"too many objects around the arm for the planning scene at {thing.name}")
+                geom, mocap = free[kind].pop()
+                self._resize(geom, kind, part.half)
+                self._data.mocap_pos[mocap] = part.pose[:3, 3]
+                self._data.mocap_quat[mocap] = self._quaternion(part.pose)
                 self._geom_name[geom] = thing.name
         for rows in free.values():
             for _, mocap in rows:
@@ -142,28 +153,33 @@ class PlanningScene:
     def attach(self, thing: Thing, thing_to_tcp: Array) -> None:
         """Attach an object to the hand; `thing_to_tcp` is its 4x4 pose in the frame of the tool centre point."""
         self.detach()
-        shape = solid_of(thing)
-        geom = self._held[shape.kind]
         model = self.model
-        self._resize(geom, shape.kind, shape.half)
         site_to_hand = np.eye(4)
         rotation = np.zeros(9)
         self._mj.mju_quat2Mat(rotation, model.site_quat[self._tcp])
         site_to_hand[:3, :3] = rotation.reshape(3, 3)
         site_to_hand[:3, 3] = model.site_pos[self._tcp]
-        pose = site_to_hand @ thing_to_tcp
-        quaternion = np.zeros(4)
-        self._mj.mju_mat2Quat(quaternion, pose[:3, :3].ravel())
-        body = model.geom_bodyid[geom]
-        model.body_pos[body] = pose[:3, 3]
-        model.body_quat[body] = quaternion
-        model.geom_contype[geom] = model.geom_conaffinity[geom] = 1
-        self._geom_name[geom] = self._held_name = thing.name
-        self._held_solid = (shape, pose)
+        to_hand = site_to_hand @ thing_to_tcp @ np.linalg.inv(pose_of(thing))
+        whole = solid_of(thing)
+        parts = [part for part in parts_of(thing) if thing.solid is not None] or [whole]
+        if len(parts) > len(self._held["box"]):
+            parts = [whole]
+        free = {kind: list(geoms) for kind, geoms in self._held.items()}
+        for part in parts:
+            kind, pose = _pool_of(part), to_hand @ part.pose
+            geom = free[kind].pop()
+            self._resize(geom, kind, part.half)
+            body = model.geom_bodyid[geom]
+            model.body_pos[body] = pose[:3, 3]
+            model.body_quat[body] = self._quaternion(pose)
+            model.geom_contype[geom] = model.geom_conaffinity[geom] = 1
+            self._geom_name[geom] = thing.name
+        self._held_name = thing.name
+        self._held_part = whole.moved(to_hand)
 
-    def held(self) -> tuple[Shape, Array] | None:
-        """The attached solid (with its world pose when it was seen), and its 4x4 pose in the gripper's link."""
-        return self._held_solid if self._held_name else None
+    def held(self) -> Part | None:
+        """What encloses the attached object, its pose in the gripper's link."""
+        return self._held_part if self._held_name else None
 
     @property
     def holding(self) -> bool:
@@ -172,7 +188,7 @@ class PlanningScene:
 
     def detach(self) -> None:
         """Detach the held object."""
-        for geom in self._held.values():
+        for geom in (*self._held["box"], *self._held["cylinder"]):
             self.model.geom_contype[geom] = self.model.geom_conaffinity[geom] = 0
         self._held_name = ""
 
@@ -180,7 +196,13 @@ class PlanningScene:
         """Set the distance between the finger pads for the following checks."""
         self._data.qpos[self._fingers] = min(max(width, 0.0), self.robot.gripper.opening) / 2
 
-    def _resize(self, geom: int, kind: str, half: Sequence[float]) -> None:
+    def _quaternion(self, pose: Array) -> Array:
+        """MuJoCo's quaternion (w, x, y, z) of a pose."""
+        found = np.zeros(4)
+        self._mj.mju_mat2Quat(found, pose[:3, :3].ravel())
+        return found
+
+    def _resize(self, geom: int, kind: str, half: Sequence[float] | Array) -> None:
         model = self.model
         if kind == "box":
             model.geom_size[geom] = half
@@ -203,7 +225,7 @@ class PlanningScene:
         self._mj.mj_kinematics(self.model, data)
         self._mj.mj_collision(self.model, data)
         # Two links are told of from twice the margin on: newer versions of MuJoCo add up those of both geoms.
-        return not data.ncon or float(data.contact.dist.min()) >= margin
+        return (not data.ncon or float(data.contact.dist.min()) >= margin) and self._room_above() >= 0.0
 
     def contact(
         self, q: Sequence[float] | Array, margin: float = MARGIN, touching: Collection[str] = (), depth: float = 0.0
@@ -240,7 +262,29 @@ class PlanningScene:
             if held and distance >= -depth:
                 continue
             found.append(Contact(*names, distance))
+        if (room := self._room_above()) < 0.0:
+            found.append(Contact(self._held_name, f"the height of {self.ceiling:g} m that a rule allows", room))
         return found
+
+    def _room_above(self) -> float:
+        """Room between the top of the held object and the ceiling, m, as the arm was placed last; infinite without."""
+        if not self._held_name or self.ceiling == math.inf:
+            return math.inf
+        return self.ceiling + self.table_height - max(self._top_of(geom) for geom in self._held_geoms())
+
+    def _held_geoms(self) -> list[int]:
+        """The geoms that the held object consists of now."""
+        every = [geom for geoms in self._held.values() for geom in geoms]
+        return [geom for geom in every if self.model.geom_contype[geom]]
+
+    def _top_of(self, geom: int) -> float:
+        """Height of the highest point of a box or cylinder, m in the base frame."""
+        up, size = self._data.geom_xmat[geom][6:9], self.model.geom_size[geom]
+        if geom in self._held["box"]:
+            half = float(np.abs(up) @ size)
+        else:
+            half = float(math.hypot(up[0], up[1]) * size[0] + abs(up[2]) * size[1])
+        return float(self._data.geom_xpos[geom][2]) + half
 
     def path_contact(
         self, path: Array, margin: float = MARGIN, touching: Collection[str] = (), depth: float = 0.0
@@ -259,40 +303,51 @@ class PlanningScene:
         return all(self.free(first + (second - first) * (k / count), margin) for k in halving(count))
 
 
-def shapes_of(thing: Thing) -> list[Shape]:
-    """The solids that represent an object in collision checks."""
+def parts_of(thing: Thing) -> list[Part]:
+    """The convex parts that represent an object in collision checks, in the base frame."""
+    pose = pose_of(thing)
+    if thing.solid is not None:
+        return list(thing.solid.moved(pose).parts)
     if thing.type not in _HOLLOW:
         return [solid_of(thing)]
-    x, y, z = thing.position
+    pose = upright(*thing.position, thing.yaw)
     half_x, half_y, half_z = (s / 2 for s in thing.size)
     floor = min(_WALL / 2, half_z)
-    base = Shape(
-        "cylinder" if thing.is_round else "box", (x, y, thing.bottom + floor), (half_x, half_y, floor), thing.yaw
-    )
-    shapes = [base]
+    below = upright(0.0, 0.0, floor - half_z, 0.0)
     if thing.is_round:
+        parts = [Part.cylinder(below, max(half_x, half_y), floor)]
         radius = max(half_x, half_y) - _WALL / 2
         length = math.tan(math.pi / _RING) * (radius + _WALL / 2)
         for index in range(_RING):
-            angle = 2 * math.pi * index / _RING
-            centre = (x + radius * math.cos(angle), y + radius * math.sin(angle), z)
-            shapes.append(Shape("box", centre, (_WALL / 2, length, half_z), angle))
-        return shapes
-    for u, v, along_x, along_y in (
-        (half_x - _WALL / 2, 0.0, _WALL / 2, half_y),
-        (_WALL / 2 - half_x, 0.0, _WALL / 2, half_y),
-        (0.0, half_y - _WALL / 2, half_x, _WALL / 2),
-        (0.0, _WALL / 2 - half_y, half_x, _WALL / 2),
-    ):
-        px, py = thing.world(u, v)
-        shapes.append(Shape("box", (px, py, z), (along_x, along_y, half_z), thing.yaw))
-    return shapes
+            turn = upright(0.0, 0.0, 0.0, 2 * math.pi * index / _RING)
+            parts.append(Part.box(turn @ upright(radius, 0.0, 0.0, 0.0), (_WALL / 2, length, half_z)))
+    else:
+        parts = [Part.box(below, (half_x, half_y, floor))]
+        for u, v, along_x, along_y in (
+            (half_x - _WALL / 2, 0.0, _WALL / 2, half_y),
+            (_WALL / 2 - half_x, 0.0, _WALL / 2, half_y),
+            (0.0, half_y - _WALL / 2, half_x, _WALL / 2),
+            (0.0, _WALL / 2 - half_y, half_x, _WALL / 2),
+        ):
+            parts.append(Part.box(upright(u, v, 0.0, 0.0), (along_x, along_y, half_z)))
+    return [part.moved(pose) for part in parts]
 
 
-def solid_of(thing: Thing) -> Shape:
-    """One solid that encloses an object."""
+def solid_of(thing: Thing) -> Part:
+    """One part that encloses an object, in the base frame."""
+    pose = pose_of(thing)
+    if thing.solid is not None:
+        low, high = thing.solid.bounds
+        centre = np.eye(4)
+        centre[:3, 3] = (low + high) / 2
+        return Part.box(pose @ centre, (high - low) / 2)
     half = (thing.size[0] / 2, thing.size[1] / 2, max(thing.size[2] / 2, 1e-3))
-    return Shape("cylinder" if thing.is_round else "box", thing.position, half, thing.yaw)
+    return Part.cylinder(pose, max(half[:2]), half[2]) if thing.is_round else Part.box(pose, half)
+
+
+def _pool_of(part: Part) -> str:
+    """Of what a part consists in the model: hulls are the boxes around them."""
+    return "cylinder" if part.kind == "cylinder" else "box"
 
 
 def steps_between(first: Array, second: Array) -> int:

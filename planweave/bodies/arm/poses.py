@@ -19,6 +19,18 @@ def upright(x: float, y: float, z: float, yaw: float) -> Array:
     return np.array([[c, -s, 0.0, x], [s, c, 0.0, y], [0.0, 0.0, 1.0, z], [0.0, 0.0, 0.0, 1.0]])
 
 
+def laid(axis: tuple[float, float, float]) -> Array:
+    """The shortest rotation, as a pose, that turns the vertical into a unit vector."""
+    x, y, z = axis
+    pose = np.eye(4)
+    if z < -1 + 1e-9:
+        pose[:3, :3] = np.diag([1.0, -1.0, -1.0])
+    else:
+        cross = np.array([[0.0, 0.0, x], [0.0, 0.0, y], [-x, -y, 0.0]])
+        pose[:3, :3] += cross + cross @ cross / (1.0 + z)
+    return pose
+
+
 def pose_of(thing: Thing) -> Array:
     """Pose of an object's centre in the base frame."""
     pose = upright(*thing.position, thing.yaw)

@@ -1,6 +1,6 @@
-"""An object on the table, as the arm knows it: an upright box or cylinder with a name.
+"""An object around the arm, as the arm knows it: an upright box or cylinder with a name, or parts of its own.
 
-All lengths in metres, angles in rad, poses in the robot's base frame (z up, z = 0 is the table top).
+All lengths in metres, angles in rad, poses in the robot's base frame (z up).
 """
 
 from __future__ import annotations
@@ -8,7 +8,19 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numpy as np
+
+from planweave.bodies.arm.solids import Solid
 from planweave.core.upright_shape import Upright, is_round
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """A box on or in which things are put: centre, extents along its own axes, turned by `yaw` about the vertical."""
+
+    centre: tuple[float, float, float]
+    size: tuple[float, float, float]
+    yaw: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +30,8 @@ class Thing(Upright):
     position: centre (x, y, z); size: extents along its own axes (x, y, z). visible: observed in the newest image;
     inferred: not observed in it, but the object on top of it is, at its height. round_class: whether the domain lists
     its class as round. orientation: unit quaternion (x, y, z, w) of a tilted object, as in a tilted hand; yaw is then
-    that of its x axis. None: upright.
+    that of its x axis. None: upright. solid: its parts, where they are known, in its own frame (a room, such as
+    a drawer's inside, has none). regions: where things are put on or in it, where that is not its middle.
     """
 
     name: str
@@ -33,6 +46,8 @@ class Thing(Upright):
     inferred: bool = False
     round_class: bool = False
     orientation: tuple[float, float, float, float] | None = None
+    solid: Solid | None = None
+    regions: tuple[Region, ...] = ()
 
     @property
     def is_round(self) -> bool:
@@ -51,3 +66,28 @@ class Thing(Upright):
         if self.is_round:
             return max(0.0, math.hypot(u, v) - self.radius)
         return math.hypot(max(abs(u) - self.size[0] / 2, 0.0), max(abs(v) - self.size[1] / 2, 0.0))
+
+
+def thing_of_solid(
+    name: str,
+    type: str,
+    class_name: str,
+    solid: Solid,
+    centre: tuple[float, float] | None = None,
+    regions: tuple[Region, ...] = (),
+    round_class: bool = False,
+) -> Thing:
+    """An object of parts in the base frame, as it is seen. centre: by default that of its shape."""
+    low, high = solid.bounds
+    x, y = centre or solid.centre
+    z = float(low[2] + high[2]) / 2
+    to_own = np.eye(4)
+    to_own[:3, 3] = (-x, -y, -z)
+    size = (float(high[0] - low[0]), float(high[1] - low[1]), float(high[2] - low[2]))
+    own = solid.moved(to_own)
+    return Thing(name, type, class_name, (x, y, z), size, round_class=round_class, solid=own, regions=regions)
+
+
+def room(name: str, type: str, class_name: str, region: Region) -> Thing:
+    """A part of a thing that is only room, such as a drawer's inside."""
+    return Thing(name, type, class_name, region.centre, region.size, region.yaw, solid=Solid(()), regions=(region,))

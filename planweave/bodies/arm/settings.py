@@ -9,6 +9,7 @@ from typing import Any
 
 from planweave.bodies.arm.retries import Policy, read_policies
 from planweave.bodies.arm.ros_names import RosNames
+from planweave.core.domain import Domain
 from planweave.core.errors import ConfigError, UnknownNameError
 from planweave.core.failure import Code
 from planweave.robots import load_robot
@@ -32,19 +33,24 @@ class SkillSettings:
     clearance: float = 0.10  # height of the straight approach from above, m
     observe: tuple[float, ...] = field(
         default_factory=lambda: load_robot().observe
-    )  # with a free view of the table, rad
+    )  # with a free view of the table, rad; empty where the arm hides nothing
+    left: float = 1.0  # sign of y on the left of who gives the orders: 1 beside the robot, -1 opposite it
     pushes: int = 3  # neighbours to push aside where they leave no grasp free
     hand_over_at: tuple[float, float, float] = (0.60, 0.0, 0.40)  # where a person is given things
     hand_over_force: float = 5.0  # of the grip while a person pulls
     hand_over_seconds: float = 15.0  # until a person has taken what is held out
     hand_over_wait: float = 0.0  # that the arm then stays where it is, for the person's hand to go
     off: frozenset[str] = frozenset()  # actions that are not carried out
+    domain: Domain | None = None  # whose rules say which neighbours may not be pushed aside
     names: RosNames = field(default_factory=RosNames)  # of services and topics, for messages
 
 
-def settings_from(values: Mapping[str, Any], names: RosNames, joints: int) -> SkillSettings:
+def settings_from(
+    values: Mapping[str, Any], names: RosNames, joints: int, domain: Domain | None = None
+) -> SkillSettings:
     """Settings from executor_node's parameters by name, for an arm of so many joints; raises ConfigError."""
     return SkillSettings(
+        domain=domain,
         speed=values["speed"],
         approach_speed=values["approach_speed"],
         acceleration=values["acceleration"],

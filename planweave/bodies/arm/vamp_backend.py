@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import math
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
@@ -15,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from planweave.bodies.arm.planning_scene import Shape
+from planweave.bodies.arm.solids import Part
 
 _TABLE = ((0.5, 0.0, -0.07), (0.0, 0.0, 0.0), (1.5, 1.5, 0.05))  # a little low: the model's base would touch it
 
@@ -30,7 +31,7 @@ def _planner(robot: str) -> tuple[Any, Any, Any, Any, Any] | None:
 
 
 def propose(
-    start: NDArray[np.float64], goal: NDArray[np.float64], shapes: Iterable[Shape], robot: str
+    start: NDArray[np.float64], goal: NDArray[np.float64], shapes: Iterable[Part], robot: str
 ) -> NDArray[np.float64] | None:
     """Waypoints (rows, rad) from start to goal among boxes; None where VAMP is not installed or finds none.
 
@@ -41,11 +42,22 @@ def propose(
         return None
     vamp, arm, rrtc, plan_settings, simplify_settings = found
     environment = vamp.Environment()
-    for centre, euler, half in (_TABLE, *((s.centre, (0.0, 0.0, s.yaw), s.half) for s in shapes)):
-        environment.add_cuboid(vamp.Cuboid(list(centre), list(euler), list(half)))
+    environment.add_cuboid(vamp.Cuboid(*map(list, _TABLE)))
+    for part in shapes:
+        environment.add_cuboid(vamp.Cuboid(part.pose[:3, 3].tolist(), list(_euler(part)), part.half.tolist()))
     generator = arm.halton()
     result = rrtc(np.asarray(start), np.asarray(goal), environment, plan_settings, generator)
     if not result.solved:
         return None
     path = arm.simplify(result.path, environment, simplify_settings, generator).path
     return np.asarray(path.numpy(), dtype=np.float64)
+
+
+def _euler(part: Part) -> tuple[float, float, float]:
+    """Roll, pitch and yaw of a part, rad."""
+    r = part.pose[:3, :3]
+    return (
+        math.atan2(r[2, 1], r[2, 2]),
+        math.atan2(-r[2, 0], math.hypot(r[0, 0], r[1, 0])),
+        math.atan2(r[1, 0], r[0, 0]),
+    )

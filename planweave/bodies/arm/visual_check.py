@@ -7,7 +7,7 @@ import time
 from planweave.bodies.arm.arms.base import Arm
 from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.settings import SkillSettings
-from planweave.bodies.arm.world_model import WorldModel
+from planweave.bodies.arm.surroundings import Surroundings
 from planweave.core.failure import Code
 from planweave.core.world import Literal
 
@@ -17,7 +17,7 @@ _PATIENCE = 0.2  # a cancel is heard within this time while waiting for an image
 class VisualCheck:
     """Observes the world through perception."""
 
-    def __init__(self, arm: Arm, world: WorldModel, settings: SkillSettings):
+    def __init__(self, arm: Arm, world: Surroundings, settings: SkillSettings):
         self.arm, self.world, self.settings = arm, world, settings
 
     def next_image(self, after: float, seconds: float) -> float | None:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planweave.bodies.arm import relations
+from planweave.bodies.arm.articulation import Articulation
 from planweave.bodies.arm.grasps import grasp_height
 from planweave.bodies.arm.kinematics import Kinematics, downwards
 from planweave.bodies.arm.poses import angle_between, quaternion, upright
@@ -40,11 +41,15 @@ _Known = tuple[tuple[Thing, ...], tuple[Thing, ...], str, bool, bool, bool, tupl
 
 @dataclass(frozen=True)
 class Held:
-    """The object in the gripper: its appearance, its full pose in the tool's frame (4x4), and the opening (m)."""
+    """The object in the gripper: its appearance, its full pose in the tool's frame (4x4), and the opening (m).
+
+    least: an opening at which it cannot be held any more, m; 0 where that is not known.
+    """
 
     thing: Thing
     thing_to_tcp: Array
     width: float
+    least: float = 0.0
 
     def seen_from(self, tcp_to_base: Array) -> Thing:
         """The object at its pose in the gripper, tilted as it is there."""
@@ -332,6 +337,10 @@ class WorldModel:
         """Objects on the table, without the held one."""
         with self._changed:
             return tuple(self._things.values())
+
+    def articulation(self, name: str) -> Articulation | None:
+        """None: nothing is known of drawers and doors."""
+        return None
 
     @property
     def held(self) -> Held | None:

@@ -48,7 +48,7 @@ class ChatRequest:
     is no longer wanted. about: for a client that plays a model. seed: of the sampling, where the endpoint takes one.
     """
 
-    messages: tuple[Mapping[str, str], ...]
+    messages: tuple[Mapping[str, Any], ...]
     n: int = 1
     temperature: float = 0.0
     top_p: float = 1.0

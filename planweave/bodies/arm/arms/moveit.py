@@ -6,7 +6,6 @@ other path (`planweave.bodies.arm.motion_execution`), and only then executed, th
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -18,8 +17,9 @@ from planweave.bodies.arm.arms.moveit_process import MoveItProcess
 from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.kinematics import Kinematics
 from planweave.bodies.arm.motion import MotionPlanner
-from planweave.bodies.arm.planning_scene import PlanningScene, Shape
+from planweave.bodies.arm.planning_scene import PlanningScene
 from planweave.bodies.arm.poses import quaternion
+from planweave.bodies.arm.solids import Part
 from planweave.bodies.arm.timing import Trajectory
 from planweave.core.failure import Code
 
@@ -176,20 +176,17 @@ def scene_message(scene: PlanningScene, growth: float) -> dict[str, Any]:
     """The surrounding solids, each padded by a distance (m), and the held one."""
     held = scene.held()
     return {
-        "solids": [
-            solid(shape, growth, shape.centre, (0.0, 0.0, math.sin(shape.yaw / 2), math.cos(shape.yaw / 2)))
-            for shape in scene.shapes
-        ],
+        "solids": [solid(part, growth) for part in scene.shapes],
         "table": scene.table_height + growth,
-        "held": None if held is None else solid(held[0], 0.0, held[1][:3, 3], quaternion(held[1][:3, :3])),
+        "held": None if held is None else solid(held, 0.0),
     }
 
 
-def solid(shape: Shape, growth: float, centre: Sequence[float] | Array, orientation: Sequence[float]) -> dict[str, Any]:
+def solid(part: Part, growth: float) -> dict[str, Any]:
     """A box or cylinder, padded by a distance (m); orientation as x, y, z, w."""
     return {
-        "kind": shape.kind,
-        "half": [h + growth for h in shape.half],
-        "centre": [float(c) for c in centre],
-        "orientation": [float(c) for c in orientation],
+        "kind": "cylinder" if part.kind == "cylinder" else "box",
+        "half": [float(h) + growth for h in part.half],
+        "centre": [float(c) for c in part.pose[:3, 3]],
+        "orientation": [float(c) for c in quaternion(part.pose[:3, :3])],
     }

@@ -1,4 +1,4 @@
-"""What the arm can do, one skill a file: grasp, place, push aside, hand over, return to base.
+"""What the arm can do, one skill a file: grasp, place, push aside, open, close, turn, hand over, return to base.
 
 Each skill returns, or raises SkillFailureError with a text for the planner. A skill plans its free motion before it
 moves. Every timed trajectory passes the safety limits and is checked against collision once more, as timed, before it
@@ -17,6 +17,7 @@ from planweave.bodies.arm.motion_execution import OnPhase
 from planweave.bodies.arm.planning_scene import PlanningScene
 from planweave.bodies.arm.safety import Safety
 from planweave.bodies.arm.settings import SkillSettings
+from planweave.bodies.arm.skills.articulated import close, open_up, turn_off, turn_on
 from planweave.bodies.arm.skills.body import SkillContext
 from planweave.bodies.arm.skills.grasp import grasp
 from planweave.bodies.arm.skills.hand_over import hand_over
@@ -31,7 +32,8 @@ from planweave.bodies.arm.skills.placing import (
     place_right_of,
 )
 from planweave.bodies.arm.skills.push import push_aside
-from planweave.bodies.arm.world_model import WorldModel
+from planweave.bodies.arm.skills.push_to import push_to_front_of
+from planweave.bodies.arm.surroundings import Surroundings
 from planweave.core.errors import UnknownNameError
 from planweave.core.failure import Code
 from planweave.core.world import Action
@@ -48,6 +50,11 @@ SKILLS: dict[str, Callable[..., None]] = {
     "hand_over": hand_over,
     "return_to_base": return_to_base,
     "grab_and_putin": grab_and_putin,
+    "push_to_front_of": push_to_front_of,
+    "open": open_up,
+    "close": close,
+    "turn_on": turn_on,
+    "turn_off": turn_off,
 }
 _NEEDS_HELD = {"place_on", "place_in", "place_at", "place_left_of", "place_right_of", "place_between", "hand_over"}
 
@@ -61,7 +68,7 @@ class Skills:
         scene: PlanningScene,
         reaching: ApproachPlanner,
         safety: Safety,
-        world: WorldModel,
+        world: Surroundings,
         settings: SkillSettings | None = None,
     ):
         self.body = SkillContext(arm, scene, reaching, safety, world, settings or SkillSettings())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from planweave.bodies.arm import relations
 from planweave.bodies.arm.approach_planning import ApproachPlanner
 from planweave.bodies.arm.arms.base import Arm, ArmState
+from planweave.bodies.arm.articulation import Articulation
 from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.grasps import Grasp
 from planweave.bodies.arm.motion_execution import Mover
@@ -18,15 +20,18 @@ from planweave.bodies.arm.planning_scene import PlanningScene
 from planweave.bodies.arm.safety import GuardedArm, Safety
 from planweave.bodies.arm.scene_object import Thing
 from planweave.bodies.arm.settings import SkillSettings
+from planweave.bodies.arm.surroundings import Surroundings
 from planweave.bodies.arm.visual_check import VisualCheck
 from planweave.bodies.arm.workspace import Location
-from planweave.bodies.arm.world_model import Held, WorldModel
+from planweave.bodies.arm.world_model import Held
 from planweave.core.errors import UnknownNameError
 from planweave.core.failure import Code
-from planweave.core.world import Literal
+from planweave.core.transition import rule_problem
+from planweave.core.world import Action, Literal
 from planweave.robots.description import Gripper
 
 Array = NDArray[np.float64]
+_TOUCHED = 0.015  # what is put down may touch so much before it is where it should be, m
 _THERE = 0.01  # the arm is where it shall be when no joint is further away than this, rad
 
 
@@ -42,7 +47,7 @@ class SkillContext:
         scene: PlanningScene,
         reaching: ApproachPlanner,
         safety: Safety,
-        world: WorldModel,
+        world: Surroundings,
         settings: SkillSettings,
     ):
         self.arm = GuardedArm(arm, safety)
@@ -57,6 +62,11 @@ class SkillContext:
         """The robot's."""
         return self.scene.robot.gripper
 
+    @property
+    def ground(self) -> float:
+        """Height of what everything stands on, m."""
+        return self.scene.table_height
+
     # ---- knowledge ----------------------------------------------------------------------------------------------
 
     def thing(self, name: str) -> Thing:
@@ -65,6 +75,13 @@ class SkillContext:
         if name not in things:
             raise SkillFailureError(Code.UNKNOWN_OBJECT, str(UnknownNameError("object", name, things)), final=True)
         return things[name]
+
+    def articulation(self, name: str) -> Articulation:
+        """The joint of a drawer, door or knob; raises PLANNING_FAILED where none is known."""
+        found = self.world.articulation(name)
+        if found is None:
+            raise SkillFailureError(Code.PLANNING_FAILED, f"nothing is known of how {name} moves", final=True)
+        return found
 
     def others(self, *names: str) -> list[Thing]:
         """The objects on the table except the named ones."""
@@ -87,8 +104,22 @@ class SkillContext:
             )
         return held
 
+    def may_push(self, name: str) -> bool:
+        """Whether no rule forbids to push an object aside."""
+        domain, action = self.settings.domain, Action("push_aside", (name,))
+        if domain is None or not domain.rules:
+            return True
+        world = replace(
+            self.world.world(), actions_off=frozenset()
+        )  # that it is no action of a plan does not count here
+        return action.name in domain.actions and not rule_problem(domain, world, action)
+
     def neighbours(self, thing: Thing) -> tuple[str, ...]:
-        """The object, its support, and the objects it touches: contact with these is part of lifting it."""
+        """The object, its support, and the objects it touches: contact with these is part of lifting it. Of objects
+        whose parts are known the touch is known to millimetres, and forgiven as such.
+        """
+        if thing.solid is not None:
+            return (thing.name,)
         near = [
             o.name
             for o in self.others(thing.name)
@@ -103,7 +134,9 @@ class SkillContext:
         held = self.world.held
 
         def watch(state: ArmState) -> str:
-            if held is None or state.width > max(held.width - self.settings.slip, self.settings.smallest_width / 2):
+            if held is None or state.width > (
+                held.least or max(held.width - self.settings.slip, self.settings.smallest_width / 2)
+            ):
                 return ""
             return (
                 f"{held.thing.name} slipped out of the gripper{suffix}: fingers {state.width * 1000:.0f} mm apart, "
@@ -112,10 +145,19 @@ class SkillContext:
 
         return watch
 
+    def seen_elsewhere(self, name: str) -> str:
+        """What is wrong where a look that needs no motion shows that the hand does not hold an object; else empty."""
+        if self.settings.observe:
+            return ""
+        self.sight.next_image(self.arm.state().stamp - 1e-9, self.settings.verify_seconds)
+        return "" if self.world.held is not None else f"the hand was lifted, but {name} is not seen in it"
+
     # ---- steps --------------------------------------------------------------------------------------------------
 
     def go_observe(self) -> None:
-        """Move out of the camera's view, with the held object."""
+        """Move out of the camera's view, with the held object; nowhere where no camera's view matters."""
+        if not self.settings.observe:
+            return
         self.go_to(self.settings.observe, ("retreating", 0.8), ("retreating", 0.85))
 
     def go_to(self, joints: Sequence[float], planning: tuple[str, float], moving: tuple[str, float]) -> None:
@@ -131,6 +173,17 @@ class SkillContext:
             self.mover.rise_if_close()
             path = self.mover.plan_to(goal)
         self.mover.move(path, *moving, watch=self.carrying())
+
+    def is_far(self, joints: Array) -> bool:
+        """Whether the tool is farther than a touch-down can explain from where joint positions (n,) rad have it."""
+        forward = self.reaching.kinematics.forward
+        return math.dist(forward(self.arm.state().positions)[:3, 3], forward(joints)[:3, 3]) > _TOUCHED
+
+    def leave_out_touched(self) -> None:
+        """Take out of the planning scene what the hand touches already, for the way back out of there."""
+        contacts = self.scene.contacts(self.arm.state().positions, 0.0)
+        touched = {name for contact in contacts for name in (contact.first, contact.second)}
+        self.scene.update(t for t in self.world.things() if t.name not in touched)
 
     def look_anew(self) -> None:
         """Move out of the camera's view and take a fresh look."""

@@ -47,7 +47,7 @@ def _approach(body: SkillContext, name: str) -> Approach:
 
 def _push_one(body: SkillContext, names: list[str], away_from: str) -> bool:
     """Push the first of several objects that can be pushed; whether one was."""
-    for name in names:
+    for name in filter(body.may_push, names):
         try:
             push(body, name, away_from=(away_from,))
             return True
@@ -79,7 +79,7 @@ def _pick(body: SkillContext, thing: Thing, approach: Approach) -> None:
             f"the fingers did not close on {thing.name}: they are {width * 1000:.0f} mm apart, {thing.name} is "
             f"{grasp.width * 1000:.0f} mm wide; does the gripper's controller listen?",
         )
-    if width < max(settings.smallest_width, 0.4 * grasp.width):
+    if width < (grasp.least if thing.solid is not None else max(settings.smallest_width, grasp.least)):
         _let_go(body, approach, thing)
         raise SkillFailureError(
             Code.NO_GRASP,
@@ -89,8 +89,9 @@ def _pick(body: SkillContext, thing: Thing, approach: Approach) -> None:
     body.world.grasped(held_in(grasp, thing, body.reaching.kinematics.forward(state.positions), width))
     with mover.thinking("lifting", 0.7):
         mover.look_around()
-    mover.move(approach.line[::-1], "lifting", 0.8, slow=True, touching=touching, watch=body.carrying())
-    lost = body.carrying()(body.arm.state())
+        lift = body.reaching.to_lift(thing, approach.line)
+    mover.move(lift, "lifting", 0.8, slow=True, touching=touching, watch=body.carrying())
+    lost = body.carrying()(body.arm.state()) or body.seen_elsewhere(thing.name)
     if lost:
         body.world.released(None)
         raise SkillFailureError(Code.GRASP_LOST, lost)

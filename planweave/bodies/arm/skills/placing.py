@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 
 from planweave.bodies.arm import placement_sampling as spots
+from planweave.bodies.arm import solid_placement
 from planweave.bodies.arm.approach_planning import Approach
 from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.scene_object import Thing
@@ -22,6 +24,8 @@ def place_on(body: SkillContext, name: str, target: str) -> None:
     support = body.thing(target)
 
     def free_spots(item: Thing, others: list[Thing]) -> Iterable[spots.Spot]:
+        if item.solid is not None:
+            return solid_placement.on_solid(item, support, others, body.ground)
         if support.type == "surface":
             return spots.on_surface(item, support, [o for o in others if o.name != target])
         return spots.on_thing(item, support)
@@ -34,6 +38,8 @@ def place_in(body: SkillContext, name: str, target: str) -> None:
     box = body.thing(target)
 
     def free_spots(item: Thing, others: list[Thing]) -> Iterable[spots.Spot]:
+        if item.solid is not None:
+            return solid_placement.in_solid(item, box, others, body.ground)
         return spots.in_container(item, box, [o for o in others if o.name != target])
 
     put_down(body, name, target, free_spots, Literal("in", (name, target)), rise=box.size[2] + 0.03)
@@ -44,6 +50,8 @@ def place_at(body: SkillContext, name: str, target: str) -> None:
     place = body.place(target)
 
     def free_spots(item: Thing, others: list[Thing]) -> Iterable[spots.Spot]:
+        if item.solid is not None:
+            return solid_placement.at_level(item, place, others, body.ground)
         return spots.at_place(item, place, others, body.world.places)
 
     put_down(body, name, target, free_spots, Literal("at", (name, target)))
@@ -51,22 +59,38 @@ def place_at(body: SkillContext, name: str, target: str) -> None:
 
 def place_left_of(body: SkillContext, name: str, target: str) -> None:
     """Place the held item to the left of an object, near it."""
-    _beside(body, name, target, 1.0, "left_of")
+    _beside(body, name, target, body.settings.left, "left_of")
 
 
 def place_right_of(body: SkillContext, name: str, target: str) -> None:
     """Place the held item to the right of an object, near it."""
-    _beside(body, name, target, -1.0, "right_of")
+    _beside(body, name, target, -body.settings.left, "right_of")
 
 
 def _beside(body: SkillContext, name: str, target: str, side: float, relation: str) -> None:
     thing = body.thing(target)
 
     def free_spots(item: Thing, others: list[Thing]) -> Iterable[spots.Spot]:
+        if item.solid is not None:
+            return solid_placement.beside_solid(item, thing, side * math.pi / 2, others, body.ground)
         return spots.beside(item, thing, side, others, body.world.places)
 
-    where = f"the {'left' if side > 0 else 'right'} of {target}"
+    where = f"the {relation.removesuffix('_of')} of {target}"
     put_down(body, name, where, free_spots, Literal(relation, (name, target)))
+
+
+def put_to_front_of(body: SkillContext, name: str, target: str) -> None:
+    """Grasp an item and put it down before another thing, on the side of who gives the orders."""
+    thing = body.thing(target)
+    turn = math.pi if body.settings.left > 0 else 0.0  # towards who gives the orders
+
+    def free_spots(item: Thing, others: list[Thing]) -> Iterable[spots.Spot]:
+        return solid_placement.beside_solid(item, thing, turn, others, body.ground)
+
+    held = body.world.held
+    if held is None or held.thing.name != name:  # else it was taken in an earlier attempt
+        grasp(body, name)
+    put_down(body, name, f"the front of {target}", free_spots, Literal("front_of", (name, target)))
 
 
 def place_between(body: SkillContext, name: str, one: str, two: str) -> None:
@@ -74,6 +98,8 @@ def place_between(body: SkillContext, name: str, one: str, two: str) -> None:
     first, second = body.thing(one), body.thing(two)
 
     def free_spots(item: Thing, others: list[Thing]) -> Iterable[spots.Spot]:
+        if item.solid is not None:
+            return solid_placement.between_solids(item, first, second, others, body.ground)
         return spots.between(item, first, second, others, body.world.places)
 
     put_down(body, name, f"the room between {one} and {two}", free_spots, Literal("between", (name, one, two)))
@@ -105,7 +131,9 @@ def put_down(
     except SkillFailureError as error:
         if error.code is Code.GRASP_LOST:
             body.draw_back()
-        raise
+        if error.code is not Code.CONTROL_FAILED or body.is_far(approach.line[-1]):
+            raise
+        # It has touched down a little earlier than was expected.
     _release(body, approach, held)
     body.go_observe()
     mover.phase("verifying", 0.9)
@@ -129,4 +157,7 @@ def _release(body: SkillContext, approach: Approach, held: Held) -> None:
     body.world.released(approach.placed)
     with body.mover.thinking("retreating", 0.7):
         body.mover.look_around()
-    body.mover.move(approach.line[::-1], "retreating", 0.75, slow=True, touching=(name,))
+        if approach.placed is not None and approach.placed.solid is not None:
+            body.leave_out_touched()
+        retreat = body.reaching.to_retreat(approach.line, name)
+    body.mover.move(retreat, "retreating", 0.75, slow=True, touching=(name,))

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planweave.bodies.arm import placement_sampling as spots
-from planweave.bodies.arm.approach_planning import UP
 from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.kinematics import downwards
+from planweave.bodies.arm.placement_sampling import UP
 from planweave.bodies.arm.scene_object import Thing
 from planweave.bodies.arm.skills.body import SkillContext
 from planweave.bodies.arm.workspace import Location

@@ -1,0 +1,8 @@
+"""`ros2 launch planweave libero.launch.py scene:=libero_goal/3/0`: the system `libero` of config/systems.yaml."""
+
+from planweave_ros.launch_files import launch_description
+
+
+def generate_launch_description():
+    """What ros2 launch asks for."""
+    return launch_description("libero")

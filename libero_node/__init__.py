@@ -1,0 +1,1 @@
+"""LIBERO's robot as a node; see `node`."""

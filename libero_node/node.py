@@ -1,0 +1,161 @@
+"""libero_node: the robot of LIBERO's simulator as a body that executes actions of the domain `kitchen`. Wires."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
+from sensor_msgs.msg import CameraInfo, Image, JointState
+from std_msgs.msg import Bool
+
+from planweave.core.failure import Code
+from planweave.goals.rule_files import RULES
+from planweave.libero.session import LiberoSession
+from planweave_ros.conversions import time_to_msg
+from planweave_ros.frames import FixedFrame
+from planweave_ros.guarded import GuardedNode
+from planweave_ros.images import camera_info, image_message
+from planweave_ros.parameters import Parameter, declare
+from planweave_ros.qos import IMAGES, LATCHED
+from planweave_ros.scenes import SceneServices
+from planweave_ros.serve_body import serve_body
+from planweave_ros.spin import run_node
+
+PARAMETERS = [
+    Parameter("scene", "libero_goal/0/0", "task of LIBERO: suite/task/initial state"),
+    Parameter("action_timeout", 300.0, "wall seconds for one action where its goal gives no time", 0.1, 3600.0),
+    Parameter("camera", "agentview", "camera of LIBERO whose pictures are published"),
+    Parameter("width", 320, "pixels of a picture", 16, 1280),
+    Parameter("height", 240, "pixels of a picture", 16, 960),
+    Parameter(
+        "picture_period", 1.0, "wall seconds between pictures, which are made only while someone listens", 0.1, 60
+    ),
+    Parameter("joint_state_rate", 10.0, "Hz of wall time", 0.5, 50.0),
+    RULES,
+]
+_SHUT_DOWN = "libero_node was shut down"
+
+
+class LiberoNode(GuardedNode):
+    """One action at a time; simulated time passes only while the robot moves. The view is LIBERO's true state."""
+
+    def __init__(self, parameter_overrides: Sequence[Any] = ()) -> None:
+        begun = time.monotonic()
+        super().__init__("libero_node", parameter_overrides=list(parameter_overrides))
+        self._values = values = declare(self, PARAMETERS)
+        self.body = LiberoSession(values["scene"])
+        try:
+            self._make(begun)
+        except BaseException:
+            self.body.close()
+            raise
+        world = self.body.observe()
+        self.get_logger().info(
+            f"ready: {self.body.task.name}, {len(world.objects)} things; “{self.body.task.language}”"
+        )
+
+    def _make(self, begun: float) -> None:
+        values = self._values
+        self._joint_states = self.create_publisher(JointState, "joint_states", 10)
+        self._colour = self.create_publisher(Image, "camera/color/image_raw", IMAGES)
+        self._depth = self.create_publisher(Image, "camera/aligned_depth_to_color/image_raw", IMAGES)
+        self._info = self.create_publisher(CameraInfo, "camera/color/camera_info", IMAGES)
+        self._checker = self.create_publisher(Bool, "libero/success", LATCHED)
+        self._verdict: bool | None = None
+        self._frame = FixedFrame(self)
+        self._place()
+        SceneServices(
+            self,
+            "libero",
+            lambda: self.body.task.name,
+            lambda: self._served,
+            lambda: self._load_scene(self.body.task.name),
+            self._load_scene,
+        )
+        self.create_timer(1.0 / values["joint_state_rate"], self._tell, callback_group=MutuallyExclusiveCallbackGroup())
+        self.create_timer(values["picture_period"], self._picture, callback_group=MutuallyExclusiveCallbackGroup())
+        self._served = serve_body(
+            self,
+            self.body,
+            name="the arm",
+            timeout=values["action_timeout"],
+            since=begun,
+            rules=values["rules"],
+        )
+
+    def stop_work(self) -> None:
+        """Let a running action end early; it reports its end while the node is still spun."""
+        self._served.end(_SHUT_DOWN)
+
+    def destroy_node(self) -> None:
+        """Take the node down; `stop_work` comes before."""
+        if hasattr(self, "_served"):  # else a parameter was wrong
+            self._served.stop(Code.SAFETY_STOP, _SHUT_DOWN)
+            self._served.destroy()
+        super().destroy_node()
+        if hasattr(self, "body"):
+            self.body.close()
+
+    # ---- out
+
+    def _tell(self) -> None:
+        """The arm as it was measured last, and LIBERO's checker."""
+        arm = self.body.body.arm
+        state, gripper = arm.state(), arm.robot.gripper
+        finger = state.width / 2
+        self._joint_states.publish(
+            JointState(
+                header=self._header(state.stamp, arm.robot.base),
+                name=[*arm.robot.joint_names, *gripper.joints],
+                position=[*map(float, state.positions), *([finger] * len(gripper.joints))],
+                velocity=[*map(float, state.velocities), *([state.finger_speed / 2] * len(gripper.joints))],
+            )
+        )
+        if arm.success != self._verdict:
+            self._verdict = arm.success
+            self._checker.publish(Bool(data=arm.success))
+
+    def _place(self) -> None:
+        """Where the robot's base stands in the frame of the world, which looks at the robot."""
+        x, y, z, qw, qx, qy, qz = self.body.task.state["base"]
+        frame, base = self.body.observe().frame, self.body.body.arm.robot.base
+        self._frame.publish((frame, base, (-x, -y, z), (-qy, qx, qw, -qz)))  # half a turn about the vertical
+
+    def _header(self, stamp: float, frame: str) -> Any:
+        header = JointState().header
+        header.stamp, header.frame_id = time_to_msg(stamp), frame
+        return header
+
+    def _picture(self) -> None:
+        if not any(p.get_subscription_count() for p in (self._colour, self._depth)):
+            return
+        values = self._values
+        seen = self.body.simulator.capture(values["camera"], values["width"], values["height"])
+        stamp, frame = time_to_msg(self.body.body.arm.state().stamp), seen.camera
+        height, width = seen.rgb.shape[:2]
+        focal = height / 2 / math.tan(math.radians(seen.fovy) / 2)
+        info = camera_info(width, height, (focal, focal, (width - 1) / 2, (height - 1) / 2), frame)
+        info.header.stamp = stamp
+        self._info.publish(info)
+        self._depth.publish(image_message(seen.depth.astype(np.float32), "32FC1", stamp, frame))
+        self._colour.publish(image_message(seen.rgb, "rgb8", stamp, frame))
+
+    # ---- in
+
+    def _load_scene(self, scene: str) -> str:
+        self.body.load(scene)
+        self._place()
+        return f"{self.body.task.name}: {self.body.task.language}"
+
+
+def main() -> int:
+    """Console script."""
+    return run_node(LiberoNode, stop=LiberoNode.stop_work)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,289 @@
+"""Placements for things whose parts are known: where one comes to rest when it is lowered on, in or beside others.
+
+`others` are all objects but the one that is put down. It is lowered upright, turned about the
+vertical, and rests where the first of its parts touches what is below.
+Metres, rad, base frame.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planweave.bodies.arm.placement_sampling import UP, Spot, Vector
+from planweave.bodies.arm.planning_scene import parts_of
+from planweave.bodies.arm.poses import laid
+from planweave.bodies.arm.scene_object import Region, Thing
+from planweave.bodies.arm.solids import STEP, HeightMap, Opening, Part, Solid, height_map
+from planweave.bodies.arm.workspace import Location
+
+Array = NDArray[np.float64]
+_FOOT = 0.006  # between the points of an object's underside
+_BEARS = 0.006  # what is at most this far below an object's foot bears it
+_OFF = 0.024  # from the middle of a thing that something is put on, at most
+_STEADY = 0.25  # share of an object's foot that must be borne
+_TALL = 1.8  # times as high as wide: tips over on a slope
+_LEVEL = 0.97  # cosine of slopes on which things stand
+_AROUND = 0.05  # what belongs to the slope of a region is at most this far from it
+_LEANS = 0.15  # share of the lower side of what is laid on a slope that must touch it
+_GRID = 0.012  # between placements that are tried
+_YAWS = tuple(math.pi * k / 4 for k in range(4))
+_GAPS = (0.02, 0.03, 0.045, 0.06)  # between neighbours that are put side by side
+_ANGLES = (0.0, 0.2, -0.2, 0.4, -0.4)
+_SAME_LEVEL = 0.012
+_UNDER_ROOF = 0.02  # largest height at which something is let go where there is a roof
+_SLOPE = math.radians(25.0)  # of the way into what is open at its side
+
+
+@dataclass(frozen=True)
+class _Rest:
+    """Where an object comes to rest: the height of its lowest point, and how much of its foot is borne."""
+
+    z: float
+    borne: float
+
+
+class Resting:
+    """Where an object comes to rest among others; below: parts that begin above are not there (a roof)."""
+
+    def __init__(self, item: Thing, others: Iterable[Thing], ground: float, below: float = math.inf) -> None:
+        """ground: height of what everything stands on."""
+        self._solid = item.solid or Solid(tuple(p.moved(_inverse_pose(item)) for p in parts_of(item)))
+        self._foot = _underside(self._solid)
+        self._tops = _tops([o for o in others if o.name != item.name], below)
+        self._ground = ground
+
+    def at(self, x: float, y: float, yaw: float) -> _Rest:
+        """With its centre at (x, y), turned by yaw from how it was seen."""
+        c, s = math.cos(yaw), math.sin(yaw)
+        u, v, low = self._foot.T
+        heights = self._heights(x + c * u - s * v, y + s * u + c * v)
+        z = float((heights - low).max())
+        flat = low < _BEARS
+        return _Rest(z, float((heights[flat] > z - _BEARS).mean()))
+
+    def lying(self, x: float, y: float, axis: Vector) -> _Rest:
+        """With its centre over (x, y), its upright axis laid along a unit vector."""
+        u, v, low = _underside(self._solid.moved(laid(axis))).T
+        rests = self._heights(x + u, y + v) - low
+        return _Rest(float(rests.max()), float((rests > rests.max() - _BEARS).mean()))
+
+    def slope(self, region: Region) -> Array:
+        """Normal (3,) of the plane through what is below a region."""
+        u, v = np.array(_square(*(max(0.45 * s, _AROUND) for s in region.size[:2]))).T
+        x, y = region.centre[0] + u, region.centre[1] + v
+        heights = self._heights(x, y)
+        near = np.abs(heights - region.centre[2]) < _AROUND
+        if near.sum() < 3:
+            return np.array(UP)
+        rows = np.column_stack([x[near], y[near], np.ones(int(near.sum()))])
+        a, b, _ = np.linalg.lstsq(rows, heights[near], rcond=None)[0]
+        normal = np.array([-a, -b, 1.0])
+        return np.asarray(normal / np.linalg.norm(normal))
+
+    def _heights(self, x: Array, y: Array) -> Array:
+        found = np.full(len(x), self._ground)
+        return found if self._tops is None else np.maximum(found, self._tops.at(x, y))
+
+    @property
+    def reach(self) -> Array:
+        """Half extents (2,) of the object seen from above."""
+        return np.asarray(np.abs(self._foot[:, :2]).max(axis=0))
+
+
+def on_solid(item: Thing, target: Thing, others: Sequence[Thing], ground: float) -> Iterator[Spot]:
+    """On a thing: its middle first, or the middle of its region."""
+    resting = Resting(item, others, ground)
+    region = min(target.regions, key=_height, default=None)
+    if region is None:
+        offsets, turn, (x, y) = _square(_OFF, _OFF), 0.0, target.position[:2]
+    else:
+        offsets = _square(*(max(0.0, 0.45 * s) for s in region.size[:2]))
+        turn, (x, y) = region.yaw, region.centre[:2]
+    c, s = math.cos(turn), math.sin(turn)
+    hollow = region is None and _hollow(target) is not None  # which holds what leans on its walls
+    apart = 0.25 * min(region.size[:2]) if region is not None and _leaves_room(item, region) else 0.0
+    rests = [
+        ((x + c * u - s * v, y + s * u + c * v), abs(math.hypot(u, v) - apart), yaw)
+        for (u, v), yaw in product(offsets, _yaws(item))
+    ]
+    found = []
+    for there, aside, yaw in rests:
+        rest = resting.at(*there, yaw)
+        if rest.z > ground + 0.003 and (rest.borne >= _STEADY or hollow):
+            found.append((3.0 * aside + 0.2 * (1 - rest.borne), _spot(item, there, rest.z, yaw)))
+    if region is not None and item.size[2] > _TALL * max(item.size[:2]):
+        slope = resting.slope(region)
+        if slope[2] < _LEVEL:
+            found = list(_leaning(item, resting, region, slope))
+            yield from _by_cost(found)
+            return
+    lowest = min((spot.z for _, spot in found), default=0.0)
+    yield from _by_cost([(cost + 10.0 * (spot.z - lowest), spot) for cost, spot in found])
+
+
+def _leaves_room(item: Thing, region: Region) -> bool:
+    """Whether another one like it has room in a region, if it does not stand in the middle."""
+    return min(item.size[:2]) < 0.6 * min(region.size[:2])
+
+
+def _leaning(item: Thing, resting: Resting, region: Region, slope: Array) -> Iterator[tuple[float, Spot]]:
+    """Laid on a slope, where what is tall would tip over: along it or across, from a region on upwards."""
+    across = np.cross(slope, UP) / np.linalg.norm(np.cross(slope, UP))
+    along = np.cross(across, slope)
+    along *= math.copysign(1.0, along[2])
+    upwards = np.arange(0.0, item.size[2] / 2 + 2 * _GRID, _GRID / 2)
+    for axis, up, aside in product(
+        (along, -along, across, -across), upwards, (0.0, _GRID, -_GRID, 3 * _GRID, -3 * _GRID)
+    ):
+        x, y = (np.array(region.centre[:2]) + up * along[:2] + aside * across[:2]).tolist()
+        lying: Vector = (float(axis[0]), float(axis[1]), float(axis[2]))
+        rest = resting.lying(x, y, lying)
+        if rest.borne >= _LEANS:
+            yield math.hypot(up, aside) + 0.1 * (1 - rest.borne), Spot(x, y, rest.z, lying=lying)
+
+
+def in_solid(item: Thing, target: Thing, others: Sequence[Thing], ground: float) -> Iterator[Spot]:
+    """In a thing's region, or its largest opening: low and in the middle first."""
+    region = max(target.regions, key=_height, default=None) or _hollow(target)
+    if region is None:
+        return
+    roof = _is_roofed(region, others)
+    resting = Resting(item, others, ground, region.centre[2] if roof else math.inf)
+    ways = _ways_in(region) if roof else (UP,)
+    low = region.centre[2] - region.size[2] / 2
+    room = [max(0.0, s / 2 - 0.01) for s in region.size[:2]]
+    c, s = math.cos(region.yaw), math.sin(region.yaw)
+    found = []
+    for (u, v), yaw in product(_square(*room), (region.yaw + k * math.pi / 4 for k in range(4))):
+        there = region.centre[0] + c * u - s * v, region.centre[1] + s * u + c * v
+        rest = resting.at(*there, yaw)
+        if rest.z + 0.3 * item.size[2] > region.centre[2] + region.size[2] / 2 + 0.005:
+            continue  # it would stand on the rim, or on what is inside
+        cost = 5.0 * abs(rest.z - low) + math.hypot(u, v) + 0.05 * (1 - rest.borne)
+        found.append((cost, replace(_spot(item, there, rest.z, yaw, ways), rise=_UNDER_ROOF if roof else math.inf)))
+    yield from _by_cost(found)
+
+
+def at_level(item: Thing, place: Location, others: Sequence[Thing], ground: float) -> Iterator[Spot]:
+    """On the ground within a place: the middle first."""
+    resting = Resting(item, others, ground)
+    found = []
+    for u, v in _square(*(0.4 * s for s in place.size)):
+        there = place.centre[0] + u, place.centre[1] + v
+        found += [(math.hypot(u, v), spot) for spot in _on_ground(item, resting, there, ground)]
+    yield from _by_cost(found)
+
+
+def beside_solid(item: Thing, target: Thing, turn: float, others: Sequence[Thing], ground: float) -> Iterator[Spot]:
+    """On the ground beside a thing, in the direction turned by `turn` (rad) from x: straight beside it first."""
+    resting = Resting(item, others, ground)
+    found = []
+    for gap, angle in product(_GAPS, _ANGLES):
+        u, v = math.cos(turn + angle), math.sin(turn + angle)
+        distance = target.support(u, v) + float(resting.reach.mean()) + gap
+        there = target.position[0] + distance * u, target.position[1] + distance * v
+        found += [(0.3 * abs(angle) + gap, spot) for spot in _on_ground(item, resting, there, ground)]
+    yield from _by_cost(found)
+
+
+def between_solids(item: Thing, one: Thing, two: Thing, others: Sequence[Thing], ground: float) -> Iterator[Spot]:
+    """On the ground between two things: the middle of the gap first."""
+    resting = Resting(item, others, ground)
+    a, b = np.array(one.position[:2]), np.array(two.position[:2])
+    length = float(np.linalg.norm(b - a))
+    if not length:
+        return
+    along = (b - a) / length
+    across = np.array([-along[1], along[0]])
+    middle = (one.support(*along) + length - two.support(*along)) / 2
+    found = []
+    for k, j in product(range(-6, 7), (0, 1, -1, 2, -2)):
+        x, y = (a + (middle + 0.01 * k) * along + 0.01 * j * across).tolist()
+        found += [(abs(k) + 2.0 * abs(j), spot) for spot in _on_ground(item, resting, (x, y), ground)]
+    yield from _by_cost(found)
+
+
+def _on_ground(item: Thing, resting: Resting, there: tuple[float, float], ground: float) -> Iterator[Spot]:
+    for yaw in _yaws(item):
+        rest = resting.at(*there, yaw)
+        if rest.z < ground + _SAME_LEVEL and rest.borne > 0.9:
+            yield _spot(item, there, rest.z, yaw)
+
+
+def _spot(item: Thing, there: tuple[float, float], z: float, yaw: float, ways: tuple[Vector, ...] = (UP,)) -> Spot:
+    return Spot(*there, z, None if item.is_round else (yaw, yaw + math.pi), ways)
+
+
+def _yaws(item: Thing) -> tuple[float, ...]:
+    return (0.0,) if item.is_round else _YAWS
+
+
+def _by_cost(found: list[tuple[float, Spot]]) -> Iterator[Spot]:
+    yield from (spot for _, spot in sorted(found, key=lambda pair: pair[0]))
+
+
+def _square(half_x: float, half_y: float) -> list[tuple[float, float]]:
+    """Points of a grid over a rectangle around the origin, nearest to the centre first."""
+    axes = [[_GRID * k for k in range(-int(half / _GRID), int(half / _GRID) + 1)] for half in (half_x, half_y)]
+    return sorted(((u, v) for u in axes[0] for v in axes[1]), key=lambda p: math.hypot(*p))
+
+
+# ---- shapes -------------------------------------------------------------------------------------------------------
+
+
+def _underside(solid: Solid) -> Array:
+    """Points (n, 3) of the lower side of an object in its frame; the third is how far above its lowest point."""
+    low, high = solid.bounds
+    x, y = np.meshgrid(*(np.arange(low[k] + _FOOT / 2, high[k], _FOOT) for k in (0, 1)), indexing="ij")
+    height = np.full(x.shape, math.inf)
+    for part in solid.parts:
+        height = np.minimum(height, part.crossing(x, y)[0])
+    there = np.isfinite(height)
+    return np.column_stack([x[there], y[there], height[there] - low[2]])
+
+
+def _tops(others: Iterable[Thing], below: float) -> HeightMap | None:
+    parts = [p for other in others for p in parts_of(other) if p.corners[:, 2].min() < below]
+    return height_map(parts, STEP) if parts else None
+
+
+def _inverse_pose(item: Thing) -> Array:
+    pose = np.eye(4)
+    pose[:3, 3] = [-p for p in item.position]
+    return pose
+
+
+def _hollow(target: Thing) -> Region | None:
+    """The largest opening of a thing as a region."""
+    openings = Solid(tuple(parts_of(target))).openings
+    if not openings:
+        return None
+    opening: Opening = openings[0]
+    return Region((*opening.centre, (opening.rim + opening.floor) / 2), (*opening.size, opening.depth), opening.yaw)
+
+
+def _height(region: Region) -> float:
+    return region.size[2]
+
+
+def _is_roofed(region: Region, things: Iterable[Thing]) -> bool:
+    """Whether something hangs over the middle of a region."""
+    x, y = np.array([region.centre[0]]), np.array([region.centre[1]])
+    parts: list[Part] = [p for thing in things for p in parts_of(thing)]
+    return any(float(p.crossing(x, y)[0][0]) > region.centre[2] and np.isfinite(p.crossing(x, y)[0][0]) for p in parts)
+
+
+def _ways_in(region: Region) -> tuple[Vector, ...]:
+    """Horizontal ways, and ways that come a little from above: from the robot's side first."""
+    towards = math.atan2(-region.centre[1], -region.centre[0])
+    ways: list[Vector] = []
+    for turn, slope in product((0.0, math.pi / 2, -math.pi / 2, math.pi / 4, -math.pi / 4), (0.0, _SLOPE)):
+        c, s = math.cos(slope), math.sin(slope)
+        ways.append((c * math.cos(towards + turn), c * math.sin(towards + turn), s))
+    return tuple(ways)

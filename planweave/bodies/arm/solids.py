@@ -1,0 +1,466 @@
+"""Things as convex parts, whatever they stand on: what grasping and placing ask of their shape.
+
+Parts come from a simulator's collision geoms or from a depth cloud; both give the same height maps, on which everything
+else is computed. Metres, rad; poses are 4x4 matrices in the robot's base frame (z up).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from itertools import product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+STEP = 0.003
+"""Edge of a cell of a height map, m."""
+NOTHING = -math.inf
+"""Height of a cell without anything."""
+_SIDES = 16  # of the prism that stands for a cylinder
+_LEVEL = 0.004  # steps in which a rim is looked for from the top down, m
+_DEEP = 0.008  # less deep is no hollow, m
+_WIDE = 0.02  # nothing fits into what is less wide, m
+_COLUMN = 0.006  # edge of the columns that stand for a cloud, m
+_LAYER = 0.008  # columns whose tops differ by less become one box, m
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """A convex part. kind: box, cylinder (about its z) or hull; pose: of its centre in the frame of its solid.
+
+    half: extents from the centre along its own axes, (3,) m; of a hull those of its bounding box. points: of a hull,
+    (n, 3) in its own frame; every hull is bounded by as many planes as `_directions`, all of which touch it.
+    """
+
+    kind: str
+    pose: Array
+    half: Array
+    points: Array | None = None
+
+    @classmethod
+    def box(cls, pose: Array, half: Sequence[float] | Array) -> Part:
+        """A box of half extents."""
+        return cls("box", np.asarray(pose, float), np.asarray(half, float))
+
+    @classmethod
+    def cylinder(cls, pose: Array, radius: float, half_height: float) -> Part:
+        """A cylinder about its z."""
+        return cls("cylinder", np.asarray(pose, float), np.array([radius, radius, half_height]))
+
+    @classmethod
+    def hull(cls, points: Array) -> Part:
+        """The convex hull of points (n, 3)."""
+        points = np.asarray(points, float)
+        low, high = points.min(axis=0), points.max(axis=0)
+        pose = np.eye(4)
+        pose[:3, 3] = (low + high) / 2
+        return cls("hull", pose, (high - low) / 2, points - pose[:3, 3])
+
+    def moved(self, transform: Array) -> Part:
+        """The same part in another frame, or elsewhere."""
+        return Part(self.kind, transform @ self.pose, self.half, self.points)
+
+    @cached_property
+    def corners(self) -> Array:
+        """Points whose convex hull it is, (n, 3)."""
+        if self.points is not None:
+            own = self.points
+        elif self.kind == "cylinder":
+            rim = self.half[0] * _circle(_SIDES) / math.cos(math.pi / _SIDES)
+            own = np.vstack([np.column_stack([rim, np.full(_SIDES, z)]) for z in (-self.half[2], self.half[2])])
+        else:
+            own = np.array(list(product((-1, 1), repeat=3))) * self.half
+        return np.asarray(own @ self.pose[:3, :3].T + self.pose[:3, 3])
+
+    @cached_property
+    def planes(self) -> tuple[Array, Array]:
+        """Normals (m, 3) and offsets (m,) of half-spaces n.x <= d whose intersection it is."""
+        if self.kind == "box":
+            own = np.vstack([np.eye(3), -np.eye(3)])
+        elif self.kind == "cylinder":
+            own = np.vstack([np.column_stack([_circle(_SIDES, 0.5), np.zeros(_SIDES)]), [[0, 0, 1.0], [0, 0, -1.0]]])
+        else:
+            own = _directions()
+        normals = own @ self.pose[:3, :3].T
+        return normals, (self.corners @ normals.T).max(axis=0)
+
+    def crossing(self, x: Array, y: Array) -> tuple[Array, Array]:
+        """Where vertical lines through points enter and leave it: lowest and highest z; inf, -inf where they miss."""
+        normals, offsets = self.planes
+        low, high = np.full(x.shape, -math.inf), np.full(x.shape, math.inf)
+        hit = np.ones(x.shape, bool)
+        for (nx, ny, nz), offset in zip(normals, offsets):
+            rest = offset - nx * x - ny * y
+            if abs(nz) < 1e-9:
+                hit &= rest >= -1e-9
+            elif nz > 0:
+                high = np.minimum(high, rest / nz)
+            else:
+                low = np.maximum(low, rest / nz)
+        hit &= low <= high
+        return np.where(hit, low, math.inf), np.where(hit, high, NOTHING)
+
+
+@dataclass(frozen=True, eq=False)
+class HeightMap:
+    """What is seen along the z axis of a frame: the highest z in each cell, NOTHING where there is nothing.
+
+    origin: (x, y) of the middle of cell (0, 0) in that frame; top: (along x, along y); step: edge of a cell.
+    """
+
+    origin: tuple[float, float]
+    top: Array
+    step: float = STEP
+
+    def at(self, x: NDArray[Any], y: NDArray[Any]) -> Array:
+        """Heights at points of the frame."""
+        i = np.rint((np.asarray(x) - self.origin[0]) / self.step).astype(int)
+        j = np.rint((np.asarray(y) - self.origin[1]) / self.step).astype(int)
+        inside = (i >= 0) & (j >= 0) & (i < self.top.shape[0]) & (j < self.top.shape[1])
+        found = self.top[np.clip(i, 0, self.top.shape[0] - 1), np.clip(j, 0, self.top.shape[1] - 1)]
+        return np.asarray(np.where(inside, found, NOTHING))
+
+    def points(self, cells: Mask) -> Array:
+        """Middles (n, 2) of cells."""
+        return np.asarray(np.argwhere(cells) * self.step + np.asarray(self.origin))
+
+
+@dataclass(frozen=True)
+class Opening:
+    """A hollow, seen along z: what is enclosed by a rim.
+
+    centre: of the free area (x, y); size: inner extents of a rectangle turned by yaw, or twice the diameter of a
+    circle (is_round); rim, floor: heights; wall: thickness of the rim.
+    """
+
+    centre: tuple[float, float]
+    size: tuple[float, float]
+    yaw: float
+    is_round: bool
+    rim: float
+    floor: float
+    wall: float
+
+    @property
+    def depth(self) -> float:
+        """From the rim to the floor."""
+        return self.rim - self.floor
+
+
+@dataclass(frozen=True, eq=False)
+class Solid:
+    """A thing as convex parts, which may overlap."""
+
+    parts: tuple[Part, ...]
+
+    def moved(self, transform: Array) -> Solid:
+        """The same solid in another frame, or elsewhere."""
+        return Solid(tuple(part.moved(transform) for part in self.parts))
+
+    @cached_property
+    def bounds(self) -> tuple[Array, Array]:
+        """Low and high corner of the box around it, along the axes of its frame."""
+        corners = np.vstack([part.corners for part in self.parts])
+        return corners.min(axis=0), corners.max(axis=0)
+
+    @cached_property
+    def heights(self) -> HeightMap:
+        """The height map from above."""
+        return height_map(self.parts)
+
+    @cached_property
+    def openings(self) -> tuple[Opening, ...]:
+        """What it encloses, seen from above: largest first. A mug, bowl or basket has one, a caddy several."""
+        return tuple(_openings(self.heights))
+
+    @cached_property
+    def centre(self) -> tuple[float, float]:
+        """Where people say its middle is, seen from above: that of a hollow thing's opening (a handle does not count),
+        else that of its area.
+        """
+        low, high = self.bounds
+        if self.openings and _share(self.openings[0], (high - low)[:2]) > _MAIN:
+            return self.openings[0].centre
+        x, y = self.heights.points(np.isfinite(self.heights.top)).mean(axis=0)
+        return float(x), float(y)
+
+    def outline(self, low: float = NOTHING, high: float = math.inf) -> Array:
+        """Corners (n, 2) of the convex outline, seen from above, of what lies between two heights."""
+        corners = np.vstack([_cut(part, low, high) for part in self.parts])
+        return convex_outline(corners[:, :2])
+
+    def support(self, x: float, y: float, below: float = math.inf) -> float:
+        """Height of the highest upper side at (x, y) that is not above `below`; NOTHING where there is none."""
+        return support_height([self], np.array([[x, y]]), below)
+
+
+_MAIN = 0.3  # an opening of this share of a thing's bounding rectangle makes it a vessel
+
+
+def height_map(parts: Iterable[Part], step: float = STEP, border: float = 0.0) -> HeightMap:
+    """The height map of parts from above; border: empty cells around them, m."""
+    parts = list(parts)
+    corners = np.vstack([part.corners for part in parts])[:, :2]
+    low, high = corners.min(axis=0) - border, corners.max(axis=0) + border
+    shape = np.ceil((high - low) / step).astype(int) + 1
+    top = np.full(shape, NOTHING)
+    for part in parts:
+        first = np.maximum(np.floor((part.corners[:, :2].min(axis=0) - low) / step).astype(int), 0)
+        last = np.minimum(np.ceil((part.corners[:, :2].max(axis=0) - low) / step).astype(int) + 1, shape)
+        x, y = np.meshgrid(*(low[k] + step * np.arange(first[k], last[k]) for k in (0, 1)), indexing="ij")
+        window = top[first[0] : last[0], first[1] : last[1]]
+        np.maximum(window, part.crossing(x, y)[1], out=window)
+    return HeightMap((float(low[0]), float(low[1])), top, step)
+
+
+def support_height(solids: Iterable[Solid], points: Array, below: float = math.inf) -> float:
+    """Height of the highest upper side under points (n, 2) that is not above `below`: what a flat bottom there would
+    come to rest on; NOTHING where there is none.
+    """
+    highest = NOTHING
+    low, high = points.min(axis=0), points.max(axis=0)
+    for solid in solids:
+        for part in solid.parts:
+            near = part.corners[:, :2]
+            if (near.min(axis=0) > high).any() or (near.max(axis=0) < low).any():
+                continue
+            tops = part.crossing(points[:, 0], points[:, 1])[1]
+            highest = max([highest, *tops[tops <= below].tolist()])
+    return highest
+
+
+def solid_of_geoms(geoms: Iterable[tuple[str, Sequence[float], Array, Array | None]]) -> Solid:
+    """A solid of a simulator's geoms: kind in MuJoCo's words, size, pose (4x4), and vertices (n, 3) of a mesh.
+
+    Capsules and ellipsoids become what encloses them.
+    """
+    return Solid(tuple(_part_of_geom(*geom) for geom in geoms))
+
+
+def _part_of_geom(kind: str, size: Sequence[float], pose: Array, vertices: Array | None) -> Part:
+    if kind == "mesh" and vertices is not None:
+        return Part.hull(np.asarray(vertices)).moved(pose)
+    if kind == "cylinder":
+        return Part.cylinder(pose, size[0], size[1])
+    if kind == "capsule":
+        return Part.cylinder(pose, size[0], size[0] + size[1])
+    if kind == "sphere":
+        return Part.box(pose, [size[0]] * 3)
+    if kind in ("box", "ellipsoid"):
+        return Part.box(pose, size[:3])
+    raise ValueError(f"a geom of kind {kind!r} is no part of a thing")
+
+
+def solid_of_cloud(points: Array, support: float) -> Solid:
+    """A solid of what a camera saw of a thing: columns from its points down to what it stands on.
+
+    points: (n, 3), base frame; support: height of what it stands on. Hollows stay hollow as far as they were seen.
+    """
+    points = np.asarray(points, float)
+    low = points[:, :2].min(axis=0)
+    cells = np.rint((points[:, :2] - low) / _COLUMN).astype(int)
+    top = np.full(cells.max(axis=0) + 1, NOTHING)
+    np.maximum.at(top, (cells[:, 0], cells[:, 1]), points[:, 2])
+    parts = []
+    for rows, columns, height in _rectangles(_filled(top)):
+        half = np.array([rows.stop - rows.start, columns.stop - columns.start, 0.0]) * _COLUMN / 2
+        half[2] = max((height - support) / 2, 0.001)
+        pose = np.eye(4)
+        pose[:2, 3] = low + (np.array([rows.start + rows.stop, columns.start + columns.stop]) - 1) * _COLUMN / 2
+        pose[2, 3] = height - half[2]
+        parts.append(Part.box(pose, half))
+    return Solid(tuple(parts))
+
+
+def convex_outline(points: Array) -> Array:
+    """Corners (n, 2) of the convex hull of points of a plane, counter-clockwise (Andrew's monotone chain)."""
+    rows = sorted(set(map(tuple, np.round(points, 5).tolist())))
+    if len(rows) < 3:
+        return np.array(rows)
+
+    def half(ordered: Iterable[tuple[float, ...]]) -> list[tuple[float, ...]]:
+        chain: list[tuple[float, ...]] = []
+        for p in ordered:
+            while len(chain) > 1 and _turn(chain[-2], chain[-1], p) <= 0:
+                chain.pop()
+            chain.append(p)
+        return chain[:-1]
+
+    return np.array(half(rows) + half(reversed(rows)))
+
+
+def rectangle_around(points: Array) -> tuple[float, tuple[float, float], tuple[float, float]]:
+    """The smallest rectangle around points of a plane: its yaw in [0, pi/2), size, centre."""
+    outline = convex_outline(points)
+    best = (math.inf, 0.0, np.zeros(2), np.zeros(2))
+    for a, b in zip(outline, np.roll(outline, -1, axis=0)):
+        yaw = math.atan2(b[1] - a[1], b[0] - a[0]) % (math.pi / 2)
+        turned = outline @ np.array([[math.cos(yaw), -math.sin(yaw)], [math.sin(yaw), math.cos(yaw)]])
+        low, high = turned.min(axis=0), turned.max(axis=0)
+        area = float(np.prod(high - low))
+        if area < best[0] - 1e-9:
+            best = (area, yaw, low, high)
+    _, yaw, low, high = best
+    u, v = (low + high) / 2
+    centre = (u * math.cos(yaw) - v * math.sin(yaw), u * math.sin(yaw) + v * math.cos(yaw))
+    return yaw, (float(high[0] - low[0]), float(high[1] - low[1])), (float(centre[0]), float(centre[1]))
+
+
+def _turn(a: Sequence[float], b: Sequence[float], c: Sequence[float]) -> float:
+    return (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
+
+
+def _cut(part: Part, low: float, high: float) -> Array:
+    """Points of a part between two heights: its corners there, and where lines between its corners cross them."""
+    corners = part.corners
+    kept = [corners[(corners[:, 2] >= low) & (corners[:, 2] <= high)]]
+    first, second = np.triu_indices(len(corners), 1)
+    a, b = corners[first], corners[second]
+    for level in (low, high):
+        if math.isfinite(level):
+            across = (a[:, 2] - level) * (b[:, 2] - level) < 0
+            share = (level - a[across, 2]) / (b[across, 2] - a[across, 2])
+            kept.append(a[across] + share[:, None] * (b[across] - a[across]))
+    return np.vstack(kept)
+
+
+# ---- hollows ------------------------------------------------------------------------------------------------------
+
+
+def _openings(seen: HeightMap) -> list[Opening]:
+    """Enclosed areas below the highest rim that encloses them."""
+    top = np.pad(seen.top, 1, constant_values=NOTHING)
+    taken = np.zeros(top.shape, bool)
+    found = []
+    highest, lowest = float(top.max()), float(top[np.isfinite(top)].min())
+    for level in np.arange(highest - _LEVEL / 2, lowest, -_LEVEL):
+        low = top < level
+        enclosed = low & ~reachable(low, _border(top.shape))
+        for cells in components(enclosed & ~taken):
+            if not (_grown(cells) & taken).any():  # else the lower remainder of one that was found at a higher rim
+                opening = _opening(seen, top, cells, float(level))
+                if opening is not None:
+                    taken |= cells
+                    found.append(opening)
+    return sorted(found, key=lambda o: -o.size[0] * o.size[1])
+
+
+def _opening(seen: HeightMap, top: Array, cells: Mask, level: float) -> Opening | None:
+    if cells.sum() * seen.step**2 < _WIDE**2:
+        return None
+    points = np.argwhere(cells) * seen.step + np.asarray(seen.origin) - seen.step
+    heights = top[cells & np.isfinite(top)]
+    floor = float(np.median(heights)) if len(heights) else level
+    if level - floor < _DEEP:
+        return None
+    yaw, size, centre = rectangle_around(points)
+    area = cells.sum() * seen.step**2
+    is_round = max(size) < 1.2 * min(size) and area < 0.88 * size[0] * size[1]
+    if min(size) < _WIDE:
+        return None
+    ring, wall = _grown(cells) & ~cells, 0
+    solid = top >= level
+    while (ring & solid).sum() > 0.5 * max(ring.sum(), 1) and wall * seen.step < 0.03:
+        wall += 1
+        cells = _grown(cells)
+        ring = _grown(cells) & ~cells
+    return Opening(centre, size, yaw, is_round, level + _LEVEL / 2, floor, max(wall, 1) * seen.step)
+
+
+def _share(opening: Opening, extent: Array) -> float:
+    """Of the rectangle around a thing that an opening takes up."""
+    return opening.size[0] * opening.size[1] / max(float(extent[0] * extent[1]), 1e-9)
+
+
+# ---- cells --------------------------------------------------------------------------------------------------------
+
+
+def reachable(free: Mask, start: Mask) -> Mask:
+    """The free cells that are connected to one of `start` through free ones, by their sides."""
+    found = free & start
+    while True:
+        more = _grown(found) & free
+        if (more == found).all():
+            return found
+        found = more
+
+
+def components(cells: Mask) -> Iterator[Mask]:
+    """Connected groups of cells, by their sides."""
+    left = cells.copy()
+    while left.any():
+        start = np.zeros(cells.shape, bool)
+        start[np.unravel_index(int(left.argmax()), cells.shape)] = True
+        group = reachable(left, start)
+        left &= ~group
+        yield group
+
+
+def _grown(cells: Mask) -> Mask:
+    """Cells and their neighbours by side."""
+    found: Mask = cells.copy()
+    found[1:] |= cells[:-1]
+    found[:-1] |= cells[1:]
+    found[:, 1:] |= cells[:, :-1]
+    found[:, :-1] |= cells[:, 1:]
+    return found
+
+
+def _border(shape: tuple[int, ...]) -> Mask:
+    found = np.ones(shape, bool)
+    found[1:-1, 1:-1] = False
+    return found
+
+
+def _filled(top: Array) -> Array:
+    """Heights with single empty cells, which the camera's raster leaves, filled from their neighbours."""
+    padded = np.pad(top, 1, constant_values=NOTHING)
+    around = np.stack(
+        [
+            padded[1 + i : padded.shape[0] - 1 + i, 1 + j : padded.shape[1] - 1 + j]
+            for i, j in ((-1, 0), (1, 0), (0, -1), (0, 1))
+        ]
+    )
+    known = np.isfinite(around)
+    mean = np.where(known, around, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+    return np.where(np.isfinite(top) | (known.sum(axis=0) < 3), top, mean)
+
+
+def _rectangles(top: Array) -> Iterator[tuple[slice, slice, float]]:
+    """Rectangles of cells of about the same height that cover all cells with one, greedily; with their heights."""
+    layer = np.where(np.isfinite(top), np.floor(np.where(np.isfinite(top), top, 0.0) / _LAYER), NOTHING)
+    left = np.isfinite(top)
+    for i, j in np.argwhere(left):
+        if not left[i, j]:
+            continue
+        same = left & (layer == layer[i, j])
+        width = 1
+        while j + width < top.shape[1] and same[i, j + width]:
+            width += 1
+        depth = 1
+        while i + depth < top.shape[0] and same[i + depth, j : j + width].all():
+            depth += 1
+        rows, columns = slice(i, i + depth), slice(j, j + width)
+        left[rows, columns] = False
+        yield rows, columns, float(top[rows, columns].max())
+
+
+@lru_cache(maxsize=8)
+def _circle(count: int, offset: float = 0.0) -> Array:
+    """Unit vectors (count, 2) around the circle, turned by `offset` steps."""
+    angles = 2 * math.pi * (np.arange(count) + offset) / count
+    return np.column_stack([np.cos(angles), np.sin(angles)])
+
+
+@lru_cache(maxsize=1)
+def _directions() -> Array:
+    """Unit vectors (98, 3) spread over the sphere, the axes and diagonals among them."""
+    rows = [d for d in product((-2, -1, 0, 1, 2), repeat=3) if max(map(abs, d)) == 2]
+    found = np.array(rows, float)
+    return np.asarray(found / np.linalg.norm(found, axis=1, keepdims=True))

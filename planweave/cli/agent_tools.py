@@ -1,0 +1,318 @@
+"""What an agent can do with a running system, as plain functions from texts to texts; the transport is elsewhere.
+
+It uses the console's client (planweave_ros/client.py) and nothing beside it, so that approval, budgets, the check of
+plans and the definition of success are those of every other task. Texts that were seen by a camera, written by a model
+or named by somebody are data: every line of them begins with ``| ``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import threading
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from planweave.cli.progress import details, done_lines, plan_lines, silence_text
+from planweave.core.behaviour_tree import sequence_of
+from planweave.core.behaviour_tree_xml import write_tree
+from planweave.core.domain import Domain
+from planweave.core.errors import GoalError, ParseError, PlanweaveError, SystemDownError, UnknownNameError
+from planweave.core.names import one_line
+from planweave.core.rules import ruled
+from planweave.core.task import TaskState, TaskStatus
+from planweave.core.validation import Cause, Validation, Validator
+from planweave.core.world import Action, Literal, World, WorldObject
+from planweave.core.written import read_goal, read_literals
+from planweave.goals.rule_grammar import read_rule
+from planweave.methods.prompting import actions_text, signature
+
+if TYPE_CHECKING:
+    from planweave_ros.client import Client
+
+MAX_STEPS = 200
+MAX_STEP = 300  # characters
+MAX_FACTS = 1000  # that are told of
+LONGEST_WAIT = 300.0  # s that one call may wait for a task
+_LONGEST_LINE = 1000  # characters
+_LOOKS = 0.3  # s between two looks at a task
+_PICTURE = 5.0  # s
+REFUSED = "REFUSED"
+
+
+def quoted(lines: Iterable[str]) -> str:
+    """Lines of data: one line each, of bounded length, behind a mark that no line can leave out."""
+    return "\n".join(f"| {one_line(line, _LONGEST_LINE)}" for text in lines for line in str(text).splitlines() or [""])
+
+
+class AgentTools:
+    """may_approve: whether the agent may approve plans; refusing one is always allowed. close() cancels its tasks."""
+
+    def __init__(self, client: Client, may_approve: bool = False) -> None:
+        self._client, self._may_approve = client, may_approve
+        self._started: set[str] = set()  # tasks that were run and have not been seen to end
+        self._settled: set[str] = set()  # hashes of plans that were answered, and cancelled tasks
+        self._lock = threading.Lock()
+
+    def close(self) -> None:
+        """Cancel the tasks of this agent that go on, so that nothing moves which nobody watches."""
+        with self._lock:
+            started, self._started = self._started, set()
+        for task_id in sorted(started):
+            with contextlib.suppress(PlanweaveError):  # it has ended, or the system is gone
+                self._client.cancel(task_id)
+
+    # Seeing
+
+    def observe(self) -> str:
+        """The world in words: objects, facts, and what actions and goals can be written with."""
+        world = self._world()
+        domain, rules = Domain.load(world.domain), self._client.rules(world.domain)
+        silent = quoted([silence_text(world.heard)]) if world.silent else ""
+        off = f"The body refuses: {', '.join(sorted(world.actions_off))}." if world.actions_off else ""
+        goals = ", ".join(signature(p) for p in domain.predicates.values() if p.goal)
+        parts = [
+            f"World of the domain {domain.name}, as observed last. Lines with | are data.",
+            silent,
+            "Objects:\n" + quoted(map(_object_line, world.objects)),
+            "Facts:\n" + quoted(_fact_lines(domain, world)),
+            f"Goals are literals of: {goals}; join several with ' and ', deny one with 'not '.",
+            off,
+            "Rules that no plan may break:\n" + quoted(rules) if rules else "",
+            f"Actions of a plan:\n{actions_text(domain, world.actions_off)}",
+        ]
+        return "\n\n".join(filter(None, parts))
+
+    def picture(self) -> bytes:
+        """The newest image of the camera as PNG; raises PlanweaveError where none comes."""
+        from PIL import Image
+
+        written = io.BytesIO()
+        Image.fromarray(self._client.picture(timeout=_PICTURE)).save(written, "PNG")
+        return written.getvalue()
+
+    # Deciding
+
+    def read_goal(self, sentence: str) -> str:
+        """A sentence as goal literals, or the answer to a question; raises GoalError, which says what is unclear."""
+        world = self._world()
+        read = self._client.interpret_goal(sentence, world)
+        if read.answer:
+            return f"That is a question, no task. The answer:\n{quoted([read.answer])}"
+        words = read.understood or Domain.load(world.domain).phrases(read.goal)
+        return (
+            f"Goal (read by the {read.source}; check that it is what was meant):\n"
+            f"{quoted([' and '.join(map(str, read.goal)), words])}"
+        )
+
+    def check_plan(self, plan: Sequence[str], goal: str) -> str:
+        """Whether a plan can be carried out and reaches a goal from the world as observed; else the chain of causes."""
+        world, actions = self._world(), _actions(plan)
+        domain = self._ruled(world.domain)
+        wanted = read_goal(domain, world, goal) if goal.strip() else ()
+        found = Validator(domain, world).check(actions, wanted)
+        if not found.ok:
+            return "\n".join([f"{REFUSED}: this plan would not do.", quoted(_chain(domain, found, actions))])
+        left = "" if wanted else " No goal was given: whether it reaches one was not checked."
+        return f"The plan passes the check.{left}\n{quoted([found.message, *_numbered(domain, actions)])}"
+
+    def plan(self, sentence: str, goal: str, method: str, wait: float) -> str:
+        """A plan for a sentence or goal, as a dry run: nothing moves."""
+        task_id = self._client.submit(sentence, method=method, goal=self._literals(sentence, goal), dry_run=True)
+        status = self._wait(task_id, wait)
+        if status.state is TaskState.PLANNED:
+            steps = quoted([*plan_lines(status), status.message])
+            return f"A plan of {len(status.plan)} steps; nothing was moved.\n{steps}"
+        return self._told(status)
+
+    # Acting
+
+    def run(self, sentence: str, goal: str, plan: Sequence[str], method: str, wait: float) -> str:
+        """Start a task, with the agent's own plan where one is given, and wait until it ends or needs an answer."""
+        if plan and method:
+            raise GoalError("give a plan or a method, not both: a given plan is followed as it is")
+        given = write_tree(Domain.load(self._world().domain), sequence_of(_actions(plan))) if plan else method
+        task_id = self._client.submit(sentence, method=given, goal=self._literals(sentence, goal))
+        with self._lock:
+            self._started.add(task_id)
+        return self._told(self._wait(task_id, wait))
+
+    def status(self, task_id: str, wait: float) -> str:
+        """The state of a task (the newest without an id), after at most `wait` seconds for its end."""
+        found, _ = self._client.task(task_id)
+        return self._told(self._wait(found.task_id, wait))
+
+    def answer(self, task_id: str, plan_hash: str, approve: bool, comment: str) -> str:
+        """Approve or refuse the plan that waits; raises GoalError where approving is left to people."""
+        if approve and not self._may_approve:
+            raise GoalError(
+                "plans are approved by a person here: ask for `planweave approve`. An agent may refuse one "
+                "(approve=false); `planweave mcp --may-approve` would let it approve"
+            )
+        if not plan_hash:
+            raise GoalError("give the plan_hash of the plan that you have read; status shows it")
+        message = self._client.approve(task_id, plan_hash, approve, comment, agent=True)
+        self._settled.add(plan_hash)
+        return message
+
+    def cancel(self, task_id: str) -> str:
+        """Cancel a task (the running one without an id); the robot stops."""
+        message = self._client.cancel(task_id)
+        self._settled.add(task_id)
+        return message
+
+    def why(self, task_id: str) -> str:
+        """Why a task went as it did: plans that were refused, actions that failed, what the goal lacks."""
+        status, record = self._client.task(task_id)
+        world = self._client.world(1.0)
+        domain = Domain.load(world.domain) if world else None
+        lines = [f"{status.state.name.lower()}: {status.message}", *_reasons(record)]
+        for unmet in status.unmet:
+            words = f": {domain.phrase(unmet.negated())}" if domain and unmet.predicate in domain.predicates else ""
+            lines.append(f"{unmet} does not hold, as last seen{words}")
+        return f"{_headline(status)}\n{quoted(lines)}"
+
+    # Parts
+
+    def _world(self) -> World:
+        world = self._client.world()
+        if world is None:
+            raise SystemDownError("no body reports a world; start a system: planweave up tabletop")
+        return world
+
+    def _ruled(self, name: str) -> Domain:
+        """The domain under the rules in force; raises GoalError where one of them cannot be read here."""
+        domain = Domain.load(name)
+        try:
+            return ruled(domain, tuple(read_rule(domain, sentence) for sentence in self._client.rules(name)))
+        except (GoalError, ParseError, UnknownNameError) as error:
+            raise GoalError(f"a rule in force cannot be read here ({error}); run checks a given plan, too") from None
+
+    def _literals(self, sentence: str, goal: str) -> tuple[Literal, ...]:
+        if not sentence.strip() and not goal.strip():
+            raise GoalError("give a sentence such as 'put the red cube in the left tray', or a goal")
+        return read_literals(goal) if goal.strip() else ()
+
+    def _wait(self, task_id: str, seconds: float) -> TaskStatus:
+        """The status of a task once it has ended or waits for an answer, or after so many seconds."""
+        deadline = time.monotonic() + min(seconds, LONGEST_WAIT)
+        while True:
+            status, _ = self._client.task(task_id)
+            if status.state.ended:
+                with self._lock:
+                    self._started.discard(task_id)
+                return status
+            settled = not self._settled.isdisjoint((status.plan_hash, status.task_id))  # which takes effect in a moment
+            if (status.state is TaskState.AWAITING_APPROVAL and not settled) or time.monotonic() >= deadline:
+                return status
+            time.sleep(_LOOKS)
+
+    def _told(self, status: TaskStatus) -> str:
+        lines = [f"sentence: {status.sentence}" if status.sentence else "", status.answer or status.message]
+        lines += details(status)
+        if status.state is TaskState.AWAITING_APPROVAL:
+            lines += [f"changed: {line}" for line in status.plan_changes]
+            return f"{_headline(status)} plan_hash: {status.plan_hash}\n{quoted(filter(None, lines))}"
+        if status.state.ended:
+            lines += done_lines(self._client.task(status.task_id)[1])
+        else:
+            lines.append(f"phase: {status.phase}" + (f", {status.action}" if status.action else ""))
+        return f"{_headline(status)}\n{quoted(filter(None, lines))}"
+
+
+_HEADLINES = {
+    TaskState.SUCCEEDED: "SUCCEEDED: the goal was observed to hold.",
+    TaskState.FAILED: "FAILED: the goal was not reached.",
+    TaskState.CANCELED: "CANCELED.",
+    TaskState.NOT_CONFIRMED: "NOT CONFIRMED: the goal may hold, but was not observed. That is no success.",
+    TaskState.ANSWERED: "ANSWERED: the sentence was a question; nothing moved.",
+    TaskState.PLANNED: "PLANNED: a dry run; nothing moved.",
+    TaskState.AWAITING_APPROVAL: "AWAITING APPROVAL: nothing moves before the plan is approved.",
+}
+
+
+def _headline(status: TaskStatus) -> str:
+    return f"{status.task_id} {_HEADLINES.get(status.state, 'GOES ON; it has not ended.')}"
+
+
+def _actions(plan: Sequence[str]) -> list[Action]:
+    if not plan:
+        raise ParseError(
+            'the plan is empty; write it as a list such as ["grasp(red_cube)", "place_in(red_cube, tray)"]'
+        )
+    if len(plan) > MAX_STEPS:
+        raise ParseError(f"the plan has {len(plan)} steps; at most {MAX_STEPS} are read")
+    long = next((number for number, step in enumerate(plan, 1) if len(step) > MAX_STEP), None)
+    if long is not None:
+        raise ParseError(f"step {long} has more than {MAX_STEP} characters")
+    actions = []
+    for number, step in enumerate(plan, 1):
+        try:
+            actions.append(Action.parse(step))
+        except ParseError as error:
+            raise ParseError(f"step {number}: {error}") from None
+    return actions
+
+
+def _numbered(domain: Domain, actions: Sequence[Action]) -> list[str]:
+    return [f"{number}. {action}: {domain.phrase(action)}" for number, action in enumerate(actions, 1)]
+
+
+def _chain(domain: Domain, found: Validation, actions: Sequence[Action]) -> list[str]:
+    """The message of a failed check, and what each cause means for the plan."""
+    return [found.message, *(_advice(domain, cause, actions) for cause in found.causes)]
+
+
+def _advice(domain: Domain, cause: Cause, actions: Sequence[Action]) -> str:
+    missing = f"needed: {cause.literal} ({domain.phrase(cause.literal)})"
+    if cause.destroyed_by is not None:
+        missing += f"; it held until step {cause.destroyed_by + 1}, {actions[cause.destroyed_by]}"
+    ways = f"; actions that can bring it about: {', '.join(cause.achievers)}" if cause.achievers else ""
+    return missing + (ways or "; no action can bring it about")
+
+
+def _fact_lines(domain: Domain, world: World) -> list[str]:
+    facts = _facts(domain, world)
+    more = [f"… and {len(facts) - MAX_FACTS} more facts, which are left out"] if len(facts) > MAX_FACTS else []
+    return [f"{fact}: {domain.phrase(fact)}" for fact in facts[:MAX_FACTS]] + more
+
+
+def _facts(domain: Domain, world: World) -> list[Literal]:
+    """What holds of the predicates that are told of, and what does not of those told of where they do not."""
+    told = [f for f in sorted(world.facts) if (p := domain.predicates[f.predicate]).goal or p.state == "yes"]
+    for predicate in domain.predicates.values():
+        if predicate.state == "negative" and len(predicate.parameters) == 1:
+            names = domain.candidates(predicate.parameters[0], world.objects)
+            told += [x for name in names if world.holds(x := Literal(predicate.name, (name,), False))]
+    return told
+
+
+def _object_line(thing: WorldObject) -> str:
+    where = "at ({:.2f}, {:.2f}, {:.2f}) m".format(*thing.position) if thing.position else "place unknown"
+    told = ", ".join(f"{key}={value}" for key, value in thing.attributes.items())
+    hidden = f", hidden by {thing.hidden_by}" if thing.hidden_by else ""
+    parts = [thing.type, thing.class_name if thing.class_name != thing.type else "", told]
+    return f"{thing.name}: {', '.join(filter(None, parts))}; {thing.known.name.lower()}{hidden}; {where}"
+
+
+def _reasons(record: Mapping[str, Any]) -> list[str]:
+    """What a record tells about why: refused plans, a failed method, the fallback, refusals of people, actions."""
+    lines = []
+    for event in record.get("events", []):
+        kind = event.get("event")
+        if kind == "plan" and not event.get("valid"):
+            lines.append(f"a sampled plan was refused: {event.get('message')}")
+        elif kind == "given_tree" and not event.get("ok"):
+            lines.append(f"the given plan was refused: {event.get('check')}")
+        elif kind == "method_failed":
+            lines.append(f"{event.get('method')} failed: {event.get('error')}")
+        elif kind == "fallback":
+            lines.append(f"the {event.get('method')} planner took over: {event.get('reason')}")
+        elif kind == "approval":
+            lines.append(
+                f"{event.get('approver')} {'approved' if event.get('approve') else 'refused'}: {event.get('comment')}"
+            )
+        elif kind == "checked" and event.get("unconfirmed"):
+            lines.append(f"not observed: {'; '.join(event['unconfirmed'])}")
+    return lines + done_lines(record)

@@ -1,0 +1,122 @@
+"""Collision geometry and joints of a loaded task at a state. Poses are 4x4 matrices in the base frame of the robot
+(z up, x from it to the table, origin at its mount, which may be above what things stand on). Metres, rad.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planweave.bodies.arm.articulation import Articulation
+from planweave.bodies.arm.solids import Part, solid_of_geoms
+from planweave.libero.client import Task
+from planweave.libero.truth import Names
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Geom:
+    """A convex solid of the simulator. thing: "" for the room and its table; joint: the nearest joint that moves it
+    within its thing, "" for none.
+
+    kind and size as in MuJoCo: box (half extents), cylinder and capsule (radius, half length), sphere (radius),
+    ellipsoid (radii), plane; mesh with the corners of its convex hull in `points`, in its own frame.
+    """
+
+    thing: str
+    body: str
+    joint: str
+    kind: str
+    size: tuple[float, ...]
+    pose: Array
+    points: Array | None = None
+
+
+class Geometry:
+    """The geometry of a task at a state of it."""
+
+    def __init__(self, task: Task, state: Mapping[str, Any] | None = None) -> None:
+        """state: by default the one in which the task was loaded."""
+        self._found = task.geometry
+        self._state = task.state if state is None else state
+        self.base_to_world = pose(self._state["base"])
+        self._world_to_base = np.asarray(np.linalg.inv(self.base_to_world), dtype=np.float64)
+
+    def to_base(self, in_world: Array) -> Array:
+        """A 4x4 pose in LIBERO's world as one in the robot's base frame."""
+        found: Array = self._world_to_base @ in_world
+        return found
+
+    def body(self, name: str) -> Array:
+        """Pose of a body."""
+        return self.to_base(pose(self._state["bodies"][name]))
+
+    def geoms(self) -> list[Geom]:
+        """All collision geometry but the robot's."""
+        joints = {row["body"]: name for name, row in self._found["joints"].items()}
+        found = []
+        for row in self._found["geoms"]:
+            body, mesh = row["body"], row.get("mesh")
+            points = np.array(self._found["meshes"][mesh]) if mesh else None
+            thing = self._found["bodies"][body]["thing"]
+            at = self.body(body) @ pose([*row["pos"], *row["quat"]])
+            found.append(Geom(thing, body, self._joint(joints, body), row["kind"], tuple(row["size"]), at, points))
+        return found
+
+    def articulations(self) -> list[Articulation]:
+        """All joints of things that slide or turn."""
+        geoms = self.geoms()
+        found = []
+        for name, row in self._found["joints"].items():
+            axis = self._world_to_base[:3, :3] @ np.array(row["axis"])
+            anchor = (self._world_to_base @ np.array([*row["anchor"], 1.0]))[:3]
+            low, high = row["range"]
+            thing = self._found["bodies"][row["body"]]["thing"]
+            moved = _parts(g for g in geoms if g.joint == name)
+            rest = _parts(g for g in geoms if g.thing == thing and g.joint != name)
+            value = float(self._state["values"][name])
+            found.append(Articulation(name, thing, row["kind"], axis, anchor, (low, high), value, moved, rest))
+        return found
+
+    def articulation(self, name: str) -> Articulation | None:
+        """The joint of a drawer (by its name in the symbolic world), of a door or of a knob (by its thing's name)."""
+        names = Names(self._state)
+        site = next((site for site, (part, _) in names.parts.items() if part == name), "")
+        joint = self.joint_of_site(site) if site else ""
+        found = [a for a in self.articulations() if (a.name == joint if site else a.thing == name)]
+        return found[0] if len(found) == 1 else None
+
+    def joint_of_site(self, site: str) -> str:
+        """The joint that moves a region (a drawer's inside); "" for none."""
+        names = self._found["sites"].get(site) or [""]
+        return str(names[0])
+
+    def _joint(self, joints: Mapping[str, str], body: str) -> str:
+        while body in self._found["bodies"]:
+            if body in joints:
+                return joints[body]
+            parent = self._found["bodies"][body]["parent"]
+            body = parent if parent != body else ""
+        return ""
+
+
+def _parts(geoms: Iterable[Geom]) -> tuple[Part, ...]:
+    return solid_of_geoms((g.kind, g.size, g.pose, g.points) for g in geoms).parts
+
+
+def pose(row: Sequence[float]) -> Array:
+    """The 4x4 matrix of a position (x, y, z, m) and a quaternion (w, x, y, z)."""
+    found = np.eye(4)
+    w, x, y, z = np.array(row[3:]) / np.linalg.norm(row[3:])  # they come rounded
+    found[:3, :3] = [
+        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+    ]
+    found[:3, 3] = row[:3]
+    return found

@@ -1,0 +1,167 @@
+"""The page's panel: sentence box, task and tree, camera, earlier tasks. Its door leads to the system."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from viser import Icon
+
+from planweave.core.errors import PlanweaveError
+from planweave.core.task import TaskState, TaskStatus
+from planweave.core.tree_rows import TreeRow
+from planweave.page import words
+
+if TYPE_CHECKING:
+    import viser
+
+_TASKS = 50  # shown of the earlier ones
+
+
+class Door(Protocol):
+    """What a person at the page may do, each through the same service that any other client calls.
+
+    All raise PlanweaveError with a message for the person.
+    """
+
+    def submit(self, sentence: str, *, dry_run: bool = False) -> str:
+        """Queue a task; returns its id."""
+
+    def cancel(self, task_id: str = "") -> str:
+        """Cancel a task, the running one without an id."""
+
+    def approve(self, task_id: str, plan_hash: str, approve: bool, comment: str = "") -> str:
+        """Approve or refuse a plan."""
+
+    def tasks(self, limit: int = 0) -> list[TaskStatus]:
+        """Tasks, oldest first."""
+
+    def task(self, task_id: str = "") -> tuple[TaskStatus, dict[str, Any]]:
+        """A task with its record."""
+
+
+class Panel:
+    """Built once for all who open the page. Its methods may be called from any thread."""
+
+    def __init__(self, server: viser.ViserServer, door: Door, examples: Sequence[str]):
+        self._server, self._door = server, door
+        self._lock = threading.Lock()
+        self._newest: TaskStatus | None = None
+        self._trees: dict[str, tuple[TreeRow, ...]] = {}
+        gui = server.gui
+        gui.set_panel_label("Planweave")
+        self._theme()
+        self._stop = gui.add_button(
+            "Stop", color="red", icon=Icon.PLAYER_STOP, hint="cancels the task: the robot stops"
+        )
+        self._told = gui.add_html("")
+        with gui.add_form("What is to be done?") as form:
+            self._sentence = gui.add_text("Task", "")
+            self._example = gui.add_dropdown("Examples", ("–", *examples))
+            self._plan = gui.add_button("Plan", icon=Icon.ROUTE, hint="reads, plans and checks; nothing moves")
+            self._run = gui.add_button("Run", color="blue", icon=Icon.PLAYER_PLAY, hint="reads, plans and does it")
+        with gui.add_folder("Your approval", visible=False) as self._approval:
+            self._comment = gui.add_text("Why not", "", hint="goes to the planner where you refuse")
+            self._yes = gui.add_button("Approve this plan", color="green", icon=Icon.CHECK)
+            self._no = gui.add_button("Refuse it", color="orange", icon=Icon.X)
+        tabs = gui.add_tab_group()
+        with tabs.add_tab("Task"):
+            self._task = gui.add_html(words.task_html(None))
+        with tabs.add_tab("Tree"):
+            self._tree = gui.add_html(words.tree_html(()))
+        with tabs.add_tab("Camera"):
+            self._picture = gui.add_image(np.full((3, 4, 3), 90, np.uint8), label="no picture yet")
+        with tabs.add_tab("Earlier"):
+            self._earlier = gui.add_dropdown("Task", ("–",))
+            self._renew = gui.add_button("Look again", icon=Icon.REFRESH)
+            self._record = gui.add_html("")
+        self._light = gui.add_checkbox("Dark", True)
+        self._connect(form)
+
+    def _connect(self, form: Any) -> None:
+        self._stop.on_click(lambda _: self._do(self._cancel))
+        self._plan.on_click(lambda _: self._do(lambda: self._submit(dry_run=True)))
+        self._run.on_click(lambda _: self._do(lambda: self._submit(dry_run=False)))
+        form.on_submit(lambda _: self._do(lambda: self._submit(dry_run=True)))
+        self._yes.on_click(lambda _: self._do(lambda: self._answer(True)))
+        self._no.on_click(lambda _: self._do(lambda: self._answer(False)))
+        self._example.on_update(lambda _: self._take_example())
+        self._renew.on_click(lambda _: self._do(self._list))
+        self._earlier.on_update(lambda _: self._do(self._open))
+        self._light.on_update(lambda _: self._theme())
+        command = self._server.gui.add_command("Stop the robot", hotkey="S", modifier="cmd/ctrl+shift")
+        command.on_trigger(lambda _: self._do(self._cancel))
+
+    # ---- from the system
+
+    def status(self, status: TaskStatus) -> None:
+        """Show the newest state of a task; a task that waits for another does not hide it."""
+        with self._lock:
+            newest = self._newest
+            waits = status.state is TaskState.QUEUED and newest is not None and not newest.state.ended
+            if waits:
+                return
+            self._newest = status
+        self._task.content = words.task_html(status)
+        self._tree.content = words.tree_html(self._trees.get(status.task_id, ()))
+        self._approval.visible = status.state is TaskState.AWAITING_APPROVAL
+
+    def tree(self, task_id: str, rows: tuple[TreeRow, ...]) -> None:
+        """Show the tree of a task, if it is the newest."""
+        self._trees = {task_id: rows}
+        if self._newest is None or self._newest.task_id == task_id:
+            self._tree.content = words.tree_html(rows)
+
+    def picture(self, image: np.ndarray, label: str) -> None:
+        """Show a picture (height, width, 3), uint8 RGB."""
+        self._picture.image = image
+        if self._picture.label != label:
+            self._picture.label = label
+
+    # ---- from a person
+
+    def _do(self, act: Callable[[], str]) -> None:
+        try:
+            self._told.content = words.note_html(act())
+        except PlanweaveError as error:
+            self._told.content = words.error_html(str(error))
+
+    def _submit(self, dry_run: bool) -> str:
+        sentence = self._sentence.value.strip()
+        if not sentence:
+            return "say first what is to be done"
+        self._door.submit(sentence, dry_run=dry_run)
+        return ""
+
+    def _cancel(self) -> str:
+        return self._door.cancel()
+
+    def _answer(self, approve: bool) -> str:
+        status = self._newest
+        if status is None or status.state is not TaskState.AWAITING_APPROVAL:
+            return "no plan waits for an answer any more"
+        said = self._door.approve(status.task_id, status.plan_hash, approve, "" if approve else self._comment.value)
+        self._comment.value = ""  # type: ignore[misc]  # viser defines its setter by a descriptor
+        return said
+
+    def _take_example(self) -> None:
+        if self._example.value != "–":
+            self._sentence.value = self._example.value  # type: ignore[misc]
+
+    def _list(self) -> str:
+        self._earlier.options = ("–", *words.choices(self._door.tasks(_TASKS)))
+        return ""
+
+    def _open(self) -> str:
+        if self._earlier.value == "–":
+            self._record.content = ""
+            return ""
+        status, record = self._door.task(words.id_of(self._earlier.value))
+        self._record.content = words.task_html(status) + words.record_html(record)
+        return ""
+
+    def _theme(self) -> None:
+        dark = self._light.value if hasattr(self, "_light") else True
+        self._server.gui.configure_theme(dark_mode=dark, show_logo=False, show_share_button=False)

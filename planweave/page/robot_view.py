@@ -1,0 +1,97 @@
+"""A robot in the page's 3D scene, posed by its joint positions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planweave.core.memory import no_mesh_cache
+from planweave.robots.description import RobotDescription
+from planweave.robots.meshes import simplify_meshes
+from planweave.robots.model import VISUAL_GROUP, finger_joints, robot_spec
+
+if TYPE_CHECKING:
+    import mujoco
+    import viser
+
+Array = NDArray[np.float64]
+_ROOT = "/robot"
+
+
+class RobotView:
+    """The meshes of a robot below /robot."""
+
+    def __init__(self, scene: viser.SceneApi, robot: RobotDescription, model_path: str | None = None):
+        import mujoco
+
+        self._mj, self._scene = mujoco, scene
+        spec = robot_spec(robot, model_path)
+        simplify_meshes(spec)
+        with no_mesh_cache():
+            self._model = model = spec.compile()
+        self._data = mujoco.MjData(model)
+        self._joints = np.array([model.joint(name).qposadr[0] for name in robot.joint_names])
+        self._fingers = np.array([model.joint(name).qposadr[0] for name in finger_joints(robot)])
+        self._frame = scene.add_frame(_ROOT, show_axes=False)
+        self._links: list[tuple[int, Any]] = []
+        for body in range(1, model.nbody):
+            geoms = [g for g in range(model.ngeom) if model.geom_bodyid[g] == body]
+            seen = [g for g in geoms if model.geom_group[g] == VISUAL_GROUP] or geoms
+            if seen:
+                name = f"{_ROOT}/{model.body(body).name or body}"
+                self._links.append((body, scene.add_frame(name, show_axes=False)))
+                self._add(name, seen)
+        self.move(np.array(robot.home), robot.gripper.opening)
+
+    def move(self, positions: Array, width: float) -> None:
+        """Show joint positions (n,), rad, and an opening of the fingers, m."""
+        self._data.qpos[self._joints] = positions
+        self._data.qpos[self._fingers] = width / 2
+        self._mj.mj_kinematics(self._model, self._data)
+        for body, frame in self._links:
+            frame.position = self._data.xpos[body]
+            frame.wxyz = self._data.xquat[body]
+
+    def place(self, position: tuple[float, float, float], turn: tuple[float, float, float, float]) -> None:
+        """Put the base at a position (m) and an orientation (w, x, y, z) in the frame of the scene."""
+        self._frame.position, self._frame.wxyz = position, turn
+
+    def _add(self, name: str, geoms: Iterable[int]) -> None:
+        model = self._model
+        for geom in geoms:
+            vertices, faces = _mesh(self._mj, model, geom)
+            material = model.geom_matid[geom]
+            colour = model.mat_rgba[material] if material >= 0 else model.geom_rgba[geom]
+            self._scene.add_mesh_simple(
+                f"{name}/{geom}",
+                vertices,
+                faces,
+                color=(255 * colour[:3]).astype(np.uint8),
+                position=model.geom_pos[geom],
+                wxyz=model.geom_quat[geom],
+            )
+
+
+def _mesh(mj: Any, model: mujoco.MjModel, geom: int) -> tuple[Array, NDArray[np.int32]]:
+    """Vertices (n, 3), m, and faces (m, 3) of a geom in its own frame."""
+    kind, size, types = model.geom_type[geom], model.geom_size[geom], mj.mjtGeom
+    if kind == types.mjGEOM_MESH:
+        index = model.geom_dataid[geom]
+        first, start = model.mesh_vertadr[index], model.mesh_faceadr[index]
+        vertices = model.mesh_vert[first : first + model.mesh_vertnum[index]]
+        return vertices, model.mesh_face[start : start + model.mesh_facenum[index]]
+    from trimesh import creation
+
+    made: Any
+    if kind == types.mjGEOM_BOX:
+        made = creation.box(2 * size)
+    elif kind == types.mjGEOM_SPHERE:
+        made = creation.icosphere(2, size[0])
+    elif kind == types.mjGEOM_CYLINDER:
+        made = creation.cylinder(size[0], 2 * size[1], sections=24)
+    else:
+        made = creation.capsule(2 * size[1], size[0], count=[12, 12])
+    return made.vertices, made.faces

@@ -1,0 +1,128 @@
+"""What the page says of a task, as HTML. Everything that comes from people, models or labels is escaped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from typing import Any
+
+from planweave.core.task import TaskState, TaskStatus
+from planweave.core.task_words import STATE_WORDS, STEP_MARKS, usage_text
+from planweave.core.tree_rows import TreeRow, children_of
+
+_COLOURS = {
+    TaskState.SUCCEEDED: "#2f9e44",
+    TaskState.FAILED: "#e03131",
+    TaskState.CANCELED: "#e8590c",
+    TaskState.NOT_CONFIRMED: "#e8590c",
+    TaskState.AWAITING_APPROVAL: "#9c36b5",
+}
+_CALM = "#1c7ed6"
+_NODES = 40  # of a tree that are shown
+
+
+def task_html(status: TaskStatus | None) -> str:
+    """The state of a task: what was understood, plan and current step, report, use of the model."""
+    if status is None:
+        return _box("<i>No task yet. Say what is to be done; “Plan” moves nothing.</i>")
+    word = STATE_WORDS[status.state]
+    rows = [
+        f'<b style="color:{_COLOURS.get(status.state, _CALM)}">{escape(word)}</b> · {escape(status.phase)}',
+        f"“{escape(status.sentence)}”" if status.sentence else "",
+        f"<b>Understood</b>: {escape(status.understood)}" if status.understood else "",
+        f"<b>Goal</b> ({escape(status.goal_source)}): <code>{escape(' and '.join(map(str, status.goal)))}</code>"
+        if status.goal
+        else "",
+        f"<b>Answer</b>: {escape(status.answer)}" if status.answer else "",
+        _plan(status),
+        f"<b>Now</b>: <code>{escape(str(status.action))}</code>" if status.action and not status.state.ended else "",
+        f"<b>Not so</b>: <code>{escape(', '.join(map(str, status.unmet)))}</code>" if status.unmet else "",
+        escape(status.message) if status.message and not status.answer else "",
+        f"<small>{escape(_numbers(status))}<br>{escape(usage_text(status.usage))}</small>",
+    ]
+    return _box("<br>".join(row for row in rows if row))
+
+
+def tree_html(rows: Sequence[TreeRow]) -> str:
+    """The action tree with the state of each step and the number of plans through it."""
+    by_parent = children_of(rows)
+    if not by_parent.get(0):
+        return _box("<i>This task has no action tree (yet).</i>")
+    left = _NODES
+
+    def branch(parent: int) -> str:
+        nonlocal left
+        parts = []
+        for row in by_parent.get(parent, ()):
+            if left <= 0:
+                break
+            left -= 1
+            parts.append(
+                f"<li>{escape(STEP_MARKS[row.status])} <code>{escape(row.action)}</code> ×{row.samples}"
+                f"{branch(row.id)}</li>"
+            )
+        return f'<ul style="margin:0;padding-left:1.1em">{"".join(parts)}</ul>' if parts else ""
+
+    more = len(rows) - 1 - _NODES
+    return _box(branch(0) + (f"<i>… {more} more steps</i>" if more > 0 else ""))
+
+
+def record_html(record: Mapping[str, Any]) -> str:
+    """What happened in a task, one line an event."""
+    lines = [line for event in record.get("events", ()) if (line := _event(event))]
+    return _box("<br>".join(lines) or "<i>nothing is recorded of it</i>")
+
+
+def choices(tasks: Iterable[TaskStatus]) -> list[str]:
+    """Tasks to choose from, newest first: state, sentence and id."""
+    found = [f"{STATE_WORDS[t.state]}: {t.sentence or ' and '.join(map(str, t.goal))} [{t.task_id}]" for t in tasks]
+    return found[::-1]
+
+
+def id_of(choice: str) -> str:
+    """The id in a choice."""
+    return choice.rpartition("[")[2].removesuffix("]")
+
+
+def error_html(message: str) -> str:
+    """What could not be done."""
+    return f'<div style="padding:0 1em;color:#e03131">{escape(message)}</div>' if message else ""
+
+
+def note_html(message: str) -> str:
+    """What was done."""
+    return f'<div style="padding:0 1em">{escape(message)}</div>' if message else ""
+
+
+def _event(event: Mapping[str, Any]) -> str:
+    kind = event.get("event")
+    if kind == "action":
+        done = event.get("code") == "SUCCESS"
+        why = "" if done else f" – {event.get('code')}: {event.get('message', '')}"
+        return f"{'✓' if done else '✗'} <code>{escape(str(event.get('action')))}</code>{escape(why)}"
+    text = event.get("message") or event.get("text") or ""
+    return f"{escape(str(kind))}: {escape(str(text)[:300])}" if text else ""
+
+
+def _plan(status: TaskStatus) -> str:
+    if not status.plan:
+        return ""
+    words = status.plan_words or tuple(map(str, status.plan))
+    steps = "".join(f"<li>{escape(step)}</li>" for step in words)
+    changes = "".join(f"<br>{escape(line)}" for line in status.plan_changes)
+    return f'<b>Plan</b>: {escape(status.plan_check)}{changes}<ol style="margin:0;padding-left:1.6em">{steps}</ol>'
+
+
+def _numbers(status: TaskStatus) -> str:
+    parts = [f"{status.elapsed:.1f} s", f"{status.executed} of {status.steps} actions done"]
+    if status.corrections:
+        parts.append(f"{status.corrections} corrections")
+    if status.questions:
+        parts.append(f"{status.questions} decisions by votes")
+    if status.fallback:
+        parts.append("the classical planner took over")
+    return " · ".join(parts)
+
+
+def _box(html: str) -> str:
+    return f'<div style="padding:0.2em 1em;font-size:0.9em;line-height:1.45;overflow-wrap:anywhere">{html}</div>'

@@ -1,0 +1,69 @@
+"""One task of the task manager, and its status as published."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from dataclasses import dataclass, field, replace
+
+from planweave.core.approval import Approval
+from planweave.core.cancellation import Cancellation
+from planweave.core.task import TaskState, TaskStatus
+from planweave.core.world import Literal
+from planweave.methods.episode import Episode
+from planweave.methods.journal import Journal
+
+
+@dataclass
+class Task:
+    """One task with everything needed to run and to monitor it."""
+
+    status: TaskStatus
+    given_goal: tuple[Literal, ...]
+    journal: Journal
+    given_tree: str = ""  # a behaviour tree in XML, followed in place of a method
+    world_revision: int = 0
+    approval: Approval | None = None
+    canceled: Cancellation = field(default_factory=Cancellation)
+    episode: Episode | None = None
+    said: deque[str] = field(default_factory=deque)
+    started: float | None = None
+    known_goal: tuple[Literal, ...] = ()  # as a process that is gone understood the sentence
+    moved_before: bool = False  # a process that is gone has carried out a part of it
+    ending: bool = False  # its end is being written, or is
+    ended: threading.Event = field(default_factory=threading.Event)
+
+    def snapshot(self) -> TaskStatus:
+        """Current status, with the counters of the running episode."""
+        status, episode = self.status, self.episode
+        if self.started is not None and not status.state.ended:
+            status = replace(status, elapsed=time.monotonic() - self.started)
+        if episode is not None and not status.state.ended:
+            status = replace(
+                status,
+                phase=episode.phase or status.phase,
+                action=episode.action,
+                steps=episode.steps,
+                executed=episode.executed,
+                corrections=episode.corrections,
+                questions=episode.questions,
+                fallback=episode.fallback,
+                pushed=tuple(episode.pushed),
+                message=episode.message,
+                usage=status.usage + episode.usage,
+            )
+        if self.approval is not None and self.approval.shown is not None:
+            shown = self.approval.shown
+            status = replace(
+                status,
+                plan=shown.plan,
+                plan_words=shown.words,
+                plan_check=shown.check,
+                plan_hash=shown.hash,
+                plan_changes=shown.changes,
+                approved_by=self.approval.approver,
+            )
+            if self.approval.waiting and not status.state.ended:
+                status = replace(status, state=TaskState.AWAITING_APPROVAL)
+        return status

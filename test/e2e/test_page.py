@@ -1,0 +1,67 @@
+"""The page in a real browser: a task is said, read, approved and done, a stop stops it; strangers do not get in."""
+
+import io
+import urllib.error
+import urllib.request
+
+import numpy as np
+import pytest
+from doubles.browser import Browser, found
+from PIL import Image
+
+from planweave.launcher.systems import load_system, with_page
+
+pytestmark = pytest.mark.skipif(found() is None, reason="no Chromium is installed (Debian: apt install chromium)")
+SENTENCE = "put the red cube in the left tray"
+
+
+@pytest.fixture
+def page(start_node, spin_until):
+    """The tabletop system with its page, whose plans a person approves; the page's address."""
+    from planweave_ros.client import Client
+
+    nodes = with_page(load_system("tabletop")).nodes
+    parameters = {
+        "planner_node": {"client": "none"},
+        "feedback_node": {"require_approval": True, "method": "classical"},
+        "web_node": {"port": 0},
+    }
+    for node in nodes:
+        start_node(node.name, parameter_files=node.parameter_files, **parameters.get(node.name, {}))
+    with Client() as client:
+        spin_until(lambda: not client.missing(nodes), 60, "the nodes to be there")
+        spin_until(lambda: "web_node" in client.nodes(0.1), 60, "the page's node")
+        yield client.parameter("web_node", "address")
+
+
+def colours(browser):
+    """How many different colours the page's picture has: an empty scene has few."""
+    picture = np.asarray(Image.open(io.BytesIO(browser.screenshot())).convert("RGB")) // 32
+    return len(np.unique(picture.reshape(-1, 3), axis=0))
+
+
+def other_pages_get_nothing(page):
+    request = urllib.request.Request(page, headers={"Origin": "http://evil.example"})
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        urllib.request.urlopen(request, timeout=30)
+    assert refused.value.code == 403
+    with urllib.request.urlopen(page, timeout=30) as answer:
+        assert b"<html" in answer.read()
+
+
+def test_a_person_says_a_task_reads_it_approves_it_and_sees_it_done(page, spin_until):
+    other_pages_get_nothing(page)
+    with Browser() as browser:
+        browser.open(page)
+        spin_until(lambda: "No task yet" in browser.text, 60, "the page")
+        spin_until(lambda: colours(browser) > 20, 60, "the robot and the cubes to be drawn")
+        assert browser.write(SENTENCE)
+        spin_until(lambda: browser.click("Run"), 20, "the button")
+        spin_until(lambda: "awaiting approval" in browser.text, 60, "the plan")
+        told = browser.text
+        assert "in(red_cube, left_tray)" in told and "pick up the red cube" in told, told
+        spin_until(lambda: browser.click("Approve this plan"), 20, "the button")
+        spin_until(lambda: "the goal holds, as observed" in browser.text, 120, "the task to be done")
+        assert not browser.click("Approve this plan"), "nothing is left to approve"
+        assert browser.click("Run"), "once more, which needs nothing to be done"
+        spin_until(lambda: "holds already" in browser.text or "held already" in browser.text, 60, "its end")

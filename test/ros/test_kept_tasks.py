@@ -1,0 +1,83 @@
+"""feedback_node killed with SIGKILL and started again: what was accepted goes on, and nothing is done twice."""
+
+import threading
+
+import pytest
+
+pytest.importorskip("planweave_interfaces")
+
+from doubles.scripted import ScriptedPlanner, SymbolicBody, literals, plan, tabletop
+
+from planweave.core.failure import Code
+from planweave.core.ports import Outcome
+from planweave.core.task import TaskState
+
+WORLD = tabletop("a b: item; tray: container; plate: surface; table: location", "at(a, table); at(b, table)")
+STEPS = ["grasp(a)", "place_in(a, tray)"]
+
+
+class WaitingBody(SymbolicBody):
+    """Waits at the n-th action, before or after it was carried out, until `go` is set."""
+
+    def __init__(self, at, after):
+        super().__init__(WORLD)
+        self.at, self.after, self.arrived, self.go = at, after, threading.Event(), threading.Event()
+
+    def execute(self, action, **options):
+        self.at -= 1
+        if self.at == 0 and not self.after:
+            self._wait()
+            return Outcome(Code.SAFETY_STOP, "who sent the action has gone", self.world)
+        outcome = super().execute(action, **options)
+        if self.at == 0:
+            self._wait()
+        return outcome
+
+    def _wait(self):
+        self.arrived.set()
+        assert self.go.wait(300.0)
+
+
+@pytest.fixture
+def beside(make_node):
+    """The planner's and the body's node as doubles; gives a function that serves a body."""
+    from doubles.nodes import BodyNodeDouble, PlannerNodeDouble
+
+    make_node(PlannerNodeDouble, ScriptedPlanner([plan("; ".join(STEPS), 3)], goal="in(a, tray)"))
+    return lambda body: make_node(BodyNodeDouble, body)
+
+
+@pytest.fixture
+def client():
+    from planweave_ros.client import Client
+
+    with Client() as client:
+        yield client
+
+
+@pytest.mark.parametrize(("at", "after"), [(1, False), (1, True), (2, True)])
+def test_a_killed_feedback_node_goes_on_and_does_nothing_twice(
+    beside, start_node, client, spin_until, tmp_path, at, after
+):
+    body = WaitingBody(at, after)
+    beside(body)
+    values = {"require_approval": False, "tasks_file": str(tmp_path / "tasks.sqlite"), "after_restart": "continue"}
+    node = start_node("feedback_node", **values)
+    assert client.is_up(120.0)
+    first = client.submit("put a in the tray")
+    second = client.submit("the other", method="classical", goal=literals("on(b, plate)"))
+    assert body.arrived.wait(120.0)
+    node.kill()
+    node.wait(30.0)
+    body.go.set()
+    start_node("feedback_node", **values)
+
+    def states():
+        tasks = {t.task_id: t.state for t in client.tasks()}
+        return tasks if set(tasks) == {first, second} and all(s.ended for s in tasks.values()) else None
+
+    assert set(spin_until(states, 60, "both tasks").values()) == {TaskState.SUCCEEDED}
+    assert len(body.done) == len(set(body.done))
+    _, record = client.task(first)
+    (event,) = [e for e in record["events"] if e["event"] == "interrupted"]
+    assert event["under_way"] == STEPS[at - 1]

@@ -1,0 +1,88 @@
+"""Opening, closing and turning: no success without the effect seen, other ways are tried, and then it is said."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from planweave.bodies.arm.failures import SkillFailureError
+from planweave.bodies.arm.skills import articulated
+from planweave.core.failure import Code
+from planweave.core.world import Literal
+
+SHUT = Literal("closed", ("door",))
+
+
+class Stub:
+    """As much of a SkillContext as `_until` asks of one: openness after each attempt."""
+
+    def __init__(self, *openness):
+        self._left = list(openness)
+        self.now = 1.0
+        self.arm = SimpleNamespace(state=lambda: SimpleNamespace(stamp=0.0))
+        self.mover = SimpleNamespace(phase=lambda name, progress: None)
+        self.settings = SimpleNamespace(verify_seconds=0.0)
+        self.sight = SimpleNamespace(next_image=lambda after, seconds: after)
+        self.world = SimpleNamespace(world=lambda: SimpleNamespace(holds=lambda effect: self.now < 0.5))
+
+    def articulation(self, name):
+        return SimpleNamespace(openness=self.now, value=self.now, range=(0.0, 1.0))
+
+    def push(self, tried):
+        tried.append(object())
+        self.now = self._left.pop(0)
+
+
+def test_what_is_seen_to_be_shut_ends_it():
+    body = Stub(0.0, 0.0)
+    articulated._until(body, "door", SHUT, body.push)
+    assert body._left == [0.0], "one attempt was enough"
+
+
+def test_nearly_shut_is_pushed_again():
+    body = Stub(0.1, 0.02, 0.0)
+    articulated._until(body, "door", SHUT, body.push)
+    assert body._left == []
+
+
+def test_without_its_effect_it_is_a_failure_with_the_literal():
+    body = Stub(1.0, 0.9, 0.8)
+    with pytest.raises(
+        SkillFailureError, match=r"after 3 attempts door is not seen to be closed: it is at 0\.800"
+    ) as failure:
+        articulated._until(body, "door", SHUT, body.push)
+    assert failure.value.code is Code.CONTROL_FAILED and failure.value.unmet == (SHUT,)
+
+
+def test_a_way_that_is_not_there_is_said_at_once():
+    body = Stub()
+
+    def nothing_free(tried):
+        raise SkillFailureError(Code.PLANNING_FAILED, "there is no free way")
+
+    with pytest.raises(SkillFailureError, match="no free way") as failure:
+        articulated._until(body, "door", SHUT, nothing_free)
+    assert failure.value.code is Code.PLANNING_FAILED
+
+
+def test_a_person_s_stop_is_not_tried_again():
+    body = Stub(1.0)
+
+    def stopped(tried):
+        body.push(tried)
+        raise SkillFailureError(Code.CANCELED, "not any more")
+
+    with pytest.raises(SkillFailureError) as failure:
+        articulated._until(body, "door", SHUT, stopped)
+    assert failure.value.code is Code.CANCELED
+
+
+def test_a_handle_that_was_missed_is_taken_in_another_way():
+    body = Stub(1.0, 0.0)
+
+    def slippery(tried):
+        body.push(tried)
+        if len(tried) == 1:
+            raise SkillFailureError(Code.NO_GRASP, "closed on nothing")
+
+    articulated._until(body, "door", SHUT, slippery)
+    assert body.now == 0.0

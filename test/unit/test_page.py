@@ -1,0 +1,101 @@
+"""The page without ROS: who may open it, and what it says."""
+
+import pytest
+
+from planweave.core.action_tree import Status
+from planweave.core.errors import ConfigError
+from planweave.core.task import TaskState, TaskStatus
+from planweave.core.tree_rows import TreeRow
+from planweave.page import words
+from planweave.page.gate import Gate
+
+TOKEN = "a-token-of-some-length"
+HERE = {"Host": "127.0.0.1:8090"}
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "::1", "127.0.0.7"])
+def test_loopback_needs_no_token(host):
+    assert Gate(host).is_loopback
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "192.168.1.5", "::", "robot.lan", ""])
+def test_another_address_needs_one(host):
+    with pytest.raises(ConfigError, match="PLANWEAVE_WEB_TOKEN"):
+        Gate(host)
+    assert not Gate(host, TOKEN).is_loopback
+
+
+def test_a_short_token_is_refused():
+    with pytest.raises(ConfigError, match="16 characters"):
+        Gate("0.0.0.0", "secret")
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1:8090", "localhost:8090", "[::1]:8090", "127.0.0.1"])
+def test_the_page_is_given_on_loopback(host):
+    assert Gate("127.0.0.1").answer("/", {"Host": host}) is None
+    assert Gate("127.0.0.1").answer("/", {"Host": host, "Origin": f"http://{host}"}) is None
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {**HERE, "Origin": "https://evil.example"},
+        {**HERE, "Origin": "http://127.0.0.1:9999"},
+        {**HERE, "Origin": "null"},
+        {"Host": "evil.example:8090"},
+        {"Host": "evil.example:8090", "Origin": "http://evil.example:8090"},
+        {},
+    ],
+)
+def test_other_pages_and_other_names_of_this_machine_are_refused(headers):
+    answer = Gate("127.0.0.1").answer("/", headers)
+    assert answer is not None and answer.status == 403
+
+
+def test_a_token_opens_the_page_and_is_kept_as_a_cookie():
+    gate, host = Gate("0.0.0.0", TOKEN), {"Host": "robot:8090"}
+    assert gate.answer("/", host).status == 401
+    wrong = gate.answer("/?token=another-token-xx", host)
+    assert wrong.status == 401 and "wrong" in wrong.text and TOKEN not in wrong.text
+    right = gate.answer(f"/?token={TOKEN}", host)
+    assert (right.status, right.location) == (302, "/") and "HttpOnly" in right.cookie
+    kept = {**host, "Cookie": f"other=1; planweave={TOKEN}"}
+    assert gate.answer("/", kept) is None
+    assert gate.answer("/", {**kept, "Origin": "http://robot:8090"}) is None
+    assert gate.answer("/", {**kept, "Origin": "http://evil.example"}).status == 403
+    assert gate.answer("/", {**host, "Cookie": "planweave=no; ="}).status == 401
+
+
+def status(**more):
+    given = {"task_id": "t1", "sentence": "put it there", "method": "classical", "state": TaskState.RUNNING, **more}
+    return TaskStatus(**given)
+
+
+MARKUP = "<img src=x onerror=alert(1)>"
+
+
+def test_markup_in_anything_that_is_told_is_text():
+    told = words.task_html(
+        status(sentence=MARKUP, understood=MARKUP, message=MARKUP, phase=MARKUP, goal_source=MARKUP, unmet=())
+    )
+    told += words.tree_html([TreeRow(0, -1, "", 0, 2, Status.UNTRIED), TreeRow(1, 0, MARKUP, 1, 2, Status.DONE)])
+    told += words.record_html({"events": [{"event": "action", "action": MARKUP, "code": "FAULT", "message": MARKUP}]})
+    told += words.error_html(MARKUP) + words.note_html(MARKUP) + words.task_html(status(answer=MARKUP))
+    assert "<img" not in told and "&lt;img" in told
+
+
+def test_a_task_shows_what_was_understood_and_how_it_stands():
+    told = words.task_html(status(understood="the cube is in the tray", message="no branch left", steps=3, executed=2))
+    assert all(text in told for text in ("running", "the cube is in the tray", "no branch left", "2 of 3 actions done"))
+    assert "No task yet" in words.task_html(None)
+
+
+def test_a_task_is_chosen_by_its_id_whatever_its_sentence_is():
+    choice = words.choices([status(sentence="put [it] there"), status(task_id="t2")])
+    assert [words.id_of(c) for c in choice] == ["t2", "t1"]
+
+
+def test_of_a_large_tree_the_rest_is_counted():
+    rows = [TreeRow(0, -1, "", 0, 99, Status.UNTRIED)]
+    rows += [TreeRow(i, 0, f"grasp(a{i})", 1, 1, Status.UNTRIED) for i in range(1, 100)]
+    assert "… 59 more steps" in words.tree_html(rows)

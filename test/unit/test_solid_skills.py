@@ -1,0 +1,275 @@
+"""Grasps, placements and skills for things with parts: rims, handles, sides; on, in, beside things, at any height."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from planweave.bodies.arm import solid_placement
+from planweave.bodies.arm.failures import SkillFailureError
+from planweave.bodies.arm.grasp_sampling import tiers
+from planweave.bodies.arm.kinematics import Kinematics
+from planweave.bodies.arm.planning_scene import PlanningScene, Pools
+from planweave.bodies.arm.poses import laid, upright
+from planweave.bodies.arm.scene_object import Region, Thing, room, thing_of_solid
+from planweave.bodies.arm.solids import Part, Solid
+from planweave.bodies.arm.workspace import Location
+from planweave.core.domain import Domain
+from planweave.core.failure import Code
+from planweave.robots import load_robot
+from test.doubles.carried_things import SolidBench
+
+GRIPPER = load_robot("panda").gripper
+GROUND = -0.02
+
+
+def block(
+    name: str, x: float, y: float, size: tuple[float, float, float], z: float = GROUND, yaw: float = 0.0
+) -> Thing:
+    """A box that stands at a height."""
+    part = Part.box(upright(x, y, z + size[2] / 2, 0), np.array(size) / 2)
+    return thing_of_solid(name, "item", "block", Solid((part,)))
+
+
+def vessel(name: str, x: float, y: float, radius: float, height: float, z: float = GROUND) -> Thing:
+    """A round vessel with walls and a floor of 6 mm."""
+    walls = [
+        Part.box(
+            upright(x, y, z + height / 2, a) @ upright(radius - 0.003, 0, 0, 0), [0.003, radius * 0.28, height / 2]
+        )
+        for a in np.arange(12) * math.pi / 6
+    ]
+    floor = Part.cylinder(upright(x, y, z + 0.003, 0), radius - 0.003, 0.003)
+    return thing_of_solid(name, "item", "bowl", Solid((floor, *walls)), round_class=True)
+
+
+def pan(name: str, x: float, y: float) -> Thing:
+    """A flat disc, too wide and too flat for its rim, with a handle towards the robot."""
+    disc = Part.cylinder(upright(x, y, GROUND + 0.004, 0), 0.09, 0.004)
+    handle = Part.box(upright(x - 0.15, y, GROUND + 0.03, 0), [0.06, 0.009, 0.009])
+    return thing_of_solid(name, "item", "pan", Solid((disc, handle)))
+
+
+def shelf(height: float, x: float = 0.55, y: float = 0.25) -> Thing:
+    """A board on two legs."""
+    board, tall = Part.box(upright(x, y, height - 0.01, 0), [0.12, 0.12, 0.01]), (height - GROUND) / 2
+    legs = [Part.box(upright(x, y + side, GROUND + tall, 0), [0.12, 0.01, tall - 0.01]) for side in (0.11, -0.11)]
+    return thing_of_solid("shelf", "fixture", "shelf", Solid((board, *legs)))
+
+
+@pytest.fixture(scope="module")
+def scene() -> PlanningScene:
+    """The Panda over a low ground."""
+    return PlanningScene(table_height=GROUND, robot=load_robot("panda"), pools=Pools(200, 8, 24))
+
+
+@pytest.fixture(scope="module")
+def kitchen() -> Domain:
+    """The domain."""
+    return Domain.load("kitchen")
+
+
+def first(thing: Thing, others: list[Thing]) -> list:
+    return next(tiers(thing, others, GRIPPER))
+
+
+# ---- grasps -------------------------------------------------------------------------------------------------------
+
+
+def test_a_narrow_box_is_grasped_in_its_middle_across() -> None:
+    best = first(block("box", 0.5, 0.1, (0.15, 0.04, 0.06)), [])[0]
+    assert math.dist(best.point[:2], (0.5, 0.1)) < 0.02
+    assert abs(best.pose[1, 1]) == pytest.approx(1.0, abs=0.05)  # the fingers close along y
+    assert best.width == pytest.approx(0.04, abs=0.006)
+
+
+def test_a_vessel_wider_than_the_hand_is_grasped_at_its_rim() -> None:
+    grasps = first(vessel("bowl", 0.5, 0.1, 0.06, 0.05), [])
+    assert grasps
+    for grasp in grasps:
+        radial = np.subtract(grasp.point[:2], (0.5, 0.1))
+        assert np.linalg.norm(radial) == pytest.approx(0.057, abs=0.012)
+        assert abs(radial @ grasp.pose[:2, 1]) / np.linalg.norm(radial) > 0.85  # closing across the wall
+        assert grasp.width < 0.03 and grasp.least < 0.006
+
+
+def test_a_rim_beside_another_thing_is_grasped_elsewhere() -> None:
+    bowl = vessel("bowl", 0.5, 0.0, 0.06, 0.05)
+    wall = block("wall", 0.5, 0.08, (0.3, 0.02, 0.2))
+    assert any(g.point[1] > 0.045 for g in first(bowl, []))
+    assert not any(g.point[1] > 0.045 for g in first(bowl, [bowl, wall]))
+
+
+def test_a_flat_pan_is_grasped_at_its_handle() -> None:
+    best = first(pan("pan", 0.6, 0.0), [])[0]
+    assert best.point[0] < 0.51 and abs(best.point[1]) < 0.01
+    assert best.width == pytest.approx(0.018, abs=0.006)
+
+
+def test_what_is_covered_is_grasped_from_the_side(scene: PlanningScene, kitchen: Domain) -> None:
+    box = block("box", 0.5, 0.0, (0.04, 0.04, 0.10))
+    roof = thing_of_solid(
+        "roof", "fixture", "shelf", Solid((Part.box(upright(0.55, 0.0, 0.16, 0), [0.12, 0.2, 0.01]),))
+    )
+    bench = SolidBench(scene, kitchen, [box, roof])
+    bench.run("grasp(box)")
+    assert bench.arm.grips[-1][2, 2] > -0.6  # the hand is tilted by more than 50 degrees
+    assert bench.world.held is not None and bench.world.held.thing.name == "box"
+
+
+def test_fingers_that_fit_nowhere_make_no_grasp() -> None:
+    assert all(not tier for tier in tiers(block("slab", 0.5, 0.0, (0.3, 0.3, 0.2)), [], GRIPPER))
+
+
+# ---- placements ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("height", [0.0, 0.15, 0.3])
+def test_what_is_put_on_something_rests_on_its_top(height: float) -> None:
+    item, target = block("item", 0.3, -0.3, (0.04, 0.04, 0.06)), shelf(height)
+    spot = next(iter(solid_placement.on_solid(item, target, [target], GROUND)))
+    assert spot.z == pytest.approx(height, abs=0.003)
+    assert math.dist((spot.x, spot.y), target.position[:2]) < 0.001
+
+
+def test_a_vessel_nests_in_a_wider_one() -> None:
+    cup, bowl = vessel("cup", 0.3, -0.3, 0.035, 0.05), vessel("bowl", 0.5, 0.1, 0.06, 0.05)
+    spot = next(iter(solid_placement.on_solid(cup, bowl, [bowl], GROUND)))
+    assert spot.z == pytest.approx(GROUND + 0.006, abs=0.003)
+
+
+def test_in_a_box_it_lies_on_the_floor_and_beside_what_is_there() -> None:
+    basket, item = vessel("basket", 0.5, 0.1, 0.1, 0.12), block("item", 0.3, -0.3, (0.05, 0.05, 0.06))
+    inside = block("inside", 0.5, 0.1, (0.05, 0.05, 0.06), z=GROUND + 0.006)
+    empty = next(iter(solid_placement.in_solid(item, basket, [basket], GROUND)))
+    full = next(iter(solid_placement.in_solid(item, basket, [basket, inside], GROUND)))
+    assert math.dist((empty.x, empty.y), (0.5, 0.1)) < 0.005
+    assert math.dist((full.x, full.y), (0.5, 0.1)) > 0.045
+    assert full.z == pytest.approx(GROUND + 0.006, abs=0.004)
+
+
+def test_what_is_too_large_for_an_opening_has_no_place_in_it() -> None:
+    bowl, item = vessel("bowl", 0.5, 0.1, 0.05, 0.04), block("item", 0.3, -0.3, (0.2, 0.2, 0.05))
+    assert not list(solid_placement.in_solid(item, bowl, [bowl], GROUND))
+
+
+def test_a_region_under_a_roof_is_come_to_from_the_side() -> None:
+    boards = [Part.box(upright(0.55, 0.2, z, 0), [0.12, 0.12, 0.01]) for z in (0.05, 0.3)]
+    oven = thing_of_solid(
+        "oven", "fixture", "microwave", Solid(tuple(boards)), regions=(Region((0.55, 0.2, 0.17), (0.2, 0.2, 0.2)),)
+    )
+    spot = next(iter(solid_placement.in_solid(block("item", 0.3, -0.3, (0.05, 0.05, 0.06)), oven, [oven], GROUND)))
+    assert spot.z == pytest.approx(0.06, abs=0.003)
+    assert all(z < 0.5 for _, _, z in spot.ways)
+    assert spot.rise < 0.05  # else it would be let go on the roof
+
+
+def test_what_is_tall_is_laid_on_a_slope() -> None:
+    tilted = upright(0.45, -0.2, 0.2, 0.0) @ laid((0.0, 0.5, math.sqrt(0.75)))
+    lip = tilted @ upright(0.0, 0.12, 0.012, 0.0)
+    region = Region((0.45, float(lip[1, 3]), float(lip[2, 3])), (0.2, 0.03, 0.03))
+    parts = Part.box(tilted, [0.13, 0.12, 0.004]), Part.box(lip, [0.13, 0.003, 0.012])
+    rack = thing_of_solid("rack", "fixture", "wine_rack", Solid(parts), regions=(region,))
+    bottle = thing_of_solid("bottle", "item", "bottle", Solid((Part.cylinder(upright(0.3, 0.2, 0.06, 0), 0.02, 0.08),)))
+    spots = list(solid_placement.on_solid(bottle, rack, [rack], GROUND))
+    assert spots
+    for spot in spots:
+        assert abs(spot.lying[2]) < 0.6  # along the slope or across it
+        assert math.dist((spot.x, spot.y), region.centre[:2]) < 0.13
+
+
+def test_two_things_have_room_on_a_region_for_two() -> None:
+    stove = block("stove", 0.5, 0.2, (0.3, 0.3, 0.05))
+    stove = replace(stove, regions=(Region((0.5, 0.2, 0.03), (0.15, 0.15, 0.01)),))
+    one, two = block("one", 0.3, -0.3, (0.07, 0.07, 0.12)), block("two", 0.4, -0.3, (0.07, 0.07, 0.12))
+    first_spot = next(iter(solid_placement.on_solid(one, stove, [stove, two], GROUND)))
+    there = replace(one, position=(first_spot.x, first_spot.y, 0.09))
+    second_spot = next(iter(solid_placement.on_solid(two, stove, [stove, there], GROUND)))
+    assert first_spot.z == pytest.approx(0.03, abs=0.002)
+    assert second_spot.z == pytest.approx(0.03, abs=0.002)
+
+
+def test_beside_means_left_or_right_on_the_ground() -> None:
+    item, target = block("item", 0.3, -0.3, (0.04, 0.04, 0.06)), vessel("bowl", 0.5, 0.1, 0.06, 0.05)
+    for side in (1.0, -1.0):
+        spot = next(iter(solid_placement.beside_solid(item, target, side * math.pi / 2, [target], GROUND)))
+        assert spot.z == pytest.approx(GROUND, abs=0.001)
+        assert 0.07 < side * (spot.y - 0.1) < 0.14 and abs(spot.x - 0.5) < 0.01
+
+
+def test_between_two_things_it_stands_in_the_middle() -> None:
+    item = block("item", 0.3, -0.3, (0.04, 0.04, 0.06))
+    one, two = block("one", 0.5, 0.15, (0.04, 0.04, 0.06)), block("two", 0.5, -0.15, (0.04, 0.04, 0.06))
+    spot = next(iter(solid_placement.between_solids(item, one, two, [one, two], GROUND)))
+    assert (spot.x, spot.y) == pytest.approx((0.5, 0.0), abs=0.005)
+
+
+def test_at_a_place_it_stands_in_its_middle_or_beside_what_is_there() -> None:
+    place, item = Location("middle", (0.5, 0.0), (0.15, 0.15)), block("item", 0.3, -0.3, (0.04, 0.04, 0.06))
+    there = block("there", 0.5, 0.0, (0.04, 0.04, 0.06))
+    free = next(iter(solid_placement.at_level(item, place, [], GROUND)))
+    taken = next(iter(solid_placement.at_level(item, place, [there], GROUND)))
+    assert (free.x, free.y) == pytest.approx((0.5, 0.0), abs=0.001)
+    assert 0.04 <= math.dist((taken.x, taken.y), (0.5, 0.0)) < 0.09
+
+
+# ---- skills -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("item", "target", "action"),
+    [
+        (vessel("bowl", 0.5, -0.2, 0.055, 0.05), block("plate", 0.55, 0.2, (0.14, 0.14, 0.015)), "place_on"),
+        (vessel("bowl", 0.5, -0.2, 0.055, 0.05), shelf(0.2), "place_on"),
+        (block("soup", 0.45, -0.2, (0.06, 0.06, 0.08)), vessel("basket", 0.6, 0.2, 0.09, 0.13), "place_in"),
+    ],
+)
+def test_the_centre_of_what_is_carried_comes_to_the_goal(scene, kitchen, item, target, action) -> None:
+    bench = SolidBench(scene, kitchen, [item, target])
+    bench.run(f"grasp({item.name})")
+    bench.run(f"{action}({item.name}, {target.name})")
+    there = bench.things[item.name]
+    assert math.dist(there.position[:2], target.position[:2]) < 0.02
+    assert there.orientation is None
+    assert bench.world.held is None
+
+
+def test_after_a_miss_another_grasp_is_tried(scene, kitchen) -> None:
+    bench = SolidBench(scene, kitchen, [vessel("bowl", 0.5, -0.1, 0.055, 0.05)], misses=2)
+    bench.run("grasp(bowl)")
+    first_grip, second = bench.arm.grips[0], bench.arm.grips[-1]
+    apart = math.dist(first_grip[:3, 3], second[:3, 3])
+    assert apart > 0.01 or abs(first_grip[:3, 1] @ second[:3, 1]) < 0.97
+
+
+def test_what_cannot_be_put_down_says_why(scene, kitchen) -> None:
+    slab, cup = block("slab", 0.5, -0.2, (0.25, 0.04, 0.05)), vessel("cup", 0.55, 0.2, 0.045, 0.05)
+    bench = SolidBench(scene, kitchen, [slab, cup])
+    bench.run("grasp(slab)")
+    with pytest.raises(SkillFailureError, match="no room for slab at cup") as failure:
+        bench.run("place_in(slab, cup)")
+    assert failure.value.code is Code.PLANNING_FAILED
+    assert bench.world.held is not None
+
+
+def test_rooms_are_no_obstacles(scene) -> None:
+    drawer = room("drawer", "part", "drawer", Region((0.5, 0.0, 0.1), (0.2, 0.2, 0.1)))
+    scene.update([drawer])
+    assert scene.shapes == []
+
+
+def test_what_is_held_collides_with_each_of_its_parts(scene) -> None:
+    home = np.array(scene.robot.home)
+    hand = Kinematics(scene.model, scene.robot).forward(home)
+    ends = [Part.box(upright(0.5, y, 0.0, 0), [0.01, 0.05, 0.01]) for y in (0.2, -0.2)]
+    bar = thing_of_solid("bar", "item", "bar", Solid(tuple(ends)))
+    scene.detach()
+    for y, touched in ((0.1, False), (0.2, True)):
+        scene.update([block("post", float(hand[0, 3]), y, (0.02, 0.02, 0.6))])
+        scene.attach(bar, np.eye(4))
+        found = scene.contact(home, 0.0)
+        scene.detach()
+        assert (found is not None and {found.first, found.second} == {"bar", "post"}) == touched

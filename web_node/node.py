@@ -1,0 +1,217 @@
+"""web_node: a page on which people see the robot and its world, and give, approve and stop tasks. Wires; what is shown
+is made elsewhere. It has no private way into the system: it calls what `planweave run` calls.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from planweave_interfaces.msg import ActionTree, TaskStatus, WorldState
+from rcl_interfaces.msg import ParameterDescriptor
+from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+from sensor_msgs.msg import CompressedImage, Image, JointState
+from viser.transforms import SO3
+
+from planweave.bodies.arm.arms.base import ArmState
+from planweave.bodies.arm.arms.joints import JointStates
+from planweave.bodies.arm.parameters import ROBOT_TYPE
+from planweave.core.domain import Domain
+from planweave.core.memory import give_back_memory
+from planweave.page.gate import TOKEN_VARIABLE, Gate
+from planweave.page.panel import Panel
+from planweave.page.robot_view import RobotView
+from planweave.page.server import open_page
+from planweave.page.world_view import WorldView
+from planweave.robots import load_robot
+from planweave_ros import conversions as convert
+from planweave_ros.client import Client, tree_rows
+from planweave_ros.guarded import GuardedNode
+from planweave_ros.parameters import Parameter, declare
+from planweave_ros.qos import LATCHED, LATCHED_STATUSES
+from planweave_ros.spin import run_node
+
+PARAMETERS = [
+    ROBOT_TYPE,
+    Parameter("robot_model", "", "MJCF file of arm and hand; empty: what the robot's description says"),
+    Parameter("domain", "tabletop", "domain whose example sentences are offered"),
+    Parameter("host", "127.0.0.1", f"address of the page; for any but loopback a token is taken from {TOKEN_VARIABLE}"),
+    Parameter("port", 8090, "its port; 0: any that is free", 0, 65535),
+    Parameter("frame_rate", 20.0, "Hz at most with which the robot is moved on the page", 1.0, 60.0),
+    Parameter("joint_state_topics", ["joint_states"], "topics of the robot's joint states"),
+    Parameter("picture_rate", 2.0, "Hz at most of the camera's picture, while someone looks", 0.1, 30.0),
+]
+_QUESTION = "what do you see?"
+_CAMERAS = ("perception/image_annotated", "camera/color/image_raw")  # the first that is there
+_GLANCE = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
+"""For pictures: a browser that is slow must not hold up the camera, as a reliable reader would."""
+
+
+class WebNode(GuardedNode):
+    """Subscribes to what is public, and shows it; pictures are asked for only while someone has the page open."""
+
+    def __init__(self, parameter_overrides: Sequence[Any] = ()) -> None:
+        super().__init__("web_node", parameter_overrides=list(parameter_overrides))
+        self._ended = False
+        values = declare(self, PARAMETERS)
+        self._robot = load_robot(values[ROBOT_TYPE.name])
+        self._model: str | None = values["robot_model"] or None
+        gate = Gate(values["host"], os.environ.get(TOKEN_VARIABLE, ""))
+        self._server = open_page(gate, values["port"])
+        self._client = Client()
+        try:
+            self._pictures: list[Any] = []
+            self._panel = Panel(self._server, self._client, [_example(values["domain"]), _QUESTION])
+            self._scene()
+            self._listen(values)
+        except BaseException:
+            self.destroy_node()
+            raise
+        host = f"[{values['host']}]" if ":" in values["host"] else values["host"]
+        address = f"http://{host}:{self._server.get_port()}" + ("/?token=…" if gate.token else "")
+        self.declare_parameter("address", address, ParameterDescriptor(read_only=True, description="of the page"))
+        self.get_logger().info(f"the page: {address}")
+
+    def _scene(self) -> None:
+        """Ground and light; the robot comes with its first joint states."""
+        scene = self._server.scene
+        scene.set_up_direction("+z")
+        scene.add_light_hemisphere("/sky", intensity=2.0)
+        self._aim(np.zeros(3), np.eye(3))
+        self._view: RobotView | None = None
+        self._things = WorldView(scene)
+        self._joints = JointStates(self._robot)
+        self._state: ArmState | None = None
+        self._base = (0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0)
+        self._drawn = 0.0  # when the robot was moved last (time.monotonic())
+
+    def _aim(self, base: np.ndarray, turn: np.ndarray) -> None:
+        """Ground under the robot's base (position in m, rotation matrix), and a camera in front of it."""
+        middle = base + turn @ (0.4, 0.0, 0.0)
+        self._server.scene.add_grid(
+            "/ground",
+            width=2.4,
+            height=2.4,
+            cell_size=0.1,
+            section_size=0.6,
+            position=(middle[0], middle[1], base[2] - 0.001),
+            cell_color=(110, 110, 115),
+            section_color=(140, 140, 145),
+        )
+        camera = self._server.initial_camera
+        camera.position, camera.look_at = base + turn @ (1.25, -0.75, 0.85), middle + (0.0, 0.0, 0.12)
+
+    def _listen(self, values: dict[str, Any]) -> None:
+        group = MutuallyExclusiveCallbackGroup()
+        for topic in values["joint_state_topics"]:
+            self.create_subscription(JointState, topic, self._on_joints, 10, callback_group=group)
+        self.create_subscription(WorldState, "world_state", self._on_world, LATCHED, callback_group=group)
+        with contextlib.suppress(ImportError):  # without tf2_msgs the robot's base is the origin
+            from tf2_msgs.msg import TFMessage
+
+            self.create_subscription(TFMessage, "tf_static", self._on_frames, LATCHED, callback_group=group)
+        self.create_subscription(TaskStatus, "task_status", self._on_status, LATCHED_STATUSES, callback_group=group)
+        self.create_subscription(ActionTree, "action_tree", self._on_tree, LATCHED, callback_group=group)
+        self._frame = 1.0 / values["frame_rate"]
+        self._picture_pause, self._pictured = 1.0 / values["picture_rate"], 0.0
+        self.create_timer(1.0, self._look_while_watched, callback_group=group)
+
+    # ---- in
+
+    def _on_joints(self, msg: JointState) -> None:
+        state = self._joints.add(0.0, msg.name, msg.position, msg.velocity)
+        if state is None:
+            return
+        self._state = state
+        if self._pictures and time.monotonic() - self._drawn >= self._frame:
+            self._draw()
+
+    def _draw(self) -> None:
+        """Move the robot to its newest state; a robot at rest goes on telling it."""
+        if self._state is None:
+            return
+        self._drawn = time.monotonic()
+        if self._view is None:
+            self._view = RobotView(self._server.scene, self._robot, model_path=self._model)
+            self._view.place(*self._base)
+            give_back_memory()
+        with self._server.atomic():
+            self._view.move(self._state.positions, self._state.width)
+
+    def _on_world(self, msg: WorldState) -> None:
+        world = convert.world_from_msg(msg)
+        with self._server.atomic():
+            self._things.show(world)
+
+    def _on_frames(self, msg: Any) -> None:
+        """Where the robot's base is in the frame of the world, where that is another."""
+        for row in msg.transforms:
+            if row.child_frame_id == self._robot.base:
+                at, turn = row.transform.translation, row.transform.rotation
+                self._base = (at.x, at.y, at.z), (turn.w, turn.x, turn.y, turn.z)
+                self._aim(np.array(self._base[0]), SO3(np.array(self._base[1])).as_matrix())
+                if self._view is not None:
+                    self._view.place(*self._base)
+
+    def _on_status(self, msg: TaskStatus) -> None:
+        self._panel.status(convert.status_from_msg(msg))
+
+    def _on_tree(self, msg: ActionTree) -> None:
+        self._panel.tree(msg.task_id, tree_rows(msg))
+
+    def _look_while_watched(self) -> None:
+        """Subscribe to pictures only while someone has the page open: rendering them costs the simulation much."""
+        watched = bool(self._server.get_clients())
+        if watched and not self._pictures:
+            self._draw()
+            camera = next(filter(self.count_publishers, _CAMERAS), _CAMERAS[-1])
+            self._pictures = [
+                self.create_subscription(Image, camera, lambda msg: self._on_picture(camera, msg), _GLANCE),
+                self.create_subscription(CompressedImage, "virtualhome/picture", self._on_plan, LATCHED),
+            ]
+        elif not watched and self._pictures:
+            for subscription in self._pictures:
+                self.destroy_subscription(subscription)
+            self._pictures = []
+
+    def _on_picture(self, topic: str, msg: Image) -> None:
+        now = time.monotonic()
+        if msg.encoding != "rgb8" or now - self._pictured < self._picture_pause:
+            return
+        self._pictured = now
+        rows = np.frombuffer(bytes(msg.data), np.uint8).reshape(msg.height, msg.step)
+        self._panel.picture(rows[:, : 3 * msg.width].reshape(msg.height, msg.width, 3), topic)
+
+    def _on_plan(self, msg: CompressedImage) -> None:
+        from PIL import Image as Pictures
+
+        self._panel.picture(np.asarray(Pictures.open(io.BytesIO(bytes(msg.data))).convert("RGB")), "the home")
+
+    # ---- end
+
+    def destroy_node(self) -> None:
+        """Take the page down with the node."""
+        if not self._ended and hasattr(self, "_client"):  # else a parameter was wrong
+            self._ended = True
+            self._server.stop()
+            self._client.__exit__()
+        super().destroy_node()
+
+
+def _example(domain: str) -> str:
+    return str((Domain.load(domain).extra.get("goals") or {}).get("example") or "")
+
+
+def main() -> int:
+    """Console script."""
+    return run_node(WebNode)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
