@@ -1,0 +1,290 @@
+"""One task from its sentence to its verified goal: read, plan or act, and look whether the goal holds."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from planweave.core.budget import Usage
+from planweave.core.confirmation import GoalCheck, confirm
+from planweave.core.domain import Domain
+from planweave.core.errors import CanceledError, GoalError, PlanweaveError, UnknownNameError
+from planweave.core.ports import Interpretation, LookingBody, Planner
+from planweave.core.rule_conflicts import goal_conflict
+from planweave.core.task import TaskState
+from planweave.core.world import Literal, World
+from planweave.methods.episode import Episode
+from planweave.methods.method_run import Method, MethodFaultError, run_method
+from planweave.tasks.dry_run import PredictedBody
+from planweave.tasks.given_tree import GivenTree
+from planweave.tasks.plain_text import log_line
+from planweave.tasks.task import Task
+
+_BETWEEN_LOOKS = 0.2  # s
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class TaskRun:
+    """What a task is run with; one for all tasks of a manager.
+
+    make: factory of methods by name. fallback: name of the method that takes over where the chosen one did not reach
+    the goal, "" for none. look_seconds: time for the body to confirm the goal. await_body(on_wait): returns once the
+    body reports its world. look_for(sentence): sets the queries of open-vocabulary detectors. changed(task): called at
+    every change; end(task, state, message): ends it. namespace: of the body, for service names in messages.
+    load_domain: returns a world's domain.
+    """
+
+    planner: Planner
+    body: LookingBody
+    make: Callable[[str], Method]
+    changed: Callable[[Task], None]
+    end: Callable[[Task, TaskState, str], None]
+    fallback: str = "classical"
+    action_timeout: float = 60.0
+    look_seconds: float = 5.0
+    await_body: Callable[[Callable[[str], None]], None] = lambda on_wait: None
+    look_for: Callable[[str], str] = lambda sentence: ""
+    namespace: str = ""
+    load_domain: Callable[[str], Domain] = Domain.load
+
+    def run(self, task: Task) -> None:
+        """Run one task from its sentence to its verified goal. Whatever happens, it ends in a final state."""
+        task.started = time.monotonic()
+        log.info(
+            "%s begins (%s%s): %s",
+            task.status.task_id,
+            task.status.method,
+            ", dry run" if task.status.dry_run else "",
+            log_line(task.status.sentence or task.given_goal),
+        )
+        self._set(task, state=TaskState.RUNNING, phase="looking")
+        try:
+            task.canceled.check()
+            if task.given_tree and task.moved_before:
+                raise GoalError(f"{task.status.message}; a given tree is not followed from its middle: send it anew")
+            self.await_body(lambda message: self._set(task, phase="waiting for the body", message=message))
+            looked = self.look_for(task.status.sentence)
+            if looked:
+                task.journal.add("looked_for", answer=looked)
+            world, read = self._understand(task, self.body.observe(task.world_revision))
+            if read.answer:
+                self._set(task, goal_source=read.source, understood=read.understood, answer=read.answer)
+                task.journal.add("answer", answer=read.answer, understood=read.understood, source=read.source)
+                self.end(task, TaskState.ANSWERED, f"answered: {read.answer}")
+                return
+            goal = read.goal
+            world = world.with_derived(goal)
+            self._set(task, goal=goal, goal_source=read.source, understood=read.understood, unmet=world.unmet(goal))
+            task.journal.add(
+                "goal",
+                domain=world.domain,
+                goal=[str(g) for g in goal],
+                source=read.source,
+                understood=read.understood,
+                facts=[str(f) for f in sorted(world.facts)],
+            )
+            self._heed_rules(task, world, goal)
+            if task.status.dry_run:
+                self._plan(task, world, goal)
+                return
+            finding, message = self._act(task, world, goal, self.body)
+            self._conclude(task, finding, message)
+        except PlanweaveError as error:
+            self._set(task, usage=task.status.usage + (error.usage or Usage()))
+            canceled = isinstance(error, CanceledError)
+            self._see_unmet(task)
+            self.end(task, TaskState.CANCELED if canceled else TaskState.FAILED, str(error) or "cancelled")
+        except Exception as error:
+            log.exception("task %s", task.status.task_id)
+            self.end(task, TaskState.FAILED, f"internal error ({type(error).__name__}: {error}); see the log")
+
+    def _understand(self, task: Task, world: World) -> tuple[World, Interpretation]:
+        """The goal, and the world it was interpreted in.
+
+        Before a task is refused because of a missing object, a fresh look is taken: perception may just have been reset
+        or restarted.
+        """
+        try:
+            return world, self._read(task, world)
+        except (GoalError, UnknownNameError):
+            if world.silent:
+                raise
+            look = self.body.look(self.look_seconds)
+            if not look.fresh or look.world.by_name.keys() == world.by_name.keys():
+                raise
+        return look.world, self._read(task, look.world)
+
+    def _read(self, task: Task, world: World) -> Interpretation:
+        """The goal, given or interpreted, as literals and in words; or the answer to a question."""
+        domain = self.load_domain(world.domain)
+        if goal := task.given_goal or task.known_goal:
+            for literal in goal:
+                domain.check_literal(literal, world)
+            return Interpretation(goal, "given", understood=domain.phrases(goal))
+        self._set(task, phase="interpreting the goal")
+        read = self.planner.interpret_goal(task.status.sentence, world, task_id=task.status.task_id)
+        self._set(task, usage=task.status.usage + read.usage)
+        if not read.goal and not read.answer:
+            raise GoalError("the sentence contains no goal; say what should be where in the end")
+        return replace(read, understood=read.understood or domain.phrases(read.goal))
+
+    def _heed_rules(self, task: Task, world: World, goal: tuple[Literal, ...]) -> None:
+        """Record the rules in force; raise GoalError where they put the goal out of reach."""
+        domain = self.load_domain(world.domain)
+        if not domain.rules:
+            return
+        task.journal.add("rules", rules=[rule.text for rule in domain.rules])
+        self._set(task, phase="checking the rules")
+        if why := goal_conflict(domain, world, goal):
+            raise GoalError(why)
+
+    def _plan(self, task: Task, world: World, goal: tuple[Literal, ...]) -> None:
+        """Dry run: the method acts on a predicted body; the task ends with the plan, or with why there is none."""
+        domain = self.load_domain(world.domain)
+        body = PredictedBody(domain, world)
+        _, message = self._act(task, world, goal, body)
+        check = body.check(goal)
+        task.journal.add("planned", plan=[str(a) for a in body.done], ok=check.ok, check=check.message)
+        self._set(
+            task,
+            plan=body.done,
+            plan_words=tuple(map(domain.phrase, body.done)),
+            plan_check=check.message,
+            unmet=check.goal_unmet,
+        )
+        if check.ok:
+            steps = f"{len(body.done)} steps reach the goal, as predicted" if body.done else "the goal holds already"
+            self.end(task, TaskState.PLANNED, f"{steps}; a dry run, nothing was moved")
+        else:
+            self.end(
+                task,
+                TaskState.FAILED,
+                f"no plan was found that reaches the goal: {message or check.message}; a dry run, nothing was moved",
+            )
+
+    def _act(
+        self,
+        task: Task,
+        world: World,
+        goal: tuple[Literal, ...],
+        body: LookingBody,
+    ) -> tuple[GoalCheck, str]:
+        """Run the method, then the fallback where the goal does not hold; returns the final check of the goal and notes
+        for the person. Executes nothing where the goal holds already, or where the result could not be observed.
+        """
+        began = world.stamp
+        if world.silent or not world.unmet(goal):
+            finding = self._look_at(task, body, goal, began)
+            if not finding.unmet or (finding.unconfirmed and not finding.look.fresh):
+                return finding, "nothing was moved" if finding.unconfirmed else "it held already, nothing was moved"
+        episode = task.episode = Episode(
+            task.status.task_id,
+            task.status.sentence,
+            goal,
+            self.load_domain(world.domain),
+            self.planner,
+            body,
+            task.journal,
+            task.canceled,
+            lambda: self.changed(task),
+            self.action_timeout,
+            task.approval,
+            dry_run=task.status.dry_run,
+            said=task.said,
+            namespace=self.namespace,
+        )
+        name, failed = task.status.method, ""
+        try:
+            run_method((lambda _: GivenTree(tree)) if (tree := task.given_tree) else self.make, name, episode)
+        except (CanceledError, MethodFaultError):
+            raise
+        except PlanweaveError as error:
+            if not self.fallback or name == self.fallback or episode.alone:
+                raise
+            episode.spend(error.usage)
+            failed = f"{name} failed: {error}"
+            log.warning("%s: %s", task.status.task_id, failed)
+            task.journal.add("method_failed", method=name, error=str(error), kind=type(error).__name__)
+        finding = self._look_at(task, body, goal, began)
+        if self.fallback and name != self.fallback and finding.unmet and not episode.alone:
+            reason = failed or episode.message or f"{name} ended before the goal held"
+            told = f"the {self.fallback} planner takes over: {reason}"
+            episode.fallback = True
+            episode.tell("planning", told)
+            task.journal.add("fallback", method=self.fallback, reason=reason)
+            run_method(self.make, self.fallback, episode)
+            if episode.message == told:  # a plan that did not pass is worth no word in the end; a fault is
+                episode.message = f"{failed + '; ' if failed else ''}the {self.fallback} planner took over"
+            finding = self._look_at(task, body, goal, began)
+        return finding, episode.message
+
+    def _look_at(self, task: Task, body: LookingBody, goal: tuple[Literal, ...], began: float) -> GoalCheck:
+        """Look until the goal is confirmed, two looks contradict it, or the time is over.
+
+        Every look begins after all motion has ended, so that predicted effects play no part.
+        """
+        phase = "checking the plan" if task.status.dry_run else "verifying the goal"
+        if task.episode is not None:
+            task.episode.tell(phase)
+        else:
+            self._set(task, phase=phase)
+        deadline = time.monotonic() + self.look_seconds
+        unmet, finding = 0, None
+        while True:
+            task.canceled.check()
+            begun = time.monotonic()
+            look = body.look(max(0.0, deadline - begun))
+            if finding is not None and not look.fresh:  # what the looks before have shown says more
+                break
+            finding = confirm(look, goal, began)
+            unmet = unmet + 1 if finding.unmet else 0
+            if finding.confirmed or unmet >= 2 or not look.fresh or time.monotonic() >= deadline:
+                break
+            time.sleep(max(0.0, begun + _BETWEEN_LOOKS - time.monotonic()))  # where a body sees at any time
+        world = finding.look.world.with_derived(goal)
+        known = {str(g): (k := world.knowledge(g)).how.name.lower() + (f" ({k.of})" if k.of else "") for g in goal}
+        task.journal.add(
+            "checked",
+            fresh=finding.look.fresh,
+            stamp=world.stamp,
+            unmet=[str(u) for u in finding.unmet],
+            known=known,
+            unconfirmed=list(finding.unconfirmed),
+            inferred=list(finding.inferred),
+            facts=[str(f) for f in sorted(world.facts)],
+        )
+        self._set(task, unmet=finding.unmet)
+        return finding
+
+    def _conclude(self, task: Task, finding: GoalCheck, message: str) -> None:
+        """Set the final state; success requires the goal to hold in a look that began after all motion had ended."""
+        if finding.confirmed:
+            seen = ["the goal holds, as observed", *finding.inferred, message]
+            self.end(task, TaskState.SUCCEEDED, "; ".join(filter(None, seen)))
+        elif finding.unmet and (finding.look.fresh or task.episode is not None):
+            domain = self.load_domain(finding.look.world.domain)
+            missing = "; ".join(domain.phrase(u.negated()) for u in finding.unmet)
+            blind = "" if finding.look.fresh else "; ".join(finding.unconfirmed)
+            self.end(task, TaskState.FAILED, ". ".join(filter(None, [missing, message, blind])))
+        else:
+            why = "; ".join(finding.unconfirmed)
+            what = "holds" if finding.unmet else "was reached"
+            self.end(
+                task,
+                TaskState.NOT_CONFIRMED,
+                f"it was not observed whether the goal {what}: {why}" + (f" ({message})" if message else ""),
+            )
+
+    def _see_unmet(self, task: Task) -> None:
+        """Record the unmet goal literals of the newest world, for a task that ends without a check of its goal."""
+        if task.status.goal and not task.status.dry_run:
+            with contextlib.suppress(PlanweaveError):
+                self._set(task, unmet=self.body.observe().with_derived(task.status.goal).unmet(task.status.goal))
+
+    def _set(self, task: Task, **fields: object) -> None:
+        task.status = replace(task.status, **fields)  # type: ignore[arg-type]
+        self.changed(task)
