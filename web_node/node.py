@@ -7,11 +7,13 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import threading
 import time
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from planweave_interfaces.msg import ActionTree, TaskStatus, WorldState
 from rcl_interfaces.msg import ParameterDescriptor
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
@@ -24,7 +26,9 @@ from planweave.bodies.arm.arms.joints import JointStates
 from planweave.bodies.arm.parameters import ROBOT_TYPE
 from planweave.core.domain import Domain
 from planweave.core.memory import give_back_memory
+from planweave.core.world import World
 from planweave.page.gate import TOKEN_VARIABLE, Gate
+from planweave.page.moments import Moment, Moments
 from planweave.page.panel import Panel
 from planweave.page.robot_view import RobotView
 from planweave.page.server import open_page
@@ -67,8 +71,9 @@ class WebNode(GuardedNode):
         self._client = Client()
         try:
             self._pictures: list[Any] = []
-            self._panel = Panel(self._server, self._client, [_example(values["domain"]), _QUESTION])
             self._scene()
+            examples = [_example(values["domain"]), _QUESTION]
+            self._panel = Panel(self._server, self._client, examples, self._moments, self._show)
             self._listen(values)
         except BaseException:
             self.destroy_node()
@@ -85,7 +90,10 @@ class WebNode(GuardedNode):
         scene.add_light_hemisphere("/sky", intensity=2.0)
         self._aim(np.zeros(3), np.eye(3))
         self._view: RobotView | None = None
-        self._things = WorldView(scene)
+        self._things, self._world = WorldView(scene), World("")
+        self._moments = Moments()
+        self._past: Moment | None = None  # that the scene shows instead of now
+        self._showing = threading.RLock()
         self._joints = JointStates(self._robot)
         self._state: ArmState | None = None
         self._base = (0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0)
@@ -129,25 +137,39 @@ class WebNode(GuardedNode):
         if state is None:
             return
         self._state = state
+        self._moments.state(state.positions, state.width)
         if self._pictures and time.monotonic() - self._drawn >= self._frame:
             self._draw()
 
     def _draw(self) -> None:
         """Move the robot to its newest state; a robot at rest goes on telling it."""
-        if self._state is None:
+        if self._state is None or self._past is not None:
             return
         self._drawn = time.monotonic()
         if self._view is None:
             self._view = RobotView(self._server.scene, self._robot, model_path=self._model)
             self._view.place(*self._base)
             give_back_memory()
-        with self._server.atomic():
+        with self._showing, self._server.atomic():
             self._view.move(self._state.positions, self._state.width)
 
     def _on_world(self, msg: WorldState) -> None:
-        world = convert.world_from_msg(msg)
-        with self._server.atomic():
-            self._things.show(world)
+        self._world = convert.world_from_msg(msg)
+        self._moments.world(self._world)
+        self._show(self._past)
+
+    def _show(self, moment: Moment | None) -> None:
+        """Put the scene to a moment of an earlier task, or to now."""
+        with self._showing, self._server.atomic():
+            changed, self._past = moment is not self._past, moment
+            if moment is None:
+                self._things.show(self._world)
+            elif changed:
+                self._things.show(moment.world or World(""))
+                if self._view is not None and moment.positions is not None:
+                    self._view.move(moment.positions, moment.width)
+        if changed and moment is None:
+            self._draw()
 
     def _on_frames(self, msg: Any) -> None:
         """Where the robot's base is in the frame of the world, where that is another."""
@@ -160,7 +182,9 @@ class WebNode(GuardedNode):
                     self._view.place(*self._base)
 
     def _on_status(self, msg: TaskStatus) -> None:
-        self._panel.status(convert.status_from_msg(msg))
+        status = convert.status_from_msg(msg)
+        self._moments.status(status)
+        self._panel.status(status)
 
     def _on_tree(self, msg: ActionTree) -> None:
         self._panel.tree(msg.task_id, tree_rows(msg))
@@ -186,12 +210,17 @@ class WebNode(GuardedNode):
             return
         self._pictured = now
         rows = np.frombuffer(bytes(msg.data), np.uint8).reshape(msg.height, msg.step)
-        self._panel.picture(rows[:, : 3 * msg.width].reshape(msg.height, msg.width, 3), topic)
+        self._pictured_now(rows[:, : 3 * msg.width].reshape(msg.height, msg.width, 3), topic)
 
     def _on_plan(self, msg: CompressedImage) -> None:
         from PIL import Image as Pictures
 
-        self._panel.picture(np.asarray(Pictures.open(io.BytesIO(bytes(msg.data))).convert("RGB")), "the home")
+        self._pictured_now(np.asarray(Pictures.open(io.BytesIO(bytes(msg.data))).convert("RGB")), "the home")
+
+    def _pictured_now(self, image: NDArray[np.uint8], label: str) -> None:
+        self._panel.picture(image, label)
+        if self._moments.wants_picture:
+            self._moments.picture(image)
 
     # ---- end
 

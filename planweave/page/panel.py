@@ -13,11 +13,11 @@ from planweave.core.errors import PlanweaveError
 from planweave.core.task import TaskState, TaskStatus
 from planweave.core.tree_rows import TreeRow
 from planweave.page import words
+from planweave.page.earlier import EarlierTasks
+from planweave.page.moments import Moment, Moments
 
 if TYPE_CHECKING:
     import viser
-
-_TASKS = 50  # shown of the earlier ones
 
 
 class Door(Protocol):
@@ -45,7 +45,15 @@ class Door(Protocol):
 class Panel:
     """Built once for all who open the page. Its methods may be called from any thread."""
 
-    def __init__(self, server: viser.ViserServer, door: Door, examples: Sequence[str]):
+    def __init__(
+        self,
+        server: viser.ViserServer,
+        door: Door,
+        examples: Sequence[str],
+        moments: Moments,
+        show: Callable[[Moment | None], None],
+    ):
+        """moments: kept of tasks; show(moment): puts the 3D scene to one, None: to now."""
         self._server, self._door = server, door
         self._lock = threading.Lock()
         self._newest: TaskStatus | None = None
@@ -74,9 +82,7 @@ class Panel:
         with tabs.add_tab("Camera"):
             self._picture = gui.add_image(np.full((3, 4, 3), 90, np.uint8), label="no picture yet")
         with tabs.add_tab("Earlier"):
-            self._earlier = gui.add_dropdown("Task", ("–",))
-            self._renew = gui.add_button("Look again", icon=Icon.REFRESH)
-            self._record = gui.add_html("")
+            self._earlier = EarlierTasks(gui, door, moments, show, self._note)
         self._light = gui.add_checkbox("Dark", True)
         self._connect(form)
 
@@ -88,8 +94,6 @@ class Panel:
         self._yes.on_click(lambda _: self._do(lambda: self._answer(True)))
         self._no.on_click(lambda _: self._do(lambda: self._answer(False)))
         self._example.on_update(lambda _: self._take_example())
-        self._renew.on_click(lambda _: self._do(self._list))
-        self._earlier.on_update(lambda _: self._do(self._open))
         self._light.on_update(lambda _: self._theme())
         command = self._server.gui.add_command("Stop the robot", hotkey="S", modifier="cmd/ctrl+shift")
         command.on_trigger(lambda _: self._do(self._cancel))
@@ -103,7 +107,10 @@ class Panel:
             waits = status.state is TaskState.QUEUED and newest is not None and not newest.state.ended
             if waits:
                 return
+            another = newest is None or newest.task_id != status.task_id
             self._newest = status
+        if another and not status.state.ended:
+            self._earlier.leave()  # where the robot may move, the scene shows now
         self._task.content = words.task_html(status)
         self._tree.content = words.tree_html(self._trees.get(status.task_id, ()))
         self._approval.visible = status.state is TaskState.AWAITING_APPROVAL
@@ -150,17 +157,8 @@ class Panel:
         if self._example.value != "–":
             self._sentence.value = self._example.value  # type: ignore[misc]
 
-    def _list(self) -> str:
-        self._earlier.options = ("–", *words.choices(self._door.tasks(_TASKS)))
-        return ""
-
-    def _open(self) -> str:
-        if self._earlier.value == "–":
-            self._record.content = ""
-            return ""
-        status, record = self._door.task(words.id_of(self._earlier.value))
-        self._record.content = words.task_html(status) + words.record_html(record)
-        return ""
+    def _note(self, html: str) -> None:
+        self._told.content = html
 
     def _theme(self) -> None:
         dark = self._light.value if hasattr(self, "_light") else True

@@ -9,6 +9,7 @@ from typing import Any
 from planweave.core.task import TaskState, TaskStatus
 from planweave.core.task_words import STATE_WORDS, STEP_MARKS, usage_text
 from planweave.core.tree_rows import TreeRow, children_of
+from planweave.page.moments import Moment
 
 _COLOURS = {
     TaskState.SUCCEEDED: "#2f9e44",
@@ -19,6 +20,7 @@ _COLOURS = {
 }
 _CALM = "#1c7ed6"
 _NODES = 40  # of a tree that are shown
+_OLD = 1.0  # s after which is said when a picture came
 
 
 def task_html(status: TaskStatus | None) -> str:
@@ -73,6 +75,16 @@ def record_html(record: Mapping[str, Any]) -> str:
     return _box("<br>".join(lines) or "<i>nothing is recorded of it</i>")
 
 
+def moment_html(moment: Moment) -> str:
+    """A moment of an earlier task, which the 3D view shows instead of now."""
+    old = moment.seconds - moment.pictured
+    picture = "no picture: nobody had the page open"
+    if moment.picture:
+        picture = f"the picture came {old:.1f} s before" if old > _OLD else ""
+    told = f'<b style="color:#e8590c">{moment.seconds:.1f} s after its begin, not now</b><br>{escape(moment.words)}'
+    return _box(told + (f"<br><small>{picture}</small>" if picture else ""))
+
+
 def choices(tasks: Iterable[TaskStatus]) -> list[str]:
     """Tasks to choose from, newest first: state, sentence and id."""
     found = [f"{STATE_WORDS[t.state]}: {t.sentence or ' and '.join(map(str, t.goal))} [{t.task_id}]" for t in tasks]
@@ -100,6 +112,12 @@ def _event(event: Mapping[str, Any]) -> str:
         done = event.get("code") == "SUCCESS"
         why = "" if done else f" – {event.get('code')}: {event.get('message', '')}"
         return f"{'✓' if done else '✗'} <code>{escape(str(event.get('action')))}</code>{escape(why)}"
+    if kind == "plan" and not event.get("valid"):
+        steps = ", ".join(map(str, event.get("actions", ())))
+        why = "".join(f"<br>&emsp;{escape(part)}" for part in str(event.get("message", "")).split("; "))
+        return f"✗ plan refused ({event.get('samples', 1)}×): <code>{escape(steps)}</code>{why}"
+    if kind in ("plan", "classical_plan"):
+        return f"✓ plan: <code>{escape(', '.join(map(str, event.get('actions', ()))))}</code>"
     text = event.get("message") or event.get("text") or ""
     return f"{escape(str(kind))}: {escape(str(text)[:300])}" if text else ""
 

@@ -114,6 +114,28 @@ class Browser:
             self.call("Input.insertText", text=text)
         return there
 
+    def choose(self, text):
+        """Choose in the last drop-down list that is in sight the option with that text; whether there is one."""
+        self.run(
+            "(() => { const i = [...document.querySelectorAll('input')].filter(i => i.offsetParent && i.value === '–');"
+            " if (i.length) { i[i.length - 1].scrollIntoView({block: 'center'}); i[i.length - 1].click(); } })()"
+        )
+        return self.run(
+            f"(() => {{ const o = [...document.querySelectorAll('[role=option]')].filter(o => "
+            f"o.innerText.includes({json.dumps(text)})); if (o.length) o[o.length - 1].click(); "
+            "return !!o.length; })()"
+        )
+
+    def slide_back(self, steps):
+        """Move the last slider that is in sight by key, to the left."""
+        self.run(
+            "(() => { const s = [...document.querySelectorAll('[role=slider]')].filter(s => s.offsetParent); "
+            "s[s.length - 1].focus(); })()"
+        )
+        key = {"key": "ArrowLeft", "code": "ArrowLeft", "windowsVirtualKeyCode": 37}
+        for kind in ("keyDown", "keyUp") * steps:
+            self.call("Input.dispatchKeyEvent", type=kind, **key)
+
     def screenshot(self):
         """A picture of the page, PNG."""
         return base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"])

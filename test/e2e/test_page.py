@@ -65,3 +65,14 @@ def test_a_person_says_a_task_reads_it_approves_it_and_sees_it_done(page, spin_u
         assert not browser.click("Approve this plan"), "nothing is left to approve"
         assert browser.click("Run"), "once more, which needs nothing to be done"
         spin_until(lambda: "holds already" in browser.text or "held already" in browser.text, 60, "its end")
+        the_first_is_looked_at_again(browser, spin_until)
+
+
+def the_first_is_looked_at_again(browser, spin_until):
+    spin_until(lambda: browser.click("Earlier"), 20, "the tab")
+    spin_until(lambda: browser.click("Look again") and browser.choose(f"done: {SENTENCE} [task-1-"), 60, "the task")
+    spin_until(lambda: "Moment" in browser.text, 20, "its slider")
+    browser.slide_back(2)
+    spin_until(lambda: "after its begin, not now" in browser.text, 20, "a moment of it")
+    assert browser.click("Back to now")
+    spin_until(lambda: "not now" not in browser.text, 20, "what is now")

@@ -1,13 +1,18 @@
 """The page without ROS: who may open it, and what it says."""
 
+import itertools
+
+import numpy as np
 import pytest
 
 from planweave.core.action_tree import Status
 from planweave.core.errors import ConfigError
 from planweave.core.task import TaskState, TaskStatus
 from planweave.core.tree_rows import TreeRow
+from planweave.core.world import World
 from planweave.page import words
 from planweave.page.gate import Gate
+from planweave.page.moments import MOST, TASKS, Moment, Moments
 
 TOKEN = "a-token-of-some-length"
 HERE = {"Host": "127.0.0.1:8090"}
@@ -99,3 +104,76 @@ def test_of_a_large_tree_the_rest_is_counted():
     rows = [TreeRow(0, -1, "", 0, 99, Status.UNTRIED)]
     rows += [TreeRow(i, 0, f"grasp(a{i})", 1, 1, Status.UNTRIED) for i in range(1, 100)]
     assert "… 59 more steps" in words.tree_html(rows)
+
+
+def test_a_refused_plan_is_told_with_the_chain_of_its_causes():
+    events = [
+        {
+            "event": "plan",
+            "actions": ["pick_up(cup)"],
+            "samples": 3,
+            "valid": False,
+            "message": "step 1 fails; <b> holds",
+        },
+        {"event": "plan", "actions": ["open(box)", "pick_up(cup)"], "samples": 1, "valid": True, "message": "ok"},
+    ]
+    told = words.record_html({"events": events})
+    assert "plan refused (3×): <code>pick_up(cup)</code>" in told and "&lt;b&gt; holds" in told
+    assert "✓ plan: <code>open(box), pick_up(cup)</code>" in told
+
+
+def world(revision):
+    return World("tabletop", revision=revision)
+
+
+def seen(moments, task_id="t1"):
+    return [(m.words, m.world.revision if m.world else None, bool(m.picture)) for m in moments.of(task_id)]
+
+
+def test_moments_of_a_task_are_kept_with_world_robot_and_picture():
+    moments = Moments(itertools.count(100.0, 0.3).__next__)
+    moments.world(world(1))
+    assert not moments.wants_picture, "no task runs"
+    moments.status(status(phase="planning"))
+    assert moments.wants_picture
+    moments.picture(np.zeros((6, 8, 3), np.uint8))
+    moments.state(np.arange(7.0), 0.04)
+    moments.world(world(2))
+    moments.status(status(phase="planning"))  # says nothing new
+    moments.status(status(phase="succeeded", state=TaskState.SUCCEEDED, message="done"))
+    moments.world(world(3))  # after its end
+    assert seen(moments)[0] == ("planning", 1, False) and seen(moments)[-1] == ("done", 2, True)
+    last = moments.of("t1")[-1]
+    assert list(last.positions) == list(np.arange(7.0)) and last.width == 0.04
+    assert not moments.wants_picture and moments.of("another") == []
+
+
+def test_a_task_that_had_ended_before_has_no_moments():
+    moments = Moments()
+    moments.status(status(state=TaskState.FAILED))
+    assert moments.of("t1") == []
+
+
+def test_of_a_long_task_moments_are_left_out_evenly_and_of_many_tasks_the_oldest_go():
+    moments = Moments(itertools.count(100.0, 0.3).__next__)
+    moments.status(status())
+    for revision in range(3 * MOST):
+        moments.world(world(revision))
+    kept = [m.world.revision for m in moments.of("t1") if m.world]
+    assert len(kept) <= MOST and kept == sorted(kept) and kept[-1] >= 3 * MOST - 9
+    assert max(b - a for a, b in itertools.pairwise(kept)) <= 8
+    for number in range(TASKS + 2):
+        moments.status(status(task_id=f"n{number}"))
+    assert moments.of("t1") == [] and moments.of("n0") == [] and moments.of("n2") != []
+
+
+@pytest.mark.parametrize(
+    ("moment", "said"),
+    [
+        (Moment(3.0, "acting"), "nobody had the page open"),
+        (Moment(3.0, "acting", picture=b"x", pictured=0.5), "the picture came 2.5 s before"),
+    ],
+)
+def test_a_moment_says_that_it_is_not_now_and_how_old_its_picture_is(moment, said):
+    told = words.moment_html(moment)
+    assert "3.0 s after its begin, not now" in told and said in told
