@@ -12,6 +12,7 @@ from typing import Protocol
 from planweave.core.budget import Usage
 from planweave.core.failure import Code
 from planweave.core.plan import Plan
+from planweave.core.question import Clarification
 from planweave.core.world import Action, Literal, World
 
 
@@ -139,8 +140,12 @@ class Planner(Protocol):
     ) -> Choice:
         """Choose among candidates by majority vote (Tree-Planner, Section 3.3); None: the task is done."""
 
-    def interpret_goal(self, sentence: str, world: World, *, task_id: str = "") -> Interpretation:
-        """Interpret a sentence as goal literals over the world's objects, or answer a question; raises GoalError."""
+    def interpret_goal(
+        self, sentence: str, world: World, *, clarifications: Sequence[Clarification] = (), task_id: str = ""
+    ) -> Interpretation:
+        """Interpret a sentence as goal literals over the world's objects, or answer a question; raises GoalError,
+        an AmbiguityError where a person could make it clear. clarifications: what a person has answered so far.
+        """
 
     def select_action(
         self,

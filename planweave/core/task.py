@@ -6,6 +6,7 @@ import enum
 from dataclasses import dataclass, field
 
 from planweave.core.budget import Usage
+from planweave.core.question import UserQuestion
 from planweave.core.world import Action, Literal
 
 
@@ -21,11 +22,17 @@ class TaskState(enum.IntEnum):
     NOT_CONFIRMED = 6
     ANSWERED = 8
     PLANNED = 9
+    AWAITING_ANSWER = 10
 
     @property
     def ended(self) -> bool:
         """Whether the task has reached a final state."""
-        return self not in (TaskState.QUEUED, TaskState.RUNNING, TaskState.AWAITING_APPROVAL)
+        return self not in (
+            TaskState.QUEUED,
+            TaskState.RUNNING,
+            TaskState.AWAITING_APPROVAL,
+            TaskState.AWAITING_ANSWER,
+        )
 
 
 @dataclass(frozen=True)
@@ -59,3 +66,4 @@ class TaskStatus:
     elapsed: float = 0.0
     usage: Usage = field(default_factory=Usage)
     dry_run: bool = False
+    question: UserQuestion | None = None

@@ -21,6 +21,7 @@ STATE_WORDS = {
     TaskState.ANSWERED: "answer",
     TaskState.PLANNED: "planned",
     TaskState.AWAITING_APPROVAL: "awaiting approval",
+    TaskState.AWAITING_ANSWER: "waits for an answer",
     TaskState.NOT_CONFIRMED: "not confirmed",
     TaskState.RUNNING: "running",
     TaskState.QUEUED: "queued",

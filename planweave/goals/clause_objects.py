@@ -76,11 +76,13 @@ class ClauseObjects:
             other = self.names.place
             if (
                 phrase.pronoun == "it"
+                and (phrase.at, phrase.text) not in self.names.clarified
                 and len(other) == 1
                 and other != names
                 and not (reason(other[0]) or reason(names[0]))
             ):
-                raise GoalError(f"'it' could mean {spoken(names[0])} or {spoken(other[0])}; say which")
+                could = f"'it' could mean {spoken(names[0])} or {spoken(other[0])}; say which"
+                raise self.names.unclear(could, phrase, [names, other])
             if phrase.pronoun:
                 for name in names:
                     if reason(name):
@@ -282,10 +284,12 @@ class ClauseObjects:
             found: list[str] = []
             for index, thing in enumerate(place.things):
                 heads = [p.words[-1] for p in place.things[index + 1 :] if p.words]
-                if thing.pronoun and self.names.place and not between:
+                answered = (thing.at, thing.text) in self.names.clarified
+                if thing.pronoun and self.names.place and not between and not answered:
                     could = [n for n in dict.fromkeys([*last, *self.names.place]) if self._holds_things(n, named)]
                     if len(could) > 1:
-                        raise GoalError(f"{thing.text!r} could mean {' or '.join(map(spoken, could))}; say which")
+                        which = f"{thing.text!r} could mean {' or '.join(map(spoken, could))}; say which"
+                        raise self.names.unclear(which, thing, [[n] for n in could])
                     if could and could[0] in self.names.place:
                         found += could
                         continue

@@ -14,7 +14,9 @@ from dataclasses import dataclass, replace
 
 from planweave.core.domain import Domain, spoken
 from planweave.core.errors import GoalError, ParseError
+from planweave.core.question import Alternative, AmbiguityError, Clarification, UserQuestion
 from planweave.core.world import Literal, World
+from planweave.goals.alternatives import in_context, which_reading
 from planweave.goals.clause_goals import ClauseGoals
 from planweave.goals.noun_phrases import NotCoveredError
 from planweave.goals.phrase_parser import TooLongError
@@ -40,28 +42,34 @@ def read_goal(domain: Domain, world: World, sentence: str) -> tuple[Literal, ...
     return read_sentence(domain, world, sentence).goal
 
 
-def read_sentence(domain: Domain, world: World, sentence: str) -> Reading:
-    """The goal of a sentence in controlled English, with notes; raises NotCoveredError or GoalError."""
+def read_sentence(domain: Domain, world: World, sentence: str, clarifications: Sequence[Clarification] = ()) -> Reading:
+    """The goal of a sentence in controlled English, with notes; raises NotCoveredError or GoalError, an AmbiguityError
+    where an answer of a person would make it clear. clarifications: those answered so far.
+    """
     given = _given(sentence)
     if given is not None:
         return Reading(given)
     if len(sentence) > MAX_CHARACTERS:
         raise NotCoveredError(f"it is longer than {MAX_CHARACTERS} characters")
     words, _ = words_of(sentence)
-    return read_words(domain, world, without_politeness(words))
+    return read_words(domain, world, without_politeness(words), clarifications)
 
 
-def read_words(domain: Domain, world: World, words: Words) -> Reading:
+def read_words(domain: Domain, world: World, words: Words, clarifications: Sequence[Clarification] = ()) -> Reading:
     """The goal of the words of a sentence, without politeness."""
     if not words:
         raise NotCoveredError("there are no words in it")
     if len(words) > MAX_WORDS:
         raise NotCoveredError(f"it has more than {MAX_WORDS} words")
-    vocabulary = Vocabulary(domain, world)
+    vocabulary = Vocabulary(domain, world, clarifications)
     words, slips, unknown = vocabulary.mended(words)
+    answered = {c.text: c.meant[0] for c in clarifications if len(c.meant) == 1 and c.text in unknown}
+    answered = {word: meant for word, meant in answered.items() if meant in unknown[word]}
+    words = tuple(answered.get(word, word) for word in words)
+    unknown = {word: close for word, close in unknown.items() if word not in answered}
     for word, close in unknown.items():
         if len(close) > 1:
-            raise GoalError(f"the word {word!r} is not known; it could be {' or '.join(close)}: write which")
+            raise _which_word(word, words.index(word), close)
     notes = [f"{slip.written!r} is read as {slip.read!r}" for slip in slips]
     parser = vocabulary.parser(words, unknown)
     try:
@@ -91,15 +99,26 @@ def read_words(domain: Domain, world: World, words: Words) -> Reading:
         readings = to_do if len(to_do) == 1 else readings
     if len(readings) > 1:
         ways = " or: ".join(" and ".join(map(domain.phrase, r.goal)) for r in list(readings.values())[:3])
-        raise GoalError(f"the sentence can be meant in several ways ({ways}); say it in simpler ones")
+        message = f"the sentence can be meant in several ways ({ways}); say it in simpler ones"
+        raise AmbiguityError(message, which_reading(domain, [r.goal for r in readings.values()]))
     if not readings:
-        raise next((p for p in problems if isinstance(p, GoalError)), problems[0])
+        problem = next((p for p in problems if isinstance(p, GoalError)), problems[0])
+        if isinstance(problem, AmbiguityError):
+            problem.question = replace(problem.question, text=in_context(problem.question, words))
+        raise problem
     reading = next(iter(readings.values()))
     if len(reading.goal) > MAX_GOAL:
         raise GoalError(
             f"that is {len(reading.goal)} things at once, more than {MAX_GOAL}; say which of them are meant"
         )
     return reading
+
+
+def _which_word(word: str, at: int, close: Sequence[str]) -> GoalError:
+    """The error of a word that may be a slip of several."""
+    message = f"the word {word!r} is not known; it could be {' or '.join(close)}: write which"
+    choices = tuple(Alternative(each, word=each) for each in close)
+    return AmbiguityError(message, UserQuestion(f'which word is meant by "{word}"?', choices, word, at))
 
 
 def _winding(tree: Tree) -> int:

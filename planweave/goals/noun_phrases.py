@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 from planweave.core.descriptions import UNSAID, features_of, nouns_of
 from planweave.core.domain import Domain, spoken
-from planweave.core.errors import GoalError
+from planweave.core.errors import GoalError, close_names
+from planweave.core.question import AmbiguityError
 from planweave.core.world import Literal, World, WorldObject
+from planweave.goals.alternatives import MOST_CHOICES, object_question
 from planweave.goals.lexicon import Lexicon, english
 from planweave.goals.sentence_tree import NounPhrase, Place, Quantity
 
@@ -20,11 +22,17 @@ NEARLY = 0.03  # metres by which a thing may miss "next to" or "between" and be 
 CLEARLY = 0.05  # metres by which it is nearer than any other
 BIGGER = 1.15  # times the volume by which one thing must be larger than the next to be the biggest
 
+_FEW = 60  # objects all of which are looked through for what an unknown word may mean
+
 Why = Callable[[str], str]  # object -> why it cannot be meant here, "" where it can
 
 
 class NotCoveredError(Exception):
-    """The sentence is outside the controlled English; a model may understand it."""
+    """The sentence is outside the controlled English; a model may understand it. ambiguity: what to ask a person where
+    no model does.
+    """
+
+    ambiguity: AmbiguityError | None = None
 
 
 @dataclass
@@ -42,6 +50,7 @@ class NounPhrases:
     claimed: set[str] = field(default_factory=set)  # named elsewhere in the sentence: "a cube" means another one
     notes: list[str] = field(default_factory=list)  # what was chosen
     shortfall: Callable[[str, Place], float] | None = None  # metres by which a thing misses a place beside others
+    clarified: Mapping[tuple[int, str], tuple[str, ...]] = field(default_factory=dict)  # what a person said is meant
     carrying: bool = False  # whether things are to be brought somewhere: "everything" leaves out furniture then
 
     # Words
@@ -119,6 +128,8 @@ class NounPhrases:
         than one object is allowed; head: noun for a phrase without one ("the red and the green cube"); without:
         excluded objects; prefer: preferred reference of "it"; taken: objects that "a cube" avoids if possible.
         """
+        if meant := self._clarified(phrase, why, without):
+            return meant
         if phrase.pronoun:
             return self._pronoun(phrase, several, prefer)
         vague = not phrase.text.startswith("some")  # "some milk" is the milk, "half the milk" is not
@@ -128,12 +139,15 @@ class NounPhrases:
             raise GoalError(f"nothing is to be done with {phrase.text!r}; say what should be where")
         if phrase.number == 0 and phrase.quantity in (Quantity.A, Quantity.EXACTLY):
             raise GoalError(f"{phrase.text!r} is no number of things")
-        found, noun = self._described(phrase, head)
+        found, noun = self._described(phrase, head, why)
+        described = found
         for place in phrase.places:
             there = [n for n in found if holds_at(n, place)] or self._nearly(phrase, found, place)
             found = [n for n in found if (n in there) != place.negated]
         if phrase.places and not found:
-            raise GoalError(f"{phrase.text!r}: no such thing is known to be there now")
+            none = f"{phrase.text!r}: no such thing is known to be there now"
+            near = [[n] for n in described if not why(n)] if self._is_one(phrase) else []
+            raise self.unclear(none, phrase, near, f"{none}; which is meant?")
         found = self._others(phrase, found, why)
         left_out = self._left_out(phrase, noun, holds_at)
         found = [n for n in found if n not in left_out]
@@ -145,6 +159,29 @@ class NounPhrases:
         for name in names:
             self.mentioned[name] = None
         return names
+
+    def _clarified(self, phrase: NounPhrase, why: Why, without: Sequence[str]) -> list[str]:
+        """What a person said that a phrase means; none where it was not asked about, or cannot be meant any more."""
+        names = list(self.clarified.get((phrase.at, phrase.text), ()))
+        if any(n not in self.world.by_name or n in without or why(n) for n in names):
+            return []
+        if names and not phrase.pronoun:
+            noun = self.singular(phrase.words[-1]) if phrase.words else ""
+            self.head = noun if noun in self.known_nouns else self.head
+            self.mentioned.update(dict.fromkeys(names))
+        return names
+
+    def unclear(
+        self, message: str, phrase: NounPhrase, candidates: Iterable[Sequence[str]], text: str = ""
+    ) -> GoalError:
+        """The error of a phrase that may mean any of the candidates; a question for a person where one can be asked."""
+        question = object_question(self.domain, self.world, phrase.text, phrase.at, list(candidates), text)
+        return AmbiguityError(message, question) if question and phrase.at >= 0 else GoalError(message)
+
+    def _is_one(self, phrase: NounPhrase) -> bool:
+        """Whether a phrase speaks of one certain thing."""
+        certain = phrase.quantity in (Quantity.THE, Quantity.BARE)
+        return certain and not (phrase.plural or phrase.rest or phrase.other or phrase.pronoun or self._mass(phrase))
 
     def _nearly(self, phrase: NounPhrase, found: Sequence[str], place: Place) -> list[str]:
         """Of several things none of which is beside or between others, strictly, the one that clearly comes nearest."""
@@ -164,7 +201,8 @@ class NounPhrases:
         if prefer and self.place and not any(map(prefer, self.last)) and all(map(prefer, self.place)):
             return list(self.place)  # "put the salmon in the fridge and close it"
         if len(self.last) > 1 and (word in ("it", "this", "that") or not several):
-            raise GoalError(f"{word!r} could mean {' or '.join(self.last)}; say which")
+            could = f"{word!r} could mean {' or '.join(self.last)}; say which"
+            raise self.unclear(could, phrase, [[n] for n in self.last])
         one = len(self.last) == 1 and not self.world.by_name[self.last[0]].class_name.endswith("s")  # but "the pants"
         if one and word in ("them", "they", "these", "those"):
             raise GoalError(f"{word!r} means several things, but only {self.last[0]} was named last; say which")
@@ -172,11 +210,11 @@ class NounPhrases:
             raise GoalError(f"{phrase.text!r} could mean {', '.join(self.last)}: {len(self.last)}, not {phrase.number}")
         return list(self.last)
 
-    def _described(self, phrase: NounPhrase, head: str) -> tuple[list[str], str]:
+    def _described(self, phrase: NounPhrase, head: str, why: Why) -> tuple[list[str], str]:
         """Objects that match every word of the description, and the noun that names their kind."""
         words = [self.singular(w) for w in phrase.words]
         words = [w for w in words if w]
-        self._check_known(phrase, words)
+        self._check_known(phrase, words, why)
         if len(set(words)) < len(words):
             raise NotCoveredError(f"{phrase.text!r} says the same twice")
         things = [o.name for o in self.world.objects]
@@ -195,11 +233,13 @@ class NounPhrases:
             found = [n for n in things if noun in self.heads[n] and self._describes(n, words[:-1])]
             elided = [n for n in things if head and head in self.heads[n] and self.features[n].issuperset(words)]
             if found and head and head != noun and elided and elided != found:
-                raise GoalError(f"{phrase.text!r} could mean {' or '.join([*found, *elided])}; say which")
+                could = f"{phrase.text!r} could mean {' or '.join([*found, *elided])}; say which"
+                apart_ = [found, elided] if phrase.plural else [[n] for n in (*found, *elided) if not why(n)]
+                raise self.unclear(could, phrase, apart_)
             if found:
                 return self._of_no_other_colour(found, words), noun
             if not elided:
-                raise GoalError(self._unknown(phrase, words))
+                raise self._unknown(phrase, words, why)
         for kind in dict.fromkeys([k for k in (head, self.head) if k] + [""]):
             if not kind and not phrase.generic:
                 if head or self.head:
@@ -210,7 +250,7 @@ class NounPhrases:
                 if not kind and not words and not phrase.superlative and not phrase.places:
                     raise GoalError(f"it is not clear which things {phrase.text!r} means; name them")
                 return found, kind
-        raise GoalError(self._unknown(phrase, words))
+        raise self._unknown(phrase, words, why)
 
     def _of_no_other_colour(self, found: list[str], words: Sequence[str]) -> list[str]:
         """ "the white mug" is the one that is all white, where another is white and yellow."""
@@ -238,22 +278,31 @@ class NounPhrases:
             if f.args[0] == name
         )
 
-    def _check_known(self, phrase: NounPhrase, words: Sequence[str]) -> None:
+    def _check_known(self, phrase: NounPhrase, words: Sequence[str], why: Why) -> None:
         strange = [
             w
             for w in words
             if w not in self._all_features and w not in self.known_nouns and w not in english()["colours"]
         ]
         if strange and (len(words) > 1 or phrase.plural or strange[0].endswith("s")):
-            raise NotCoveredError(f"the word {strange[0]!r} is not known")
+            left = NotCoveredError(f"the word {strange[0]!r} is not known")
+            unknown = self._unknown(phrase, words, why)
+            left.ambiguity = unknown if isinstance(unknown, AmbiguityError) else None
+            raise left
         if strange:
-            raise GoalError(self._unknown(phrase, words))
+            raise self._unknown(phrase, words, why)
 
-    def _unknown(self, phrase: NounPhrase, words: Sequence[str]) -> str:
+    def _unknown(self, phrase: NounPhrase, words: Sequence[str], why: Why) -> GoalError:
+        """The error of a phrase that nothing here is called; it offers what is near to it, or else what is there."""
         kind = words[-1] if words else phrase.text
         alike = [n for n in self.world.by_name if kind in self.heads[n]]
         hint = f"of that kind there are {', '.join(alike)}" if alike and len(words) > 1 else f"seen: {self.seen()}"
-        return f"unknown object {' '.join(words) or phrase.text!r}: nothing here is called so; {hint}"
+        message = f"unknown object {' '.join(words) or phrase.text!r}: nothing here is called so; {hint}"
+        close = set(close_names(kind, self.known_nouns))
+        near = alike or [n for n in self.world.by_name if close & self.heads[n]]
+        offered = near or (list(self.world.by_name) if len(self.world.by_name) <= _FEW else [])
+        fitting = [[n] for n in offered if not why(n)] if self._is_one(phrase) else []
+        return self.unclear(message, phrase, fitting, f'nothing here is called "{phrase.text}"; what is meant?')
 
     def seen(self) -> str:
         """Names of the known objects, items before places."""
@@ -273,7 +322,8 @@ class NounPhrases:
             same = [n for n in left if self.head and self.head in self.heads[n]]
             said = [n for n in left if self.kinds_said & self.heads[n]]
             if (same and set(said) > set(same)) or (not same and len(self.kinds_said) > 1 and said):
-                raise GoalError(f"{phrase.text!r} could mean {', '.join(same or said)}, or others as well; name them")
+                could = f"{phrase.text!r} could mean {', '.join(same or said)}, or others as well; name them"
+                raise self.unclear(could, phrase, self._movable([same, said, left], why))
             if same:
                 return same
             if phrase.text.endswith((" it", " them")):
@@ -281,9 +331,16 @@ class NounPhrases:
             kinds = [w for n in self.mentioned for w in self.heads[n] if w in self.domain.categories]
             alike = [n for n in left if any(w in self.heads[n] for w in kinds)]
             if alike and self.head not in self.domain.categories:
-                raise GoalError(f"{phrase.text!r} could mean only {', '.join(alike)}, or everything else; say which")
+                could = f"{phrase.text!r} could mean only {', '.join(alike)}, or everything else; say which"
+                raise self.unclear(could, phrase, self._movable([alike, left], why))
             return left
         return [n for n in found if n not in self.mentioned]
+
+    @staticmethod
+    def _movable(groups: Iterable[Sequence[str]], why: Why) -> list[list[str]]:
+        """Of each group what can be meant; groups of which nothing can are left out."""
+        fitting = [[n for n in names if not why(n)] for names in groups]
+        return [names for names in fitting if names]
 
     def _left_out(self, phrase: NounPhrase, noun: str, holds_at: Callable[[str, Place], bool]) -> set[str]:
         return self.named(phrase.exceptions, noun, holds_at)
@@ -311,13 +368,15 @@ class NounPhrases:
 
     def _most(self, phrase: NounPhrase, found: list[str], holds_at: Callable[[str, Place], bool]) -> list[str]:
         axis, end, *of_two = english()["superlatives"][phrase.superlative]
+        each = [[n] for n in found] if phrase.quantity in (Quantity.THE, Quantity.BARE) and not phrase.plural else []
         if of_two and len(found) != 2:
-            raise GoalError(f"{phrase.text!r} compares two things, but there are {len(found)}: {', '.join(found)}")
+            two = f"{phrase.text!r} compares two things, but there are {len(found)}: {', '.join(found)}"
+            raise self.unclear(two, phrase, each)
         number = phrase.number if phrase.quantity is Quantity.EXACTLY else 1  # "the two leftmost cubes"
         if number == 1 and (phrase.plural or phrase.quantity not in (Quantity.THE, Quantity.BARE)):
             raise GoalError(f"{phrase.text!r}: only one thing can be the {phrase.superlative}")
         if len(found) < max(number, phrase.rank):
-            raise GoalError(f"{phrase.text!r}: there are only {len(found)} ({', '.join(found)})")
+            raise self.unclear(f"{phrase.text!r}: there are only {len(found)} ({', '.join(found)})", phrase, each)
         start = (0.0, 0.0)
         if phrase.nearest_to is not None:
             if axis != "reach":
@@ -329,11 +388,12 @@ class NounPhrases:
                 raise GoalError(f"where {to} is is not known, so {phrase.text!r} cannot be told")
             start = place[0], place[1]
         elif axis != "size" and not (self.domain.extra.get("goals") or {}).get("seen_from"):
-            raise GoalError(f"{phrase.text!r}: seen from where is not known here; name the thing")
+            raise self.unclear(f"{phrase.text!r}: seen from where is not known here; name the thing", phrase, each)
         values = {n: self._measure(n, axis, start) for n in found}
         unknown = [n for n, v in values.items() if v is None]
         if unknown:
-            raise GoalError(f"{phrase.text!r}: of {', '.join(unknown)} that is not known; name the thing")
+            of_some = f"{phrase.text!r}: of {', '.join(unknown)} that is not known; name the thing"
+            raise self.unclear(of_some, phrase, each)
         order = sorted(found, key=lambda n: values[n] or 0.0, reverse=end == "most")
         for one, two in pairwise(order[max(0, phrase.rank - 2) : phrase.rank + number]):
             if number > 1 and two in order[:number]:
@@ -341,7 +401,8 @@ class NounPhrases:
             first, second = values[one] or 0.0, values[two] or 0.0
             alike = abs(first - second) < APART if axis != "size" else max(first, second) < BIGGER * min(first, second)
             if alike:
-                raise GoalError(f"{phrase.text!r} could mean {one} or {two}: they hardly differ; say which")
+                could = f"{phrase.text!r} could mean {one} or {two}: they hardly differ; say which"
+                raise self.unclear(could, phrase, [[one], [two]] if number == 1 else [])
         if order and axis == "left":
             self.notes.append(f"left and right are the {self.domain.extra['goals']['seen_from']}'s")
         return order[phrase.rank - 1 : phrase.rank - 1 + number]
@@ -378,15 +439,14 @@ class NounPhrases:
             reasons = [why(n) or f"{n} is the place itself" for n in found]
             raise GoalError(f"{phrase.text!r}: {reasons[0]}")
         if not found:
-            raise GoalError(
-                f"{phrase.text!r}: nothing of that is left; seen: {self.seen()}"
-                if phrase.other or phrase.exceptions
-                else self._unknown(phrase, [self.singular(w) for w in phrase.words])
-            )
+            if phrase.other or phrase.exceptions:
+                raise GoalError(f"{phrase.text!r}: nothing of that is left; seen: {self.seen()}")
+            raise self._unknown(phrase, [self.singular(w) for w in phrase.words], why)
         if phrase.quantity is Quantity.EXACTLY:
             pool = [n for n in found if n not in without] if not broad else fitting
             if len(pool) != phrase.number:
-                raise GoalError(f"{phrase.text!r} could mean {', '.join(pool)}: {len(pool)}, not {phrase.number}")
+                could = f"{phrase.text!r} could mean {', '.join(pool)}: {len(pool)}, not {phrase.number}"
+                raise self.unclear(could, phrase, _sets(self._movable([pool], why), phrase.number) if several else [])
             fitting, all_ = pool, True
         if all_:
             named = [n for n in found if n not in without]
@@ -400,14 +460,16 @@ class NounPhrases:
                 if bad:
                     raise GoalError(f"{phrase.text!r}: {bad[0]}")
             if not several and len(fitting) > 1:
-                raise GoalError(f"{phrase.text!r} means several ({', '.join(fitting)}); name one of them")
+                many = f"{phrase.text!r} means several ({', '.join(fitting)}); name one of them"
+                raise self.unclear(many, phrase, [[n] for n in fitting])
             return fitting
         if phrase.quantity is Quantity.A:
             return self._picked(phrase, fitting, several, taken, prefer)
         if prefer and len(fitting) > 1 and any(map(prefer, fitting)):
             fitting = [n for n in fitting if prefer(n)]
         if len(fitting) > 1:
-            raise GoalError(f"{phrase.text!r} could mean {' or '.join(fitting)}; say which")
+            could = f"{phrase.text!r} could mean {' or '.join(fitting)}; say which"
+            raise self.unclear(could, phrase, [[n] for n in fitting])
         return fitting
 
     def _mass(self, phrase: NounPhrase) -> bool:
@@ -449,6 +511,13 @@ class NounPhrases:
             f"{' or '.join(map(spoken, rest[:4]))}{' or others' if len(rest) > 4 else ''} as well"
         )
         return chosen
+
+
+def _sets(pools: Sequence[Sequence[str]], number: int) -> list[tuple[str, ...]]:
+    """Sets of that many of the objects of a pool; none where they are too many to ask for one."""
+    if not pools or not 0 < number < len(pools[0]) or math.comb(len(pools[0]), number) > MOST_CHOICES:
+        return []
+    return list(combinations(pools[0], number))
 
 
 def singulars(word: str) -> list[str]:

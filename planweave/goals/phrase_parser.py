@@ -83,7 +83,7 @@ class PhraseParser:
         if word in (("to",), ("in",), ("at",)) and self._lexicon.parts:  # "to the stove's front"
             for owner, end in self._simple(at + length):
                 if self._words[end : end + 2] == ("'s", "front"):
-                    found.append((Place("in front of", (owner,)), end + 2))
+                    found.append((Place("in front of", (self._said(owner, at + length, end),)), end + 2))
         for thing, end in self._plain(at + length):
             found.append((Place(" ".join(word), (thing,)), end))
             if word in self._lexicon.between and self._word(end) == "and":
@@ -103,7 +103,7 @@ class PhraseParser:
             if self._word(end) == "'s":
                 thing, last = self._described(end + 1)
                 if thing is not None:
-                    owned = replace(thing, quantity=Quantity.THE, places=(Place("of", (owner,)),))
+                    owned = replace(thing, quantity=Quantity.THE, places=(Place("of", (self._said(owner, at, end),)),))
                     found.append((owned, last))
         return found
 
@@ -168,7 +168,10 @@ class PhraseParser:
             if length:
                 everything = NounPhrase("what is there", Quantity.ALL, generic="everything", plural=True)
                 found += [(replace(everything, places=(place,)), end) for place, end in self._place(at + length)]
-        return [(replace(t, text=" ".join(self._words[at:e]).strip(" ,")), e) for t, e in found]
+        return [(self._said(t, at, e), e) for t, e in found]
+
+    def _said(self, thing: NounPhrase, at: int, end: int) -> NounPhrase:
+        return replace(thing, text=" ".join(self._words[at:end]).strip(" ,"), at=at)
 
     def _compared(self, thing: NounPhrase, at: int) -> Found:
         """ "the nearest cube to the tray", "the cube nearest to you\""""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 from planweave.goals.sentence_words import Words
@@ -36,7 +36,7 @@ class NounPhrase:
     """The words of a description, its head last, with quantity, selection, location and exceptions.
 
     pronoun: "it", "them"; then only `all` may be set beside it. generic: the head is "one", "thing" or "everything";
-    nearest_to: the reference of a superlative.
+    nearest_to: the reference of a superlative; at: number of its first word in the sentence, -1 where it is not in it.
     """
 
     text: str
@@ -54,6 +54,7 @@ class NounPhrase:
     pronoun: str = ""
     places: tuple[Place, ...] = ()
     exceptions: tuple[NounPhrase, ...] = ()
+    at: int = field(default=-1, compare=False)
 
 
 class Kind(Enum):

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from planweave.core.domain import Domain, spoken
 from planweave.core.errors import GoalError
+from planweave.core.question import Clarification
 from planweave.core.world import World
 from planweave.goals.goal_parser import Parser
 from planweave.goals.lexicon import lexicon
@@ -19,8 +20,10 @@ _PARTS = ("side", "middle", "edge", "spot")  # of a table
 class Vocabulary:
     """The words with a meaning in a world."""
 
-    def __init__(self, domain: Domain, world: World) -> None:
+    def __init__(self, domain: Domain, world: World, clarifications: Iterable[Clarification] = ()) -> None:
+        """clarifications: what a person said that phrases of the sentence mean."""
         self.domain, self.world, self.lexicon = domain, world, lexicon(domain)
+        self._clarified = {(c.at, c.text): c.meant for c in clarifications}
         self._names = NounPhrases(domain, world, self.lexicon)
         # Names that end in a letter or number of their own: "location a", "red cube 2".
         self._joined = {
@@ -34,6 +37,7 @@ class Vocabulary:
         fresh = NounPhrases(self.domain, self.world, self.lexicon)
         for key in ("features", "heads", "known_nouns", "words", "_all_features"):
             fresh.__dict__[key] = getattr(self._names, key)
+        fresh.clarified = self._clarified
         return fresh
 
     @property

@@ -8,13 +8,15 @@ enough replies agree on it, since a wrong goal makes the robot do the wrong thin
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from planweave.core.domain import Domain, spoken
 from planweave.core.errors import GoalError, ModelError
 from planweave.core.ports import Interpretation
+from planweave.core.question import AmbiguityError, Clarification
 from planweave.core.world import Literal, World
+from planweave.goals.alternatives import which_reading
 from planweave.goals.goal_checks import checked_goal
 from planweave.goals.goal_grammar import read_sentence
 from planweave.goals.lexicon import english
@@ -32,6 +34,7 @@ from planweave.methods.prompting import Messages, goal_messages
 
 MAX_SENTENCE = 2000  # characters
 MAX_LITERALS = 20
+_READINGS = 4  # of a model that a person is asked about, the most frequent first
 Ask = Callable[[Messages, dict[str, Any]], ChatReplies]  # messages, JSON schema -> several replies
 
 
@@ -49,14 +52,20 @@ def checked_sentence(sentence: str) -> str:
 
 
 def interpret(
-    domain: Domain, world: World, sentence: str, ask: Ask, agreement: float = 0.5, shown: World | None = None
+    domain: Domain,
+    world: World,
+    sentence: str,
+    ask: Ask,
+    agreement: float = 0.5,
+    shown: World | None = None,
+    clarifications: Sequence[Clarification] = (),
 ) -> Interpretation:
-    """Goal of a sentence; source says who interpreted it. Raises GoalError (not understood, impossible) or
-    CanceledError.
+    """Goal of a sentence; source says who interpreted it. Raises GoalError (not understood, impossible; AmbiguityError
+    where an answer of a person would make it clear) or CanceledError.
 
     A question is answered and never executed. Sentences with "not" that the grammar cannot parse are not given to a
     model. agreement: a goal is accepted if more than this share of the replies agrees on it. shown: the part of the
-    world in the prompt, by default all of it.
+    world in the prompt, by default all of it. clarifications: a person's answers so far, which the grammar heeds.
     """
     sentence = checked_sentence(sentence)
     if not world.objects:
@@ -74,11 +83,11 @@ def interpret(
             '"is …?", "where is …?"'
         )
     try:
-        reading = read_sentence(domain, world, sentence)
+        reading = read_sentence(domain, world, sentence, clarifications)
         goal = checked_goal(domain, world, reading.goal)
         return Interpretation(goal, "grammar", understood=understood(domain, goal, reading.notes))
     except NotCoveredError as error:
-        reason = str(error)
+        reason, unclear = str(error), error.ambiguity
     en = english()
     if sum(w in en["foreign"] for w in plain) > 1:
         raise GoalError("only English is read here" + _instead(domain, world, plain))
@@ -91,15 +100,18 @@ def interpret(
             f"the sentence is not understood: {reason}; it says {negated[0]!r}, so no model is asked"
             + _instead(domain, world, plain)
         )
+    if clarifications:  # a model does not know what was answered
+        raise GoalError(f"the sentence is not understood: {reason}{_instead(domain, world, plain)}")
     try:
         seen, sayable = shown or world, offered(domain, sentence, world.actions_off)
         replies = ask(goal_messages(sayable, seen, sentence), goal_schema(sayable, seen, max_literals=MAX_LITERALS))
     except ModelError as error:
-        raise GoalError(
+        message = (
             f"the sentence is not understood: {reason}{_instead(domain, world, plain)} (the model that "
             f"could help did not answer: {error})"
-        ) from error
-    goal = _agreed(domain, world, replies, agreement, _instead(domain, world, plain))
+        )
+        raise AmbiguityError(message, unclear.question) if unclear else GoalError(message) from error
+    goal = _agreed(domain, world, replies, agreement, _instead(domain, world, plain), unclear)
     return Interpretation(goal, "model", replies.usage, understood(domain, goal, _guessed(domain, world, mended, goal)))
 
 
@@ -133,7 +145,15 @@ def _instead(domain: Domain, world: World, words: Words) -> str:
     return ". What can be read, for example: " + ", ".join(f'"{e}"' for e in examples) if examples else ""
 
 
-def _agreed(domain: Domain, world: World, replies: ChatReplies, agreement: float, instead: str) -> tuple[Literal, ...]:
+def _agreed(
+    domain: Domain,
+    world: World,
+    replies: ChatReplies,
+    agreement: float,
+    instead: str,
+    unclear: AmbiguityError | None,
+) -> tuple[Literal, ...]:
+    """The goal that enough replies agree on. unclear: what the grammar would ask, asked where no reply can be read."""
     rows, problem = read_each(replies, lambda reply: tuple(sorted(checked_goal(domain, world, parse_goal(reply.text)))))
     readings = Counter(goal for _, goal in rows)
     asked = len(replies.replies)
@@ -142,5 +162,7 @@ def _agreed(domain: Domain, world: World, replies: ChatReplies, agreement: float
         if votes > agreement * asked:
             return goal
         shown = "; or ".join(understood(domain, g)[:150] for g, _ in readings.most_common(2))
-        raise GoalError(f"the model's replies disagree on the goal of the sentence ({shown}){instead}")
-    raise GoalError(f"the model found no goal that can hold in the sentence ({problem[:200]}){instead}")
+        message = f"the model's replies disagree on the goal of the sentence ({shown}){instead}"
+        raise AmbiguityError(message, which_reading(domain, (g for g, _ in readings.most_common(_READINGS)), "model"))
+    message = f"the model found no goal that can hold in the sentence ({problem[:200]}){instead}"
+    raise AmbiguityError(message, unclear.question) if unclear else GoalError(message)

@@ -13,6 +13,7 @@ from planweave.core.domain import Domain
 from planweave.core.errors import ConfigError, GoalError, ModelUnavailableError, ParseError, UnknownNameError
 from planweave.core.plan import Plan, PlanStep
 from planweave.core.ports import Check, Choice, Grounding, Interpretation, Proposals, SampledPlans, Written
+from planweave.core.question import Clarification
 from planweave.core.world import Action, Literal, World, WorldObject
 from planweave.llm.accounting import Prices
 from planweave.llm.asking import Asker, counted
@@ -205,7 +206,13 @@ class LanguagePlanner:
 
     @counted
     def interpret_goal(
-        self, sentence: str, world: World, *, task_id: str = "", canceled: threading.Event | None = None
+        self,
+        sentence: str,
+        world: World,
+        *,
+        clarifications: Sequence[Clarification] = (),
+        task_id: str = "",
+        canceled: threading.Event | None = None,
     ) -> Interpretation:
         """Interpret a sentence as goal literals; raises GoalError or CanceledError."""
         domain = self._load_domain(world.domain)
@@ -226,7 +233,7 @@ class LanguagePlanner:
 
         agreement = self.settings.goal_agreement_embedded if self._embedded else self.settings.goal_agreement
         shown, _ = self._worlds.shown(domain, world, sentence.strip())
-        return interpret(domain, world, sentence, ask, agreement, shown)
+        return interpret(domain, world, sentence, ask, agreement, shown, clarifications)
 
     @counted
     def write(

@@ -9,10 +9,12 @@ from dataclasses import dataclass, field, replace
 
 from planweave.core.approval import Approval
 from planweave.core.cancellation import Cancellation
+from planweave.core.question import Inquiry
 from planweave.core.task import TaskState, TaskStatus
 from planweave.core.world import Literal
 from planweave.methods.episode import Episode
 from planweave.methods.journal import Journal
+from planweave.tasks.answers import Answers
 
 
 @dataclass
@@ -25,6 +27,8 @@ class Task:
     given_tree: str = ""  # a behaviour tree in XML, followed in place of a method
     world_revision: int = 0
     approval: Approval | None = None
+    inquiry: Inquiry | None = None  # None where nobody is asked what an unclear sentence means
+    answers: Answers = field(default_factory=Answers)
     canceled: Cancellation = field(default_factory=Cancellation)
     episode: Episode | None = None
     said: deque[str] = field(default_factory=deque)
@@ -66,4 +70,6 @@ class Task:
             )
             if self.approval.waiting and not status.state.ended:
                 status = replace(status, state=TaskState.AWAITING_APPROVAL)
+        if self.inquiry is not None and (question := self.inquiry.shown) is not None and not status.state.ended:
+            status = replace(status, state=TaskState.AWAITING_ANSWER, phase="waiting for an answer", question=question)
         return status

@@ -18,6 +18,7 @@ from planweave.core.approval import Approval
 from planweave.core.behaviour_tree_xml import MAX_CHARACTERS
 from planweave.core.errors import GoalError, UnknownNameError
 from planweave.core.ports import LookingBody, Planner
+from planweave.core.question import Inquiry
 from planweave.core.task import TaskState, TaskStatus
 from planweave.core.world import Action, Literal
 from planweave.methods import METHODS
@@ -40,9 +41,10 @@ class TaskManager:
     """Accepts tasks at any time and runs one at a time in its own thread.
 
     approval_timeout: seconds that a person has to approve a plan before it moves anything, 0 where no approval is
-    required. kept_tasks: number of ended tasks that remain available. on_change(task): called at every change;
-    on_end(task): at the end. store: keeps tasks and their records, for `take_up` in a later process. run_options: those
-    of TaskRun.
+    required. answer_timeout: seconds that a person has to answer what an unclear sentence means, 0 where nobody is
+    asked and the sentence is refused. kept_tasks: number of ended tasks that remain available. on_change(task): called
+    at every change; on_end(task): at the end. store: keeps tasks and their records, for `take_up` in a later process.
+    run_options: those of TaskRun.
     """
 
     def __init__(
@@ -57,6 +59,7 @@ class TaskManager:
         journal_folder: Path | None = None,
         approval_timeout: float = 0.0,
         approved_alone: Collection[str] = (),
+        answer_timeout: float = 0.0,
         on_change: Callable[[Task], None] = lambda task: None,
         on_end: Callable[[Task], None] = lambda task: None,
         store: TaskStore | None = None,
@@ -66,6 +69,7 @@ class TaskManager:
         self._default_method, self._max_queue = default_method, max_queue
         self._journal_folder, self._on_change, self._on_end = journal_folder, on_change, on_end
         self._approval_timeout, self._approved_alone = approval_timeout, approved_alone
+        self._answer_timeout = answer_timeout
         self._kept_tasks, self._store = kept_tasks, store
         self._tasks: dict[str, Task] = {}
         self._requests: dict[str, Task] = {}  # by the id that their sender gave
@@ -138,7 +142,8 @@ class TaskManager:
                     **({"tree": tree} if tree else {}),
                     **({"dry_run": True} if dry_run else {}),
                 )
-            task = Task(status, tuple(goal), journal, tree, world_revision, self._approval(status, 0.0))
+            approval, inquiry = self._approval(status, 0.0), self._inquiry(status)
+            task = Task(status, tuple(goal), journal, tree, world_revision, approval, inquiry)
             self._tasks[task_id] = task
             if request_id:
                 self._requests[request_id] = task
@@ -156,6 +161,10 @@ class TaskManager:
         """The gate of a task whose plans a person approves. at_least: s for that also where no approval is required."""
         seconds = max(self._approval_timeout, at_least)
         return Approval(status.task_id, seconds, self._approved_alone) if seconds > 0 and not status.dry_run else None
+
+    def _inquiry(self, status: TaskStatus) -> Inquiry | None:
+        """What asks a person where the sentence of a task is not clear."""
+        return Inquiry(status.task_id, self._answer_timeout) if self._answer_timeout > 0 else None
 
     def take_up(self, ask_seconds: float = 0.0) -> None:
         """Take up the stored tasks of a process that is gone: ended ones as they are, the others are queued.
@@ -187,6 +196,7 @@ class TaskManager:
         journal = self._journal(status.task_id, kept.lines)
         approval = self._approval(status, ask_seconds if found.moved else 0.0)
         task = Task(status, kept.goal, journal, kept.tree, approval=approval, known_goal=found.goal)
+        task.inquiry, task.answers = self._inquiry(status), found.answers
         if found.began:
             log.warning("%s: %s", status.task_id, found.message)
             journal.add("interrupted", done=list(found.done), under_way=found.under_way, message=found.message)
@@ -246,6 +256,17 @@ class TaskManager:
             raise GoalError("plans need no approval here; feedback_node's parameter require_approval asks for it")
         task.approval.answer(plan_hash, approve, comment, approver)
         return task
+
+    def answer(self, task_id: str, question_id: str, choice: int = 0, text: str = "", person: str = "") -> str:
+        """Answer the question that a task (the running one where no id is given) waits with; raises GoalError.
+
+        choice: number of a choice, from 1; 0: `text` is the answer (planweave.core.question). Returns what was chosen.
+        """
+        text, person = plain(text, "answer"), plain(person, "name of who answers", MAX_APPROVER)
+        task = self._going_on(task_id, "no task is running, so no question waits for an answer")
+        if task.inquiry is None:
+            raise GoalError("no task asks anything here: feedback_node's parameter answer_timeout is 0")
+        return task.inquiry.answer(question_id, choice, text, person)
 
     def confirm(self, task_id: str, token: str, action: Action | None) -> str:
         """Name of the person who approved the action of a token; raises GoalError where it was not approved."""

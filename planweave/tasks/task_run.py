@@ -13,11 +13,15 @@ from planweave.core.confirmation import GoalCheck, confirm
 from planweave.core.domain import Domain
 from planweave.core.errors import CanceledError, GoalError, PlanweaveError, UnknownNameError
 from planweave.core.ports import Interpretation, LookingBody, Planner
+from planweave.core.question import AmbiguityError
 from planweave.core.rule_conflicts import goal_conflict
 from planweave.core.task import TaskState
 from planweave.core.world import Literal, World
+from planweave.goals.goal_checks import checked_goal
+from planweave.goals.paraphrase import understood
 from planweave.methods.episode import Episode
 from planweave.methods.method_run import Method, MethodFaultError, run_method
+from planweave.tasks.answers import ask
 from planweave.tasks.dry_run import PredictedBody
 from planweave.tasks.given_tree import GivenTree
 from planweave.tasks.plain_text import log_line
@@ -70,7 +74,7 @@ class TaskRun:
             looked = self.look_for(task.status.sentence)
             if looked:
                 task.journal.add("looked_for", answer=looked)
-            world, read = self._understand(task, self.body.observe(task.world_revision))
+            world, read = self._understand(task)
             if read.answer:
                 self._set(task, goal_source=read.source, understood=read.understood, answer=read.answer)
                 task.journal.add("answer", answer=read.answer, understood=read.understood, source=read.source)
@@ -102,11 +106,21 @@ class TaskRun:
             log.exception("task %s", task.status.task_id)
             self.end(task, TaskState.FAILED, f"internal error ({type(error).__name__}: {error}); see the log")
 
-    def _understand(self, task: Task, world: World) -> tuple[World, Interpretation]:
+    def _understand(self, task: Task) -> tuple[World, Interpretation]:
+        """The goal, and the world it was interpreted in; a person is asked where the sentence is not clear."""
+        world = self.body.observe(task.world_revision)
+        while True:
+            try:
+                return self._understand_alone(task, world)
+            except AmbiguityError as error:
+                ask(task, error, self.load_domain(world.domain), self.body.observe, lambda: self.changed(task))
+                world = self.body.observe()  # it may have changed while a person thought
+
+    def _understand_alone(self, task: Task, world: World) -> tuple[World, Interpretation]:
         """The goal, and the world it was interpreted in.
 
-        Before a task is refused because of a missing object, a fresh look is taken: perception may just have been reset
-        or restarted.
+        Before a task is refused, or a person asked, because of a missing object, a fresh look is taken: perception may
+        just have been reset or restarted.
         """
         try:
             return world, self._read(task, world)
@@ -126,7 +140,14 @@ class TaskRun:
                 domain.check_literal(literal, world)
             return Interpretation(goal, "given", understood=domain.phrases(goal))
         self._set(task, phase="interpreting the goal")
-        read = self.planner.interpret_goal(task.status.sentence, world, task_id=task.status.task_id)
+        answers = task.answers
+        if answers.goal:
+            goal = checked_goal(domain, world, answers.goal)
+            return Interpretation(goal, answers.source, understood=understood(domain, goal, ("chosen by a person",)))
+        sentence = answers.sentence or task.status.sentence
+        read = self.planner.interpret_goal(
+            sentence, world, clarifications=answers.clarifications, task_id=task.status.task_id
+        )
         self._set(task, usage=task.status.usage + read.usage)
         if not read.goal and not read.answer:
             raise GoalError("the sentence contains no goal; say what should be where in the end")
@@ -183,7 +204,7 @@ class TaskRun:
                 return finding, "nothing was moved" if finding.unconfirmed else "it held already, nothing was moved"
         episode = task.episode = Episode(
             task.status.task_id,
-            task.status.sentence,
+            task.answers.told(task.status.sentence),
             goal,
             self.load_domain(world.domain),
             self.planner,

@@ -159,7 +159,9 @@ def _written(status: TaskStatus) -> str:
     row = {f.name: getattr(status, f.name) for f in fields(TaskStatus)}
     for key in (*_LITERALS, *_ACTIONS):
         row[key] = [str(each) for each in row[key]]
-    return json.dumps({**row, "state": int(status.state), "action": None, "usage": asdict(status.usage)})
+    return json.dumps(
+        {**row, "state": int(status.state), "action": None, "question": None, "usage": asdict(status.usage)}
+    )
 
 
 def _read(text: str) -> TaskStatus:

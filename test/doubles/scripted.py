@@ -129,7 +129,7 @@ class ScriptedPlanner:
         index = [str(o) for o in options].index(answer) if isinstance(answer, str) else answer
         return Choice(index, tuple(int(i == index) for i in range(len(options))), usage=Usage(1, 100, 0, 5))
 
-    def interpret_goal(self, sentence, world, task_id="") -> Interpretation:
+    def interpret_goal(self, sentence, world, clarifications=(), task_id="") -> Interpretation:
         self.asked.append(("interpret", sentence))
         return Interpretation(self.goal, "grammar", understood=self.understood, answer=self.answer)
 

@@ -64,7 +64,7 @@ LAYERS = {
     "perception": {"core", "robots", "llm"},  # a model that takes pictures gives names
     "bodies": {"core", "robots"},
     "methods": {"core", "goals", "llm"},
-    "tasks": {"core", "methods"},
+    "tasks": {"core", "goals", "methods"},
     "bench": {"core", "llm", "methods", "bodies", "simulation", "perception", "launcher", "libero"},
     "api": {"core", "goals", "llm", "methods", "tasks", "bodies"},  # planweave/api.py and the public names
     "planweave_ros": {*LIBRARY},

@@ -265,10 +265,10 @@ def test_a_look_that_comes_in_time_confirms(start, first):
 class Particular(ScriptedPlanner):
     """A planner that refuses sentences about what is not in the world."""
 
-    def interpret_goal(self, sentence, world, task_id=""):
+    def interpret_goal(self, sentence, world, clarifications=(), task_id=""):
         if "a" not in world.by_name:
             raise GoalError("there is no a here")
-        return super().interpret_goal(sentence, world, task_id)
+        return super().interpret_goal(sentence, world, clarifications, task_id)
 
 
 @pytest.mark.parametrize("given", [(), literals("in(a, tray)")])
@@ -455,7 +455,7 @@ def test_the_goals_question_names_its_task(start):
     manager, planner, _ = start()
     asked = []
     read = planner.interpret_goal
-    planner.interpret_goal = lambda sentence, world, task_id="": (asked.append(task_id), read(sentence, world))[1]
+    planner.interpret_goal = lambda sentence, world, task_id="", **_: (asked.append(task_id), read(sentence, world))[1]
     task = manager.submit("put a in the tray")
     ended(task)
     assert asked == [task.status.task_id]

@@ -1,0 +1,82 @@
+"""A person's answers to what was not clear in the sentence of a task: asked for, recorded, and applied."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from planweave.core.domain import Domain
+from planweave.core.errors import GoalError
+from planweave.core.question import MOST_QUESTIONS, AmbiguityError, Clarification
+from planweave.core.world import Literal, World
+from planweave.goals.answer_reading import read_answer
+
+if TYPE_CHECKING:
+    from planweave.tasks.task import Task
+
+
+@dataclass(frozen=True)
+class Answers:
+    """sentence: said in place of the task's, "" for none; clarifications: of it; goal: of the reading that was chosen,
+    and source, who read it; number: of the questions that were answered.
+    """
+
+    sentence: str = ""
+    clarifications: tuple[Clarification, ...] = ()
+    goal: tuple[Literal, ...] = ()
+    source: str = ""
+    number: int = 0
+
+    def after(self, event: Mapping[str, Any]) -> Answers:
+        """The answers with one more, as the event `answered` of a record tells it."""
+        more = replace(self, number=self.number + 1)
+        if event.get("sentence"):
+            return replace(more, sentence=event["sentence"], clarifications=())
+        if event.get("goal"):
+            return replace(more, goal=tuple(map(Literal.parse, event["goal"])), source=event["source"])
+        new = Clarification(event["phrase"], event["at"], tuple(event["meant"]))
+        kept = tuple(c for c in self.clarifications if (c.at, c.text) != (new.at, new.text))
+        return replace(more, clarifications=(*kept, new))
+
+    def told(self, sentence: str) -> str:
+        """The sentence of a task as planners are told it, with what was answered."""
+        said = "; ".join(f"{c.text!r} means {' and '.join(c.meant)}" for c in self.clarifications)
+        return (self.sentence or sentence) + (f" ({said})" if said else "")
+
+
+def ask(
+    task: Task, error: AmbiguityError, domain: Domain, observe: Callable[[], World], changed: Callable[[], None]
+) -> None:
+    """Ask a person what the sentence of a task means, wait for the answer, and record it in the task.
+
+    Raises the error where nobody is asked, GoalError after the last question that a task may ask, and CanceledError
+    where no answer comes in time or the task is cancelled meanwhile. observe: gives the newest world, in which words
+    are read; changed: called when the question begins to wait, and when it ends.
+    """
+    if task.inquiry is None:
+        raise error
+    if task.answers.number >= MOST_QUESTIONS:
+        raise GoalError(f"after {MOST_QUESTIONS} answers it is still not clear what is meant: {error}; say it anew")
+    labels = [choice.label for choice in error.question.choices]
+    task.journal.add("asked", question=error.question.text, choices=labels, phrase=error.question.phrase)
+    question, reply = task.inquiry.ask(
+        error.question,
+        task.answers.number + 1,
+        lambda text: read_answer(domain, observe(), error.question, text),
+        task.canceled,
+        lambda _: changed(),
+    )
+    event: dict[str, Any] = {"question": question.text, "person": reply.person, "text": reply.text}
+    if reply.choice is None:
+        event["sentence"] = reply.text
+    else:
+        chosen = question.choices[reply.choice]
+        event["choice"] = chosen.label
+        if chosen.goal:
+            event |= {"goal": [str(literal) for literal in chosen.goal], "source": question.source}
+        else:
+            meant = chosen.objects or (chosen.word,)
+            event |= {"phrase": question.phrase, "at": question.at, "meant": list(meant)}
+    task.journal.add("answered", **event)
+    task.answers = task.answers.after(event)

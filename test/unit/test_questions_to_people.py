@@ -1,0 +1,361 @@
+"""What is not clear is asked before anything moves, and answered by a choice, by words or by saying it anew."""
+
+import threading
+from dataclasses import replace
+
+import pytest
+from doubles.scripted import ScriptedPlanner, SymbolicBody, plan, tabletop
+
+from planweave.core.budget import Usage
+from planweave.core.domain import Domain
+from planweave.core.errors import GoalError, ModelUnavailableError
+from planweave.core.question import AmbiguityError, Clarification
+from planweave.core.task import TaskState
+from planweave.core.world import Literal
+from planweave.goals.answer_reading import read_answer
+from planweave.llm.clients.base import ChatReplies, ChatReply
+from planweave.methods import METHODS
+from planweave.methods.interpret import interpret
+from planweave.tasks.task_manager import TaskManager
+from planweave.tasks.task_store import TaskStore
+
+DOMAIN = Domain.load("tabletop")
+PLACES = {
+    "red_cube": (0.5, 0.2, 0.02),
+    "green_cube": (0.5, 0.0, 0.02),
+    "red_cube_2": (0.5, -0.2, 0.02),
+    "banana": (0.6, 0.1, 0.02),
+}
+
+
+def table():
+    made = tabletop(
+        "red_cube green_cube red_cube_2 banana: item; left_tray right_tray: container; plate: surface; table: location",
+        "at(red_cube, table); at(red_cube_2, table); at(green_cube, table); at(banana, table)",
+    )
+    objects = (
+        replace(
+            o,
+            position=PLACES.get(o.name),
+            size=(0.04, 0.04, 0.04),
+            attributes={"colour": o.name.partition("_")[0]} if "cube" in o.name else {},
+        )
+        for o in made.objects
+    )
+    return replace(made, objects=tuple(objects))
+
+
+WORLD = table()
+
+
+def no_model(messages, schema):
+    raise ModelUnavailableError("there is none")
+
+
+def read(sentence, *clarifications, ask=no_model):
+    return interpret(DOMAIN, WORLD, sentence, ask, clarifications=clarifications)
+
+
+def question(sentence, *clarifications, ask=no_model):
+    with pytest.raises(AmbiguityError) as unclear:
+        read(sentence, *clarifications, ask=ask)
+    return unclear.value.question
+
+
+def answered(asked, index):
+    chosen = asked.choices[index]
+    return Clarification(asked.phrase, asked.at, chosen.objects or (chosen.word,))
+
+
+def goal_of(text):
+    return tuple(map(Literal.parse, text.split("; ")))
+
+
+@pytest.mark.parametrize(
+    ("sentence", "answers", "goal"),
+    [
+        ("put the green cube in the tray", ["right_tray"], "in(green_cube, right_tray)"),
+        ("put the cube in the tray", ["left_tray", "red_cube_2"], "in(red_cube_2, left_tray)"),
+        ("put the red cube in the left tray", ["red_cube_2"], "in(red_cube_2, left_tray)"),
+        ("put the cube on the cube", ["green_cube", "red_cube"], "on(red_cube, green_cube)"),
+        ("put the two red cubes and the banana in the tray", ["left_tray"], None),
+        (
+            "put the two cubes in the left tray",
+            ["red_cube red_cube_2"],
+            "in(red_cube, left_tray); in(red_cube_2, left_tray)",
+        ),
+        ("put the qwertz in the left tray", ["banana"], "in(banana, left_tray)"),
+        ("put the green cube in the bix", ["right_tray"], "in(green_cube, right_tray)"),
+        ("put the shiny green cube on the plate", ["green_cube"], "on(green_cube, plate)"),
+        ("put the yellow cube on the plate", ["green_cube"], "on(green_cube, plate)"),
+        (
+            "take the green cube and the banana and put it on the plate",
+            ["banana"],
+            "holding(green_cube); on(banana, plate)",
+        ),
+        (
+            "put the red cube and the other one in the left tray",
+            ["red_cube_2", "green_cube"],
+            "in(red_cube_2, left_tray); in(green_cube, left_tray)",
+        ),
+    ],
+)  # fmt: skip
+def test_answers_make_a_sentence_clear(sentence, answers, goal):
+    given = []
+    for answer in answers:
+        asked = question(sentence, *given)
+        index = [" ".join(c.objects) for c in asked.choices].index(answer)
+        given.append(answered(asked, index))
+    found = read(sentence, *given)
+    if goal is None:
+        goal = "in(red_cube, left_tray); in(red_cube_2, left_tray); in(banana, left_tray)"
+    assert found.goal == goal_of(goal)
+    assert found.source == "grammar" and found.understood.startswith("in the end")
+
+
+def test_things_of_one_name_are_told_apart_by_where_they_are():
+    asked = question("put the red cube in the left tray")
+    assert [c.label for c in asked.choices] == ["red cube, on the left", "red cube 2, on the right"]
+    assert "the robot's" in asked.text, "whose left and right"
+
+
+def test_a_phrase_that_occurs_twice_is_asked_about_where_it_stands():
+    assert "put the cube on [the cube]" in question("put the cube on the cube").text
+
+
+def test_the_message_without_a_person_is_that_of_before():
+    with pytest.raises(GoalError, match="'the red cube' could mean red_cube or red_cube_2; say which"):
+        read("put the red cube in the left tray")
+
+
+def test_too_many_choices_are_no_question():
+    names = " ".join(f"cube_{n}" for n in range(13))
+    many = tabletop(f"{names}: item; tray: container; table: location")
+    with pytest.raises(GoalError, match="could mean") as refused:
+        interpret(DOMAIN, many, "put the cube in the tray", no_model)
+    assert not isinstance(refused.value, AmbiguityError)
+
+
+def test_an_answer_that_does_not_fit_any_more_is_asked_anew():
+    gone = Clarification("the red cube", 1, ("blue_cube",))
+    assert len(question("put the red cube in the left tray", gone).choices) == 2
+
+
+def replies(*goals):
+    texts = ['{"goal": ["' + goal + '"]}' for goal in goals]
+    return lambda messages, schema: ChatReplies(tuple(ChatReply(text) for text in texts), Usage(1))
+
+
+def test_readings_of_a_model_that_disagree_are_asked_about():
+    asked = question(
+        "I would love the banana to be contained by something",
+        ask=replies("in(banana, left_tray)", "in(banana, right_tray)"),
+    )
+    assert {c.goal for c in asked.choices} == {goal_of("in(banana, left_tray)"), goal_of("in(banana, right_tray)")}
+    assert asked.source == "model" and "banana" in asked.choices[0].label
+
+
+@pytest.mark.parametrize(
+    ("text", "chosen"),
+    [
+        ("2", 1), ("number 1", 0), ("the left one", 0), ("right", 1), ("the cube on the left", 0), ("leftmost", 0),
+        ("the second cube from the left", 1), ("red_cube_2", 1), ("Red cube 2.", 1), ("the left one please", 0),
+        ("red cube 2, on the right", 1),
+    ],
+)  # fmt: skip
+def test_words_choose(text, chosen):
+    assert read_answer(DOMAIN, WORLD, question("put the red cube in the left tray"), text) == chosen
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "3", "the red one", "red cube", "the red cube", "a cube", "any", "both", "it", "the banana", "left or right",
+        "not the left one", "yes", "hmm", "what is there?", "in(nothing, left_tray)", "put the frobnicator there",
+    ],
+)  # fmt: skip
+def test_words_that_do_not_choose_are_refused(text):
+    with pytest.raises(GoalError):
+        read_answer(DOMAIN, WORLD, question("put the red cube in the left tray"), text)
+
+
+@pytest.mark.parametrize("text", ["put the green cube on the plate", "put the cube on the plate"])
+def test_words_may_say_the_task_anew(text):
+    assert read_answer(DOMAIN, WORLD, question("put the red cube in the left tray"), text) is None
+
+
+# Tasks
+
+
+class Reader(ScriptedPlanner):
+    """Reads sentences as the planner does, without a model."""
+
+    def interpret_goal(self, sentence, world, clarifications=(), task_id=""):
+        return interpret(DOMAIN, world, sentence, no_model, clarifications=clarifications)
+
+
+class Watcher:
+    """A manager whose tasks ask, and the statuses that wait for a person, one after the other."""
+
+    def __init__(self, seconds=60.0, **options):
+        self.body = SymbolicBody(WORLD)
+        self._asked, self._there = [], threading.Condition()
+        self.manager = TaskManager(
+            Reader([plan("grasp(banana)", 3)]),
+            self.body,
+            lambda name: METHODS[name](),
+            default_method="classical",
+            answer_timeout=seconds,
+            on_change=self._changed,
+            **options,
+        )
+
+    def _changed(self, task):
+        status = task.snapshot()
+        with self._there:
+            known = {s.question.id for s in self._asked}
+            if status.state is TaskState.AWAITING_ANSWER and status.question.id not in known:
+                self._asked.append(status)
+                self._there.notify_all()
+
+    def asked(self, number=1):
+        with self._there:
+            assert self._there.wait_for(lambda: len(self._asked) >= number, 60), "no question waits"
+            return self._asked[number - 1]
+
+
+@pytest.fixture
+def watch():
+    made = []
+
+    def make(*args, **options):
+        made.append(Watcher(*args, **options))
+        return made[-1]
+
+    yield make
+    for watcher in made:
+        watcher.manager.close()
+
+
+def ended(task):
+    assert task.ended.wait(60), task.snapshot()
+    return task.status
+
+
+def test_a_task_asks_waits_and_does_what_was_chosen(watch):
+    there = watch()
+    task = there.manager.submit("put the cube in the tray")
+    first = there.asked()
+    assert first.question.phrase == "the tray" and not there.body.done
+    assert there.manager.answer("", first.question.id, 2, person="Ada") == "right tray"
+    second = there.asked(2)
+    there.manager.answer(task.status.task_id, second.question.id, text="the leftmost one", person="Ada")
+    status = ended(task)
+    assert status.state is TaskState.SUCCEEDED and status.goal == goal_of("in(red_cube, right_tray)")
+    assert status.question is None
+    assert Literal.parse("in(red_cube, right_tray)") in there.body.world.facts
+    events = [e for e in task.journal.events() if e["event"] in ("asked", "answered")]
+    assert [e["event"] for e in events] == ["asked", "answered"] * 2
+    assert events[1]["person"] == "Ada" and events[3]["meant"] == ["red_cube"]
+
+
+def test_a_dry_run_asks_as_well_and_moves_nothing(watch):
+    there = watch()
+    task = there.manager.submit("put the red cube in the left tray", dry_run=True)
+    there.manager.answer("", there.asked().question.id, 2)
+    status = ended(task)
+    assert status.state is TaskState.PLANNED and "red_cube_2" in str(status.plan[0])
+    assert not there.body.done
+
+
+def test_the_task_may_be_said_anew_and_asked_about_again(watch):
+    there = watch()
+    task = there.manager.submit("put the red cube in the left tray")
+    there.manager.answer("", there.asked().question.id, text="put the green cube in the tray")
+    there.manager.answer("", there.asked(2).question.id, 1)
+    assert ended(task).goal == goal_of("in(green_cube, left_tray)")
+
+
+def test_without_anybody_to_ask_it_is_refused_as_it_was(watch):
+    there = watch(0.0)
+    status = ended(there.manager.submit("put the red cube in the left tray"))
+    assert status.state is TaskState.FAILED and "could mean red_cube or red_cube_2" in status.message
+    with pytest.raises(GoalError):
+        there.manager.answer(status.task_id, "x", 1)
+
+
+def test_no_answer_in_time_ends_the_task_without_motion(watch):
+    there = watch(0.05)
+    status = ended(there.manager.submit("put the red cube in the left tray"))
+    assert status.state is TaskState.CANCELED and not there.body.done
+    assert "not answered within 0.05 s" in status.message and "the red cube" in status.message
+
+
+def test_cancelling_ends_the_wait_at_once(watch):
+    there = watch(3600.0)
+    task = there.manager.submit("put the red cube in the left tray")
+    there.asked()
+    there.manager.cancel()
+    status = ended(task)
+    assert status.state is TaskState.CANCELED and status.message == "cancelled by request"
+
+
+def test_wrong_answers_are_refused_and_the_question_stays(watch):
+    there = watch()
+    task = there.manager.submit("put the red cube in the left tray")
+    asked = there.asked().question
+    for arguments, why in [
+        (("", "other", 1), "read it again"),
+        (("", asked.id, 3), "there is no choice 3"),
+        (("", asked.id), "a number"),
+        (("", asked.id, 1, "the left one"), "a number"),
+        (("", asked.id, 0, "the red one"), "does not choose one"),
+        (("", asked.id, 0, "x" * 3000), "characters"),
+        (("nobody", asked.id, 1), "nobody"),
+    ]:
+        with pytest.raises(Exception, match=why.replace("a number", "the number of a choice")):
+            there.manager.answer(*arguments)
+    assert task.snapshot().state is TaskState.AWAITING_ANSWER
+    there.manager.answer("", asked.id, 1)
+    status = ended(task)
+    assert status.state is TaskState.SUCCEEDED
+    with pytest.raises(GoalError, match="has ended already"):
+        there.manager.answer(status.task_id, asked.id, 1)
+
+
+def test_the_second_answer_to_a_question_is_refused(watch):
+    there = watch()
+    task = there.manager.submit("put the red cube in the left tray")
+    asked = there.asked().question
+    with task.inquiry._answered:  # so that the task cannot take the first one yet
+        task.inquiry.answer(asked.id, 1)
+        with pytest.raises(GoalError, match="answered already"):
+            task.inquiry.answer(asked.id, 2)
+
+
+def test_a_task_asks_three_times_at_most(watch):
+    there = watch()
+    task = there.manager.submit("put the cube in the tray")
+    for number in (1, 2, 3):
+        there.manager.answer(
+            "", there.asked(number).question.id, text=f"put the {'red ' * (number % 2)}cube in the tray"
+        )
+    status = ended(task)
+    assert status.state is TaskState.FAILED and "after 3 answers" in status.message and not there.body.done
+
+
+def test_a_question_is_asked_again_by_the_next_process_and_answers_are_kept(watch, tmp_path):
+    store = TaskStore(tmp_path / "tasks.sqlite")
+    there = watch(store=store)
+    task = there.manager.submit("put the cube in the tray")
+    there.manager.answer("", there.asked().question.id, 2, person="Ada")
+    before = there.asked(2).question
+    store.close()  # as where the process is killed: nothing more is written
+    again = watch(store=TaskStore(tmp_path / "tasks.sqlite"))
+    again.manager.take_up()
+    after = again.asked().question
+    assert after.id == before.id and after.phrase == "the cube", "the tray was answered"
+    again.manager.answer("", after.id, 3)
+    taken_up = again.manager.get(task.status.task_id)
+    assert ended(taken_up).goal == goal_of("in(red_cube_2, right_tray)")
+    assert "red_cube_2" in str(again.body.done)
