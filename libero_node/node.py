@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from sensor_msgs.msg import CameraInfo, Image, JointState
-from std_msgs.msg import Bool
+from std_msgs.msg import Bool, Header
 
 from planweave.core.failure import Code
 from planweave.goals.rule_files import RULES
@@ -18,8 +18,8 @@ from planweave.libero.session import LiberoSession
 from planweave_ros.conversions import time_to_msg
 from planweave_ros.frames import FixedFrame
 from planweave_ros.guarded import GuardedNode
-from planweave_ros.images import camera_info, image_message
 from planweave_ros.parameters import Parameter, declare
+from planweave_ros.pictures import camera_info_to_msg, image_to_msg
 from planweave_ros.qos import IMAGES, LATCHED
 from planweave_ros.scenes import SceneServices
 from planweave_ros.serve_body import serve_body
@@ -135,14 +135,13 @@ class LiberoNode(GuardedNode):
             return
         values = self._values
         seen = self.body.simulator.capture(values["camera"], values["width"], values["height"])
-        stamp, frame = time_to_msg(self.body.body.arm.state().stamp), seen.camera
+        header = Header(stamp=time_to_msg(self.body.body.arm.state().stamp), frame_id=seen.camera)
         height, width = seen.rgb.shape[:2]
         focal = height / 2 / math.tan(math.radians(seen.fovy) / 2)
-        info = camera_info(width, height, (focal, focal, (width - 1) / 2, (height - 1) / 2), frame)
-        info.header.stamp = stamp
-        self._info.publish(info)
-        self._depth.publish(image_message(seen.depth.astype(np.float32), "32FC1", stamp, frame))
-        self._colour.publish(image_message(seen.rgb, "rgb8", stamp, frame))
+        centre = (width - 1) / 2, (height - 1) / 2
+        self._info.publish(camera_info_to_msg((focal, focal), centre, (width, height), header))
+        self._depth.publish(image_to_msg(seen.depth.astype(np.float32), "32FC1", header))
+        self._colour.publish(image_to_msg(seen.rgb, "rgb8", header))
 
     # ---- in
 

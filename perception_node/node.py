@@ -31,7 +31,7 @@ from planweave.perception.cameras.frame import Camera, Frame
 from planweave.perception.cameras.realsense import Stream
 from planweave.perception.cameras.ros_topics import COLOUR, DEPTH, INFO, RawImage, RawInfo, RosTopicsCamera
 from planweave.perception.changes import ChangeDetector, Changes
-from planweave.perception.cloud import FrameError
+from planweave.perception.decoding import FrameError
 from planweave.perception.detectors import DETECTORS, is_open_vocabulary, make_detector, models
 from planweave.perception.detectors.options import Options
 from planweave.perception.drawing import annotate

@@ -50,6 +50,7 @@ from planweave.launcher.namespace import namespace
 from planweave.launcher.systems import NodeSpec
 from planweave_ros import conversions as convert
 from planweave_ros.calling import MUTUAL_DISCOVERY
+from planweave_ros.pictures import rgb_from_msg
 from planweave_ros.presence import TASKS, Presence
 from planweave_ros.qos import IMAGES, LATCHED
 from planweave_ros.spin import spun
@@ -508,12 +509,7 @@ class Client:
                 raise SystemDownError(f"no image on {topic} in {timeout:g} s")
         finally:
             self._drop(subscription)
-        message = got[0]
-        if message.encoding != "rgb8":
-            raise PlanweaveError(f"{topic} is {message.encoding}, expected rgb8")
-        rows = np.frombuffer(bytes(message.data), np.uint8).reshape(message.height, message.step)
-        image: NDArray[np.uint8] = rows[:, : message.width * 3].reshape(message.height, message.width, 3).copy()
-        return image
+        return rgb_from_msg(got[0])
 
     # Waiting
 

@@ -13,6 +13,8 @@ from sensor_msgs.msg import CameraInfo, Image
 from std_msgs.msg import ColorRGBA, Header
 from visualization_msgs.msg import Marker
 
+from planweave.core.errors import PlanweaveError
+from planweave.perception.decoding import FrameError, decode_colour
 from planweave_ros.conversions import pose_to_msg
 
 _MARKERS = {"box": Marker.CUBE, "cylinder": Marker.CYLINDER, "text": Marker.TEXT_VIEW_FACING}
@@ -34,6 +36,14 @@ def image_to_msg(pixels: np.ndarray, encoding: str, header: Header) -> Image:
         step=pixels.strides[0],
         data=array("B", pixels.tobytes()),
     )
+
+
+def rgb_from_msg(message: Image) -> np.ndarray:
+    """A colour image as RGB (height, width, 3) uint8; raises PlanweaveError where its encoding or size is none."""
+    try:
+        return decode_colour(message.data, message.height, message.width, message.encoding, message.step)
+    except FrameError as error:
+        raise PlanweaveError(str(error)) from None
 
 
 def camera_info_to_msg(

@@ -41,8 +41,8 @@ from planweave.simulation.trajectory import Point, TrajectoryError
 from planweave_ros.conversions import time_from_msg, time_to_msg
 from planweave_ros.frames import FramePublisher
 from planweave_ros.guarded import GuardedNode
-from planweave_ros.images import camera_info, image_message
 from planweave_ros.parameters import Parameter, declare
+from planweave_ros.pictures import camera_info_to_msg, image_to_msg
 from planweave_ros.presence import BODY, Presence
 from planweave_ros.qos import IMAGES
 from planweave_ros.running_tasks import RunningTasks
@@ -121,9 +121,9 @@ class SimulationNode(GuardedNode):
         self._depth = self.create_publisher(Image, "camera/aligned_depth_to_color/image_raw", IMAGES)
         self._info = self.create_publisher(CameraInfo, "camera/color/camera_info", IMAGES)
         self._depth_info = self.create_publisher(CameraInfo, "camera/aligned_depth_to_color/camera_info", IMAGES)
-        self._info_msg = camera_info(
-            self._camera.width, self._camera.height, self._camera.intrinsics, self._camera.frame_id
-        )
+        fx, fy, cx, cy = self._camera.intrinsics
+        size, header = (self._camera.width, self._camera.height), Header(frame_id=self._camera.frame_id)
+        self._info_msg = camera_info_to_msg((fx, fy), (cx, cy), size, header)
         # Small, where an image of more than a megabyte would say no more and may get lost on a busy machine.
         self._still = self.create_publisher(TimeReference, "camera/still", IMAGES)
         self._sent: np.ndarray | None = None  # the last image that was published, with its stamp and its wall time
@@ -306,8 +306,8 @@ class SimulationNode(GuardedNode):
         self._sent, self._sent_stamp, self._sent_at = frame.rgb, stamp, self._imaged
         self._listeners = listeners
         self._info_msg.header.stamp = stamp
-        colour = image_message(frame.rgb, "rgb8", stamp, self._camera.frame_id)
-        depth = image_message(frame.depth, "32FC1", stamp, self._camera.frame_id)
+        header = Header(stamp=stamp, frame_id=self._camera.frame_id)
+        colour, depth = image_to_msg(frame.rgb, "rgb8", header), image_to_msg(frame.depth, "32FC1", header)
         self._publish(self._info, self._info_msg)
         self._publish(self._depth_info, self._info_msg)  # the same camera: depth is aligned to colour
         self._publish(self._depth, depth)

@@ -25,6 +25,7 @@ from planweave.bodies.arm.arms.base import ArmState
 from planweave.bodies.arm.arms.joints import JointStates
 from planweave.bodies.arm.parameters import ROBOT_TYPE
 from planweave.core.domain import Domain
+from planweave.core.errors import PlanweaveError
 from planweave.core.memory import give_back_memory
 from planweave.core.world import World
 from planweave.page.gate import TOKEN_VARIABLE, Gate
@@ -38,6 +39,7 @@ from planweave_ros import conversions as convert
 from planweave_ros.client import Client, tree_rows
 from planweave_ros.guarded import GuardedNode
 from planweave_ros.parameters import Parameter, declare
+from planweave_ros.pictures import rgb_from_msg
 from planweave_ros.qos import LATCHED, LATCHED_STATUSES
 from planweave_ros.spin import run_node
 
@@ -72,7 +74,7 @@ class WebNode(GuardedNode):
         try:
             self._pictures: list[Any] = []
             self._scene()
-            examples = [_example(values["domain"]), _QUESTION]
+            examples = [Domain.load(values["domain"]).example, _QUESTION]
             self._panel = Panel(self._server, self._client, examples, self._moments, self._show)
             self._listen(values)
         except BaseException:
@@ -206,11 +208,13 @@ class WebNode(GuardedNode):
 
     def _on_picture(self, topic: str, msg: Image) -> None:
         now = time.monotonic()
-        if msg.encoding != "rgb8" or now - self._pictured < self._picture_pause:
+        if now - self._pictured < self._picture_pause:
             return
         self._pictured = now
-        rows = np.frombuffer(bytes(msg.data), np.uint8).reshape(msg.height, msg.step)
-        self._pictured_now(rows[:, : 3 * msg.width].reshape(msg.height, msg.width, 3), topic)
+        try:
+            self._pictured_now(rgb_from_msg(msg), topic)
+        except PlanweaveError as error:
+            self.get_logger().warning(f"{topic} is not shown: {error}", once=True)
 
     def _on_plan(self, msg: CompressedImage) -> None:
         from PIL import Image as Pictures
@@ -231,10 +235,6 @@ class WebNode(GuardedNode):
             self._server.stop()
             self._client.__exit__()
         super().destroy_node()
-
-
-def _example(domain: str) -> str:
-    return str((Domain.load(domain).extra.get("goals") or {}).get("example") or "")
 
 
 def main() -> int:

@@ -104,7 +104,7 @@ def _example(world: World | None) -> str:
 
     with contextlib.suppress(PlanweaveError):
         if world is not None:
-            return str((Domain.load(world.domain).extra.get("goals") or {}).get("example") or "…")
+            return Domain.load(world.domain).example or "…"
     return "…"
 
 

@@ -242,6 +242,11 @@ class Domain:
             if p.unknown and p.name not in held and not any(p.name in pair and pair & held for pair in pairs)
         ]
 
+    @property
+    def example(self) -> str:
+        """A sentence that this domain reads as a goal (``goals: example`` of its notes); may be empty."""
+        return str((self.extra.get("goals") or {}).get("example") or "")
+
     def phrase(self, thing: Action | Literal) -> str:
         """An action or literal as a phrase for prompts and people."""
         if isinstance(thing, Action):

@@ -299,7 +299,7 @@ class ClauseGoals(ClauseObjects):
 
     def _undefined(self, clause: Clause) -> Iterator[Literal]:
         why = next(str(v) for k, v in self._lexicon.english["undefined"].items() if clause.verb in k.split(", "))
-        raise GoalError(f"{clause.verb!r}: " + why.replace("{example}", repr(str(self._notes.get("example", "")))))
+        raise GoalError(f"{clause.verb!r}: " + why.replace("{example}", repr(self._domain.example)))
         yield  # pragma: no cover
 
     def _wish(self, clause: Clause) -> Iterator[Literal]:

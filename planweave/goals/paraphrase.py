@@ -68,8 +68,8 @@ def nearest(domain: Domain, world: World, words: Words) -> list[str]:
             ):
                 found.insert(0, f"put the {_said(world, moved[0])} {word} the {_said(world, name)}")
                 break
-    if not things and notes.get("example"):
-        found.insert(0, str(notes["example"]))
+    if not things and domain.example:
+        found.insert(0, domain.example)
     return list(dict.fromkeys(found))[:3]
 
 

@@ -105,7 +105,7 @@ class _Asker:
             "what do you understand",
         ):
             goals = [p.phrase for p in self._domain.predicates.values() if p.goal][:8]
-            example = (self._domain.extra.get("goals") or {}).get("example", "")
+            example = self._domain.example
             shown = "; ".join(g.replace("{", "").replace("}", "") for g in goals)
             return (
                 f'I do tasks such as "{example}": put, take, stack or move things, and tell what I see. Goals can be, '

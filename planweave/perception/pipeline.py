@@ -10,7 +10,8 @@ import numpy as np
 
 from planweave.core.domain import Domain
 from planweave.perception.calibration import Extrinsics
-from planweave.perception.cloud import Cloud, FrameError, Projector
+from planweave.perception.cloud import Cloud, Projector
+from planweave.perception.decoding import FrameError
 from planweave.perception.detection import Detection, Measured, View
 from planweave.perception.detectors import Detector
 from planweave.perception.detectors.attributes import detect_by_attributes, measure

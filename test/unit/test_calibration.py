@@ -9,7 +9,7 @@ import yaml
 from benchmarks.perception_figures import render, scene_truth
 from planweave.core.errors import ConfigError, UnknownNameError
 from planweave.perception.calibration import Extrinsics, find_camera, load_extrinsics
-from planweave.perception.cloud import FrameError
+from planweave.perception.decoding import FrameError
 from planweave.perception.geometry import Intrinsics, Pose
 from planweave.perception.pipeline import Pipeline
 from planweave.perception.robot_filter import RobotState, frame_in_base, hand_pose

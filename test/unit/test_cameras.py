@@ -13,7 +13,7 @@ from planweave.perception.cameras import open_realsense, open_recording, realsen
 from planweave.perception.cameras.frame import CameraError, Frame
 from planweave.perception.cameras.ros_topics import COLOUR, DEPTH, INFO
 from planweave.perception.cameras.threaded import LiveCamera, Recording
-from planweave.perception.cloud import FrameError
+from planweave.perception.decoding import FrameError
 from planweave.perception.geometry import Intrinsics
 
 WAIT = 10.0

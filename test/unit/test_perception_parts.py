@@ -10,8 +10,9 @@ from planweave.core.errors import DomainError
 from planweave.core.paths import find_config
 from planweave.perception.calibration import load_extrinsics
 from planweave.perception.cameras.ros_topics import COLOUR, DEPTH, INFO, RawImage, RawInfo, RosTopicsCamera
-from planweave.perception.cloud import FrameError, Projector, clean_depth, decode_colour, decode_depth
+from planweave.perception.cloud import Projector
 from planweave.perception.colours import COLOURS, colour_word, family_image, patch_colour, same_surface
+from planweave.perception.decoding import FrameError, clean_depth, decode_colour, decode_depth
 from planweave.perception.detection import Detection
 from planweave.perception.geometry import (
     Intrinsics,

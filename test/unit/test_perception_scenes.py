@@ -9,7 +9,7 @@ import pytest
 from benchmarks.perception_figures import Figures, compare, intrinsics_of, measure, render, robot_state, scene_truth
 from planweave.core.paths import find_config
 from planweave.perception.calibration import load_extrinsics
-from planweave.perception.cloud import FrameError
+from planweave.perception.decoding import FrameError
 from planweave.perception.perceiver import Perceiver
 from planweave.perception.pipeline import Pipeline
 from planweave.perception.robot_filter import RobotState, hand_pose
@@ -272,7 +272,7 @@ def test_large_holes_in_the_depth_do_not_move_or_invent_things(view):
 
 
 def test_nan_and_infinity_are_no_depth(view):
-    from planweave.perception.cloud import clean_depth
+    from planweave.perception.decoding import clean_depth
 
     depth = np.where(view.depth == 0, np.nan, view.depth)
     depth[100:110, 100:110] = np.inf

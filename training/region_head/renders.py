@@ -11,7 +11,7 @@ import numpy as np
 
 from planweave.core.paths import find_config
 from planweave.perception.calibration import load_extrinsics
-from planweave.perception.cloud import FrameError
+from planweave.perception.decoding import FrameError
 from planweave.perception.detection import Detection, Measured
 from planweave.perception.geometry import Intrinsics
 from planweave.perception.pipeline import Pipeline

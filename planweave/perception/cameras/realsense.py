@@ -19,7 +19,7 @@ import numpy as np
 
 from planweave.core.errors import ConfigError, MissingExtraError
 from planweave.perception.cameras.frame import CameraError, Frame
-from planweave.perception.cloud import FrameError, clean_depth
+from planweave.perception.decoding import FrameError, clean_depth
 from planweave.perception.geometry import Intrinsics
 
 _FIRST = 10.0  # s for the first frame; a camera needs some seconds to start

@@ -11,7 +11,7 @@ from typing import Any
 from planweave.core.errors import MissingExtraError
 from planweave.perception.cameras.frame import CameraError, Frame
 from planweave.perception.cameras.ros_topics import COLOUR, DEPTH, INFO, RawImage, RawInfo, RosTopicsCamera
-from planweave.perception.cloud import FrameError
+from planweave.perception.decoding import FrameError
 
 _TYPES = {COLOUR: "sensor_msgs/msg/Image", DEPTH: "sensor_msgs/msg/Image", INFO: "sensor_msgs/msg/CameraInfo"}
 

@@ -6,7 +6,7 @@ import threading
 from dataclasses import dataclass, replace
 
 from planweave.perception.cameras.frame import Frame
-from planweave.perception.cloud import FrameError, decode_colour, decode_depth
+from planweave.perception.decoding import FrameError, decode_colour, decode_depth
 from planweave.perception.geometry import Intrinsics
 
 COLOUR, DEPTH, INFO = "colour", "depth", "camera info"

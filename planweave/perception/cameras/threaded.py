@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 
 from planweave.perception.cameras.frame import CameraError, Frame
-from planweave.perception.cloud import FrameError
+from planweave.perception.decoding import FrameError
 
 _PATIENCE = 10.0  # s for the thread to end; a device driver can take some of them
 _AT_ONCE = 0.5  # s: first pause before a device is opened again; doubles up to
