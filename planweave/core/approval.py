@@ -6,6 +6,10 @@ if it begins with this action, otherwise for the action alone. A method that dec
 at every step, and a changed plan is requested again together with its changes. Actions in the vicinity of people
 (approved individually) are always requested separately, also within an approved plan.
 
+An approval holds for what the person saw: where, before the first action, a thing that the plan names has moved or gone,
+or another of its preconditions holds, it is requested anew with what has changed. A person may also edit the plan that
+waits (`edit`); an edited plan that is approved takes the place of the method's own (`PlanEdited`).
+
 A passed action carries a token: a secret valid once, for this action only. A body with the parameter require_approval
 verifies it (`confirm`), so that it rejects actions from any other source.
 """
@@ -20,6 +24,7 @@ import threading
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
+from planweave.core.approval_basis import MOVED, ApprovalBasis
 from planweave.core.cancellation import Cancellation
 from planweave.core.domain import Domain
 from planweave.core.errors import CanceledError, GoalError
@@ -31,7 +36,8 @@ from planweave.core.world import Action, Literal, World
 class Request:
     """A plan that waits for approval.
 
-    check: its validation in words; changes: its differences from the plan approved before.
+    check: its validation in words; changes: its differences from the plan approved before, and what is different in the
+    world. basis: what it is approved upon. editor: the person who has made it of the method's plan, empty for none.
     """
 
     plan: tuple[Action, ...]
@@ -39,6 +45,27 @@ class Request:
     hash: str
     changes: tuple[str, ...]
     check: str
+    basis: ApprovalBasis
+    editor: str = ""
+    edited: bool = False
+
+
+class PlanEdited(Exception):  # noqa: N818  (no error: it ends the method, whose plan a person has replaced)
+    """A person has approved another plan than the method's, which is to be carried out in its place."""
+
+    def __init__(self, plan: Sequence[Action]):
+        super().__init__("a person has edited the plan")
+        self.plan = tuple(plan)
+
+
+@dataclass(frozen=True)
+class _Asking:
+    """What a pending request is made of: of the domain, the world as it is now, and the goal that the plan must reach."""
+
+    domain: Domain
+    observe: Callable[[], World]
+    goal: tuple[Literal, ...]
+    on_change: Callable[[Request, Answer | None], None]
 
 
 @dataclass(frozen=True)
@@ -53,14 +80,16 @@ class Answer:
 class Approval:
     """The approval gate of one task. seconds: how long to wait for an answer, after which the task is cancelled."""
 
-    def __init__(self, task_id: str, seconds: float, alone: Collection[str] = ()):
-        """alone: names of the actions that are approved individually."""
+    def __init__(self, task_id: str, seconds: float, alone: Collection[str] = (), moved: float = MOVED):
+        """alone: names of the actions that are approved individually. moved: see ApprovalBasis.changes."""
         self._task_id, self._seconds, self._alone = task_id, seconds, frozenset(alone)
+        self._moved = moved
         self._answered = threading.Condition()
         self._announced: tuple[Action, ...] = ()
         self._left: tuple[Action, ...] = ()  # what of the plan approved last was not done yet
         self._asked = 0
         self._word: Answer | None = None
+        self._asking: _Asking | None = None  # of the request that waits
         self._open: tuple[str, Action] | None = None  # the token that is good now, and for what
         self.approver = ""  # who approved the last plan
         self.shown: Request | None = None  # the plan asked for last
@@ -74,16 +103,16 @@ class Approval:
         self,
         action: Action,
         domain: Domain,
-        world: World,
+        observe: Callable[[], World],
         goal: Sequence[Literal],
         canceled: Cancellation,
         on_change: Callable[[Request, Answer | None], None],
     ) -> str:
         """Return the token of an action once it is approved; on_change is called with the request, and again with its
-        answer.
+        answer. observe: the newest world.
 
         Raises CanceledError where the plan is refused, the answer does not come in time, or the task is cancelled
-        meanwhile.
+        meanwhile; PlanEdited where another plan was approved.
         """
         planned = self._left[:1] == (action,)
         alone = action.name in self._alone
@@ -92,19 +121,53 @@ class Approval:
             self._announced = self._left
             return self._token(action)
         whole = self._announced[:1] == (action,) and not alone
-        plan = self._announced if whole else (action,)
-        check = validate(domain, world, plan, goal if whole else ())
-        self._asked += 1
-        name = plan_hash(self._task_id, self._asked, plan)
-        words = tuple(domain.phrase(a) if a.name in domain.actions else str(a) for a in plan)  # the body refuses those
+        own = plan = self._announced if whole else (action,)
         changes = () if planned else _changes(self._left, plan)
-        request = Request(plan, words, name, changes, check.message)
-        word = self._ask(request, canceled, on_change)
-        if not word.approve:
-            raise CanceledError("the plan was not approved" + (f": {word.comment}" if word.comment else ""))
-        self._left = self._announced = self._left[1:] if planned else plan[1:]
+        asking = _Asking(domain, observe, tuple(goal) if whole else (), on_change)
+        while True:
+            request, word = self._ask(self._request(asking, plan, changes), asking, canceled)
+            if not word.approve:
+                raise CanceledError("the plan was not approved" + (f": {word.comment}" if word.comment else ""))
+            plan = request.plan
+            changes = request.basis.changes(ApprovalBasis.of(domain, observe(), plan), domain, self._moved)
+            if not changes:
+                break
+            changes = tuple(f"since it was shown: {change}" for change in changes)
         self.approver = word.approver
+        if plan != own:
+            self._left = self._announced = plan
+            raise PlanEdited(plan)
+        self._left = self._announced = self._left[1:] if planned else plan[1:]
         return self._token(action)
+
+    def _request(
+        self, asking: _Asking, plan: tuple[Action, ...], changes: tuple[str, ...], editor: str = "", edited: bool = False
+    ) -> Request:
+        """A request for a plan in the world as it is now; raises GoalError for an edited plan that does not pass."""
+        domain, world = asking.domain, asking.observe()
+        check = validate(domain, world, plan, asking.goal)
+        if edited and not check.ok:
+            raise GoalError(f"the edited plan does not pass, so the plan is as it was: {check.message}")
+        basis = ApprovalBasis.of(domain, world, plan)
+        with self._answered:
+            self._asked += 1
+            name = plan_hash(self._task_id, self._asked, plan, basis)
+        words = tuple(domain.phrase(a) if a.name in domain.actions else str(a) for a in plan)  # the body refuses those
+        return Request(plan, words, name, changes, check.message, basis, editor, edited)
+
+    def edit(self, plan_hash: str, plan: Sequence[Action], editor: str = "") -> Request:
+        """Replace the pending plan; what waits from now on. Raises GoalError where none is pending, its hash differs, or
+        the new plan does not pass the check: the plan is then as it was.
+        """
+        with self._answered:
+            before, asking = self._pending(plan_hash), self._asking
+        assert asking is not None
+        request = self._request(asking, tuple(plan), _changes(before.plan, plan), editor, edited=True)
+        with self._answered:
+            self._pending(plan_hash)
+            self.shown = request
+        asking.on_change(request, None)
+        return request
 
     def _token(self, action: Action) -> str:
         token = secrets.token_hex(16)
@@ -122,26 +185,25 @@ class Approval:
             raise GoalError(f"{action} is not the next step of an approved plan")
         return self.approver
 
-    def _ask(
-        self, request: Request, canceled: Cancellation, on_change: Callable[[Request, Answer | None], None]
-    ) -> Answer:
+    def _ask(self, request: Request, asking: _Asking, canceled: Cancellation) -> tuple[Request, Answer]:
+        """The answer, and the request that it is for: a person may have edited the plan meanwhile."""
         with self._answered:
-            self._word, self.shown, self.waiting = None, request, True
+            self._word, self.shown, self.waiting, self._asking = None, request, True, asking
         try:
-            on_change(request, None)
+            asking.on_change(request, None)
             with canceled.calling(self._wake), self._answered:
                 self._answered.wait_for(lambda: self._word is not None or canceled.is_set, self._seconds)
-                word = self._word
+                word, request = self._word, self.shown
         finally:
             with self._answered:
-                self.waiting = False
+                self.waiting, self._asking = False, None
         canceled.check()
         if word is None:
             raise CanceledError(
                 f"the plan was not approved within {self._seconds:g} s, so the task is cancelled; nothing was moved"
             )
-        on_change(request, word)
-        return word
+        asking.on_change(request, word)
+        return request, word
 
     def _wake(self) -> None:
         with self._answered:
@@ -152,23 +214,29 @@ class Approval:
         differs.
         """
         with self._answered:
-            if not self.waiting or self._word is not None or self.shown is None:
-                raise GoalError("no plan of this task waits for approval; `planweave status` says what it does")
-            if plan_hash != self.shown.hash:
-                raise GoalError(
-                    f"the pending plan is {self.shown.hash}, not {plan_hash or 'empty'}: it changed; read it again "
-                    "(planweave approve) and send its hash"
-                )
+            self._pending(plan_hash)
             self._word = Answer(approve, comment, approver)
             self._answered.notify_all()
 
+    def _pending(self, plan_hash: str) -> Request:
+        """The pending request, whose hash must be this; the lock is held."""
+        if not self.waiting or self._word is not None or self.shown is None:
+            raise GoalError("no plan of this task waits for approval; `planweave status` says what it does")
+        if plan_hash != self.shown.hash:
+            raise GoalError(
+                f"the pending plan is {self.shown.hash}, not {plan_hash[:100] or 'empty'}: it changed; read it again "
+                "(planweave approve) and send its hash"
+            )
+        return self.shown
 
-def plan_hash(task_id: str, number: int, plan: Sequence[Action]) -> str:
-    """Identifier of one plan of one task: the first 12 hexadecimal digits of a SHA-256.
+
+def plan_hash(task_id: str, number: int, plan: Sequence[Action], basis: ApprovalBasis) -> str:
+    """Identifier of one plan of one task, and of what it is approved upon: the first 12 hexadecimal digits of a SHA-256.
 
     number: the number of the request in its task, so that a repeated answer cannot approve a later request.
     """
-    return hashlib.sha256("\n".join([task_id, str(number), *map(str, plan)]).encode()).hexdigest()[:12]
+    lines = [task_id, str(number), *map(str, plan), "", *basis.lines()]
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:12]
 
 
 def _changes(before: Sequence[Action], after: Sequence[Action]) -> tuple[str, ...]:

@@ -83,7 +83,7 @@ class Episode:
         token = ""
         if self.approval is not None:
             token = self.approval.pass_through(
-                action, self.domain, self.body.observe(), self.goal, self.canceled, self._approval_changed
+                action, self.domain, self.body.observe, self.goal, self.canceled, self._approval_changed
             )
         why = "undo" if undoing else "fallback" if self.fallback else "plan"
         verb = "predicting" if self.dry_run else "acting"
@@ -134,6 +134,7 @@ class Episode:
                 hash=request.hash,
                 changes=list(request.changes),
                 check=request.check,
+                **({"edited_by": request.editor or "a person"} if request.edited else {}),
             )
             self.tell("waiting for approval", f"the plan waits for approval; validation: {request.check}")
         else:

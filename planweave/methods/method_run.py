@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable
 from typing import Protocol
 
+from planweave.core.approval import PlanEdited
 from planweave.core.errors import PlanweaveError
 from planweave.methods import METHODS
 from planweave.methods.episode import Episode
@@ -25,12 +26,12 @@ class MethodFaultError(PlanweaveError):
 
 
 def run_method(make: Callable[[str], Method], name: str, episode: Episode) -> None:
-    """Create a method and run it; raises MethodFaultError for exceptions other than PlanweaveError."""
+    """Create a method and run it; raises MethodFaultError for exceptions other than PlanweaveError and PlanEdited."""
     try:
         method = make(name)
         episode.alone = bool(getattr(method, "paper", False) or getattr(method, "alone", False))
         method.run(episode)
-    except PlanweaveError:
+    except (PlanweaveError, PlanEdited):
         raise
     except Exception as error:
         log.exception("%s: the method %s", episode.task_id, name)

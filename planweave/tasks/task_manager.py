@@ -14,11 +14,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from planweave.core.approval import Approval
+from planweave.core.approval import Approval, Request
 from planweave.core.behaviour_tree_xml import MAX_CHARACTERS
 from planweave.core.errors import GoalError, UnknownNameError
 from planweave.core.ports import LookingBody, Planner
 from planweave.core.question import Inquiry
+from planweave.core.step_motion import MAX_STEPS
 from planweave.core.task import TaskState, TaskStatus
 from planweave.core.world import Action, Literal
 from planweave.methods import METHODS
@@ -267,6 +268,21 @@ class TaskManager:
         if task.inquiry is None:
             raise GoalError("no task asks anything here: feedback_node's parameter answer_timeout is 0")
         return task.inquiry.answer(question_id, choice, text, person)
+
+    def edit(self, task_id: str, plan_hash: str, plan: Sequence[Action | None], editor: str = "") -> Request:
+        """Replace the plan of a task that waits for approval (of the running one where no id is given); what waits now.
+        Raises GoalError, also where the new plan does not pass the check.
+        """
+        editor = plain(editor, "name of the editor", MAX_APPROVER)
+        steps = [action for action in plan if action is not None]
+        if not steps or len(steps) != len(plan):
+            raise GoalError("an edited plan has a step at least, and every step a name; refuse the plan to do nothing")
+        if len(steps) > MAX_STEPS:
+            raise GoalError(f"the edited plan has {len(steps)} steps; at most {MAX_STEPS} are read")
+        task = self._going_on(task_id, "no task is running, so no plan waits for approval")
+        if task.approval is None:
+            raise GoalError("plans need no approval here; feedback_node's parameter require_approval asks for it")
+        return task.approval.edit(plan_hash, steps, editor)
 
     def confirm(self, task_id: str, token: str, action: Action | None) -> str:
         """Name of the person who approved the action of a token; raises GoalError where it was not approved."""

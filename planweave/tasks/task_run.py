@@ -23,6 +23,7 @@ from planweave.methods.episode import Episode
 from planweave.methods.method_run import Method, MethodFaultError, run_method
 from planweave.tasks.answers import ask
 from planweave.tasks.dry_run import PredictedBody
+from planweave.tasks.edited_plan import with_edits
 from planweave.tasks.given_tree import GivenTree
 from planweave.tasks.plain_text import log_line
 from planweave.tasks.task import Task
@@ -220,7 +221,8 @@ class TaskRun:
         )
         name, failed = task.status.method, ""
         try:
-            run_method((lambda _: GivenTree(tree)) if (tree := task.given_tree) else self.make, name, episode)
+            make = (lambda _: GivenTree(tree)) if (tree := task.given_tree) else self.make
+            with_edits(lambda: run_method(make, name, episode), episode)
         except (CanceledError, MethodFaultError):
             raise
         except PlanweaveError as error:
@@ -237,7 +239,7 @@ class TaskRun:
             episode.fallback = True
             episode.tell("planning", told)
             task.journal.add("fallback", method=self.fallback, reason=reason)
-            run_method(self.make, self.fallback, episode)
+            with_edits(lambda: run_method(self.make, self.fallback, episode), episode)
             if episode.message == told:  # a plan that did not pass is worth no word in the end; a fault is
                 episode.message = f"{failed + '; ' if failed else ''}the {self.fallback} planner took over"
             finding = self._look_at(task, body, goal, began)

@@ -7,8 +7,10 @@ time.
 
 from __future__ import annotations
 
+import contextlib
+import copy
 import math
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -46,6 +48,15 @@ class Contact:
 
     def __str__(self) -> str:
         return f"{self.first} against {self.second}"
+
+
+@dataclass(frozen=True, slots=True)
+class Near:
+    """What the arm comes near to, m; grips: it is near the fingers or the held object."""
+
+    name: str
+    distance: float
+    grips: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +139,18 @@ class PlanningScene:
         self.ceiling = math.inf  # m above the table that no point of the held object may exceed
         self.shapes: list[Part] = []
         self._is_finger = [name in robot.gripper.fingers for name in self._geom_name]
+        still = {robot.base, robot.joints[0].link}  # whose distance to the table never changes
+        self._moving = [g for g, name in enumerate(self._geom_name) if name in robot.links - still]
+
+    def twin(self) -> PlanningScene:
+        """A scene of its own of the same robot, without obstacles; in place of compiling the model once more."""
+        other = copy.copy(self)
+        other.model = copy.copy(self.model)
+        other._data = self._mj.MjData(other.model)
+        other._geom_name, other.shapes = list(self._geom_name), []
+        other.update(())
+        other.detach()
+        return other
 
     # ---- what stands around -------------------------------------------------------------------------------------
 
@@ -296,6 +319,47 @@ class PlanningScene:
                 if found:
                     return found
         return self.contact(path[-1], margin, touching, depth)
+
+    @contextlib.contextmanager
+    def far_sighted(self, reach: float) -> Iterator[None]:
+        """Let `nearby` see what is up to `reach` away, m; checks of contacts must not run meanwhile."""
+        margins = {name: getattr(self.model, name) for name in ("geom_margin", "body_margin") if hasattr(self.model, name)}
+        before = {name: values.copy() for name, values in margins.items()}
+        geoms = [*self._moving, *self._held_geoms()]
+        margins["geom_margin"][geoms] = reach
+        if "body_margin" in margins:  # by which MuJoCo's broad phase leaves bodies out
+            margins["body_margin"][self.model.geom_bodyid[geoms]] = reach
+        try:
+            yield
+        finally:
+            for name, values in margins.items():
+                values[:] = before[name]
+
+    def nearby(self, q: Sequence[float] | Array) -> list[Near]:
+        """Distances between the arm, with what it holds, and everything around it; within `far_sighted`."""
+        data, found = self._data, []
+        data.qpos[self._arm] = q
+        self._mj.mj_kinematics(self.model, data)
+        self._mj.mj_collision(self.model, data)
+        own = self.robot.links | ({self._held_name} if self._held_name else set())
+        for index in range(data.ncon):
+            first, second = (int(g) for g in data.contact.geom[index])
+            names = self._geom_name[first], self._geom_name[second]
+            if (names[0] in own) == (names[1] in own):
+                continue
+            mine, other = (first, names[1]) if names[0] in own else (second, names[0])
+            if mine in self._moving or self._geom_name[mine] == self._held_name:
+                grips = self._is_finger[mine] or self._geom_name[mine] == self._held_name
+                found.append(Near(other, float(data.contact.dist[index]), grips))
+        return found
+
+    def pinched(self, q: Sequence[float] | Array) -> bool:
+        """Whether a finger touches an object, at the opening that is set."""
+        return any(
+            {c.first, c.second} & {*self.robot.gripper.fingers} and "table" not in (c.first, c.second)
+            for c in self.contacts(q, 0.0)
+            if {c.first, c.second} - self.robot.links
+        )
 
     def edge_free(self, first: Array, second: Array, margin: float = MARGIN) -> bool:
         """Whether the straight joint-space line between two free configurations is free; tests the middle first."""

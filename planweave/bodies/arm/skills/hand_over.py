@@ -16,6 +16,8 @@ from planweave.bodies.arm.kinematics import downwards
 from planweave.bodies.arm.skills.body import SkillContext
 from planweave.core.failure import Code
 
+WAITING = "waiting to be taken"
+"""Phase in which only a person goes on."""
 _TURNS = 8
 _PATIENCE = 0.02  # between two looks at the fingers, s of wall time
 
@@ -36,7 +38,7 @@ def hand_over(body: SkillContext, name: str) -> None:
         if error.code is Code.GRASP_LOST:
             body.draw_back()
         raise
-    mover.phase("waiting to be taken", 0.6)
+    mover.phase(WAITING, 0.6)
     gone = body.carrying()
     mover.grip(0.0, settings.hand_over_force)
     if not _taken(body, gone):
