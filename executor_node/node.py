@@ -30,6 +30,7 @@ from planweave.bodies.arm.input_checks import can_be, detections_fault, joint_st
 from planweave.bodies.arm.kinematics import Kinematics
 from planweave.bodies.arm.parameters import ROBOT_TYPE, parameters_of
 from planweave.bodies.arm.planning_scene import PlanningScene
+from planweave.bodies.arm.preview import MotionPreview
 from planweave.bodies.arm.robots import check_robot, is_real
 from planweave.bodies.arm.ros_names import RosNames
 from planweave.bodies.arm.safety import Safety, safety_from
@@ -52,6 +53,7 @@ from planweave.robots import load_robot
 from planweave_ros import conversions as convert
 from planweave_ros.arm_ports import ArmPorts, Names
 from planweave_ros.lifecycle import AUTOSTART, ManagedNode
+from planweave_ros.motion_preview import MotionPreviewServer
 from planweave_ros.only_one import Sources, second_body
 from planweave_ros.parameters import declare
 from planweave_ros.permission import Permission
@@ -119,6 +121,7 @@ class ExecutorNode(ManagedNode):
         if values["arm"] != "trajectory":  # nothing is refused from here on: its watch of a node that went would stop
             self._watch = StopWatch([self._ports.cancel_name])  # the arm, which may be another's
         self._served = self._serve(worlds)
+        self._preview_motions(self._served)
         self.start(values["autostart"])
 
     def _make_world(self, safety: Safety, worlds: WorldPublisher) -> WorldModel:
@@ -150,7 +153,7 @@ class ExecutorNode(ManagedNode):
         gripper = make_gripper(values["gripper"], self._ports, values["home_gripper"])
         silence = values["joint_state_timeout"]
         arm = make_arm(values["arm"], gripper, self._ports, silence, self._moveit, self._names, self._robot)
-        planner = make_planner(self._scene, self._kinematics, arm, self._moveit, values["moveit_pipeline"])
+        planner = make_planner(self._scene, self._kinematics, arm.check, self._moveit, values["moveit_pipeline"])
         approaches = ApproachPlanner(self._scene, self._kinematics, planner, values["planning_timeout"])
         return arm, partial(Skills, arm, self._scene, approaches)
 
@@ -236,6 +239,20 @@ class ExecutorNode(ManagedNode):
             hardware=self._robot.name,
             rules=self._values["rules"],
             heights=True,
+        )
+
+    def _preview_motions(self, served: BodyServer) -> None:
+        """Offer the motions of plans, planned by the same skills in a planning scene of their own."""
+        values = self._values
+        preview = MotionPreview(
+            self._domain,
+            self._scene.twin(),
+            self._kinematics,
+            lambda scene, check: make_planner(scene, self._kinematics, check, self._moveit, values["moveit_pipeline"]),
+            values["planning_timeout"],
+        )
+        MotionPreviewServer(
+            self, preview, self._world, self._arm.state, lambda: self._skills, served, lambda: self.why_idle
         )
 
     def pause_work(self) -> None:

@@ -15,6 +15,7 @@ from planweave_interfaces.srv import (
     ApprovePlan,
     CancelTask,
     ConfirmApproval,
+    EditPlan,
     GetTask,
     ListTasks,
     SendFeedback,
@@ -40,9 +41,11 @@ from planweave_ros.deferred import DeferredActionServer, Goal
 from planweave_ros.diagnostics import publish_diagnostics
 from planweave_ros.guarded import GuardedNode
 from planweave_ros.parameters import Parameter, declare
+from planweave_ros.plan_task import PlanTaskServer
 from planweave_ros.planner_port import RosPlanner
 from planweave_ros.ports import RosBody, RosEyes
 from planweave_ros.presence import TASKS, show_presence
+from planweave_ros.previews import Previews
 from planweave_ros.qos import LATCHED, LATCHED_STATUSES
 from planweave_ros.spin import run_node
 
@@ -103,6 +106,8 @@ class FeedbackNode(GuardedNode):
         in_order = MutuallyExclusiveCallbackGroup()  # else a record could have two exchanges the wrong way round
         self._exchanges = self.resolve_topic_name("llm_exchanges")
         self.create_subscription(String, "llm_exchanges", self._exchange, 100, callback_group=in_order)
+        self._plan_tasks = PlanTaskServer(self, lambda: self.manager, self._status_msg)
+        self._previews = Previews(self, self._plan_tasks.shown)
         planner: Any = RosPlanner(self, self._cancellation, values["planner_timeout"])
         body = RosBody(self, self._cancellation, values["action_timeout"], values["body_silence"])
         eyes = RosEyes(self, self._cancellation, values["look_timeout"])
@@ -122,7 +127,7 @@ class FeedbackNode(GuardedNode):
             await_body=body.await_ready,
             look_for=lambda sentence: eyes.look_for(names_in(sentence)),
             on_change=self._changed,
-            on_end=self._finish_run,
+            on_end=self._on_end,
             namespace=self.get_namespace().rstrip("/"),
             load_domain=rules.load,
             store=self._store,
@@ -133,6 +138,7 @@ class FeedbackNode(GuardedNode):
         self.create_service(ListTasks, "list_tasks", self._list, callback_group=group)
         self.create_service(SendFeedback, "send_feedback", self._feedback, callback_group=group)
         self.create_service(ApprovePlan, "approve_plan", self._approve, callback_group=group)
+        self.create_service(EditPlan, "edit_plan", self._edit, callback_group=group)
         self.create_service(ConfirmApproval, "confirm_approval", self._confirm, callback_group=group)
         DeferredActionServer(self, RunTask, "run_task", self._run)
         publish_diagnostics(self, {"tasks": self._tasks_report})
@@ -176,6 +182,8 @@ class FeedbackNode(GuardedNode):
         with self._telling:
             msg = self._status_msg(task)
             self._status.publish(msg)
+            self._plan_tasks.changed(msg)
+            self._previews.changed(task, convert.status_from_msg(msg))
             episode = task.episode
             if episode is not None and episode.tree is not None:
                 tree = convert.tree_to_msg(episode.tree, msg.task_id)
@@ -280,6 +288,17 @@ class FeedbackNode(GuardedNode):
             response.success, response.message = True, f"the plan of {task.status.task_id} is {word}"
         return response
 
+    def _edit(self, request: EditPlan.Request, response: EditPlan.Response) -> EditPlan.Response:
+        try:
+            plan = [convert.action_from_msg(action) for action in request.actions]
+            edited = self.manager.edit(request.task_id, request.plan_hash, plan, request.editor)
+        except PlanweaveError as error:
+            response.message = str(error)
+        else:
+            response.success, response.plan_hash, response.check = True, edited.hash, edited.check
+            response.message = f"the edited plan {edited.hash} passes the check and waits for approval"
+        return response
+
     def _confirm(
         self, request: ConfirmApproval.Request, response: ConfirmApproval.Response
     ) -> ConfirmApproval.Response:
@@ -338,6 +357,10 @@ class FeedbackNode(GuardedNode):
         self._changed(task)  # it may have begun before anyone was told
         if task.ended.is_set():
             self._finish_run(task)
+
+    def _on_end(self, task: Task) -> None:
+        self._finish_run(task)
+        self._plan_tasks.ended(task)
 
     def _finish_run(self, task: Task) -> None:
         with self._lock:

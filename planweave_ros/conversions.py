@@ -5,20 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from builtin_interfaces.msg import Time
+from builtin_interfaces.msg import Duration, Time
 from geometry_msgs.msg import Point, Pose, Quaternion, Vector3
 from planweave_interfaces.msg import Action as ActionMsg
 from planweave_interfaces.msg import ActionNode as ActionNodeMsg
 from planweave_interfaces.msg import ActionTree as ActionTreeMsg
 from planweave_interfaces.msg import Literal as LiteralMsg
 from planweave_interfaces.msg import Plan as PlanMsg
+from planweave_interfaces.msg import PlanPreview as PlanPreviewMsg
 from planweave_interfaces.msg import PlanStep as PlanStepMsg
 from planweave_interfaces.msg import StepCandidate as CandidateMsg
+from planweave_interfaces.msg import StepMotion as StepMotionMsg
 from planweave_interfaces.msg import TaskStatus as TaskStatusMsg
 from planweave_interfaces.msg import TokenUsage as UsageMsg
 from planweave_interfaces.msg import WorldObject as WorldObjectMsg
 from planweave_interfaces.msg import WorldState as WorldMsg
 from std_msgs.msg import Header
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from planweave.core import spatial
 from planweave.core.action_tree import Node as TreeNode
@@ -27,6 +30,7 @@ from planweave.core.errors import WorldError
 from planweave.core.names import one_line
 from planweave.core.plan import Plan, PlanStep
 from planweave.core.ports import Candidate
+from planweave.core.step_motion import Carried, PlanPreview, StepMotion
 from planweave.core.task import TaskState, TaskStatus
 from planweave.core.world import MAX_OBJECTS, Action, Known, Literal, World, WorldObject
 
@@ -369,3 +373,84 @@ def candidate_from_msg(msg: CandidateMsg) -> Candidate:
         float(msg.logprob) if msg.has_logprob else None,
         float(msg.relatedness),
     )
+
+
+def motion_to_msg(motion: StepMotion) -> StepMotionMsg:
+    """The motion of a step as a message."""
+    nanoseconds = [round(t * 1e9) for t in motion.times]
+    msg = StepMotionMsg(
+        action=action_to_msg(motion.action),
+        words=motion.words,
+        known=motion.known,
+        message=motion.message,
+        path=JointTrajectory(
+            joint_names=list(motion.joint_names),
+            points=[
+                JointTrajectoryPoint(
+                    positions=list(row), time_from_start=Duration(sec=t // 1_000_000_000, nanosec=t % 1_000_000_000)
+                )
+                for t, row in zip(nanoseconds, motion.positions)
+            ],
+        ),
+        length=motion.length,
+        duration=motion.duration,
+        clearance=motion.clearance,
+        nearest=motion.nearest,
+    )
+    if motion.held is not None:
+        msg.held, msg.held_from, msg.held_until = motion.held.name, motion.held.since, motion.held.until
+        msg.held_pose = pose_to_msg(motion.held.position, motion.held.orientation)
+    return msg
+
+
+def motion_from_msg(msg: StepMotionMsg) -> StepMotion:
+    """The motion of a step from its message."""
+    held = (
+        Carried(
+            msg.held,
+            position_from_msg(msg.held_pose),
+            orientation_from_msg(msg.held_pose),
+            msg.held_from,
+            msg.held_until,
+        )
+        if msg.held
+        else None
+    )
+    return StepMotion(
+        action_from_msg(msg.action) or Action(""),
+        msg.known,
+        msg.message,
+        msg.words,
+        tuple(msg.path.joint_names),
+        tuple(p.time_from_start.sec + p.time_from_start.nanosec * 1e-9 for p in msg.path.points),
+        tuple(tuple(p.positions) for p in msg.path.points),
+        msg.length,
+        msg.duration,
+        msg.clearance,
+        msg.nearest,
+        held,
+    )
+
+
+def preview_to_msg(preview: PlanPreview, stamp: Time) -> PlanPreviewMsg:
+    """The motions of a plan as a message."""
+    closest = preview.closest
+    return PlanPreviewMsg(
+        stamp=stamp,
+        task_id=preview.task_id,
+        plan_hash=preview.hash,
+        success=preview.known,
+        message=preview.message,
+        steps=[motion_to_msg(step) for step in preview.steps],
+        length=preview.length,
+        duration=preview.duration,
+        clearance=closest.clearance if closest is not None else 0.0,
+        nearest=closest.nearest if closest is not None else "",
+        planning_seconds=preview.seconds,
+    )
+
+
+def preview_from_msg(msg: PlanPreviewMsg) -> PlanPreview:
+    """The motions of a plan from their message."""
+    steps = tuple(map(motion_from_msg, msg.steps))
+    return PlanPreview(msg.task_id, msg.plan_hash, steps, msg.message, msg.planning_seconds)

@@ -6,9 +6,9 @@ if it begins with this action, otherwise for the action alone. A method that dec
 at every step, and a changed plan is requested again together with its changes. Actions in the vicinity of people
 (approved individually) are always requested separately, also within an approved plan.
 
-An approval holds for what the person saw: where, before the first action, a thing that the plan names has moved or gone,
-or another of its preconditions holds, it is requested anew with what has changed. A person may also edit the plan that
-waits (`edit`); an edited plan that is approved takes the place of the method's own (`PlanEdited`).
+An approval holds for what the person saw: where, before the first action, a thing that the plan names has moved or
+gone, or other preconditions of it hold, it is requested anew with what has changed. A person may also edit the plan
+that waits (`edit`); an edited plan that is approved takes the place of the method's own (`PlanEdited`).
 
 A passed action carries a token: a secret valid once, for this action only. A body with the parameter require_approval
 verifies it (`confirm`), so that it rejects actions from any other source.
@@ -50,7 +50,7 @@ class Request:
     edited: bool = False
 
 
-class PlanEdited(Exception):  # noqa: N818  (no error: it ends the method, whose plan a person has replaced)
+class PlanEdited(Exception):
     """A person has approved another plan than the method's, which is to be carried out in its place."""
 
     def __init__(self, plan: Sequence[Action]):
@@ -60,7 +60,7 @@ class PlanEdited(Exception):  # noqa: N818  (no error: it ends the method, whose
 
 @dataclass(frozen=True)
 class _Asking:
-    """What a pending request is made of: of the domain, the world as it is now, and the goal that the plan must reach."""
+    """What a pending request is made of: the domain, the world as it is now, and the goal that the plan must reach."""
 
     domain: Domain
     observe: Callable[[], World]
@@ -141,7 +141,12 @@ class Approval:
         return self._token(action)
 
     def _request(
-        self, asking: _Asking, plan: tuple[Action, ...], changes: tuple[str, ...], editor: str = "", edited: bool = False
+        self,
+        asking: _Asking,
+        plan: tuple[Action, ...],
+        changes: tuple[str, ...],
+        editor: str = "",
+        edited: bool = False,
     ) -> Request:
         """A request for a plan in the world as it is now; raises GoalError for an edited plan that does not pass."""
         domain, world = asking.domain, asking.observe()
@@ -156,8 +161,8 @@ class Approval:
         return Request(plan, words, name, changes, check.message, basis, editor, edited)
 
     def edit(self, plan_hash: str, plan: Sequence[Action], editor: str = "") -> Request:
-        """Replace the pending plan; what waits from now on. Raises GoalError where none is pending, its hash differs, or
-        the new plan does not pass the check: the plan is then as it was.
+        """Replace the pending plan; what waits from now on. Raises GoalError where none is pending, its hash differs,
+        or the new plan does not pass the check: the plan is then as it was.
         """
         with self._answered:
             before, asking = self._pending(plan_hash), self._asking
@@ -231,7 +236,7 @@ class Approval:
 
 
 def plan_hash(task_id: str, number: int, plan: Sequence[Action], basis: ApprovalBasis) -> str:
-    """Identifier of one plan of one task, and of what it is approved upon: the first 12 hexadecimal digits of a SHA-256.
+    """Identifier of one plan of one task, and of what it is approved upon: first 12 hexadecimal digits of a SHA-256.
 
     number: the number of the request in its task, so that a repeated answer cannot approve a later request.
     """

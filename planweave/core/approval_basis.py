@@ -1,4 +1,4 @@
-"""What a person saw when a plan was approved: where the things were that it names, and what of its preconditions held."""
+"""What a person saw when approving a plan: where the things were that it names, and which preconditions held."""
 
 from __future__ import annotations
 

@@ -74,12 +74,12 @@ class PlanPreview:
     @property
     def length(self) -> float:
         """Of the tool's path, m."""
-        return sum(step.length for step in self.steps)
+        return sum((step.length for step in self.steps), 0.0)
 
     @property
     def duration(self) -> float:
         """Of all motions, s."""
-        return sum(step.duration for step in self.steps)
+        return sum((step.duration for step in self.steps), 0.0)
 
     @property
     def closest(self) -> StepMotion | None:

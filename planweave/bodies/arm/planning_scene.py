@@ -323,7 +323,9 @@ class PlanningScene:
     @contextlib.contextmanager
     def far_sighted(self, reach: float) -> Iterator[None]:
         """Let `nearby` see what is up to `reach` away, m; checks of contacts must not run meanwhile."""
-        margins = {name: getattr(self.model, name) for name in ("geom_margin", "body_margin") if hasattr(self.model, name)}
+        margins = {
+            name: getattr(self.model, name) for name in ("geom_margin", "body_margin") if hasattr(self.model, name)
+        }
         before = {name: values.copy() for name, values in margins.items()}
         geoms = [*self._moving, *self._held_geoms()]
         margins["geom_margin"][geoms] = reach

@@ -16,7 +16,6 @@ from planweave.bodies.arm import preconditions
 from planweave.bodies.arm.approach_planning import ApproachPlanner
 from planweave.bodies.arm.arms.base import ArmState, Watch
 from planweave.bodies.arm.arms.grippers import FINGER_SPEED
-from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.kinematics import Kinematics
 from planweave.bodies.arm.motion import MotionPlanner
 from planweave.bodies.arm.planning_scene import PlanningScene

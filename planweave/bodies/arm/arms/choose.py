@@ -79,9 +79,13 @@ def make_gripper(kind: str, ports: Ports, home: bool) -> Gripper:
 
 
 def make_planner(
-    scene: PlanningScene, kinematics: Kinematics, arm: ControlledArm, process: MoveItProcess | None, pipeline: str
+    scene: PlanningScene,
+    kinematics: Kinematics,
+    check: Callable[[], None],
+    process: MoveItProcess | None,
+    pipeline: str,
 ) -> MotionPlanner:
-    """MoveIt's planner where its process is given, else our own."""
+    """MoveIt's planner where its process is given, else our own. check: raises where planning must end."""
     if process is None:
         return MotionPlanner(scene, kinematics)
-    return MoveItPlanner(scene, kinematics, process, pipeline, arm.check)
+    return MoveItPlanner(scene, kinematics, process, pipeline, check)

@@ -1,0 +1,242 @@
+"""Previews of plans over real DDS: nothing moves for them, the arm then does what was shown, and edits are checked."""
+
+import threading
+
+import numpy as np
+import pytest
+from ros_fixtures import simulated
+
+from planweave.core.failure import Code
+from planweave.core.world import Action, Literal
+from planweave.simulation.intervention import Intervention, Moment
+from planweave_ros import conversions as convert
+
+pytestmark = pytest.mark.gl
+GRASP, PLACE = Action("grasp", ("red_cube",)), Action("place_in", ("red_cube", "tray"))
+
+
+@pytest.fixture
+def system(make_node, spin_until):
+    """system(**parameters of feedback_node and executor_node): simulation, a camera that knows the truth, the arm and
+    feedback_node, and a client of all.
+    """
+    from doubles.true_camera import TrueCamera
+    from planweave_interfaces.action import ExecuteAction, PlanTask, RunTask
+    from planweave_interfaces.msg import PlanPreview, TaskStatus, WorldState
+    from planweave_interfaces.srv import ApprovePlan, EditPlan, GetTask, PlanMotions
+    from rclpy.parameter import Parameter
+    from sensor_msgs.msg import JointState
+    from trajectory_msgs.msg import JointTrajectory
+
+    from executor_node.node import ExecutorNode
+    from feedback_node.node import FeedbackNode
+    from planweave_ros.qos import LATCHED, LATCHED_STATUSES
+    from simulation_node.node import SimulationNode
+
+    class System:
+        def __init__(self, approval=False, **more):
+            own = {"require_approval": approval}
+            self.simulation = make_node(
+                SimulationNode, [Parameter("scene", value="blocks"), Parameter("real_time_factor", value=0.0)]
+            )
+            self.camera = make_node(TrueCamera, self.simulation)
+            self.executor = make_node(ExecutorNode, simulated("executor_node", **own))
+            self.feedback = make_node(FeedbackNode, simulated("feedback_node", **own, method="classical", **more))
+            self.client = client = make_node("client")
+            self.worlds, self.states, self.previews, self.statuses, self.commands = [], [], [], [], []
+            listen = client.create_subscription
+            listen(WorldState, "/world_state", lambda m: self.worlds.append(convert.world_from_msg(m)), LATCHED)
+            listen(JointState, "/joint_states", lambda m: self.states.append(np.array(m.position)), 1000)
+            listen(JointTrajectory, "/fr3_arm_controller/joint_trajectory", self.commands.append, 100)
+            listen(PlanPreview, "/plan_preview", self.previews.append, LATCHED)
+            listen(TaskStatus, "/task_status", self.statuses.append, LATCHED_STATUSES)
+            kinds = {"execute_action": ExecuteAction, "plan_task": PlanTask, "run_task": RunTask}
+            self.actions = {name: make_node.action_client(client, kind, f"/{name}") for name, kind in kinds.items()}
+            services = {
+                "plan_motions": PlanMotions,
+                "approve_plan": ApprovePlan,
+                "edit_plan": EditPlan,
+                "get_task": GetTask,
+            }
+            self.services = {name: client.create_client(kind, f"/{name}") for name, kind in services.items()}
+            assert all(action.wait_for_server(timeout_sec=60.0) for action in self.actions.values())
+            assert all(service.wait_for_service(timeout_sec=60.0) for service in self.services.values())
+            spin_until(lambda: self.worlds and "red_cube" in self.worlds[-1].by_name, 20, "the world")
+
+        def wait(self, future, seconds=240.0):
+            done = threading.Event()
+            future.add_done_callback(lambda _: done.set())
+            assert done.wait(seconds), "no answer in time"
+            return future.result()
+
+        def call(self, name, **fields):
+            service = self.services[name]
+            return self.wait(service.call_async(service.srv_type.Request(**fields)))
+
+        def send(self, name, **fields):
+            """A goal of an action; what gives its result."""
+            action = self.actions[name]
+            handle = self.wait(action.send_goal_async(action._action_type.Goal(**fields)))
+            return lambda: self.wait(handle.get_result_async()).result
+
+        def do(self, action, **fields):
+            return self.send("execute_action", action=convert.action_to_msg(action), timeout=60.0, **fields)()
+
+        def motions(self, *actions):
+            return self.call("plan_motions", actions=[convert.action_to_msg(action) for action in actions])
+
+        def waiting(self, number=1):
+            """The status of the n-th plan that waits for approval."""
+
+            def found():
+                states = [s for s in self.statuses if s.state == TaskStatus.AWAITING_APPROVAL]
+                return list({s.plan_hash: s for s in states}.values())
+
+            spin_until(lambda: len(found()) >= number, 60, "a plan to wait")
+            return found()[number - 1]
+
+        def shown(self, plan_hash):
+            """The preview of a plan."""
+            spin_until(lambda: any(p.plan_hash == plan_hash for p in self.previews), 60, "the preview")
+            return next(p for p in self.previews if p.plan_hash == plan_hash)
+
+        def truth(self):
+            return self.simulation._runner.call(lambda s: np.array([s.object_pose(k)[0] for k in range(5)]), 60.0)
+
+    return System
+
+
+def _moved(index, x, y):
+    """A person who moves an object of the scene."""
+    return Intervention(Moment.NOW, 0, (index,), ((x, y, 0.0),))
+
+
+def way(path):
+    """Rows of a trajectory message, of the arm's seven joints, rad."""
+    return np.array([list(point.positions)[:7] for point in path.points])
+
+
+def test_a_planned_task_moves_nothing_and_tells_all_motions(system):
+    table = system()
+    before, states = table.truth(), len(table.states)
+    result = table.send(
+        "plan_task", goal=convert.literals_to_msg([Literal("in", ("red_cube", "tray"))]), method="classical"
+    )()
+    assert result.success and result.preview.success, result
+    assert [convert.action_from_msg(a) for a in result.status.plan] == [
+        convert.action_from_msg(s.action) for s in result.preview.steps
+    ]
+    assert result.preview.length > 0.5 and result.preview.duration > 1.0 and 0 < result.preview.clearance < 0.15
+    assert all(step.words and len(step.path.points) > 10 for step in result.preview.steps)
+    carried = [step for step in result.preview.steps if step.held == "red_cube"]
+    assert carried and all(step.held_from < step.held_until for step in carried)
+    moved = np.abs(np.diff(np.array(table.states[states:]), axis=0)).max()
+    assert moved < 1e-3 and np.allclose(before, table.truth(), atol=1e-3), "nothing has moved"
+    shown = table.shown("")
+    assert shown.task_id == result.status.task_id and len(shown.steps) == len(result.preview.steps)
+
+
+def test_the_arm_does_what_was_shown(system):
+    table = system()
+    shown = table.motions(GRASP, PLACE)
+    assert shown.success, shown.message
+    for action, step in zip((GRASP, PLACE), shown.steps):
+        table.commands.clear()
+        assert table.do(action).code == Code.SUCCESS
+        told, done = way(step.path), np.vstack([way(command) for command in table.commands if command.points])
+        away = max(np.abs(done - q).max(axis=1).min() for q in told)
+        assert away < 0.02, f"the arm was sent by each point that was shown; farthest: {away} rad"
+        astray = max(np.abs(told - q).max(axis=1).min() for q in done)
+        assert astray < 0.1, f"and nowhere else, as far as points are shown; farthest: {astray} rad"
+
+
+def test_motions_are_refused_politely_while_an_action_runs_and_for_what_is_no_action(system, spin_until):
+    table = system()
+    assert "1 to 100 actions" in table.motions().message
+    assert "1 to 100 actions" in table.motions(*[GRASP] * 101).message
+    odd = table.motions(Action("grasp", ("<b>cup</b>",)), GRASP)
+    assert not odd.success and [s.known for s in odd.steps] == [False, False] and "<b>cup</b>" in odd.message
+    assert "step 1" in odd.steps[1].message
+    with table.executor._served.holding("something"):
+        busy = table.motions(GRASP)
+    assert not busy.success and not busy.steps and "the arm is busy with something; ask again" in busy.message
+
+
+def test_an_edited_plan_is_checked_shown_approved_and_done(system, spin_until):
+    table = system(approval=True)
+    goal = [Literal("in", ("red_cube", "tray"))]
+    task = table.send("run_task", goal=convert.literals_to_msg(goal), method="classical")
+    first = table.waiting()
+    assert table.shown(first.plan_hash).success
+    plan = [convert.action_from_msg(a) for a in first.plan]
+
+    def edit(plan_hash, *actions):
+        return table.call("edit_plan", plan_hash=plan_hash, actions=[convert.action_to_msg(a) for a in actions])
+
+    broken = edit(first.plan_hash, PLACE)
+    assert not broken.success and "holding(red_cube) does not hold" in broken.message, broken.message
+    assert "pending plan is" in edit("0" * 12, *plan).message
+    assert "no step" in edit(first.plan_hash).message or "a step at least" in edit(first.plan_hash).message
+    home = Action("return_to_base")
+    edited = edit(first.plan_hash, *plan, home)
+    assert edited.success and edited.plan_hash != first.plan_hash and "goal holds" in edited.check
+    second = table.waiting(2)
+    assert second.plan_hash == edited.plan_hash and "+ return_to_base()" in list(second.plan_changes)
+    assert len(table.shown(second.plan_hash).steps) == len(plan) + 1
+    late = table.call("approve_plan", plan_hash=first.plan_hash, approve=True)
+    assert not late.success and "it changed" in late.message
+    assert table.call("approve_plan", plan_hash=second.plan_hash, approve=True, approver="anna").success
+    assert "no plan of this task waits" in table.call("approve_plan", plan_hash=second.plan_hash, approve=True).message
+    result = task()
+    assert result.success and result.status.executed == len(plan) + 1, result.message
+
+
+def test_strangers_move_nothing(system, spin_until):
+    """Whoever calls /execute_action: without a token, with an old one, with that of another action, after the end."""
+    table = system(approval=True, approved_alone=["grab_and_putin"])
+    tokens, confirm = [], table.feedback.manager.confirm
+    table.feedback.manager.confirm = lambda *asked: tokens.append(asked) or confirm(*asked)
+
+    def refused(action, task_id="", token=""):
+        before = table.truth()
+        result = table.do(action, task_id=task_id, approval=token)
+        assert (result.code, result.motion_seconds) == (Code.SAFETY_STOP, 0.0) and "nothing was moved" in result.message
+        assert np.allclose(before, table.truth(), atol=1e-3)
+        return result.message
+
+    assert "not part of an approved plan" in refused(GRASP)
+    goal = [Literal("in", (name, "tray")) for name in ("blue_cube", "red_cube")]
+    task = table.send("run_task", goal=convert.literals_to_msg(goal), method="classical")
+    first = table.waiting()
+    assert table.call("approve_plan", plan_hash=first.plan_hash, approve=True).success
+    second = table.waiting(2)
+    task_id, token, done = tokens[0]
+    coming = convert.action_from_msg(second.plan[0])
+    spin_until(lambda: not table.executor._served.busy, 60, "the first action to have ended")
+    assert "not the next step of an approved plan" in refused(done, task_id, token), "an old token"
+    assert "not the next step of an approved plan" in refused(coming, task_id, token), "that of another action"
+    assert "not the next step of an approved plan" in refused(coming, task_id, second.plan_hash), "no token at all"
+    assert table.call("approve_plan", plan_hash=second.plan_hash, approve=False).success
+    assert not task().success
+    assert "no task" in refused(done, task_id, token), "after the end"
+
+
+def test_what_has_moved_since_it_was_shown_is_asked_for_again(system, spin_until):
+    table = system(approval=True)
+    goal = [Literal("in", ("red_cube", "tray"))]
+    task = table.send("run_task", goal=convert.literals_to_msg(goal), method="classical")
+    first = table.waiting()
+    there = table.worlds[-1].by_name["red_cube"].position
+    free = min(
+        ((x / 100, y / 100) for x in range(36, 62, 2) for y in range(-30, 32, 2)),
+        key=lambda at: -min(np.hypot(*np.subtract(o.position[:2], at)) for o in table.worlds[-1].objects),
+    )
+    table.simulation._runner.call(lambda s: s.intervene(_moved(0, *free), lambda shown: None), 60.0)
+    spin_until(
+        lambda: np.hypot(*np.subtract(table.worlds[-1].by_name["red_cube"].position, there)[:2]) > 0.03, 30, "the look"
+    )
+    assert table.call("approve_plan", plan_hash=first.plan_hash, approve=True).success
+    second = table.waiting(2)
+    assert any("red_cube has moved by" in change for change in second.plan_changes), second.plan_changes
+    assert table.call("approve_plan", plan_hash=second.plan_hash, approve=True).success
+    assert task().success
