@@ -24,6 +24,7 @@ from planweave_interfaces.srv import (
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup, ReentrantCallbackGroup
 from std_msgs.msg import String
 
+from planweave.core.approval_basis import MOVED
 from planweave.core.cancellation import Cancellation
 from planweave.core.domain import Domain
 from planweave.core.errors import ConfigError, PlanweaveError
@@ -64,6 +65,9 @@ PARAMETERS = [
     Parameter("body_silence", 30.0, "seconds a task waits for a body that is there and reports its world", 0.1, 600.0),
     Parameter("require_approval", True, "a person approves every plan before it moves anything (ApprovePlan)"),
     Parameter("approved_alone", ["hand_over", "push_aside"], "actions that are always approved individually"),
+    Parameter(
+        "approval_tolerance", MOVED, "metres by which a thing may move until its plan is approved anew", 0.0, 1.0
+    ),
     Parameter("approval_timeout", 300.0, "seconds a person has to approve; then the task is cancelled", 1.0, 86_400.0),
     Parameter("confirm_timeout", 5.0, "seconds for the body to see whether the goal holds", 0.1, 60.0),
     Parameter("look_timeout", 20.0, "seconds for open-vocabulary detectors to find what a task names", 0.1, 600.0),
@@ -123,6 +127,7 @@ class FeedbackNode(GuardedNode):
             journal_folder=folder,
             approval_timeout=values["approval_timeout"] if values["require_approval"] else 0.0,
             approved_alone=values["approved_alone"],
+            approval_tolerance=values["approval_tolerance"],
             look_seconds=values["confirm_timeout"],
             await_body=body.await_ready,
             look_for=lambda sentence: eyes.look_for(names_in(sentence)),

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from planweave.core.approval import Approval, Request
+from planweave.core.approval_basis import MOVED
 from planweave.core.behaviour_tree_xml import MAX_CHARACTERS
 from planweave.core.errors import GoalError, UnknownNameError
 from planweave.core.ports import LookingBody, Planner
@@ -42,10 +43,11 @@ class TaskManager:
     """Accepts tasks at any time and runs one at a time in its own thread.
 
     approval_timeout: seconds that a person has to approve a plan before it moves anything, 0 where no approval is
-    required. answer_timeout: seconds that a person has to answer what an unclear sentence means, 0 where nobody is
-    asked and the sentence is refused. kept_tasks: number of ended tasks that remain available. on_change(task): called
-    at every change; on_end(task): at the end. store: keeps tasks and their records, for `take_up` in a later process.
-    run_options: those of TaskRun.
+    required; approval_tolerance: m that a thing may move until a plan that names it is approved anew. answer_timeout:
+    seconds that a person has to answer what an unclear sentence means, 0 where nobody is asked and the sentence is
+    refused. kept_tasks: number of ended tasks that remain available. on_change(task): called at every change;
+    on_end(task): at the end. store: keeps tasks and their records, for `take_up` in a later process. run_options: those
+    of TaskRun.
     """
 
     def __init__(
@@ -60,6 +62,7 @@ class TaskManager:
         journal_folder: Path | None = None,
         approval_timeout: float = 0.0,
         approved_alone: Collection[str] = (),
+        approval_tolerance: float = MOVED,
         answer_timeout: float = 0.0,
         on_change: Callable[[Task], None] = lambda task: None,
         on_end: Callable[[Task], None] = lambda task: None,
@@ -70,6 +73,7 @@ class TaskManager:
         self._default_method, self._max_queue = default_method, max_queue
         self._journal_folder, self._on_change, self._on_end = journal_folder, on_change, on_end
         self._approval_timeout, self._approved_alone = approval_timeout, approved_alone
+        self._approval_tolerance = approval_tolerance
         self._answer_timeout = answer_timeout
         self._kept_tasks, self._store = kept_tasks, store
         self._tasks: dict[str, Task] = {}
@@ -161,7 +165,9 @@ class TaskManager:
     def _approval(self, status: TaskStatus, at_least: float) -> Approval | None:
         """The gate of a task whose plans a person approves. at_least: s for that also where no approval is required."""
         seconds = max(self._approval_timeout, at_least)
-        return Approval(status.task_id, seconds, self._approved_alone) if seconds > 0 and not status.dry_run else None
+        if seconds <= 0 or status.dry_run:
+            return None
+        return Approval(status.task_id, seconds, self._approved_alone, self._approval_tolerance)
 
     def _inquiry(self, status: TaskStatus) -> Inquiry | None:
         """What asks a person where the sentence of a task is not clear."""
