@@ -35,6 +35,7 @@ WORD_STYLES = {
     TaskState.ANSWERED: "bold cyan",
     TaskState.PLANNED: "bold cyan",
     TaskState.AWAITING_APPROVAL: "bold magenta",
+    TaskState.AWAITING_ANSWER: "bold magenta",
     TaskState.NOT_CONFIRMED: "bold yellow",
     TaskState.RUNNING: "bold cyan",
     TaskState.QUEUED: "dim",
