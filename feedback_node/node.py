@@ -18,6 +18,8 @@ from planweave_interfaces.srv import (
     EditPlan,
     GetTask,
     ListTasks,
+    PauseTask,
+    ResumeTask,
     SendFeedback,
     SubmitTask,
 )
@@ -69,6 +71,7 @@ PARAMETERS = [
         "approval_tolerance", MOVED, "metres by which a thing may move until its plan is approved anew", 0.0, 1.0
     ),
     Parameter("approval_timeout", 300.0, "seconds a person has to approve; then the task is cancelled", 1.0, 86_400.0),
+    Parameter("pause_timeout", 3600.0, "seconds after which a paused task is cancelled", 1.0, 604_800.0),
     Parameter("confirm_timeout", 5.0, "seconds for the body to see whether the goal holds", 0.1, 60.0),
     Parameter("look_timeout", 20.0, "seconds for open-vocabulary detectors to find what a task names", 0.1, 600.0),
     Parameter("max_queue", 50, "tasks that may wait", 1, 10000),
@@ -128,6 +131,7 @@ class FeedbackNode(GuardedNode):
             approval_timeout=values["approval_timeout"] if values["require_approval"] else 0.0,
             approved_alone=values["approved_alone"],
             approval_tolerance=values["approval_tolerance"],
+            pause_timeout=values["pause_timeout"],
             look_seconds=values["confirm_timeout"],
             await_body=body.await_ready,
             look_for=lambda sentence: eyes.look_for(names_in(sentence)),
@@ -139,6 +143,8 @@ class FeedbackNode(GuardedNode):
         )
         self.create_service(SubmitTask, "submit_task", self._submit, callback_group=group)
         self.create_service(CancelTask, "cancel_task", self._cancel, callback_group=group)
+        self.create_service(PauseTask, "pause_task", self._pause, callback_group=group)
+        self.create_service(ResumeTask, "resume_task", self._resume, callback_group=group)
         self.create_service(GetTask, "get_task", self._get, callback_group=group)
         self.create_service(ListTasks, "list_tasks", self._list, callback_group=group)
         self.create_service(SendFeedback, "send_feedback", self._feedback, callback_group=group)
@@ -197,7 +203,7 @@ class FeedbackNode(GuardedNode):
             with self._lock:
                 goal = self._runs.get(msg.task_id)
             if goal is not None:
-                if msg.state != TaskStatus.QUEUED:
+                if task.started is not None or task.ending:
                     goal.begin()
                 goal.publish(RunTask.Feedback(status=msg))
 
@@ -215,6 +221,8 @@ class FeedbackNode(GuardedNode):
         }
         if going_on is not None and going_on.state is TaskState.AWAITING_APPROVAL:
             return Report(Level.WARN, f"the plan of {going_on.task_id} waits for a person: planweave approve", values)
+        if going_on is not None and going_on.state is TaskState.PAUSED:
+            return Report(Level.WARN, f"{going_on.task_id} is {going_on.message}: planweave resume", values)
         if waiting >= self._settings["max_queue"]:
             return Report(Level.WARN, f"the queue is full: {waiting} tasks wait", values)
         what = f"{going_on.task_id} runs: {going_on.phase}" if going_on else "no task runs"
@@ -270,6 +278,27 @@ class FeedbackNode(GuardedNode):
             response.message = str(error)
         else:
             response.success, response.message = True, f"{task.status.task_id} is being cancelled"
+        return response
+
+    def _pause(self, request: PauseTask.Request, response: PauseTask.Response) -> PauseTask.Response:
+        try:
+            task = self.manager.pause(request.task_id, request.person, request.reason)
+        except PlanweaveError as error:
+            response.message = str(error)
+        else:
+            response.success = True
+            response.message = f"{task.status.task_id} is paused; planweave resume goes on, planweave cancel ends it"
+        return response
+
+    def _resume(self, request: ResumeTask.Request, response: ResumeTask.Response) -> ResumeTask.Response:
+        try:
+            task = self.manager.resume(request.task_id, request.person)
+        except PlanweaveError as error:
+            response.message = str(error)
+        else:
+            told = task.snapshot().message
+            response.success = True
+            response.message = f"{task.status.task_id} goes on" + (f"; {told}" if told.startswith("resumed") else "")
         return response
 
     def _feedback(self, request: SendFeedback.Request, response: SendFeedback.Response) -> SendFeedback.Response:

@@ -55,14 +55,23 @@ class Caller:
             return False
         return bool(client.server_is_ready() if isinstance(client, ActionClient) else client.service_is_ready())
 
-    def wait(self, future: Future, seconds: float, what: str, alive: Callable[[], bool]) -> Any:
-        """The result of a future; None where the task is cancelled first; SystemDownError after the deadline."""
+    def wait(
+        self,
+        future: Future,
+        seconds: float,
+        what: str,
+        alive: Callable[[], bool],
+        interrupted: Cancellation | None = None,
+    ) -> Any:
+        """The result of a future; None where the task is cancelled, or this wait interrupted, first; SystemDownError
+        after the deadline.
+        """
         ready = threading.Event()
         future.add_done_callback(lambda _: ready.set())
         canceled = self._canceled()
         deadline = time.monotonic() + seconds
         missing = 0
-        with canceled.calling(ready.set):
+        with canceled.calling(ready.set), (interrupted or Cancellation()).calling(ready.set):
             while not ready.wait(max(0.0, min(_LOOK_SECONDS, deadline - time.monotonic()))):
                 missing = 0 if alive() else missing + 1
                 if missing >= 2:
@@ -102,10 +111,12 @@ class Caller:
         what: str,
         on_feedback: Callable[[Any], None] | None = None,
         on_stopped: Callable[[Any], object] | None = None,
+        interrupted: Cancellation | None = None,
     ) -> Any:
         """Send a goal and wait for its result; cancelled on the server when the wait ends early.
 
-        on_stopped is called with the result of a goal that was cancelled together with the task.
+        on_stopped is called with the result of a goal that was cancelled together with the task. interrupted: cancels
+        this goal alone, whose result is then returned.
         """
         if not self.there(client, min(seconds, START_SECONDS)):
             raise SystemDownError(f"{what} is not running; start it, e.g. with: planweave up tabletop")
@@ -124,22 +135,29 @@ class Caller:
             raise SystemDownError(f"{what} rejected the goal; it may be busy with another one")
         result = handle.get_result_async()
         try:
-            reply = self.wait(result, seconds, what, alive)
+            reply = self.wait(result, seconds, what, alive, interrupted)
         except SystemDownError:
             handle.cancel_goal_async()
             raise
-        if reply is None:  # the task was cancelled: stop the server, and wait until it has stopped
+        if reply is None:  # the task was cancelled, or this goal interrupted
             handle.cancel_goal_async()
-            stopped = threading.Event()
-            result.add_done_callback(lambda _: stopped.set())
-            deadline = time.monotonic() + STOP_SECONDS
-            while not stopped.wait(0.1) and alive():
-                if time.monotonic() > deadline:
-                    raise SystemDownError(f"{what} did not confirm the cancellation in {STOP_SECONDS:g} s")
-            if on_stopped is not None and result.done() and result.result() is not None:
-                on_stopped(result.result().result)
+            self._await_stop(result, what, alive)
+            reply = result.result() if result.done() else None
+            if on_stopped is not None and reply is not None and self._canceled().is_set:
+                on_stopped(reply.result)
             self._canceled().check()
+            if reply is None:
+                raise SystemDownError(f"{what} has gone away while it was stopped")
         return reply.result
+
+    def _await_stop(self, result: Future, what: str, alive: Callable[[], bool]) -> None:
+        """Wait until a server has stopped, or has gone; SystemDownError after the deadline."""
+        stopped = threading.Event()
+        result.add_done_callback(lambda _: stopped.set())
+        deadline = time.monotonic() + STOP_SECONDS
+        while not stopped.wait(0.1) and alive():
+            if time.monotonic() > deadline:
+                raise SystemDownError(f"{what} did not confirm the cancellation in {STOP_SECONDS:g} s")
 
 
 def _cancel_late(future: Future) -> None:

@@ -4,7 +4,6 @@ interfaces.
 
 from __future__ import annotations
 
-import getpass
 import json
 import os
 import threading
@@ -43,13 +42,14 @@ from std_srvs.srv import Trigger
 from planweave.core.action_tree import Status
 from planweave.core.errors import GoalError, PlanweaveError, SystemDownError
 from planweave.core.ports import Interpretation
-from planweave.core.task import TaskStatus
+from planweave.core.task import TaskState, TaskStatus
 from planweave.core.tree_rows import TreeRow
 from planweave.core.world import Literal, World
 from planweave.launcher.namespace import namespace
 from planweave.launcher.systems import NodeSpec
 from planweave_ros import conversions as convert
 from planweave_ros.calling import MUTUAL_DISCOVERY
+from planweave_ros.pause_calls import PAUSE_SERVICES, PauseCalls, user
 from planweave_ros.pictures import rgb_from_msg
 from planweave_ros.presence import TASKS, Presence
 from planweave_ros.qos import IMAGES, LATCHED
@@ -75,6 +75,7 @@ SERVICES = {
     "interpret_goal": InterpretGoal,
     "get_task": GetTask,
     "cancel_task": CancelTask,
+    **PAUSE_SERVICES,
     "approve_plan": ApprovePlan,
     "simulation/load_scene": LoadScene,
     "virtualhome/load_scene": LoadScene,
@@ -91,7 +92,7 @@ class _SilentError(SystemDownError):
     """The task server does not answer, so that the task cannot be cancelled."""
 
 
-class Client:
+class Client(PauseCalls):
     """A ROS node of the console, spun in its own thread. Use as a context manager."""
 
     def __init__(self) -> None:
@@ -105,6 +106,7 @@ class Client:
             start_parameter_services=False,
         )
         self._rows: dict[str, tuple[TreeRow, ...]] = {}
+        self._paused = False  # whether the task that is run is paused
         self._revision = 0  # of the world that followed the last change of scene
         self._on_tree: Callable[[str, tuple[TreeRow, ...]], None] = lambda task_id, rows: None
         self._node.create_subscription(ActionTree, "action_tree", self._tree, LATCHED)
@@ -201,7 +203,12 @@ class Client:
             raise SystemDownError(
                 f"no system takes tasks here ({self._name('run_task')} is not there); start one: planweave up tabletop"
             )
-        self._on_tree = on_tree
+        self._on_tree, self._paused = on_tree, False
+
+        def told(status: TaskStatus) -> None:
+            self._paused = status.state is TaskState.PAUSED
+            on_status(status)
+
         # An answer to this, which can be asked again, says that feedback_node has discovered this node's clients in the
         # order in which they were made, and so that of /run_task, too, whose answer would be lost else.
         self._call("list_tasks", ListTasks.Request(limit=1), "feedback_node")
@@ -213,7 +220,7 @@ class Client:
             dry_run=dry_run,
         )
         sent = self._run_task.send_goal_async(
-            request, feedback_callback=lambda message: on_status(convert.status_from_msg(message.feedback.status))
+            request, feedback_callback=lambda message: told(convert.status_from_msg(message.feedback.status))
         )
         try:
             handle = self._result(sent, 30.0, f"feedback_node ({self._name('run_task')})")
@@ -254,7 +261,7 @@ class Client:
         return TaskResult(success, result.message, status, _load(result.record), rows)
 
     def _wait_for_end(self, future: Future, timeout: float, watch: Callable[[], None]) -> Any:
-        """The result, or None at the deadline."""
+        """The result, or None at the deadline, which waits while the task is paused."""
         done = threading.Event()
         future.add_done_callback(lambda _: done.set())
         deadline = time.monotonic() + timeout
@@ -262,9 +269,11 @@ class Client:
         asker = self._services["list_tasks"]
         answer: Future | None = None
         seen, departures = time.monotonic(), self._server.departures
+        before = seen
         while not done.wait(0.1):
             watch()
             now = time.monotonic()
+            deadline, before = deadline + (now - before if self._paused else 0.0), now
             if self._server.departures != departures and not done.wait(1.0):
                 raise _SilentError("feedback_node has gone while it ran the task; its log says why")
             if answer is None or answer.done():
@@ -355,7 +364,7 @@ class Client:
 
         The name of the user account is included, unverified, and whether an agent answers for this person.
         """
-        approver = f"an agent of {_user()}" if agent else _user()
+        approver = f"an agent of {user()}" if agent else user()
         request = ApprovePlan.Request(
             task_id=task_id, plan_hash=plan_hash, approve=approve, comment=comment, approver=approver
         )
@@ -548,14 +557,6 @@ def tree_rows(message: ActionTree) -> tuple[TreeRow, ...]:
         text = str(action) if action else "[END]" if node.end else ""
         rows.append(TreeRow(node.id, node.parent, text, node.time_step, node.samples, Status(node.status)))
     return tuple(rows)
-
-
-def _user() -> str:
-    """Name of the user account; some accounts have only a number."""
-    try:
-        return getpass.getuser()
-    except (OSError, KeyError):
-        return f"user {os.getuid()}"
 
 
 def _done(future: Future, seconds: float) -> bool:

@@ -32,7 +32,7 @@ _GRAPH_SECONDS = 0.1  # how often is looked who publishes the world, while it is
 
 
 class RosBody:
-    """Implements planweave.core.ports.Body with ExecuteAction and WorldState, for any body.
+    """Implements planweave.core.ports.StoppableBody with ExecuteAction and WorldState, for any body.
 
     timeout: seconds for an action where the caller sets none; silence: seconds to wait for a body that reports its
     world.
@@ -54,6 +54,7 @@ class RosBody:
         self._owner = b""  # the publisher that is known to serve ExecuteAction
         self._answer_time = 0  # when the last result or look came, nanoseconds of system time
         self._arrived = threading.Condition()
+        self._interrupted = Cancellation()  # of the action that was begun last
         one_by_one = MutuallyExclusiveCallbackGroup()  # else two threads may take two worlds in the wrong order
         node.create_subscription(WorldState, _WORLD, self._heard, LATCHED, callback_group=one_by_one)
 
@@ -179,6 +180,14 @@ class RosBody:
             f"{self._silence:g} s; was the body restarted? look at {self._topic} anew and send the task again"
         )
 
+    def begin(self, timeout: float) -> None:
+        """See planweave.core.ports.StoppableBody."""
+        self._interrupted = Cancellation()
+
+    def stop(self, code: Code, message: str) -> None:
+        """Cancel the action that was begun; `execute` then returns with the outcome of the body, which has stopped."""
+        self._interrupted.cancel(message)
+
     def execute(
         self,
         action: Action,
@@ -202,6 +211,7 @@ class RosBody:
                 f"the body ({self._action})",
                 listener,
                 lambda stopped: self._answered(stopped.world, self._action + _GOALS),
+                self._interrupted,
             )
         except SystemDownError as error:
             if self._presence.lost:

@@ -39,6 +39,8 @@ _LONGEST_LINE = 1000  # characters
 _LOOKS = 0.3  # s between two looks at a task
 _PICTURE = 5.0  # s
 REFUSED = "REFUSED"
+AGENT = "an agent of "
+"""How the name of who acts begins where an agent does."""
 
 
 def quoted(lines: Iterable[str]) -> str:
@@ -162,6 +164,25 @@ class AgentTools:
         self._settled.add(task_id)
         return message
 
+    def pause(self, task_id: str, reason: str) -> str:
+        """Pause a task (the running one without an id); the robot stops and holds."""
+        return self._client.pause(task_id, reason, agent=True)
+
+    def resume(self, task_id: str) -> str:
+        """Let a task go on that this agent has paused; raises GoalError where a person has."""
+        status, _ = self._client.task(task_id)
+        by = next((e["by"] for e in reversed(self._events(status.task_id, "paused"))), "")
+        if status.state is TaskState.PAUSED and not by.startswith(AGENT) and not self._may_approve:
+            raise GoalError(
+                f"{status.task_id} was paused by {by or 'a person'}, who may have a hand at the robot: ask for "
+                "`planweave resume`. An agent resumes what it has paused; `planweave mcp --may-approve` would let it"
+            )
+        return self._client.resume(status.task_id, agent=True)
+
+    def _events(self, task_id: str, kind: str) -> list[Mapping[str, Any]]:
+        _, record = self._client.task(task_id)
+        return [event for event in record.get("events", []) if event.get("event") == kind]
+
     def why(self, task_id: str) -> str:
         """Why a task went as it did: plans that were refused, actions that failed, what the goal lacks."""
         status, record = self._client.task(task_id)
@@ -204,7 +225,8 @@ class AgentTools:
                     self._started.discard(task_id)
                 return status
             settled = not self._settled.isdisjoint((status.plan_hash, status.task_id))  # which takes effect in a moment
-            if (status.state is TaskState.AWAITING_APPROVAL and not settled) or time.monotonic() >= deadline:
+            needs_person = status.state in (TaskState.AWAITING_APPROVAL, TaskState.PAUSED)
+            if (needs_person and not settled) or time.monotonic() >= deadline:
                 return status
             time.sleep(_LOOKS)
 
@@ -229,6 +251,7 @@ _HEADLINES = {
     TaskState.ANSWERED: "ANSWERED: the sentence was a question; nothing moved.",
     TaskState.PLANNED: "PLANNED: a dry run; nothing moved.",
     TaskState.AWAITING_APPROVAL: "AWAITING APPROVAL: nothing moves before the plan is approved.",
+    TaskState.PAUSED: "PAUSED: the robot holds; nothing moves before the task is resumed.",
 }
 
 

@@ -121,7 +121,7 @@ class Asker:
         status = self._status
         waits = status is not None and status.state is TaskState.AWAITING_APPROVAL
         if self._open and (status is None or not waits or status.plan_hash != self._asked):
-            self._open = False
+            self._open, self._asked = False, ""  # it may be asked once more, as after a pause
             self._progress.resume()
         if status is None or not waits:
             return

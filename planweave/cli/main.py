@@ -20,6 +20,8 @@ VERBS = {
     "up": ("planweave.cli.up", "start a system and keep it running until Ctrl-C"),
     "status": ("planweave.cli.status", "list the queued, running and ended tasks"),
     "approve": ("planweave.cli.approve", "show the plan that waits for approval, and approve or refuse it"),
+    "pause": ("planweave.cli.pause", "pause a task; the arm stops and holds"),
+    "resume": ("planweave.cli.resume", "let a paused task go on, from the world as it is now"),
     "cancel": ("planweave.cli.cancel", "cancel a task; the arm stops"),
     "rules": ("planweave.cli.rules", "list the rules that always hold, or read one and show what it means"),
     "doctor": ("planweave.cli.doctor", "check this machine: Python, ROS, rendering, the language model"),

@@ -45,7 +45,7 @@ Send = Callable[[Any], Awaitable[None]]
 
 
 def make_server(tools: AgentTools) -> MCPServer:
-    """The server with its nine tools, not yet connected."""
+    """The server with its eleven tools, not yet connected."""
     server = MCPServer("planweave", instructions=INSTRUCTIONS, version=__version__, log_level="WARNING")
 
     def observe(picture: Annotated[bool, Field(description="also the camera's image")] = True) -> list[Any]:
@@ -108,12 +108,24 @@ def make_server(tools: AgentTools) -> MCPServer:
         moves."""
         return tools.why(task_id)
 
+    def pause(
+        task_id: Annotated[str, Field(max_length=100, description='"": the running task')] = "",
+        reason: Annotated[str, Field(max_length=2000, description="kept in the record and shown to people")] = "",
+    ) -> str:
+        """Pause a task: the robot stops where it is and holds what it has; nothing moves before resume or cancel."""
+        return tools.pause(task_id, reason)
+
+    def resume(task_id: TaskId = "") -> str:
+        """Let a task go on that you have paused, from the world as a fresh look shows it; what a person has paused is
+        left to people. THE ROBOT MOVES."""
+        return tools.resume(task_id)
+
     def cancel(task_id: Annotated[str, Field(max_length=100, description='"": the running task')] = "") -> str:
         """Cancel a task and stop the robot."""
         return tools.cancel(task_id)
 
     looking: tuple[Callable[..., Any], ...] = (observe, read_goal, check_plan, plan, status, why)
-    acting: tuple[Callable[..., Any], ...] = (run, answer, cancel)
+    acting: tuple[Callable[..., Any], ...] = (run, answer, pause, resume, cancel)
     for function in (*looking, *acting):
         _add(server, function, moves=function in acting)
     return server

@@ -36,6 +36,7 @@ WORD_STYLES = {
     TaskState.PLANNED: "bold cyan",
     TaskState.AWAITING_APPROVAL: "bold magenta",
     TaskState.AWAITING_ANSWER: "bold magenta",
+    TaskState.PAUSED: "bold yellow",
     TaskState.NOT_CONFIRMED: "bold yellow",
     TaskState.RUNNING: "bold cyan",
     TaskState.QUEUED: "dim",
@@ -246,6 +247,8 @@ def done_lines(record: Mapping[str, Any]) -> list[str]:
     for event in record.get("events", []):
         if event.get("event") == "interrupted":
             lines.append(f"… {event.get('message', 'interrupted')}")
+        if event.get("event") in ("paused", "resumed", "resume_refused", "after_pause"):
+            lines.append(f"… {event.get('message', event['event'])}")
         if event.get("event") == "action":
             good = event.get("code") == "SUCCESS"
             why = {"fallback": "  (classical planner)", "undo": "  (taken back)"}.get(event.get("why", ""), "")

@@ -27,6 +27,7 @@ STYLES = {
     TaskState.CANCELED: "yellow",
     TaskState.RUNNING: "bold cyan",
     TaskState.AWAITING_APPROVAL: "bold magenta",
+    TaskState.PAUSED: "bold yellow",
     TaskState.ANSWERED: "cyan",
     TaskState.PLANNED: "cyan",
     TaskState.NOT_CONFIRMED: "yellow",

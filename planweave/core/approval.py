@@ -28,6 +28,7 @@ from planweave.core.approval_basis import MOVED, ApprovalBasis
 from planweave.core.cancellation import Cancellation
 from planweave.core.domain import Domain
 from planweave.core.errors import CanceledError, GoalError
+from planweave.core.pause import wait_unpaused
 from planweave.core.validation import validate
 from planweave.core.world import Action, Literal, World
 
@@ -94,6 +95,7 @@ class Approval:
         self.approver = ""  # who approved the last plan
         self.shown: Request | None = None  # the plan asked for last
         self.waiting = False
+        self.paused: Callable[[], bool] = lambda: False  # whether the time to answer stands still
 
     def announce(self, plan: Sequence[Action]) -> None:
         """Set the actions that the method intends to execute from here on."""
@@ -139,6 +141,10 @@ class Approval:
             raise PlanEdited(plan)
         self._left = self._announced = self._left[1:] if planned else plan[1:]
         return self._token(action)
+
+    def go_on(self, action: Action) -> None:
+        """An approved action was interrupted and goes on with this one: itself, or a part of it."""
+        self._left = (action, *self._left)
 
     def _request(
         self,
@@ -197,7 +203,9 @@ class Approval:
         try:
             asking.on_change(request, None)
             with canceled.calling(self._wake), self._answered:
-                self._answered.wait_for(lambda: self._word is not None or canceled.is_set, self._seconds)
+                wait_unpaused(
+                    self._answered, lambda: self._word is not None or canceled.is_set, self._seconds, self.paused
+                )
                 word, request = self._word, self.shown
         finally:
             with self._answered:

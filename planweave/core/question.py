@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 
 from planweave.core.cancellation import Cancellation
 from planweave.core.errors import CanceledError, GoalError
+from planweave.core.pause import wait_unpaused
 from planweave.core.world import Literal
 
 MOST_QUESTIONS = 3
@@ -90,6 +91,7 @@ class Inquiry:
         self._read: Callable[[str], int | None] = lambda text: None
         self.shown: UserQuestion | None = None  # the question that waits
         self.waiting = False
+        self.paused: Callable[[], bool] = lambda: False  # whether the time to answer stands still
 
     def ask(
         self,
@@ -112,7 +114,9 @@ class Inquiry:
         try:
             on_change(asked)
             with canceled.calling(self._wake), self._answered:
-                self._answered.wait_for(lambda: self._reply is not None or canceled.is_set, self._seconds)
+                wait_unpaused(
+                    self._answered, lambda: self._reply is not None or canceled.is_set, self._seconds, self.paused
+                )
                 reply = self._reply
         finally:
             with self._answered:

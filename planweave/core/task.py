@@ -23,6 +23,7 @@ class TaskState(enum.IntEnum):
     ANSWERED = 8
     PLANNED = 9
     AWAITING_ANSWER = 10
+    PAUSED = 11
 
     @property
     def ended(self) -> bool:
@@ -32,6 +33,7 @@ class TaskState(enum.IntEnum):
             TaskState.RUNNING,
             TaskState.AWAITING_APPROVAL,
             TaskState.AWAITING_ANSWER,
+            TaskState.PAUSED,
         )
 
 

@@ -22,6 +22,7 @@ STATE_WORDS = {
     TaskState.PLANNED: "planned",
     TaskState.AWAITING_APPROVAL: "awaiting approval",
     TaskState.AWAITING_ANSWER: "waits for an answer",
+    TaskState.PAUSED: "paused",
     TaskState.NOT_CONFIRMED: "not confirmed",
     TaskState.RUNNING: "running",
     TaskState.QUEUED: "queued",

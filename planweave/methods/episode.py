@@ -14,15 +14,20 @@ from planweave.core.cancellation import Cancellation
 from planweave.core.domain import Domain
 from planweave.core.error_types import action_error
 from planweave.core.errors import ParseError, PlanweaveError, UnknownNameError
+from planweave.core.failure import Code
+from planweave.core.pause import Pause
 from planweave.core.ports import Body, Outcome, Planner
 from planweave.core.transition import Transition, inverse_actions
 from planweave.core.world import Action, Literal, World
+from planweave.methods.after_pause import AfterPause, Course, Resumed
 from planweave.methods.journal import Journal
 
 
 @dataclass
 class Episode:
-    """The interface of a method to its task. `changed` is called after every change of the task's status."""
+    """The interface of a method to its task. `changed` is called after every change of the task's status; `hold` waits
+    while the task is paused, and returns how it found the world after that, None where it was not paused.
+    """
 
     task_id: str
     sentence: str
@@ -37,6 +42,8 @@ class Episode:
     approval: Approval | None = None
     dry_run: bool = False
     namespace: str = ""  # of the body, for messages
+    pause: Pause = field(default_factory=Pause)
+    hold: Callable[[], Resumed | None] = lambda: None
 
     phase: str = ""
     message: str = ""
@@ -55,6 +62,7 @@ class Episode:
     undo_problem: str = ""  # why the last action could not be undone
     held: set[Literal] = field(default_factory=set)  # facts observed around actions so far
     said: deque[str] = field(default_factory=deque)
+    intended: tuple[Action, ...] = ()  # the actions that the method announced, from the next one on
 
     def tell(self, phase: str = "", message: str = "") -> None:
         """Publish phase and message."""
@@ -74,17 +82,83 @@ class Episode:
 
     def intend(self, plan: Sequence[Action]) -> None:
         """Announce the intended actions, as far as the method knows them, for approval."""
+        self.intended = tuple(plan)
         if self.approval is not None:
             self.approval.announce(plan)
 
     def execute(self, action: Action, undoing: bool = False) -> Outcome:
-        """Execute one action and record its outcome."""
+        """Execute one action and record its outcome.
+
+        It waits while the task is paused. After a pause an interrupted action goes on where it is still right, and
+        fails where the world was changed so that its plan is not; raises ReachedMeanwhileError where nothing is left to
+        do.
+        """
         self.canceled.check()
-        token = ""
-        if self.approval is not None:
-            token = self.approval.pass_through(
-                action, self.domain, self.body.observe, self.goal, self.canceled, self._approval_changed
+        plan = self.intended if self.intended[:1] == (action,) else (action,)
+        self.intended = plan[1:]
+        outcome = self._held_back(plan)
+        if outcome is None:
+            token = self._approved(action)
+            outcome = self._held_back(plan)  # it may have been paused while somebody read the plan
+        began = None
+        while outcome is None:
+            began = began or self.observe()
+            outcome = self._attempt(action, undoing, token)
+            if outcome.code is Code.CANCELED and self.pause.is_set:
+                outcome, action = self._go_on(began, (action, *plan[1:]))
+                token = self._approved(action, again=True) if outcome is None else ""
+        return outcome
+
+    def _approved(self, action: Action, again: bool = False) -> str:
+        """The token of an action once it is approved; again: it is the rest of an approved one."""
+        if self.approval is None:
+            return ""
+        if again:
+            self.approval.go_on(action)
+        return self.approval.pass_through(
+            action, self.domain, self.body.observe, self.goal, self.canceled, self._approval_changed
+        )
+
+    def _held_back(self, plan: tuple[Action, ...]) -> Outcome | None:
+        """Wait while the task is paused; the failure of a plan that is no longer right after that."""
+        resumed = self.hold()
+        if resumed is None or resumed.before is None:
+            return None
+        after = AfterPause(self.domain, self.goal, resumed)
+        after.check_goal()
+        return self._told(plan[0], after.problem(Course(resumed.before.with_derived(self.goal), plan), plan))
+
+    def _go_on(self, began: World, plan: tuple[Action, ...]) -> tuple[Outcome | None, Action]:
+        """Wait while the task is paused, after it interrupted the first action of a plan: its outcome where that is
+        decided, else the action with which it goes on. began: the world before it.
+        """
+        action, rest = plan[0], plan[1:]
+        resumed = self.hold()
+        if resumed is None:
+            return None, action
+        after = AfterPause(self.domain, self.goal, resumed)
+        if after.is_done(began, action):
+            done = Outcome(Code.SUCCESS, "it was done when it was interrupted, as seen after the pause", after.now)
+            return self._told(action, done), action
+        after.check_goal()
+        step = after.next_step(began, action)
+        if step is None:
+            return self._told(action, after.refused(action)), action
+        return self._told(action, after.problem(Course(began, plan), (step, *rest))), step
+
+    def _told(self, action: Action, outcome: Outcome | None) -> Outcome | None:
+        """Record an outcome that was decided after a pause, without the body."""
+        if outcome is not None:
+            self.journal.add(
+                "after_pause", action=str(action), code=outcome.code.name, message=outcome.message, done=outcome.ok
             )
+            self.executed += outcome.ok
+            self.held.update(outcome.world.facts)
+            self.tell(message="" if outcome.ok else outcome.message)
+        return outcome
+
+    def _attempt(self, action: Action, undoing: bool, token: str) -> Outcome:
+        """Have the body execute an action, and record its outcome."""
         why = "undo" if undoing else "fallback" if self.fallback else "plan"
         verb = "predicting" if self.dry_run else "acting"
         self.action, self.steps = action, self.steps + 1
@@ -95,16 +169,13 @@ class Episode:
         if not self.dry_run:
             self.journal.begin(str(action))
         begun = time.monotonic()
-        outcome = self.body.execute(
-            action,
-            task_id=self.task_id,
-            timeout=self.action_timeout,
-            on_phase=lambda phase, progress: self.tell(f"acting: {phase}"),
-            approval=token,
-        )
-        outcome = replace(outcome, world=outcome.world.with_derived(self.goal))
+        outcome = self._acted(action, token)
         self.action = None
-        self.stopped = self.stopped or outcome.final
+        interrupted = self.pause.is_set and outcome.code is Code.CANCELED
+        if self.pause.is_set:
+            self.pause.know(outcome.world)
+            self.pause.note = f"{action} was interrupted" if interrupted else ""
+        self.stopped = self.stopped or (outcome.final and not interrupted)
         wrong = action_error(self.domain, outcome.code, outcome.unmet, self.held)
         self.held.update(outcome.world.facts)
         self.executed += outcome.ok and not self.dry_run
@@ -125,6 +196,25 @@ class Episode:
         self.pushed += [name for name in outcome.pushed if name not in self.pushed]
         self.tell(message=outcome.message if not outcome.ok or outcome.pushed else "")
         return outcome
+
+    def _acted(self, action: Action, token: str) -> Outcome:
+        """The body's outcome of an action, which a pause stops where the body can be stopped."""
+        begin, stop = getattr(self.body, "begin", None), getattr(self.body, "stop", None)
+
+        def halt() -> None:
+            if stop is not None:
+                stop(Code.CANCELED, f"the task was {self.pause.message}")
+
+        def on_phase(phase: str, progress: float) -> None:
+            self.tell(f"acting: {phase}")
+
+        if begin is not None:
+            begin(self.action_timeout)
+        with self.pause.calling(halt):
+            outcome = self.body.execute(
+                action, task_id=self.task_id, timeout=self.action_timeout, on_phase=on_phase, approval=token
+            )
+        return replace(outcome, world=outcome.world.with_derived(self.goal))
 
     def _approval_changed(self, request: Request, word: Answer | None) -> None:
         if word is None:

@@ -15,12 +15,13 @@ from planweave.core.tree_rows import TreeRow
 from planweave.page import words
 from planweave.page.earlier import EarlierTasks
 from planweave.page.moments import Moment, Moments
+from planweave.page.pausing import PauseButtons, PauseDoor
 
 if TYPE_CHECKING:
     import viser
 
 
-class Door(Protocol):
+class Door(PauseDoor, Protocol):
     """What a person at the page may do, each through the same service that any other client calls.
 
     All raise PlanweaveError with a message for the person.
@@ -64,6 +65,7 @@ class Panel:
         self._stop = gui.add_button(
             "Stop", color="red", icon=Icon.PLAYER_STOP, hint="cancels the task: the robot stops"
         )
+        self._pausing = PauseButtons(gui, door, self._do)
         self._told = gui.add_html("")
         with gui.add_form("What is to be done?") as form:
             self._sentence = gui.add_text("Task", "")
@@ -104,16 +106,18 @@ class Panel:
         """Show the newest state of a task; a task that waits for another does not hide it."""
         with self._lock:
             newest = self._newest
-            waits = status.state is TaskState.QUEUED and newest is not None and not newest.state.ended
+            another = newest is None or newest.task_id != status.task_id
+            not_begun = status.state is TaskState.QUEUED or (status.state is TaskState.PAUSED and not status.elapsed)
+            waits = not_begun and another and newest is not None and not newest.state.ended
             if waits:
                 return
-            another = newest is None or newest.task_id != status.task_id
             self._newest = status
         if another and not status.state.ended:
             self._earlier.leave()  # where the robot may move, the scene shows now
         self._task.content = words.task_html(status)
         self._tree.content = words.tree_html(self._trees.get(status.task_id, ()))
         self._approval.visible = status.state is TaskState.AWAITING_APPROVAL
+        self._pausing.show(status)
 
     def tree(self, task_id: str, rows: tuple[TreeRow, ...]) -> None:
         """Show the tree of a task, if it is the newest."""

@@ -17,6 +17,7 @@ _COLOURS = {
     TaskState.CANCELED: "#e8590c",
     TaskState.NOT_CONFIRMED: "#e8590c",
     TaskState.AWAITING_APPROVAL: "#9c36b5",
+    TaskState.PAUSED: "#e8590c",
 }
 _CALM = "#1c7ed6"
 _NODES = 40  # of a tree that are shown

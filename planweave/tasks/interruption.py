@@ -8,12 +8,14 @@ from planweave.core.world import Literal
 from planweave.tasks.answers import Answers
 from planweave.tasks.task_store import Kept
 
+_NOT_BEGUN = ("submitted", "interrupted", "paused", "resumed")
+
 
 @dataclass(frozen=True)
 class Interruption:
     """began: whether the task had been begun; done: the actions that were carried out; under_way: the one whose outcome
     nobody knows; goal: as it was understood, empty where it was not read yet; answers: what people have answered to
-    questions about the sentence.
+    questions about the sentence; paused: by whom and why, None where it was not paused.
     """
 
     began: bool
@@ -21,13 +23,14 @@ class Interruption:
     under_way: str
     goal: tuple[Literal, ...]
     answers: Answers
+    paused: tuple[str, str] | None = None
 
     @classmethod
     def of(cls, kept: Kept) -> Interruption:
         """What the record of a task that has not ended tells."""
         events = kept.events()
         done: list[str] = []
-        under_way, goal, answers = "", tuple[Literal, ...](), Answers()
+        under_way, goal, answers, paused = "", tuple[Literal, ...](), Answers(), None
         for event in events:
             if event["event"] == "goal":
                 goal = tuple(map(Literal.parse, event["goal"]))
@@ -36,10 +39,14 @@ class Interruption:
             elif event["event"] == "begun":
                 under_way = event["action"]
             elif event["event"] == "action":
-                under_way = ""
+                under_way = event["action"] if event["code"] == "CANCELED" else ""  # it may have come to anything
                 done += [event["action"]] if event["code"] == "SUCCESS" else []
-        began = any(event["event"] not in ("submitted", "interrupted") for event in events)
-        return cls(began, tuple(done), under_way, goal, answers)
+            elif event["event"] == "paused":
+                paused = event["by"], event["reason"]
+            elif event["event"] == "resumed":
+                paused = None
+        began = any(event["event"] not in _NOT_BEGUN for event in events)
+        return cls(began, tuple(done), under_way, goal, answers, paused)
 
     @property
     def moved(self) -> bool:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from planweave.core.approval import Approval
 from planweave.core.cancellation import Cancellation
+from planweave.core.pause import Pause
 from planweave.core.question import Inquiry
 from planweave.core.task import TaskState, TaskStatus
 from planweave.core.world import Literal
@@ -30,6 +31,7 @@ class Task:
     inquiry: Inquiry | None = None  # None where nobody is asked what an unclear sentence means
     answers: Answers = field(default_factory=Answers)
     canceled: Cancellation = field(default_factory=Cancellation)
+    pause: Pause = field(default_factory=Pause)
     episode: Episode | None = None
     said: deque[str] = field(default_factory=deque)
     started: float | None = None
@@ -72,4 +74,7 @@ class Task:
                 status = replace(status, state=TaskState.AWAITING_APPROVAL)
         if self.inquiry is not None and (question := self.inquiry.shown) is not None and not status.state.ended:
             status = replace(status, state=TaskState.AWAITING_ANSWER, phase="waiting for an answer", question=question)
+        if self.pause.shown and not status.state.ended:
+            doing = "" if status.phase in ("queued", "paused") else f" ({status.phase})"
+            status = replace(status, state=TaskState.PAUSED, phase=f"paused{doing}", message=self.pause.message)
         return status

@@ -17,7 +17,7 @@ from typing import Any
 from planweave.core.approval import Approval, Request
 from planweave.core.approval_basis import MOVED
 from planweave.core.behaviour_tree_xml import MAX_CHARACTERS
-from planweave.core.errors import GoalError, UnknownNameError
+from planweave.core.errors import GoalError, PlanweaveError, UnknownNameError
 from planweave.core.ports import LookingBody, Planner
 from planweave.core.question import Inquiry
 from planweave.core.step_motion import MAX_STEPS
@@ -36,6 +36,7 @@ from planweave.tasks.task_store import Kept, TaskStore, logged_loss
 MAX_APPROVER = 200
 MAX_REQUEST_ID = 100
 _REMEMBERED = 10_000  # ids of tasks that were dropped
+_LOOKING = 5.0  # s beyond the time for a look that its answer may take
 log = logging.getLogger(__name__)
 
 
@@ -45,9 +46,9 @@ class TaskManager:
     approval_timeout: seconds that a person has to approve a plan before it moves anything, 0 where no approval is
     required; approval_tolerance: m that a thing may move until a plan that names it is approved anew. answer_timeout:
     seconds that a person has to answer what an unclear sentence means, 0 where nobody is asked and the sentence is
-    refused. kept_tasks: number of ended tasks that remain available. on_change(task): called at every change;
-    on_end(task): at the end. store: keeps tasks and their records, for `take_up` in a later process. run_options: those
-    of TaskRun.
+    refused. pause_timeout: seconds after which a paused task is cancelled. kept_tasks: number of ended tasks that
+    remain available. on_change(task): called at every change; on_end(task): at the end. store: keeps tasks and their
+    records, for `take_up` in a later process. run_options: those of TaskRun.
     """
 
     def __init__(
@@ -64,6 +65,7 @@ class TaskManager:
         approved_alone: Collection[str] = (),
         approval_tolerance: float = MOVED,
         answer_timeout: float = 0.0,
+        pause_timeout: float = 3600.0,
         on_change: Callable[[Task], None] = lambda task: None,
         on_end: Callable[[Task], None] = lambda task: None,
         store: TaskStore | None = None,
@@ -75,6 +77,7 @@ class TaskManager:
         self._approval_timeout, self._approved_alone = approval_timeout, approved_alone
         self._approval_tolerance = approval_tolerance
         self._answer_timeout = answer_timeout
+        self._pause_timeout = pause_timeout
         self._kept_tasks, self._store = kept_tasks, store
         self._tasks: dict[str, Task] = {}
         self._requests: dict[str, Task] = {}  # by the id that their sender gave
@@ -148,7 +151,7 @@ class TaskManager:
                     **({"dry_run": True} if dry_run else {}),
                 )
             approval, inquiry = self._approval(status, 0.0), self._inquiry(status)
-            task = Task(status, tuple(goal), journal, tree, world_revision, approval, inquiry)
+            task = self._linked(Task(status, tuple(goal), journal, tree, world_revision, approval, inquiry))
             self._tasks[task_id] = task
             if request_id:
                 self._requests[request_id] = task
@@ -172,6 +175,13 @@ class TaskManager:
     def _inquiry(self, status: TaskStatus) -> Inquiry | None:
         """What asks a person where the sentence of a task is not clear."""
         return Inquiry(status.task_id, self._answer_timeout) if self._answer_timeout > 0 else None
+
+    def _linked(self, task: Task) -> Task:
+        """The task, with waits for people whose time stands still while it is paused."""
+        for gate in (task.approval, task.inquiry):
+            if gate is not None:
+                gate.paused = lambda: task.pause.is_set
+        return task
 
     def take_up(self, ask_seconds: float = 0.0) -> None:
         """Take up the stored tasks of a process that is gone: ended ones as they are, the others are queued.
@@ -204,6 +214,9 @@ class TaskManager:
         approval = self._approval(status, ask_seconds if found.moved else 0.0)
         task = Task(status, kept.goal, journal, kept.tree, approval=approval, known_goal=found.goal)
         task.inquiry, task.answers = self._inquiry(status), found.answers
+        self._linked(task)
+        if found.paused is not None:
+            self._shut(task, *found.paused)
         if found.began:
             log.warning("%s: %s", status.task_id, found.message)
             journal.add("interrupted", done=list(found.done), under_way=found.under_way, message=found.message)
@@ -214,15 +227,69 @@ class TaskManager:
 
     def cancel(self, task_id: str = "") -> Task:
         """Cancel a queued or running task (the running one where no id is given); raises GoalError if it ended."""
+        task = self._going_on(task_id, "no task is running")
+        self._give_up(task, "cancelled by request", "cancelled before it started")
+        return task
+
+    def _give_up(self, task: Task, reason: str, queued_reason: str) -> None:
         with self._changed:
-            task = self._going_on(task_id, "no task is running")
             queued = task in self._queue
             if queued:
                 self._queue.remove(task)
-        task.canceled.cancel("cancelled by request")
+        task.canceled.cancel(reason)
         if queued:
-            self._end(task, TaskState.CANCELED, "cancelled before it started")
+            self._end(task, TaskState.CANCELED, queued_reason)
+
+    def pause(self, task_id: str = "", by: str = "", reason: str = "") -> Task:
+        """Pause a task (the running one where no id is given): its body stops and holds, and nothing moves before
+        `resume`. One that waits in the queue lets others pass. Raises GoalError where it cannot be paused.
+        """
+        by, reason = plain(by, "name of the person", MAX_APPROVER), plain(reason, "reason")
+        with self._changed:
+            task = self._going_on(task_id, "no task is running that could be paused")
+            if task.status.dry_run:
+                raise GoalError(f"{task.status.task_id} is a dry run, in which nothing moves; cancel it instead")
+            if task.ending:
+                raise GoalError(f"{task.status.task_id} is ending in this moment")
+            self._of(task, lambda: self._shut(task, by, reason))
+            task.journal.add("paused", by=by, reason=reason, message=task.pause.message)
+        self._on_change(task)
+        with contextlib.suppress(PlanweaveError):  # without a body there is nothing to compare with
+            task.pause.know(self._task_run.body.observe(), first=True)
         return task
+
+    def _shut(self, task: Task, by: str, reason: str) -> None:
+        over = f"paused by {by or 'somebody'} and not resumed within {self._pause_timeout:g} s (pause_timeout)"
+        task.pause.pause(by, reason, self._pause_timeout, lambda: self._give_up(task, over, over))
+
+    def resume(self, task_id: str = "", by: str = "") -> Task:
+        """Let a paused task go on from the world as a fresh look shows it; where no id is given the running one, or the
+        only paused one. Raises GoalError, with the reason where it stays paused.
+        """
+        by = plain(by, "name of the person", MAX_APPROVER)
+        with self._changed:
+            paused = [t for t in self._tasks.values() if t.pause.is_set]
+            if not task_id and len(paused) == 1:
+                task_id = paused[0].status.task_id
+            task = self._going_on(task_id, "no task is paused")
+            self._of(task, lambda: task.pause.resume(by))
+            queued = task in self._queue
+            if queued:  # it begins with a look, as all tasks do
+                task.pause.release()
+                task.journal.add("resumed", by=by, changes=[], message=f"resumed by {by or 'somebody'}")
+                self._changed.notify_all()
+        if queued:
+            self._on_change(task)
+        elif why := task.pause.answer(self._task_run.look_seconds + _LOOKING):
+            raise GoalError(f"{task.status.task_id} was not resumed: {why}")
+        return task
+
+    def _of(self, task: Task, act: Callable[[], None]) -> None:
+        """Do something with a task; errors then name it."""
+        try:
+            act()
+        except GoalError as error:
+            raise GoalError(f"{task.status.task_id}: {error}") from None
 
     def say(self, task_id: str, text: str) -> Task:
         """Pass a person's feedback to a running task (the running one where no id is given); raises GoalError.
@@ -348,15 +415,21 @@ class TaskManager:
     def _work(self) -> None:
         while True:
             with self._changed:
-                self._changed.wait_for(lambda: self._queue or self._closed)
-                if self._closed:
+                self._changed.wait_for(lambda: self._next() or self._closed)
+                task = self._next()
+                if self._closed or task is None:
                     return
-                task = self._running = self._queue.pop(0)
+                self._queue.remove(task)
+                self._running = task
             try:
                 self._task_run.run(task)
             finally:
                 with self._changed:
                     self._running = None
+
+    def _next(self) -> Task | None:
+        """The first task of the queue that is not paused; one that a process that is gone had begun keeps its turn."""
+        return next((task for task in self._queue if task.moved_before or not task.pause.is_set), None)
 
     def _end(self, task: Task, state: TaskState, message: str) -> None:
         with self._changed:
@@ -365,6 +438,7 @@ class TaskManager:
             task.ending = True
         final = replace(task.snapshot(), state=state, phase=state.name.lower(), message=message, action=None)
         task.status = final
+        task.pause.end()
         with logged_loss(final.task_id):
             task.journal.add("ended", state=state.name, message=message, seconds_taken=round(final.elapsed, 3))
         with logged_loss(final.task_id):

@@ -19,12 +19,14 @@ from planweave.core.task import TaskState
 from planweave.core.world import Literal, World
 from planweave.goals.goal_checks import checked_goal
 from planweave.goals.paraphrase import understood
+from planweave.methods.after_pause import ReachedMeanwhileError, Resumed
 from planweave.methods.episode import Episode
 from planweave.methods.method_run import Method, MethodFaultError, run_method
 from planweave.tasks.answers import ask
 from planweave.tasks.dry_run import PredictedBody
 from planweave.tasks.edited_plan import with_edits
 from planweave.tasks.given_tree import GivenTree
+from planweave.tasks.holding import Holding
 from planweave.tasks.plain_text import log_line
 from planweave.tasks.task import Task
 
@@ -69,6 +71,7 @@ class TaskRun:
         self._set(task, state=TaskState.RUNNING, phase="looking")
         try:
             task.canceled.check()
+            self._hold(task)
             if task.given_tree and task.moved_before:
                 raise GoalError(f"{task.status.message}; a given tree is not followed from its middle: send it anew")
             self.await_body(lambda message: self._set(task, phase="waiting for the body", message=message))
@@ -76,6 +79,8 @@ class TaskRun:
             if looked:
                 task.journal.add("looked_for", answer=looked)
             world, read = self._understand(task)
+            if self._hold(task) is not None:
+                world = self.body.observe()
             if read.answer:
                 self._set(task, goal_source=read.source, understood=read.understood, answer=read.answer)
                 task.journal.add("answer", answer=read.answer, understood=read.understood, source=read.source)
@@ -218,11 +223,12 @@ class TaskRun:
             dry_run=task.status.dry_run,
             said=task.said,
             namespace=self.namespace,
+            pause=task.pause,
+            hold=lambda: self._hold(task),
         )
         name, failed = task.status.method, ""
         try:
-            make = (lambda _: GivenTree(tree)) if (tree := task.given_tree) else self.make
-            with_edits(lambda: run_method(make, name, episode), episode)
+            self._run_method((lambda _: GivenTree(tree)) if (tree := task.given_tree) else self.make, name, episode)
         except (CanceledError, MethodFaultError):
             raise
         except PlanweaveError as error:
@@ -239,13 +245,32 @@ class TaskRun:
             episode.fallback = True
             episode.tell("planning", told)
             task.journal.add("fallback", method=self.fallback, reason=reason)
-            with_edits(lambda: run_method(self.make, self.fallback, episode), episode)
+            self._run_method(self.make, self.fallback, episode)
             if episode.message == told:  # a plan that did not pass is worth no word in the end; a fault is
                 episode.message = f"{failed + '; ' if failed else ''}the {self.fallback} planner took over"
             finding = self._look_at(task, body, goal, began)
         return finding, episode.message
 
+    def _run_method(self, make: Callable[[str], Method], name: str, episode: Episode) -> None:
+        """Run a method until it has nothing left to do, or until somebody has done it while the task was paused."""
+        try:
+            with_edits(lambda: run_method(make, name, episode), episode)
+        except ReachedMeanwhileError as reached:
+            episode.journal.add("reached_meanwhile", message=str(reached))
+            episode.tell(message=str(reached))
+
+    def _hold(self, task: Task) -> Resumed | None:
+        return Holding(self.body, self.look_seconds, self.changed, self.load_domain).hold(task)
+
     def _look_at(self, task: Task, body: LookingBody, goal: tuple[Literal, ...], began: float) -> GoalCheck:
+        """The check of a goal that no pause came into."""
+        while True:
+            self._hold(task)
+            finding = self._look_until_sure(task, body, goal, began)
+            if not task.pause.is_set:
+                return finding
+
+    def _look_until_sure(self, task: Task, body: LookingBody, goal: tuple[Literal, ...], began: float) -> GoalCheck:
         """Look until the goal is confirmed, two looks contradict it, or the time is over.
 
         Every look begins after all motion has ended, so that predicted effects play no part.

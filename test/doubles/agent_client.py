@@ -47,6 +47,12 @@ class AgentClient:
     def cancel(self, task_id=""):
         return f"{self._manager.cancel(task_id).status.task_id} is being cancelled"
 
+    def pause(self, task_id="", reason="", agent=False):
+        return f"{self._manager.pause(task_id, 'an agent of me' if agent else 'me', reason).status.task_id} is paused"
+
+    def resume(self, task_id="", agent=False):
+        return f"{self._manager.resume(task_id, 'an agent of me' if agent else 'me').status.task_id} goes on"
+
     def approve(self, task_id, plan_hash, approve, comment="", agent=False):
         self.answers.append((approve, comment, agent))
         if not agent:

@@ -189,6 +189,23 @@ def test_a_cancelled_task_is_told_as_such(start):
     assert "CANCELED" in tools.status(task_id, 60.0)
 
 
+def test_an_agent_resumes_what_it_has_paused_and_leaves_to_people_what_they_have(start):
+    tools, client = start(approval_timeout=60.0)
+    task_id, _ = waiting(tools)
+    client.pause(task_id, "my hand")
+    assert "PAUSED: the robot holds" in tools.status(task_id, 60.0)
+    with pytest.raises(
+        GoalError, match="was paused by me, who may have a hand at the robot: ask for `planweave resume`"
+    ):
+        tools.resume(task_id)
+    assert "goes on" in client.resume(task_id)
+    assert "is paused" in tools.pause("", "to look")
+    assert "| paused by an agent of me: to look" in tools.status(task_id, 60.0)
+    assert "goes on" in tools.resume("")
+    tools.cancel(task_id)
+    assert "CANCELED" in tools.status(task_id, 60.0)
+
+
 def test_without_the_extra_and_without_a_token_one_line_says_what_to_do(monkeypatch, capsys):
     monkeypatch.setattr(cli, "prepare_ros", lambda: None)
     monkeypatch.setitem(sys.modules, "mcp", None)
@@ -220,7 +237,7 @@ def test_every_tool_is_described_and_says_whether_it_moves_the_robot(start):
     tools, _ = start()
     listed = session(tools, lambda client: client.list_tools()).tools
     assert {tool.name for tool in listed} == {
-        *("observe", "read_goal", "check_plan", "plan", "run", "status", "answer", "why", "cancel")
+        *("observe", "read_goal", "check_plan", "plan", "run", "status", "answer", "why", "pause", "resume", "cancel")
     }
     for tool in listed:
         assert len(tool.description) > 30

@@ -1,0 +1,31 @@
+"""Pause a task: the running one, or the one whose id is given. The arm stops and holds what it has.
+
+Nothing moves before `planweave resume` or `planweave cancel`.
+
+examples:
+  planweave pause
+  planweave pause --reason "my hand is in there"
+  planweave pause task-3
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The verb's arguments."""
+    parser.add_argument("id", nargs="?", default="", help="task to pause (default: the running one)")
+    parser.add_argument("--reason", default="", help="shown to others, and kept in the task's record")
+    parser.add_argument("--json", action="store_true", help="print one JSON object on standard output and nothing else")
+
+
+def main(options: argparse.Namespace) -> int:
+    """Run the verb."""
+    from planweave_ros.client import Client
+
+    with Client() as client:
+        message = client.pause(options.id, options.reason)
+    print(json.dumps({"success": True, "message": message}) if options.json else message)
+    return 0

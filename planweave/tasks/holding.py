@@ -1,0 +1,81 @@
+"""A paused task waits here; resumed, it looks anew and tells what has changed meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from planweave.core.domain import Domain
+from planweave.core.errors import CanceledError, PlanweaveError
+from planweave.core.ports import LookingBody
+from planweave.core.world import World
+from planweave.core.world_changes import changes_between
+from planweave.methods.after_pause import Resumed
+from planweave.tasks.task import Task
+
+_SHOWN = 8  # changes in the task's message; the record has all
+
+
+@dataclass(frozen=True)
+class Holding:
+    """look_seconds: time of the body for its fresh look. changed(task): called at every change of its status."""
+
+    body: LookingBody
+    look_seconds: float
+    changed: Callable[[Task], None]
+    load_domain: Callable[[str], Domain]
+
+    def hold(self, task: Task) -> Resumed | None:
+        """Wait while a task is paused, and look; None where it was not paused.
+
+        It stays paused where the look is not fresh. Raises CanceledError, and SystemDownError where the body has gone.
+        """
+        pause = task.pause
+        resumed = None
+        while pause.wait(task.canceled, self.body.observe):
+            try:
+                look = self.body.look(self.look_seconds)
+            except CanceledError:
+                raise
+            except PlanweaveError as error:
+                self._refuse(task, str(error))
+                continue
+            if not look.fresh:
+                self._refuse(task, look.message)
+                continue
+            resumed = Resumed(pause.known, look.world, self._changes(pause.known, look.world, look.message))
+            seconds = pause.seconds
+            if pause.release():
+                self._tell(task, resumed, seconds)
+                break
+        return resumed
+
+    def _refuse(self, task: Task, why: str) -> None:
+        told = f"it stays paused, since nobody can see what has changed: {why}"
+        task.journal.add("resume_refused", by=task.pause.resumed_by, message=told)
+        task.pause.refuse(told)
+        self.changed(task)
+
+    def _changes(self, before: World | None, now: World, told: str) -> tuple[str, ...]:
+        """What a person should know of the time between; told: what the body itself says of it."""
+        own = (told,) if told else ()
+        return own if before is None else (*changes_between(self.load_domain(now.domain), before, now), *own)
+
+    def _tell(self, task: Task, resumed: Resumed, seconds: float) -> None:
+        by, changes = task.pause.resumed_by or "somebody", list(resumed.changes)
+        more = [f"and {len(changes) - _SHOWN} more changes"] if len(changes) > _SHOWN else []
+        unseen = "what changed meanwhile is not known" if resumed.before is None else "nothing has changed meanwhile"
+        message = f"resumed by {by}; {'; '.join((changes or [unseen])[:_SHOWN] + more)}"
+        task.journal.add(
+            "resumed",
+            by=by,
+            paused_seconds=round(seconds, 3),
+            changes=changes,
+            message=message,
+            facts=[str(f) for f in sorted(resumed.now.facts)],
+        )
+        if task.episode is not None:
+            task.episode.message = message
+        else:
+            task.status = replace(task.status, message=message)
+        self.changed(task)
