@@ -255,6 +255,37 @@ def test_what_cannot_be_put_down_says_why(scene, kitchen) -> None:
     assert bench.world.held is not None
 
 
+def oven(roof: float) -> Thing:
+    """Two boards with room between them, from the ground to a height."""
+    boards = [Part.box(upright(0.55, 0.25, z, 0), [0.1, 0.1, 0.005]) for z in (GROUND + 0.005, roof + 0.005)]
+    middle = (roof + GROUND + 0.01) / 2
+    region = Region((0.55, 0.25, middle), (0.16, 0.16, roof - GROUND - 0.01))
+    return thing_of_solid("oven", "fixture", "microwave", Solid(tuple(boards)), regions=(region,))
+
+
+def test_where_the_hand_has_no_room_over_an_item_it_is_grasped_anew_from_the_side(scene, kitchen) -> None:
+    box = block("box", 0.5, -0.15, (0.05, 0.05, 0.09))
+    bench = SolidBench(scene, kitchen, [box, oven(0.13)])
+    bench.run("grasp(box)")
+    bench.run("place_in(box, oven)")
+    assert bench.arm.grips[0][2, 2] < -0.9
+    assert bench.arm.grips[-1][2, 2] > -0.8
+    assert math.dist(bench.things["box"].position[:2], (0.55, 0.25)) < 0.08
+    assert GROUND < bench.things["box"].bottom < 0.03
+    assert bench.world.held is None
+
+
+def test_an_item_that_no_grasp_helps_stays_in_the_hand(scene, kitchen) -> None:
+    box = block("box", 0.5, -0.15, (0.05, 0.05, 0.09))
+    bench = SolidBench(scene, kitchen, [box, oven(0.065)])
+    bench.run("grasp(box)")
+    with pytest.raises(SkillFailureError) as failure:
+        bench.run("place_in(box, oven)")
+    assert failure.value.code is Code.PLANNING_FAILED
+    assert bench.world.held is not None
+    assert len(bench.arm.grips) == 1
+
+
 def test_rooms_are_no_obstacles(scene) -> None:
     drawer = room("drawer", "part", "drawer", Region((0.5, 0.0, 0.1), (0.2, 0.2, 0.1)))
     scene.update([drawer])

@@ -15,7 +15,7 @@ from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.grasps import Grasp
 from planweave.bodies.arm.kinematics import Kinematics
 from planweave.bodies.arm.motion import MotionPlanner
-from planweave.bodies.arm.placement_sampling import UP, Spot, Vector
+from planweave.bodies.arm.placement_sampling import UP, Spot
 from planweave.bodies.arm.planning_scene import Contact, PlanningScene
 from planweave.bodies.arm.poses import laid, pose_of, quaternion, upright
 from planweave.bodies.arm.scene_object import Thing
@@ -82,7 +82,7 @@ class ApproachPlanner:
         failure = SkillFailureError(Code.UNREACHABLE, f"{thing.name} is out of the workspace of the robot")
         for options in self._tiers(thing, others):
             try:
-                return self._best_grasp(thing, options, start, tried)
+                return self.best_grasp(thing, options, start, tried)
             except SkillFailureError as error:
                 # What was blocked says more than what was out of reach.
                 failure = error if error.code is not Code.UNREACHABLE else failure
@@ -103,15 +103,18 @@ class ApproachPlanner:
             )
         yield options
 
-    def _best_grasp(self, thing: Thing, options: list[Grasp], start: Array, tried: Collection[Grasp]) -> Approach:
+    def best_grasp(
+        self, thing: Thing, options: Iterable[Grasp], start: Array, tried: Collection[Grasp] = ()
+    ) -> Approach:
+        """The best of these grasps that is reachable and free; raises as `to_grasp`."""
         reached = False
         blocked: list[tuple[Contact, ...]] = []
         failure: SkillFailureError | None = None
         ways: list[tuple[float, Grasp, Array]] = []
-        for grasp, q in self._reachable_grasps(options, start, tried):
+        for grasp, q in self.reachable_grasps(options, start, tried):
             reached = True
             self.scene.set_opening(grasp.opening)
-            found = self._before(q, -grasp.pose[:3, 2], (thing.name,), 0.0)
+            found = self.way_to(q, (-grasp.pose[:3, 2],), (thing.name,))
             if not isinstance(found, np.ndarray):
                 blocked += [(found, *self.scene.contacts(q, 0.0, (thing.name,)))] if found else []
                 continue
@@ -135,8 +138,8 @@ class ApproachPlanner:
             obstacles=_obstacles(blocked, thing.name, self.scene.robot.links),
         )
 
-    def _reachable_grasps(
-        self, options: list[Grasp], start: Array, tried: Collection[Grasp]
+    def reachable_grasps(
+        self, options: Iterable[Grasp], start: Array, tried: Collection[Grasp] = ()
     ) -> list[tuple[Grasp, Array]]:
         """Grasps with joint positions, cheapest first: cost of the grasp plus joint travel."""
         solutions: dict[bytes, Array] = {}
@@ -197,7 +200,7 @@ class ApproachPlanner:
             for spot in choice if height == 0.0 else choice[:_HIGHER_SPOTS]:
                 if height > spot.rise:
                     continue
-                found, seen, blocked = self._lowering(held, spot, start, float(height))
+                found, seen, blocked = self.lowering(held, spot, start, float(height))
                 reached = reached or seen
                 obstacle = blocked or obstacle
                 if found is None:
@@ -219,7 +222,7 @@ class ApproachPlanner:
             Code.PLANNING_FAILED, f"cannot put {item} down at {where}: {obstacle or 'something'} is in the way"
         )
 
-    def _lowering(
+    def lowering(
         self, held: Held, spot: Spot, start: Array, height: float
     ) -> tuple[tuple[Array, Thing, float] | None, bool, str]:
         """The line down to a spot, whether any pose was reachable, and the blocking contact."""
@@ -238,7 +241,7 @@ class ApproachPlanner:
         ways: list[tuple[float, Array, Thing, float]] = []
         for _, there, q in options[: 2 * _SOLUTIONS]:
             self.scene.set_opening(held.width)
-            line = self._way_to(q, spot.ways)
+            line = self.way_to(q, spot.ways, (), _BLUR)
             if not isinstance(line, np.ndarray):
                 obstacle = str(line) if line else obstacle
                 continue
@@ -257,11 +260,17 @@ class ApproachPlanner:
         _, line, placed, opening = min(ways, key=lambda way: way[0])
         return (line, placed, opening), True, ""
 
-    def _way_to(self, q: Array, ways: Sequence[Vector]) -> Array | Contact | None:
-        """The first free line to `q` with what is held, against one of several directions; as `_before`."""
-        blocked: Contact | None = None
+    def way_to(
+        self, q: Array, ways: Iterable[Sequence[float] | Array], touching: tuple[str, ...] = (), depth: float = 0.0
+    ) -> Array | Contact | None:
+        """The first free line to `q` against one of several directions; its blocking contact, or None where the arm
+        cannot follow any.
+        """
+        blocked = self.scene.contact(q, 0.0, touching, depth)
+        if blocked is not None:
+            return blocked
         for direction in ways:
-            line = self._before(q, direction, (), _BLUR)
+            line = self._before(q, direction, touching, depth)
             if isinstance(line, np.ndarray):
                 return line
             blocked = blocked or line
@@ -288,12 +297,7 @@ class ApproachPlanner:
     def _before(
         self, q: Array, direction: Sequence[float] | Array, touching: tuple[str, ...], depth: float
     ) -> Array | Contact | None:
-        """The line to `q` against a direction, from above as a rule; its blocking contact, or None where the arm cannot
-        follow it.
-        """
-        blocked = self.scene.contact(q, 0.0, touching, depth)
-        if blocked is not None:
-            return blocked
+        """The line to `q` against a direction, as `way_to`."""
         for distance in (self.clearance, 0.6 * self.clearance):
             line = self.planner.line(q, direction, distance)
             if line is None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from planweave.bodies.arm.approach_planning import Approach, held_in
 from planweave.bodies.arm.failures import SkillFailureError
+from planweave.bodies.arm.grasps import Grasp
 from planweave.bodies.arm.scene_object import Thing
 from planweave.bodies.arm.skills.body import SkillContext
 from planweave.bodies.arm.skills.push import push
@@ -19,6 +22,21 @@ def grasp(body: SkillContext, name: str) -> None:
     except SkillFailureError as error:
         if error.code in (Code.NO_GRASP, Code.GRASP_LOST):
             body.tried.extend([approach.grasp] if approach.grasp else [])
+            body.draw_back()
+        raise
+
+
+def grasp_by(body: SkillContext, name: str, grasps: Sequence[Grasp]) -> None:
+    """Grasp an item by one of these grasps, and lift it; raises as `grasp`."""
+    thing = body.thing(name)
+    with body.mover.thinking("planning", 0.1):
+        body.mover.look_around()
+        body.mover.rise_if_close()
+        approach = body.reaching.best_grasp(thing, grasps, body.arm.state().positions)
+    try:
+        _pick(body, thing, approach)
+    except SkillFailureError as error:
+        if error.code in (Code.NO_GRASP, Code.GRASP_LOST):
             body.draw_back()
         raise
 

@@ -6,15 +6,18 @@ import math
 from collections.abc import Callable, Iterable
 
 from planweave.bodies.arm import placement_sampling as spots
-from planweave.bodies.arm import solid_placement
+from planweave.bodies.arm import regrasp_planning, solid_placement
 from planweave.bodies.arm.approach_planning import Approach
 from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.scene_object import Thing
 from planweave.bodies.arm.skills.body import SkillContext
-from planweave.bodies.arm.skills.grasp import grasp
+from planweave.bodies.arm.skills.grasp import grasp, grasp_by
+from planweave.bodies.arm.workspace import Location
 from planweave.bodies.arm.world_model import Held
 from planweave.core.failure import Code
 from planweave.core.world import Literal
+
+_NEAR = 0.3  # edge of the square in which an item is put down to be grasped anew, m
 
 FreeSpots = Callable[[Thing, list[Thing]], Iterable[spots.Spot]]
 
@@ -118,12 +121,59 @@ def put_down(
     body: SkillContext, name: str, where: str, free_spots: FreeSpots, expected: Literal, rise: float = 0.0
 ) -> None:
     """Place the held item at the first reachable free spot, and verify its position."""
+    mover = body.mover
+    try:
+        approach = _to_place(body, name, where, free_spots, rise)
+    except SkillFailureError as error:
+        if error.code not in (Code.PLANNING_FAILED, Code.UNREACHABLE) or not regrasp(body, name, free_spots):
+            raise
+        approach = _to_place(body, name, where, free_spots, rise)
+    _lower(body, name, approach, where)
+    body.go_observe()
+    mover.phase("verifying", 0.9)
+    body.sight.verify(name, where, expected)
+
+
+def regrasp(body: SkillContext, name: str, free_spots: FreeSpots) -> bool:
+    """Put the held item down near where it was, and grasp it so that it can be put down at one of the spots; whether
+    there is such a grasp. Only for items of known parts: of others nothing tells their grasps apart.
+    """
+    held = body.held(name)
+    if held.thing.solid is None:
+        return False
+    here = Location("", held.thing.position[:2], (_NEAR, _NEAR))
+    try:
+        back = _to_place(
+            body, name, "the ground", lambda item, others: solid_placement.at_level(item, here, others, body.ground)
+        )
+    except SkillFailureError:
+        return False
+    assert back.placed is not None
+    with body.mover.thinking("planning", 0.05):
+        others = list(body.world.things())
+        there = list(free_spots(back.placed, others))
+        grasps = regrasp_planning.grasps_for(body.reaching, back.placed, others, there, back.line[0])
+        body.mover.look_around()
+    if not grasps:
+        return False
+    _lower(body, name, back, "the ground")
+    body.sight.next_image(body.arm.state().stamp - 1e-9, body.settings.verify_seconds)
+    grasp_by(body, name, [regrasp_planning.like(g, back.placed, body.thing(name)) for g in grasps])
+    return True
+
+
+def _to_place(body: SkillContext, name: str, where: str, free_spots: FreeSpots, rise: float = 0.0) -> Approach:
     held, mover = body.held(name), body.mover
     with mover.thinking("planning", 0.0):
         mover.look_around()
         mover.rise_if_close()
         spots_there = free_spots(held.thing, list(body.world.things()))
-        approach = body.reaching.to_place(held, spots_there, body.arm.state().positions, where, rise)
+        return body.reaching.to_place(held, spots_there, body.arm.state().positions, where, rise)
+
+
+def _lower(body: SkillContext, name: str, approach: Approach, where: str) -> None:
+    """Carry the held item to where it is put down, and let it go."""
+    held, mover = body.held(name), body.mover
     watch = body.carrying(f" on the way to {where}")
     try:
         mover.move(approach.path, "transferring", 0.2, watch=watch)
@@ -135,9 +185,6 @@ def put_down(
             raise
         # It has touched down a little earlier than was expected.
     _release(body, approach, held)
-    body.go_observe()
-    mover.phase("verifying", 0.9)
-    body.sight.verify(name, where, expected)
 
 
 def _release(body: SkillContext, approach: Approach, held: Held) -> None:
