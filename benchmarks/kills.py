@@ -19,7 +19,6 @@ import rclpy
 from geometry_msgs.msg import PoseArray
 from planweave_interfaces.action import RunTask
 from planweave_interfaces.msg import TaskStatus, WorldState
-from rclpy.action import ActionClient
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
@@ -33,6 +32,7 @@ from planweave.launcher import running_system
 from planweave.launcher.running_system import RunningSystem, log_folder
 from planweave.launcher.systems import load_system
 from planweave_ros import conversions as convert
+from planweave_ros.action_client import ThreadSafeActionClient
 from planweave_ros.client import Client
 from planweave_ros.presence import TASKS, Presence
 from planweave_ros.qos import LATCHED
@@ -142,7 +142,7 @@ class Watch:
 
     def __init__(self, node: Node):
         self.node = node
-        self.run = ActionClient(node, RunTask, "run_task")
+        self.run = ThreadSafeActionClient(node, RunTask, "run_task")
         self.tasks = Presence(node, TASKS)
         self.phase, self.positions = "", [0.0] * 7
         self.way = [0.0] * 7

@@ -8,11 +8,11 @@ from typing import Any
 
 from action_msgs.msg import GoalStatus
 from action_msgs.srv import CancelGoal
-from rclpy.action import ActionClient
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.node import Node
 
 from planweave.core.action_end import ActionEnd, End
+from planweave_ros.action_client import ThreadSafeActionClient
 
 CANCEL = "/_action/cancel_goal"
 """After an action's name: the service that cancels its goals."""
@@ -54,7 +54,7 @@ class ActionPort:
 
     def __init__(self, node: Node, action_type: Any, name: str):
         self._name = node.resolve_service_name(name)
-        self._client = ActionClient(node, action_type, name, callback_group=ReentrantCallbackGroup())
+        self._client = ThreadSafeActionClient(node, action_type, name, callback_group=ReentrantCallbackGroup())
         self._canceler = CancelPort(node, name)
         self._lock = threading.Lock()
         self._sent = self._canceled = 0  # numbers of goals

@@ -7,13 +7,13 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from rclpy.action import ActionClient
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.node import Node
 from rclpy.task import Future
 
 from planweave.core.cancellation import Cancellation
 from planweave.core.errors import SystemDownError
+from planweave_ros.action_client import ThreadSafeActionClient
 from planweave_ros.presence import Presence
 
 #: A server answers only a client that it has discovered, which may take it so many seconds longer than the other way.
@@ -32,9 +32,9 @@ class Caller:
         self._since: dict[Any, float | None] = {}  # client -> when its server was first seen; None: not there
         node.create_timer(_LOOK_SECONDS, self._look, callback_group=self._group)
 
-    def action_client(self, kind: Any, name: str) -> ActionClient:
+    def action_client(self, kind: Any, name: str) -> ThreadSafeActionClient:
         """A client of an action server, with its presence monitored."""
-        client = ActionClient(self._node, kind, name, callback_group=self._group)
+        client = ThreadSafeActionClient(self._node, kind, name, callback_group=self._group)
         self._since[client] = None
         return client
 
@@ -53,7 +53,9 @@ class Caller:
         """Whether a client's server is alive. The graph alone would list a killed one for another 20 s."""
         if self._presence is not None and self._presence.lost:
             return False
-        return bool(client.server_is_ready() if isinstance(client, ActionClient) else client.service_is_ready())
+        return bool(
+            client.server_is_ready() if isinstance(client, ThreadSafeActionClient) else client.service_is_ready()
+        )
 
     def wait(
         self,
@@ -105,7 +107,7 @@ class Caller:
 
     def run_goal(
         self,
-        client: ActionClient,
+        client: ThreadSafeActionClient,
         goal: Any,
         seconds: float,
         what: str,

@@ -31,7 +31,6 @@ from planweave_interfaces.srv import (
     SubmitTask,
 )
 from rcl_interfaces.srv import GetParameters, SetParameters
-from rclpy.action import ActionClient
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.parameter import Parameter
 from rclpy.signals import SignalHandlerOptions
@@ -48,6 +47,7 @@ from planweave.core.world import Literal, World
 from planweave.launcher.namespace import namespace
 from planweave.launcher.systems import NodeSpec
 from planweave_ros import conversions as convert
+from planweave_ros.action_client import ThreadSafeActionClient
 from planweave_ros.calling import MUTUAL_DISCOVERY
 from planweave_ros.pause_calls import PAUSE_SERVICES, PauseCalls, user
 from planweave_ros.pictures import rgb_from_msg
@@ -110,7 +110,7 @@ class Client(PauseCalls):
         self._revision = 0  # of the world that followed the last change of scene
         self._on_tree: Callable[[str, tuple[TreeRow, ...]], None] = lambda task_id, rows: None
         self._node.create_subscription(ActionTree, "action_tree", self._tree, LATCHED)
-        self._run_task = ActionClient(self._node, RunTask, "run_task")
+        self._run_task = ThreadSafeActionClient(self._node, RunTask, "run_task")
         # Made now and kept: a server does not answer a client that it has not discovered yet.
         self._services = {name: self._node.create_client(kind, name) for name, kind in SERVICES.items()}
         self._server = Presence(self._node, TASKS)

@@ -119,11 +119,11 @@ def make_node(ros, executor):
         return node
 
     def action_client(node, kind, name):
-        from rclpy.action import ActionClient
+        from planweave_ros.action_client import ThreadSafeActionClient
 
         executor.remove_node(node)
         try:
-            return ActionClient(node, kind, name)
+            return ThreadSafeActionClient(node, kind, name)
         finally:
             executor.add_node(node)
 

@@ -8,8 +8,8 @@ import time
 
 import rclpy
 from planweave_interfaces.action import ExecuteAction
-from rclpy.action import ActionClient
 
+from planweave_ros.action_client import ThreadSafeActionClient
 from planweave_ros.action_port import cancel_service
 from planweave_ros.stop_watch import StopWatch
 
@@ -19,7 +19,7 @@ def main(action):
     rclpy.init(args=sys.argv)
     node = rclpy.create_node("watched")
     watch = StopWatch([cancel_service(node, action)])
-    client = ActionClient(node, ExecuteAction, action)
+    client = ThreadSafeActionClient(node, ExecuteAction, action)
     assert client.wait_for_server(timeout_sec=60.0)
     time.sleep(1.0)  # nothing tells when the server has discovered this client, too
     sent = client.send_goal_async(ExecuteAction.Goal())

@@ -120,6 +120,48 @@ def test_cancel_ends_what_runs_and_what_is_not_yet_accepted(make_port):
     assert ends.wait().end is End.CANCELED
 
 
+def test_no_response_comes_before_its_request_is_registered(make_node, spin_until):
+    """Also where the sender pauses after it has sent: rclpy's own client loses the acceptance of a goal here."""
+    from planweave_interfaces.action import ExecuteAction
+
+    from planweave_ros.deferred import DeferredActionServer
+
+    class SlowToLeave:
+        """A lock; who sends pauses after having released it."""
+
+        def __init__(self):
+            self._lock = threading.Lock()
+
+        def __enter__(self):
+            self._lock.acquire()
+
+        def __exit__(self, *_):
+            self._lock.release()
+            if threading.current_thread() is threading.main_thread():
+                time.sleep(0.2)
+
+    server = make_node("server")
+    goals = []
+    made = DeferredActionServer(server, ExecuteAction, "/do_it", goals.append)
+    client = make_node.action_client(make_node("client"), ExecuteAction, "/do_it")
+    spin_until(client.server_is_ready, 10, "the server")
+    client._lock = SlowToLeave()
+    heard = []
+    sent = client.send_goal_async(goal(), feedback_callback=heard.append)
+    spin_until(sent.done, 10, "the goal to be accepted")
+    spin_until(lambda: goals, 10, "the goal")
+    goals[0].begin()
+    goals[0].publish(ExecuteAction.Feedback(phase="half way"))
+    spin_until(lambda: heard, 10, "feedback")
+    canceled, ended = sent.result().cancel_goal_async(), sent.result().get_result_async()
+    spin_until(canceled.done, 10, "the cancellation")
+    goals[0].finish(result("stopped"), success=False)
+    spin_until(ended.done, 10, "the result")
+    assert ended.result().result.message == "stopped"
+    spin_until(lambda: not client._futures, 10, "nothing to be kept of what has ended")
+    made.destroy()
+
+
 def test_a_second_body_is_refused(make_node, ros):
     from planweave_interfaces.msg import WorldState
 

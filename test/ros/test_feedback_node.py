@@ -32,10 +32,11 @@ def client_node():
     """A node that can run tasks; its action client is made before it is spun, as rclpy needs it."""
     import rclpy
     from planweave_interfaces.action import RunTask
-    from rclpy.action import ActionClient
+
+    from planweave_ros.action_client import ThreadSafeActionClient
 
     node = rclpy.create_node("client")
-    node.run = ActionClient(node, RunTask, "/run_task")
+    node.run = ThreadSafeActionClient(node, RunTask, "/run_task")
     return node
 
 

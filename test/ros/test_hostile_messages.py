@@ -24,11 +24,12 @@ class Client:
     def __init__(self, make_node):
         import rclpy
         from planweave_interfaces.action import RunTask
-        from rclpy.action import ActionClient
+
+        from planweave_ros.action_client import ThreadSafeActionClient
 
         def make():
             node = rclpy.create_node("client")
-            node.run = ActionClient(node, RunTask, "/run_task")
+            node.run = ThreadSafeActionClient(node, RunTask, "/run_task")
             return node
 
         self.node = make_node(make)

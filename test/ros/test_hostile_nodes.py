@@ -251,13 +251,13 @@ def test_the_household_goes_on(make_node):
     from planweave_interfaces.action import ExecuteAction
     from planweave_interfaces.msg import Action
     from planweave_interfaces.srv import LoadScene
-    from rclpy.action import ActionClient
 
+    from planweave_ros.action_client import ThreadSafeActionClient
     from virtualhome_node.node import VirtualHomeNode
 
     def client():
         node = rclpy.create_node("client")
-        node.act = ActionClient(node, ExecuteAction, "/execute_action")
+        node.act = ThreadSafeActionClient(node, ExecuteAction, "/execute_action")
         node.load = node.create_client(LoadScene, "/virtualhome/load_scene")
         return node
 

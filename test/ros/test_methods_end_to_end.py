@@ -6,7 +6,6 @@ from doubles.nodes import BodyNodeDouble
 from doubles.planner_worlds import BLOCKS
 from doubles.scripted import SymbolicBody
 from planweave_interfaces.action import RunTask
-from rclpy.action import ActionClient
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from ros_fixtures import simulated
@@ -16,6 +15,7 @@ from planner_node.node import PlannerNode
 from planweave.core.world import Literal
 from planweave.llm.clients.recording import ReplayClient
 from planweave_ros import conversions as convert
+from planweave_ros.action_client import ThreadSafeActionClient
 
 LIKE_RECORDED = {
     "samples": SETTINGS.samples,
@@ -28,7 +28,7 @@ LIKE_RECORDED = {
 class Client(Node):
     def __init__(self):
         super().__init__("client")
-        self.run = ActionClient(self, RunTask, "/run_task")
+        self.run = ThreadSafeActionClient(self, RunTask, "/run_task")
 
 
 def parameters(values):

@@ -10,7 +10,6 @@ from doubles.fake_openai import FakeOpenAI
 from doubles.planner_worlds import BLOCKS, FRUIT
 from planweave_interfaces.action import ChooseAction, GeneratePlans, ProposeSteps, WritePlan
 from planweave_interfaces.srv import CheckCondition, GroundStep, InterpretGoal
-from rclpy.action import ActionClient
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from std_msgs.msg import String
@@ -21,6 +20,7 @@ from planweave.core.world import Action
 from planweave.llm.clients.none import NoClient
 from planweave.llm.clients.openai_client import OpenAIClient
 from planweave_ros import conversions as convert
+from planweave_ros.action_client import ThreadSafeActionClient
 
 KEY = "sk-secret-24680"
 SENTENCE = "put the red cube in the left tray"
@@ -35,10 +35,10 @@ class Asker(Node):
     def __init__(self):
         super().__init__("asker")
         self.exchanges, self.feedback = [], []
-        self.plans = ActionClient(self, GeneratePlans, "/generate_plans")
-        self.choices = ActionClient(self, ChooseAction, "/choose_action")
-        self.steps = ActionClient(self, ProposeSteps, "/propose_steps")
-        self.texts = ActionClient(self, WritePlan, "/write_plan")
+        self.plans = ThreadSafeActionClient(self, GeneratePlans, "/generate_plans")
+        self.choices = ThreadSafeActionClient(self, ChooseAction, "/choose_action")
+        self.steps = ThreadSafeActionClient(self, ProposeSteps, "/propose_steps")
+        self.texts = ThreadSafeActionClient(self, WritePlan, "/write_plan")
         self.goals = self.create_client(InterpretGoal, "/interpret_goal")
         self.commands = self.create_client(GroundStep, "/ground_step")
         self.conditions = self.create_client(CheckCondition, "/check_condition")

@@ -171,6 +171,12 @@ def test_the_rules_find_what_breaks_them(path, source, broken):
     assert list(violations(Path(path), modules(source))) == ([broken] if broken else [])
 
 
+def test_action_clients_are_thread_safe():
+    """rclpy's own may lose the acceptance of a goal; the benchmark measures it, on one thread."""
+    using = {p.as_posix() for p in python_files() if "rclpy.action.ActionClient" in modules((ROOT / p).read_text())}
+    assert using == {"planweave_ros/action_client.py", "benchmarks/system.py"}
+
+
 def test_the_layers_have_no_cycle_and_every_folder_is_in_one():
     folders = {path.parent.name for path in (ROOT / "planweave").glob("*/*.py")}
     assert folders == {*LIBRARY, "cli"}

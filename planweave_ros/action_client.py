@@ -1,0 +1,46 @@
+"""An action client that may be created and used while other threads spin its node."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from rclpy.action import ActionClient
+from rclpy.task import Future
+
+
+class ThreadSafeActionClient(ActionClient):
+    """rclpy's action client, except that no response is taken between the sending of a request and the registration of
+    its future.
+
+    rclpy drops a response that an executor's thread takes in between, and the future never completes (ros2/rclpy#1123).
+    rclpy 9.1 locks this, but registers the future of a goal a second time after it has let go of the lock, and never
+    removes the first.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any):
+        self._sending = threading.RLock()
+        self._lock = threading.Lock()  # rclpy 9.1 makes its own only after an executor may already use this client
+        super().__init__(*args, **kwargs)
+
+    def send_goal_async(self, *args: Any, **kwargs: Any) -> Future:
+        """See rclpy."""
+        with self._sending:
+            before = set(self._futures)
+            sent: Future = super().send_goal_async(*args, **kwargs)
+            for unused in set(self._futures) - before - {sent}:
+                self.remove_future(unused)
+        return sent
+
+    def _cancel_goal_async(self, *args: Any, **kwargs: Any) -> Future:
+        with self._sending:
+            return super()._cancel_goal_async(*args, **kwargs)
+
+    def _get_result_async(self, *args: Any, **kwargs: Any) -> Future:
+        with self._sending:
+            return super()._get_result_async(*args, **kwargs)
+
+    def take_data(self) -> Any:
+        """See rclpy; called by the executor."""
+        with self._sending:
+            return super().take_data()
