@@ -39,7 +39,7 @@ class RosBody:
     """
 
     def __init__(self, node: Node, canceled: Callable[[], Cancellation], timeout: float, silence: float):
-        self._presence = Presence(node, BODY, self._gone)
+        self._presence = Presence(node, BODY, self._gone, self._come)
         show_presence(node, COMMANDER)
         caller = Caller(node, canceled, self._presence)
         self._caller, self._timeout, self._silence = caller, timeout, silence
@@ -55,12 +55,16 @@ class RosBody:
         self._answer_time = 0  # when the last result or look came, nanoseconds of system time
         self._arrived = threading.Condition()
         self._interrupted = Cancellation()  # of the action that was begun last
-        one_by_one = MutuallyExclusiveCallbackGroup()  # else two threads may take two worlds in the wrong order
-        node.create_subscription(WorldState, _WORLD, self._heard, LATCHED, callback_group=one_by_one)
+        self._left = False  # whether a body has gone, so that its world was dropped
+        self._one_by_one = MutuallyExclusiveCallbackGroup()  # else two threads may take two worlds in the wrong order
+        self._subscription = self._listen()
 
     def destroy(self) -> None:
         """Destroy the action client; without this the graph lists it after the node's end."""
         self._execute.destroy()
+
+    def _listen(self) -> Any:
+        return self._node.create_subscription(WorldState, _WORLD, self._heard, LATCHED, callback_group=self._one_by_one)
 
     def _heard(self, msg: WorldState, info: dict[str, Any]) -> None:
         """Store a published world, unless it was sent before the last response and is older than the world in that."""
@@ -121,6 +125,18 @@ class RosBody:
             left = self._living.one_died(self._owner)
             self._worlds = {source: world for source, world in self._worlds.items() if source in left}
             self._owner, self._answer_time = b"", 0
+            self._left = True
+
+    def _come(self) -> None:
+        """Read the latched world anew: a body that was taken for dead, but lives, publishes it at its next change only,
+        and a dead process delivers none.
+        """
+        with self._arrived:
+            if not self._left:
+                return
+            self._left = False
+        before, self._subscription = self._subscription, self._listen()
+        self._node.destroy_subscription(before)
 
     def await_ready(self, on_wait: Callable[[str], None] = lambda message: None) -> None:
         """Wait for a body that reports its world, at most `silence` seconds; on_wait is called where there is none yet.

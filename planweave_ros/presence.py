@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-from rclpy.callback_groups import ReentrantCallbackGroup
+from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from rclpy.duration import Duration
 from rclpy.event_handler import PublisherEventCallbacks, QoSLivelinessChangedInfo, SubscriptionEventCallbacks
 from rclpy.node import Node
@@ -38,10 +38,19 @@ def show_presence(node: Node, part: str) -> None:
 
 
 class Presence:
-    """Monitors a part of the system. on_departure() is called, from a thread of the executor, when one has gone."""
+    """Monitors a part of the system. on_departure() and on_arrival() are called, from a thread of the executor and in
+    order, when one has gone or has come. One that was not heard for LEASE, as on a machine that is too busy, has gone
+    and then come.
+    """
 
-    def __init__(self, node: Node, part: str, on_departure: Callable[[], None] = lambda: None):
-        self._on_departure = on_departure
+    def __init__(
+        self,
+        node: Node,
+        part: str,
+        on_departure: Callable[[], None] = lambda: None,
+        on_arrival: Callable[[], None] = lambda: None,
+    ):
+        self._on_departure, self._on_arrival = on_departure, on_arrival
         self._alive, self._dead = 0, 0
         self._known = False
         self.departures = 0
@@ -52,7 +61,7 @@ class Presence:
             f"{part}/alive",
             lambda _: None,
             _qos(),
-            callback_group=ReentrantCallbackGroup(),
+            callback_group=MutuallyExclusiveCallbackGroup(),
             event_callbacks=SubscriptionEventCallbacks(liveliness=self._change, use_default_callbacks=False),
         )
 
@@ -69,8 +78,11 @@ class Presence:
     def _change(self, info: QoSLivelinessChangedInfo) -> None:
         with self._lock:
             gone = info.alive_count < self._alive or info.not_alive_count > self._dead
+            come = info.alive_count > self._alive
             self._alive, self._dead = info.alive_count, info.not_alive_count
             self._known = True
             self.departures += gone
         if gone:
             self._on_departure()
+        if come:
+            self._on_arrival()

@@ -1,12 +1,18 @@
 """pw.run on the body of a running system, over real DDS: `body="ros"` and planweave_ros.robot.Robot."""
 
+import contextlib
+import os
+import signal
+import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import pytest
 
 pytest.importorskip("planweave_interfaces")
 
+from doubles.environment import python_path
 from doubles.scripted import SymbolicBody
 
 import planweave as pw
@@ -107,6 +113,24 @@ def test_a_body_that_goes_is_no_success(serve):
         body.hold.set()
         arm.close()
     assert results and not results[0].success and results[0].state is pw.TaskState.FAILED
+
+
+def test_a_body_that_stood_still_for_a_moment_is_believed_again(ros, spin_until):
+    """Its world has not changed meanwhile, so it publishes nothing."""
+    environment = {**os.environ, "PYTHONPATH": python_path(Path(__file__).parent.parent)}
+    body = subprocess.Popen([sys.executable, "-m", "doubles.body_process"], env=environment)
+    try:
+        with contextlib.closing(Robot(patience=60.0)) as arm:
+            spin_until(lambda: arm._body._presence.there, 10, "the body's presence")
+            body.send_signal(signal.SIGSTOP)
+            spin_until(lambda: arm._body._presence.lost, 10, "its silence to be noticed")
+            body.send_signal(signal.SIGCONT)
+            spin_until(lambda: arm._body._presence.there, 10, "the body to be alive again")
+            assert "at(a, table)" in map(str, arm.observe().facts)
+            assert arm.execute(pw.Action.parse("pick(a)")).code is not Code.CONTROL_FAILED
+    finally:
+        body.kill()
+        body.wait(10)
 
 
 def test_without_a_body_it_says_what_to_start():
