@@ -76,7 +76,7 @@ def truth(domain: Domain, state: Mapping[str, Any], stamp: float = 0.0) -> World
     objects += [_part(names, site, stamp) for site in names.parts]
     objects.append(table_centre(stamp))
     facts = {*_properties(names)}
-    facts |= {*_states(names, state, facts), *_relations(names, state, objects)}
+    facts |= {*_states(names, state, facts), *_relations(names, state, objects, facts)}
     return completed(domain, objects, facts, stamp)
 
 
@@ -181,8 +181,11 @@ def _states(names: Names, state: Mapping[str, Any], properties: Collection[Liter
             yield Literal("turned_on" if ("turnon", name) in told else "turned_off", ours)
 
 
-def _relations(names: Names, state: Mapping[str, Any], objects: Sequence[WorldObject]) -> Iterator[Literal]:
+def _relations(
+    names: Names, state: Mapping[str, Any], objects: Sequence[WorldObject], properties: Collection[Literal]
+) -> Iterator[Literal]:
     placed = set()
+    sizes = {o.name: max(o.size[:2]) for o in objects if o.type == "item" and o.size is not None}
     # A fixture with regions of its own (a rack's top, a stove's burner) is meant by these, not by its origin.
     by_region = {row["parent"] for site, row in names.sites.items() if site not in names.parts}
     by_region = {name for name in by_region if name in names.things and names.things[name]["fixture"]}
@@ -192,6 +195,8 @@ def _relations(names: Names, state: Mapping[str, Any], objects: Sequence[WorldOb
         predicate, thing, place = row[0], row[1], names.of(row[2])
         inside = predicate == "in" or row[2].endswith("basket_contain_region")
         yield Literal("in" if inside else "on", (thing, place))
+        if place in sizes and Literal("holds_things", (place,)) in properties and sizes[thing] < sizes[place]:
+            yield Literal("in", (thing, place))  # LIBERO has no inside of bowls
         placed.add(thing)
     yield from _resting([o for o in objects if o.type == "item" and o.name not in placed], objects)
     middle = next(o for o in objects if o.name == "table_center")

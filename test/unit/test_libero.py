@@ -116,3 +116,11 @@ def test_what_is_near_a_fixtures_origin_is_not_yet_in_its_region(place, holds):
     goal = goal_of(scene, scene["goal"])
     assert goal == (Literal("on", ("wine_bottle_1", "wine_rack_1")),)
     assert truth(DOMAIN, there).holds(goal[0]) is holds
+
+
+@pytest.mark.parametrize(("thing", "holds"), [("cream_cheese_1", True), ("plate_1", False)])
+def test_what_lies_in_a_bowl_is_in_it_and_what_covers_it_is_not(thing, holds):
+    scene = SCENES["libero_goal_lan/6"]
+    world = truth(DOMAIN, {**scene, "facts": [*scene["facts"], ["on", thing, "akita_black_bowl_1"]]})
+    assert world.holds(Literal("on", (thing, "akita_black_bowl_1")))
+    assert world.holds(Literal("in", (thing, "akita_black_bowl_1"))) is holds
