@@ -11,6 +11,7 @@ examples:
   python -m benchmarks honesty --task taken_at_lift --repeat 5
   python -m benchmarks kills --task executor_node/holding feedback_node/kill
   python -m benchmarks stops --repeat 5
+  python -m benchmarks pauses --repeat 5
   python -m benchmarks arms --repeat 3
   python -m benchmarks rules
   python -m benchmarks kept
@@ -44,6 +45,7 @@ FIGURES = (
     "world",
     "library",
     "stops",
+    "pauses",
     "arms",
     "rules",
     "kept",
@@ -60,7 +62,7 @@ def parser() -> argparse.ArgumentParser:
     add_shared_arguments(
         made,
         "only these tasks of the tabletop, deaths, or cases of honesty; repeatable",
-        "repetitions of cases of honesty, of stops, of two arms",
+        "repetitions of cases of honesty, of stops, of pauses, of two arms",
     )
     made.add_argument("--placements", type=int, default=50, help="random pick-and-places (default: 50)")
     made.add_argument("--scenes", type=int, default=30, help="random scenes for perception (default: 30)")

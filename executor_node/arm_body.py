@@ -6,8 +6,11 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from planweave.bodies.arm import preconditions
-from planweave.bodies.arm.arms.controlled import ControlledArm
+from planweave.bodies.arm.arms.controlled import AWAY, ControlledArm
 from planweave.bodies.arm.failures import SkillFailureError
 from planweave.bodies.arm.fresh_look import fresh_look
 from planweave.bodies.arm.skills import Skills
@@ -44,15 +47,29 @@ class ArmBody:
         self._domain, self._world, self._arm, self._unseen_grip = domain, world, arm, unseen_grip
         self._permission, self._make_ready, self._newest = permission, make_ready, newest
         self._detections, self._log = detections, log
+        self._phase = ""  # of the action that runs
+        self._rest: NDArray[np.float64] | None = None  # joint positions after the last action, rad
 
     def observe(self, revision: int = 0) -> World:
         """The world as it is known now."""
         return self._world.world()
 
     def look(self, seconds: float) -> Look:
-        """The world with an image taken from now on."""
+        """The world with an image taken from now on; it tells where the arm was moved by something else."""
         fresh, message = fresh_look(self._world, self._newest, seconds, self._detections)
-        return Look(self._world.world(), fresh, message)
+        return Look(self._world.world(), fresh, message or self._moved_by_hand())
+
+    def _moved_by_hand(self) -> str:
+        """What to tell of an arm that stands elsewhere than after its last action; else empty."""
+        if self._rest is None:
+            return ""
+        moved = np.abs(self._world.joints - self._rest)
+        joint = int(moved.argmax())
+        if moved[joint] <= AWAY:
+            return ""
+        return (
+            f"the arm was moved since its last action: {self._arm.robot.joint_names[joint]} by {moved[joint]:.2f} rad"
+        )
 
     def begin(self, timeout: float) -> None:
         """From now on `stop` ends the action; timeout in s of wall time."""
@@ -75,7 +92,9 @@ class ArmBody:
         skills = self.skills
         skills.mover.begin(None)
         skills.body.pushed.clear()
+        self._phase, self._rest = "", None
         code, message, unmet = self._carry_out(skills, action, task_id, approval, on_phase or (lambda *_: None))
+        self._rest = self._world.joints
         pushed = tuple(skills.body.pushed)
         if pushed:
             message += f"; pushed aside to get there: {', '.join(pushed)}"
@@ -85,6 +104,10 @@ class ArmBody:
     def _carry_out(
         self, skills: Skills, action: Action, task_id: str, approval: str, on_phase: Callable[[str, float], None]
     ) -> tuple[Code, str, tuple[Any, ...]]:
+        def told(phase: str, progress: float) -> None:
+            self._phase = phase
+            on_phase(phase, progress)
+
         try:
             self._arm.check()
             self._arm.state()  # else whatever waits for the camera or a controller would wait first
@@ -97,9 +120,11 @@ class ArmBody:
                 self._unseen_grip.require_known()
             preconditions.check(self._domain, self._world.world(), action)
             self._make_ready()
-            skills.run(action, on_phase)
+            skills.run(action, told)
         except SkillFailureError as error:
             self._log.info(f"{action}: {error.code.name}: {error.message}")
+            if self._phase == "closing":
+                self._unseen_grip.interrupted()
             return error.code, error.message, error.unmet
         except Exception as error:
             self._arm.abort(Code.CONTROL_FAILED, "an error inside executor_node")

@@ -235,7 +235,10 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Look:
-    """Result of a look: fresh where it was taken after the request, else the newest world and why it is not fresh."""
+    """Result of a look: fresh where it was taken after the request, else the newest world and why it is not fresh.
+
+    message: that reason; of a fresh look what to know beside it, as that the arm was moved by hand.
+    """
 
     world: World
     fresh: bool = True

@@ -1,6 +1,7 @@
 """The page in a real browser: a task is said, read, approved and done, a stop stops it; strangers do not get in."""
 
 import io
+import os
 import urllib.error
 import urllib.request
 
@@ -22,6 +23,7 @@ def page(start_node, spin_until):
 
     nodes = with_page(load_system("tabletop")).nodes
     parameters = {
+        "simulation_node": {"real_time_factor": 1.0},  # else a motion is over before a person can say anything
         "planner_node": {"client": "none"},
         "feedback_node": {"require_approval": True, "method": "classical"},
         "web_node": {"port": 0},
@@ -32,6 +34,14 @@ def page(start_node, spin_until):
         spin_until(lambda: not client.missing(nodes), 60, "the nodes to be there")
         spin_until(lambda: "web_node" in client.nodes(0.1), 60, "the page's node")
         yield client.parameter("web_node", "address")
+
+
+def keep(picture):
+    """Write a picture of the page where PLANWEAVE_SCREENSHOT names a file: that of the documentation is made so."""
+    if path := os.environ.get("PLANWEAVE_SCREENSHOT"):
+        Image.open(io.BytesIO(picture)).convert("P", palette=Image.Palette.ADAPTIVE, colors=128).save(
+            path, optimize=True
+        )
 
 
 def colours(browser):
@@ -76,3 +86,23 @@ def the_first_is_looked_at_again(browser, spin_until):
     spin_until(lambda: "after its begin, not now" in browser.text, 20, "a moment of it")
     assert browser.click("Back to now")
     spin_until(lambda: "not now" not in browser.text, 20, "what is now")
+
+
+def test_a_person_pauses_a_task_sees_that_it_waits_and_resumes_it(page, spin_until):
+    with Browser() as browser:
+        browser.open(page)
+        spin_until(lambda: "No task yet" in browser.text, 60, "the page")
+        assert not browser.click("Pause") and not browser.click("Resume"), "there is nothing to pause"
+        spin_until(lambda: colours(browser) > 20, 60, "the robot and the cubes to be drawn")
+        assert browser.write(SENTENCE)
+        spin_until(lambda: browser.click("Run"), 20, "the button")
+        spin_until(lambda: "awaiting approval" in browser.text, 60, "the plan")
+        spin_until(lambda: browser.click("Approve this plan"), 20, "the button")
+        spin_until(lambda: "acting: approaching" in browser.text, 60, "the arm to move")
+        spin_until(lambda: browser.click("Pause"), 20, "the button")
+        spin_until(lambda: "was interrupted" in browser.text, 60, "the pause")
+        assert "paused by" in browser.text and not browser.click("Pause"), browser.text
+        keep(browser.screenshot())
+        spin_until(lambda: browser.click("Resume"), 20, "the button")
+        spin_until(lambda: "the goal holds, as observed" in browser.text, 120, "the task to be done")
+        assert "resumed by" in browser.text and not browser.click("Resume"), browser.text

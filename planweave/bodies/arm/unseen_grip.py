@@ -58,6 +58,12 @@ class UnseenGrip:
         else:
             self._known.set()
 
+    def interrupted(self) -> None:
+        """The fingers were stopped while they closed: what they stand around by now nobody has seen them take."""
+        width = self._arm.wait_fingers()
+        if width is not None and self._world.held is None:
+            self._world.gripped_unseen(width if _AJAR < width < self._widest - _AJAR else None)
+
     def wait(self) -> None:
         """Wait until the grip is known, as far as fingers can tell."""
         self._known.wait(SECONDS)

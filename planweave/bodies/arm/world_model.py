@@ -208,6 +208,12 @@ class WorldModel:
             return self._gripped is not None
 
     @property
+    def joints(self) -> Array:
+        """Joint positions as measured last, rad."""
+        with self._changed:
+            return self._joints
+
+    @property
     def tips_height(self) -> float:
         """Height of the finger tips above the table, m."""
         with self._changed:

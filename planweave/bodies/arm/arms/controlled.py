@@ -22,6 +22,7 @@ _ARRIVED = 0.02  # rad
 _GRIP_START = 0.25  # s of the controller's time before a still finger that has moved counts as stopped
 _GRIP_DEAF = 1.0  # the same for one that has not moved: the command may be late
 _GRIP_REACHED = 0.001  # m
+_FINGERS_REST = 1.0  # s of wall time within which fingers rest after a stop
 _STOPPING = 0.1  # s of the controller's time within which a stop is at work
 _STANDING = 2.0  # s of wall time within which a stopped arm must be seen standing
 AWAY = 0.03
@@ -94,6 +95,18 @@ class ControlledArm:
         """
         with self._changed:
             return self._wait_still() if self._state is not None else ""
+
+    def wait_fingers(self) -> float | None:
+        """Opening of the fingers (m) once they rest after `abort`, or a second later; None without a measured state."""
+        end = time.monotonic() + _FINGERS_REST
+        with self._changed:
+            begun = self._state
+            while (state := self._state) is not None and time.monotonic() < end:
+                told = begun is not None and state.stamp - begun.stamp >= _GRIP_START
+                if told and abs(state.finger_speed) < 0.002:
+                    break
+                self._changed.wait(_STOPPING / 2)
+            return state.width if state is not None else None
 
     # ---- for the skill ------------------------------------------------------------------------------------------
 

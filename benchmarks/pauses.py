@@ -1,0 +1,149 @@
+"""How soon the arm stands after a pause, in the robot's own time, whether it holds what it carries, and goes on."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import statistics
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from rich.console import Console
+from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import JointTrajectory
+
+from benchmarks.kills import MOMENTS, Watch, make_fresh, reaches, until, watched_system
+from benchmarks.stops import STANDS
+from planweave.core.errors import PlanweaveError
+from planweave.robots import load_robot
+from planweave_ros import conversions as convert
+from planweave_ros.client import Client
+
+SOON = 0.1  # s of the robot's time to standstill
+_MOVES = 0.3  # rad/s: the fastest joint when the task is paused
+_PAUSED = 1.0  # s of wall time for which it stays paused
+_HELD = 0.005  # m by which a held thing may seem to move
+_KEPT = 400  # joint states
+
+
+@dataclass(frozen=True)
+class Paused:
+    """One pause. speed: of the fastest joint when the stop came, rad/s; sent: wall time from the call until the arm was
+    commanded to stop, s; stood: the robot's time from there to standstill, s; slipped: way of the held thing while
+    paused, m, None where none was held; done: whether the goal held in the simulator after the task was resumed.
+    """
+
+    speed: float
+    sent: float
+    stood: float
+    slipped: float | None
+    done: bool
+
+
+class _Stops:
+    """Stamps of joint states, and when the arm was commanded to stop."""
+
+    def __init__(self, watch: Watch) -> None:
+        self.states: list[tuple[float, float]] = []  # stamp (s) and speed of the fastest joint (rad/s)
+        self.commanded: tuple[float, float, float] | None = None  # wall time, stamp and speed
+        controller = load_robot().ros.arm_controller
+        watch.node.create_subscription(JointState, "joint_states", self._joints, 100)
+        watch.node.create_subscription(JointTrajectory, f"{controller}/joint_trajectory", self._command, 10)
+
+    def _joints(self, msg: JointState) -> None:
+        self.states.append((convert.time_from_msg(msg.header.stamp), max(abs(v) for v in msg.velocity[:7])))
+        del self.states[:-_KEPT]
+
+    def _command(self, msg: JointTrajectory) -> None:
+        if not msg.points and self.commanded is None and self.states:
+            self.commanded = time.monotonic(), *self.states[-1]
+
+    def stood(self) -> float | None:
+        """The robot's time from the command to the first state at rest, s."""
+        if self.commanded is None:
+            return None
+        after = [stamp for stamp, speed in self.states if stamp >= self.commanded[1] and speed < STANDS]
+        return after[0] - self.commanded[1] if after else None
+
+
+def run(options: argparse.Namespace, console: Console) -> list[dict[str, Any]]:
+    """All figures, as rows of figure, value, goal and whether it is met."""
+    found: list[Paused] = []
+    with watched_system(console, {"simulation_node.real_time_factor": "1.0"}) as (watch, client, running):
+        stops = _Stops(watch)
+        for moment in ("approaching", "holding"):
+            for _ in range(options.repeat):
+                found.append(_paused(watch, stops, client, moment))
+                console.print(f"{moment}: {found[-1]}", markup=False, highlight=False)
+    return _rows(found)
+
+
+def _paused(watch: Watch, stops: _Stops, client: Client, moment: str) -> Paused:
+    """Pause a task at a moment, and resume it; raises PlanweaveError where it came to no motion."""
+    for _ in range(5):
+        if not make_fresh(watch, client, lambda: None):
+            continue
+        watch.phase = ""
+        result = watch.send("red_cube", "left_tray")
+        if result is None or not reaches(watch, result, moment):
+            continue
+        if until(lambda: watch.speed > _MOVES, 5.0):
+            return _measured(watch, stops, client, result)
+    raise PlanweaveError(f"five tasks came to no motion in which they are {moment} ({', '.join(MOMENTS[moment])})")
+
+
+def _measured(watch: Watch, stops: _Stops, client: Client, result: Any) -> Paused:
+    stops.commanded = None
+    begun = time.monotonic()
+    client.pause()
+    if not until(lambda: stops.stood() is not None, 10.0):
+        raise PlanweaveError("the arm was not seen to stand within 10 s of a pause")
+    assert stops.commanded is not None
+    (at, _, speed), stood = stops.commanded, stops.stood()
+    assert stood is not None
+    until(lambda: False, 0.2)
+    cube, before = watch.held(), list(watch.truth)
+    until(lambda: False, _PAUSED)
+    slipped = max(math.dist(a, b) for a, b in zip(before, watch.truth)) if cube else None
+    client.resume()
+    until(result.done, 60.0)
+    done = result.done() and result.result().result.success and watch.inside("red_cube", "left_tray")
+    return Paused(speed, at - begun, stood, slipped, bool(done))
+
+
+def _rows(found: list[Paused]) -> list[dict[str, Any]]:
+    stood, sent = [p.stood for p in found], [p.sent for p in found]
+    held = [p.slipped for p in found if p.slipped is not None]
+    kept, done = sum(way < _HELD for way in held), sum(p.done for p in found)
+    speeds = [p.speed for p in found]
+    return [
+        {
+            "figure": "a pause, from the stop at the arm's controller to standstill, in the robot's time",
+            "value": f"{1000 * statistics.median(stood):.0f} ms ({1000 * max(stood):.0f} ms at most), "
+            f"{max(stood) / SOON:.2f} of the limit, from {min(speeds):.2f} to {max(speeds):.2f} rad/s; "
+            f"{len(found)} times",
+            "goal": f"≤ {1000 * SOON:.0f} ms",
+            "met": max(stood) <= SOON,
+            "seconds": stood,
+        },
+        {
+            "figure": "planweave pause: from its call to that stop, wall time",
+            "value": f"{1000 * statistics.median(sent):.0f} ms ({1000 * max(sent):.0f} ms at most)",
+            "goal": "told",
+            "met": None,
+            "seconds": sent,
+        },
+        {
+            "figure": "what is held stays where it is",
+            "value": f"{kept} of {len(held)} times; {1000 * max(held, default=0.0):.1f} mm at most",
+            "goal": "always",
+            "met": kept == len(held) > 0,
+        },
+        {
+            "figure": "resumed, the goal holds in the simulator",
+            "value": f"{done} of {len(found)}",
+            "goal": "always",
+            "met": done == len(found),
+        },
+    ]
