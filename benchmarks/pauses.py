@@ -16,6 +16,8 @@ from trajectory_msgs.msg import JointTrajectory
 from benchmarks.kills import MOMENTS, Watch, make_fresh, reaches, until, watched_system
 from benchmarks.stops import STANDS
 from planweave.core.errors import PlanweaveError
+from planweave.core.task import TaskState, TaskStatus
+from planweave.core.world import Literal
 from planweave.robots import load_robot
 from planweave_ros import conversions as convert
 from planweave_ros.client import Client
@@ -25,6 +27,7 @@ _MOVES = 0.3  # rad/s: the fastest joint when the task is paused
 _PAUSED = 1.0  # s of wall time for which it stays paused
 _HELD = 0.005  # m by which a held thing may seem to move
 _KEPT = 400  # joint states
+_CUBE, _TRAY = "red_cube", "left_tray"
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,22 @@ class Paused:
     stood: float
     slipped: float | None
     done: bool
+
+
+class _Task:
+    """A task that was submitted."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self.id = client.submit("", method="classical", goal=[Literal("in", (_CUBE, _TRAY))])
+
+    def done(self) -> bool:
+        """Whether it has ended."""
+        return self.status().state.ended
+
+    def status(self) -> TaskStatus:
+        """Its newest status."""
+        return self._client.task(self.id)[0]
 
 
 class _Stops:
@@ -85,18 +104,17 @@ def _paused(watch: Watch, stops: _Stops, client: Client, moment: str) -> Paused:
         if not make_fresh(watch, client, lambda: None):
             continue
         watch.phase = ""
-        result = watch.send("red_cube", "left_tray")
-        if result is None or not reaches(watch, result, moment):
-            continue
-        if until(lambda: watch.speed > _MOVES, 5.0):
-            return _measured(watch, stops, client, result)
+        task = _Task(client)
+        if reaches(watch, task, moment) and until(lambda: watch.speed > _MOVES, 5.0):
+            return _measured(watch, stops, client, task)
+        until(task.done, 60.0)
     raise PlanweaveError(f"five tasks came to no motion in which they are {moment} ({', '.join(MOMENTS[moment])})")
 
 
-def _measured(watch: Watch, stops: _Stops, client: Client, result: Any) -> Paused:
+def _measured(watch: Watch, stops: _Stops, client: Client, task: _Task) -> Paused:
     stops.commanded = None
     begun = time.monotonic()
-    client.pause()
+    client.pause(task.id)
     if not until(lambda: stops.stood() is not None, 10.0):
         raise PlanweaveError("the arm was not seen to stand within 10 s of a pause")
     assert stops.commanded is not None
@@ -106,10 +124,10 @@ def _measured(watch: Watch, stops: _Stops, client: Client, result: Any) -> Pause
     cube, before = watch.held(), list(watch.truth)
     until(lambda: False, _PAUSED)
     slipped = max(math.dist(a, b) for a, b in zip(before, watch.truth)) if cube else None
-    client.resume()
-    until(result.done, 60.0)
-    done = result.done() and result.result().result.success and watch.inside("red_cube", "left_tray")
-    return Paused(speed, at - begun, stood, slipped, bool(done))
+    client.resume(task.id)
+    until(task.done, 90.0)
+    done = task.status().state is TaskState.SUCCEEDED and watch.inside(_CUBE, _TRAY)
+    return Paused(speed, at - begun, stood, slipped, done)
 
 
 def _rows(found: list[Paused]) -> list[dict[str, Any]]:

@@ -75,6 +75,5 @@ class Task:
         if self.inquiry is not None and (question := self.inquiry.shown) is not None and not status.state.ended:
             status = replace(status, state=TaskState.AWAITING_ANSWER, phase="waiting for an answer", question=question)
         if self.pause.shown and not status.state.ended:
-            doing = "" if status.phase in ("queued", "paused") else f" ({status.phase})"
-            status = replace(status, state=TaskState.PAUSED, phase=f"paused{doing}", message=self.pause.message)
+            status = replace(status, state=TaskState.PAUSED, phase=f"while {status.phase}", message=self.pause.message)
         return status

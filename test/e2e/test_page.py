@@ -2,6 +2,7 @@
 
 import io
 import os
+import time
 import urllib.error
 import urllib.request
 
@@ -36,9 +37,12 @@ def page(start_node, spin_until):
         yield client.parameter("web_node", "address")
 
 
-def keep(picture):
+def keep(browser):
     """Write a picture of the page where PLANWEAVE_SCREENSHOT names a file: that of the documentation is made so."""
     if path := os.environ.get("PLANWEAVE_SCREENSHOT"):
+        browser.run("document.querySelectorAll('[class*=Notification-closeButton]').forEach(b => b.click())")
+        time.sleep(1.0)  # until they have faded
+        picture = browser.screenshot()
         Image.open(io.BytesIO(picture)).convert("P", palette=Image.Palette.ADAPTIVE, colors=128).save(
             path, optimize=True
         )
@@ -102,7 +106,7 @@ def test_a_person_pauses_a_task_sees_that_it_waits_and_resumes_it(page, spin_unt
         spin_until(lambda: browser.click("Pause"), 20, "the button")
         spin_until(lambda: "was interrupted" in browser.text, 60, "the pause")
         assert "paused by" in browser.text and not browser.click("Pause"), browser.text
-        keep(browser.screenshot())
+        keep(browser)
         spin_until(lambda: browser.click("Resume"), 20, "the button")
         spin_until(lambda: "the goal holds, as observed" in browser.text, 120, "the task to be done")
         assert "resumed by" in browser.text and not browser.click("Resume"), browser.text

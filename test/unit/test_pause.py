@@ -87,7 +87,7 @@ def test_an_interrupted_action_is_tried_again(run):
     r = run(PausableBody(WORLD, {"grasp(a)": AWAY}))
     task = r.paused_in_action()
     status = task.snapshot()
-    assert status.state is TaskState.PAUSED and status.phase.startswith("paused")
+    assert status.state is TaskState.PAUSED and status.phase == "while acting"
     assert status.message == "paused by Ann: my hand; grasp(a) was interrupted"
     assert r.body.done == [] and not task.ended.is_set()
     assert r.manager.resume(by="Ben") is task
