@@ -23,6 +23,7 @@ from planweave_interfaces.msg import ActionTree, DetectedObjects, WorldState
 from planweave_interfaces.srv import (
     ApprovePlan,
     CancelTask,
+    EditPlan,
     GetTask,
     InterpretGoal,
     ListTasks,
@@ -49,8 +50,9 @@ from planweave.launcher.systems import NodeSpec
 from planweave_ros import conversions as convert
 from planweave_ros.action_client import ThreadSafeActionClient
 from planweave_ros.calling import MUTUAL_DISCOVERY
-from planweave_ros.pause_calls import PAUSE_SERVICES, PauseCalls, user
+from planweave_ros.pause_calls import PAUSE_SERVICES, PauseCalls
 from planweave_ros.pictures import rgb_from_msg
+from planweave_ros.plan_door import PlanDoor
 from planweave_ros.presence import TASKS, Presence
 from planweave_ros.qos import IMAGES, LATCHED
 from planweave_ros.spin import spun
@@ -77,6 +79,7 @@ SERVICES = {
     "cancel_task": CancelTask,
     **PAUSE_SERVICES,
     "approve_plan": ApprovePlan,
+    "edit_plan": EditPlan,
     "simulation/load_scene": LoadScene,
     "virtualhome/load_scene": LoadScene,
     "libero/load_scene": LoadScene,
@@ -92,7 +95,7 @@ class _SilentError(SystemDownError):
     """The task server does not answer, so that the task cannot be cancelled."""
 
 
-class Client(PauseCalls):
+class Client(PauseCalls, PlanDoor):
     """A ROS node of the console, spun in its own thread. Use as a context manager."""
 
     def __init__(self) -> None:
@@ -355,20 +358,6 @@ class Client(PauseCalls):
     def cancel(self, task_id: str = "") -> str:
         """Cancel a task (the running one without an id); returns the node's message, raises where it refuses."""
         response = self._call("cancel_task", CancelTask.Request(task_id=task_id), "feedback_node")
-        if not response.success:
-            raise PlanweaveError(response.message)
-        return str(response.message)
-
-    def approve(self, task_id: str, plan_hash: str, approve: bool, comment: str = "", agent: bool = False) -> str:
-        """Approve or refuse the plan of a task; returns the node's message, raises where it rejects the answer.
-
-        The name of the user account is included, unverified, and whether an agent answers for this person.
-        """
-        approver = f"an agent of {user()}" if agent else user()
-        request = ApprovePlan.Request(
-            task_id=task_id, plan_hash=plan_hash, approve=approve, comment=comment, approver=approver
-        )
-        response = self._call("approve_plan", request, "feedback_node")
         if not response.success:
             raise PlanweaveError(response.message)
         return str(response.message)

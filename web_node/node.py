@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from planweave_interfaces.msg import ActionTree, TaskStatus, WorldState
+from planweave_interfaces.msg import ActionTree, PlanPreview, TaskStatus, WorldState
 from rcl_interfaces.msg import ParameterDescriptor
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from rclpy.qos import QoSProfile, ReliabilityPolicy
@@ -29,6 +29,7 @@ from planweave.core.errors import PlanweaveError
 from planweave.core.memory import give_back_memory
 from planweave.core.world import World
 from planweave.page.gate import TOKEN_VARIABLE, Gate
+from planweave.page.ghost import Ghost
 from planweave.page.moments import Moment, Moments
 from planweave.page.panel import Panel
 from planweave.page.robot_view import RobotView
@@ -75,7 +76,15 @@ class WebNode(GuardedNode):
             self._pictures: list[Any] = []
             self._scene()
             examples = [Domain.load(values["domain"]).example, _QUESTION]
-            self._panel = Panel(self._server, self._client, examples, self._moments, self._show)
+            self._panel = Panel(
+                self._server,
+                self._client,
+                examples,
+                self._moments,
+                self._show,
+                lambda: Ghost(self._server, self._make_view, lambda: self._world),
+                lambda: self._world,
+            )
             self._listen(values)
         except BaseException:
             self.destroy_node()
@@ -128,9 +137,11 @@ class WebNode(GuardedNode):
             self.create_subscription(TFMessage, "tf_static", self._on_frames, LATCHED, callback_group=group)
         self.create_subscription(TaskStatus, "task_status", self._on_status, LATCHED_STATUSES, callback_group=group)
         self.create_subscription(ActionTree, "action_tree", self._on_tree, LATCHED, callback_group=group)
+        self.create_subscription(PlanPreview, "plan_preview", self._on_preview, LATCHED, callback_group=group)
         self._frame = 1.0 / values["frame_rate"]
         self._picture_pause, self._pictured = 1.0 / values["picture_rate"], 0.0
         self.create_timer(1.0, self._look_while_watched, callback_group=group)
+        self.create_timer(self._frame, self._play, callback_group=MutuallyExclusiveCallbackGroup())
 
     # ---- in
 
@@ -149,11 +160,23 @@ class WebNode(GuardedNode):
             return
         self._drawn = time.monotonic()
         if self._view is None:
-            self._view = RobotView(self._server.scene, self._robot, model_path=self._model)
+            self._view = self._make_view("/robot")
             self._view.place(*self._base)
-            give_back_memory()
         with self._showing, self._server.atomic():
             self._view.move(self._state.positions, self._state.width)
+
+    def _make_view(self, root: str, opacity: float | None = None) -> RobotView:
+        view = RobotView(self._server.scene, self._robot, self._model, root, opacity)
+        give_back_memory()
+        return view
+
+    def _on_preview(self, msg: PlanPreview) -> None:
+        self._panel.ghost.preview(convert.preview_from_msg(msg))
+
+    def _play(self) -> None:
+        """Move the ghost, while someone looks."""
+        if self._pictures and self._panel.ghost.shown:
+            self._panel.ghost.tick()
 
     def _on_world(self, msg: WorldState) -> None:
         self._world = convert.world_from_msg(msg)
@@ -180,6 +203,7 @@ class WebNode(GuardedNode):
                 at, turn = row.transform.translation, row.transform.rotation
                 self._base = (at.x, at.y, at.z), (turn.w, turn.x, turn.y, turn.z)
                 self._aim(np.array(self._base[0]), SO3(np.array(self._base[1])).as_matrix())
+                self._panel.ghost.place(*self._base)
                 if self._view is not None:
                     self._view.place(*self._base)
 

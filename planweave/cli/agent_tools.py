@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from planweave.cli.progress import details, done_lines, plan_lines, silence_text
+from planweave.cli.results import preview_lines
 from planweave.core.behaviour_tree import sequence_of
 from planweave.core.behaviour_tree_xml import write_tree
 from planweave.core.domain import Domain
@@ -38,6 +39,7 @@ LONGEST_WAIT = 300.0  # s that one call may wait for a task
 _LONGEST_LINE = 1000  # characters
 _LOOKS = 0.3  # s between two looks at a task
 _PICTURE = 5.0  # s
+_PREVIEW = 10.0  # s for the motions of a plan, which come a moment after it
 REFUSED = "REFUSED"
 AGENT = "an agent of "
 """How the name of who acts begins where an agent does."""
@@ -124,7 +126,8 @@ class AgentTools:
         task_id = self._client.submit(sentence, method=method, goal=self._literals(sentence, goal), dry_run=True)
         status = self._wait(task_id, wait)
         if status.state is TaskState.PLANNED:
-            steps = quoted([*plan_lines(status), status.message])
+            motions = preview_lines(self._client.preview(task_id, "", _PREVIEW))
+            steps = quoted([*plan_lines(status), *motions, status.message])
             return f"A plan of {len(status.plan)} steps; nothing was moved.\n{steps}"
         return self._told(status)
 
@@ -235,6 +238,7 @@ class AgentTools:
         lines += details(status)
         if status.state is TaskState.AWAITING_APPROVAL:
             lines += [f"changed: {line}" for line in status.plan_changes]
+            lines += preview_lines(self._client.preview(status.task_id, status.plan_hash, _PREVIEW))
             return f"{_headline(status)} plan_hash: {status.plan_hash}\n{quoted(filter(None, lines))}"
         if status.state.ended:
             lines += done_lines(self._client.task(status.task_id)[1])

@@ -1,9 +1,12 @@
-"""Show the plan that waits for approval, and approve or refuse it. Nothing moves before; a refusal cancels the task.
+"""Show the plan that waits for approval with its motions, and approve, refuse or edit it. Nothing moves before; a
+refusal cancels the task. An edited plan is checked at once, refused with the cause where it does not pass, and must be
+approved itself.
 
 examples:
   planweave approve                 # shows the plan and asks; without a terminal give --yes or --no
   planweave approve --yes
   planweave approve task-3 --no --comment "the glass is in the way"
+  planweave approve --drop 2        # or --move 3 1, --add "go home" --at 2, --edit (in $EDITOR)
   planweave approve --json          # the plan and its hash only; answer with: planweave approve --yes --hash HASH
 """
 
@@ -14,9 +17,13 @@ import contextlib
 import json
 import select
 import sys
+import threading
 from typing import TYPE_CHECKING
 
+from planweave.cli.plan_edit import add_edit_arguments, edited_plan
+from planweave.cli.results import preview_json, preview_lines
 from planweave.core.errors import GoalError, PlanweaveError
+from planweave.core.step_motion import PlanPreview
 from planweave.core.task import TaskState, TaskStatus
 
 if TYPE_CHECKING:
@@ -25,6 +32,8 @@ if TYPE_CHECKING:
     from planweave.cli.progress import Progress
     from planweave_ros.client import Client
 
+_PREVIEW = 10.0  # s to wait for the motions of a plan, which come a moment after the plan
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The verb's arguments."""
@@ -32,6 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     word = parser.add_mutually_exclusive_group()
     word.add_argument("--yes", action="store_true", help="approve the plan; without a terminal this or --no is needed")
     word.add_argument("--no", action="store_true", help="refuse it; the task is cancelled")
+    add_edit_arguments(parser, word)
     parser.add_argument(
         "--hash", default="", help="hash of the plan that was read; any other is refused (default: the one shown)"
     )
@@ -47,8 +57,15 @@ def main(options: argparse.Namespace) -> int:
 
     with Client() as client:
         status = waiting_task(client, options.id)
+        plan = edited_plan(options, client, status)
+        if plan is not None:
+            said = client.edit_plan(status.task_id, options.hash or status.plan_hash, plan)
+            print(said, file=sys.stderr if options.json else sys.stdout)
+            status = waiting_task(client, status.task_id)
+        answered = options.yes or options.no
+        preview = client.preview(status.task_id, status.plan_hash, _PREVIEW) if not answered else None
         if not options.json:
-            show(Console(), status)
+            show(Console(), status, preview)
         decided = options.yes or options.no
         if not decided and not options.json and sys.stdin.isatty():
             options.yes = input("approve? [y/N] ").strip().lower() in ("y", "yes")
@@ -68,6 +85,7 @@ def main(options: argparse.Namespace) -> int:
                             "hash": status.plan_hash,
                             "changes": list(status.plan_changes),
                             "message": status.message,
+                            "preview": preview_json(preview),
                         }
                     )
                 )
@@ -88,8 +106,8 @@ def waiting_task(client: Client, task_id: str = "") -> TaskStatus:
     return waiting[-1]
 
 
-def show(console: Console, status: TaskStatus) -> None:
-    """Print a plan for approval: goal, steps, changes, validation."""
+def show(console: Console, status: TaskStatus, preview: PlanPreview | None = None) -> None:
+    """Print a plan for approval: goal, steps, changes, validation, and its motions where they are known."""
     from planweave.cli.progress import goal_text, plan_lines
 
     lines = [f"{status.task_id}: {status.sentence or ' and '.join(map(str, status.goal))}"]
@@ -98,6 +116,7 @@ def show(console: Console, status: TaskStatus) -> None:
     lines.append(f"  goal: {goal_text(status)}")
     lines += [f"  {line}" for line in plan_lines(status)]
     lines += [f"  changed: {line}" for line in status.plan_changes]
+    lines += [f"  {line}" for line in preview_lines(preview)]
     lines += [f"  validation: {status.plan_check}", f"  plan {status.plan_hash}"]
     for line in lines:
         console.print(line, highlight=False, markup=False)
@@ -135,9 +154,17 @@ class Asker:
                 self._console.print(self._client.approve(status.task_id, status.plan_hash, approve), markup=False)
             self._progress.resume()
 
+    def _tell_motions(self, status: TaskStatus) -> None:
+        """Print the motions of the plan once they are known; the question does not wait for them."""
+        preview = self._client.preview(status.task_id, status.plan_hash, _PREVIEW)
+        if preview is not None and status.plan_hash == self._asked:
+            for line in preview_lines(preview):
+                self._console.print(f"  {line}", highlight=False, markup=False)
+
     def _ask(self, status: TaskStatus) -> None:
         self._progress.pause()
         show(self._console, status)
+        threading.Thread(target=self._tell_motions, args=(status,), name="motions", daemon=True).start()
         if sys.stdin.isatty() and self._console.is_terminal:
             self._open = True
             self._console.print("approve? [y/N] ", end="", markup=False)

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from planweave.core.errors import GoalError, ParseError
+from planweave.core.step_motion import PlanPreview, preview_text, step_text
 from planweave.core.task import TaskStatus
 from planweave.core.tree_rows import as_json
 from planweave.core.world import Literal
@@ -65,6 +66,31 @@ def status_json(status: TaskStatus) -> dict[str, Any]:
         "elapsed": round(status.elapsed, 3),
         "usage": asdict(status.usage),
     }
+
+
+def preview_json(preview: PlanPreview | None) -> dict[str, Any] | None:
+    """The motions of a plan with their paths: rad and m by joint, s from the start of each step; None without any."""
+    if preview is None:
+        return None
+    closest = preview.closest
+    return {
+        "known": preview.known,
+        "message": preview.message,
+        "length": preview.length,
+        "duration": preview.duration,
+        "clearance": closest.clearance if closest else None,
+        "nearest": closest.nearest if closest else "",
+        "planning_seconds": preview.seconds,
+        "steps": [{**asdict(step), "action": str(step.action)} for step in preview.steps],
+    }
+
+
+def preview_lines(preview: PlanPreview | None) -> list[str]:
+    """Length, duration and clearance of each step and of the whole plan, one line each."""
+    if preview is None:
+        return []
+    steps = [f"{number}. {step_text(step)}" for number, step in enumerate(preview.steps, 1)]
+    return [f"motion: {preview_text(preview)}", *(f"  {line}" for line in steps)]
 
 
 def result_json(result: TaskResult) -> dict[str, Any]:

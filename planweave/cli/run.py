@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 NOT_CONFIRMED = 3  # the exit code for it
 DISCOVERY = 1.5  # seconds to look for a system that runs already
+_PREVIEW = 10.0  # seconds to wait for the motions of a dry run's plan
 RULES_WORLD = 1.0  # seconds to wait for the world, whose domain's rules are told
 DISCOVERY_OF_OURS = 20.0  # the same where one that we started is known to run, or to be starting
 
@@ -81,7 +82,7 @@ def main(options: argparse.Namespace) -> int:
     """Run the verb."""
     from planweave.cli.approve import Asker
     from planweave.cli.progress import Progress, done_lines, summary
-    from planweave.cli.results import read_goal, result_json
+    from planweave.cli.results import preview_json, preview_lines, read_goal, result_json
     from planweave.cli.tasks import NamedTask
     from planweave.core.task import TaskState
 
@@ -127,13 +128,20 @@ def main(options: argparse.Namespace) -> int:
             watch=watch,
         )
         checked = task.checked(client) if task and not options.dry else None
+        planned = result.status.state is TaskState.PLANNED
+        preview = client.preview(result.status.task_id, "", _PREVIEW) if planned else None
     success = result.success and (checked is None or checked["fulfilled"])
     if options.json:
         named = {"task": options.task, "checked": checked} if checked else {}
-        print(json.dumps({**result_json(result), "success": success, "rules": rules, **named}, indent=2))
+        print(
+            json.dumps(
+                {**result_json(result), "preview": preview_json(preview), "success": success, "rules": rules, **named},
+                indent=2,
+            )
+        )
     else:
         summary(console, result.status, "" if result.status.answer else result.message)
-        for line in done_lines(result.record):
+        for line in (*preview_lines(preview), *done_lines(result.record)):
             console.print(f"  {line}", highlight=False, markup=False)
         if checked:
             lacking = "; ".join(checked["lacking"]) or "done, by its own check"

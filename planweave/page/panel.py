@@ -12,10 +12,13 @@ from viser import Icon
 from planweave.core.errors import PlanweaveError
 from planweave.core.task import TaskState, TaskStatus
 from planweave.core.tree_rows import TreeRow
+from planweave.core.world import Action, World
 from planweave.page import words
 from planweave.page.earlier import EarlierTasks
+from planweave.page.ghost import Ghost
 from planweave.page.moments import Moment, Moments
 from planweave.page.pausing import PauseButtons, PauseDoor
+from planweave.page.plan_editor import PlanEditor
 
 if TYPE_CHECKING:
     import viser
@@ -36,6 +39,9 @@ class Door(PauseDoor, Protocol):
     def approve(self, task_id: str, plan_hash: str, approve: bool, comment: str = "") -> str:
         """Approve or refuse a plan."""
 
+    def edit_plan(self, task_id: str, plan_hash: str, plan: Sequence[Action]) -> str:
+        """Replace the plan that waits by another one."""
+
     def tasks(self, limit: int = 0) -> list[TaskStatus]:
         """Tasks, oldest first."""
 
@@ -53,8 +59,12 @@ class Panel:
         examples: Sequence[str],
         moments: Moments,
         show: Callable[[Moment | None], None],
+        make_ghost: Callable[[], Ghost],
+        world: Callable[[], World],
     ):
-        """moments: kept of tasks; show(moment): puts the 3D scene to one, None: to now."""
+        """moments: kept of tasks; show(moment): puts the 3D scene to one, None: to now. make_ghost: the preview, whose
+        folder is made where it is called. world: the newest one.
+        """
         self._server, self._door = server, door
         self._lock = threading.Lock()
         self._newest: TaskStatus | None = None
@@ -76,6 +86,8 @@ class Panel:
             self._comment = gui.add_text("Why not", "", hint="goes to the planner where you refuse")
             self._yes = gui.add_button("Approve this plan", color="green", icon=Icon.CHECK)
             self._no = gui.add_button("Refuse it", color="orange", icon=Icon.X)
+            self._editor = PlanEditor(gui, door, world, self._do)
+        self.ghost = make_ghost()
         tabs = gui.add_tab_group()
         with tabs.add_tab("Task"):
             self._task = gui.add_html(words.task_html(None))
@@ -118,6 +130,8 @@ class Panel:
         self._tree.content = words.tree_html(self._trees.get(status.task_id, ()))
         self._approval.visible = status.state is TaskState.AWAITING_APPROVAL
         self._pausing.show(status)
+        self._editor.show(status)
+        self.ghost.status(status)
 
     def tree(self, task_id: str, rows: tuple[TreeRow, ...]) -> None:
         """Show the tree of a task, if it is the newest."""

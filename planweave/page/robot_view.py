@@ -11,20 +11,27 @@ from numpy.typing import NDArray
 from planweave.core.memory import no_mesh_cache
 from planweave.robots.description import RobotDescription
 from planweave.robots.meshes import simplify_meshes
-from planweave.robots.model import VISUAL_GROUP, finger_joints, robot_spec
+from planweave.robots.model import TCP_SITE, VISUAL_GROUP, finger_joints, robot_spec
 
 if TYPE_CHECKING:
     import mujoco
     import viser
 
 Array = NDArray[np.float64]
-_ROOT = "/robot"
+_GHOST = (90, 170, 255)  # colour of a robot that is not there
 
 
 class RobotView:
-    """The meshes of a robot below /robot."""
+    """The meshes of a robot below a node of the scene."""
 
-    def __init__(self, scene: viser.SceneApi, robot: RobotDescription, model_path: str | None = None):
+    def __init__(
+        self,
+        scene: viser.SceneApi,
+        robot: RobotDescription,
+        model_path: str | None = None,
+        root: str = "/robot",
+        opacity: float | None = None,
+    ):
         import mujoco
 
         self._mj, self._scene = mujoco, scene
@@ -35,25 +42,54 @@ class RobotView:
         self._data = mujoco.MjData(model)
         self._joints = np.array([model.joint(name).qposadr[0] for name in robot.joint_names])
         self._fingers = np.array([model.joint(name).qposadr[0] for name in finger_joints(robot)])
-        self._frame = scene.add_frame(_ROOT, show_axes=False)
+        self._gripper, self._opacity = robot.gripper, opacity
+        self._tool = model.site(TCP_SITE).id
+        self._frame = scene.add_frame(root, show_axes=False)
         self._links: list[tuple[int, Any]] = []
         for body in range(1, model.nbody):
             geoms = [g for g in range(model.ngeom) if model.geom_bodyid[g] == body]
             seen = [g for g in geoms if model.geom_group[g] == VISUAL_GROUP] or geoms
             if seen:
-                name = f"{_ROOT}/{model.body(body).name or body}"
+                name = f"{root}/{model.body(body).name or body}"
                 self._links.append((body, scene.add_frame(name, show_axes=False)))
                 self._add(name, seen)
         self.move(np.array(robot.home), robot.gripper.opening)
 
     def move(self, positions: Array, width: float) -> None:
         """Show joint positions (n,), rad, and an opening of the fingers, m."""
-        self._data.qpos[self._joints] = positions
-        self._data.qpos[self._fingers] = width / 2
-        self._mj.mj_kinematics(self._model, self._data)
+        self._forward(positions, width)
         for body, frame in self._links:
             frame.position = self._data.xpos[body]
             frame.wxyz = self._data.xquat[body]
+
+    def pose(self, row: Array) -> None:
+        """Show positions of arm and gripper's joints, as the rows of a preview."""
+        self.move(*self._split(row))
+
+    def tool(self, row: Array) -> Array:
+        """Pose (4, 4) of the tool centre point in the base frame for such positions; shows nothing."""
+        self._forward(*self._split(row))
+        pose = np.eye(4)
+        pose[:3, :3], pose[:3, 3] = self._data.site_xmat[self._tool].reshape(3, 3), self._data.site_xpos[self._tool]
+        return pose
+
+    def _split(self, row: Array) -> tuple[Array, float]:
+        count = len(self._joints)
+        return row[:count], self._gripper.width(row[count:].tolist())
+
+    def _forward(self, positions: Array, width: float) -> None:
+        self._data.qpos[self._joints] = positions
+        self._data.qpos[self._fingers] = width / 2
+        self._mj.mj_kinematics(self._model, self._data)
+
+    @property
+    def visible(self) -> bool:
+        """Whether it is shown."""
+        return bool(self._frame.visible)
+
+    @visible.setter
+    def visible(self, visible: bool) -> None:
+        self._frame.visible = visible
 
     def place(self, position: tuple[float, float, float], turn: tuple[float, float, float, float]) -> None:
         """Put the base at a position (m) and an orientation (w, x, y, z) in the frame of the scene."""
@@ -69,9 +105,11 @@ class RobotView:
                 f"{name}/{geom}",
                 vertices,
                 faces,
-                color=(255 * colour[:3]).astype(np.uint8),
+                color=(255 * colour[:3]).astype(np.uint8) if self._opacity is None else _GHOST,
                 position=model.geom_pos[geom],
                 wxyz=model.geom_quat[geom],
+                opacity=self._opacity,
+                cast_shadow=self._opacity is None,
             )
 
 

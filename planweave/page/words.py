@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
+from planweave.core.step_motion import PlanPreview, preview_text, step_text
 from planweave.core.task import TaskState, TaskStatus
 from planweave.core.task_words import STATE_WORDS, STEP_MARKS, usage_text
 from planweave.core.tree_rows import TreeRow, children_of
@@ -84,6 +85,18 @@ def moment_html(moment: Moment) -> str:
         picture = f"the picture came {old:.1f} s before" if old > _OLD else ""
     told = f'<b style="color:#e8590c">{moment.seconds:.1f} s after its begin, not now</b><br>{escape(moment.words)}'
     return _box(told + (f"<br><small>{picture}</small>" if picture else ""))
+
+
+def preview_html(preview: PlanPreview) -> str:
+    """Length, duration and clearance of each step of a plan, and of the whole."""
+    steps = "".join(
+        f"<li>{escape(step.words or str(step.action))}<br><small>{escape(step_text(step))}</small></li>"
+        for step in preview.steps
+    )
+    return _box(
+        f'<b>Motion</b>: {escape(preview_text(preview))}<ol style="margin:0;padding-left:1.6em">{steps}</ol>'
+        "<small>the ghost shows it; nothing has moved</small>"
+    )
 
 
 def choices(tasks: Iterable[TaskStatus]) -> list[str]:

@@ -75,21 +75,24 @@ class WorldView:
                 f"{node}_name", thing.name, position=_label_at(thing), font_screen_scale=0.5, anchor="center-center"
             )
             return [mark, label]
-        colour = COLOURS.get(thing.attributes.get("colour", ""), OTHER)
         faint = thing.known in (Known.INFERRED, Known.UNKNOWN)
         opacity = OPACITY.get(thing.known, 0.95) * (0.5 if thing.type in _OPEN else 1.0)
         how: dict[str, Any] = {"opacity": opacity, "wxyz": turn, "position": thing.position, "wireframe": faint}
-        if _ROUND & {thing.attributes.get("shape", ""), thing.class_name}:
-            shape: Any = self._scene.add_cylinder(
-                node, radius=max(thing.size[:2]) / 2, height=thing.size[2], color=colour, **how
-            )
-        else:
-            shape = self._scene.add_box(node, colour, thing.size, **how)
+        shape = add_shape(self._scene, node, thing, **how)
         words = f"{thing.name} ({HOW[thing.known]})" if HOW.get(thing.known) else thing.name
         label = self._scene.add_label(
             f"{node}_name", words, position=_label_at(thing), font_screen_scale=0.75, anchor="bottom-center"
         )
         return [shape, label]
+
+
+def add_shape(scene: viser.SceneApi, node: str, thing: WorldObject, **how: Any) -> Any:
+    """A box or cylinder of an object's size and colour."""
+    assert thing.size is not None
+    colour = COLOURS.get(thing.attributes.get("colour", ""), OTHER)
+    if _ROUND & {thing.attributes.get("shape", ""), thing.class_name}:
+        return scene.add_cylinder(node, radius=max(thing.size[:2]) / 2, height=thing.size[2], color=colour, **how)
+    return scene.add_box(node, colour, thing.size, **how)
 
 
 def _look(thing: WorldObject) -> tuple[Any, ...]:

@@ -1,0 +1,96 @@
+"""A preview as one motion along a time axis: where the robot is at a time, and what it carries or has put down."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planweave.core.step_motion import Carried, PlanPreview
+
+Array = NDArray[np.float64]
+Tool = Callable[[Array], Array]
+"""Pose (4, 4) of the tool centre point in the robot's base frame, of joint positions of arm and fingers."""
+
+
+@dataclass(frozen=True)
+class _Way:
+    """An object that is carried from a time to another, s of the whole plan, at a pose (4, 4) in the tool's frame; it
+    then stays at a pose in the base frame.
+    """
+
+    name: str
+    since: float
+    until: float
+    in_tool: Array
+    left_at: Array
+
+
+class Timeline:
+    """The motions of all steps, one after the other. Steps whose motion is not known take no time."""
+
+    def __init__(self, preview: PlanPreview, tool: Tool):
+        times: list[Array] = []
+        rows: list[Array] = []
+        self.begins: list[float] = []  # of the steps, s
+        carried: list[tuple[Carried, float]] = []
+        at = 0.0
+        for step in preview.steps:
+            self.begins.append(at)
+            if step.times:
+                times.append(at + np.array(step.times))
+                rows.append(np.array(step.positions))
+                if step.held is not None:
+                    carried.append((step.held, at))
+                at += step.times[-1]
+        self.duration = at
+        self._times = np.concatenate(times) if times else np.zeros(0)
+        self._rows = np.vstack(rows) if rows else np.zeros((0, 0))
+        self._tool = tool
+        self._ways = [self._way(held, begun) for held, begun in carried]
+
+    def _way(self, held: Carried, begun: float) -> _Way:
+        in_tool = np.eye(4)
+        in_tool[:3, :3], in_tool[:3, 3] = _rotation(held.orientation), held.position
+        until = begun + held.until
+        return _Way(held.name, begun + held.since, until, in_tool, self._tool(self.at(until)) @ in_tool)
+
+    def at(self, t: float) -> Array:
+        """Joint positions of arm (rad) and fingers (m), between the points that are known."""
+        found: Array = np.array([np.interp(t, self._times, column) for column in self._rows.T])
+        return found
+
+    def step(self, t: float) -> int:
+        """Index of the step at a time."""
+        return max(int(np.searchsorted(self.begins, t, side="right")) - 1, 0)
+
+    @property
+    def names(self) -> list[str]:
+        """Names of all that is carried."""
+        return list(dict.fromkeys(way.name for way in self._ways))
+
+    def objects(self, t: float) -> dict[str, Array]:
+        """Poses (4, 4) in the base frame of what has been taken until a time."""
+        found: dict[str, Array] = {}
+        tool: Array | None = None
+        for way in self._ways:
+            if way.since <= t <= way.until:
+                tool = self._tool(self.at(t)) if tool is None else tool
+                found[way.name] = tool @ way.in_tool
+            elif way.until < t:
+                found[way.name] = way.left_at
+        return found
+
+
+def _rotation(quaternion: tuple[float, float, float, float]) -> Array:
+    """Rotation matrix of a unit quaternion (x, y, z, w)."""
+    x, y, z, w = quaternion
+    return np.array(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+        ]
+    )
