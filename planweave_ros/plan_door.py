@@ -16,6 +16,8 @@ from planweave_ros import conversions as convert
 from planweave_ros.pause_calls import user
 from planweave_ros.qos import LATCHED
 
+_DISCOVERY = 1.5  # s after which it is known whether anybody publishes previews
+
 
 class PlanDoor:
     """Part of `planweave_ros.client.Client`."""
@@ -65,6 +67,7 @@ class PlanDoor:
                 there.set()
 
         subscription = self._node.create_subscription(PlanPreviewMsg, "plan_preview", take, LATCHED)
-        there.wait(patience)
+        if not there.wait(min(_DISCOVERY, patience)) and self._node.count_publishers("plan_preview"):
+            there.wait(max(patience - _DISCOVERY, 0.0))
         self._drop(subscription)
         return convert.preview_from_msg(found[-1]) if found else None

@@ -3,6 +3,7 @@
 import numpy as np
 
 from planweave.core.errors import GoalError, PlanweaveError, SystemDownError
+from planweave.core.step_motion import PlanPreview
 from planweave.methods import METHODS
 from planweave.tasks.task_manager import TaskManager
 
@@ -52,6 +53,10 @@ class AgentClient:
 
     def resume(self, task_id="", agent=False):
         return f"{self._manager.resume(task_id, 'an agent of me' if agent else 'me').status.task_id} goes on"
+
+    def preview(self, task_id, plan_hash, patience=5.0):
+        """This body plans no motions beforehand."""
+        return PlanPreview(task_id, plan_hash, (), "this body plans no motions beforehand")
 
     def approve(self, task_id, plan_hash, approve, comment="", agent=False):
         self.answers.append((approve, comment, agent))

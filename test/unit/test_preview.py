@@ -1,0 +1,202 @@
+"""Previews of plans: the motions that the arm later carries out, planned while nothing moves; how they are shown."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from doubles.direct_arm import Tabletop
+
+from planweave.bodies.arm.failures import SkillFailureError
+from planweave.bodies.arm.motion import MotionPlanner
+from planweave.bodies.arm.preview import MotionPreview
+from planweave.core.failure import Code
+from planweave.core.step_motion import SEEN_WITHIN, Carried, PlanPreview, StepMotion, preview_text, step_text, summary
+from planweave.core.world import Action
+from planweave.page import words
+from planweave.page.timeline import Timeline
+
+STACK = ["grasp(red_cube)", "place_in(red_cube, tray)", "grasp(blue_cube)", "place_on(blue_cube, green_cube)"]
+
+
+@pytest.fixture(scope="module")
+def table():
+    return Tabletop("blocks")
+
+
+@pytest.fixture(scope="module")
+def motions(table):
+    """motions(*texts of actions, check=…) -> the motions of a plan from the table as it is."""
+    skills, kinematics = table.skills, table.skills.reaching.kinematics
+    preview = MotionPreview(
+        table.world.domain,
+        table.planning_scene.twin(),
+        kinematics,
+        lambda scene, check: MotionPlanner(scene, kinematics),
+        2.0,
+    )
+
+    def plan(*texts, check=lambda: None):
+        actions = [Action.parse(text) for text in texts]
+        body = skills.body
+        return preview.motions(actions, table.world, table.arm.state(), body.arm.safety, body.settings, check)
+
+    return plan
+
+
+def rows(step):
+    return np.array(step.positions)[:, :7]
+
+
+def test_the_previewed_path_is_the_one_that_the_arm_takes_and_planning_it_moves_nothing():
+    table = Tabletop("blocks")
+    kinematics = table.skills.reaching.kinematics
+    preview = MotionPreview(
+        table.world.domain,
+        table.planning_scene.twin(),
+        kinematics,
+        lambda scene, check: MotionPlanner(scene, kinematics),
+        2.0,
+    )
+    before, q, world = len(table.arm.sent), table.arm.state().positions, table.world.world()
+    body = table.skills.body
+    actions = [Action.parse(text) for text in STACK]
+    shown = preview.motions(actions, table.world, table.arm.state(), body.arm.safety, body.settings, lambda: None)
+    assert len(table.arm.sent) == before and table.world.world() == world
+    assert np.array_equal(table.arm.state().positions, q)
+    for action, step in zip(actions, shown):
+        assert step.known and step.action == action and step.words == table.world.domain.phrase(action)
+        sent = len(table.arm.sent)
+        table.skills.run(action)
+        done = np.vstack([trajectory.positions for trajectory in table.arm.sent[sent:]])
+        away = max(np.abs(done - q).max(axis=1).min() for q in rows(step))
+        astray = max(np.abs(rows(step) - q).max(axis=1).min() for q in done)
+        assert away < 0.02 and astray < 0.1, f"{action}: {away} and {astray} rad"
+        assert step.duration == pytest.approx(table.skills.mover.motion_seconds, rel=0.2)
+
+
+def test_each_step_begins_in_the_world_that_the_steps_before_leave(motions):
+    steps = motions(*STACK)
+    for one, two in pairwise(steps):
+        assert two.positions[0] == one.positions[-1]
+    taken, put, second, stacked = steps
+    assert taken.held.name == "red_cube" and 0 < taken.held.since < taken.held.until == taken.duration
+    assert put.held.since == 0 and put.held.until < put.duration
+    assert second.held.name == stacked.held.name == "blue_cube"
+    again = motions("grasp(red_cube)", "place_in(red_cube, tray)", "grasp(red_cube)")
+    assert all(step.known for step in again), "it is taken out of the tray, where the step before has put it"
+    assert abs(again[2].length - again[0].length) > 0.01
+
+
+def test_lengths_durations_and_clearances(motions, table):
+    (step,) = motions("grasp(red_cube)")
+    forward = table.skills.reaching.kinematics.forward
+    points = np.array([forward(q)[:3, 3] for q in rows(step)])
+    assert step.length == pytest.approx(np.linalg.norm(np.diff(points, axis=0), axis=1).sum(), rel=1e-3)
+    assert step.duration == step.times[-1] and list(step.times) == sorted(step.times)
+    assert 0.0 < step.clearance < SEEN_WITHIN and step.nearest not in ("", "red_cube")
+    fingers = np.array(step.positions)[:, 7:]
+    assert fingers[0].max() > fingers[-1].max() > 0.005, "they close on the cube, not further"
+
+
+def test_clearance_is_the_distance_that_mujoco_measures_between_the_meshes(table):
+    import mujoco
+
+    scene = table.planning_scene.twin()
+    scene.update(table.world.things())
+    q = table.arm.state().positions
+    with scene.far_sighted(SEEN_WITHIN):
+        near = {n.name: n.distance for n in sorted(scene.nearby(q), key=lambda n: -n.distance)}
+    assert scene.contact(q) is None, "afterwards contacts are looked for as before"
+    first, last = scene._moving[0], scene._moving[-1]
+    for name, distance in near.items():
+        others = [g for g, n in enumerate(scene._geom_name) if n == name]
+        measured = min(
+            mujoco.mj_geomDistance(scene.model, scene._data, mine, other, 1.0, None)
+            for mine in range(first, last + 1)
+            if mine in scene._moving
+            for other in others
+        )
+        assert distance == pytest.approx(measured, abs=2e-3), name
+
+
+def test_what_cannot_be_known_is_said(motions):
+    unknown, after = motions("grasp(moon)", "return_to_base()")
+    assert not unknown.known and "moon" in unknown.message and not unknown.times
+    assert "begins where step 1 ends" in after.message
+    assert "step 1, grasp(moon), is not known beforehand" in summary((unknown, after))
+    refused, _ = motions("place_in(red_cube, tray)", "grasp(red_cube)")
+    assert not refused.known and "cannot put the red cube in the tray" in refused.message
+    (pushed,) = motions("push_aside(red_cube)")
+    assert pushed.known and "how far it goes is seen only then" in pushed.message
+    given = motions("grasp(red_cube)", "hand_over(red_cube)", "grasp(blue_cube)")
+    assert all(step.known for step in given) and "until a person has taken it" in given[1].message
+
+
+def test_an_action_that_begins_ends_the_preview(motions):
+    asked = []
+
+    def check():
+        asked.append(1)
+        if len(asked) > 5:
+            raise SkillFailureError(Code.CANCELED, "an action began")
+
+    with pytest.raises(SkillFailureError, match="an action began"):
+        motions(*STACK, check=check)
+
+
+def test_a_hidden_thing_is_said_to_decide(table, motions):
+    from dataclasses import replace
+
+    things = table.world.things()
+    hidden = [replace(t, visible=t.name != "red_cube") for t in things]
+    table.world.on_detections(hidden, table.simulator.time + 1.0)
+    try:
+        (step,) = motions("grasp(red_cube)")
+    finally:
+        table.world.on_detections(things, table.simulator.time + 2.0)
+    assert "red_cube is not seen now" in step.message
+
+
+# ---- how it is shown
+
+
+def step(name="grasp", times=(0.0, 1.0), message="", known=True, held=None, **more):
+    positions = tuple((float(k),) for k in range(len(times)))
+    return StepMotion(Action(name), known, message, name, ("j",), times, positions, held=held, **more)
+
+
+def test_a_preview_in_words():
+    near = step(length=0.5, duration=1.0, clearance=0.012, nearest="cup")
+    far = step("go", length=0.25, duration=2.0)
+    lost = StepMotion(Action("open"), False, "nobody knows")
+    preview = PlanPreview("t", "h", (near, far, lost))
+    assert step_text(near) == "0.50 m in 1.0 s, 1.2 cm from cup"
+    assert step_text(far) == "0.25 m in 2.0 s, more than 15 cm from everything" and step_text(lost) == "nobody knows"
+    assert preview_text(preview) == "0.75 m in 3.0 s of motion, smallest clearance 1.2 cm from cup"
+    assert not preview.known and preview.closest is near
+    assert preview_text(PlanPreview("t", "", (), "why")) == "why"
+    markup = "<img src=x>"
+    told = words.preview_html(PlanPreview("t", "h", (step(markup, nearest=markup, message=markup),), markup))
+    assert "<img" not in told and "&lt;img" in told
+
+
+def test_the_timeline_strings_the_steps_together_and_leaves_things_where_they_were_put():
+    held = Carried("cup", (0.0, 0.0, 0.1), (0.0, 0.0, 0.0, 1.0), 0.5, 1.0)
+    goes_on = Carried("cup", (0.0, 0.0, 0.1), (0.0, 0.0, 0.0, 1.0), 0.0, 1.0)
+    lost = StepMotion(Action("open"), False, "nobody knows")
+
+    def tool(row):
+        pose = np.eye(4)
+        pose[0, 3] = row[0]
+        return pose
+
+    preview = PlanPreview("t", "h", (step(held=held), lost, step(times=(0.0, 1.0, 2.0), held=goes_on)))
+    line = Timeline(preview, tool)
+    assert line.duration == 3.0 and line.names == ["cup"] and line.begins == [0.0, 1.0, 1.0]
+    assert [line.step(t) for t in (0.2, 1.5, 9.0)] == [0, 2, 2]
+    assert line.at(0.5)[0] == 0.5 and line.at(2.5)[0] == 1.5
+    assert line.objects(0.2) == {}, "it is still where the scene shows it"
+    assert line.objects(0.75)["cup"][:3, 3] == pytest.approx([0.75, 0, 0.1])
+    assert line.objects(1.5)["cup"][:3, 3] == pytest.approx([0.5, 0, 0.1])
+    assert line.objects(2.9)["cup"][:3, 3] == pytest.approx([1.0, 0, 0.1]), "it was put down there"
+    assert Timeline(PlanPreview("t", "h", (lost,)), tool).duration == 0.0
