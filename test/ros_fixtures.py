@@ -166,21 +166,21 @@ def spin_until():
     return wait
 
 
-@pytest.fixture
-def start_node(tmp_path):
-    """start_node("executor_node", parameter=value, …) -> a NodeProcess, ended after the test.
+@contextlib.contextmanager
+def node_processes(folder):
+    """start("executor_node", parameter=value, …) -> a NodeProcess; all end with the block. Their logs are in `folder`.
 
     Keywords `parameter_files`, `module` (another module in its place) and `environment` are passed on.
     """
-    from planweave.launcher.processes import start_node as start
+    from planweave.launcher.processes import start_node as start_process
     from planweave.launcher.processes import stop_nodes
 
     started = []
 
-    def make(name, *, parameter_files=(), module="", environment=None, **parameters):
-        log = tmp_path / f"{name}-{len(started)}.log"
+    def start(name, *, parameter_files=(), module="", environment=None, **parameters):
+        log = folder / f"{name}-{len(started)}.log"
         started.append(
-            start(
+            start_process(
                 name,
                 log,
                 parameter_files=parameter_files,
@@ -191,11 +191,20 @@ def start_node(tmp_path):
         )
         return started[-1]
 
-    yield make
-    late = stop_nodes(started, patience=10.0 * PATIENCE)
-    for node in started:  # pytest shows it where the test failed
-        state = "had to be killed" if node.name in late else f"exit code {node.returncode}"
-        print(f"--- {node.name} ({state})\n{node.output()[-4000:]}")
+    try:
+        yield start
+    finally:
+        late = stop_nodes(started, patience=10.0 * PATIENCE)
+        for node in started:  # pytest shows it where the test failed
+            state = "had to be killed" if node.name in late else f"exit code {node.returncode}"
+            print(f"--- {node.name} ({state})\n{node.output()[-4000:]}")
+
+
+@pytest.fixture
+def start_node(tmp_path):
+    """See `node_processes`; ended after the test."""
+    with node_processes(tmp_path) as start:
+        yield start
 
 
 def not_in_the_policies(observer, specs, spin_until):
