@@ -12,6 +12,7 @@ from typing import Any
 from planweave_interfaces.action import RunTask
 from planweave_interfaces.msg import ActionTree, TaskStatus
 from planweave_interfaces.srv import (
+    AnswerQuestion,
     ApprovePlan,
     CancelTask,
     ConfirmApproval,
@@ -72,6 +73,13 @@ PARAMETERS = [
     ),
     Parameter("approval_timeout", 300.0, "seconds a person has to approve; then the task is cancelled", 1.0, 86_400.0),
     Parameter("pause_timeout", 3600.0, "seconds after which a paused task is cancelled", 1.0, 604_800.0),
+    Parameter(
+        "answer_timeout",
+        300.0,
+        "seconds a person has to answer what an unclear sentence means; 0: nobody is asked, it is refused",
+        0.0,
+        86_400.0,
+    ),
     Parameter("confirm_timeout", 5.0, "seconds for the body to see whether the goal holds", 0.1, 60.0),
     Parameter("look_timeout", 20.0, "seconds for open-vocabulary detectors to find what a task names", 0.1, 600.0),
     Parameter("max_queue", 50, "tasks that may wait", 1, 10000),
@@ -132,6 +140,7 @@ class FeedbackNode(GuardedNode):
             approved_alone=values["approved_alone"],
             approval_tolerance=values["approval_tolerance"],
             pause_timeout=values["pause_timeout"],
+            answer_timeout=values["answer_timeout"],
             look_seconds=values["confirm_timeout"],
             await_body=body.await_ready,
             look_for=lambda sentence: eyes.look_for(names_in(sentence)),
@@ -150,6 +159,7 @@ class FeedbackNode(GuardedNode):
         self.create_service(SendFeedback, "send_feedback", self._feedback, callback_group=group)
         self.create_service(ApprovePlan, "approve_plan", self._approve, callback_group=group)
         self.create_service(EditPlan, "edit_plan", self._edit, callback_group=group)
+        self.create_service(AnswerQuestion, "answer_question", self._answer, callback_group=group)
         self.create_service(ConfirmApproval, "confirm_approval", self._confirm, callback_group=group)
         DeferredActionServer(self, RunTask, "run_task", self._run)
         publish_diagnostics(self, {"tasks": self._tasks_report})
@@ -223,6 +233,9 @@ class FeedbackNode(GuardedNode):
             return Report(Level.WARN, f"the plan of {going_on.task_id} waits for a person: planweave approve", values)
         if going_on is not None and going_on.state is TaskState.PAUSED:
             return Report(Level.WARN, f"{going_on.task_id} is {going_on.message}: planweave resume", values)
+        if going_on is not None and going_on.question is not None:
+            asked = f"{going_on.question.text} (planweave answer)"
+            return Report(Level.WARN, f"{going_on.task_id} waits for a person's answer: {asked}", values)
         if waiting >= self._settings["max_queue"]:
             return Report(Level.WARN, f"the queue is full: {waiting} tasks wait", values)
         what = f"{going_on.task_id} runs: {going_on.phase}" if going_on else "no task runs"
@@ -331,6 +344,17 @@ class FeedbackNode(GuardedNode):
         else:
             response.success, response.plan_hash, response.check = True, edited.hash, edited.check
             response.message = f"the edited plan {edited.hash} passes the check and waits for approval"
+        return response
+
+    def _answer(self, request: AnswerQuestion.Request, response: AnswerQuestion.Response) -> AnswerQuestion.Response:
+        try:
+            chosen = self.manager.answer(
+                request.task_id, request.question_id, request.choice, request.text, request.person
+            )
+        except PlanweaveError as error:
+            response.message = str(error)
+        else:
+            response.success, response.message = True, f"understood: {chosen}"
         return response
 
     def _confirm(

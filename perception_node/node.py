@@ -34,7 +34,7 @@ from planweave.perception.changes import ChangeDetector, Changes
 from planweave.perception.decoding import FrameError
 from planweave.perception.detectors import DETECTORS, is_open_vocabulary, make_detector, models
 from planweave.perception.detectors.options import Options
-from planweave.perception.drawing import annotate
+from planweave.perception.drawing import annotate, box_in_image
 from planweave.perception.geometry import Pose, rotation_from_quaternion
 from planweave.perception.joint_history import JointHistory
 from planweave.perception.markers import Shape, shapes
@@ -455,7 +455,7 @@ def result_to_msg(result: Perceived, nanoseconds: int, base_frame: str) -> Detec
     """All tracked objects as a message, with the exact stamp of the image."""
     return DetectedObjects(
         header=Header(stamp=stamp_to_msg(nanoseconds), frame_id=base_frame),
-        objects=[_object_to_msg(o) for o in result.objects],
+        objects=[_object_to_msg(o, result) for o in result.objects],
         occluded_pixels=result.occluded_pixels,
     )
 
@@ -473,7 +473,7 @@ def shape_to_msg(shape: Shape, base_frame: str) -> Marker:
     )
 
 
-def _object_to_msg(tracked: NamedObject) -> DetectedObject:
+def _object_to_msg(tracked: NamedObject, result: Perceived) -> DetectedObject:
     thing = tracked.thing
     orientation = (0.0, 0.0, math.sin(thing.yaw / 2), math.cos(thing.yaw / 2))
     return DetectedObject(
@@ -487,6 +487,7 @@ def _object_to_msg(tracked: NamedObject) -> DetectedObject:
         inferred=tracked.inferred,
         pose=convert.pose_to_msg(thing.position, orientation),
         size=convert.size_to_msg(thing.size),
+        box=box_in_image(thing, result.projector) or (0, 0, 0, 0),
     )
 
 

@@ -10,10 +10,13 @@ from geometry_msgs.msg import Point, Pose, Quaternion, Vector3
 from planweave_interfaces.msg import Action as ActionMsg
 from planweave_interfaces.msg import ActionNode as ActionNodeMsg
 from planweave_interfaces.msg import ActionTree as ActionTreeMsg
+from planweave_interfaces.msg import Choice as ChoiceMsg
+from planweave_interfaces.msg import Clarification as ClarificationMsg
 from planweave_interfaces.msg import Literal as LiteralMsg
 from planweave_interfaces.msg import Plan as PlanMsg
 from planweave_interfaces.msg import PlanPreview as PlanPreviewMsg
 from planweave_interfaces.msg import PlanStep as PlanStepMsg
+from planweave_interfaces.msg import Question as QuestionMsg
 from planweave_interfaces.msg import StepCandidate as CandidateMsg
 from planweave_interfaces.msg import StepMotion as StepMotionMsg
 from planweave_interfaces.msg import TaskStatus as TaskStatusMsg
@@ -30,6 +33,7 @@ from planweave.core.errors import WorldError
 from planweave.core.names import one_line
 from planweave.core.plan import Plan, PlanStep
 from planweave.core.ports import Candidate
+from planweave.core.question import Alternative, Clarification, UserQuestion
 from planweave.core.step_motion import Carried, PlanPreview, StepMotion
 from planweave.core.task import TaskState, TaskStatus
 from planweave.core.world import MAX_OBJECTS, Action, Known, Literal, World, WorldObject
@@ -284,6 +288,43 @@ def tree_to_msg(root: TreeNode, task_id: str) -> ActionTreeMsg:
     return msg
 
 
+def question_to_msg(question: UserQuestion | None) -> QuestionMsg:
+    """A question to a person; None becomes one without choices."""
+    if question is None:
+        return QuestionMsg(at=-1)
+    choices = [
+        ChoiceMsg(label=c.label, objects=list(c.objects), word=c.word, goal=literals_to_msg(c.goal))
+        for c in question.choices
+    ]
+    return QuestionMsg(
+        id=question.id,
+        text=question.text,
+        phrase=question.phrase,
+        at=question.at,
+        source=question.source,
+        choices=choices,
+        deadline=time_to_msg(question.deadline),
+    )
+
+
+def question_from_msg(msg: QuestionMsg) -> UserQuestion | None:
+    """A question to a person; None where there is nothing to choose from."""
+    choices = tuple(Alternative(c.label, tuple(c.objects), c.word, literals_from_msg(c.goal)) for c in msg.choices)
+    if not choices:
+        return None
+    return UserQuestion(msg.text, choices, msg.phrase, int(msg.at), msg.source, msg.id, time_from_msg(msg.deadline))
+
+
+def clarification_to_msg(given: Clarification) -> ClarificationMsg:
+    """What a person said that words mean, as a message."""
+    return ClarificationMsg(text=given.text, at=given.at, meant=list(given.meant))
+
+
+def clarification_from_msg(msg: ClarificationMsg) -> Clarification:
+    """What a person said that words mean, from its message."""
+    return Clarification(msg.text, int(msg.at), tuple(msg.meant))
+
+
 def status_to_msg(status: TaskStatus) -> TaskStatusMsg:
     """A task's state as a message (without the stamp)."""
     return TaskStatusMsg(
@@ -297,6 +338,7 @@ def status_to_msg(status: TaskStatus) -> TaskStatusMsg:
         understood=status.understood,
         answer=status.answer,
         dry_run=status.dry_run,
+        question=question_to_msg(status.question),
         unmet=literals_to_msg(status.unmet),
         plan=[action_to_msg(a) for a in status.plan],
         plan_words=list(status.plan_words),
@@ -347,6 +389,7 @@ def status_from_msg(msg: TaskStatusMsg) -> TaskStatus:
         elapsed=float(msg.elapsed),
         usage=usage_from_msg(msg.usage),
         dry_run=bool(msg.dry_run),
+        question=question_from_msg(msg.question),
     )
 
 

@@ -18,6 +18,7 @@ from planweave.core.budget import Usage
 from planweave.core.errors import ConfigError, GoalError, ModelError, ParseError, PlanweaveError, UnknownNameError
 from planweave.core.plan import Plan
 from planweave.core.ports import Candidate, Planner
+from planweave.core.question import AmbiguityError, Clarification
 from planweave.core.world import Action, Literal, World
 from planweave.methods import questions
 from planweave_ros import conversions as convert
@@ -75,6 +76,7 @@ CODECS: Mapping[Any, Codec] = {
     Sequence[Action | None]: _each(_ACTION, list),
     Sequence[Literal]: _LITERALS,
     Sequence[str]: _each(_TEXT, list),
+    Sequence[Clarification]: _each(Codec(convert.clarification_to_msg, convert.clarification_from_msg)),
     Mapping[str, int] | None: Codec(_option_texts, _options),
     tuple[Literal, ...]: _LITERALS,
     tuple[str, ...]: _each(_TEXT),
@@ -151,6 +153,8 @@ class PlannerQuestion:
         reply.message = str(error)
         if error.usage is not None:
             reply.usage = convert.usage_to_msg(error.usage)
+        if isinstance(error, AmbiguityError) and hasattr(reply, "question"):
+            reply.question = convert.question_to_msg(error.question)
         if isinstance(error, ParseError) and hasattr(reply, "unreadable"):
             reply.unreadable = 1  # the model answered, so the caller may ask again with the message as a note
 
@@ -159,7 +163,12 @@ class PlannerQuestion:
         if not reply.success:
             used = convert.usage_from_msg(reply.usage)
             answered = used.requests or getattr(reply, "unreadable", 0)
-            error = (self.error or (ParseError if answered else ModelError))(reply.message)
+            unclear = convert.question_from_msg(reply.question) if hasattr(reply, "question") else None
+            error = (
+                AmbiguityError(reply.message, unclear)
+                if unclear
+                else (self.error or (ParseError if answered else ModelError))(reply.message)
+            )
             error.usage = used if used.endpoint else None
             raise error
         made, codecs = self._answer_codecs()

@@ -14,7 +14,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from planweave_interfaces.msg import ActionTree, PlanPreview, TaskStatus, WorldState
+from planweave_interfaces.msg import (
+    ActionTree,
+    DetectedObject,
+    DetectedObjects,
+    PlanPreview,
+    TaskStatus,
+    WorldState,
+)
 from rcl_interfaces.msg import ParameterDescriptor
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from rclpy.qos import QoSProfile, ReliabilityPolicy
@@ -32,6 +39,7 @@ from planweave.page.gate import TOKEN_VARIABLE, Gate
 from planweave.page.ghost import Ghost
 from planweave.page.moments import Moment, Moments
 from planweave.page.panel import Panel
+from planweave.page.question_view import Box
 from planweave.page.robot_view import RobotView
 from planweave.page.server import open_page
 from planweave.page.world_view import WorldView
@@ -181,6 +189,7 @@ class WebNode(GuardedNode):
     def _on_world(self, msg: WorldState) -> None:
         self._world = convert.world_from_msg(msg)
         self._moments.world(self._world)
+        self._panel.question.world(self._world)
         self._show(self._past)
 
     def _show(self, moment: Moment | None) -> None:
@@ -223,6 +232,7 @@ class WebNode(GuardedNode):
             camera = next(filter(self.count_publishers, _CAMERAS), _CAMERAS[-1])
             self._pictures = [
                 self.create_subscription(Image, camera, lambda msg: self._on_picture(camera, msg), _GLANCE),
+                self.create_subscription(DetectedObjects, "perception/detected_objects", self._on_objects, _GLANCE),
                 self.create_subscription(CompressedImage, "virtualhome/picture", self._on_plan, LATCHED),
             ]
         elif not watched and self._pictures:
@@ -239,6 +249,9 @@ class WebNode(GuardedNode):
             self._pictured_now(rgb_from_msg(msg), topic)
         except PlanweaveError as error:
             self.get_logger().warning(f"{topic} is not shown: {error}", once=True)
+
+    def _on_objects(self, msg: DetectedObjects) -> None:
+        self._panel.question.seen({o.name: box for o in msg.objects if any(box := _box(o))})
 
     def _on_plan(self, msg: CompressedImage) -> None:
         from PIL import Image as Pictures
@@ -259,6 +272,11 @@ class WebNode(GuardedNode):
             self._server.stop()
             self._client.__exit__()
         super().destroy_node()
+
+
+def _box(thing: DetectedObject) -> Box:
+    left, top, right, bottom = map(int, thing.box)
+    return left, top, right, bottom
 
 
 def main() -> int:

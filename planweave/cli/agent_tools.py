@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from planweave.cli.answer import question_lines
 from planweave.cli.progress import details, done_lines, plan_lines, silence_text
 from planweave.cli.results import preview_lines
 from planweave.core.behaviour_tree import sequence_of
@@ -161,6 +162,14 @@ class AgentTools:
         self._settled.add(plan_hash)
         return message
 
+    def reply(self, task_id: str, question_id: str, choice: int, text: str) -> str:
+        """Answer the question that a task waits with, as the person has said; recorded as an agent's answer."""
+        if not question_id:
+            raise GoalError("give the question_id of the question that you have read; status shows it")
+        message = self._client.answer(task_id, question_id, choice, text, agent=True)
+        self._settled.add(question_id)
+        return message
+
     def cancel(self, task_id: str) -> str:
         """Cancel a task (the running one without an id); the robot stops."""
         message = self._client.cancel(task_id)
@@ -227,8 +236,9 @@ class AgentTools:
                 with self._lock:
                     self._started.discard(task_id)
                 return status
-            settled = not self._settled.isdisjoint((status.plan_hash, status.task_id))  # which takes effect in a moment
-            needs_person = status.state in (TaskState.AWAITING_APPROVAL, TaskState.PAUSED)
+            asked = status.question.id if status.question else status.plan_hash
+            settled = not self._settled.isdisjoint((asked, status.task_id))  # which takes effect in a moment
+            needs_person = status.state in (TaskState.AWAITING_APPROVAL, TaskState.AWAITING_ANSWER, TaskState.PAUSED)
             if (needs_person and not settled) or time.monotonic() >= deadline:
                 return status
             time.sleep(_LOOKS)
@@ -240,6 +250,9 @@ class AgentTools:
             lines += [f"changed: {line}" for line in status.plan_changes]
             lines += preview_lines(self._client.preview(status.task_id, status.plan_hash, _PREVIEW))
             return f"{_headline(status)} plan_hash: {status.plan_hash}\n{quoted(filter(None, lines))}"
+        if status.question is not None:
+            lines += question_lines(status.question)
+            return f"{_headline(status)} question_id: {status.question.id}\n{quoted(filter(None, lines))}"
         if status.state.ended:
             lines += done_lines(self._client.task(status.task_id)[1])
         else:
@@ -256,6 +269,7 @@ _HEADLINES = {
     TaskState.PLANNED: "PLANNED: a dry run; nothing moved.",
     TaskState.AWAITING_APPROVAL: "AWAITING APPROVAL: nothing moves before the plan is approved.",
     TaskState.PAUSED: "PAUSED: the robot holds; nothing moves before the task is resumed.",
+    TaskState.AWAITING_ANSWER: "AWAITING AN ANSWER: what is meant is not clear; nothing moves before an answer.",
 }
 
 

@@ -22,6 +22,7 @@ VERBS = {
     "approve": ("planweave.cli.approve", "show the plan that waits for approval, and approve or refuse it"),
     "pause": ("planweave.cli.pause", "pause a task; the arm stops and holds"),
     "resume": ("planweave.cli.resume", "let a paused task go on, from the world as it is now"),
+    "answer": ("planweave.cli.answer", "show the question of a task that is not clear, and answer it"),
     "cancel": ("planweave.cli.cancel", "cancel a task; the arm stops"),
     "rules": ("planweave.cli.rules", "list the rules that always hold, or read one and show what it means"),
     "doctor": ("planweave.cli.doctor", "check this machine: Python, ROS, rendering, the language model"),

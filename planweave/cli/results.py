@@ -6,6 +6,7 @@ import re
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from planweave.cli.answer import question_json
 from planweave.core.errors import GoalError, ParseError
 from planweave.core.step_motion import PlanPreview, preview_text, step_text
 from planweave.core.task import TaskStatus
@@ -54,6 +55,7 @@ def status_json(status: TaskStatus) -> dict[str, Any]:
     return {
         **values,
         "state": status.state.name.lower(),
+        "question": question_json(status.question) if status.question else None,
         "goal": [str(literal) for literal in status.goal],
         "unmet": [str(literal) for literal in status.unmet],
         "plan": [str(action) for action in status.plan],

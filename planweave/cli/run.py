@@ -80,6 +80,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(options: argparse.Namespace) -> int:
     """Run the verb."""
+    from planweave.cli.answer import QuestionAsker
     from planweave.cli.approve import Asker
     from planweave.cli.progress import Progress, done_lines, summary
     from planweave.cli.results import preview_json, preview_lines, read_goal, result_json
@@ -106,15 +107,17 @@ def main(options: argparse.Namespace) -> int:
         for rule in rules:
             console.print(f"rule in force: {rule}", highlight=False, markup=False)
         progress = stack.enter_context(Progress(console, options.sentence))
-        asker = Asker(client, console, progress)
+        askers = Asker(client, console, progress), QuestionAsker(client, console, progress)
 
         def watch() -> None:
             check()
-            asker.look()
+            for asker in askers:
+                asker.look()
 
         def status(status: TaskStatus) -> None:
             progress.status(status)
-            asker.status(status)
+            for asker in askers:
+                asker.status(status)
 
         result = client.run_task(
             options.sentence,

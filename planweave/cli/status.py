@@ -13,6 +13,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from planweave.cli.answer import question_lines
 from planweave.core.task import TaskState, TaskStatus
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ STYLES = {
     TaskState.RUNNING: "bold cyan",
     TaskState.AWAITING_APPROVAL: "bold magenta",
     TaskState.PAUSED: "bold yellow",
+    TaskState.AWAITING_ANSWER: "bold magenta",
     TaskState.ANSWERED: "cyan",
     TaskState.PLANNED: "cyan",
     TaskState.NOT_CONFIRMED: "yellow",
@@ -129,5 +131,7 @@ def _table(tasks: Sequence[TaskStatus]) -> Table:
             f"{task.elapsed:.1f}",
         )
         if not task.state.ended:
-            table.add_row("", "", Text(task.phase, "dim"))
+            asked = question_lines(task.question) if task.question else []
+            for line in [task.phase, *asked, *(["answer with: planweave answer NUMBER"] if asked else [])]:
+                table.add_row("", "", Text(line, "dim"))
     return table

@@ -10,6 +10,7 @@ import numpy as np
 from viser import Icon
 
 from planweave.core.errors import PlanweaveError
+from planweave.core.question import UserQuestion
 from planweave.core.task import TaskState, TaskStatus
 from planweave.core.tree_rows import TreeRow
 from planweave.core.world import Action, World
@@ -19,6 +20,7 @@ from planweave.page.ghost import Ghost
 from planweave.page.moments import Moment, Moments
 from planweave.page.pausing import PauseButtons, PauseDoor
 from planweave.page.plan_editor import PlanEditor
+from planweave.page.question_view import QuestionView
 
 if TYPE_CHECKING:
     import viser
@@ -41,6 +43,9 @@ class Door(PauseDoor, Protocol):
 
     def edit_plan(self, task_id: str, plan_hash: str, plan: Sequence[Action]) -> str:
         """Replace the plan that waits by another one."""
+
+    def answer(self, task_id: str, question_id: str, choice: int = 0, text: str = "") -> str:
+        """Answer a question, by the number of a choice (from 1) or in words."""
 
     def tasks(self, limit: int = 0) -> list[TaskStatus]:
         """Tasks, oldest first."""
@@ -82,6 +87,7 @@ class Panel:
             self._example = gui.add_dropdown("Examples", ("–", *examples))
             self._plan = gui.add_button("Plan", icon=Icon.ROUTE, hint="reads, plans and checks; nothing moves")
             self._run = gui.add_button("Run", color="blue", icon=Icon.PLAYER_PLAY, hint="reads, plans and does it")
+        self.question = QuestionView(server, self._answer_question)
         with gui.add_folder("Your approval", visible=False) as self._approval:
             self._comment = gui.add_text("Why not", "", hint="goes to the planner where you refuse")
             self._yes = gui.add_button("Approve this plan", color="green", icon=Icon.CHECK)
@@ -132,6 +138,7 @@ class Panel:
         self._pausing.show(status)
         self._editor.show(status)
         self.ghost.status(status)
+        self.question.show(status.question)
 
     def tree(self, task_id: str, rows: tuple[TreeRow, ...]) -> None:
         """Show the tree of a task, if it is the newest."""
@@ -144,6 +151,7 @@ class Panel:
         self._picture.image = image
         if self._picture.label != label:
             self._picture.label = label
+        self.question.picture(image)
 
     # ---- from a person
 
@@ -170,6 +178,10 @@ class Panel:
         said = self._door.approve(status.task_id, status.plan_hash, approve, "" if approve else self._comment.value)
         self._comment.value = ""  # type: ignore[misc]  # viser defines its setter by a descriptor
         return said
+
+    def _answer_question(self, question: UserQuestion, choice: int, text: str) -> None:
+        task_id = self._newest.task_id if self._newest else ""
+        self._do(lambda: self._door.answer(task_id, question.id, choice, text))
 
     def _take_example(self) -> None:
         if self._example.value != "–":

@@ -19,6 +19,7 @@ _COLOURS = {
     TaskState.NOT_CONFIRMED: "#e8590c",
     TaskState.AWAITING_APPROVAL: "#9c36b5",
     TaskState.PAUSED: "#e8590c",
+    TaskState.AWAITING_ANSWER: "#9c36b5",
 }
 _CALM = "#1c7ed6"
 _NODES = 40  # of a tree that are shown

@@ -68,6 +68,18 @@ def corners(thing: Detection, z: float) -> np.ndarray:
     return np.column_stack((xy, np.full(len(xy), z)))
 
 
+def box_in_image(thing: Detection, projector: Projector) -> _Box | None:
+    """Left, top, right, bottom of an object's outline in the image, pixels; None where it is not in it."""
+    upper, lower = (_pixels(corners(thing, z), projector) for z in (thing.top, thing.bottom))
+    if upper is None or lower is None:
+        return None
+    points = np.concatenate([upper, lower])
+    camera = projector.intrinsics
+    left, top = np.maximum(points.min(axis=0), 0).tolist()
+    right, bottom = np.minimum(points.max(axis=0), (camera.width - 1, camera.height - 1)).tolist()
+    return (left, top, right, bottom) if left < right and top < bottom else None
+
+
 def _pixels(points: np.ndarray, projector: Projector) -> np.ndarray | None:
     """Columns and rows (N, 2) int32 of points, None where one is behind the camera."""
     uv = np.column_stack(projector.pixels(points))

@@ -58,6 +58,9 @@ class AgentClient:
         """This body plans no motions beforehand."""
         return PlanPreview(task_id, plan_hash, (), "this body plans no motions beforehand")
 
+    def answer(self, task_id, question_id, choice=0, text="", agent=False):
+        return self._manager.answer(task_id, question_id, choice, text, "an agent of me" if agent else "me")
+
     def approve(self, task_id, plan_hash, approve, comment="", agent=False):
         self.answers.append((approve, comment, agent))
         if not agent:

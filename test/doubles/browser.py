@@ -104,6 +104,12 @@ class Browser:
             self.call("Input.dispatchMouseEvent", type=kind, x=place[0], y=place[1], button="left", clickCount=1)
         return place is not None
 
+    def point(self, x, y):
+        """Click with the mouse on a place of the page, pixels from its left and upper edge."""
+        for kind in ("mouseMoved", "mousePressed", "mouseReleased"):
+            button = {} if kind == "mouseMoved" else {"button": "left", "clickCount": 1}
+            self.call("Input.dispatchMouseEvent", type=kind, x=float(x), y=float(y), **button)
+
     def write(self, text):
         """Write into the first empty text box that is seen; whether there is one."""
         there = self.run(

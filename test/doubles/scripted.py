@@ -23,6 +23,7 @@ from planweave.core.ports import (
     SampledPlans,
     Written,
 )
+from planweave.core.question import AmbiguityError
 from planweave.core.transition import Transition
 from planweave.core.world import Action, Literal, World, WorldObject
 
@@ -74,10 +75,11 @@ class ScriptedPlanner:
         checks=None,
         understood="",
         answer="",
+        unclear=None,  # a question that the sentence leaves open before it is answered
     ):
         self.plans, self.choices, self.goal, self.error = tuple(plans), deque(choices), literals(goal), error
         self.steps, self.texts, self.checks = deque(steps), deque(texts), dict(checks or {})
-        self.understood, self.answer = understood, answer
+        self.understood, self.answer, self.unclear = understood, answer, unclear
         self.other_plans: tuple[Plan, ...] | None = None  # where the first do not pass the check; None for the same
         self.asked: list[tuple] = []
 
@@ -131,6 +133,8 @@ class ScriptedPlanner:
 
     def interpret_goal(self, sentence, world, clarifications=(), task_id="") -> Interpretation:
         self.asked.append(("interpret", sentence))
+        if self.unclear and not clarifications:
+            raise AmbiguityError("the sentence is not clear", self.unclear)
         return Interpretation(self.goal, "grammar", understood=self.understood, answer=self.answer)
 
 

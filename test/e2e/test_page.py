@@ -1,5 +1,6 @@
 """The page in a real browser: a task is said, read, approved and done, a stop stops it; strangers do not get in."""
 
+import contextlib
 import io
 import os
 import time
@@ -18,23 +19,35 @@ SENTENCE = "put the red cube in the left tray"
 
 
 @pytest.fixture
-def page(start_node, spin_until):
-    """The tabletop system with its page, whose plans a person approves; the page's address."""
+def serve(start_node, spin_until):
+    """serve(approval, scene): starts the tabletop system with its page; the page's address."""
     from planweave_ros.client import Client
 
-    nodes = with_page(load_system("tabletop")).nodes
-    parameters = {
-        "simulation_node": {"real_time_factor": 1.0},  # else a motion is over before a person can say anything
-        "planner_node": {"client": "none"},
-        "feedback_node": {"require_approval": True, "method": "classical"},
-        "web_node": {"port": 0},
-    }
-    for node in nodes:
-        start_node(node.name, parameter_files=node.parameter_files, **parameters.get(node.name, {}))
-    with Client() as client:
-        spin_until(lambda: not client.missing(nodes), 60, "the nodes to be there")
-        spin_until(lambda: "web_node" in client.nodes(0.1), 60, "the page's node")
-        yield client.parameter("web_node", "address")
+    with contextlib.ExitStack() as stack:
+
+        def start(approval, scene="blocks"):
+            nodes = with_page(load_system("tabletop")).nodes
+            parameters = {
+                "planner_node": {"client": "none"},
+                "feedback_node": {"require_approval": approval, "method": "classical"},
+                # else a motion is over before a person can say anything
+                "simulation_node": {"scene": scene, "real_time_factor": 1.0},
+                "web_node": {"port": 0},
+            }
+            for node in nodes:
+                start_node(node.name, parameter_files=node.parameter_files, **parameters.get(node.name, {}))
+            client = stack.enter_context(Client())
+            spin_until(lambda: not client.missing(nodes), 60, "the nodes to be there")
+            spin_until(lambda: "web_node" in client.nodes(0.1), 60, "the page's node")
+            return client.parameter("web_node", "address")
+
+        yield start
+
+
+@pytest.fixture
+def page(serve):
+    """The page of a system whose plans a person approves."""
+    return serve(True)
 
 
 def keep(browser):
@@ -110,3 +123,47 @@ def test_a_person_pauses_a_task_sees_that_it_waits_and_resumes_it(page, spin_unt
         spin_until(lambda: browser.click("Resume"), 20, "the button")
         spin_until(lambda: "the goal holds, as observed" in browser.text, 120, "the task to be done")
         assert "resumed by" in browser.text and not browser.click("Resume"), browser.text
+
+
+def marks(browser):
+    """Where the two marks of a question are in the 3D scene, from left to right: columns and rows of their middles."""
+    picture = np.asarray(Image.open(io.BytesIO(browser.screenshot())).convert("RGB")).astype(int)
+    red, green, blue = (picture[:, :900, i] for i in range(3))  # the panel is to the right of it
+    rows, columns = np.nonzero((red > 150) & (red - green > 60) & (blue - green > 25))
+    gap = np.argmax(np.diff(np.sort(columns))) if len(columns) > 20 else 0
+    edge = np.sort(columns)[gap] if gap else 0
+    sides = [columns <= edge, columns > edge]
+    return [(np.median(columns[s]), np.median(rows[s])) for s in sides if s.sum() > 10]
+
+
+def test_of_two_cubes_that_look_alike_the_one_is_moved_that_is_pointed_at(serve, make_node, spin_until):
+    import rclpy
+    from geometry_msgs.msg import PoseArray
+
+    there = []  # positions of all objects, in the order of the scene's file
+    watcher = make_node(lambda: rclpy.create_node("watcher"))
+    watcher.create_subscription(
+        PoseArray,
+        "simulation/object_poses",
+        lambda msg: there.append([(p.position.x, p.position.y) for p in msg.poses]),
+        10,
+    )
+    page = serve(False, "two_red_cubes")
+    spin_until(lambda: there, 60, "where the objects are")
+    (left, right), blue = there[-1][:2], there[-1][2]
+    with Browser() as browser:
+        browser.open(page)
+        spin_until(lambda: "No task yet" in browser.text and colours(browser) > 20, 60, "the page")
+        assert browser.write(SENTENCE)
+        spin_until(lambda: browser.click("Run"), 20, "the button")
+        spin_until(lambda: 'meant by "the red cube"' in browser.text, 60, "the question")
+        pictures = "document.querySelectorAll('figure img').length"
+        spin_until(lambda: browser.run(pictures) == 2, 60, "a picture of each of the two")
+        spin_until(lambda: len(marks(browser)) == 2, 60, "their marks in the scene")
+        assert np.allclose(there[-1][0], left, atol=2e-3), "nothing moves before the answer"
+        browser.point(*marks(browser)[0])  # seen from in front of the robot its right is on the left
+        spin_until(lambda: "the goal holds, as observed" in browser.text, 120, "the task to be done")
+        assert "What is meant?" not in browser.text
+    assert np.allclose(there[-1][0], left, atol=2e-3) and np.allclose(there[-1][2], blue, atol=2e-3)
+    x, y = there[-1][1]
+    assert abs(x - 0.58) < 0.15 and abs(y - 0.38) < 0.15, f"the cube at {right} is in the left tray, not at {x}, {y}"

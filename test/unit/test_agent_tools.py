@@ -16,6 +16,7 @@ from planweave.cli.agent_tools import MAX_STEPS, AgentTools, quoted
 from planweave.core.errors import GoalError, ParseError, PlanweaveError, SystemDownError, UnknownNameError
 from planweave.core.failure import Code
 from planweave.core.ports import Interpretation
+from planweave.core.question import Alternative, UserQuestion
 
 WORLD = tabletop("a b: item; tray: container; plate: surface; table: location", "at(a, table); at(b, table)")
 GOOD = ["grasp(a)", "place_in(a, tray)"]
@@ -173,6 +174,23 @@ def test_an_agent_that_may_approve_says_that_it_is_one(start):
     assert "SUCCEEDED" in tools.status(task_id, 60.0) and client.answers[-1] == (True, "", True)
 
 
+def test_an_agent_answers_what_a_task_asks_and_says_that_it_is_one(start):
+    unclear = UserQuestion(
+        'which is meant by "the a"?', (Alternative("a", ("a",)), Alternative("b", ("b",))), "the a", 1
+    )
+    planner = ScriptedPlanner([plan("; ".join(GOOD), 3)], goal=GOAL, unclear=unclear)
+    tools, _ = start(planner=planner, answer_timeout=60.0)
+    asked = tools.run("put the a in the tray", "", [], "", 60.0)
+    assert "AWAITING AN ANSWER" in asked and "| 2. b" in asked
+    task_id, question_id = asked.split()[0], re.search(r"question_id: (\w+)", asked).group(1)
+    with pytest.raises(GoalError, match="question_id"):
+        tools.reply(task_id, "", 1, "")
+    with pytest.raises(GoalError, match="no choice 3"):
+        tools.reply(task_id, question_id, 3, "")
+    assert tools.reply(task_id, question_id, 1, "") == "a"
+    assert "SUCCEEDED" in tools.status(task_id, 60.0)
+
+
 def test_tasks_that_go_on_are_cancelled_with_the_server(start):
     tools, client = start(approval_timeout=60.0)
     task_id, _ = waiting(tools)
@@ -237,7 +255,8 @@ def test_every_tool_is_described_and_says_whether_it_moves_the_robot(start):
     tools, _ = start()
     listed = session(tools, lambda client: client.list_tools()).tools
     assert {tool.name for tool in listed} == {
-        *("observe", "read_goal", "check_plan", "plan", "run", "status", "answer", "why", "pause", "resume", "cancel")
+        *("observe", "read_goal", "check_plan", "plan", "run", "status", "answer", "answer_question"),
+        *("why", "pause", "resume", "cancel"),
     }
     for tool in listed:
         assert len(tool.description) > 30

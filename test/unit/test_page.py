@@ -7,12 +7,14 @@ import pytest
 
 from planweave.core.action_tree import Status
 from planweave.core.errors import ConfigError
+from planweave.core.question import Alternative, UserQuestion
 from planweave.core.task import TaskState, TaskStatus
 from planweave.core.tree_rows import TreeRow
-from planweave.core.world import World
+from planweave.core.world import Literal, World
 from planweave.page import words
 from planweave.page.gate import Gate
 from planweave.page.moments import MOST, TASKS, Moment, Moments
+from planweave.page.question_view import cut_out, question_html
 
 TOKEN = "a-token-of-some-length"
 HERE = {"Host": "127.0.0.1:8090"}
@@ -177,3 +179,29 @@ def test_of_a_long_task_moments_are_left_out_evenly_and_of_many_tasks_the_oldest
 def test_a_moment_says_that_it_is_not_now_and_how_old_its_picture_is(moment, said):
     told = words.moment_html(moment)
     assert "3.0 s after its begin, not now" in told and said in told
+
+
+def test_a_question_is_shown_with_a_picture_of_each_choice_that_is_seen():
+    choices = (Alternative("red cube, <left>", ("red_cube",)), Alternative("red cube 2", ("red_cube_2",)))
+    html = question_html(
+        UserQuestion('which is meant by "<it>"?', choices), {"red_cube": "data:image/jpeg;base64,AAAA"}
+    )
+    assert "Which is meant" in html and html.count("<img") == 1 and "data:image/jpeg;base64,AAAA" in html
+    assert "<it>" not in html and "<left>" not in html, "what people and labels say is text"
+    assert "Click on it in the scene" in html
+    reading = UserQuestion("which is it?", (Alternative("this", goal=(Literal("holding", ("a",)),)),))
+    assert "Click" not in question_html(reading, {})
+
+
+@pytest.mark.parametrize(
+    ("box", "shape"),
+    [
+        ((40, 30, 60, 50), (68, 68)),
+        ((0, 0, 20, 20), (44, 44)),
+        ((90, 70, 99, 79), (34, 34)),
+        ((300, 300, 310, 310), (0, 0)),
+    ],
+)
+def test_an_object_is_cut_out_of_the_picture_with_what_is_around_it(box, shape):
+    image = np.arange(80 * 100 * 3, dtype=np.uint32).astype(np.uint8).reshape(80, 100, 3)
+    assert cut_out(image, box).shape[:2] == shape

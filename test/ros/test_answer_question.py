@@ -1,0 +1,98 @@
+"""A sentence that is not clear, over real DDS: the question reaches a person, whose answer the task follows."""
+
+import re
+import threading
+from dataclasses import replace
+
+import pytest
+from doubles.scripted import SymbolicBody, tabletop
+from ros_fixtures import simulated
+
+from planweave.core.errors import PlanweaveError
+from planweave.core.task import TaskState
+from planweave.core.world import Literal
+
+WORLD = tabletop(
+    "red_cube red_cube_2 pear: item; left_tray right_tray: container; table: location",
+    "at(red_cube, table); at(red_cube_2, table); at(pear, table)",
+)
+WORLD = replace(
+    WORLD,
+    objects=tuple(
+        replace(o, attributes={"colour": "red"}, class_name="cube") if "cube" in o.name else o for o in WORLD.objects
+    ),
+)
+
+
+@pytest.fixture
+def client(make_node):
+    """The console's client beside feedback_node, planner_node without a model, and a symbolic body; body: of it."""
+    from doubles.nodes import BodyNodeDouble
+    from rclpy.parameter import Parameter
+
+    from feedback_node.node import FeedbackNode
+    from planner_node.node import PlannerNode
+    from planweave_ros.client import Client
+
+    body = SymbolicBody(WORLD)
+    make_node(PlannerNode, parameter_overrides=[Parameter("client", value="none")])
+    make_node(BodyNodeDouble, body)
+    feedback = make_node(FeedbackNode, simulated("feedback_node", method="classical", answer_timeout=300.0))
+    with Client() as made:
+        assert made.is_up(60.0)
+        made.body, made.feedback = body, feedback
+        yield made
+
+
+def asked(client, spin_until, task_id):
+    spin_until(lambda: client.task(task_id)[0].question is not None, 30, "the question")
+    return client.task(task_id)[0]
+
+
+def test_the_question_is_answered_and_the_chosen_cube_is_moved(client, spin_until):
+    task_id = client.submit("put the red cube in the tray")
+    status = asked(client, spin_until, task_id)
+    assert status.state is TaskState.AWAITING_ANSWER and not client.body.done
+    assert status.question.phrase == "the tray" and [c.objects for c in status.question.choices] == [
+        ("left_tray",),
+        ("right_tray",),
+    ]
+    report = client.feedback._tasks_report()
+    assert report.level.name == "WARN" and "planweave answer" in report.message
+    with pytest.raises(PlanweaveError, match="read it again"):
+        client.answer(task_id, "another", 1)
+    with pytest.raises(PlanweaveError, match="no choice 3"):
+        client.answer(task_id, status.question.id, 3)
+    with pytest.raises(PlanweaveError, match="neither chooses"):
+        client.answer(task_id, status.question.id, text="hmm")
+    assert client.answer(task_id, status.question.id, text="the left tray") == "understood: left tray"
+    spin_until(lambda: (q := client.task(task_id)[0].question) and q.id != status.question.id, 30, "the next one")
+    second = client.task(task_id)[0].question
+    assert second.phrase == "the red cube"
+    client.answer(task_id, second.id, 2, agent=True)
+    spin_until(lambda: client.task(task_id)[0].state.ended, 60, "the end")
+    end, record = client.task(task_id)
+    assert end.state is TaskState.SUCCEEDED and end.question is None
+    assert end.goal == (Literal.parse("in(red_cube_2, left_tray)"),)
+    answers = [e for e in record["events"] if e["event"] == "answered"]
+    assert answers[1]["person"].startswith("an agent of") and answers[1]["meant"] == ["red_cube_2"]
+    with pytest.raises(PlanweaveError, match="has ended already"):
+        client.answer(task_id, second.id, 1)
+
+
+def test_what_runs_in_the_foreground_asks_and_is_cancelled_at_once(client, spin_until):
+    seen, ended = threading.Event(), []
+
+    def status(status):
+        if status.question is not None:
+            seen.set()
+
+    def run():
+        ended.append(client.run_task("put the red cube in the left tray", dry_run=True, on_status=status))
+
+    runner = threading.Thread(target=run, daemon=True)
+    runner.start()
+    assert seen.wait(120), "the question comes with the status"
+    assert re.search("is being cancelled", client.cancel())
+    runner.join(120)
+    assert ended and ended[0].status.state is TaskState.CANCELED and not client.body.done
