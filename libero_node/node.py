@@ -14,6 +14,7 @@ from std_msgs.msg import Bool, Header
 
 from planweave.core.failure import Code
 from planweave.goals.rule_files import RULES
+from planweave.libero.bodies import TRUTH
 from planweave.libero.session import LiberoSession
 from planweave_ros.conversions import time_to_msg
 from planweave_ros.frames import FixedFrame
@@ -27,6 +28,11 @@ from planweave_ros.spin import run_node
 
 PARAMETERS = [
     Parameter("scene", "libero_goal/0/0", "task of LIBERO: suite/task/initial state"),
+    Parameter(
+        "view",
+        TRUTH,
+        "truth: the simulator's own poses; camera: pictures, named by the model in PLANWEAVE_VISION_MODEL",
+    ),
     Parameter("action_timeout", 300.0, "wall seconds for one action where its goal gives no time", 0.1, 3600.0),
     Parameter("camera", "agentview", "camera of LIBERO whose pictures are published"),
     Parameter("width", 320, "pixels of a picture", 16, 1280),
@@ -41,13 +47,15 @@ _SHUT_DOWN = "libero_node was shut down"
 
 
 class LiberoNode(GuardedNode):
-    """One action at a time; simulated time passes only while the robot moves. The view is LIBERO's true state."""
+    """One action at a time; simulated time passes only while the robot moves. Worlds are LIBERO's true state, or what
+    its cameras show.
+    """
 
     def __init__(self, parameter_overrides: Sequence[Any] = ()) -> None:
         begun = time.monotonic()
         super().__init__("libero_node", parameter_overrides=list(parameter_overrides))
         self._values = values = declare(self, PARAMETERS)
-        self.body = LiberoSession(values["scene"])
+        self.body = LiberoSession(values["scene"], view=values["view"])
         try:
             self._make(begun)
         except BaseException:

@@ -13,7 +13,7 @@ from planweave.bench.results import Played, Results
 from planweave.bench.statistics import estimate
 from planweave.bench.suites.libero import AS_SAID
 from planweave.bench.tables import Table, key_of
-from planweave.libero.bodies import TRUTH
+from planweave.libero.bodies import CAMERA, TRUTH
 from planweave.libero.suites import LONGEST, contradictory, published
 
 _HEADER = (
@@ -29,7 +29,10 @@ _HEADER = (
 )
 _VIEWS = {
     TRUTH: "view truth: the true poses of all things, an upper bound that says nothing about cameras and stands beside "
-    "nothing that others published"
+    "nothing that others published",
+    CAMERA: "view camera: RGB-D pictures of agentview and the wrist, the robot's joints and the sentence; things are "
+    "cut out by depth and named once an episode by {vision}; no demonstration, no memory, no tuning for a task, no "
+    "model of any thing",
 }
 _RULES = (
     "Success: LIBERO's own checker said so after a step within the published limit (spatial 220, object 280, goal 300, "
@@ -74,7 +77,8 @@ def _rates(results: Results, method: str, model: str, episodes: Sequence[Played]
         rows.append(_row(f"all but {len(odd)} task{'s' * (len(odd) > 1)} (below)", said))
     if view != TRUTH and not is_simulated(model):
         rows += [[f"{p['system']} ({p['rules']}), {p['on']}", "–", p["rate"], *["–"] * 6] for p in published()]
-    notes = [f"{_VIEWS.get(view, 'view ' + view)}.", _RULES]
+    vision = results.config.options.get("vision") or "a vision model"
+    notes = [f"{_VIEWS.get(view, 'view ' + view).format(vision=vision)}.", _RULES]
     if is_simulated(model):
         notes.insert(0, "Simulated: no language model.")
     return Table(

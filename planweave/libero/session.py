@@ -10,6 +10,7 @@ from planweave.core.failure import Code
 from planweave.core.ports import Look, Outcome
 from planweave.core.world import Action, World
 from planweave.core.wrapped_body import WrappedBody
+from planweave.libero.bodies import TRUTH, body_on, check_view
 from planweave.libero.body import LiberoBody
 from planweave.libero.client import LiberoSimulator
 
@@ -17,12 +18,15 @@ from planweave.libero.client import LiberoSimulator
 class LiberoSession(WrappedBody):
     """Keeps planweave.core.ports.StoppableBody. Worlds have revisions that grow from task to task.
 
-    scene: suite/task/initial state. Raises NotInstalledError, and SceneError for a task that does not exist.
+    scene: suite/task/initial state; view: see LiberoBody. Raises NotInstalledError, SceneError for a task that does not
+    exist, and with the view `camera` ConfigError and ModelError.
     """
 
     body: LiberoBody
 
-    def __init__(self, scene: str, simulator: LiberoSimulator | None = None) -> None:
+    def __init__(self, scene: str, simulator: LiberoSimulator | None = None, view: str = TRUTH) -> None:
+        check_view(view)
+        self._view = view
         self.simulator = simulator or LiberoSimulator()
         self._last: World | None = None
         self._lock = threading.Lock()
@@ -34,8 +38,7 @@ class LiberoSession(WrappedBody):
 
     def load(self, scene: str) -> None:
         """Go to a task, or to the same one as at its beginning; no action may run."""
-        self.task = self.simulator.load(scene, joints=True)
-        self.body = LiberoBody(self.simulator, self.task)
+        self.task, self.body = body_on(self.simulator, scene, self._view)
         super().__init__(self.body)
 
     def close(self) -> None:

@@ -7,6 +7,7 @@ and replies are data; a name that is no short noun phrase is no name.
 from __future__ import annotations
 
 import json
+import math
 import os
 import string
 import time
@@ -25,10 +26,11 @@ from planweave.llm.clients.base import ChatClient, ChatRequest
 from planweave.llm.clients.openai_client import OpenAIClient
 from planweave.llm.replies import without_thinking
 from planweave.perception.colours import COLOURS
-from planweave.perception.marks import data_url, draw_marks
+from planweave.perception.marks import close_ups, data_url, draw_marks
 from planweave.perception.vocabulary import clean
 
 VARIABLE = "PLANWEAVE_VISION_MODEL"
+PATIENCE = "PLANWEAVE_VISION_TIMEOUT"
 STATES = ("open", "closed", "on", "off")
 TIMEOUT = 60.0  # s of wall time for a reply
 BUDGET = Budget(requests=20, tokens=200_000)
@@ -90,6 +92,18 @@ def vision_client(environ: Mapping[str, str] = os.environ) -> OpenAIClient:
             f"{VARIABLE} is set, but no endpoint: set OPENAI_API_KEY, or OPENAI_BASE_URL for another server"
         )
     return OpenAIClient(url, key, model)
+
+
+def vision_timeout(environ: Mapping[str, str] = os.environ) -> float:
+    """Seconds of wall time for a reply, from PLANWEAVE_VISION_TIMEOUT; raises ConfigError."""
+    text = environ.get(PATIENCE, "") or str(TIMEOUT)
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not 0 < seconds <= 3600:
+        raise ConfigError(f"{PATIENCE} is {text!r}; write the seconds that a reply may take, from 1 to 3600")
+    return seconds
 
 
 class VisionNamer:
@@ -204,7 +218,7 @@ class VisionNamer:
         )
         asked = f"Numbers: {', '.join(map(str, numbers))}."
         told = (
-            f" The task is {json.dumps(words[:500])}; where a mark may be what it names, use its words."
+            f" The task is {json.dumps(words[:500])}; what it names is called exactly as it says, with all its words."
             if words
             else ""
         )
@@ -213,6 +227,8 @@ class VisionNamer:
             masks = {n: mask for n in numbers if (mask := things[n - 1].masks[k]) is not None and mask.any()}
             if masks:
                 content.append({"type": "image_url", "image_url": {"url": data_url(draw_marks(picture, masks))}})
+        sheet = close_ups(pictures, {n: things[n - 1].masks for n in numbers})
+        content.append({"type": "image_url", "image_url": {"url": data_url(sheet)}})
         messages = ({"role": "system", "content": system}, {"role": "user", "content": content})
         return ChatRequest(
             messages,

@@ -123,7 +123,7 @@ def test_tasks_are_chosen_by_suite_or_by_name_with_so_many_initial_states(monkey
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"view": "camera"}, "not there yet"),
+        ({"view": "camera"}, "set PLANWEAVE_VISION_MODEL"),
         ({"view": "eyes"}, "unknown view 'eyes'"),
         ({"steps": "300"}, "published or 4000"),
         ({"inits": 0}, "at least 1"),
@@ -134,6 +134,7 @@ def test_tasks_are_chosen_by_suite_or_by_name_with_so_many_initial_states(monkey
 )
 def test_what_cannot_be_played_is_said_before_anything_runs(monkeypatch, given, words):
     monkeypatch.setattr(suite_module, "python", lambda: None)
+    monkeypatch.delenv("PLANWEAVE_VISION_MODEL", raising=False)
     with pytest.raises(PlanweaveError, match=words):
         LiberoSuite().chosen(options(**given))
 
@@ -226,7 +227,8 @@ def test_published_numbers_stand_with_the_camera_and_never_with_true_poses(bench
     results, _ = bench("libero_goal/3/0")
     assert not any("OpenVLA" in row[0] for table in tables(results) for row in table.rows)
     assert "upper bound" in tables(results)[0].notes[0]
-    results, _ = bench("libero_goal/3/0", options={**OPTIONS, "view": "camera"})
+    results, _ = bench("libero_goal/3/0", options={**OPTIONS, "view": "camera", "vision": "eyes"})
+    assert "named once an episode by eyes" in tables(results)[0].notes[0]
     assert any("OpenVLA (trained on LIBERO)" in row[0] for row in tables(results)[0].rows)
     results, _ = bench(
         "libero_goal/3/0", options={**OPTIONS, "view": "camera"}, methods=("iterative",), models=("simulated:0",)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import logging
+import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -22,11 +23,12 @@ from planweave.core.errors import CanceledError, ConfigError, PlanweaveError, Sy
 from planweave.core.ports import LookingBody, Outcome
 from planweave.core.world import Action, Literal, World
 from planweave.core.wrapped_body import WrappedBody
-from planweave.libero.bodies import TRUTH, body_on, check_view
+from planweave.libero.bodies import CAMERA, TRUTH, body_on, check_view
 from planweave.libero.client import LiberoSimulator, Task
 from planweave.libero.environment import python
 from planweave.libero.suites import LONGEST, contradictory, suite_of, suites, suites_named
 from planweave.libero.truth import goal_of, truth
+from planweave.perception.vision_names import VARIABLE
 from planweave.simulation.video_files import captioned, video_bytes
 
 if TYPE_CHECKING:
@@ -84,12 +86,22 @@ class LiberoSuite:
             f"{s.name}/{task}" for s in suites_named(options.suites or ()) for task in range(s.tasks)
         ]
         tasks = [one for text in asked for one in ([text] if is_file(text) else _with_states(text, inits))]
-        return tasks, {"view": view, "steps": steps, "video": bool(options.video)}
+        found: dict[str, Any] = {"view": view, "steps": steps, "video": bool(options.video)}
+        return tasks, found | ({"vision": os.environ[VARIABLE]} if view == CAMERA else {})
 
     def stage(
-        self, case: Case, repetition: int = 0, view: str = TRUTH, steps: str = STEPS[-1], video: bool = False
+        self,
+        case: Case,
+        repetition: int = 0,
+        view: str = TRUTH,
+        steps: str = STEPS[-1],
+        video: bool = False,
+        vision: str = "",
     ) -> LiberoStage:
-        """The task loaded in the simulator, which is started where none runs. Raises PlanweaveError."""
+        """The task loaded in the simulator, which is started where none runs. Raises PlanweaveError.
+
+        vision: the model that names things, for the record; who asks it reads PLANWEAVE_VISION_MODEL.
+        """
         begun = time.process_time()
         kept = self._running is not None and self._running.alive
         if not kept:

@@ -155,9 +155,9 @@ class ApproachPlanner:
         pairs.sort(key=lambda pair: pair[0])
         return [(grasp, q) for _, grasp, q in pairs]
 
-    def to_lift(self, thing: Thing, line: Array) -> Array:
+    def to_lift(self, thing: Thing, line: Array, touching: Collection[str] = ()) -> Array:
         """The line on which what was grasped at the end of `line` is taken away: straight up, or, where that is
-        blocked, the way that the hand came, or towards the robot. The scene must hold it.
+        blocked, the way that the hand came, or towards the robot. The scene must hold it. touching: what it may touch.
         """
         way_back: Array = line[::-1]
         if thing.solid is None:
@@ -166,7 +166,7 @@ class ApproachPlanner:
         away = math.hypot(x, y) or 1.0
         for direction in (UP, (-0.7 * x / away, -0.7 * y / away, 0.714), (-x / away, -y / away, 0.0)):
             lift = self.planner.line(line[-1], direction, self.clearance)
-            if lift is not None and self.scene.path_contact(lift, 0.0, (thing.name,), _BLUR) is None:
+            if lift is not None and self.scene.path_contact(lift, 0.0, (thing.name, *touching), _BLUR) is None:
                 return lift
         return way_back
 

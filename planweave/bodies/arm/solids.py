@@ -260,7 +260,8 @@ def _part_of_geom(kind: str, size: Sequence[float], pose: Array, vertices: Array
 def solid_of_cloud(points: Array, support: float) -> Solid:
     """A solid of what a camera saw of a thing: columns from its points down to what it stands on.
 
-    points: (n, 3), base frame; support: height of what it stands on. Hollows stay hollow as far as they were seen.
+    points: (n, 3), base frame; support: height of what it stands on. Hollows stay hollow as far as they were seen;
+    where a floor was not, it is taken to be as deep as what was seen around.
     """
     points = np.asarray(points, float)
     low = points[:, :2].min(axis=0)
@@ -268,7 +269,7 @@ def solid_of_cloud(points: Array, support: float) -> Solid:
     top = np.full(cells.max(axis=0) + 1, NOTHING)
     np.maximum.at(top, (cells[:, 0], cells[:, 1]), points[:, 2])
     parts = []
-    for rows, columns, height in _rectangles(_filled(top)):
+    for rows, columns, height in _rectangles(_floored(_filled(top))):
         half = np.array([rows.stop - rows.start, columns.stop - columns.start, 0.0]) * _COLUMN / 2
         half[2] = max((height - support) / 2, 0.001)
         pose = np.eye(4)
@@ -430,6 +431,17 @@ def _filled(top: Array) -> Array:
     known = np.isfinite(around)
     mean = np.where(known, around, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
     return np.where(np.isfinite(top) | (known.sum(axis=0) < 3), top, mean)
+
+
+def _floored(top: Array) -> Array:
+    """Heights with enclosed empty cells at the lowest height beside them."""
+    empty = np.pad(~np.isfinite(top), 1, constant_values=True)
+    enclosed = empty & ~reachable(empty, _border(empty.shape))
+    found = np.pad(top, 1, constant_values=NOTHING)
+    for cells in components(enclosed):
+        beside = found[_grown(cells) & ~cells]
+        found[cells] = float(beside[np.isfinite(beside)].min())
+    return np.asarray(found[1:-1, 1:-1])
 
 
 def _rectangles(top: Array) -> Iterator[tuple[slice, slice, float]]:

@@ -129,6 +129,17 @@ class SkillContext:
         ]
         return (thing.name, "table", *near)
 
+    def touched_by_held(self) -> tuple[str, ...]:
+        """What the held object overlaps as it stands, in the planning scene: outlines that a camera has measured are
+        wider than things are.
+        """
+        held = self.world.held
+        if held is None:
+            return ()
+        contacts = self.scene.contacts(self.arm.state().positions, 0.0)
+        names = {name for c in contacts if held.thing.name in (c.first, c.second) for name in (c.first, c.second)}
+        return tuple(sorted(names - {held.thing.name} - self.scene.robot.links))
+
     def carrying(self, suffix: str = "") -> Callable[[ArmState], str]:
         """A watch of the grip: reports when the held object is no longer between the fingers."""
         held = self.world.held

@@ -107,7 +107,8 @@ def _pick(body: SkillContext, thing: Thing, approach: Approach) -> None:
     body.world.grasped(held_in(grasp, thing, body.reaching.kinematics.forward(state.positions), width))
     with mover.thinking("lifting", 0.7):
         mover.look_around()
-        lift = body.reaching.to_lift(thing, approach.line)
+        touching += body.touched_by_held()
+        lift = body.reaching.to_lift(thing, approach.line, touching)
     mover.move(lift, "lifting", 0.8, slow=True, touching=touching, watch=body.carrying())
     lost = body.carrying()(body.arm.state()) or body.seen_elsewhere(thing.name)
     if lost:

@@ -1,0 +1,256 @@
+"""Things that were seen and named once, followed through later pictures without asking anybody again.
+
+A thing stays where pictures show its points, or hide them. One that the hand has carried is looked for where it was let
+go, by its shape and colours, then wherever the pictures show surfaces of its colours that belong to nothing else; what
+is not found is lost. Metres; the frame is that of `planweave.libero.truth`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+
+import cv2
+import numpy as np
+
+from planweave.libero.seen_world import SeenThing
+from planweave.perception.depth_views import DepthView
+from planweave.perception.geometry import Pose
+
+_SAMPLE = 800  # points of a thing that are looked at
+_NEAR = 0.008  # m of depth by which a point and what a picture shows of it may differ
+_BEYOND = 0.02  # m by which a picture looks through where something stood
+_SHADE = 45.0  # mean difference of three colour channels, of one point in two pictures
+_LEAST = 20  # points that must be seen for a thing to be seen
+_THERE, _GONE = 0.3, 0.6  # share of points that speak against a thing: at most where it stands, at least where it left
+_ASIDE = 0.04  # m from where a thing was let go within which it is looked for first
+_FALL = 0.16  # m that a thing may fall when it is let go
+_SLIP = 0.03  # m that a thing may lie higher or lower in the hand than it was taken
+_COARSE, _FINE = 0.01, 0.003  # m between places that are tried
+_SUNK = 0.006  # m that a thing may seem to be within its support
+_ABOVE = 0.008  # m from which on what a picture shows is not the ground
+_CELL = 0.008  # m: edge of the cells in which points are compared
+_AROUND = 0.2  # m around all known things in which one is looked for
+_ROLLED = 0.15  # m from where a thing was let go within which it is looked for by its colours
+_BINS, _COMMON = 4, 0.04  # of a colour channel; share of a thing's points that makes a colour one of its own
+_LEAST_ALIKE = 60  # points of a group that may be a thing
+_UNLIKE = 0.8  # difference of the colours of two views of a thing, from 0 to 2
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """How many of a thing's points pictures show where they should be; through how many they look; at how many they
+    show another colour; and how many lie a little before what they show. Hidden ones do not count.
+    """
+
+    seen: int
+    through: int
+    other: int
+    unsure: int
+
+    @property
+    def is_there(self) -> bool:
+        """Whether the thing is seen."""
+        against = self.through + self.other
+        return self.seen >= max(_LEAST, self.unsure) and against <= _THERE * (self.seen + against)
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether what is behind it is seen in its place."""
+        return self.through >= max(_LEAST, _GONE * (self.seen + self.through + self.other + self.unsure))
+
+
+def evidence(points: np.ndarray, views: Iterable[DepthView], colours: np.ndarray | None = None) -> Evidence:
+    """What pictures say of points (n, 3) being there; colours: (n, 3) of theirs, where these must agree."""
+    seen = through = other = unsure = 0
+    for view in views:
+        i, pose = view.intrinsics, view.camera_to_frame.inverse()
+        local = pose.apply(points)
+        ahead = local[:, 2] > 0.05
+        u = np.full(len(points), -1)
+        v = u.copy()
+        u[ahead] = np.rint(local[ahead, 0] / local[ahead, 2] * i.fx + i.cx).astype(int)
+        v[ahead] = np.rint(local[ahead, 1] / local[ahead, 2] * i.fy + i.cy).astype(int)
+        inside = ahead & (u >= 0) & (v >= 0) & (u < i.width) & (v < i.height)
+        u, v, depth = u[inside], v[inside], local[inside, 2]
+        known = view.valid[v, u]
+        u, v, depth = u[known], v[known], depth[known]
+        apart = view.smooth[v, u] - depth
+        near = np.abs(apart) < _NEAR
+        if colours is not None:
+            given = colours[inside][known].astype(float)
+            differs = np.abs(view.rgb[v, u].astype(float) - given).mean(axis=1) > _SHADE
+            other += int((near & differs).sum())
+            near &= ~differs
+        seen += int(near.sum())
+        through += int((apart > _BEYOND).sum())
+        unsure += int(((apart >= _NEAR) & (apart <= _BEYOND)).sum())
+    return Evidence(seen, through, other, unsure)
+
+
+class SceneMemory:
+    """The things of a scene. ground: height of what carries them all; moves: whether a thing can be moved at all."""
+
+    def __init__(self, things: Sequence[SeenThing], ground: float, moves: Callable[[SeenThing], bool]) -> None:
+        self.things, self.ground, self._moves = tuple(things), ground, moves
+
+    def thing(self, name: str) -> SeenThing | None:
+        """The thing of a name."""
+        return next((t for t in self.things if t.name == name), None)
+
+    def put(self, thing: SeenThing) -> None:
+        """Replace the thing of the same name."""
+        self.things = tuple(thing if t.name == thing.name else t for t in self.things)
+
+    def update(self, views: Sequence[DepthView], stamp: float, carried: str = "") -> None:
+        """Look where all things are, but for one in the hand."""
+        for thing in self.things:
+            if thing.name != carried and not thing.lost:
+                self.put(self._checked(thing, views, stamp))
+        for thing in self.things:
+            if thing.lost and thing.name != carried:
+                found = self._by_colour(thing, views, None)
+                self.put(thing if found is None else replace(found, lost=False, visible=True, stamp=stamp))
+
+    def let_go(self, name: str, there: SeenThing, views: Sequence[DepthView], stamp: float) -> None:
+        """Find a thing that the hand has let go; there: the thing where it should be, or may fall from."""
+        found = self._by_shape(there, views) or self._by_colour(there, views, there.middle)
+        if found is None:
+            self.put(replace(there, name=name, visible=False, lost=True))
+        else:
+            self.put(replace(found, name=name, visible=True, stamp=stamp, was_put=True, lost=False))
+
+    def _checked(self, thing: SeenThing, views: Sequence[DepthView], stamp: float) -> SeenThing:
+        """A thing that nothing should have moved."""
+        found = evidence(_sample(thing.points), views)
+        if found.is_there:
+            return replace(thing, visible=True, stamp=stamp)
+        if found.through < _LEAST or not self._moves(thing):  # hidden; or a drawer of it is at another place now
+            return replace(thing, visible=found.seen >= _LEAST)
+        moved = self._by_shape(thing, views) or self._by_colour(thing, views, thing.middle)
+        if moved is not None:
+            return replace(moved, visible=True, stamp=stamp)
+        return replace(thing, visible=False, lost=found.is_gone)
+
+    # ---- where a thing went ------------------------------------------------------------------------------------------
+
+    def in_hand(self, thing: SeenThing, views: Sequence[DepthView]) -> Pose | None:
+        """By how much a thing has moved in the hand, where it should be; None where its place is seen empty."""
+        found = self._offset(thing, views, np.arange(-_SLIP, _SLIP + 1e-6, _COARSE))
+        if found is None and evidence(_sample(thing.points), views).is_gone:
+            return None
+        return Pose(np.eye(3), np.zeros(3) if found is None else found)
+
+    def _by_shape(self, thing: SeenThing, views: Sequence[DepthView]) -> SeenThing | None:
+        """A thing moved to where pictures show its points in their colours, near where it is thought to be."""
+        lowest = self._support(thing) - _SUNK - float(np.percentile(thing.points[:, 2], 1))
+        drops = np.arange(_COARSE, max(-_FALL, min(lowest, 0.0)) - 1e-6, -_COARSE)
+        found = self._offset(thing, views, drops)
+        return None if found is None else thing.moved(Pose(np.eye(3), found))
+
+    @staticmethod
+    def _offset(thing: SeenThing, views: Sequence[DepthView], rises: np.ndarray) -> np.ndarray | None:
+        """By how much (3,) a thing lies beside and above its place, as pictures show; None where they do not show it.
+
+        rises: differences of height that are tried.
+        """
+        chosen = np.linspace(0, len(thing.points) - 1, min(len(thing.points), _SAMPLE // 2)).astype(int)
+        points, colours = thing.points[chosen], thing.colours[chosen]
+
+        def score(offset: np.ndarray) -> float:
+            found = evidence(points + offset, views, colours)
+            return found.seen - 1.5 * (found.through + found.other)
+
+        aside = np.arange(-_ASIDE, _ASIDE + 1e-6, 2 * _COARSE)
+        best = max((np.array(o) for o in product(aside, aside, rises)), key=score)
+        for step in (_COARSE, _FINE, _FINE):
+            near = np.array(list(product((-step, 0.0, step), repeat=3)))
+            best = max((best + o for o in near), key=score)
+        return best if evidence(points + best, views, colours).is_there else None
+
+    def _support(self, thing: SeenThing) -> float:
+        """The lowest height that a thing can fall to: the ground, or the bottom of what is below it."""
+        low, high = thing.points[:, :2].min(axis=0), thing.points[:, :2].max(axis=0)
+        floor = self.ground
+        for other in self.things:
+            if other.name == thing.name or other.lost:
+                continue
+            within = ((other.points[:, :2] > low) & (other.points[:, :2] < high)).all(axis=1)
+            if within.sum() > _LEAST:
+                floor = max(floor, float(np.percentile(other.points[within, 2], 5)))
+        return floor
+
+    def _by_colour(self, thing: SeenThing, views: Sequence[DepthView], near: np.ndarray | None) -> SeenThing | None:
+        """A thing that has tipped over or rolled: surfaces of its colours that belong to nothing else."""
+        points, colours = self._unexplained(thing.name, views)
+        if near is not None and len(points):
+            chosen = np.linalg.norm(points[:, :2] - near[:2], axis=1) < _ROLLED
+            points, colours = points[chosen], colours[chosen]
+        own = _histogram(thing.colours)
+        alike = own[_bins(colours)] > _COMMON
+        groups = list(_groups(points[alike], colours[alike]))
+        likely = [g for g in groups if np.abs(_histogram(g[1]) - own).sum() < _UNLIKE and _as_large(g[0], thing.points)]
+        if not likely:
+            return None
+        found = max(likely, key=lambda g: len(g[0]))
+        return replace(thing, points=found[0], colours=found[1], parts=())
+
+    def _unexplained(self, name: str, views: Sequence[DepthView]) -> tuple[np.ndarray, np.ndarray]:
+        """Points, and their colours, above the ground that are not of other known things."""
+        known = [t.points for t in self.things if t.name != name and not t.lost]
+        low = np.min([t.points.min(axis=0) for t in self.things], axis=0) - _AROUND
+        high = np.max([t.points.max(axis=0) for t in self.things], axis=0) + _AROUND
+        taken = np.unique(np.concatenate([_cells(p, low) for p in known] or [np.zeros((0, 3), np.int64)]), axis=0)
+        taken = np.unique(np.concatenate([taken + shift for shift in product((-1, 0, 1), repeat=3)]), axis=0)
+        points, colours = [], []
+        for view in views:
+            inside = view.valid & ~view.steps & (view.points > low).all(axis=-1) & (view.points < high).all(axis=-1)
+            inside &= view.points[..., 2] > self.ground + _ABOVE
+            points.append(view.points[inside])
+            colours.append(view.rgb[inside])
+        every, shades = np.concatenate(points), np.concatenate(colours)
+        free = ~np.isin(_keys(_cells(every, low)), _keys(taken))
+        return every[free], shades[free]
+
+
+def _sample(points: np.ndarray) -> np.ndarray:
+    return points[:: max(1, len(points) // _SAMPLE)]
+
+
+def _cells(points: np.ndarray, low: np.ndarray) -> np.ndarray:
+    return np.asarray(np.floor((points - low) / _CELL).astype(np.int64))
+
+
+def _keys(cells: np.ndarray) -> np.ndarray:
+    """A number for every cell."""
+    return np.asarray((cells[:, 0] * 100_003 + cells[:, 1]) * 100_003 + cells[:, 2])
+
+
+def _bins(colours: np.ndarray) -> np.ndarray:
+    bins = colours.astype(int) * _BINS // 256
+    return np.asarray((bins[:, 0] * _BINS + bins[:, 1]) * _BINS + bins[:, 2])
+
+
+def _histogram(colours: np.ndarray) -> np.ndarray:
+    """Shares of colours."""
+    return np.bincount(_bins(colours), minlength=_BINS**3) / max(len(colours), 1)
+
+
+def _groups(points: np.ndarray, colours: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Connected groups of points, seen from above, that are large enough."""
+    if len(points) < _LEAST_ALIKE:
+        return
+    cells = _cells(points, points.min(axis=0))[:, :2] + 1
+    image = np.zeros(cells.max(axis=0) + 2, np.uint8)
+    image[cells[:, 0], cells[:, 1]] = 1
+    count, labels = cv2.connectedComponents(image, connectivity=8)
+    of = labels[cells[:, 0], cells[:, 1]]
+    for group in range(1, count):
+        if (of == group).sum() >= _LEAST_ALIKE:
+            yield points[of == group], colours[of == group]
+
+
+def _as_large(points: np.ndarray, others: np.ndarray) -> bool:
+    """Whether points may be of a thing as large as others'."""
+    return float(np.ptp(points, axis=0).max()) < 1.3 * float(np.linalg.norm(np.ptp(others, axis=0)))

@@ -1,0 +1,263 @@
+"""The world of the domain `kitchen` of things that cameras have seen: relations, states and drawers from their points.
+
+Metres, in the frame of `planweave.libero.truth`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+import cv2
+import numpy as np
+
+from planweave.bodies.arm.scene_object import Region, Thing, room, thing_of_solid
+from planweave.bodies.arm.solids import solid_of_cloud
+from planweave.core.domain import Domain
+from planweave.core.world import Known, Literal, World, WorldObject
+from planweave.libero.seen_drawers import Drawer, find_drawers
+from planweave.libero.truth import at_centre, categories, completed, table_centre
+from planweave.perception.geometry import Pose
+from planweave.perception.vision_names import Named
+
+TURNED = np.diag([-1.0, -1.0, 1.0])
+"""From LIBERO's frame, and that of the robot's base, to the person's."""
+_REST = 0.03  # m between the lowest visible point of a thing and what it stands on
+_OVER = 0.03  # share of a thing's points above what it stands on
+_SUNK = 0.01  # m below a rim from which on a thing is inside
+_CENTRED = 0.028  # m between the middles of an item that was put on another and of that one; LIBERO wants 0.03
+_HANDLES = ("handle", "knob", "pull")
+
+
+@dataclass(frozen=True, eq=False)
+class SeenPart:
+    """A named part of a thing. points: (n, 3)."""
+
+    points: np.ndarray
+    named: Named
+
+
+@dataclass(frozen=True, eq=False)
+class SeenThing:
+    """A thing with its name. points, colours: (n, 3) each, m and 0 to 255; bottom: height of what it stands on, which
+    is `below` ("" for the ground); visible: the newest pictures show it; stamp: when they did last, s; was_put: the
+    robot has put it there; lost: nobody knows where it is.
+    """
+
+    name: str
+    points: np.ndarray
+    colours: np.ndarray
+    named: Named
+    bottom: float
+    parts: tuple[SeenPart, ...] = ()
+    below: str = ""
+    visible: bool = True
+    stamp: float = 0.0
+    was_put: bool = False
+    lost: bool = False
+
+    @property
+    def bounds(self) -> tuple[np.ndarray, np.ndarray]:
+        """Low and high corner, (3,)."""
+        low, high = self.points.min(axis=0), self.points.max(axis=0)
+        low[2] = min(low[2], self.bottom)
+        return low, high
+
+    @property
+    def middle(self) -> np.ndarray:
+        """Centre of the points' extents, (3,)."""
+        return np.asarray((self.points.min(axis=0) + self.points.max(axis=0)) / 2)
+
+    def moved(self, pose: Pose) -> SeenThing:
+        """The same thing elsewhere."""
+        parts = tuple(replace(part, points=pose.apply(part.points)) for part in self.parts)
+        return replace(self, points=pose.apply(self.points), parts=parts)
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """What the cameras show: the symbolic world, and the things with their points."""
+
+    world: World
+    things: tuple[SeenThing, ...]
+    ground: float
+    base: np.ndarray = field(repr=False)
+
+    def solids(self, domain: Domain) -> tuple[Thing, ...]:
+        """The things with their shapes in the robot's base frame, for grasping, and `rooms`."""
+        found = [solid_thing(domain, thing, self.base) for thing in self.things if not thing.lost]
+        return (*found, *self.rooms())
+
+    def rooms(self) -> Iterator[Thing]:
+        """The insides of drawers, in the robot's base frame."""
+        for each in self.world.objects:
+            if each.class_name == "drawer" and each.position is not None and each.size is not None:
+                x, y, z = (TURNED @ each.position - self.base).tolist()
+                yield room(each.name, "part", "drawer", Region((x, y, z), each.size))
+
+
+def solid_thing(domain: Domain, thing: SeenThing, base: np.ndarray) -> Thing:
+    """A thing with its shape in the frame of the robot's base, which is at a place of LIBERO's frame."""
+    kind = thing.named.class_name
+    solid = solid_of_cloud(thing.points @ TURNED.T - base, thing.bottom - float(base[2]))
+    is_round = domain.is_round_class(kind)
+    found = thing_of_solid(thing.name, domain.type_of_class(kind), kind, solid, round_class=is_round)
+    return replace(found, visible=thing.visible)
+
+
+# ---- what stands on what ------------------------------------------------------------------------------------------
+
+
+def resting(things: Sequence[SeenThing], ground: float, lifted: str = "") -> tuple[SeenThing, ...]:
+    """The things with what each of them stands on; lifted: one that stands on nothing, and bears nothing."""
+    standing = [t for t in things if t.name != lifted and not t.lost]
+    found = {}
+    for thing in things:
+        below = None if thing.name == lifted or thing.lost else _below(replace(thing, bottom=ground), standing)
+        found[thing.name] = (
+            replace(thing, bottom=ground, below="")
+            if below is None
+            else replace(thing, bottom=below[1], below=below[0].name)
+        )
+    return tuple(found.values())
+
+
+def _below(thing: SeenThing, things: Sequence[SeenThing]) -> tuple[SeenThing, float] | None:
+    """What a thing rests on or in, and at which height; None for the ground."""
+    low = float(np.percentile(thing.points[:, 2], 1))
+    if low < thing.bottom + _SUNK:
+        return None
+    middle, outline = thing.middle[:2], _outline(thing.points)
+    best: tuple[float, float, SeenThing] | None = None
+    for other in things:
+        over = _share_over(thing.points[:, :2], _outline(other.points), middle)
+        if other is thing or other.name == thing.name or over < _OVER:
+            continue
+        near = _sample(other.points[other.points[:, 2] < low + _SUNK], 4000)
+        near = near[_inward(near[:, :2], outline) > -_REST]
+        height = float(np.percentile(near[:, 2], 98)) if len(near) else -math.inf
+        if low - height < _REST and (best is None or (height, over) > best[:2]):
+            best = height, over, other
+    return None if best is None else (best[2], best[0])
+
+
+def _share_over(points: np.ndarray, outline: np.ndarray, middle: np.ndarray) -> float:
+    """Share of points of the plane within an outline; 1 where their middle is."""
+    if _inward(middle[None], outline)[0] >= 0:
+        return 1.0
+    return float((_inward(_sample(points, 200), outline) > 0).mean())
+
+
+def _sample(points: np.ndarray, count: int) -> np.ndarray:
+    return points[:: max(1, len(points) // count)]
+
+
+def _outline(points: np.ndarray) -> np.ndarray:
+    """Corners (n, 2) of the convex hull of points seen from above."""
+    return np.asarray(cv2.convexHull(points[:, :2].astype(np.float32))[:, 0], float)
+
+
+def _inward(xy: np.ndarray, outline: np.ndarray) -> np.ndarray:
+    """How far points (n, 2) are inside of a convex outline, m; negative outside."""
+    edges = np.roll(outline, -1, axis=0) - outline
+    lengths = np.linalg.norm(edges, axis=1)
+    normals = np.stack((-edges[:, 1], edges[:, 0]), axis=1) / np.maximum(lengths, 1e-9)[:, None]
+    if ((outline.mean(axis=0) - outline) * normals).sum() < 0:  # clockwise
+        normals = -normals
+    distances = xy @ normals.T - (outline * normals).sum(axis=1)
+    return np.asarray(distances[:, lengths > 1e-9].min(axis=1, initial=np.inf))
+
+
+# ---- the world ----------------------------------------------------------------------------------------------------
+
+
+def _can(kind: str) -> set[str]:
+    """Properties that things of a class have."""
+    last = kind.rsplit("_", 1)[-1]
+    rows = [row for table in ("items", "fixtures") for row in categories()[table].values()]
+    return {
+        can
+        for row in rows
+        if row["class"] in (kind, last) or row["class"].endswith(f"_{last}")
+        for can in row.get("can", ())
+    }
+
+
+def seen_world(domain: Domain, things: Sequence[SeenThing], ground: float, stamp: float, lifted: str = "") -> World:
+    """The world of things; lifted: the one in the robot's hand, which stands nowhere."""
+    objects, facts = [], set()
+    drawers: dict[str, list[tuple[str, Drawer]]] = {}
+    for thing in things:
+        kind = thing.named.class_name
+        objects.append(_object(domain, thing, stamp))
+        facts |= {Literal(can, (thing.name,)) for can in _can(kind)}
+        facts |= {Literal("bears_things", (thing.name,))} if kind != "caddy" else set()
+        facts |= {*_states(thing)}
+        if thing.named.drawers:
+            handles = [part.points for part in thing.parts if part.named.class_name.endswith(_HANDLES)]
+            drawers[thing.name] = []
+            for drawer in find_drawers(thing.points, thing.named.drawers, handles, ground):
+                name = "_".join(filter(None, (thing.name, drawer.level, "drawer")))
+                drawers[thing.name].append((name, drawer))
+                attributes = {"level": drawer.level} if drawer.level else {}
+                part = WorldObject(
+                    name, "part", "drawer", attributes, drawer.centre, None, drawer.size, Known.SEEN, stamp
+                )
+                objects.append(part)
+                facts |= {Literal("part_of", (name, thing.name)), Literal("holds_things", (name,))}
+                facts |= {Literal("can_open", (name,)), Literal("opened" if drawer.is_open else "closed", (name,))}
+    middle = table_centre(stamp)
+    placed, by_name = set(), {thing.name: thing for thing in things}
+    for thing in things:
+        if domain.type_of_class(thing.named.class_name) == "item" and thing.below and thing.name != lifted:
+            placed.add(thing.name)
+            relation = _relation(domain, thing, by_name[thing.below], drawers.get(thing.below, ()))
+            facts |= {relation} if relation else set()
+    placed |= {lifted, *(thing.name for thing in things if thing.lost)}
+    free = [o for o in objects if o.type == "item" and o.name not in placed]
+    world = completed(domain, [*objects, middle], {*facts, *at_centre(free, middle)}, stamp)
+    lost = {thing.name for thing in things if thing.lost}
+    return replace(world, facts=frozenset(f for f in world.facts if not lost.intersection(f.args)))
+
+
+def _object(domain: Domain, thing: SeenThing, stamp: float) -> WorldObject:
+    low, high = thing.bounds
+    x, y, z = ((low + high) / 2).tolist()
+    dx, dy, dz = (high - low).tolist()
+    kind = thing.named.class_name
+    attributes = {"color": thing.named.colour} if thing.named.colour else {}
+    of = thing.name, domain.type_of_class(kind), kind, attributes
+    if thing.lost:
+        return WorldObject(*of, None, None, None, Known.UNKNOWN, thing.stamp)
+    known, seen = (Known.SEEN, stamp) if thing.visible else (Known.REMEMBERED, thing.stamp)
+    return WorldObject(*of, (x, y, z), None, (dx, dy, dz), known, seen)
+
+
+def _states(thing: SeenThing) -> Iterator[Literal]:
+    """States that the model has seen; without an answer they stay unknown."""
+    can, state = _can(thing.named.class_name), thing.named.state
+    if "can_open" in can and state in ("open", "closed"):
+        yield Literal("opened" if state == "open" else "closed", (thing.name,))
+    if "can_turn" in can and state in ("on", "off"):
+        yield Literal(f"turned_{state}", (thing.name,))
+
+
+def _relation(
+    domain: Domain, thing: SeenThing, below: SeenThing, drawers: Sequence[tuple[str, Drawer]]
+) -> Literal | None:
+    """How a thing rests on or in another; None where the robot has put it there, and not as LIBERO means it."""
+    x, y, z = thing.middle
+    for name, drawer in drawers:
+        inside = all(abs(a - b) < s / 2 for a, b, s in zip((x, y), drawer.centre, drawer.size))
+        if drawer.is_open and inside and abs(z - drawer.centre[2]) < drawer.size[2]:
+            return Literal("in", (thing.name, name))
+    hollow = "holds_things" in _can(below.named.class_name)
+    sunk = float(np.percentile(thing.points[:, 2], 1)) < float(below.points[:, 2].max()) - _SUNK
+    if hollow and sunk:
+        inside = _inward(thing.middle[None, :2], _outline(below.points))[0] > 0
+        return Literal("in", (thing.name, below.name)) if inside or not thing.was_put else None
+    apart = math.dist(thing.middle[:2], below.middle[:2])
+    if thing.was_put and domain.type_of_class(below.named.class_name) == "item" and apart > _CENTRED:
+        return None
+    return Literal("on", (thing.name, below.name))

@@ -1,0 +1,200 @@
+"""What LIBERO's robot knows of its surroundings: the simulator's true state, or what its cameras show.
+
+Simulated time passes only in steps, so that a look after which the arm has not moved would show the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planweave.bodies.arm.looked_world import Observation
+from planweave.bodies.arm.poses import pose_of
+from planweave.bodies.arm.scene_object import Thing
+from planweave.bodies.arm.workspace import Location
+from planweave.bodies.arm.world_model import Held
+from planweave.core.domain import Domain
+from planweave.core.world import Literal, World
+from planweave.libero import things
+from planweave.libero.arm import LiberoArm
+from planweave.libero.camera_view import CameraView
+from planweave.libero.client import LiberoSimulator, Task
+from planweave.libero.geometry import Geometry, pose
+from planweave.libero.scene_memory import SceneMemory, evidence
+from planweave.libero.seen_world import TURNED, Seen, SeenThing, resting, seen_world, solid_thing
+from planweave.libero.truth import table_centre, truth
+from planweave.perception.depth_views import DepthView
+from planweave.perception.geometry import Pose
+
+Array = NDArray[np.float64]
+_LOST = 0.05  # what is so far from where it should be in the hand is not held, m
+_RELATIONS = frozenset({"on", "in", "at", "left_of", "right_of", "front_of", "near", "between"})
+
+
+class LiberoView(Protocol):
+    """Looks. ground: height of what things stand on, m in the base frame; places: named ones, in that frame."""
+
+    ground: float
+    places: Sequence[Location]
+
+    def observe(
+        self, held: Held | None, tcp_to_base: Array, put: Mapping[str, Thing]
+    ) -> tuple[Observation, Held | None]:
+        """What is there now, and what the hand holds as it lies in it: None where it does not hold it any more.
+
+        held: what the hand should hold; tcp_to_base: its pose (4x4); put: where things were let go, by name.
+        """
+        ...
+
+
+class TruthView:
+    """The simulator's own poses."""
+
+    def __init__(self, simulator: LiberoSimulator, task: Task, domain: Domain, arm: LiberoArm) -> None:
+        self._simulator, self._task, self._domain, self._arm = simulator, task, domain, arm
+        self._state = task.state
+        self._taken: tuple[Thing, Array] | None = None  # what is held, and its pose when it was taken
+        self._geometry = Geometry(task)
+        self.ground = things.ground(self._geometry)
+        self.places: Sequence[Location] = things.places(self._geometry, truth(domain, task.state))
+
+    def observe(
+        self, held: Held | None, tcp_to_base: Array, put: Mapping[str, Thing]
+    ) -> tuple[Observation, Held | None]:
+        """See LiberoView."""
+        state, stamp = self._simulator.state(), self._arm.state().stamp
+        self._geometry = Geometry(self._task, state)
+        found = things.things(self._domain, self._geometry, state)
+        world = truth(self._domain, state, stamp)
+        if held is not None:
+            held = self._in_hand(held, state, tcp_to_base)
+            if held is not None:
+                world = holding(world, held.thing.name)
+        self._state = state
+        return Observation(world, found, stamp, self._geometry.articulation), held
+
+    def _in_hand(self, held: Held, state: Mapping[str, Any], tcp_to_base: Array) -> Held | None:
+        """What is held as it truly lies in the hand; None where it does not."""
+        name = held.thing.name
+        if self._taken is None or self._taken[0] is not held.thing:
+            self._taken = held.thing, self._item_pose(self._state, name)
+        moved = self._item_pose(state, name) @ np.linalg.inv(self._taken[1])
+        thing_to_tcp = np.linalg.inv(tcp_to_base) @ moved @ pose_of(held.thing)
+        if np.linalg.norm(thing_to_tcp[:3, 3] - held.thing_to_tcp[:3, 3]) > _LOST:
+            return None
+        return replace(held, thing_to_tcp=thing_to_tcp)
+
+    def _item_pose(self, state: Mapping[str, Any], name: str) -> Array:
+        row = state["things"][name]
+        return self._geometry.to_base(pose([*row["pos"], *row["quat"]]))
+
+
+class SeenView:
+    """RGB-D pictures, the robot's own joints and the sentence.
+
+    sentence: helps to name things; base: place of the robot's base, m, in the frame of the cameras' poses. The first
+    look names the things, and raises ModelError; later ones follow them.
+    """
+
+    def __init__(
+        self, cameras: CameraView, sentence: str, base: Sequence[float], domain: Domain, arm: LiberoArm
+    ) -> None:
+        self._cameras, self._domain, self._arm = cameras, domain, arm
+        self._base = np.asarray(base, float)[:3]
+        self._carried: tuple[SeenThing, Thing] | None = None  # as it was seen when it was taken
+        self._shapes: dict[str, tuple[NDArray[Any], float, Thing]] = {}
+        first = cameras.look(sentence, self._robot(), arm.state().stamp)
+        self._memory = SceneMemory(
+            first.things, first.ground, lambda t: domain.type_of_class(t.named.class_name) == "item"
+        )
+        self._steps, self._last = arm.steps, self._observation("")
+        self.ground = first.ground - float(self._base[2])
+        centre = table_centre(0.0)
+        x, y, _ = (TURNED @ np.array(centre.position) - self._base).tolist()
+        width, depth, _ = centre.size or (0.0, 0.0, 0.0)
+        self.places: Sequence[Location] = (Location(centre.name, (x, y), (width, depth)),)
+
+    def observe(
+        self, held: Held | None, tcp_to_base: Array, put: Mapping[str, Thing]
+    ) -> tuple[Observation, Held | None]:
+        """See LiberoView."""
+        carried = self._carried[0].name if self._carried is not None else ""
+        if self._arm.steps == self._steps and carried == (held.thing.name if held is not None else ""):
+            return self._last, held
+        views, stamp = self._cameras.views(self._robot()), self._arm.state().stamp
+        held = self._in_hand(held, tcp_to_base, views) if held is not None else None
+        if held is None and self._carried is not None:
+            seen, thing = self._carried
+            there = put.get(thing.name)
+            moved = seen if there is None else seen.moved(self._turned(pose_of(there) @ np.linalg.inv(pose_of(thing))))
+            self._memory.let_go(thing.name, moved, views, stamp)
+            self._memory.update(views, stamp, thing.name)
+            self._carried = None
+        else:
+            self._memory.update(views, stamp, held.thing.name if held is not None else "")
+        self._steps, self._last = self._arm.steps, self._observation(held.thing.name if held is not None else "")
+        return self._last, held
+
+    def _in_hand(self, held: Held, tcp_to_base: Array, views: Sequence[DepthView]) -> Held | None:
+        """What is held, where it is not seen at its old place, and its place in the hand is not seen empty."""
+        before = self._memory.thing(held.thing.name)
+        if before is None:
+            return None
+        if self._carried is None or self._carried[1] is not held.thing:
+            self._carried = before, held.thing
+            stays = evidence(before.points, views).is_there
+        else:
+            stays = False
+        old, thing = self._carried
+        now = old.moved(self._turned(tcp_to_base @ held.thing_to_tcp @ np.linalg.inv(pose_of(thing))))
+        slipped = None if stays else self._memory.in_hand(now, views)
+        if slipped is None:
+            return None
+        self._memory.put(replace(now.moved(slipped), visible=True, stamp=self._arm.state().stamp))
+        in_base = np.eye(4)
+        in_base[:3, 3] = TURNED @ slipped.translation
+        return replace(held, thing_to_tcp=np.linalg.inv(tcp_to_base) @ in_base @ tcp_to_base @ held.thing_to_tcp)
+
+    def _observation(self, held: str) -> Observation:
+        memory, stamp = self._memory, self._arm.state().stamp
+        memory.things = resting(memory.things, memory.ground, held)
+        world = seen_world(self._domain, memory.things, memory.ground, stamp, held)
+        seen = Seen(world, memory.things, memory.ground, self._base)
+        found = tuple(self._solid(thing) for thing in memory.things if not thing.lost)
+        return Observation(holding(world, held) if held else world, (*found, *seen.rooms()), stamp)
+
+    def _solid(self, thing: SeenThing) -> Thing:
+        """A thing's shape, made once for each place."""
+        points, bottom, solid = self._shapes.get(thing.name, (None, 0.0, None))
+        if solid is None or points is not thing.points or bottom != thing.bottom:
+            solid = solid_thing(self._domain, thing, self._base)
+            self._shapes[thing.name] = thing.points, thing.bottom, solid
+        return replace(solid, visible=thing.visible)
+
+    def _robot(self) -> Mapping[str, Sequence[float]]:
+        state = self._arm.state()
+        return {
+            "joints": state.positions.tolist(),
+            "gripper": (state.width / 2, -state.width / 2),
+            "base": self._base.tolist(),
+        }
+
+    def _turned(self, transform: Array) -> Pose:
+        """A motion in the base frame as one in the person's frame."""
+        turn = TURNED @ transform[:3, :3] @ TURNED
+        base = TURNED @ self._base
+        return Pose(turn, TURNED @ transform[:3, 3] + base - turn @ base)
+
+
+def holding(world: World, name: str) -> World:
+    """The world while a thing is held."""
+    facts = {f for f in world.facts if not (f.predicate in _RELATIONS and f.args[0] == name)}
+    under = {f.args[1] for f in facts if f.predicate == "on"}
+    facts -= {Literal("hand_empty"), Literal("at_base")}
+    facts |= {Literal("holding", (name,))}
+    facts |= {Literal("clear", (o.name,)) for o in world.objects if o.type != "location" and o.name not in under}
+    return replace(world, facts=frozenset(facts))

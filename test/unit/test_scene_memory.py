@@ -1,0 +1,112 @@
+"""Things followed through pictures: what stays, what is hidden, what was carried, what rolled away."""
+
+import numpy as np
+import pytest
+from doubles.boxes_camera import picture
+
+from planweave.libero.scene_memory import SceneMemory, evidence
+from planweave.libero.seen_world import SeenThing
+from planweave.perception.geometry import Pose
+from planweave.perception.vision_names import Named
+
+RED, BLUE, GREEN = (200, 40, 40), (40, 60, 200), (40, 180, 60)
+CUP = ((0.0, 0.1, 0.0), (0.06, 0.16, 0.08), RED)
+BOX = ((-0.1, -0.2, 0.0), (0.0, -0.1, 0.06), BLUE)
+TRAY = ((-0.1, -0.25, 0.0), (0.06, -0.08, 0.02), GREEN)
+
+
+def shifted(box, x, y, z=0.0):
+    low, high, colour = box
+    return tuple(np.add(low, (x, y, z))), tuple(np.add(high, (x, y, z))), colour
+
+
+def views(*boxes, **more):
+    return [picture(boxes, **more), picture(boxes, eye=(0.2, -0.4, 0.8), name="side", **more)]
+
+
+def seen(name, box, shots):
+    """A thing from the points of its colour."""
+    masks = [(v.rgb == box[2]).all(axis=-1) & ~v.steps for v in shots]
+    points = np.concatenate([v.points[mask] for v, mask in zip(shots, masks)])
+    colours = np.concatenate([v.rgb[mask] for v, mask in zip(shots, masks)])
+    return SeenThing(name, points, colours, Named(name), 0.0)
+
+
+def memory(*named):
+    shots = views(*(box for _, box in named))
+    return SceneMemory([seen(name, box, shots) for name, box in named], 0.0, lambda thing: True)
+
+
+def middle(box):
+    return (np.array(box[0]) + box[1]) / 2
+
+
+def test_what_did_not_move_is_seen_where_it_was():
+    kept = memory(("cup", CUP), ("box", BOX))
+    before = [t.points for t in kept.things]
+    kept.update(views(CUP, BOX), 1.0)
+    assert all(t.visible and t.stamp == 1.0 and t.points is p for t, p in zip(kept.things, before))
+
+
+def test_what_is_hidden_stays_and_is_not_seen():
+    kept = memory(("cup", CUP), ("box", BOX))
+    kept.update(views(CUP, BOX, hidden=np.ones((240, 320), bool)), 1.0)
+    assert not any(t.visible or t.lost for t in kept.things)
+
+
+def test_what_is_gone_is_lost_and_found_again_by_its_colours():
+    kept = memory(("cup", CUP), ("box", BOX))
+    kept.update(views(BOX), 1.0)
+    assert kept.thing("cup").lost and not kept.thing("box").lost
+    there = shifted(CUP, -0.2, 0.05)
+    kept.update(views(there, BOX), 2.0)
+    cup = kept.thing("cup")
+    assert not cup.lost and cup.stamp == 2.0 and np.abs(cup.middle - middle(there))[:2].max() < 0.03
+
+
+def test_a_thing_of_other_colours_is_not_taken_for_it():
+    kept = memory(("cup", CUP), ("box", BOX))
+    low, high, _ = shifted(CUP, -0.2, 0.05)
+    kept.update(views((low, high, GREEN), BOX), 1.0)
+    assert kept.thing("cup").lost
+
+
+@pytest.mark.parametrize(("x", "y", "drop"), [(0.0, 0.0, 0.0), (0.02, -0.015, 0.0), (0.01, 0.0, 0.08)])
+def test_what_was_let_go_is_found_by_its_shape(x, y, drop):
+    kept = memory(("cup", CUP), ("box", BOX))
+    there = shifted(CUP, -0.1, -0.02)
+    thought = kept.thing("cup").moved(Pose(np.eye(3), np.array((-0.1 + x, -0.02 + y, drop))))
+    kept.let_go("cup", thought, views(there, BOX), 1.0)
+    cup = kept.thing("cup")
+    assert cup.visible and cup.was_put
+    assert np.abs(cup.middle[:2] - middle(there)[:2]).max() < 0.008
+
+
+def test_what_tipped_over_is_found_by_its_colours():
+    kept = memory(("cup", CUP), ("box", BOX))
+    lying = ((-0.1, 0.0, 0.0), (-0.02, 0.06, 0.06), RED)
+    kept.let_go("cup", kept.thing("cup").moved(Pose(np.eye(3), np.array((-0.06, -0.1, 0.0)))), views(lying, BOX), 1.0)
+    cup = kept.thing("cup")
+    assert cup.visible and np.abs(cup.middle[:2] - middle(lying)[:2]).max() < 0.03
+
+
+def test_what_was_let_go_and_is_nowhere_is_lost():
+    kept = memory(("cup", CUP), ("box", BOX))
+    kept.let_go("cup", kept.thing("cup"), views(BOX), 1.0)
+    cup = kept.thing("cup")
+    assert cup.lost and not cup.visible
+
+
+def test_a_thing_falls_no_deeper_than_what_is_below_it():
+    kept = memory(("cup", CUP), ("tray", TRAY))
+    there = shifted(CUP, -0.05, -0.3, 0.02)
+    kept.let_go("cup", kept.thing("cup").moved(Pose(np.eye(3), np.array((-0.05, -0.3, 0.06)))), views(there, TRAY), 1.0)
+    assert abs(kept.thing("cup").points[:, 2].max() - 0.10) < 0.006
+
+
+def test_pictures_look_through_where_nothing_is():
+    shots = views(CUP)
+    cup = seen("cup", CUP, shots)
+    assert evidence(cup.points, shots).is_there
+    assert evidence(cup.points + (0.0, 0.0, 0.3), shots).is_gone
+    assert not evidence(cup.points + (5.0, 0.0, 0.0), shots).is_there
