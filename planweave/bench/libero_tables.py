@@ -144,7 +144,7 @@ def ended_at(end: Mapping[str, Any]) -> tuple[str, str]:
         return action.partition("(")[0].partition("_")[0], code
     if end["kind"] == "NoPlanError":
         return "plan", ""
-    if end["kind"] == "GoalError":
+    if end["kind"] in ("GoalError", "AmbiguityError"):
         return ("see" if end["error"].startswith("unknown object") else "read"), ""
     if end["kind"] == "CanceledError":
         return "time", ""

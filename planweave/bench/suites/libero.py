@@ -42,7 +42,8 @@ PUBLISHED = "published"
 STEPS = (PUBLISHED, str(LONGEST))
 _DOMAIN = "kitchen"
 _SECONDS = 30.0  # for the gold plan
-_ACTION = 110.0  # s of wall time for an action; an engine waits 120 beyond the episode's end before it kills a worker
+_ACTION = {TRUTH: 110.0, CAMERA: 400.0}
+"""Seconds of wall time for an action, by view; an engine waits 120 beyond the episode's end before it kills a worker."""
 _CAMERA, _WIDTH, _HEIGHT = "agentview", 480, 360
 _PICTURES = 80  # of a video at most
 _RATE = 10.0  # pictures per second of a video
@@ -176,7 +177,7 @@ class LiberoStage:
         self._first = truth(self.domain, task.state)
         goal = _goal(task)
         self.case = replace(case, sentence=task.language, goal=goal, gold=_gold(self.domain, self._first, goal))
-        self.body: LookingBody = LimitedBody(body, simulator, self._longest)
+        self.body: LookingBody = LimitedBody(body, simulator, self._longest, _ACTION[view])
 
     def truth(self) -> World:
         """The true world, whatever the body sees."""
@@ -227,17 +228,17 @@ class LiberoStage:
 
 
 class LimitedBody(WrappedBody):
-    """A body that begins no action once the episode's steps are used up."""
+    """A body that begins no action once the episode's steps are used up. seconds: of wall time for an action."""
 
-    def __init__(self, body: LookingBody, simulator: LiberoSimulator, longest: int) -> None:
+    def __init__(self, body: LookingBody, simulator: LiberoSimulator, longest: int, seconds: float) -> None:
         super().__init__(body)
-        self._simulator, self._longest = simulator, longest
+        self._simulator, self._longest, self._seconds = simulator, longest, seconds
 
     def execute(self, action: Action, *, timeout: float = 0.0, **options: Any) -> Outcome:
         """The body's; raises CanceledError where no step is left."""
         if self._simulator.verdict.steps >= self._longest:
             raise CanceledError(f"the {self._longest} steps of the episode are used up")
-        return super().execute(action, timeout=timeout or _ACTION, **options)
+        return super().execute(action, timeout=timeout or self._seconds, **options)
 
 
 def _goal(task: Task) -> tuple[Literal, ...]:
