@@ -94,9 +94,9 @@ def test_the_request_has_the_marked_picture_the_words_and_a_schema():
     with replies(ALL) as fake:
         namer(fake).names([PICTURE], THINGS, 'the "red" mug')
         [body] = fake.requests
-        text, image = body["messages"][1]["content"]
+        text, image, enlarged = body["messages"][1]["content"]
         assert "1, 2, 3" in text["text"] and r"\"red\"" in text["text"]
-        assert image["image_url"]["url"].startswith("data:image/png;base64,")
+        assert all(i["image_url"]["url"].startswith("data:image/png;base64,") for i in (image, enlarged))
         marks = body["response_format"]["json_schema"]["schema"]["properties"]["marks"]
         assert marks["items"]["properties"]["mark"]["enum"] == [1, 2, 3] and body["model"] == "eyes"
 

@@ -43,7 +43,7 @@ STEPS = (PUBLISHED, str(LONGEST))
 _DOMAIN = "kitchen"
 _SECONDS = 30.0  # for the gold plan
 _ACTION = {TRUTH: 110.0, CAMERA: 400.0}
-"""Seconds of wall time for an action, by view; an engine waits 120 beyond the episode's end before it kills a worker."""
+"""Seconds of wall time for an action, by view; an engine kills a worker 120 s after its episode should have ended."""
 _CAMERA, _WIDTH, _HEIGHT = "agentview", 480, 360
 _PICTURES = 80  # of a video at most
 _RATE = 10.0  # pictures per second of a video
