@@ -341,6 +341,23 @@ def test_half_open_fingers_let_go_of_what_stands_and_hold_what_would_fall(
             named.require_known()
 
 
+@pytest.mark.parametrize(("width", "held"), [(0.05, True), (0.0, False), (0.08, False), (None, False)])
+def test_what_the_fingers_stand_around_where_they_were_stopped_while_they_closed_is_held(
+    world, kinematics, width, held
+):
+    """It stays at its place in the camera's eyes: then it is the one between the fingers."""
+    joints = kinematics.ranked(downwards(0.5, 0.1, 0.025, 0.0), HOME)[0]
+    world.on_detections([cube("a", 0.5, 0.1), cube("b", 0.4, -0.2)], 1.0)
+    world.on_joints(joints, None)
+    arm = Fingers(joints)
+    arm.wait_fingers = lambda: width
+    UnseenGrip(arm, world, 20.0, False, lambda: None, lambda text: None).interrupted()
+    facts = {str(f) for f in world.world().facts}
+    assert ("hand_empty()" in facts) is not held and world.holds_unknown is held
+    world.on_detections([cube("a", 0.5, 0.1), cube("b", 0.4, -0.2)], 2.0)
+    assert ("holding(a)" in {str(f) for f in world.world().facts}) is held
+
+
 def test_a_long_thing_lies_across_the_fingers_that_hold_it(world, kinematics):
     """The side that fits the opening is the one between them."""
     from planweave.bodies.arm.world_model import between_fingers
