@@ -161,6 +161,7 @@ def test_of_two_cubes_that_look_alike_the_one_is_moved_that_is_pointed_at(serve,
         spin_until(lambda: browser.run(pictures) == 2, 60, "a picture of each of the two")
         spin_until(lambda: len(marks(browser)) == 2, 60, "their marks in the scene")
         assert np.allclose(there[-1][0], left, atol=2e-3), "nothing moves before the answer"
+        keep(browser)
         browser.point(*marks(browser)[0])  # seen from in front of the robot its right is on the left
         spin_until(lambda: "the goal holds, as observed" in browser.text, 120, "the task to be done")
         assert "What is meant?" not in browser.text

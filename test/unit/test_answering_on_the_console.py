@@ -1,0 +1,115 @@
+"""planweave run and planweave answer: a question is shown with numbers, what is typed is sent, a refusal is told."""
+
+import io
+import os
+import time
+
+import pytest
+from rich.console import Console
+
+from planweave.cli.answer import QuestionAsker, question_json, send, waiting_question
+from planweave.core.errors import GoalError
+from planweave.core.question import Alternative, UserQuestion
+from planweave.core.task import TaskState, TaskStatus
+
+QUESTION = UserQuestion(
+    'which is meant by "the cube"?',
+    (Alternative("red cube", ("red_cube",)), Alternative("blue cube", ("blue_cube",))),
+    id="0123456789ab",
+)
+WAITS = TaskStatus("task-1", "move the cube", "classical", TaskState.AWAITING_ANSWER, question=QUESTION)
+
+
+class Answered:
+    """The client's calls, kept; "no" is refused."""
+
+    def __init__(self, *tasks):
+        self.sent, self._tasks = [], list(tasks)
+
+    def tasks(self, limit=0):
+        return self._tasks
+
+    def answer(self, task_id, question_id, choice=0, text="", agent=False):
+        if text == "no":
+            raise GoalError("'no' does not choose one of these")
+        self.sent.append((task_id, question_id, choice, text))
+        return "understood"
+
+
+class NoProgress:
+    def pause(self):
+        """Nothing is shown that could be in the way."""
+
+    resume = pause
+
+
+@pytest.fixture
+def typed(monkeypatch):
+    """A terminal: typed(text) types into it."""
+    reader, writer = os.pipe()
+    stdin = os.fdopen(reader, encoding="utf-8", buffering=1)
+
+    class Terminal:
+        def __getattr__(self, name):
+            return getattr(stdin, name)
+
+        def isatty(self):
+            return True
+
+    monkeypatch.setattr("sys.stdin", Terminal())
+    yield lambda text: os.write(writer, text.encode())
+    os.close(writer)
+    stdin.close()
+
+
+def test_a_number_is_a_choice_and_the_rest_are_words():
+    client = Answered()
+    send(client, "task-1", QUESTION.id, "2")
+    send(client, "task-1", QUESTION.id, "the left one")
+    assert [sent[2:] for sent in client.sent] == [(2, ""), (0, "the left one")]
+    with pytest.raises(GoalError, match="numbered from 1"):
+        send(client, "task-1", QUESTION.id, "0")
+
+
+def test_the_task_that_waits_is_found_or_it_is_said_that_none_does():
+    other = TaskStatus("task-2", "x", "classical", TaskState.RUNNING)
+    assert waiting_question(Answered(WAITS, other)) == (WAITS, QUESTION)
+    with pytest.raises(GoalError, match="no question of task-2"):
+        waiting_question(Answered(WAITS, other), "task-2")
+    told = question_json(QUESTION)
+    assert told["id"] == QUESTION.id and told["choices"][1] == {
+        "choice": 2,
+        "label": "blue cube",
+        "objects": ["blue_cube"],
+        "goal": [],
+    }
+
+
+def test_on_a_terminal_it_asks_until_an_answer_is_taken(typed):
+    client, shown = Answered(), io.StringIO()
+    asker = QuestionAsker(client, Console(file=shown, force_terminal=True), NoProgress())
+    asker.status(WAITS)
+    asker.look()
+    assert "1. red cube" in shown.getvalue() and "your answer" in shown.getvalue()
+    asker.look()
+    assert not client.sent, "nothing was typed yet"
+    typed("no\n")
+    asker.look()
+    assert "does not choose" in shown.getvalue() and not client.sent
+    typed("2\n")
+    deadline = time.monotonic() + 30
+    while not client.sent and time.monotonic() < deadline:
+        asker.look()
+    assert client.sent == [("task-1", QUESTION.id, 2, "")]
+
+
+def test_without_a_terminal_it_says_how_to_answer(monkeypatch, capsys):
+    monkeypatch.setattr("sys.stdin", io.StringIO())
+    shown = io.StringIO()
+    for console in (Console(file=shown), Console(quiet=True)):
+        asker = QuestionAsker(Answered(), console, NoProgress())
+        asker.status(WAITS)
+        asker.look()
+        asker.look()
+    for text in (shown.getvalue(), capsys.readouterr().err):
+        assert text.count("planweave answer --task task-1 NUMBER") == 1 and "2. blue cube" in text
