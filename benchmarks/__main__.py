@@ -15,6 +15,7 @@ examples:
   python -m benchmarks arms --repeat 3
   python -m benchmarks rules
   python -m benchmarks kept
+  python -m benchmarks preview
   python -m benchmarks tabletop --seeds 2 --task plus_sign
 """
 
@@ -49,6 +50,7 @@ FIGURES = (
     "arms",
     "rules",
     "kept",
+    "preview",
 )
 CHOOSABLE = ("tabletop", "kills", "honesty")  # figures of which --task chooses some
 

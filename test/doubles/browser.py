@@ -100,6 +100,19 @@ class Browser:
             f"b.innerText.trim() === {json.dumps(label)}); if (!b) return null; b.scrollIntoView({{block: 'center'}}); "
             "const r = b.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2]; })()"
         )
+        return self._press(place)
+
+    def unfold(self, label):
+        """Click with the mouse on the head of the folder of that label; whether there is one in sight."""
+        place = self.run(
+            f"(() => {{ const f = [...document.querySelectorAll('*')].filter(e => e.offsetParent && "
+            f"e.innerText && e.innerText.trim() === {json.dumps(label)}).pop(); if (!f) return null; "
+            "f.scrollIntoView({block: 'center'}); "
+            "const r = f.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2]; })()"
+        )
+        return self._press(place)
+
+    def _press(self, place):
         for kind in ("mousePressed", "mouseReleased") if place else ():
             self.call("Input.dispatchMouseEvent", type=kind, x=place[0], y=place[1], button="left", clickCount=1)
         return place is not None

@@ -87,6 +87,12 @@ def test_a_person_says_a_task_reads_it_approves_it_and_sees_it_done(page, spin_u
         spin_until(lambda: "awaiting approval" in browser.text, 60, "the plan")
         told = browser.text
         assert "in(red_cube, left_tray)" in told and "pick up the red cube" in told, told
+        spin_until(lambda: "smallest clearance" in browser.text, 60, "the motions of the plan")
+        spin_until(lambda: browser.click("Pause the preview"), 20, "the ghost to play")
+        spin_until(lambda: browser.click("Play the preview"), 20, "the ghost to stand")
+        assert browser.unfold("Edit the plan")
+        spin_until(lambda: browser.click("Drop 1"), 20, "the step's buttons")
+        spin_until(lambda: "a step at least" in browser.text, 60, "the edit, which leaves nothing, to be refused")
         spin_until(lambda: browser.click("Approve this plan"), 20, "the button")
         spin_until(lambda: "the goal holds, as observed" in browser.text, 120, "the task to be done")
         assert not browser.click("Approve this plan"), "nothing is left to approve"
