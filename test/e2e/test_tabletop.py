@@ -162,7 +162,7 @@ def test_a_killed_simulation_ends_the_task_and_the_next_is_served(system, spin_u
 
 def test_a_killed_executor_ends_the_task_and_the_next_is_served(system, spin_until):
     _, result = run(system, spin_until, seconds=0)
-    # Stopped while it approaches, the arm may stand over the cube: what the camera cannot see is then an unknown object.
+    # Stopped while it approaches, the arm may stand over the cube, which then is an unknown object.
     wait_until_acting(system, result, spin_until, "transferring")
     system.nodes["executor_node"].kill()
     spin_until(result.done, 90, "the task to end")
