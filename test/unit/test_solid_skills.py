@@ -151,6 +151,12 @@ def test_in_a_box_it_lies_on_the_floor_and_beside_what_is_there() -> None:
     assert full.z == pytest.approx(GROUND + 0.006, abs=0.004)
 
 
+def test_what_is_tall_stands_in_a_flat_vessel() -> None:
+    bowl, item = vessel("bowl", 0.5, 0.1, 0.05, 0.04), block("item", 0.3, -0.3, (0.03, 0.03, 0.16))
+    spot = next(iter(solid_placement.in_solid(item, bowl, [bowl], GROUND)))
+    assert spot.z == pytest.approx(GROUND + 0.006, abs=0.003)
+
+
 def test_what_is_too_large_for_an_opening_has_no_place_in_it() -> None:
     bowl, item = vessel("bowl", 0.5, 0.1, 0.05, 0.04), block("item", 0.3, -0.3, (0.2, 0.2, 0.05))
     assert not list(solid_placement.in_solid(item, bowl, [bowl], GROUND))

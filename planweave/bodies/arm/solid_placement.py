@@ -163,7 +163,8 @@ def in_solid(item: Thing, target: Thing, others: Sequence[Thing], ground: float)
     for (u, v), yaw in product(_square(*room), (region.yaw + k * math.pi / 4 for k in range(4))):
         there = region.centre[0] + c * u - s * v, region.centre[1] + s * u + c * v
         rest = resting.at(*there, yaw)
-        if rest.z + 0.3 * item.size[2] > region.centre[2] + region.size[2] / 2 + 0.005:
+        sunk = min(0.3 * item.size[2], 0.5 * region.size[2])
+        if rest.z + sunk > region.centre[2] + region.size[2] / 2 + 0.005:
             continue  # it would stand on the rim, or on what is inside
         cost = 5.0 * abs(rest.z - low) + math.hypot(u, v) + 0.05 * (1 - rest.borne)
         found.append((cost, replace(_spot(item, there, rest.z, yaw, ways), rise=_UNDER_ROOF if roof else math.inf)))
