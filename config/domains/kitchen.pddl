@@ -35,7 +35,7 @@
   (:action grasp
     :parameters (?i - item)
     :precondition (and (hand_empty) (clear ?i) (reachable ?i)
-      (forall (?c - thing) (not (and (closed ?c) (in ?i ?c)))))
+      (forall (?c - thing) (or (not (in ?i ?c)) (not (can_open ?c)) (opened ?c))))
     :effect (and (holding ?i) (not (hand_empty)) (not (at_base))
       (forall (?t - thing) (when (on ?i ?t) (and (not (on ?i ?t)) (clear ?t))))
       (forall (?c - thing) (when (in ?i ?c) (not (in ?i ?c))))
@@ -53,7 +53,7 @@
 
   (:action place_in
     :parameters (?i - item ?c - thing)
-    :precondition (and (holding ?i) (holds_things ?c) (not (closed ?c)) (reachable ?c) (not (= ?i ?c)))
+    :precondition (and (holding ?i) (holds_things ?c) (or (opened ?c) (not (can_open ?c))) (reachable ?c) (not (= ?i ?c)))
     :effect (and (in ?i ?c) (hand_empty) (not (holding ?i)) (not (at_base))))
 
   (:action place_at
@@ -88,12 +88,12 @@
 
   (:action open
     :parameters (?x - thing)
-    :precondition (and (hand_empty) (can_open ?x) (closed ?x) (reachable ?x))
+    :precondition (and (hand_empty) (can_open ?x) (not (opened ?x)) (reachable ?x))
     :effect (and (opened ?x) (not (closed ?x)) (not (at_base))))
 
   (:action close
     :parameters (?x - thing)
-    :precondition (and (hand_empty) (can_open ?x) (opened ?x) (reachable ?x))
+    :precondition (and (hand_empty) (can_open ?x) (not (closed ?x)) (reachable ?x))
     :effect (and (closed ?x) (not (opened ?x)) (not (at_base))))
 
   (:action turn_on

@@ -91,6 +91,16 @@ class Geometry:
         found = [a for a in self.articulations() if (a.name == joint if site else a.thing == name)]
         return found[0] if len(found) == 1 else None
 
+    def openness(self, name: str) -> float:
+        """How far a drawer or door is open: 0 shut, 1 at its open end; 0 for what does not move."""
+        names = Names(self._state)
+        site = next((site for site, (part, _) in names.parts.items() if part == name), "")
+        for joint, row in self._found["joints"].items():
+            of_thing = self._found["bodies"][row["body"]]["thing"] == name
+            if joint == self.joint_of_site(site) if site else of_thing:
+                return float(self._state["values"][joint]) / float(max(row["range"], key=abs))
+        return 0.0
+
     def joint_of_site(self, site: str) -> str:
         """The joint that moves a region (a drawer's inside); "" for none."""
         names = self._found["sites"].get(site) or [""]

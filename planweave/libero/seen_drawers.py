@@ -12,6 +12,7 @@ import cv2
 import numpy as np
 
 OPEN = 0.13  # m that a drawer's front is out of the cabinet's front from which on things can be put in
+SHUT = 0.03  # m up to which a drawer counts as closed; between the two it is ajar
 LEVELS = {1: ("",), 2: ("top", "bottom"), 3: ("top", "middle", "bottom")}
 _HANDLE, _LONGEST_HANDLE = 0.03, 0.06  # m that a handle stands out, where no closed drawer shows it, and at most
 _CELL, _WALL = 0.005, 5  # m; cells: what is thinner is the wall of a drawer
@@ -31,6 +32,11 @@ class Drawer:
     def is_open(self) -> bool:
         """Whether things can be put in."""
         return self.out > OPEN
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether it is shut, as far as depth tells."""
+        return self.out < SHUT
 
 
 def find_drawers(points: np.ndarray, count: int, handles: Sequence[np.ndarray], floor: float) -> list[Drawer]:

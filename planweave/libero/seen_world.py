@@ -206,7 +206,9 @@ def seen_world(domain: Domain, things: Sequence[SeenThing], ground: float, stamp
                 )
                 objects.append(part)
                 facts |= {Literal("part_of", (name, thing.name)), Literal("holds_things", (name,))}
-                facts |= {Literal("can_open", (name,)), Literal("opened" if drawer.is_open else "closed", (name,))}
+                facts.add(Literal("can_open", (name,)))
+                facts |= {Literal("opened", (name,))} if drawer.is_open else set()
+                facts |= {Literal("closed", (name,))} if drawer.is_closed else set()
     middle = table_centre(stamp)
     placed, by_name = set(), {thing.name: thing for thing in things}
     for thing in things:

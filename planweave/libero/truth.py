@@ -8,7 +8,7 @@ of a region -> pos, size (half), parent), `facts` (LIBERO's predicates that hold
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ FRAME = "person"
 _CENTRE = (0.15, 0.15)  # what counts as the middle of the table reaches so far from LIBERO's, m
 _ABOVE = 0.01  # how far from what it rests on an item may seem to be, m
 _MIDDLE = (-0.075, 0.0)  # of the table, as LIBERO's region `table_center` has it
+_AJAR = 0.005  # share of its way above which what is not open is not closed either
 _STATES = {"open": "opened", "close": "closed", "turnon": "turned_on", "turnoff": "turned_off"}
 _SIDES = {"_right_region": "right_of", "_left_region": "left_of", "_front_region": "front_of"}
 
@@ -69,14 +70,21 @@ class Names:
         return self.sites[name]["parent"] or "" if name in self.sites else ""
 
 
-def truth(domain: Domain, state: Mapping[str, Any], stamp: float = 0.0) -> World:
-    """The world of a state (see above)."""
+def truth(
+    domain: Domain,
+    state: Mapping[str, Any],
+    stamp: float = 0.0,
+    openness: Callable[[str], float] = lambda name: 0.0,
+) -> World:
+    """The world of a state (see above). openness: of drawers and doors, from 0 to 1, by our names; what is ajar is
+    neither open nor closed.
+    """
     names = Names(state)
     objects = [_thing(domain, names, name, stamp) for name in names.things]
     objects += [_part(names, site, stamp) for site in names.parts]
     objects.append(table_centre(stamp))
     facts = {*_properties(names)}
-    facts |= {*_states(names, state, facts), *_relations(names, state, objects, facts)}
+    facts |= {*_states(names, state, facts, openness), *_relations(names, state, objects, facts)}
     return completed(domain, objects, facts, stamp)
 
 
@@ -171,12 +179,17 @@ def _properties(names: Names) -> Iterator[Literal]:
             yield Literal("can_open", (part,))
 
 
-def _states(names: Names, state: Mapping[str, Any], properties: Collection[Literal]) -> Iterator[Literal]:
+def _states(
+    names: Names, state: Mapping[str, Any], properties: Collection[Literal], openness: Callable[[str], float]
+) -> Iterator[Literal]:
     told = {(row[0], row[1]) for row in state["facts"] if len(row) == 2}
     for name in (*names.things, *names.parts):
         ours = (names.of(name),)
         if Literal("can_open", ours) in properties:
-            yield Literal("opened" if ("open", name) in told else "closed", ours)  # ajar is too little to reach in
+            if ("open", name) in told:
+                yield Literal("opened", ours)
+            elif openness(*ours) <= _AJAR:  # LIBERO calls a drawer that nobody has touched neither
+                yield Literal("closed", ours)
         if Literal("can_turn", ours) in properties:
             yield Literal("turned_on" if ("turnon", name) in told else "turned_off", ours)
 

@@ -69,7 +69,7 @@ class TruthView:
         state, stamp = self._simulator.state(), self._arm.state().stamp
         self._geometry = Geometry(self._task, state)
         found = things.things(self._domain, self._geometry, state)
-        world = truth(self._domain, state, stamp)
+        world = truth(self._domain, state, stamp, self._geometry.openness)
         if held is not None:
             held = self._in_hand(held, state, tcp_to_base)
             if held is not None:

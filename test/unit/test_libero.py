@@ -8,6 +8,7 @@ sentence and goal (LIBERO's data are CC BY 4.0).
 import gzip
 import json
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -124,3 +125,20 @@ def test_what_lies_in_a_bowl_is_in_it_and_what_covers_it_is_not(thing, holds):
     world = truth(DOMAIN, {**scene, "facts": [*scene["facts"], ["on", thing, "akita_black_bowl_1"]]})
     assert world.holds(Literal("on", (thing, "akita_black_bowl_1")))
     assert world.holds(Literal("in", (thing, "akita_black_bowl_1"))) is holds
+
+
+@pytest.mark.parametrize(
+    ("openness", "state", "opens"), [(0.0, ["closed"], True), (0.1, [], True), (1.0, ["opened"], False)]
+)
+def test_what_is_ajar_is_neither_open_nor_closed(openness, state, opens):
+    """A drawer that was pushed ajar while it was filled is not closed."""
+    bowl, drawer, region = "akita_black_bowl_1", "wooden_cabinet_1_top_drawer", "wooden_cabinet_1_top_region"
+    scene = SCENES["libero_goal/0"]
+    scene = {**scene, "facts": [*scene["facts"], *([] if opens else [["open", region]])]}
+    world = truth(DOMAIN, scene, openness=lambda name: openness if name == drawer else 0.0)
+    assert [p for p in ("opened", "closed") if world.holds(Literal(p, (drawer,)))] == state
+    goal = Literal("in", (bowl, drawer)), Literal("closed", (drawer,))
+    steps = ["grasp", "place_in", "close"]
+    assert [action.name for action in solve(DOMAIN, world, goal)] == (["open", *steps] if opens else steps)
+    filled = replace(world, facts=world.facts | {goal[0]})
+    assert [action.name for action in solve(DOMAIN, filled, goal)] == ([] if state == ["closed"] else ["close"])
