@@ -84,8 +84,8 @@ _SAME_JOINTS = 1e-4  # rad: largest difference of joint positions between equal 
 class Perceiver:
     """Processes frames in the order of their stamps. A stamp that goes back (a new simulation) resets the tracker.
 
-    A frame equal to the previous ones, pixel by pixel and joint by joint, which only a simulated camera produces, is
-    not processed again.
+    A frame equal to the previous one, pixel by pixel and joint by joint, which only a simulated camera produces, is no
+    further evidence of another shape, and is not processed again after some more.
     """
 
     def __init__(
@@ -145,7 +145,7 @@ class Perceiver:
         for state in way:
             self.tracker.follow(hand_pose(state))
         scene = self.pipeline.run(rgb, depth, intrinsics, robot, self.tracker.remembered(), names)
-        tracks = self.tracker.update(scene.detections, scene, hand_pose(robot) if robot else None)
+        tracks = self.tracker.update(scene.detections, scene, hand_pose(robot) if robot else None, self._equal > 0)
         objects = tuple(NamedObject(t.id, t.name, t.current, t.visible, t.inferred) for t in tracks)
         perceived = Perceived(stamp, objects, int(scene.robot.sum()), scene.plane, scene.projector)
         self._last = frame, perceived

@@ -110,7 +110,8 @@ def propose(
     if labels.max() == 0:
         return []
     groups, upright = join(labels, z, colours, steep, cloud, window)
-    near_robot = cv2.dilate(robot[window].astype(np.uint8), np.ones((5, 5), np.uint8)) > 0
+    # Of the whole image: what hides a thing at the window's border lies outside of the window.
+    near_robot = cv2.dilate(robot.astype(np.uint8), np.ones((5, 5), np.uint8))[window] > 0
     rows, columns = np.nonzero(labels)
     owner = groups[labels[rows, columns]]
     for bottle in upright:

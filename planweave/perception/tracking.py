@@ -173,8 +173,13 @@ class Tracker:
         for track in self._tracks:
             self._follow_hand(track, hand, track is between)
 
-    def update(self, detections: Sequence[Detection], scene: Scene, hand: Hand | None = None) -> list[Track]:
-        """Process one frame; returns the named tracks."""
+    def update(
+        self, detections: Sequence[Detection], scene: Scene, hand: Hand | None = None, repeated: bool = False
+    ) -> list[Track]:
+        """Process one frame; returns the named tracks.
+
+        repeated: the frame is the previous one again, noise included, so that an error in it is no second error.
+        """
         for track in self._tracks:
             track.matched = track.inferred = track.whole = False
         if hand is not None:
@@ -194,7 +199,7 @@ class Tracker:
         self._merge()
         for track in self._tracks:
             if not track.matched:
-                self._miss(track, free, scene)
+                self._miss(track, free, scene, repeated)
         self._infer()
         doubts = sum(t.missing for t in self._tracks)
         self._drop()
@@ -306,7 +311,7 @@ class Tracker:
         old.matched, old.inferred, old.whole = new.matched, new.inferred, new.whole
         old.doubtful.clear()
 
-    def _miss(self, track: Track, free: Sequence[Detection], scene: Scene) -> None:
+    def _miss(self, track: Track, free: Sequence[Detection], scene: Scene, repeated: bool) -> None:
         if not track.name:
             track.missing += 1
             return
@@ -314,7 +319,7 @@ class Tracker:
         if track.grip is not None and not empty:
             track.missing = track.glimpsed = 0.0
         elif not track.held:
-            track.missing += 1.0 if empty else self._is_taken(track, free)
+            track.missing += 1.0 if empty else self._is_taken(track, free, repeated)
 
     def _infer(self) -> None:
         """Infer the supports of an object observed at its height, unless their place was since seen empty or occupied,
@@ -336,8 +341,11 @@ class Tracker:
                     track.missing = track.glimpsed = 0.0
             track.inferred = carries and not track.missing
 
-    def _is_taken(self, track: Track, free: Sequence[Detection]) -> float:
-        """Confidence, 0 to 1, that another object is observed at this object's place, which excludes it."""
+    def _is_taken(self, track: Track, free: Sequence[Detection], repeated: bool) -> float:
+        """Confidence, 0 to 1, that another object is observed at this object's place, which excludes it.
+
+        Depth noise can change a shape: a repeated frame adds nothing to that doubt.
+        """
         if any(t.whole and collide(t.last, track.last) for t in self._tracks):
             return 1.0
         sure, glimpse = 0.0, False
@@ -349,7 +357,7 @@ class Tracker:
                     glimpse = True
                 else:
                     sure = 1.0
-            elif not detection.inferred:
+            elif not detection.inferred and not repeated:
                 track.doubtful[detection.look] += 1
                 sure = max(sure, _UNSURE)
         if glimpse and not sure:

@@ -10,6 +10,7 @@ from benchmarks.perception_figures import Figures, compare, intrinsics_of, measu
 from planweave.core.paths import find_config
 from planweave.perception.calibration import load_extrinsics
 from planweave.perception.decoding import FrameError
+from planweave.perception.detectors.attributes import detect_by_attributes
 from planweave.perception.perceiver import Perceiver
 from planweave.perception.pipeline import Pipeline
 from planweave.perception.robot_filter import RobotState, hand_pose
@@ -216,6 +217,15 @@ def test_an_object_under_the_arm_is_remembered_and_one_taken_away_is_dropped():
     )
 
 
+def test_what_the_arm_hides_in_part_is_remembered_also_where_it_is_the_nearest_thing_to_the_base():
+    stage = Stage(find_config("scenes", "blocks").read_text())
+    names = set(stage.look(2))
+    home = np.array(FR3.home)
+    stage.arm(home + 0.3 * (solve_arm((0.42, 0.02, 0.08)) - home))  # in front of the purple cylinder
+    assert set(stage.look(8)) == names
+    assert stage.look()["purple_cylinder"].thing.is_round
+
+
 def test_another_scene_gets_names_of_its_own():
     stage = Stage(find_config("scenes", "blocks").read_text())
     assert {"left_tray", "right_tray"} <= set(stage.look(2))
@@ -406,6 +416,41 @@ def test_a_tower_built_cube_by_cube_keeps_all_names():
 
 
 # ---- equal frames ---------------------------------------------------------------------------------------------------
+
+
+def test_a_mistake_of_one_image_that_is_published_again_does_not_end_an_object(view):
+    mistaken = False
+
+    def detector(shown):
+        """What the attributes say, but for one cube that is taken for a cylinder."""
+        things = detect_by_attributes(shown)
+        if not mistaken:
+            return things
+        return [
+            replace(t, class_name="cylinder", shape="cylinder", symmetry=0.0) if t is cube else t
+            for cube in [next(t for t in things if t.class_name == "cube")]
+            for t in things
+        ]
+
+    perceiver = Perceiver(EXTRINSICS, detector=detector)
+
+    def look(stamp, light=0):
+        rgb = view.rgb.copy()
+        rgb[0, 0] = light
+        return {
+            o.name: o.visible
+            for o in perceiver.process(stamp, rgb, view.depth, intrinsics_of(CAMERA), view.robot).objects
+        }
+
+    for stamp in range(4):
+        names = look(float(stamp), light=stamp)
+    mistaken = True
+    seen = [look(10.0 + k, light=100) for k in range(20)]
+    assert all(s.keys() == names.keys() for s in seen), "one image is one view"
+    assert sum(not visible for visible in seen[-1].values()) == 1, "what is ill seen is remembered"
+    for k in range(10):
+        seen.append(look(40.0 + k, light=110 + k))
+    assert seen[-1].keys() != names.keys(), "views of their own are believed"
 
 
 def test_equal_frames_are_looked_at_until_nothing_more_is_learnt(view, monkeypatch):
