@@ -25,12 +25,14 @@ from planweave.core.world import Known, Literal, World, WorldObject
 class GoalCheck:
     """Result of checking a goal against a look.
 
-    unmet: literals that do not hold; unconfirmed: literals that were not observed, with the reason; inferred: literals
-    that were not observed but follow from what was.
+    unmet: literals that do not hold; unseen: those of them that nobody can see, as the state of a thing in a closed
+    container, so that they may hold all the same; unconfirmed: literals that were not observed, with the reason;
+    inferred: literals that were not observed but follow from what was.
     """
 
     look: Look
     unmet: tuple[Literal, ...] = ()
+    unseen: tuple[Literal, ...] = ()
     unconfirmed: tuple[str, ...] = ()
     inferred: tuple[str, ...] = ()
 
@@ -61,7 +63,20 @@ def confirm(look: Look, goal: Iterable[Literal], began: float) -> GoalCheck:
         unconfirmed += [f"it is unknown whether {literal} holds now" for literal in goal if not literal.args]
     if not look.fresh and unconfirmed:
         unconfirmed.append(look.message)
-    return GoalCheck(look, world.unmet(goal), tuple(unconfirmed), tuple(inferred))
+    unmet = world.unmet(goal)
+    unseen = tuple(literal for literal in unmet if literal.positive and _out_of_sight(world, literal))
+    for literal in unseen:
+        name = literal.args[0]
+        unconfirmed.append(f"{literal} cannot be seen: {name} is in {world.by_name[name].hidden_by}, which is closed")
+    return GoalCheck(look, unmet, unseen, tuple(unconfirmed), tuple(inferred))
+
+
+def _out_of_sight(world: World, literal: Literal) -> bool:
+    """Whether a literal is about the state of one thing, which a closed container hides."""
+    thing = world.by_name.get(literal.args[0]) if len(literal.args) == 1 else None
+    if thing is None or thing.known in (Known.SEEN, Known.SENSED, Known.FIXED):
+        return False
+    return bool(thing.hidden_by) and world.holds(Literal("closed", (thing.hidden_by,)))
 
 
 def _explained(world: World, thing: WorldObject, began: float) -> bool:

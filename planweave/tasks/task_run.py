@@ -313,7 +313,7 @@ class TaskRun:
         if finding.confirmed:
             seen = ["the goal holds, as observed", *finding.inferred, message]
             self.end(task, TaskState.SUCCEEDED, "; ".join(filter(None, seen)))
-        elif finding.unmet and (finding.look.fresh or task.episode is not None):
+        elif set(finding.unmet) - set(finding.unseen) and (finding.look.fresh or task.episode is not None):
             domain = self.load_domain(finding.look.world.domain)
             missing = "; ".join(domain.phrase(u.negated()) for u in finding.unmet)
             blind = "" if finding.look.fresh else "; ".join(finding.unconfirmed)

@@ -103,3 +103,21 @@ def test_the_body_itself_is_looked_at_too(goal):
 def test_what_does_not_hold_is_not_confirmed():
     finding = confirm(Look(world(thing("a", SEEN), thing("box", SEEN))), literals("in(a, box)"), 50.0)
     assert not finding.confirmed and finding.unmet == literals("in(a, box)") and not finding.unconfirmed
+
+
+@pytest.mark.parametrize(
+    ("facts", "known", "unseen"),
+    [
+        ("in(salmon, oven); closed(oven)", HIDDEN, True),
+        ("in(salmon, oven)", HIDDEN, False),  # one can look in
+        ("in(salmon, oven); closed(oven)", SEEN, False),
+    ],
+)
+def test_the_state_of_what_a_closed_container_hides_is_neither_so_nor_not_so(facts, known, unseen):
+    salmon = thing("salmon", known, 90.0, "oven" if known is HIDDEN else "")
+    finding = confirm(
+        Look(world(salmon, thing("oven", SEEN), facts=facts)), literals("in(salmon, oven); hot(salmon)"), 50.0
+    )
+    assert not finding.confirmed and finding.unmet == literals("hot(salmon)")
+    assert finding.unseen == (finding.unmet if unseen else ())
+    assert any("hot(salmon) cannot be seen: salmon is in oven" in why for why in finding.unconfirmed) == unseen
