@@ -21,6 +21,7 @@ from planweave.core.ports import (
     SampledPlans,
     Written,
 )
+from planweave.core.question import Clarification
 from planweave.core.world import Action, Literal
 from planweave.methods.planner import LanguagePlanner
 from planweave_ros.questions import QUESTIONS, question_for
@@ -72,7 +73,11 @@ CASES = {
         },
         Written(("pick up", "home"), "for order", USED),
     ),
-    "interpret_goal": (("sort", BLOCKS), {"task_id": "t"}, Interpretation((GOAL,), "model", USED, "the cube …", "yes")),
+    "interpret_goal": (
+        ("sort", BLOCKS),
+        {"clarifications": (Clarification("the cube", 3, ("red_cube",)),), "task_id": "t"},
+        Interpretation((GOAL,), "model", USED, "the cube …", "yes"),
+    ),
     "ground_step": (
         ("brainbody", "sort", "pick up", BLOCKS),
         {"errors": ["no"], "task_id": "t"},
