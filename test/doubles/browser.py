@@ -25,6 +25,7 @@ FLAGS = (
     "--no-first-run",
     "--disable-gpu-sandbox",
 )
+BETWEEN = 0.2  # s between two looks at the page
 START = 120.0  # s of wall time for the browser, and for one of its answers
 
 
@@ -90,7 +91,8 @@ class Browser:
 
     @property
     def text(self):
-        """All text that is on the page."""
+        """All text that is on the page; asked for without a pause it would take a core."""
+        time.sleep(BETWEEN)
         return self.run("document.body ? document.body.innerText : ''") or ""
 
     def click(self, label):
@@ -157,4 +159,5 @@ class Browser:
 
     def screenshot(self):
         """A picture of the page, PNG."""
+        time.sleep(BETWEEN)
         return base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"])
