@@ -129,7 +129,7 @@ def the_first_is_looked_at_again(browser, spin_until):
     spin_until(lambda: "Moment" in browser.text, 20, "its slider")
     browser.slide_back(2)
     spin_until(lambda: "after its begin, not now" in browser.text, 20, "a moment of it")
-    assert browser.click("Back to now")
+    spin_until(lambda: browser.click("Back to now"), 20, "the way back")
     spin_until(lambda: "not now" not in browser.text, 20, "what is now")
 
 
