@@ -35,12 +35,19 @@ def found():
 
 
 class Browser:
-    """One page. A context manager; deadlines end what hangs."""
+    """One page. A context manager; deadlines end what hangs. What is tested goes before its drawing without a GPU."""
 
     def __init__(self, width=1280, height=800):
         self._folder = tempfile.TemporaryDirectory(prefix="planweave-browser-", ignore_cleanup_errors=True)
         self._process = subprocess.Popen(
-            [found(), *FLAGS, f"--window-size={width},{height}", f"--user-data-dir={self._folder.name}", "about:blank"],
+            [
+                "nice",
+                found(),
+                *FLAGS,
+                f"--window-size={width},{height}",
+                f"--user-data-dir={self._folder.name}",
+                "about:blank",
+            ],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )

@@ -185,21 +185,23 @@ def test_of_two_cubes_that_look_alike_the_one_is_moved_that_is_pointed_at(serve,
         spin_until(lambda: "No task yet" in browser.text and colours(browser) > 20, 60, "the page")
         assert browser.write(SENTENCE)
         spin_until(lambda: browser.click("Run"), 20, "the button")
-        the_left_one_is_pointed_at(browser, spin_until)
+        point_at_it(browser, spin_until, there[-1])
         assert np.allclose(there[-1][0], left, atol=2e-3), "nothing moves before the answer"
-        done(browser, spin_until, lambda: the_left_one_is_pointed_at(browser, spin_until))
+        done(browser, spin_until, lambda: point_at_it(browser, spin_until, there[-1]))
         assert "What is meant?" not in browser.text
     assert np.allclose(there[-1][0], left, atol=2e-3) and np.allclose(there[-1][2], blue, atol=2e-3)
     x, y = there[-1][1]
     assert abs(x - 0.58) < 0.15 and abs(y - 0.38) < 0.15, f"the cube at {right} is in the left tray, not at {x}, {y}"
 
 
-def the_left_one_is_pointed_at(browser, spin_until):
-    """Seen from in front of the robot it is the one on the robot's right."""
+def point_at_it(browser, spin_until, places):
+    """Point at the second cube of the scene. The picture is taken from in front of the robot, so that it is the one
+    further to the left where its y is the smaller one.
+    """
     spin_until(lambda: 'meant by "the red cube"' in browser.text, 60, "the question")
     pictures = "document.querySelectorAll('figure img').length"
     spin_until(lambda: browser.run(pictures) == 2, 60, "a picture of each of the two")
     spin_until(lambda: len(marks(browser)) == 2, 60, "their marks in the scene")
     keep(browser)
-    browser.point(*marks(browser)[0])
+    browser.point(*marks(browser)[0 if places[1][1] < places[0][1] else 1])
     spin_until(lambda: "What is meant?" not in browser.text, 60, "the answer to be taken")
