@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -268,7 +268,7 @@ class FeedbackNode(GuardedNode):
             )
 
     def _submit(self, request: SubmitTask.Request, response: SubmitTask.Response) -> SubmitTask.Response:
-        try:
+        with _refusals(response):
             task = self.manager.submit(
                 request.sentence,
                 request.method,
@@ -277,83 +277,59 @@ class FeedbackNode(GuardedNode):
                 request.request_id,
                 request.dry_run,
             )
-        except PlanweaveError as error:
-            response.message = str(error)
-        else:
             response.accepted, response.task_id = True, task.status.task_id
             response.message = f"queued as {task.status.task_id}"
         return response
 
     def _cancel(self, request: CancelTask.Request, response: CancelTask.Response) -> CancelTask.Response:
-        try:
+        with _refusals(response):
             task = self.manager.cancel(request.task_id)
-        except PlanweaveError as error:
-            response.message = str(error)
-        else:
             response.success, response.message = True, f"{task.status.task_id} is being cancelled"
         return response
 
     def _pause(self, request: PauseTask.Request, response: PauseTask.Response) -> PauseTask.Response:
-        try:
+        with _refusals(response):
             task = self.manager.pause(request.task_id, request.person, request.reason)
-        except PlanweaveError as error:
-            response.message = str(error)
-        else:
             response.success = True
             response.message = f"{task.status.task_id} is paused; planweave resume goes on, planweave cancel ends it"
         return response
 
     def _resume(self, request: ResumeTask.Request, response: ResumeTask.Response) -> ResumeTask.Response:
-        try:
+        with _refusals(response):
             task = self.manager.resume(request.task_id, request.person)
-        except PlanweaveError as error:
-            response.message = str(error)
-        else:
             told = task.snapshot().message
             response.success = True
             response.message = f"{task.status.task_id} goes on" + (f"; {told}" if told.startswith("resumed") else "")
         return response
 
     def _feedback(self, request: SendFeedback.Request, response: SendFeedback.Response) -> SendFeedback.Response:
-        try:
+        with _refusals(response):
             task = self.manager.say(request.task_id, request.text)
-        except PlanweaveError as error:
-            response.message = str(error)
-        else:
             response.success, response.message = True, f"{task.status.task_id} has been told"
         return response
 
     def _approve(self, request: ApprovePlan.Request, response: ApprovePlan.Response) -> ApprovePlan.Response:
-        try:
+        with _refusals(response):
             task = self.manager.approve(
                 request.task_id, request.plan_hash, request.approve, request.comment, request.approver
             )
-        except PlanweaveError as error:
-            response.message = str(error)
-        else:
             word = "approved" if request.approve else "not approved; the task is being cancelled"
             response.success, response.message = True, f"the plan of {task.status.task_id} is {word}"
         return response
 
     def _edit(self, request: EditPlan.Request, response: EditPlan.Response) -> EditPlan.Response:
-        try:
+        with _refusals(response):
             plan = [convert.action_from_msg(action) for action in request.actions]
             edited = self.manager.edit(request.task_id, request.plan_hash, plan, request.editor)
-        except PlanweaveError as error:
-            response.message = str(error)
-        else:
             response.success, response.plan_hash, response.check = True, edited.hash, edited.check
             response.message = f"the edited plan {edited.hash} passes the check and waits for approval"
         return response
 
     def _answer(self, request: AnswerQuestion.Request, response: AnswerQuestion.Response) -> AnswerQuestion.Response:
-        try:
+        with _refusals(response):
             chosen = self.manager.answer(
                 request.task_id, request.question_id, request.choice, request.text, request.person
             )
-        except PlanweaveError as error:
-            response.message = str(error)
-        else:
             response.success, response.message = True, f"understood: {chosen}"
         return response
 
@@ -361,13 +337,11 @@ class FeedbackNode(GuardedNode):
         self, request: ConfirmApproval.Request, response: ConfirmApproval.Response
     ) -> ConfirmApproval.Response:
         """Service of a body: whether an action is part of an approved plan."""
-        try:
+        with _refusals(response):
             response.approved_by = self.manager.confirm(
                 request.task_id, request.approval, convert.action_from_msg(request.action)
             )
             response.approved = True
-        except PlanweaveError as error:
-            response.message = str(error)
         return response
 
     def _get(self, request: GetTask.Request, response: GetTask.Response) -> GetTask.Response:
@@ -433,6 +407,15 @@ class FeedbackNode(GuardedNode):
     def _cancel_quietly(self, task_id: str) -> None:
         with contextlib.suppress(PlanweaveError):  # it may end in this moment
             self.manager.cancel(task_id)
+
+
+@contextlib.contextmanager
+def _refusals(response: Any) -> Iterator[None]:
+    """A service whose work is refused says why in its response."""
+    try:
+        yield
+    except PlanweaveError as error:
+        response.message = str(error)
 
 
 def _read_domains() -> None:

@@ -21,10 +21,6 @@ from numpy.typing import NDArray
 from planweave_interfaces.action import RunTask
 from planweave_interfaces.msg import ActionTree, DetectedObjects, WorldState
 from planweave_interfaces.srv import (
-    AnswerQuestion,
-    ApprovePlan,
-    CancelTask,
-    EditPlan,
     GetTask,
     InterpretGoal,
     ListTasks,
@@ -51,12 +47,11 @@ from planweave.launcher.systems import NodeSpec
 from planweave_ros import conversions as convert
 from planweave_ros.action_client import ThreadSafeActionClient
 from planweave_ros.calling import MUTUAL_DISCOVERY
-from planweave_ros.pause_calls import PAUSE_SERVICES, PauseCalls, user
 from planweave_ros.pictures import rgb_from_msg
-from planweave_ros.plan_door import PlanDoor
 from planweave_ros.presence import TASKS, Presence
 from planweave_ros.qos import IMAGES, LATCHED
 from planweave_ros.spin import spun
+from planweave_ros.task_calls import TASK_SERVICES, TaskCalls
 
 VANISHED = 10.0  # seconds without an answer of feedback_node after which a running task counts as lost
 
@@ -77,11 +72,7 @@ SERVICES = {
     "submit_task": SubmitTask,
     "interpret_goal": InterpretGoal,
     "get_task": GetTask,
-    "cancel_task": CancelTask,
-    **PAUSE_SERVICES,
-    "approve_plan": ApprovePlan,
-    "edit_plan": EditPlan,
-    "answer_question": AnswerQuestion,
+    **TASK_SERVICES,
     "simulation/load_scene": LoadScene,
     "virtualhome/load_scene": LoadScene,
     "libero/load_scene": LoadScene,
@@ -97,7 +88,7 @@ class _SilentError(SystemDownError):
     """The task server does not answer, so that the task cannot be cancelled."""
 
 
-class Client(PauseCalls, PlanDoor):
+class Client(TaskCalls):
     """A ROS node of the console, spun in its own thread. Use as a context manager."""
 
     def __init__(self) -> None:
@@ -356,26 +347,6 @@ class Client(PauseCalls, PlanDoor):
         if not response.found:
             raise PlanweaveError(response.message)
         return convert.status_from_msg(response.status), _load(response.record)
-
-    def cancel(self, task_id: str = "") -> str:
-        """Cancel a task (the running one without an id); returns the node's message, raises where it refuses."""
-        response = self._call("cancel_task", CancelTask.Request(task_id=task_id), "feedback_node")
-        if not response.success:
-            raise PlanweaveError(response.message)
-        return str(response.message)
-
-    def answer(self, task_id: str, question_id: str, choice: int = 0, text: str = "", agent: bool = False) -> str:
-        """Answer the question of a task by the number of a choice, from 1, or by words; returns the node's message,
-        raises where it rejects the answer. The name of the user account is included as in `approve`.
-        """
-        person = f"an agent of {user()}" if agent else user()
-        request = AnswerQuestion.Request(
-            task_id=task_id, question_id=question_id, choice=choice, text=text, person=person
-        )
-        response = self._call("answer_question", request, "feedback_node")
-        if not response.success:
-            raise PlanweaveError(response.message)
-        return str(response.message)
 
     # The simulation
 

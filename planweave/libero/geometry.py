@@ -85,21 +85,22 @@ class Geometry:
 
     def articulation(self, name: str) -> Articulation | None:
         """The joint of a drawer (by its name in the symbolic world), of a door or of a knob (by its thing's name)."""
-        names = Names(self._state)
-        site = next((site for site, (part, _) in names.parts.items() if part == name), "")
-        joint = self.joint_of_site(site) if site else ""
-        found = [a for a in self.articulations() if (a.name == joint if site else a.thing == name)]
+        joints = self._joints_of(name)
+        found = [a for a in self.articulations() if a.name in joints]
         return found[0] if len(found) == 1 else None
 
     def openness(self, name: str) -> float:
         """How far a drawer or door is open: 0 shut, 1 at its open end; 0 for what does not move."""
+        for joint in self._joints_of(name):
+            return float(self._state["values"][joint]) / float(max(self._found["joints"][joint]["range"], key=abs))
+        return 0.0
+
+    def _joints_of(self, name: str) -> list[str]:
         names = Names(self._state)
         site = next((site for site, (part, _) in names.parts.items() if part == name), "")
-        for joint, row in self._found["joints"].items():
-            of_thing = self._found["bodies"][row["body"]]["thing"] == name
-            if joint == self.joint_of_site(site) if site else of_thing:
-                return float(self._state["values"][joint]) / float(max(row["range"], key=abs))
-        return 0.0
+        wanted, joints = self.joint_of_site(site), self._found["joints"]
+        thing_of = {joint: self._found["bodies"][row["body"]]["thing"] for joint, row in joints.items()}
+        return [joint for joint in joints if (joint == wanted if site else thing_of[joint] == name)]
 
     def joint_of_site(self, site: str) -> str:
         """The joint that moves a region (a drawer's inside); "" for none."""

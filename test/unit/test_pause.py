@@ -222,21 +222,27 @@ def test_a_plan_that_was_as_wrong_before_goes_on_as_it_would_have(run):
 # ---- between actions
 
 
+class SlowPlanner(ScriptedPlanner):
+    """Tells that it was asked for plans, and thinks until it may answer."""
+
+    def __init__(self, *args, **options):
+        super().__init__(*args, **options)
+        self.thinking, self.may_answer = threading.Event(), threading.Event()
+
+    def generate_plans(self, *args, **options):
+        self.thinking.set()
+        assert self.may_answer.wait(30.0)
+        return super().generate_plans(*args, **options)
+
+
 def test_nothing_moves_after_a_pause_while_the_method_thinks(run):
-    asked, think = threading.Event(), threading.Event()
-
-    class Slow(ScriptedPlanner):
-        def generate_plans(self, *args, **options):
-            asked.set()
-            assert think.wait(30.0)
-            return super().generate_plans(*args, **options)
-
-    r = run(PausableBody(WORLD), Slow([GOOD], goal="in(a, tray)"))
+    slow = SlowPlanner([GOOD], goal="in(a, tray)")
+    r = run(PausableBody(WORLD), slow)
     task = r.manager.submit("put a in the tray")
-    assert asked.wait(30.0)
+    assert slow.thinking.wait(30.0)
     r.manager.pause(by="Ann")
     assert task.snapshot().state is TaskState.PAUSED
-    think.set()
+    slow.may_answer.set()
     r.until(lambda s: s.state is TaskState.PAUSED and "tree" not in s.phase and s.usage.requests)
     assert r.body.done == []
     r.manager.resume()
@@ -244,21 +250,14 @@ def test_nothing_moves_after_a_pause_while_the_method_thinks(run):
 
 
 def test_resumed_while_the_method_still_thinks_it_goes_on_thinking(run):
-    asked, think = threading.Event(), threading.Event()
-
-    class Slow(ScriptedPlanner):
-        def generate_plans(self, *args, **options):
-            asked.set()
-            assert think.wait(30.0)
-            return super().generate_plans(*args, **options)
-
-    r = run(PausableBody(WORLD), Slow([GOOD], goal="in(a, tray)"))
+    slow = SlowPlanner([GOOD], goal="in(a, tray)")
+    r = run(PausableBody(WORLD), slow)
     task = r.manager.submit("put a in the tray")
-    assert asked.wait(30.0)
+    assert slow.thinking.wait(30.0)
     r.manager.pause()
     r.manager.resume(by="Ben")
     assert task.snapshot().state is TaskState.RUNNING
-    think.set()
+    slow.may_answer.set()
     assert r.ended(task).state is TaskState.SUCCEEDED
     assert events(task, "resumed")[0]["by"] == "Ben"
 

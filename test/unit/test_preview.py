@@ -23,17 +23,21 @@ def table():
     return Tabletop("blocks")
 
 
-@pytest.fixture(scope="module")
-def motions(table):
-    """motions(*texts of actions, check=…) -> the motions of a plan from the table as it is."""
-    skills, kinematics = table.skills, table.skills.reaching.kinematics
-    preview = MotionPreview(
+def preview_of(table):
+    kinematics = table.skills.reaching.kinematics
+    return MotionPreview(
         table.world.domain,
         table.planning_scene.twin(),
         kinematics,
         lambda scene, check: MotionPlanner(scene, kinematics),
         2.0,
     )
+
+
+@pytest.fixture(scope="module")
+def motions(table):
+    """motions(*texts of actions, check=…) -> the motions of a plan from the table as it is."""
+    skills, preview = table.skills, preview_of(table)
 
     def plan(*texts, check=lambda: None):
         actions = [Action.parse(text) for text in texts]
@@ -49,14 +53,7 @@ def rows(step):
 
 def test_the_previewed_path_is_the_one_that_the_arm_takes_and_planning_it_moves_nothing():
     table = Tabletop("blocks")
-    kinematics = table.skills.reaching.kinematics
-    preview = MotionPreview(
-        table.world.domain,
-        table.planning_scene.twin(),
-        kinematics,
-        lambda scene, check: MotionPlanner(scene, kinematics),
-        2.0,
-    )
+    preview = preview_of(table)
     before, q, world = len(table.arm.sent), table.arm.state().positions, table.world.world()
     body = table.skills.body
     actions = [Action.parse(text) for text in STACK]
