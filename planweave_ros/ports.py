@@ -22,7 +22,7 @@ from planweave.core.world import Action, World
 from planweave_ros import conversions as convert
 from planweave_ros.calling import STOP_SECONDS, Caller
 from planweave_ros.only_one import LivingPublishers, publisher_of, services_of, two_publishers
-from planweave_ros.presence import BODY, COMMANDER, LEASE, Presence, show_presence
+from planweave_ros.presence import BODY, COMMANDER, GRACE, LEASE, Presence, show_presence
 from planweave_ros.qos import LATCHED
 
 _WORLD, _ACTION, _LOOK = "world_state", "execute_action", "look"
@@ -50,7 +50,7 @@ class RosBody:
         self._look = caller.client(LookSrv, _LOOK)
         self._worlds: dict[bytes, World] = {}  # by their publisher
         self._refused = ""  # why the newest message could not be taken
-        self._living = LivingPublishers(node, self._topic, LEASE + 1.0)
+        self._living = LivingPublishers(node, self._topic, LEASE + GRACE + 1.0)
         self._owner = b""  # the publisher that is known to serve ExecuteAction
         self._answer_time = 0  # when the last result or look came, nanoseconds of system time
         self._arrived = threading.Condition()

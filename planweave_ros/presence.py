@@ -1,8 +1,9 @@
 """Detection of dead processes: DDS liveliness on a topic without messages.
 
 A killed process stays in the ROS graph for up to 20 s, the lease of its DDS participant. A publisher with automatic
-liveliness is missed after its own, shorter lease, and at once on a clean shutdown. The middleware renews it in its own
-thread, so that a busy node is not taken for dead; a stopped one (SIGSTOP) is.
+liveliness is missed after its own, shorter lease and a grace, and at once on a clean shutdown. The middleware renews it
+in its own thread, so that a busy node is not taken for dead; a stopped one (SIGSTOP) is. Of rmw_fastrtps, which renews
+it every two thirds of the lease, a single message that is late or lost ends the lease: the grace is for that.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import threading
 from collections.abc import Callable
 
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
+from rclpy.clock import Clock, ClockType
 from rclpy.duration import Duration
 from rclpy.event_handler import PublisherEventCallbacks, QoSLivelinessChangedInfo, SubscriptionEventCallbacks
 from rclpy.node import Node
@@ -19,8 +21,11 @@ from std_msgs.msg import Empty
 
 BODY, COMMANDER, PLANNER, TASKS = "body", "commander", "planner", "tasks"
 """Parts of a system: who serves ExecuteAction, who sends it, who asks the model, who takes tasks."""
-LEASE = 1.0
-"""Seconds after which a process that was killed is missed."""
+LEASE = 0.4
+"""Seconds without a sign of life after which a process is not alive, for DDS."""
+GRACE = 1.0
+"""Seconds after that in which it may show itself again; then it has gone."""
+_TICKS = 4  # of the grace; more than one, so that a late thread hears of its return first
 
 
 def _qos() -> QoSProfile:
@@ -39,8 +44,7 @@ def show_presence(node: Node, part: str) -> None:
 
 class Presence:
     """Monitors a part of the system. on_departure() and on_arrival() are called, from a thread of the executor and in
-    order, when one has gone or has come. One that was not heard for LEASE, as on a machine that is too busy, has gone
-    and then come.
+    order, when one has gone or has come. One that was killed, or not heard for LEASE and GRACE, has gone.
     """
 
     def __init__(
@@ -52,37 +56,62 @@ class Presence:
     ):
         self._on_departure, self._on_arrival = on_departure, on_arrival
         self._alive, self._dead = 0, 0
+        self._missed = 0  # not alive, but in their grace
+        self._ticks = 0
         self._known = False
         self.departures = 0
         """Grows when one has gone, also where another has taken its place already."""
         self._lock = threading.Lock()
+        group = MutuallyExclusiveCallbackGroup()
+        self._grace = node.create_timer(
+            GRACE / _TICKS, self._tick, callback_group=group, clock=Clock(clock_type=ClockType.STEADY_TIME)
+        )
+        self._grace.cancel()
         node.create_subscription(
             Empty,
             f"{part}/alive",
             lambda _: None,
             _qos(),
-            callback_group=MutuallyExclusiveCallbackGroup(),
+            callback_group=group,
             event_callbacks=SubscriptionEventCallbacks(liveliness=self._change, use_default_callbacks=False),
         )
 
     @property
     def there(self) -> bool:
-        """Whether one is alive now."""
-        return self._alive > 0
+        """Whether one is alive now, or was a moment ago."""
+        return self._alive + self._missed > 0
 
     @property
     def lost(self) -> bool:
         """Whether one was alive and has gone. False for a part that was never announced."""
-        return self._known and not self._alive
+        return self._known and not self.there
 
     def _change(self, info: QoSLivelinessChangedInfo) -> None:
         with self._lock:
-            gone = info.alive_count < self._alive or info.not_alive_count > self._dead
-            come = info.alive_count > self._alive
+            missed = max(info.not_alive_count - self._dead, 0)
+            ended = max(self._alive - info.alive_count - missed, 0)  # in order: they are not there any more
+            come = max(info.alive_count - self._alive, 0)
+            back = min(come, max(self._dead - info.not_alive_count, 0), self._missed)  # the same one, not another
             self._alive, self._dead = info.alive_count, info.not_alive_count
+            self._missed += missed - back
             self._known = True
+            self.departures += ended
+            if missed:
+                self._ticks = 0
+                self._grace.reset()
+        if ended:
+            self._on_departure()
+        if come > back:
+            self._on_arrival()
+
+    def _tick(self) -> None:
+        """A part of the grace is over."""
+        with self._lock:
+            self._ticks += 1
+            if self._ticks < _TICKS and self._missed:
+                return
+            self._grace.cancel()
+            gone, self._missed = self._missed, 0
             self.departures += gone
         if gone:
             self._on_departure()
-        if come:
-            self._on_arrival()
