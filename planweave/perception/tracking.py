@@ -15,6 +15,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from enum import IntEnum
 
 import numpy as np
 
@@ -42,9 +43,19 @@ _OPENING = 0.006  # m: a gripper that opens by this much has let go
 _BRIEF = 12  # frames
 _FADED = 8  # views of what stands on a hidden thing after which a glimpse of another colour beneath it was an error
 _DOUBLE = 0.06  # m between the halves of one thing
+_PUSHED = 0.15  # m by which a thing may have been pushed while its place is hidden
 _GRASP_REACH = 0.045  # m: an object this near to the tool centre point can be between the fingers
 _HABIT = 0.2  # share of an object's views; a look as frequent as that is its own, wavering one
 _UNSURE = 0.5  # of a clear view: what one says that tells of another shape, or of the side of a hidden thing
+
+
+class _Way(IntEnum):
+    """How an object that is not where it was may have come to another place, the likeliest first."""
+
+    HELD = 0  # carried by the hand
+    LEFT = 1  # its place was seen without it
+    DROPPED = 2  # it was off the table
+    HIDDEN = 3  # its place is not in view: it may still be there
 
 
 @dataclass(frozen=True)
@@ -237,34 +248,45 @@ class Tracker:
         return pairs, [d for j, d in enumerate(free) if j not in taken]
 
     def _moved(self, free: list[Detection], scene: Scene) -> list[Detection]:
-        """Assign remaining detections to unseen tracks of the same appearance, then to dropped ones.
-
-        An inferred detection is never assigned to an object that is held, or that may still be at its place.
+        """Assign remaining detections to unseen tracks of the same appearance: to the held one, to those that have left
+        their place, then to dropped ones and to those whose place is hidden, if near. What is hidden may still be
+        there: its name must not go to its twin across the table. An inferred detection is never assigned to it.
         """
-        for back in (False, True):
-            lost = [t for t in (self._gone if back else self._tracks) if not t.matched and t.name]
-            left = [back or (t.grip is None and place_is_empty(t.last, scene)) for t in lost]
-            pairs = sorted(
-                (
-                    (not t.held, math.dist(d.position, t.last.position), i, j)
-                    for i, t in enumerate(lost)
-                    for j, d in enumerate(free)
-                    if t.looks_like(d) and not d.cut and (left[i] or not d.inferred) and of_one_size(t.last, d)
-                ),
-            )
-            used_tracks: set[int] = set()
-            used: set[int] = set()
-            for _, _, i, j in pairs:
-                if i in used_tracks or j in used:
-                    continue
-                used_tracks.add(i)
-                used.add(j)
-                if back:
-                    self._tracks.append(lost[i])
-                self._see(lost[i], free[j], moved=True)
-            self._gone = [t for t in self._gone if not t.matched]
-            free = [d for j, d in enumerate(free) if j not in used]
-        return free
+        lost = [(t, self._way(t, free, scene)) for t in self._tracks if not t.matched and t.name]
+        lost += [(t, _Way.DROPPED) for t in self._gone]
+        pairs = sorted(
+            (min(way, _Way.DROPPED), math.dist(d.position, t.last.position), i, j)
+            for i, (t, way) in enumerate(lost)
+            for j, d in enumerate(free)
+            if t.looks_like(d)
+            and not d.cut
+            and of_one_size(t.last, d)
+            and (way != _Way.HIDDEN or (not d.inferred and math.dist(d.position, t.last.position) < _PUSHED))
+            and (way != _Way.HELD or not d.inferred)
+        )
+        used_tracks: set[int] = set()
+        used: set[int] = set()
+        for _, _, i, j in pairs:
+            if i in used_tracks or j in used:
+                continue
+            used_tracks.add(i)
+            used.add(j)
+            track, way = lost[i]
+            if way == _Way.DROPPED:
+                self._tracks.append(track)
+            self._see(track, free[j], moved=True)
+        self._gone = [t for t in self._gone if not t.matched]
+        return [d for j, d in enumerate(free) if j not in used]
+
+    def _way(self, track: Track, free: Sequence[Detection], scene: Scene) -> _Way:
+        """How an unseen object may have come to another place."""
+        if track.held:
+            return _Way.HELD
+        others = any(t.whole and collide(t.last, track.last) for t in self._tracks) or any(
+            not d.cut and track.clashes(d) and collide(d, track.last) for d in free
+        )
+        left = others or (track.grip is None and place_is_empty(track.last, scene))
+        return _Way.LEFT if left else _Way.HIDDEN
 
     def _see(self, track: Track, detection: Detection, moved: bool = False) -> None:
         track.matched, track.inferred = True, detection.inferred

@@ -168,6 +168,42 @@ def test_a_glimpse_of_another_colour_neither_ends_an_object_nor_makes_one(times)
     assert {n: t.id for n, t in seen.items()} == {"red_cube": first} and seen["red_cube"].visible
 
 
+def tray(y):
+    return Detection(
+        "tray",
+        "gray",
+        "hollow",
+        0.8,
+        (0.58, y, 0.015),
+        0.1,
+        np.pi,
+        (0.27, 0.2, 0.03),
+        0.03,
+        (120.0,) * 3,
+        receptacle=True,
+    )
+
+
+@pytest.mark.parametrize("hidden_for", [1, 3, 10])
+def test_the_name_of_a_hidden_thing_does_not_go_to_its_twin_across_the_table(hidden_for):
+    table, left, right, arm = Table(), tray(0.38), tray(-0.38), (0.58, -0.38, 0.3)
+    first = table.see(left, right, times=5)
+    assert sorted(first) == ["left_tray", "right_tray"]
+    odd = replace(left, class_name="block", size=(0.12, 0.2, 0.03))  # half behind the arm
+    table.see(odd, right, times=20)
+    seen = table.see(left, covered=arm, times=hidden_for)
+    assert seen["left_tray"].visible and not seen["right_tray"].visible
+    seen = table.see(left, right, times=5)
+    assert {n: t.last.position[1] for n, t in seen.items()} == {"left_tray": 0.38, "right_tray": -0.38}
+
+
+def test_a_thing_pushed_a_little_while_its_place_is_hidden_is_still_itself():
+    table = Table()
+    table.see(cube(0.5, 0.0), times=5)
+    seen = table.see(cube(0.5, 0.1), covered=(0.5, -0.03, 0.05))
+    assert list(seen) == ["red_cube"] and seen["red_cube"].last.position[1] == 0.1
+
+
 def test_what_two_unequal_things_swap_is_their_places_not_their_names():
     table = Table()
     before = table.see(cube(0.5, 0.0), cube(0.5, 0.2, **YELLOW), times=5)
