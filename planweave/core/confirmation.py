@@ -26,8 +26,8 @@ class GoalCheck:
     """Result of checking a goal against a look.
 
     unmet: literals that do not hold; unseen: those of them that nobody can see, as the state of a thing in a closed
-    container, so that they may hold all the same; unconfirmed: literals that were not observed, with the reason;
-    inferred: literals that were not observed but follow from what was.
+    container or what is in a thing that was never seen, so that they may hold all the same; unconfirmed: literals that
+    were not observed, with the reason; inferred: literals that were not observed but follow from what was.
     """
 
     look: Look
@@ -66,17 +66,24 @@ def confirm(look: Look, goal: Iterable[Literal], began: float) -> GoalCheck:
     unmet = world.unmet(goal)
     unseen = tuple(literal for literal in unmet if literal.positive and _out_of_sight(world, literal))
     for literal in unseen:
-        name = literal.args[0]
-        unconfirmed.append(f"{literal} cannot be seen: {name} is in {world.by_name[name].hidden_by}, which is closed")
+        hider = world.by_name[literal.args[0]].hidden_by if len(literal.args) == 1 else ""
+        if hider:
+            unconfirmed.append(f"{literal} cannot be seen: {literal.args[0]} is in {hider}, which is closed")
     return GoalCheck(look, unmet, unseen, tuple(unconfirmed), tuple(inferred))
 
 
 def _out_of_sight(world: World, literal: Literal) -> bool:
-    """Whether a literal is about the state of one thing, which a closed container hides."""
-    thing = world.by_name.get(literal.args[0]) if len(literal.args) == 1 else None
+    """Whether a literal is about the state of one thing, which a closed container hides, or puts a thing that is
+    nowhere to be seen to one that was never seen.
+    """
+    thing = world.by_name.get(literal.args[0]) if literal.args else None
     if thing is None or thing.known in (Known.SEEN, Known.SENSED, Known.FIXED):
         return False
-    return bool(thing.hidden_by) and world.holds(Literal("closed", (thing.hidden_by,)))
+    if len(literal.args) == 1:
+        return bool(thing.hidden_by) and world.holds(Literal("closed", (thing.hidden_by,)))
+    others = [world.by_name.get(name) for name in literal.args[1:]]
+    placed = any(len(fact.args) > 1 and fact.args[0] == thing.name for fact in world.facts)
+    return not placed and any(other is not None and other.known is Known.UNKNOWN for other in others)
 
 
 def _explained(world: World, thing: WorldObject, began: float) -> bool:

@@ -261,6 +261,13 @@ class Domain:
             template = template.replace("{" + parameter.name[1:] + "}", spoken(arg))
         return template
 
+    def told(self, message: str) -> str:
+        """A body's message in words for people, by the expressions under `told` of the domain's YAML file."""
+        for pattern, words in (self.extra.get("told") or {}).items():
+            for match in reversed(list(re.finditer(pattern, message))):
+                message = message[: match.start()] + spoken(match.expand(words)) + message[match.end() :]
+        return message
+
     def phrases(self, things: Iterable[Action | Literal], limit: int = 6) -> str:
         """Phrases of at most `limit` actions or literals, in one line."""
         words = [self.phrase(thing) for thing in things]

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, replace
 
+from planweave.core.assumptions import never_seen
 from planweave.core.classical import NoPlanError, solve
 from planweave.core.domain import spoken
 from planweave.core.errors import RuleError
@@ -54,6 +55,7 @@ class Classical(PaperMode):
         disproved: set[Literal] = set()  # observed facts that acting showed to be false
         predicted = UnobservedEffects()
         failures: Counter[Action] = Counter()
+        tried: set[tuple[object, ...]] = set()  # what was known and planned before plans in which no action failed
         self._surprise = ""  # why the last plan was given up, in words
         world = episode.observe()
         for attempt in range(self.max_replans + 1):
@@ -77,6 +79,14 @@ class Classical(PaperMode):
                 attempt=attempt,
                 assumed=[str(f) for f in sorted(predicted.facts)],
             )
+            asked = {a for g in world.unmet(episode.goal) for a in g.args}
+            hidden = sorted(asked & never_seen(episode.domain, world))
+            situation = (believed.facts, plan, failures.total())
+            if not plan or (hidden and situation in tried):
+                why = f", since {', '.join(map(spoken, hidden))} was never seen" if hidden else ""
+                episode.tell(message=f"all that can be done is done, and whether it had its effect cannot be seen{why}")
+                return
+            tried.add(situation)
             world = self._follow(episode, plan, world, disproved, predicted, failures)
             if any(count > self.retries for count in failures.values()):
                 action, count = failures.most_common(1)[0]

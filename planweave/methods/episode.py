@@ -65,9 +65,9 @@ class Episode:
     intended: tuple[Action, ...] = ()  # the actions that the method announced, from the next one on
 
     def tell(self, phase: str = "", message: str = "") -> None:
-        """Publish phase and message."""
+        """Publish phase and message, this in words for people."""
         self.phase = phase or self.phase
-        self.message = message or self.message
+        self.message = self.domain.told(message) or self.message
         self.changed()
 
     def observe(self) -> World:

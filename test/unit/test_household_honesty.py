@@ -2,6 +2,7 @@
 
 import pytest
 
+import planweave as pw
 from benchmarks.honesty_home import CASES, play
 from planweave.core.task import TaskState
 
@@ -13,3 +14,26 @@ def test_success_is_reported_only_where_the_goal_holds(case):
     status, true = play(case)
     assert true is (not case.after), "somebody saw to that"
     assert (status.state is TaskState.SUCCEEDED) is true, status.message
+
+
+def run(sentence, *first):
+    body = pw.Home("home_flat")
+    for action in first:
+        assert body.execute(pw.Action.parse(action)).ok
+    return pw.run(sentence, body=body, method="classical", model="none", options={"plan_timeout": 60.0})
+
+
+@pytest.mark.parametrize(
+    "first", [(), ("walk(apple_50)", "grab(apple_50)", "walk(bowl_59)", "putin(apple_50, bowl_59)")]
+)
+def test_what_is_put_where_nobody_can_see_ends_at_once_as_not_confirmed(first):
+    result = run("put the apple in the bowl", *first)
+    assert result.state is TaskState.NOT_CONFIRMED
+    assert "bowl_59 was never seen" in result.message
+    assert len(result.steps) == (2 if first else 4), "nothing is tried over and over"
+
+
+def test_what_failed_on_the_way_is_told_in_words_for_people():
+    result = run("wash the plates")
+    assert result.success and "the plate 58 is in something that is closed" in result.message
+    assert "[" not in result.message and "<" not in result.message
