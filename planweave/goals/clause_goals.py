@@ -216,7 +216,16 @@ class ClauseGoals(ClauseObjects):
             places = set().union(*(g for g in self._replaced if self._at & g))
             for literal in [g for g in moved if g.predicate in places]:
                 del self._goal[literal]
-            yield from sorted(here)
+            yield from sorted(self._narrowest(here))
+
+    def _narrowest(self, facts: Sequence[Literal]) -> list[Literal]:
+        """Facts without those of places around another one: what is in the middle is at the table as well."""
+        nested = str(self._notes.get("nested", ""))
+
+        def inside(one: Literal, two: Literal) -> bool:
+            return one.predicate == two.predicate and Literal(nested, (one.args[1], two.args[1])) in self._world.facts
+
+        return [f for f in facts if not any(inside(other, f) and not inside(f, other) for other in facts)]
 
     def _swap(self, clause: Clause) -> Iterator[Literal]:
         things = self._things(clause, self.not_carried)
@@ -347,6 +356,9 @@ class ClauseGoals(ClauseObjects):
             if reason(thing):
                 raise GoalError(f"{clause.verb!r}: {reason(thing)}")
             filled = self._filled(next(w for w in ways if not self._why_not(w, thing, others)), thing, others)
+            if clause.verb in self._notes.get("changes", ()) and all(map(self._world.holds, filled)):
+                said = " and ".join(map(self._domain.phrase, filled))
+                raise GoalError(f"{said} already; {clause.verb!r} could undo that: say how it should be")
             machines = self._notes.get("machines", {})
             at = [g.args[1] for g in filled if g.args[:1] == (thing,) and g.predicate in self._at]
             for literal in filled:

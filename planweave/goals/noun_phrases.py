@@ -436,6 +436,8 @@ class NounPhrases:
         )
         fitting = [n for n in found if n not in without and not why(n)]
         if found and not fitting:
+            if broad and phrase.exceptions:
+                raise GoalError(f"{phrase.text!r}: nothing that can be meant is left besides what is left out")
             reasons = [why(n) or f"{n} is the place itself" for n in found]
             raise GoalError(f"{phrase.text!r}: {reasons[0]}")
         if not found:

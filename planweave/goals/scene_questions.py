@@ -330,9 +330,10 @@ class _Asker:
         if unknown:
             return f"I do not know: {self._listed(g.args[0] for g in unknown)} has not been seen yet"
         wrong = [g for g in literals if not self._world.holds(g)]
+        known = self._known(dict.fromkeys(name for g in wrong or literals for name in g.args))
         if wrong:
-            return "no, " + "; ".join(self._domain.phrase(g.negated()) for g in wrong)
-        return "yes, " + "; ".join(self._domain.phrase(g) for g in literals)
+            return "no, " + "; ".join(self._domain.phrase(g.negated()) for g in wrong) + known
+        return "yes, " + "; ".join(self._domain.phrase(g) for g in literals) + known
 
     def _unseen(self, name: str) -> bool:
         return Literal("unseen", (name,)) in self._world.facts

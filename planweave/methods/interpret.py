@@ -82,15 +82,16 @@ def interpret(
             "it is not clear whether that is a question or a task; leave out the question mark, or ask "
             '"is …?", "where is …?"'
         )
+    en = english()
+    foreign = [w for w in plain if w in en["foreign"] or not w.isascii()]
+    if len(foreign) > 1 and not set(foreign) & set(Vocabulary(domain, world).nouns):  # before slips are looked for
+        raise GoalError("only English is read here" + _instead(domain, world, plain))
     try:
         reading = read_sentence(domain, world, sentence, clarifications)
         goal = checked_goal(domain, world, reading.goal)
         return Interpretation(goal, "grammar", understood=understood(domain, goal, reading.notes))
     except NotCoveredError as error:
         reason, unclear = str(error), error.ambiguity
-    en = english()
-    if sum(w in en["foreign"] for w in plain) > 1:
-        raise GoalError("only English is read here" + _instead(domain, world, plain))
     mended, _, _ = Vocabulary(domain, world).mended(words)  # "exept" is a slip of a word that must not be lost
     for said, why in unsaid(mended):
         raise GoalError(f"the sentence is not understood: it says {said!r}; {why}" + _instead(domain, world, plain))

@@ -13,7 +13,7 @@ from benchmarks.sentence_set import judged, sentences, world_of
 from benchmarks.sentences import read
 from planweave.core.domain import Domain
 from planweave.core.errors import GoalError
-from planweave.core.world import Literal
+from planweave.core.world import Known, Literal
 from planweave.goals.goal_grammar import read_sentence
 from planweave.goals.lexicon import english
 from planweave.goals.noun_phrases import NotCoveredError
@@ -198,6 +198,42 @@ def test_a_slip_of_one_letter_is_mended_and_other_words_are_not(text, said):
             read(DOMAIN, FRUIT, text)
     else:
         assert " & ".join(map(str, read(DOMAIN, FRUIT, text).goal)) == said
+
+
+@pytest.mark.parametrize(
+    ("world", "text", "why"),
+    [
+        ("blocks", "stelle den roten wuerfel in die linke schale", "only English is read"),
+        ("blocks", "stelle den grünen würfel hin", "only English is read"),
+        ("blocks", "put everything except cubes and cylinders in the left tray", "nothing that can be meant is left"),
+    ],
+)
+def test_a_refusal_says_what_is_wrong_with_the_sentence(world, text, why):
+    with pytest.raises(GoalError, match=why):
+        read(*world_of(world), text)
+
+
+def test_a_knob_or_handle_brings_about_what_is_not_so_yet():
+    kitchen = Domain.load("kitchen")
+    facts = ["can_turn(stove)", "can_open(drawer)"]
+    things = "stove: fixture; drawer: part"
+    idle = kitchen.world(things, facts=facts)
+    done = kitchen.world(things, facts=[*facts, "turned_on(stove)", "opened(drawer)"])
+    for text, goal in (
+        ("turn the knob of the stove", "turned_on(stove)"),
+        ("pull the handle of the drawer", "opened(drawer)"),
+    ):
+        assert read(kitchen, idle, text).goal == (Literal.parse(goal),)
+        with pytest.raises(GoalError, match="already"):
+            read(kitchen, done, text)
+
+
+def test_an_answer_about_a_state_says_how_old_it_is():
+    kitchen = Domain.load("kitchen")
+    seen = kitchen.world("stove: fixture", facts=["can_turn(stove)", "turned_on(stove)"])
+    stove = replace(seen.by_name["stove"], known=Known.REMEMBERED, last_seen=10.0)
+    old = replace(seen, objects=(stove,), stamp=52.0)
+    assert "last seen 42 s ago" in read(kitchen, old, "is the stove on?").answer
 
 
 @pytest.mark.parametrize(
