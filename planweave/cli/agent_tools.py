@@ -113,9 +113,16 @@ class AgentTools:
 
     def check_plan(self, plan: Sequence[str], goal: str) -> str:
         """Whether a plan can be carried out and reaches a goal from the world as observed; else the chain of causes."""
-        world, actions = self._world(), _actions(plan)
+        world = self._world()
+        actions = _actions(plan) if plan or not goal.strip() else []
         domain = self._ruled(world.domain)
         wanted = read_goal(domain, world, goal) if goal.strip() else ()
+        if not actions:
+            unmet = world.with_derived(wanted).unmet(wanted)
+            if unmet:
+                missing = quoted([domain.phrases(literal.negated() for literal in unmet)])
+                return f"{REFUSED}: the plan is empty, and the goal does not hold, as last observed.\n{missing}"
+            return "There is nothing to do: the plan is empty, and the goal holds, as last observed."
         found = Validator(domain, world).check(actions, wanted)
         if not found.ok:
             return "\n".join([f"{REFUSED}: this plan would not do.", quoted(_chain(domain, found, actions))])

@@ -113,6 +113,13 @@ def test_what_cannot_be_read_is_said(start, steps, goal, error, said):
         tools.check_plan(steps, goal)
 
 
+def test_an_empty_plan_is_enough_only_where_the_goal_holds(start):
+    tools, _ = start()
+    refused = tools.check_plan([], GOAL)
+    assert refused.startswith("REFUSED") and "the goal does not hold" in refused
+    assert tools.check_plan([], "hand_empty()").startswith("There is nothing to do")
+
+
 def test_the_planner_plans_and_nothing_moves(start):
     tools, client = start()
     text = tools.plan("put a in the tray", "", "", 60.0)
