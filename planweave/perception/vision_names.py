@@ -144,6 +144,11 @@ class VisionNamer:
                 missing = [k for k in missing if k + 1 not in answers]
         return [replace(self._recall(thing, things), state=states.get(k, "")) for k, thing in enumerate(things)]
 
+    @property
+    def failing(self) -> bool:
+        """Whether the model failed just now, and is not asked again yet."""
+        return time.monotonic() < self._not_before
+
     def names_or_unknown(
         self, pictures: Sequence[np.ndarray], things: Sequence[Marked], words: str = ""
     ) -> list[Named]:

@@ -1,6 +1,7 @@
 """Names by a model that takes pictures: an endpoint that misbehaves, and what is asked for once."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,6 +10,8 @@ from doubles.fake_openai import FakeOpenAI, completion
 from planweave.core.budget import Budget
 from planweave.core.errors import ConfigError, ModelRequestError, ParseError
 from planweave.llm.clients.openai_client import OpenAIClient
+from planweave.perception.detection import Detection, View
+from planweave.perception.detectors import vlm
 from planweave.perception.detectors.options import Options
 from planweave.perception.detectors.vlm import Vlm
 from planweave.perception.vision_names import UNKNOWN, Marked, Named, VisionNamer, read_names, vision_client
@@ -166,3 +169,27 @@ def test_the_detector_says_what_names_instead():
     said = []
     Vlm(Options(say=said.append), {})
     assert "PLANWEAVE_VISION_MODEL" in said[0] and "region_head" in said[0]
+
+
+def test_the_region_head_names_what_a_model_without_eyes_does_not(monkeypatch):
+    seen = Detection(
+        class_name="cube",
+        colour="red",
+        shape="box",
+        confidence=0.5,
+        position=(0.4, 0.0, 0.02),
+        yaw=0.0,
+        symmetry=1.57,
+        size=(0.05, 0.05, 0.05),
+        floor=0.0,
+        rgb=(200, 20, 20),
+    )
+    named = [replace(seen, class_name="mug")]
+    monkeypatch.setattr(vlm, "nameable", lambda _: [0])
+    monkeypatch.setattr(vlm, "_marked", lambda *_: THINGS[0])
+    blind = FakeOpenAI(lambda *_: (400, {"error": {"message": "image input is not supported"}}))
+    with blind as fake:
+        detector = Vlm(Options(say=lambda _: None), {})
+        detector._namer, detector._head = namer(fake), lambda _: named
+        view = View(PICTURE, [(seen, object())], ["mug"], 0.002)
+        assert detector(view) == named

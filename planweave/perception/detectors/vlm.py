@@ -19,7 +19,7 @@ _SURE = 0.9  # confidence in an answer
 
 
 class Vlm:
-    """The detector `vlm`. Without a vision model it says so, and the region head names instead."""
+    """The detector `vlm`. Without a vision model, or while it fails, the region head names instead."""
 
     def __init__(self, options: Options, environ: Mapping[str, str] = os.environ):
         self._namer: VisionNamer | None = None
@@ -39,6 +39,8 @@ class Vlm:
             return found
         things = [_marked(view, found[k], region) for k in indices if (region := view.measured[k][1]) is not None]
         answers = self._namer.names_or_unknown([view.rgb], things, ", ".join(view.names))
+        if self._namer.failing:
+            found = self._head(view)
         for k, named in zip(indices, answers):
             if named.class_name and not named.is_nothing and not named.part_of:
                 phrase = " ".join(filter(None, (named.colour, named.class_name.replace("_", " "))))
