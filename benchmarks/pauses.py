@@ -24,6 +24,7 @@ from planweave_ros.client import Client
 
 SOON = 0.1  # s of the robot's time to standstill
 _MOVES = 0.3  # rad/s: the fastest joint when the task is paused
+_RESTS = 0.2  # s of the robot's time for which it must stand: where it swings back, it is at rest for a moment before
 _PAUSED = 1.0  # s of wall time for which it stays paused
 _HELD = 0.005  # m by which a held thing may seem to move
 _KEPT = 400  # joint states
@@ -86,12 +87,13 @@ class _Stops:
         if self.commanded is None:
             return None
         states, begun = list(self.states), self.commanded[1]
-        rest = next((i for i, (at, speed) in enumerate(states) if at >= begun and speed < STANDS), None)
-        if rest is None:
+        moving = [i for i, (at, speed) in enumerate(states) if at < begun or speed >= STANDS]
+        rest = moving[-1] + 1 if moving else 0
+        if rest >= len(states) or states[-1][0] - states[rest][0] < _RESTS:
             return None
-        first = rest
-        while first and states[first - 1][1] > states[first][1]:
-            first -= 1
+        first = next(i for i, (at, _) in enumerate(states) if at >= begun)
+        while first < rest and states[first][1] <= states[first + 1][1]:  # it has not begun to brake
+            first += 1
         return states[rest][0] - begun, states[rest][0] - states[first][0]
 
 
