@@ -363,9 +363,15 @@ class Links(html.parser.HTMLParser):
             self.links.append(attrs["href"])
 
 
-def test_every_number_of_a_report_leads_to_its_episodes(whole):
-    results = Results(whole, CONFIG)
-    write_report(results, "planweave bench <home>", "about & more", {})
+@pytest.fixture(scope="module")
+def reported(whole):
+    """That run, with its report."""
+    write_report(Results(whole, CONFIG), "planweave bench <home>", "about & more", {})
+    return whole
+
+
+def test_every_number_of_a_report_leads_to_its_episodes(reported):
+    whole = reported
     report, episodes = (Links((whole / f).read_text()) for f in ("report.html", "episodes.html"))
     assert len(report.links) > 50
     for link in report.links:
@@ -384,8 +390,8 @@ def test_every_number_of_a_report_leads_to_its_episodes(whole):
     assert json.loads((whole / "results.json").read_text())["rows"]
 
 
-def test_simulated_results_stand_in_no_table_with_others(whole):
-    text = (whole / "report.md").read_text()
+def test_simulated_results_stand_in_no_table_with_others(reported):
+    text = (reported / "report.md").read_text()
     simulated, alone = text.split("## Without a model")
     assert "classical" not in simulated and "classical" in alone and "iterative" not in alone
     assert "GPT-3" not in text, "the papers' numbers are of real models"
