@@ -23,7 +23,8 @@
     (at_base)                           ; the arm is in its home position
     (left_of ?i - item ?t - thing)      ; beside it, towards the robot's left
     (right_of ?i - item ?t - thing)     ; beside it, towards the robot's right
-    (front_of ?i - item ?t - thing)     ; beside it, on the robot's side
+    (front_of ?i - item ?t - thing)     ; beside it, on the side of who gives the orders
+    (behind ?i - item ?t - thing)       ; beside it, on the other side
     (near ?i - item ?t - thing)         ; with little room between them
     (between ?i - item ?a - thing ?b - thing) ; on the line from one to the other
     (part_of ?p - part ?f - fixture)    ; a drawer of a cabinet, a compartment of a caddy
@@ -40,8 +41,8 @@
       (forall (?t - thing) (when (on ?i ?t) (and (not (on ?i ?t)) (clear ?t))))
       (forall (?c - thing) (when (in ?i ?c) (not (in ?i ?c))))
       (forall (?l - location) (when (at ?i ?l) (not (at ?i ?l))))
-      (forall (?o - thing) (and (not (left_of ?i ?o)) (not (right_of ?i ?o)) (not (front_of ?i ?o)) (not (near ?i ?o))))
-      (forall (?o - item) (and (not (left_of ?o ?i)) (not (right_of ?o ?i)) (not (front_of ?o ?i)) (not (near ?o ?i))))
+      (forall (?o - thing) (and (not (left_of ?i ?o)) (not (right_of ?i ?o)) (not (front_of ?i ?o)) (not (behind ?i ?o)) (not (near ?i ?o))))
+      (forall (?o - item) (and (not (left_of ?o ?i)) (not (right_of ?o ?i)) (not (front_of ?o ?i)) (not (behind ?o ?i)) (not (near ?o ?i))))
       (forall (?a - thing ?b - thing) (not (between ?i ?a ?b)))
       (forall (?o - item ?a - thing) (and (not (between ?o ?i ?a)) (not (between ?o ?a ?i))))))
 
@@ -71,6 +72,16 @@
     :precondition (and (holding ?i) (reachable ?t) (not (= ?i ?t)))
     :effect (and (right_of ?i ?t) (near ?i ?t) (hand_empty) (not (holding ?i)) (not (at_base))))
 
+  (:action place_in_front_of
+    :parameters (?i - item ?t - thing)
+    :precondition (and (holding ?i) (reachable ?t) (not (= ?i ?t)))
+    :effect (and (front_of ?i ?t) (near ?i ?t) (hand_empty) (not (holding ?i)) (not (at_base))))
+
+  (:action place_behind
+    :parameters (?i - item ?t - thing)
+    :precondition (and (holding ?i) (reachable ?t) (not (= ?i ?t)))
+    :effect (and (behind ?i ?t) (near ?i ?t) (hand_empty) (not (holding ?i)) (not (at_base))))
+
   (:action place_between
     :parameters (?i - item ?a - thing ?b - thing)
     :precondition (and (holding ?i) (reachable ?a) (reachable ?b) (not (= ?i ?a)) (not (= ?i ?b)) (not (= ?a ?b)))
@@ -83,7 +94,7 @@
     :effect (and (front_of ?i ?t) (near ?i ?t) (not (at_base))
       (forall (?s - thing) (when (on ?i ?s) (and (not (on ?i ?s)) (clear ?s))))
       (forall (?l - location) (when (at ?i ?l) (not (at ?i ?l))))
-      (forall (?o - thing) (and (not (left_of ?i ?o)) (not (right_of ?i ?o))))
+      (forall (?o - thing) (and (not (left_of ?i ?o)) (not (right_of ?i ?o)) (not (behind ?i ?o))))
       (forall (?a - thing ?b - thing) (not (between ?i ?a ?b)))))
 
   (:action open

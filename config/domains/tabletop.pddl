@@ -20,6 +20,8 @@
     (at_base)                           ; the arm is in its home position
     (left_of ?i - item ?t - thing)      ; beside it, towards the robot's left
     (right_of ?i - item ?t - thing)     ; beside it, towards the robot's right
+    (front_of ?i - item ?t - thing)     ; beside it, on the robot's side
+    (behind ?i - item ?t - thing)       ; beside it, on the far side
     (near ?i - item ?t - thing)         ; with little room between them
     (apart ?i - item)                   ; it stands on the table with nothing near
     (between ?i - item ?a - thing ?b - thing) ; on the line from one to the other
@@ -32,8 +34,8 @@
       (forall (?t - (either item surface)) (when (on ?i ?t) (and (not (on ?i ?t)) (clear ?t))))
       (forall (?c - container) (when (in ?i ?c) (not (in ?i ?c))))
       (forall (?l - location) (when (at ?i ?l) (and (not (at ?i ?l)) (clear ?l))))
-      (forall (?o - thing) (and (not (left_of ?i ?o)) (not (right_of ?i ?o)) (not (near ?i ?o))))
-      (forall (?o - item) (and (not (left_of ?o ?i)) (not (right_of ?o ?i)) (not (near ?o ?i))))
+      (forall (?o - thing) (and (not (left_of ?i ?o)) (not (right_of ?i ?o)) (not (front_of ?i ?o)) (not (behind ?i ?o)) (not (near ?i ?o))))
+      (forall (?o - item) (and (not (left_of ?o ?i)) (not (right_of ?o ?i)) (not (front_of ?o ?i)) (not (behind ?o ?i)) (not (near ?o ?i))))
       (forall (?a - thing ?b - thing) (not (between ?i ?a ?b)))
       (forall (?o - item ?a - thing) (and (not (between ?o ?i ?a)) (not (between ?o ?a ?i))))))
 
@@ -72,6 +74,18 @@
     :effect (and (right_of ?i ?t) (near ?i ?t) (hand_empty) (not (holding ?i)) (not (at_base))
       (forall (?o - item) (when (= ?o ?t) (not (apart ?o))))))
 
+  (:action place_in_front_of
+    :parameters (?i - item ?t - thing)
+    :precondition (and (holding ?i) (reachable ?t) (not (= ?i ?t)))
+    :effect (and (front_of ?i ?t) (near ?i ?t) (hand_empty) (not (holding ?i)) (not (at_base))
+      (forall (?o - item) (when (= ?o ?t) (not (apart ?o))))))
+
+  (:action place_behind
+    :parameters (?i - item ?t - thing)
+    :precondition (and (holding ?i) (reachable ?t) (not (= ?i ?t)))
+    :effect (and (behind ?i ?t) (near ?i ?t) (hand_empty) (not (holding ?i)) (not (at_base))
+      (forall (?o - item) (when (= ?o ?t) (not (apart ?o))))))
+
   (:action place_between
     :parameters (?i - item ?a - thing ?b - thing)
     :precondition (and (holding ?i) (reachable ?a) (reachable ?b) (not (= ?i ?a)) (not (= ?i ?b)) (not (= ?a ?b)))
@@ -83,8 +97,8 @@
     :precondition (and (hand_empty) (clear ?i) (reachable ?i))
     :effect (and (apart ?i) (not (at_base))
       (forall (?l - location) (when (and (at ?i ?l) (narrow ?l)) (and (not (at ?i ?l)) (clear ?l))))
-      (forall (?o - thing) (and (not (left_of ?i ?o)) (not (right_of ?i ?o)) (not (near ?i ?o))))
-      (forall (?o - item) (and (not (left_of ?o ?i)) (not (right_of ?o ?i)) (not (near ?o ?i))))
+      (forall (?o - thing) (and (not (left_of ?i ?o)) (not (right_of ?i ?o)) (not (front_of ?i ?o)) (not (behind ?i ?o)) (not (near ?i ?o))))
+      (forall (?o - item) (and (not (left_of ?o ?i)) (not (right_of ?o ?i)) (not (front_of ?o ?i)) (not (behind ?o ?i)) (not (near ?o ?i))))
       (forall (?a - thing ?b - thing) (not (between ?i ?a ?b)))
       (forall (?o - item ?a - thing) (and (not (between ?o ?i ?a)) (not (between ?o ?a ?i))))))
 
@@ -101,8 +115,8 @@
       (forall (?t - (either item surface)) (when (on ?i ?t) (and (not (on ?i ?t)) (clear ?t))))
       (forall (?c - container) (when (in ?i ?c) (not (in ?i ?c))))
       (forall (?l - location) (when (at ?i ?l) (and (not (at ?i ?l)) (clear ?l))))
-      (forall (?o - thing) (and (not (left_of ?i ?o)) (not (right_of ?i ?o)) (not (near ?i ?o))))
-      (forall (?o - item) (and (not (left_of ?o ?i)) (not (right_of ?o ?i)) (not (near ?o ?i))))
+      (forall (?o - thing) (and (not (left_of ?i ?o)) (not (right_of ?i ?o)) (not (front_of ?i ?o)) (not (behind ?i ?o)) (not (near ?i ?o))))
+      (forall (?o - item) (and (not (left_of ?o ?i)) (not (right_of ?o ?i)) (not (front_of ?o ?i)) (not (behind ?o ?i)) (not (near ?o ?i))))
       (forall (?a - thing ?b - thing) (not (between ?i ?a ?b)))
       (forall (?o - item ?a - thing) (and (not (between ?o ?i ?a)) (not (between ?o ?a ?i))))
       (forall (?c - container) (when (= ?c ?r) (in ?i ?c)))

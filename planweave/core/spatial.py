@@ -158,6 +158,10 @@ class _Table:
         pair = self.pair(item, other)
         return pair is not None and front_of(*pair)
 
+    def behind(self, item: str, other: str) -> bool:
+        pair = self.pair(item, other)
+        return pair is not None and front_of(pair[1], pair[0])
+
     def near(self, item: str, other: str) -> bool:
         pair = self.pair(item, other)
         return pair is not None and near(*pair)
@@ -179,6 +183,7 @@ RELATIONS: Mapping[str, tuple[int, Callable[..., bool]]] = {
     "left_of": (2, _Table.left_of),
     "right_of": (2, _Table.right_of),
     "front_of": (2, _Table.front_of),
+    "behind": (2, _Table.behind),
     "near": (2, _Table.near),
     "apart": (1, _Table.apart),
     "between": (3, _Table.between),

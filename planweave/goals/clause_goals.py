@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import pairwise, permutations
 
 from planweave.core.domain import spoken
 from planweave.core.errors import GoalError
@@ -14,6 +15,9 @@ from planweave.goals.clause_objects import ClauseObjects
 from planweave.goals.goal_checks import misfit
 from planweave.goals.noun_phrases import NotCoveredError
 from planweave.goals.sentence_tree import Clause, Kind, NounPhrase, Place, Quantity
+
+_MOST_PLACES = 6  # that things are sorted into
+_TOWER = "build a tower of the red cube and the blue cube"
 
 
 class ClauseGoals(ClauseObjects):
@@ -267,6 +271,8 @@ class ClauseGoals(ClauseObjects):
             raise GoalError(
                 f"on what to stack is not clear: {', '.join(map(spoken, others))} is a place; say what stands on what"
             )
+        if not clause.things:
+            raise GoalError(f"of what to {clause.verb} it is not said; name the things, as in {_TOWER!r}")
         things = self._things(clause, self.not_carried, without=others)
         if len(others) > 1 and len(things) > 1:
             raise NotCoveredError("several things and several places to stack")
@@ -295,6 +301,8 @@ class ClauseGoals(ClauseObjects):
         side, near = "left_of", str(self._notes.get("put_beside", ""))
         if side not in self._beside or not near:
             raise NotCoveredError("nothing can be put in a row here")
+        if not clause.things:
+            raise GoalError(f"of what to {clause.verb} it is not said; name the things")
         things = self._things(clause, self.not_carried)
         if len(things) < 2:
             raise GoalError("one thing alone makes no row")
@@ -305,6 +313,55 @@ class ClauseGoals(ClauseObjects):
         for one, two in pairwise(things):
             yield Literal(side, (one, two))
             yield Literal(near, (one, two))
+
+    def _sort(self, clause: Clause) -> Iterator[Literal]:
+        """What is alike comes to one place, what is not to different ones: as little as possible is moved."""
+        things = self._things(clause, self.not_carried)
+        relation, places = self._sorted_into(clause, things)
+        groups: dict[str, list[str]] = {}
+        for thing in things:
+            seen = self._world.by_name[thing]
+            value = seen.class_name if clause.template == "kind" else seen.attributes.get(clause.template, "")
+            if not value:
+                raise GoalError(f"the {clause.template} of {spoken(thing)} is not known; say what goes where")
+            groups.setdefault(value, []).append(thing)
+        said = ", ".join(map(spoken, places)) or "none"
+        if len(groups) < 2:
+            raise GoalError(f"there is one {clause.template} only, {', '.join(groups)}; say where the things go")
+        if not len(groups) <= len(places) <= _MOST_PLACES:
+            raise GoalError(
+                f"{len(groups)} {clause.template}s ({', '.join(groups)}) do not go into the places there are "
+                f"({said}), one into each; say what goes where"
+            )
+
+        def work(order: Sequence[str]) -> tuple[int, float]:
+            moves = [(t, p) for of, p in zip(groups.values(), order) for t in of]
+            moves = [(t, p) for t, p in moves if Literal(relation, (t, p)) not in self._world.facts]
+            return len(moves), sum(self._apart(t, p) for t, p in moves)
+
+        for place, (value, of) in zip(min(permutations(places, len(groups)), key=work), groups.items()):
+            self.names.notes.append(f"{value}: {spoken(place)}")
+            yield from (Literal(relation, (thing, place)) for thing in of)
+
+    def _sorted_into(self, clause: Clause, things: Sequence[str]) -> tuple[str, list[str]]:
+        """The relation, and the places that are named or that a domain sorts into."""
+        if not clause.places:
+            relation = str(self._notes.get("sorted", ""))
+            if not relation:
+                raise GoalError("where to sort them to is not said; name the places, or say what goes where")
+            return relation, [n for n in self._world.by_name if n not in things and self._holds_things(n, relation)]
+        place = clause.places[0]
+        word = tuple(place.word.split())
+        relation = self._lexicon.relations.get(word, "")
+        if not relation or relation in self._beside:
+            raise GoalError(f"things are not sorted {place.word!r} places; say what goes where")
+        named = [self.names.resolve(t, self._no_place(word), self.is_at) for t in place.things]
+        return relation, list(dict.fromkeys(n for names in named for n in names))
+
+    def _apart(self, one: str, two: str) -> float:
+        """How far two objects are from each other in top view, m; 0 where that is not known."""
+        here, there = self._world.by_name[one].position, self._world.by_name[two].position
+        return math.dist(here[:2], there[:2]) if here and there else 0.0
 
     def _undefined(self, clause: Clause) -> Iterator[Literal]:
         why = next(str(v) for k, v in self._lexicon.english["undefined"].items() if clause.verb in k.split(", "))

@@ -269,7 +269,7 @@ class ClauseObjects:
             said = {**self._lexicon.relations, **self._lexicon.between}
             spoken_ = {*(p.name for p in self._relations), *self._beside, *self._lexicon.between.values()} - {"in_room"}
             known = {
-                p: min((" ".join(w) for w, of in said.items() if of == p), key=len)
+                p: min((" ".join(w) for w, of in said.items() if of == p and w != ("front", "of")), key=len)
                 for p in said.values()
                 if p in spoken_
             }

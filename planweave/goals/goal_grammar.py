@@ -284,6 +284,7 @@ class Reader(ClauseGoals):
             Kind.SWAP: self._swap,
             Kind.STACK: self._stack,
             Kind.ROW: self._row,
+            Kind.SORT: self._sort,
             Kind.WISH: self._wish,
             Kind.UNDEFINED: self._undefined,
         }[clause.kind]

@@ -12,7 +12,7 @@ from typing import Any
 
 from planweave.goals.phrase_parser import Found, PhraseParser
 from planweave.goals.sentence_tree import Clause, Kind, NounPhrase, Place, Tree
-from planweave.goals.sentence_words import Words
+from planweave.goals.sentence_words import Words, longest
 
 MOST_WAYS = 24
 
@@ -104,6 +104,7 @@ class Parser(PhraseParser):
                     for other, end in self._phrase(middle + 1):
                         yield Clause(Kind.SWAP, verb, (*things, other)), end
         yield from self._stacks(at)
+        yield from self._sorted(at)
         yield from self._keep(at)
         for verb, after in self._verbs(at, self._undefined):
             yield Clause(Kind.UNDEFINED, verb), after
@@ -224,7 +225,9 @@ class Parser(PhraseParser):
                         if self._words[middle : middle + 2] == ("out", "of")
                         else (1 if self._word(middle) in ("of", "with", "from", "using") else 0)
                     )
-                    if middle > after + 1:
+                    if middle == after + 1:
+                        yield Clause(kind, verb, ()), middle
+                    else:
                         for things, end in self._things(middle):
                             yield from self._excepting(Clause(kind, verb, things), end)
         for verb, after in self._verbs(at, self._en["row"]):
@@ -234,6 +237,19 @@ class Parser(PhraseParser):
             for things, end in self._things(after):
                 if self._words[end : end + 2] == ("in", "a") and self._words[end + 2 : end + 3] in self._en["rows"]:
                     yield from self._excepting(Clause(Kind.ROW, verb, things), end + 3)
+
+    def _sorted(self, at: int) -> Iterator[tuple[Clause, int]]:
+        for verb, after in self._verbs(at, self._en["sort"]):
+            for things, middle in self._things(after):
+                for place, by in [(None, middle), *self._place(middle)]:
+                    if length := longest(self._words, by, self._sort_by):
+                        end = by + length
+                        clause = Clause(Kind.SORT, verb, things, template=self._sort_by[self._words[by:end]])
+                        clause = replace(clause, places=(place,)) if place else clause
+                        yield from self._excepting(clause, end)
+                        if not place:
+                            for last, there in self._place(end):
+                                yield replace(clause, places=(last,)), there
 
     def _keep(self, at: int) -> Iterator[tuple[Clause, int]]:
         for verb, after in self._verbs(at, self._en["keep"]):

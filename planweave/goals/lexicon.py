@@ -148,7 +148,7 @@ def _english_words(value: Any) -> set[str]:
             of
             if isinstance(of, list)
             else [*of]
-            if key in ("numbers", "superlatives", "negated", "ordinals", "counted_from")
+            if key in ("numbers", "superlatives", "negated", "ordinals", "counted_from", "sort_by")
             else [p for v in of.values() for p in (v if isinstance(v, list) else str(v).split())]
         ):
             found.update(str(phrase).split())

@@ -30,8 +30,13 @@ def understood(domain: Domain, goal: Sequence[Literal], notes: Iterable[str] = (
         elif len(literals) > 1:
             phrase = "; ".join(domain.phrase(g) for g in literals)
         said.append(phrase)
-    sides = any(g.predicate in ("left_of", "right_of") for g in goal)
-    remarks = [*notes, *(["left and right are the robot's"] if sides else [])]
+    seen_from = (domain.extra.get("goals") or {}).get("seen_from")
+    named = {g.predicate for g in goal}
+    remarks = list(notes)
+    if named & {"left_of", "right_of"}:
+        remarks.append(f"left and right are the {seen_from}'s")
+    if named & {"front_of", "behind"}:
+        remarks.append(f"in front is nearer to the {seen_from}")
     return "in the end " + "; ".join(said) + (f" ({'; '.join(dict.fromkeys(remarks))})" if remarks else "")
 
 

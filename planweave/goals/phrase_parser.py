@@ -32,6 +32,7 @@ class PhraseParser:
         self._undefined = {tuple(p.split()) for key in lexicon.english["undefined"] for p in key.split(", ")}
         self._ordinals: dict[str, int] = lexicon.english["ordinals"]
         self._counted = {tuple(k.split()): v for k, v in lexicon.english["counted_from"].items()}
+        self._sort_by = {tuple(k.split()): v for k, v in lexicon.english["sort_by"].items()}
         self._sides = {tuple(k.split()): v for k, v in lexicon.english["sides"].items()}
         # Before a noun, "left" and "right" choose where they are no part of a name, as in "the left tray".
         self._superlatives = {*lexicon.english["superlatives"]} - ({"left", "right"} & {*nouns})

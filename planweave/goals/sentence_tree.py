@@ -71,6 +71,7 @@ class Kind(Enum):
     SWAP = "swap"
     STACK = "stack"
     ROW = "row"
+    SORT = "sort"  # things of a kind together
     WISH = "wish"  # how things shall be
     UNDEFINED = "undefined"
 

@@ -51,7 +51,20 @@ _WORKSPACE = (-0.3, -0.85, -0.05), (0.95, 0.85, 1.1)  # of the tool, m in the ba
 _POOLS = {TRUTH: Pools(boxes=320, cylinders=16, held=48), CAMERA: Pools(boxes=1000, cylinders=1, held=128)}
 _TURNING = 1.5  # rad of travel of the first joint that take as long as 1 rad of the hand, which turns slowly
 _EFFECTS = frozenset(
-    {"holding", "on", "in", "at", "left_of", "right_of", "front_of", "opened", "closed", "turned_on", "turned_off"}
+    {
+        "holding",
+        "on",
+        "in",
+        "at",
+        "left_of",
+        "right_of",
+        "front_of",
+        "behind",
+        "opened",
+        "closed",
+        "turned_on",
+        "turned_off",
+    }
 )
 
 

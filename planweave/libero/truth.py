@@ -100,7 +100,7 @@ def completed(domain: Domain, objects: Sequence[WorldObject], facts: Iterable[Li
     facts |= {Literal("reachable", (o.name,)) for o in objects}
     under = {f.args[1] for f in facts if f.predicate == "on"}
     facts |= {Literal("clear", (o.name,)) for o in objects if o.type != "location" and o.name not in under}
-    derived = frozenset({"left_of", "right_of", "front_of", "near", "between"})
+    derived = frozenset({"left_of", "right_of", "front_of", "behind", "near", "between"})
     return World(domain.name, tuple(objects), frozenset(facts), stamp, FRAME, derived=derived)
 
 

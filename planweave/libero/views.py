@@ -32,7 +32,7 @@ from planweave.perception.geometry import Pose
 
 Array = NDArray[np.float64]
 _LOST = 0.05  # what is so far from where it should be in the hand is not held, m
-_RELATIONS = frozenset({"on", "in", "at", "left_of", "right_of", "front_of", "near", "between"})
+_RELATIONS = frozenset({"on", "in", "at", "left_of", "right_of", "front_of", "behind", "near", "between"})
 
 
 class LiberoView(Protocol):

@@ -87,6 +87,9 @@ def test_beside_and_between(make_bench):
     )
     assert "right_of(red_cube, blue_cube)" in run(bench, "grasp(red_cube)", "place_right_of(red_cube, blue_cube)")
     assert "right_of(red_cube, tray)" in run(bench, "grasp(red_cube)", "place_right_of(red_cube, tray)")
+    assert "front_of(red_cube, blue_cube)" in run(bench, "grasp(red_cube)", "place_in_front_of(red_cube, blue_cube)")
+    assert bench.world.shown["red_cube"].position[0] < bench.world.shown["blue_cube"].position[0], "on the robot's side"
+    assert "behind(red_cube, blue_cube)" in run(bench, "grasp(red_cube)", "place_behind(red_cube, blue_cube)")
     assert "between(red_cube, tray, blue_cube)" in run(
         bench, "grasp(red_cube)", "place_between(red_cube, blue_cube, tray)"
     )

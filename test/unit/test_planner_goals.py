@@ -158,6 +158,14 @@ def test_fruit_and_bottles(sentence, wanted):
         (FRUIT, "put the red cube in the bowl", r"red_cube or red_cube_2; say which"),
         (BLOCKS, "put it in the left tray", r"'it' refers to nothing"),
         (BLOCKS, "put the cube in the left tray on the left side", r"no such thing is known to be there"),
+        (
+            BLOCKS,
+            "build a tower",
+            r"of what to build it is not said.*'build a tower of the red cube and the blue cube'",
+        ),
+        (BLOCKS, "sort the cubes by colour", r"3 colours \(red, blue, green\) do not go into .*left tray, right tray"),
+        (BLOCKS, "sort the cubes by kind", r"one kind only, cube"),
+        (BLOCKS, "sort the red and the blue cube by colour next to the trays", r"not sorted 'next to' places"),
         (BLOCKS, "tidy up the table", r"say what goes where, such as 'put the red cube in the left tray'"),
         (BLOCKS, "swap the red cube and the blue cube", r"places that have no names"),
         (BLOCKS, "don't put the red cube in the left tray", r"nothing is to be done"),
@@ -171,7 +179,11 @@ def test_fruit_and_bottles(sentence, wanted):
         (BLOCKS, "put the cubes in the trays", r"several .*left_tray, right_tray"),
         (BLOCKS, "put both cubes in the left tray", r"3, not 2"),
         (BLOCKS, "put the two cubes in the left tray", r"3, not 2"),
-        (BLOCKS, "put the red cube behind the blue cube", r"no goal can say 'behind'; .*at, between, in, "),
+        (
+            BLOCKS,
+            "put the red cube above the blue cube",
+            r"no goal can say 'above'; .*at, behind, between, in, in front of, ",
+        ),
         (BLOCKS, "put the red cube left of the left side", r"'left of' left side: left side is a location"),
         (BLOCKS, "put the red cube to the left of the red cube", r"cannot be put beside, on or in itself"),
         (BLOCKS, "put the banana between the cubes", r"'between' needs two different things, got red_cube, blue_cube"),
@@ -208,6 +220,18 @@ SIDE_BY_SIDE = replace(
         ("the red cube should be to the left of the blue cube", "left_of(red_cube, blue_cube)"),
         ("place the red cube on the right side of the plate", "right_of(red_cube, plate) & near(red_cube, plate)"),
         ("put the red and green cubes right of the plate", "right_of(red_cube, plate) & right_of(green_cube, plate)"),
+        ("put the red cube in front of the plate", "front_of(red_cube, plate) & near(red_cube, plate)"),
+        ("put the red cube behind the blue cube", "behind(red_cube, blue_cube) & near(red_cube, blue_cube)"),
+        ("the red cube should be behind the blue one", "behind(red_cube, blue_cube)"),
+        ("sort the red and the blue cube by colour", "in(red_cube, left_tray) & in(blue_cube, right_tray)"),
+        (
+            "sort all cubes but the red one into the trays by colour",
+            "in(blue_cube, left_tray) & in(green_cube, right_tray)",
+        ),
+        (
+            "group the cubes and the banana by kind",
+            "in(red_cube, left_tray) & in(blue_cube, left_tray) & in(green_cube, left_tray) & in(banana, right_tray)",
+        ),
         ("put the red cube next to the blue cube", "near(red_cube, blue_cube)"),
         ("put the red cube between the blue cube and the green cube", "between(red_cube, blue_cube, green_cube)"),
         (
@@ -239,6 +263,8 @@ def test_a_round_of_sides_is_refused_and_neighbours_are_not():
 
     with pytest.raises(GoalError, match="red_cube left_of blue_cube left_of red_cube is a circle"):
         checked_goal(DOMAIN, BLOCKS, both("left_of"))
+    with pytest.raises(GoalError, match="red_cube behind blue_cube behind red_cube is a circle"):
+        checked_goal(DOMAIN, BLOCKS, both("behind"))
     assert checked_goal(DOMAIN, BLOCKS, both("near"))
 
 
@@ -247,13 +273,15 @@ def test_a_round_of_sides_is_refused_and_neighbours_are_not():
     [
         ("put the red cube in the left tray", set()),
         ("Put the cube LEFT OF the tray", {"place_left_of", "place_right_of"}),
+        ("what is behind it goes in front", {"place_in_front_of", "place_behind"}),
         ("place it in-between them, then hand it over", {"place_between", "hand_over"}),
         ("shove it out of the way, please", {"push_aside"}),
     ],
 )
 def test_a_model_is_offered_what_the_sentence_has_words_for(sentence, actions):
     less = offered(DOMAIN, sentence)
-    special = {"place_left_of", "place_right_of", "place_between", "push_aside", "hand_over"}
+    special = {"place_left_of", "place_right_of", "place_in_front_of", "place_behind", "place_between"}
+    special |= {"push_aside", "hand_over"}
     assert special & set(less.actions) == actions and set(DOMAIN.actions) - special <= set(less.actions)
     assert less.predicates["handed_over"].goal == ("hand_over" in actions) and less.predicates["in"].goal
 

@@ -174,6 +174,7 @@ def test_what_is_no_sentence_is_refused_in_time(text):
             "'a cube' is taken to be red cube; it could be blue cube or green cube as well",
         ),
         ("put the red cube to the left of the plate", "left and right are the robot's"),
+        ("put the red cube behind the plate", "near the plate (in front is nearer to the robot)"),
         ("stack all cubes", "the tower from below: red cube, blue cube, green cube"),
     ],
 )

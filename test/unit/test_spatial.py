@@ -72,6 +72,13 @@ def test_what_holds(text, holds):
     assert literal.atom not in ROW.facts
 
 
+def test_in_front_is_nearer_to_the_robot():
+    near, far = cube("near", 0.4, 0.0), cube("far", 0.5, 0.02)
+    held = literals("front_of(near, far); behind(far, near); not front_of(far, near); not behind(near, far)")
+    assert not world(near, far).unmet(held)
+    assert not world(near, cube("far", 0.5, 0.2)).holds(held[0]), "rather beside it"
+
+
 def test_only_what_a_goal_asks_for_is_listed():
     goal = literals("near(a, b); not near(a, c); not left_of(a, b); on(a, b)")
     found = ROW.with_derived(goal)

@@ -123,16 +123,16 @@ def at_place(item: Thing, place: Location, others: Sequence[Thing], places: Sequ
 
 
 def beside(
-    item: Thing, target: Thing, side: float, others: Sequence[Thing], table: Sequence[Location]
+    item: Thing, target: Thing, turn: float, others: Sequence[Thing], table: Sequence[Location]
 ) -> Iterator[Spot]:
-    """On the table to the left (side 1) or right (side -1) of an object, near it: straight beside and with clearance
-    for the fingers first. table: places that the spot must lie in, if any.
+    """On the table beside an object, in the direction turned by `turn` (rad) from x, near it: straight beside and with
+    clearance for the fingers first. table: places that the spot must lie in, if any.
     """
     found = []
     for yaw in (0.0,) if item.is_round else (target.yaw, target.yaw + math.pi / 2):
         for gap in (FINGERS, FINGERS + 0.01, _CLOSE / 2, _CLOSE):
             for angle in (0.0, 0.2, -0.2, 0.4, -0.4, 0.6, -0.6):
-                u, v = math.sin(angle), side * math.cos(angle)
+                u, v = math.cos(turn + angle), math.sin(turn + angle)
                 distance = target.support(u, v) + replace(item, yaw=yaw).support(u, v) + gap
                 x, y = target.position[0] + distance * u, target.position[1] + distance * v
                 free = _room(item, x, y, yaw, [o for o in others if o is not target], table)

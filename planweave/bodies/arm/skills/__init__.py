@@ -25,8 +25,10 @@ from planweave.bodies.arm.skills.home import return_to_base
 from planweave.bodies.arm.skills.placing import (
     grab_and_putin,
     place_at,
+    place_behind,
     place_between,
     place_in,
+    place_in_front_of,
     place_left_of,
     place_on,
     place_right_of,
@@ -45,6 +47,8 @@ SKILLS: dict[str, Callable[..., None]] = {
     "place_at": place_at,
     "place_left_of": place_left_of,
     "place_right_of": place_right_of,
+    "place_in_front_of": place_in_front_of,
+    "place_behind": place_behind,
     "place_between": place_between,
     "push_aside": push_aside,
     "hand_over": hand_over,
@@ -56,7 +60,7 @@ SKILLS: dict[str, Callable[..., None]] = {
     "turn_on": turn_on,
     "turn_off": turn_off,
 }
-_NEEDS_HELD = {"place_on", "place_in", "place_at", "place_left_of", "place_right_of", "place_between", "hand_over"}
+_NEEDS_HELD = {name for name in SKILLS if name.startswith("place_")} | {"hand_over"}
 
 
 class Skills:

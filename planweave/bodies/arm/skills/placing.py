@@ -1,4 +1,4 @@
-"""Place the held object: on, in, at, left of, right of, between; and verify it with the camera."""
+"""Place the held object: on, in, at, beside, between; and verify it with the camera."""
 
 from __future__ import annotations
 
@@ -17,6 +17,12 @@ from planweave.bodies.arm.world_model import Held
 from planweave.core.failure import Code
 from planweave.core.world import Literal
 
+_TURNS = {
+    "left_of": math.pi / 2,
+    "right_of": -math.pi / 2,
+    "front_of": math.pi,
+    "behind": 0.0,
+}  # from x, beside the robot
 _NEAR = 0.3  # edge of the square in which an item is put down to be grasped anew, m
 
 FreeSpots = Callable[[Thing, list[Thing]], Iterable[spots.Spot]]
@@ -62,38 +68,42 @@ def place_at(body: SkillContext, name: str, target: str) -> None:
 
 def place_left_of(body: SkillContext, name: str, target: str) -> None:
     """Place the held item to the left of an object, near it."""
-    _beside(body, name, target, body.settings.left, "left_of")
+    _beside(body, name, target, "left_of", f"the left of {target}")
 
 
 def place_right_of(body: SkillContext, name: str, target: str) -> None:
     """Place the held item to the right of an object, near it."""
-    _beside(body, name, target, -body.settings.left, "right_of")
+    _beside(body, name, target, "right_of", f"the right of {target}")
 
 
-def _beside(body: SkillContext, name: str, target: str, side: float, relation: str) -> None:
+def place_in_front_of(body: SkillContext, name: str, target: str) -> None:
+    """Place the held item in front of an object, near it: on the side of who gives the orders."""
+    _beside(body, name, target, "front_of", f"the front of {target}")
+
+
+def place_behind(body: SkillContext, name: str, target: str) -> None:
+    """Place the held item behind an object, near it: on the far side from who gives the orders."""
+    _beside(body, name, target, "behind", f"the room behind {target}")
+
+
+def _beside(body: SkillContext, name: str, target: str, relation: str, where: str) -> None:
     thing = body.thing(target)
+    turn = _TURNS[relation] + (0.0 if body.settings.left > 0 else math.pi)
 
     def free_spots(item: Thing, others: list[Thing]) -> Iterable[spots.Spot]:
         if item.solid is not None:
-            return solid_placement.beside_solid(item, thing, side * math.pi / 2, others, body.ground)
-        return spots.beside(item, thing, side, others, body.world.places)
+            return solid_placement.beside_solid(item, thing, turn, others, body.ground)
+        return spots.beside(item, thing, turn, others, body.world.places)
 
-    where = f"the {relation.removesuffix('_of')} of {target}"
     put_down(body, name, where, free_spots, Literal(relation, (name, target)))
 
 
 def put_to_front_of(body: SkillContext, name: str, target: str) -> None:
-    """Grasp an item and put it down before another thing, on the side of who gives the orders."""
-    thing = body.thing(target)
-    turn = math.pi if body.settings.left > 0 else 0.0  # towards who gives the orders
-
-    def free_spots(item: Thing, others: list[Thing]) -> Iterable[spots.Spot]:
-        return solid_placement.beside_solid(item, thing, turn, others, body.ground)
-
+    """Grasp an item and put it down in front of another thing."""
     held = body.world.held
     if held is None or held.thing.name != name:  # else it was taken in an earlier attempt
         grasp(body, name)
-    put_down(body, name, f"the front of {target}", free_spots, Literal("front_of", (name, target)))
+    place_in_front_of(body, name, target)
 
 
 def place_between(body: SkillContext, name: str, one: str, two: str) -> None:
