@@ -269,7 +269,9 @@ class ExecutorNode(ManagedNode):
             self._served.refuse_actions(_SHUT_DOWN)
         if self.refused and not self._busy:
             return  # what moves is moved by the other body
-        if self._stop(_SHUT_DOWN):
+        stopped = self._stop(_SHUT_DOWN)
+        self._world.end()  # a look that waits would outlive the node, and keep it in the graph
+        if stopped:
             time.sleep(_GOODBYE)
 
     def _stop(self, why: str) -> bool:

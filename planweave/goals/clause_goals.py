@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise, permutations
 
@@ -334,7 +334,7 @@ class ClauseGoals(ClauseObjects):
                 f"({said}), one into each; say what goes where"
             )
 
-        def work(order: Sequence[str]) -> tuple[int, float]:
+        def work(order: Iterable[str]) -> tuple[int, float]:
             moves = [(t, p) for of, p in zip(groups.values(), order) for t in of]
             moves = [(t, p) for t, p in moves if Literal(relation, (t, p)) not in self._world.facts]
             return len(moves), sum(self._apart(t, p) for t, p in moves)

@@ -26,6 +26,7 @@ def table(make_node, start_node, spin_until):
     from doubles.true_camera import TrueCamera
     from planweave_interfaces.action import ExecuteAction
     from planweave_interfaces.msg import WorldState
+    from planweave_interfaces.srv import Look
     from rclpy.parameter import Parameter
     from sensor_msgs.msg import JointState
 
@@ -46,6 +47,7 @@ def table(make_node, start_node, spin_until):
             client.create_subscription(WorldState, "/world_state", self.world, LATCHED)
             self.body = Presence(client, BODY)
             self.action = make_node.action_client(client, ExecuteAction, "/execute_action")
+            self.looks = client.create_client(Look, "/look")
             self.start()
 
         def start(self):
@@ -95,13 +97,19 @@ def table(make_node, start_node, spin_until):
 @pytest.mark.gl
 def test_the_arm_stops_when_the_executor_is_told_to_end_or_is_killed_and_it_knows_afterwards(table, spin_until):
     """One system through all of it: SIGINT, SIGTERM, SIGKILL of the executor, SIGKILL of who commands it."""
+    from planweave_interfaces.srv import Look
+
     for number in (signal.SIGINT, signal.SIGTERM):
         result = table.begin()
         assert table.goes_on(lambda number=number: os.kill(table.executor.pid, number)) < STOPPED
         spin_until(result.done, 5, "the action to end")
         assert "executor_node was shut down; the arm was stopped" in result.result().result.message
+        table.looks.call_async(Look.Request(timeout=20.0))  # what then waits for an image does not hold up the end
         assert table.executor.wait(10.0) == 0, table.executor.output()
         assert "Error" not in table.executor.output() and "Traceback" not in table.executor.output()
+        spin_until(
+            lambda: not table.client.count_publishers("/world_state"), 10, "the graph to forget it: it said goodbye"
+        )
         table.start()
 
     environment = {**os.environ, "PYTHONPATH": python_path(Path(__file__).parent.parent)}

@@ -1,5 +1,6 @@
 """What the body believes, and how it knows: noise is no news, an empty table is; limits that no arm gets around."""
 
+import threading
 import time
 from dataclasses import replace
 
@@ -367,3 +368,14 @@ def test_a_long_thing_lies_across_the_fingers_that_hold_it(world, kinematics):
     held = between_fingers(thing, tcp, 0.04)
     along = held.thing_to_tcp[:3, :3] @ np.array([1.0, 0.0, 0.0])  # its short axis, in the hand's frame
     assert abs(along[1]) > 0.99  # the closing direction
+
+
+def test_who_waits_for_an_image_is_let_go_when_the_node_ends(world):
+    """A wait that outlives the process would leave the node in the graph until the lease of its participant ends."""
+    found = []
+    waiting = threading.Thread(target=lambda: found.append(world.wait_for_detections(1.0, 600.0)), daemon=True)
+    waiting.start()
+    world.end()
+    waiting.join(30.0)
+    assert found == [None] and world.numb
+    assert world.wait_for_detections(1.0, 600.0) is None, "nor later"

@@ -106,6 +106,7 @@ class WorldModel:
         self._silence, self._numbness = silence, numbness
         self._felt_at = time.monotonic()  # when the newest joint state came
         self._numb = False
+        self._ended = False
         self._changed = threading.Condition(threading.RLock())
         self._things: dict[str, Thing] = {}
         self._placed: dict[str, Thing] = {}  # put down, and not seen since
@@ -184,9 +185,15 @@ class WorldModel:
 
     @property
     def numb(self) -> bool:
-        """Whether joint states have stopped."""
+        """Whether joint states have stopped, or are not waited for any more."""
         with self._changed:
-            return self._numb
+            return self._numb or self._ended
+
+    def end(self) -> None:
+        """End all waits, now and later, as if nothing came: the node ends."""
+        with self._changed:
+            self._ended = True
+            self._changed.notify_all()
 
     def _is_overdue(self) -> bool:
         return not self._moving and time.monotonic() - self._due_since > self._silence
@@ -374,7 +381,7 @@ class WorldModel:
         with self._changed:
             while self._seen_stamp <= after:
                 left = end - time.monotonic()
-                if left <= 0 or not self._changed.wait(left):
+                if left <= 0 or self._ended or not self._changed.wait(left):
                     return None if self._seen_stamp <= after else self._seen_stamp
             return self._seen_stamp
 
