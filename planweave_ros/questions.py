@@ -23,8 +23,8 @@ from planweave.core.world import Action, Literal, World
 from planweave.methods import questions
 from planweave_ros import conversions as convert
 
-SELF_CHOOSING = "tree_planner"
-"""The method of choices by vote; that of a ChooseAction goal without one."""
+BY_VOTE = ("tree_planner", "tree_planner_paper")
+"""The methods of choices by vote; the first is that of a ChooseAction goal without one."""
 
 
 class Codec(NamedTuple):
@@ -181,7 +181,7 @@ _BY_VOTE = PlannerQuestion(
     ChooseAction,
     fields={"index": "choice"},
     received=lambda choice: sum(choice.votes) + choice.unreadable,
-    serves=lambda method: method in ("", SELF_CHOOSING),
+    serves=lambda method: method in ("", *BY_VOTE),
 )
 QUESTIONS: tuple[PlannerQuestion, ...] = (
     PlannerQuestion("generate_plans", "generate_plans", GeneratePlans, received=lambda sampled: sampled.received),
@@ -208,4 +208,4 @@ def question_for(name: str, request: Any) -> PlannerQuestion:
     for row in rows:
         if row.serves(method):
             return row
-    raise UnknownNameError("method that chooses", method, [SELF_CHOOSING, *questions().select])
+    raise UnknownNameError("method that chooses", method, [*BY_VOTE, *questions().select])

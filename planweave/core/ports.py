@@ -137,6 +137,7 @@ class Planner(Protocol):
         samples: int = 0,
         temperature: float = -1.0,
         task_id: str = "",
+        method: str = "tree_planner",
     ) -> Choice:
         """Choose among candidates by majority vote (Tree-Planner, Section 3.3); None: the task is done."""
 

@@ -10,7 +10,9 @@ Temperature 0 and top-p 1, as found best there (B.1); objects, actions and examp
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 from planweave.core.errors import ParseError
@@ -20,8 +22,10 @@ from planweave.core.world import Action, World
 from planweave.llm.clients.base import ChatReply
 from planweave.llm.parsing import parse_plan
 from planweave.llm.schema import step_schema
+from planweave.methods import paper_notation
 from planweave.methods.episode import Episode
 from planweave.methods.paper import PaperMode
+from planweave.methods.paper_notation import NOTATIONS
 from planweave.methods.prompting import (
     Messages,
     actions_text,
@@ -41,7 +45,7 @@ _OVER = re.compile(r"\A\W*(?:end|done|stop|finished?|none|task (?:is )?complete[
 _JSON = re.compile(r'(?i)\A\s*(?:```(?:json)?)?\s*\{\s*"(?:action|step|next|plan)"\s*:\s*\[?\s*"([^"]{0,200})"')
 
 
-def propose(question: Question, samples: int) -> Proposals:
+def propose(question: Question, samples: int, notation: str = "calls") -> Proposals:
     """The next action, or none where the task is done. Raises ParseError for a reply that is neither."""
     set_ = question.settings
     mender = question.mender()
@@ -55,13 +59,15 @@ def propose(question: Question, samples: int) -> Proposals:
 
     candidates, replies, problem = question.ask_until_read(
         "step",
-        step_messages(question),
+        step_messages(question) if notation == "calls" else _paper_messages(question),
         read,
         n=max(1, samples),
         temperature=set_.step_temperature,
         max_tokens=_TOKENS,
         logprobs=samples > 1,
-        json_schema=step_schema(question.domain, question.shown, END, set_.exclude_actions),
+        json_schema=step_schema(question.domain, question.shown, END, set_.exclude_actions)
+        if notation == "calls"
+        else None,
     )
     if not candidates:
         raise ParseError(f"none of {len(replies.replies)} replies is a next action; the last: {problem}")
@@ -110,18 +116,34 @@ def step_messages(question: Question) -> Messages:
     )
 
 
+def _paper_messages(question: Question) -> Messages:
+    return paper_notation.step_messages(
+        question.domain,
+        question.shown,
+        question.sentence,
+        question.settings.exclude_actions,
+        question.history,
+        question.errors,
+    )
+
+
 REPLANS = ("none", "local", "global")
+PAPER_WORDS = "iterative_paper"
 
 
 @dataclass
 class Iterative(PaperMode):
     """replan: none, local or global; at most max_corrections of them (10 in the paper) and max_steps actions tried."""
 
-    questions: ClassVar[Questions] = Questions(propose={"iterative": propose})
+    questions: ClassVar[Questions] = Questions(
+        propose={"iterative": propose, PAPER_WORDS: partial(propose, notation="paper")}
+    )
+    PAPER: ClassVar[Mapping[str, Any]] = {"notation": "paper"}
 
     replan: str = option("local", "what to do after a failed action", choices=REPLANS)
     max_corrections: int = option(10, "error corrections at most", 0, 1000)
     max_steps: int = option(40, "actions at most", 1, 10_000)
+    notation: str = option("calls", "of prompts: calls by schema, or the paper's", choices=NOTATIONS)
 
     def run(self, episode: Episode) -> None:
         """Request, execute, append, until the model declares the task done."""
@@ -130,7 +152,7 @@ class Iterative(PaperMode):
         while episode.steps < self.max_steps:
             episode.tell("asking for the next step")
             proposed = episode.planner.propose_steps(
-                "iterative",
+                PAPER_WORDS if self.notation == "paper" else "iterative",
                 episode.sentence,
                 episode.observe(),
                 [a for a, _ in history],

@@ -23,7 +23,7 @@ from planweave.llm.names import Mender, Similarity
 from planweave.llm.parsing import letter, parse_choice, parse_plan
 from planweave.llm.replies import CUT, ask_until_read
 from planweave.llm.schema import choice_schema, plan_schema
-from planweave.methods import questions
+from planweave.methods import paper_notation, questions
 from planweave.methods.action_filter import offered
 from planweave.methods.condition import check
 from planweave.methods.conditions import MAX_CHARACTERS as MAX_CONDITION
@@ -139,14 +139,19 @@ class LanguagePlanner:
                 )
             )
         shown, _ = self._worlds.shown(domain, world, sentence)
+        as_in_paper = folder == paper_notation.FOLDER
         request = ChatRequest(
-            sample_messages(domain, shown, sentence, set_.exclude_actions, folder, errors),
+            paper_notation.sample_messages(domain, shown, sentence, set_.exclude_actions, errors)
+            if as_in_paper
+            else sample_messages(domain, shown, sentence, set_.exclude_actions, folder, errors),
             n=samples or (set_.samples_embedded if self._embedded else set_.samples),
             temperature=set_.temperature if temperature < 0 else temperature,
             top_p=top_p or set_.top_p,
             max_tokens=40 + 25 * longest,
             logprobs=True,
-            json_schema=plan_schema(domain, shown, max_steps=longest, without=set_.exclude_actions),
+            json_schema=None
+            if as_in_paper
+            else plan_schema(domain, shown, max_steps=longest, without=set_.exclude_actions),
             about=About(task=sentence, names=tuple(thing.name for thing in shown.objects)),
         )
         mender = Mender(domain, world, self._similarity, cutoff=set_.cutoff, without=set_.exclude_actions)
@@ -166,6 +171,7 @@ class LanguagePlanner:
         samples: int = 0,
         temperature: float = -1.0,
         task_id: str = "",
+        method: str = "tree_planner",
         canceled: threading.Event | None = None,
     ) -> Choice:
         """Choose by majority vote (Tree-Planner, Section 3.3); ties go to the earlier option.
@@ -176,13 +182,15 @@ class LanguagePlanner:
         if not options:
             raise ParseError("there are no options to choose from")
         shown, _ = self._worlds.shown(domain, world, sentence, [*history, *(o for o in options if o is not None)])
+        as_in_paper = questions().sample.get(method) == paper_notation.FOLDER
+        words = paper_notation.decide_messages if as_in_paper else decide_messages
         request = ChatRequest(
-            decide_messages(domain, shown, sentence, history, options, errors),
+            words(domain, shown, sentence, history, options, errors),
             n=samples or (set_.votes_embedded if self._embedded else set_.votes),
             temperature=set_.choice_temperature if temperature < 0 else temperature,
             top_p=1.0,
             max_tokens=16,
-            json_schema=choice_schema([letter(i) for i in range(len(options))]),
+            json_schema=None if as_in_paper else choice_schema([letter(i) for i in range(len(options))]),
             about=About(
                 task=sentence,
                 names=tuple(thing.name for thing in shown.objects),

@@ -124,13 +124,17 @@ def program_messages(
                 actions=", ".join(_imported(domain, name) for name in offered),
                 objects="" if local else f"objects = {sorted(names.values())}\n\n",
                 examples="\n\n".join(examples),
-                state="\n".join(f"# {line}" for line in surroundings_text(domain, shown).split("\n")),
+                state=_state(domain, shown) if options.get("state", True) else "",
                 task=one_line(question.sentence),
                 errors=said,
                 head=head,
             ),
         ),
     )
+
+
+def _state(domain: Domain, shown: World) -> str:
+    return "\n".join(["# At the start:", *(f"# {line}" for line in surroundings_text(domain, shown).split("\n")), ""])
 
 
 def function_head(sentence: str) -> str:
@@ -230,10 +234,11 @@ def _allowed(programs: Mapping[str, Any], options: Mapping[str, int]) -> dict[st
         parts.append("comments that begin with #")
     if options.get("assertions", True) and programs.get("assertions"):
         parts.append("assertions, each with one or several lines else: action(...), done where it does not hold")
-        said = (
-            f"Assertions can say {', '.join(programs['assertions'])}, or not before any of these; "
-            "thing and place stand for any listed objects.\n"
-        )
+        if options.get("state", True):
+            said = (
+                f"Assertions can say {', '.join(programs['assertions'])}, or not before any of these; "
+                "thing and place stand for any listed objects.\n"
+            )
     return {"parts": ", and ".join([", ".join(parts[:-1]), parts[-1]] if parts[1:] else parts), "assertions": said}
 
 
@@ -256,15 +261,17 @@ def _switched(program: str, options: Mapping[str, int]) -> str:
 class ProgPrompt(PaperMode):
     """comments and assertions can be disabled in the examples (rows 3 to 6 of the paper's Table I); examples: 2 for its
     row 2. ask_model: the model evaluates every assertion, as in the paper; else the domain's rules do where they can.
+    tell_state: the prompt says the state at the start and what assertions can say; the paper's has examples alone.
     """
 
     questions: ClassVar[Questions] = Questions(write={"progprompt": write})
-    PAPER: ClassVar[Mapping[str, Any]] = {"ask_model": True}
+    PAPER: ClassVar[Mapping[str, Any]] = {"ask_model": True, "tell_state": False}
 
     comments: bool = option(True, "comments in the example programs (COMMENTS in Table I)")
     assertions: bool = option(True, "assertions in the example programs (FEEDBACK in Table I)")
     examples: int = option(EXAMPLES, "example programs at most", 0, 100)
     ask_model: bool = option(False, "ask the model whether an assertion holds, also where a rule of the domain knows")
+    tell_state: bool = option(True, "tell the state at the start, and what assertions can say")
 
     def run(self, episode: Episode) -> None:
         """Request the program, then execute it."""
@@ -275,7 +282,12 @@ class ProgPrompt(PaperMode):
             episode.sentence,
             world,
             task_id=episode.task_id,
-            options={"comments": self.comments, "assertions": self.assertions, "examples": self.examples},
+            options={
+                "comments": self.comments,
+                "assertions": self.assertions,
+                "examples": self.examples,
+                "state": self.tell_state,
+            },
         )
         episode.spend(written.usage)
         arity = {name: len(schema.parameters) for name, schema in episode.domain.actions.items()}

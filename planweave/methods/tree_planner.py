@@ -23,14 +23,16 @@ from planweave.core.ports import Outcome
 from planweave.core.transition import Transition
 from planweave.core.validation import Validation, Validator, achievers
 from planweave.core.world import Action, Known, Literal, World
+from planweave.methods import paper_notation
 from planweave.methods.action_filter import distinct
 from planweave.methods.episode import Episode
 from planweave.methods.paper import PaperMode
+from planweave.methods.paper_notation import NOTATIONS
 from planweave.methods.prompting import PROMPTS
 from planweave.methods.question import Questions
 
-REQUEST = "tree_planner_request"
-"""The sampling of plans that is never stepwise."""
+REQUEST, PAPER_WORDS = "tree_planner_request", "tree_planner_paper"
+"""The sampling of plans that is never stepwise; the same, and decisions, in the notation of the paper."""
 MOST_WRONG = 3
 """Plans that do not pass the check of which the model is told."""
 _NOT_IN_VIEW = (Known.REMEMBERED, Known.INFERRED)
@@ -49,7 +51,11 @@ class TreePlanner(PaperMode):
     """
 
     questions: ClassVar[Questions] = Questions(
-        sample={"tree_planner": PROMPTS / "tree_planner", REQUEST: PROMPTS / "tree_planner"}
+        sample={
+            "tree_planner": PROMPTS / "tree_planner",
+            REQUEST: PROMPTS / "tree_planner",
+            PAPER_WORDS: paper_notation.FOLDER,
+        }
     )
     PAPER: ClassVar[Mapping[str, Any]] = {
         "check_plans": False,
@@ -58,6 +64,7 @@ class TreePlanner(PaperMode):
         "retries": 0,
         "merge_alike": False,
         "sampling": "request",
+        "notation": "paper",
     }
 
     samples: int = option(0, "plans to sample, N; 0: the planner's default", 0, 1000)
@@ -75,6 +82,11 @@ class TreePlanner(PaperMode):
     )
     skip_needless: bool = option(True, "a failed action counts as done where all that it would bring about is so")
     retries: int = option(1, "repetitions of an action that failed by chance, before its subtree is invalid", 0, 100)
+    notation: str = option("calls", "of prompts: calls by schema, or the paper's", choices=NOTATIONS)
+
+    @property
+    def _words(self) -> str:
+        return PAPER_WORDS if self.notation == "paper" else "tree_planner"
 
     def run(self, episode: Episode) -> None:
         """Act down the tree until a plan ends, or no valid branch or no correction is left. With check_plans other
@@ -109,7 +121,7 @@ class TreePlanner(PaperMode):
             samples=self.samples,
             errors=wrong,
             task_id=episode.task_id,
-            method=REQUEST if self.sampling == "request" else "tree_planner",
+            method=self._words if self.sampling == "auto" or self.notation == "paper" else REQUEST,
         )
         episode.spend(sampled.usage)
         plans, wrong = self._checked(episode, world, sampled.plans)
@@ -288,6 +300,7 @@ class TreePlanner(PaperMode):
             errors=errors,
             samples=self.votes,
             task_id=episode.task_id,
+            method=self._words,
         )
         episode.spend(choice.usage)
         episode.journal.add(

@@ -300,7 +300,7 @@ def test_options_that_are_set_stay_as_they_are_beside_paper():
 def test_as_in_the_paper_plans_are_sampled_by_request_and_nothing_is_repeated():
     faults = {"grasp(a)": [(Code.NO_GRASP, "closed on nothing")]}
     e, planner, body = run(TreePlanner, [plan("grasp(a); place_in(a, left_tray)")], faults=faults, paper=True)
-    assert planner.asked[0][2]["method"] == "tree_planner_request"
+    assert planner.asked[0][2]["method"] == "tree_planner_paper"
     assert body.done == [] and e.corrections == 1
 
 

@@ -253,9 +253,9 @@ def test_progprompt_takes_what_cannot_be_evaluated_for_false_and_says_so():
 
 def test_progprompt_asks_the_model_for_every_assertion_as_in_the_paper():
     checks = {"assert('hands' is 'empty')": lambda w: True}
-    e, planner, _ = run(ProgPrompt(ask_model=True, examples=2), texts=[PROGRAM], checks=checks)
+    e, planner, _ = run(ProgPrompt(paper=True, examples=2), texts=[PROGRAM], checks=checks)
     assert asked(planner, "check") == [("check", "assert('hands' is 'empty')")]
-    assert asked(planner, "write")[0][5] == {"comments": True, "assertions": True, "examples": 2}
+    assert asked(planner, "write")[0][5] == {"comments": True, "assertions": True, "examples": 2, "state": False}
 
 
 def test_progprompt_asserts_about_the_thing_that_it_acts_on():

@@ -9,6 +9,7 @@ import pytest
 from doubles import fake_openai as fake
 from doubles.fake_openai import FakeOpenAI
 from doubles.planner_worlds import BLOCKS, FRUIT, table
+from doubles.scripted_client import ScriptedClient, planner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -23,11 +24,9 @@ from planweave.core.errors import (
     ParseError,
 )
 from planweave.core.paths import config_dir
-from planweave.core.ports import Planner
 from planweave.core.validation import validate
 from planweave.core.world import Action, Literal, World, WorldObject
 from planweave.llm.accounting import Ledger, Prices
-from planweave.llm.clients.base import Capabilities, ChatReplies, ChatReply
 from planweave.llm.clients.openai_client import OpenAIClient
 from planweave.llm.names import Mender, SpellingSimilarity
 from planweave.llm.parsing import parse_plan
@@ -38,30 +37,6 @@ from planweave.methods.planner import LanguagePlanner, PlannerSettings
 DOMAIN = Domain.load("tabletop")
 SENTENCE = "put the red cube in the left tray"
 GOOD = '{"plan": ["grasp(red_cube)", "place_in(red_cube, left_tray)"]}'
-
-
-class ScriptedClient:
-    """Gives these replies to every question, and keeps the questions. A reply is a text, or (text, log-probability)."""
-
-    endpoint, model, capabilities = "scripted", "m", Capabilities()
-
-    def __init__(self, *replies, usage=Usage(1, 100, 0, 10, 0.5, None, "m", "scripted")):  # noqa: B008 (frozen)
-        self.replies, self.usage, self.questions = replies, usage, []
-
-    def complete(self, request):
-        request.check()
-        self.questions.append(request)
-        made = [ChatReply(r) if isinstance(r, str) else ChatReply(*r) for r in self.replies]
-        return ChatReplies(tuple(made), self.usage)
-
-    def close(self):
-        pass
-
-
-def planner(*replies, **options):
-    client = ScriptedClient(*replies)
-    made: Planner = LanguagePlanner(client, **options)
-    return made, client
 
 
 # Prompts

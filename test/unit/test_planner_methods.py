@@ -145,9 +145,13 @@ def test_a_home_has_one_list_of_objects_by_class_or_by_name_where_there_are_seve
         ({"assertions": False}, "# 1:", "assert("),
         ({"comments": False, "assertions": False}, "grab_and_putin('lemon'", "else:"),
         ({}, "assert(", "nothing"),
+        ({}, "# At the start:", "nothing"),
+        ({}, "Assertions can say", "nothing"),
+        ({"state": False}, "else:", "# At the start:"),
+        ({"state": False}, "else:", "Assertions can say"),
     ],
 )
-def test_comments_and_assertions_can_be_switched_off(options, there, gone):
+def test_comments_assertions_and_state_can_be_switched_off(options, there, gone):
     p, client = planner(BODY)
     p.write("progprompt", SENTENCE, BLOCKS, options=options)
     assert there in said(client) and gone not in said(client)
