@@ -40,7 +40,10 @@ _GAP = 0.02  # from an object's top to its name, m
 
 
 class WorldView:
-    """Objects and places below /world; only what has changed is sent."""
+    """Objects and places below /world; only what has changed is sent.
+
+    What is there stays and changes in place: a browser that is busy may draw a new node at the origin for a while.
+    """
 
     def __init__(self, scene: viser.SceneApi):
         self._scene = scene
@@ -50,54 +53,76 @@ class WorldView:
     def show(self, world: World) -> None:
         """Show a world instead of the one before."""
         there = {o.name: o for o in world.objects if o.position is not None and o.size is not None}
-        for name in [n for n, (old, _) in self._shown.items() if n not in there or _look(there[n]) != _look(old)]:
+        for name in [n for n, (old, _) in self._shown.items() if n not in there or _kind(there[n]) != _kind(old)]:
             for node in self._shown.pop(name)[1]:
                 node.remove()
         for name, thing in there.items():
             if name not in self._shown:
                 self._shown[name] = thing, self._add(f"/world/{next(self._numbers):08d}", thing)
-                continue
-            old, nodes = self._shown[name]
-            if (old.position, old.orientation) != (thing.position, thing.orientation):
-                nodes[0].position, nodes[0].wxyz = thing.position, _turn(thing)
-                nodes[1].position = _label_at(thing)
-            self._shown[name] = thing, nodes
+            elif self._shown[name][0] != thing:
+                nodes = self._shown[name][1]
+                _change(thing, *nodes)
+                self._shown[name] = thing, nodes
 
     def _add(self, node: str, thing: WorldObject) -> list[Any]:
-        assert thing.position is not None and thing.size is not None
-        turn = _turn(thing)
-        if thing.type == "location":
-            size = (thing.size[0], thing.size[1], _LOW)
-            mark = self._scene.add_box(
-                node, OTHER, size, opacity=0.15, wxyz=turn, position=thing.position, cast_shadow=False
-            )
-            label = self._scene.add_label(
-                f"{node}_name", thing.name, position=_label_at(thing), font_screen_scale=0.5, anchor="center-center"
-            )
-            return [mark, label]
-        faint = thing.known in (Known.INFERRED, Known.UNKNOWN)
-        opacity = OPACITY.get(thing.known, 0.95) * (0.5 if thing.type in _OPEN else 1.0)
-        how: dict[str, Any] = {"opacity": opacity, "wxyz": turn, "position": thing.position, "wireframe": faint}
-        shape = add_shape(self._scene, node, thing, **how)
-        words = f"{thing.name} ({HOW[thing.known]})" if HOW.get(thing.known) else thing.name
+        place = thing.type == "location"
+        pose: dict[str, Any] = {"wxyz": _turn(thing), "position": thing.position}
+        shape = add_shape(self._scene, node, thing, cast_shadow=not place, **pose, **_appearance(thing))
         label = self._scene.add_label(
-            f"{node}_name", words, position=_label_at(thing), font_screen_scale=0.75, anchor="bottom-center"
+            f"{node}_name",
+            _words(thing),
+            position=_label_at(thing),
+            font_screen_scale=0.5 if place else 0.75,
+            anchor="center-center" if place else "bottom-center",
         )
         return [shape, label]
 
 
 def add_shape(scene: viser.SceneApi, node: str, thing: WorldObject, **how: Any) -> Any:
     """A box or cylinder of an object's size and colour."""
+    add = scene.add_cylinder if _is_round(thing) else scene.add_box
+    return add(node, color=_colour(thing), **_extent(thing), **how)
+
+
+def _change(thing: WorldObject, shape: Any, label: Any) -> None:
+    """Pose, size and looks of what is shown; viser sends what is not as before."""
+    for name, value in {**_extent(thing), **_appearance(thing), "color": _colour(thing)}.items():
+        setattr(shape, name, value)
+    shape.position, shape.wxyz = thing.position, _turn(thing)
+    label.text, label.position = _words(thing), _label_at(thing)
+
+
+def _kind(thing: WorldObject) -> tuple[bool, bool]:
+    """What a new shape is made for; all else changes in place."""
+    return thing.type == "location", _is_round(thing)
+
+
+def _is_round(thing: WorldObject) -> bool:
+    return thing.type != "location" and bool(_ROUND & {thing.attributes.get("shape", ""), thing.class_name})
+
+
+def _extent(thing: WorldObject) -> dict[str, Any]:
     assert thing.size is not None
-    colour = COLOURS.get(thing.attributes.get("colour", ""), OTHER)
-    if _ROUND & {thing.attributes.get("shape", ""), thing.class_name}:
-        return scene.add_cylinder(node, radius=max(thing.size[:2]) / 2, height=thing.size[2], color=colour, **how)
-    return scene.add_box(node, colour, thing.size, **how)
+    x, y, z = thing.size
+    if _is_round(thing):
+        return {"radius": max(x, y) / 2, "height": z}
+    return {"dimensions": (x, y, _LOW if thing.type == "location" else z)}
 
 
-def _look(thing: WorldObject) -> tuple[Any, ...]:
-    """What a new shape is made for; another pose only moves the old one."""
-    return thing.type, thing.class_name, thing.attributes, thing.size, thing.known
+def _colour(thing: WorldObject) -> tuple[int, int, int]:
+    return OTHER if thing.type == "location" else COLOURS.get(thing.attributes.get("colour", ""), OTHER)
+
+
+def _appearance(thing: WorldObject) -> dict[str, Any]:
+    """Places faint, what may hold others half transparent, what is not known as a wire frame."""
+    if thing.type == "location":
+        return {"opacity": 0.15}
+    opacity = OPACITY.get(thing.known, 0.95) * (0.5 if thing.type in _OPEN else 1.0)
+    return {"opacity": opacity, "wireframe": thing.known in (Known.INFERRED, Known.UNKNOWN)}
+
+
+def _words(thing: WorldObject) -> str:
+    return f"{thing.name} ({HOW[thing.known]})" if thing.type != "location" and HOW.get(thing.known) else thing.name
 
 
 def _turn(thing: WorldObject) -> tuple[float, float, float, float]:

@@ -6,16 +6,20 @@ import os
 import time
 import urllib.error
 import urllib.request
+from pathlib import Path
 
 import numpy as np
 import pytest
 from doubles.browser import Browser, found
+from doubles.table_watch import Watch
 from PIL import Image
 
 from planweave.launcher.systems import load_system, with_page
 
 pytestmark = pytest.mark.skipif(found() is None, reason="no Chromium is installed (Debian: apt install chromium)")
 SENTENCE = "put the red cube in the left tray"
+LEFT, RIGHT, BLUE = 0, 1, 2  # in the order of the scene two_red_cubes
+FREE = (0.66, -0.06, 0.0)  # m: away from where the blue cube is
 ENDS = ("succeeded", "failed", "not_confirmed", "canceled")
 
 
@@ -51,14 +55,14 @@ def page(serve):
     return serve(True)
 
 
-def keep(browser):
-    """Write a picture of the page where PLANWEAVE_SCREENSHOT names a file: that of the documentation is made so."""
-    if path := os.environ.get("PLANWEAVE_SCREENSHOT"):
+def keep(browser, name):
+    """Write a picture of the page where PLANWEAVE_SCREENSHOTS names a folder: the documentation has them."""
+    if folder := os.environ.get("PLANWEAVE_SCREENSHOTS"):
         browser.run("document.querySelectorAll('[class*=Notification-closeButton]').forEach(b => b.click())")
         time.sleep(1.0)  # until they have faded
         picture = browser.screenshot()
         Image.open(io.BytesIO(picture)).convert("P", palette=Image.Palette.ADAPTIVE, colors=128).save(
-            path, optimize=True
+            Path(folder) / f"{name}.png", optimize=True
         )
 
 
@@ -75,6 +79,11 @@ def other_pages_get_nothing(page):
     assert refused.value.code == 403
     with urllib.request.urlopen(page, timeout=30) as answer:
         assert b"<html" in answer.read()
+
+
+def ghost_time(browser):
+    """The moment that the ghost shows, s: the only number in a field of the page."""
+    return browser.run("Math.max(0, ...[...document.querySelectorAll('input')].map(i => parseFloat(i.value) || 0))")
 
 
 def approve_the_plan(browser, spin_until):
@@ -133,26 +142,6 @@ def the_first_is_looked_at_again(browser, spin_until):
     spin_until(lambda: "not now" not in browser.text, 20, "what is now")
 
 
-def test_a_person_pauses_a_task_sees_that_it_waits_and_resumes_it(serve, spin_until):
-    with Browser() as browser:
-        browser.open(serve(True, pace=0.4))  # on a busy machine some seconds go by between two looks at the page
-        spin_until(lambda: "No task yet" in browser.text, 60, "the page")
-        assert not browser.click("Pause") and not browser.click("Resume"), "there is nothing to pause"
-        spin_until(lambda: colours(browser) > 20, 60, "the robot and the cubes to be drawn")
-        assert browser.write(SENTENCE)
-        spin_until(lambda: browser.click("Run"), 20, "the button")
-        spin_until(lambda: "awaiting approval" in browser.text, 60, "the plan")
-        spin_until(lambda: browser.click("Approve this plan"), 20, "the button")
-        spin_until(lambda: "acting: " in browser.text and browser.click("Pause"), 60, "the arm to move")
-        spin_until(lambda: "was interrupted" in browser.text, 60, "the pause")
-        assert "paused by" in browser.text and not browser.click("Pause"), browser.text
-        keep(browser)
-        spin_until(lambda: browser.click("Resume"), 20, "the button")
-        spin_until(lambda: "resumed by" in browser.text, 60, "what has changed meanwhile")
-        assert not browser.click("Resume"), browser.text
-        done(browser, spin_until, lambda: approve_the_plan(browser, spin_until))
-
-
 def marks(browser):
     """Where the two marks of a question are in the 3D scene, from left to right: columns and rows of their middles."""
     picture = np.asarray(Image.open(io.BytesIO(browser.screenshot())).convert("RGB")).astype(int)
@@ -164,33 +153,61 @@ def marks(browser):
     return [(np.median(columns[s]), np.median(rows[s])) for s in sides if s.sum() > 10]
 
 
-def test_of_two_cubes_that_look_alike_the_one_is_moved_that_is_pointed_at(serve, make_node, spin_until):
-    import rclpy
-    from geometry_msgs.msg import PoseArray
-
-    there = []  # positions of all objects, in the order of the scene's file
-    watcher = make_node(lambda: rclpy.create_node("watcher"))
-    watcher.create_subscription(
-        PoseArray,
-        "simulation/object_poses",
-        lambda msg: there.append([(p.position.x, p.position.y) for p in msg.poses]),
-        10,
-    )
-    page = serve(False, "two_red_cubes")
-    spin_until(lambda: there, 60, "where the objects are")
-    (left, right), blue = there[-1][:2], there[-1][2]
+def test_a_person_answers_by_pointing_sees_the_ghost_approves_pauses_with_the_cube_in_the_hand_and_resumes(
+    serve, make_node, spin_until
+):
+    """One person's way through a task; of two cubes that look alike the one is moved that is pointed at."""
+    watch = Watch(make_node("watch"))
+    page = serve(True, "two_red_cubes", pace=0.4)  # on a busy machine some seconds go by between two looks at the page
+    spin_until(lambda: len(watch.poses), 60, "where the objects are")
+    left = watch.poses[LEFT].copy()
     with Browser() as browser:
         browser.open(page)
         spin_until(lambda: "No task yet" in browser.text and colours(browser) > 20, 60, "the page")
+        assert not browser.click("Pause") and not browser.click("Resume"), "there is nothing to pause"
         assert browser.write(SENTENCE)
         spin_until(lambda: browser.click("Run"), 20, "the button")
-        point_at_it(browser, spin_until, there[-1])
-        assert np.allclose(there[-1][0], left, atol=2e-3), "nothing moves before the answer"
-        done(browser, spin_until, lambda: point_at_it(browser, spin_until, there[-1]))
+
+        point_at_it(browser, spin_until, watch.poses)
+        spin_until(lambda: "awaiting approval" in browser.text, 60, "the plan")
+        told = browser.text
+        assert ", left_tray)" in told and "pick up the red cube" in told, told
+        spin_until(lambda: "smallest clearance" in browser.text, 60, "the motions of the plan")
+        spin_until(
+            lambda: 2.0 < ghost_time(browser) < 5.0 and browser.click("Pause the preview"), 60, "the ghost to play"
+        )
+        keep(browser, "preview")
+        assert np.allclose(watch.poses[LEFT], left, atol=2e-3), "nothing moves before the approval"
+
+        spin_until(lambda: browser.click("Approve this plan"), 20, "the button")
+        spin_until(lambda: watch.in_the_air(RIGHT), 60, "the cube to be in the air")
+        assert browser.click("Pause"), browser.text
+        spin_until(lambda: "was interrupted" in browser.text, 60, "the pause")
+        assert "paused by" in browser.text and not browser.click("Pause"), browser.text
+        held = watch.poses[RIGHT].copy()
+        moved = watch.move(BLUE, FREE)
+        spin_until(moved.done, 20, "a person's hand")
+        assert moved.result().success, moved.result().message
+        states = watch.states
+        spin_until(lambda: watch.states > states + 100, 60, "a second of the robot's time")
+        keep(browser, "paused")
+        assert watch.in_the_air(RIGHT) and np.linalg.norm(watch.poses[RIGHT] - held) < 0.005, "it is held as it was"
+
+        spin_until(lambda: browser.click("Resume"), 20, "the button")
+        spin_until(lambda: "the blue cube was moved by" in browser.text, 60, "what has changed meanwhile")
+        assert not browser.click("Resume"), browser.text
+
+        def again():
+            point_at_it(browser, spin_until, watch.poses)
+            approve_the_plan(browser, spin_until)
+
+        done(browser, spin_until, again)
+        keep(browser, "done")
         assert "What is meant?" not in browser.text
-    assert np.allclose(there[-1][0], left, atol=2e-3) and np.allclose(there[-1][2], blue, atol=2e-3)
-    x, y = there[-1][1]
-    assert abs(x - 0.58) < 0.15 and abs(y - 0.38) < 0.15, f"the cube at {right} is in the left tray, not at {x}, {y}"
+    assert np.allclose(watch.poses[LEFT], left, atol=2e-3), "nor the other cube at all"
+    assert np.hypot(*(watch.poses[BLUE][:2] - FREE[:2])) < 0.03, "it is left where the person has put it"
+    x, y = watch.poses[RIGHT][:2]
+    assert abs(x - 0.58) < 0.15 and abs(y - 0.38) < 0.15, f"the cube pointed at is in the left tray, not at {x}, {y}"
 
 
 def point_at_it(browser, spin_until, places):
@@ -201,6 +218,6 @@ def point_at_it(browser, spin_until, places):
     pictures = "document.querySelectorAll('figure img').length"
     spin_until(lambda: browser.run(pictures) == 2, 60, "a picture of each of the two")
     spin_until(lambda: len(marks(browser)) == 2, 60, "their marks in the scene")
-    keep(browser)
+    keep(browser, "question")
     browser.point(*marks(browser)[0 if places[1][1] < places[0][1] else 1])
     spin_until(lambda: "What is meant?" not in browser.text, 60, "the answer to be taken")

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from doubles.table_watch import Watch
 
 from planweave.core.errors import PlanweaveError
 from planweave.core.task import TaskState
@@ -11,52 +12,8 @@ from planweave.launcher.systems import load_system
 RED, BLUE = 0, 1  # in the scene's order
 GOAL = (Literal("in", ("red_cube", "left_tray")),)
 LEFT_TRAY, IN_TRAY = (0.58, 0.38), 0.14  # m: middle, and distance from it
-UP = 0.06  # m above the table at which a cube's bottom is in the air
 STANDS = 0.02  # rad/s
 PLACE = (0.66, -0.06, 0.0)  # m: free, and away from where the blue cube is
-
-
-class Watch:
-    """What the simulator knows, and what tasks say."""
-
-    def __init__(self, node):
-        from geometry_msgs.msg import PoseArray
-        from planweave_interfaces.msg import TaskStatus
-        from planweave_interfaces.srv import Intervene
-        from sensor_msgs.msg import JointState
-
-        from planweave_ros import conversions as convert
-        from planweave_ros.qos import LATCHED_STATUSES
-
-        self._convert, self.status = convert, None
-        self.poses, self.speed, self.states = np.zeros((0, 3)), 0.0, 0
-        self._hand = node.create_client(Intervene, "/simulation/intervene")
-        node.create_subscription(PoseArray, "/simulation/object_poses", self._on_poses, 10)
-        node.create_subscription(JointState, "/joint_states", self._on_joints, 100)
-        node.create_subscription(TaskStatus, "/task_status", self._on_status, LATCHED_STATUSES)
-
-    def _on_poses(self, msg):
-        self.poses = np.array([(p.position.x, p.position.y, p.position.z) for p in msg.poses])
-
-    def _on_joints(self, msg):
-        self.speed, self.states = float(np.abs(np.array(msg.velocity)[:7]).max()), self.states + 1
-
-    def _on_status(self, msg):
-        self.status = self._convert.status_from_msg(msg)
-
-    def holds_red(self):
-        return len(self.poses) > RED and self.poses[RED][2] > UP
-
-    def says(self, state, words=""):
-        return self.status is not None and self.status.state is state and words in self.status.message
-
-    def move(self, thing, place):
-        """A person's hand puts a thing elsewhere; the future of the answer."""
-        from geometry_msgs.msg import Point
-        from planweave_interfaces.srv import Intervene
-
-        x, y, z = place
-        return self._hand.call_async(Intervene.Request(objects=[thing], places=[Point(x=x, y=y, z=z)]))
 
 
 @pytest.fixture
@@ -83,7 +40,7 @@ def table(start_node, make_node, spin_until):
 def test_a_thing_stays_in_the_hand_while_a_person_moves_another_one(table, spin_until):
     client, watch = table
     task_id = client.submit("", goal=GOAL)
-    spin_until(watch.holds_red, 60, "the cube to be in the air")
+    spin_until(lambda: watch.in_the_air(RED), 60, "the cube to be in the air")
     client.pause(reason="my hand")
     with pytest.raises(PlanweaveError, match="paused already"):
         client.pause()
@@ -96,7 +53,7 @@ def test_a_thing_stays_in_the_hand_while_a_person_moves_another_one(table, spin_
     spin_until(lambda: watch.states > states + 100, 30, "a second of the robot's time")
     assert watch.speed < STANDS and watch.says(TaskState.PAUSED)
     assert np.linalg.norm(watch.poses[RED] - held) < 0.005, "it is held as it was"
-    assert held[2] > UP
+    assert watch.in_the_air(RED)
     told = client.resume(task_id)
     assert "the blue cube was moved by" in told, told
     spin_until(lambda: watch.status.state.ended, 90, "the task to end")

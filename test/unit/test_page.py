@@ -1,6 +1,7 @@
 """The page without ROS: who may open it, and what it says."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,11 +11,12 @@ from planweave.core.errors import ConfigError
 from planweave.core.question import Alternative, UserQuestion
 from planweave.core.task import TaskState, TaskStatus
 from planweave.core.tree_rows import TreeRow
-from planweave.core.world import Literal, World
+from planweave.core.world import Known, Literal, World, WorldObject
 from planweave.page import words
 from planweave.page.gate import Gate
 from planweave.page.moments import MOST, TASKS, Moment, Moments
 from planweave.page.question_view import cut_out, question_html
+from planweave.page.world_view import OTHER, WorldView
 
 TOKEN = "a-token-of-some-length"
 HERE = {"Host": "127.0.0.1:8090"}
@@ -205,3 +207,30 @@ def test_a_question_is_shown_with_a_picture_of_each_choice_that_is_seen():
 def test_an_object_is_cut_out_of_the_picture_with_what_is_around_it(box, shape):
     image = np.arange(80 * 100 * 3, dtype=np.uint32).astype(np.uint8).reshape(80, 100, 3)
     assert cut_out(image, box).shape[:2] == shape
+
+
+def test_what_is_shown_changes_in_place_and_a_new_shape_is_made_for_another_kind_only():
+    """A node that is made anew may stand at the origin for a while, in a browser that is busy."""
+    viser = pytest.importorskip("viser")
+    server = viser.ViserServer(host="127.0.0.1", port=0, verbose=False)
+    try:
+        view = WorldView(server.scene)
+
+        def shown(**changes):
+            tray = WorldObject("tray", "container", "tray", {"colour": "red"}, (0.5, 0.1, 0.01), None, (0.2, 0.1, 0.02))
+            view.show(World("tabletop", (replace(tray, **{"known": Known.SEEN, **changes}),)))
+            return view._shown["tray"][1]
+
+        shape, label = shown()
+        changes = {"position": (0.3, 0.0, 0.02), "size": (0.4, 0.3, 0.1), "known": Known.UNKNOWN, "attributes": {}}
+        assert shown(**changes) == [shape, label]
+        assert (tuple(shape.position), tuple(shape.dimensions)) == ((0.3, 0.0, 0.02), (0.4, 0.3, 0.1))
+        assert shape.wireframe and shape.opacity < 0.2 and tuple(shape.color) == OTHER
+        assert label.text == "tray (unknown)" and np.allclose(label.position, (0.3, 0.0, 0.09))
+        assert shown()[0] is shape and label.text == "tray" and not shape.wireframe
+        round_one, _ = shown(class_name="plate")
+        assert round_one is not shape and round_one.radius == 0.1
+        view.show(World("tabletop"))
+        assert view._shown == {}
+    finally:
+        server.stop()
