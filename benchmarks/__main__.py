@@ -16,6 +16,9 @@ examples:
   python -m benchmarks rules
   python -m benchmarks kept
   python -m benchmarks preview
+  python -m benchmarks page
+  python -m benchmarks restarts
+  python -m benchmarks recording
   python -m benchmarks tabletop --seeds 2 --task plus_sign
 """
 
@@ -51,6 +54,9 @@ FIGURES = (
     "rules",
     "kept",
     "preview",
+    "page",
+    "restarts",
+    "recording",
 )
 CHOOSABLE = ("tabletop", "kills", "honesty")  # figures of which --task chooses some
 

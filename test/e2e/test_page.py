@@ -10,10 +10,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from doubles.browser import Browser, found
 from doubles.table_watch import Watch
 from PIL import Image
 
+from benchmarks.browser import Browser, found
 from planweave.launcher.systems import load_system, with_page
 
 pytestmark = pytest.mark.skipif(found() is None, reason="no Chromium is installed (Debian: apt install chromium)")

@@ -164,6 +164,20 @@ class Browser:
         for kind in ("keyDown", "keyUp") * steps:
             self.call("Input.dispatchKeyEvent", type=kind, **key)
 
+    def frames(self):
+        """The pictures that the page is drawn in, each (time of the drawing in s since 1970, JPEG in base64)."""
+        self.call("Page.startScreencast", format="jpeg", quality=60, everyNthFrame=1)
+        try:
+            while True:
+                told = json.loads(self._socket.recv(timeout=START))
+                if told.get("method") == "Page.screencastFrame":
+                    frame = told["params"]
+                    seen = {"method": "Page.screencastFrameAck", "params": {"sessionId": frame["sessionId"]}}
+                    self._socket.send(json.dumps({"id": next(self._numbers), **seen}))
+                    yield frame["metadata"]["timestamp"], frame["data"]
+        finally:
+            self.call("Page.stopScreencast")
+
     def screenshot(self):
         """A picture of the page, PNG."""
         time.sleep(BETWEEN)
