@@ -32,7 +32,7 @@ from planweave.bodies.arm.arms.base import ArmState
 from planweave.bodies.arm.arms.joints import JointStates
 from planweave.bodies.arm.parameters import ROBOT_TYPE
 from planweave.core.domain import Domain
-from planweave.core.errors import PlanweaveError
+from planweave.core.errors import ConfigError, PlanweaveError
 from planweave.core.memory import give_back_memory
 from planweave.core.world import World
 from planweave.page.gate import TOKEN_VARIABLE, Gate
@@ -83,15 +83,16 @@ class WebNode(GuardedNode):
         try:
             self._pictures: list[Any] = []
             self._scene()
-            examples = [Domain.load(values["domain"]).example, _QUESTION]
+            domain = Domain.load(values["domain"])
             self._panel = Panel(
                 self._server,
                 self._client,
-                examples,
+                [domain.example, _QUESTION],
                 self._moments,
                 self._show,
                 lambda: Ghost(self._server, self._make_view, lambda: self._world),
                 lambda: self._world,
+                domain,
             )
             self._listen(values)
         except BaseException:
@@ -170,6 +171,10 @@ class WebNode(GuardedNode):
         if self._view is None:
             self._view = self._make_view("/robot")
             self._view.place(*self._base)
+            try:
+                self._view.show_reach()
+            except ConfigError as error:
+                self.get_logger().warning(f"the page shows no reach: {error}")
         with self._showing, self._server.atomic():
             self._view.move(self._state.positions, self._state.width)
 
@@ -189,7 +194,7 @@ class WebNode(GuardedNode):
     def _on_world(self, msg: WorldState) -> None:
         self._world = convert.world_from_msg(msg)
         self._moments.world(self._world)
-        self._panel.question.world(self._world)
+        self._panel.world(self._world)
         self._show(self._past)
 
     def _show(self, moment: Moment | None) -> None:

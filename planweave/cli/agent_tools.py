@@ -321,19 +321,9 @@ def _advice(domain: Domain, cause: Cause, actions: Sequence[Action]) -> str:
 
 
 def _fact_lines(domain: Domain, world: World) -> list[str]:
-    facts = _facts(domain, world)
+    facts = domain.told_facts(world)
     more = [f"… and {len(facts) - MAX_FACTS} more facts, which are left out"] if len(facts) > MAX_FACTS else []
     return [f"{fact}: {domain.phrase(fact)}" for fact in facts[:MAX_FACTS]] + more
-
-
-def _facts(domain: Domain, world: World) -> list[Literal]:
-    """What holds of the predicates that are told of, and what does not of those told of where they do not."""
-    told = [f for f in sorted(world.facts) if (p := domain.predicates[f.predicate]).goal or p.state == "yes"]
-    for predicate in domain.predicates.values():
-        if predicate.state == "negative" and len(predicate.parameters) == 1:
-            names = domain.candidates(predicate.parameters[0], world.objects)
-            told += [x for name in names if world.holds(x := Literal(predicate.name, (name,), False))]
-    return told
 
 
 def _object_line(thing: WorldObject) -> str:

@@ -276,16 +276,26 @@ class Domain:
 
     def observation(self, world: World) -> list[str]:
         """A world as sentences: positive facts, and negative ones of predicates whose state is "negative"."""
-        positive = [self.phrase(f) for f in sorted(world.facts) if self.predicates[f.predicate].state == "yes"]
-        negative = []
-        for predicate in self.predicates.values():
-            if predicate.state != "negative" or len(predicate.parameters) != 1:
-                continue
-            for name in self.candidates(predicate.parameters[0], world.objects):
-                literal = Literal(predicate.name, (name,), False)
-                if world.holds(literal):
-                    negative.append(self.phrase(literal))
-        return positive + negative
+        positive = [f for f in sorted(world.facts) if self.predicates[f.predicate].state == "yes"]
+        return [self.phrase(f) for f in (*positive, *self._negatives(world))]
+
+    def told_facts(self, world: World) -> list[Literal]:
+        """What a person or an agent is told of a world: facts that goals or observations speak of, and negative ones.
+
+        Facts of predicates that the domain does not have are left out.
+        """
+        spoken_of = {p.name for p in self.predicates.values() if p.goal or p.state == "yes"}
+        return [*(f for f in sorted(world.facts) if f.predicate in spoken_of), *self._negatives(world)]
+
+    def _negatives(self, world: World) -> list[Literal]:
+        """The negative literals that hold, of predicates whose state is "negative"."""
+        return [
+            literal
+            for predicate in self.predicates.values()
+            if predicate.state == "negative" and len(predicate.parameters) == 1
+            for name in self.candidates(predicate.parameters[0], world.objects)
+            if world.holds(literal := Literal(predicate.name, (name,), False))
+        ]
 
 
 _LOADED = Loaded()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from viser import Icon
 
+from planweave.core.domain import Domain
 from planweave.core.errors import PlanweaveError
 from planweave.core.question import UserQuestion
 from planweave.core.task import TaskState, TaskStatus
@@ -66,11 +67,12 @@ class Panel:
         show: Callable[[Moment | None], None],
         make_ghost: Callable[[], Ghost],
         world: Callable[[], World],
+        domain: Domain,
     ):
         """moments: kept of tasks; show(moment): puts the 3D scene to one, None: to now. make_ghost: the preview, whose
-        folder is made where it is called. world: the newest one.
+        folder is made where it is called. world: the newest one; domain: in whose words it is told.
         """
-        self._server, self._door = server, door
+        self._server, self._door, self._domain = server, door, domain
         self._lock = threading.Lock()
         self._newest: TaskStatus | None = None
         self._trees: dict[str, tuple[TreeRow, ...]] = {}
@@ -99,6 +101,8 @@ class Panel:
             self._task = gui.add_html(words.task_html(None))
         with tabs.add_tab("Tree"):
             self._tree = gui.add_html(words.tree_html(()))
+        with tabs.add_tab("World"):
+            self._world = gui.add_html(words.world_html(domain, World("")))
         with tabs.add_tab("Camera"):
             self._picture = gui.add_image(np.full((3, 4, 3), 90, np.uint8), label="no picture yet")
         with tabs.add_tab("Earlier"):
@@ -145,6 +149,13 @@ class Panel:
         self._trees = {task_id: rows}
         if self._newest is None or self._newest.task_id == task_id:
             self._tree.content = words.tree_html(rows)
+
+    def world(self, world: World) -> None:
+        """Show what is known of the world now."""
+        told = words.world_html(self._domain, world)
+        if self._world.content != told:
+            self._world.content = told
+        self.question.world(world)
 
     def picture(self, image: np.ndarray, label: str) -> None:
         """Show a picture (height, width, 3), uint8 RGB."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 _GHOST = (90, 170, 255)  # colour of a robot that is not there
+_REACH = 0.1, 2.0, 0.02  # m from the base that are tried: from, to, apart
+_GRASP, _ARC = 0.04, 97  # m above the base's foot at which things are taken; points of an arc
+_REACHED = (80, 170, 120)  # colour of the arcs
 
 
 class RobotView:
@@ -42,7 +46,7 @@ class RobotView:
         self._data = mujoco.MjData(model)
         self._joints = np.array([model.joint(name).qposadr[0] for name in robot.joint_names])
         self._fingers = np.array([model.joint(name).qposadr[0] for name in finger_joints(robot)])
-        self._gripper, self._opacity = robot.gripper, opacity
+        self._robot, self._root, self._gripper, self._opacity = robot, root, robot.gripper, opacity
         self._tool = model.site(TCP_SITE).id
         self._frame = scene.add_frame(root, show_axes=False)
         self._links: list[tuple[int, Any]] = []
@@ -61,6 +65,20 @@ class RobotView:
         for body, frame in self._links:
             frame.position = self._data.xpos[body]
             frame.wxyz = self._data.xquat[body]
+
+    def show_reach(self) -> None:
+        """Show as two arcs, around the base and a grasp above its foot, where the tool can point straight down."""
+        from planweave.bodies.arm.kinematics import Kinematics, downwards
+
+        kinematics = Kinematics(self._model, self._robot)
+        turns = np.arange(4) * math.pi / 4
+        near_to_far = np.arange(*_REACH)
+        within = [r for r in near_to_far if any(kinematics.reaches(downwards(r, 0.0, _GRASP, t)) for t in turns)]
+        angles = np.linspace(kinematics.lower[0], kinematics.upper[0], _ARC)
+        for name, radius in (("nearest", min(within, default=0.0)), ("farthest", max(within, default=0.0))):
+            around = np.stack([radius * np.cos(angles), radius * np.sin(angles), np.zeros(_ARC)], axis=1)
+            pieces = np.stack([around[:-1], around[1:]], axis=1).astype(np.float32)
+            self._scene.add_line_segments(f"{self._root}/reach_{name}", pieces, colors=_REACHED, thickness=0.004)
 
     def pose(self, row: Array) -> None:
         """Show positions of arm and gripper's joints, as the rows of a preview."""

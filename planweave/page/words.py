@@ -6,10 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
+from planweave.core.domain import Domain
 from planweave.core.step_motion import PlanPreview, preview_text, step_text
 from planweave.core.task import TaskState, TaskStatus
 from planweave.core.task_words import STATE_WORDS, STEP_MARKS, usage_text
 from planweave.core.tree_rows import TreeRow, children_of
+from planweave.core.world import Known, World, WorldObject
 from planweave.page.moments import Moment
 
 _COLOURS = {
@@ -24,6 +26,8 @@ _COLOURS = {
 _CALM = "#1c7ed6"
 _NODES = 40  # of a tree that are shown
 _OLD = 1.0  # s after which is said when a picture came
+_THINGS, _FACTS = 60, 8  # objects of a world that are shown, and facts of each
+_HOW = {Known.SEEN: "seen", Known.SENSED: "in the hand", Known.REMEMBERED: "remembered", Known.INFERRED: "assumed"}
 
 
 def task_html(status: TaskStatus | None) -> str:
@@ -70,6 +74,32 @@ def tree_html(rows: Sequence[TreeRow]) -> str:
 
     more = len(rows) - 1 - _NODES
     return _box(branch(0) + (f"<i>… {more} more steps</i>" if more > 0 else ""))
+
+
+def world_html(domain: Domain, world: World) -> str:
+    """Each object with how it is known, its place and what holds of it; what holds of the body alone."""
+    if not world.objects:
+        return _box("<i>Nothing is known of the world (yet).</i>")
+    of: dict[str, list[str]] = {}
+    for fact in domain.told_facts(world):
+        for name in fact.args[:1] or ("",):
+            of.setdefault(name, []).append(domain.phrase(fact))
+    rows = [f"<b>{escape(', '.join(of.get('', ())))}</b>"] if of.get("") else []
+    if world.silent:
+        rows.insert(0, '<b style="color:#e8590c">No observation comes: this is how it was last.</b>')
+    with_facts_first = sorted(world.objects, key=lambda o: (o.name not in of, o.type == "location", o.name))
+    rows += [_thing(thing, of.get(thing.name, [])) for thing in with_facts_first[:_THINGS]]
+    more = len(world.objects) - _THINGS
+    return _box("<br>".join(rows) + (f"<br><i>… {more} more objects</i>" if more > 0 else ""))
+
+
+def _thing(thing: WorldObject, facts: Sequence[str]) -> str:
+    known = [_HOW[thing.known]] if thing.known in _HOW and thing.type != "location" else []
+    known += [f"hidden by {thing.hidden_by}"] if thing.hidden_by else []
+    known += ["at ({:.2f}, {:.2f}, {:.2f}) m".format(*thing.position)] if thing.position else []
+    told = [*facts[:_FACTS], *([f"… {len(facts) - _FACTS} more"] if len(facts) > _FACTS else [])]
+    holds = f"<br>&emsp;{escape('; '.join(told))}" if told else ""
+    return f"<b>{escape(thing.name)}</b> <small>{escape(', '.join(known))}</small>{holds}"
 
 
 def record_html(record: Mapping[str, Any]) -> str:

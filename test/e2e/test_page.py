@@ -112,6 +112,8 @@ def test_a_person_says_a_task_reads_it_approves_it_and_sees_it_done(page, spin_u
         browser.open(page)
         spin_until(lambda: "No task yet" in browser.text, 60, "the page")
         spin_until(lambda: colours(browser) > 20, 60, "the robot and the cubes to be drawn")
+        spin_until(lambda: browser.click("World") and "the gripper is empty" in browser.text, 60, "what is known")
+        assert "red_cube" in browser.text and browser.click("Task")
         assert browser.write(SENTENCE)
         spin_until(lambda: browser.click("Run"), 20, "the button")
         spin_until(lambda: "awaiting approval" in browser.text, 60, "the plan")
@@ -130,6 +132,22 @@ def test_a_person_says_a_task_reads_it_approves_it_and_sees_it_done(page, spin_u
         spin_until(lambda: "holds already" in browser.text or "held already" in browser.text, 60, "its end")
         if first:
             the_first_is_looked_at_again(browser, spin_until)
+        on_a_phone_stop_is_in_sight(browser, spin_until)
+
+
+def on_a_phone_stop_is_in_sight(browser, spin_until):
+    browser.call("Emulation.setDeviceMetricsOverride", width=390, height=844, deviceScaleFactor=2, mobile=True)
+    place = (
+        "(() => { const b = [...document.querySelectorAll('button')].find(b => b.innerText.trim() === 'Stop'); "
+        "const r = b.getBoundingClientRect(); return [r.left, r.top, r.right, r.bottom]; })()"
+    )
+
+    def in_sight():
+        left, top, right, bottom = browser.run(place)
+        return 0 <= left < right <= 390 and 0 <= top < bottom <= 844
+
+    spin_until(in_sight, 60, "Stop to be where a thumb reaches it")
+    assert browser.run("document.documentElement.scrollWidth") <= 390
 
 
 def the_first_is_looked_at_again(browser, spin_until):

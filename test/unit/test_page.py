@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from planweave.core.action_tree import Status
+from planweave.core.domain import Domain
 from planweave.core.errors import ConfigError
 from planweave.core.question import Alternative, UserQuestion
 from planweave.core.task import TaskState, TaskStatus
@@ -16,7 +17,9 @@ from planweave.page import words
 from planweave.page.gate import Gate
 from planweave.page.moments import MOST, TASKS, Moment, Moments
 from planweave.page.question_view import cut_out, question_html
+from planweave.page.robot_view import RobotView
 from planweave.page.world_view import OTHER, WorldView
+from planweave.robots import load_robot
 
 TOKEN = "a-token-of-some-length"
 HERE = {"Host": "127.0.0.1:8090"}
@@ -73,6 +76,9 @@ def test_a_token_opens_the_page_and_is_kept_as_a_cookie():
     assert gate.answer("/", {**kept, "Origin": "http://robot:8090"}) is None
     assert gate.answer("/", {**kept, "Origin": "http://evil.example"}).status == 403
     assert gate.answer("/", {**host, "Cookie": "planweave=no; ="}).status == 401
+
+
+DOMAIN = Domain.load("tabletop")
 
 
 def status(**more):
@@ -232,5 +238,38 @@ def test_what_is_shown_changes_in_place_and_a_new_shape_is_made_for_another_kind
         assert round_one is not shape and round_one.radius == 0.1
         view.show(World("tabletop"))
         assert view._shown == {}
+    finally:
+        server.stop()
+
+
+def test_the_world_is_told_with_how_each_thing_is_known_and_what_holds_of_it():
+    cube = WorldObject("red_cube", "item", "cube", {}, (0.5, 0.1, 0.02), known=Known.REMEMBERED, hidden_by="tray")
+    facts = {Literal("in", ("red_cube", "tray")), Literal("hand_empty"), Literal("reachable", ("tray",))}
+    tray = WorldObject("tray", "container", "tray", known=Known.SEEN)
+    told = words.world_html(DOMAIN, World("tabletop", (cube, tray), frozenset(facts | {Literal("strange", ("tray",))})))
+    assert "<b>red_cube</b> <small>remembered, hidden by tray, at (0.50, 0.10, 0.02) m</small>" in told
+    assert "the red cube is in the tray" in told and "the gripper is empty" in told and "strange" not in told
+    assert "the red cube is out of reach" in told and "the tray is out of reach" not in told
+    assert "No observation comes" in words.world_html(DOMAIN, World("tabletop", (tray,), silent=True))
+    assert "<img" not in words.world_html(DOMAIN, World("tabletop", (replace(tray, name=MARKUP),)))
+    many = tuple(replace(tray, name=f"tray_{i}") for i in range(70))
+    assert "… 10 more objects" in words.world_html(DOMAIN, World("tabletop", many))
+    assert "Nothing is known" in words.world_html(DOMAIN, World(""))
+
+
+def test_the_reach_is_shown_as_two_arcs_about_the_base():
+    viser = pytest.importorskip("viser")
+    server = viser.ViserServer(host="127.0.0.1", port=0, verbose=False)
+    try:
+        robot = load_robot()
+        RobotView(server.scene, robot).show_reach()
+        arcs = [server.scene.get_handle_by_name(f"/robot/reach_{name}") for name in ("nearest", "farthest")]
+        nearest, farthest = (arc.points for arc in arcs)
+        radii = [np.hypot(arc[..., 0], arc[..., 1]) for arc in (nearest, farthest)]
+        assert 0.1 < radii[0].min() < 0.3, "near its foot"
+        assert 0.7 < radii[1].max() < 0.855, "an FR3 reaches 0.855 m, level with its shoulder"
+        assert all(np.ptp(r) < 1e-5 for r in radii) and not farthest[..., 2].any()
+        turns = np.arctan2(farthest[..., 1], farthest[..., 0])
+        assert (turns.min(), turns.max()) == pytest.approx((robot.lower[0], robot.upper[0]), abs=0.01)
     finally:
         server.stop()
