@@ -1,8 +1,13 @@
-"""The page in a real browser: a task is said, read, approved and done, a stop stops it; strangers do not get in."""
+"""The page in a real browser: a task is said, read, approved and done, a stop stops it; strangers do not get in, and
+others that have it open, or a restart, do not take it away.
+"""
 
 import contextlib
 import io
 import os
+import signal
+import socket
+import struct
 import time
 import urllib.error
 import urllib.request
@@ -10,10 +15,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import viser
 from doubles.table_watch import Watch
 from PIL import Image
+from websockets.sync.client import connect
 
 from benchmarks.browser import Browser, found
+from planweave.core.world import Known, World, WorldObject
 from planweave.launcher.systems import load_system, with_page
 
 pytestmark = pytest.mark.skipif(found() is None, reason="no Chromium is installed (Debian: apt install chromium)")
@@ -239,3 +247,46 @@ def point_at_it(browser, spin_until, places):
     keep(browser, "question")
     browser.point(*marks(browser)[0 if places[1][1] < places[0][1] else 1])
     spin_until(lambda: "What is meant?" not in browser.text, 60, "the answer to be taken")
+
+
+def test_an_open_page_outlives_ten_others_one_that_dies_and_its_node(start_node, make_node, spin_until):
+    from planweave_interfaces.msg import WorldState
+
+    from planweave_ros.conversions import world_to_msg
+    from planweave_ros.qos import LATCHED
+
+    worlds = make_node("a_body").create_publisher(WorldState, "world_state", LATCHED)
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+
+    def known(name):
+        """Tell of a world of one object, and wait until the page does."""
+        thing = WorldObject(name, "item", "cube", {}, (0.5, 0.0, 0.02), None, (0.04,) * 3, Known.SEEN)
+        worlds.publish(world_to_msg(World("tabletop", (thing,), stamp=1.0)))
+        spin_until(lambda: browser.click("World") and name in browser.text, 60, f"the page to tell of {name}")
+
+    def served():
+        with contextlib.suppress(OSError):
+            socket.create_connection(("127.0.0.1", port), timeout=1.0).close()
+            return True
+        return False
+
+    first = start_node("web_node", port=port)
+    spin_until(served, 60, "the page's node")
+    with Browser() as browser, contextlib.ExitStack() as others:
+        browser.open(f"http://127.0.0.1:{port}")
+        known("first_cube")
+        pages = [others.enter_context(page_without_browser(port)) for _ in range(10)]
+        pages[0].socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        pages[0].socket.close()  # reset, as where a browser is killed; the nine others never read
+        known("second_cube")
+        first.signal(signal.SIGKILL)
+        spin_until(lambda: first.returncode is not None, 20, "its end")
+        start_node("web_node", port=port)
+        spin_until(served, 60, "its successor")
+        known("third_cube")
+
+
+def page_without_browser(port):
+    host, protocol = f"127.0.0.1:{port}", f"viser-v{viser.__version__}"
+    return connect(f"ws://{host}", subprotocols=[protocol], origin=f"http://{host}", max_size=None, close_timeout=1.0)
