@@ -323,12 +323,12 @@ class Simulator:
             self._index += 1
             return
         end = self._reference.positions[-1]
+        self._data.ctrl[self._arm_ctrl] = end  # the torque of the last deceleration is not held
         late = (self._index - len(self._controls)) * self.timestep
         self._index += 1
         error = np.abs(self._data.qpos[self._arm] - end).max()
         speed = np.abs(self._data.qvel[self._arm_dof]).max()
         if (error < _ARM_AT_REST[0] and speed < _ARM_AT_REST[1]) or late > _MAX_SETTLING:
-            self._data.ctrl[self._arm_ctrl] = end
             self._hold, self._reference = end, None
             self.motions_ended += 1
 
