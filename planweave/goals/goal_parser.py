@@ -106,6 +106,7 @@ class Parser(PhraseParser):
         yield from self._stacks(at)
         yield from self._sorted(at)
         yield from self._keep(at)
+        yield from self._so_that(at)
         for verb, after in self._verbs(at, self._undefined):
             yield Clause(Kind.UNDEFINED, verb), after
             for things, end in self._things(after):
@@ -258,6 +259,17 @@ class Parser(PhraseParser):
                     yield Clause(Kind.WISH, verb, things, (place,)), end
                 for state, end in self._state(middle):
                     yield Clause(Kind.WISH, verb, things, template=state), end
+
+    def _so_that(self, at: int) -> Iterator[tuple[Clause, int]]:
+        """ "Move the bowl so that it is on the plate": the end is all that is said, and of the same thing."""
+        motions = self._en["push"] | self._en["adjust"]
+        for verb, after in self._verbs(at, self._lexicon.move | motions):
+            for things, middle in self._things(self._particle(after)):
+                end_of = self._particle(middle)
+                length = self._is("so_that", end_of) or (tuple(verb.split()) in motions and self._is("until", end_of))
+                for clause, end in self._wish(end_of + length, meant=True) if length else ():
+                    if clause.things == things or clause.things[0].pronoun in ("it", "they"):
+                        yield replace(clause, verb=verb, things=things), end
 
     def _wish(self, at: int, meant: bool) -> Iterator[tuple[Clause, int]]:
         """A desired state. meant: after "make sure that", where "is" expresses a wish, too."""

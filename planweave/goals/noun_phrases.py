@@ -237,7 +237,7 @@ class NounPhrases:
                 apart_ = [found, elided] if phrase.plural else [[n] for n in (*found, *elided) if not why(n)]
                 raise self.unclear(could, phrase, apart_)
             if found:
-                return self._of_no_other_colour(found, words), noun
+                return self._of_no_other_colour(self._parts_alone(phrase, found), words), noun
             if not elided:
                 raise self._unknown(phrase, words, why)
         for kind in dict.fromkeys([k for k in (head, self.head) if k] + [""]):
@@ -251,6 +251,14 @@ class NounPhrases:
                     raise GoalError(f"it is not clear which things {phrase.text!r} means; name them")
                 return found, kind
         raise self._unknown(phrase, words, why)
+
+    def _parts_alone(self, phrase: NounPhrase, found: list[str]) -> list[str]:
+        """Several drawers are drawers, and not the cabinet that they are parts of, though it is called a drawer, too."""
+        if not phrase.plural and phrase.quantity is not Quantity.ALL:
+            return found
+        part_of = (self.domain.extra.get("goals") or {}).get("parts", "")
+        wholes = {fact.args[1] for fact in self.world.by_predicate.get(part_of, ()) if fact.args[0] in found}
+        return [n for n in found if n not in wholes]
 
     def _of_no_other_colour(self, found: list[str], words: Sequence[str]) -> list[str]:
         """ "the white mug" is the one that is all white, where another is white and yellow."""

@@ -54,6 +54,37 @@ def test_sentences_of_libero_are_read_as_its_goals(task):
     assert same(world, goal, goal_of(SCENES[task], SCENES[task]["goal"]))
 
 
+@pytest.mark.parametrize(
+    ("sentence", "goal"),
+    [
+        ("make it so that the bowl is on the plate", {"on(akita_black_bowl_1, plate_1)"}),
+        ("move the bowl so that it is on the plate", {"on(akita_black_bowl_1, plate_1)"}),
+        (
+            "move the bowl and the cream cheese so that they are on the plate",
+            {"on(akita_black_bowl_1, plate_1)", "on(cream_cheese_1, plate_1)"},
+        ),
+        ("turn the stove so that it is on", {"turned_on(flat_stove_1)"}),
+        ("push the bottom drawer until it is closed", {"closed(wooden_cabinet_1_bottom_drawer)"}),
+        ("adjust the plate so that the plate is left of the stove", {"left_of(plate_1, flat_stove_1)"}),
+        ("open all drawers", {f"opened(wooden_cabinet_1_{p}_drawer)" for p in ("top", "middle", "bottom")}),
+        ("close all three drawers", {f"closed(wooden_cabinet_1_{p}_drawer)" for p in ("top", "middle", "bottom")}),
+        ("open both drawers", None),
+        ("move the bowl so that the plate is on the stove", None),
+        ("hold the bowl until it is on the plate", None),
+        ("leave the bowl until it is on the plate", None),
+        ("don't move the bowl so that it is on the plate", None),
+    ],
+)
+def test_the_end_that_is_said_is_the_goal(sentence, goal):
+    """goal: None where a clear no is the only right answer."""
+    world = truth(DOMAIN, SCENES["libero_goal/0"])
+    try:
+        read_ = {str(g) for g in read_sentence(DOMAIN, world, sentence).goal}
+    except (PlanweaveError, NotCoveredError):
+        read_ = None
+    assert read_ == goal
+
+
 @pytest.mark.parametrize("task", sorted(REFUSED))
 def test_what_is_not_clear_is_refused_and_not_guessed(task):
     with pytest.raises((PlanweaveError, NotCoveredError)):
