@@ -144,6 +144,7 @@ class _Asker:
                 ("what", "is", "here"),
                 ("what", "is", "on", "the", "scene"),
             )
+            or self._about_the_whole()
         ):
             names = [
                 o.name for o in self._world.objects if o.type not in ("location", "room") and not self._unseen(o.name)
@@ -153,6 +154,13 @@ class _Asker:
                 f"; {hidden} more things are known to be in the home but have not been seen yet" if hidden else ""
             )
         return ""
+
+    def _about_the_whole(self) -> bool:
+        """ "what is on the table", where the table is no thing of its own but all that there is."""
+        if self._words[:3] not in (("what", "is", "on"), ("what", "is", "in"), ("what", "lies", "on")):
+            return False
+        whole = {tuple(w.split()) for w in (self._domain.extra.get("goals") or {}).get("whole", ())}
+        return ("of", *self._words[3:]) in whole and self._words[-1] not in self._vocabulary.names().known_nouns
 
     def where(self) -> str:
         """ "where is the pear?\""""
@@ -203,6 +211,8 @@ class _Asker:
         """ "is the pear in the bowl?", "is the fridge open?", "is the bowl empty?\""""
         if self._words[0] not in ("is", "are"):
             return ""
+        if self._words[1:2] in (("anything",), ("something",)):
+            return self._any_of(1)
         for phrase, end in reversed(self._parser.phrases_at(1)):
             if phrase.pronoun:
                 raise GoalError(f"{phrase.text!r} refers to nothing named before; say which thing is meant")

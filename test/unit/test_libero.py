@@ -19,6 +19,7 @@ from planweave.core.errors import PlanweaveError, SceneError
 from planweave.core.world import Literal
 from planweave.goals.goal_grammar import read_sentence
 from planweave.goals.noun_phrases import NotCoveredError
+from planweave.goals.scene_questions import answer
 from planweave.libero.suites import contradictory
 from planweave.libero.truth import goal_of, truth
 
@@ -83,6 +84,21 @@ def test_the_end_that_is_said_is_the_goal(sentence, goal):
     except (PlanweaveError, NotCoveredError):
         read_ = None
     assert read_ == goal
+
+
+@pytest.mark.parametrize(
+    ("question", "told"),
+    [
+        ("is the stove off", "Yes, the flat stove 1 is off"),
+        ("is anything on the stove", "No, nothing as far as I know"),
+        ("is anything near the bowl", "Yes: cream cheese 1, plate 1"),
+        ("what is in the top drawer", "Nothing, as far as I know"),
+        ("what is on the table", "I see akita black bowl 1, cream cheese 1, wine bottle 1, plate 1, wooden cabinet 1"),
+    ],
+)
+def test_questions_about_a_kitchen_are_answered(question, told):
+    world = truth(DOMAIN, SCENES["libero_goal/0"])
+    assert answer(DOMAIN, world, tuple(question.split())).startswith(told)
 
 
 @pytest.mark.parametrize("task", sorted(REFUSED))
