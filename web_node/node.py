@@ -30,6 +30,7 @@ from viser.transforms import SO3
 
 from planweave.bodies.arm.arms.base import ArmState
 from planweave.bodies.arm.arms.joints import JointStates
+from planweave.bodies.arm.kinematics import Kinematics
 from planweave.bodies.arm.parameters import ROBOT_TYPE
 from planweave.core.domain import Domain
 from planweave.core.errors import ConfigError, PlanweaveError
@@ -63,6 +64,7 @@ PARAMETERS = [
     Parameter("picture_rate", 2.0, "Hz at most of the camera's picture, while someone looks", 0.1, 30.0),
 ]
 _QUESTION = "what do you see?"
+_GRASP = 0.04  # m above the base's foot, at which things that lie there are taken
 _CAMERAS = ("perception/image_annotated", "camera/color/image_raw")  # the first that is there
 _GLANCE = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 """For pictures: a browser that is slow must not hold up the camera, as a reliable reader would."""
@@ -172,7 +174,7 @@ class WebNode(GuardedNode):
             self._view = self._make_view("/robot")
             self._view.place(*self._base)
             try:
-                self._view.show_reach()
+                self._view.show_reach(*Kinematics(self._view.model, self._robot).reach(_GRASP))
             except ConfigError as error:
                 self.get_logger().warning(f"the page shows no reach: {error}")
         with self._showing, self._server.atomic():

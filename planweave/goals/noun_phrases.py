@@ -253,7 +253,7 @@ class NounPhrases:
         raise self._unknown(phrase, words, why)
 
     def _parts_alone(self, phrase: NounPhrase, found: list[str]) -> list[str]:
-        """Several drawers are drawers, and not the cabinet that they are parts of, though it is called a drawer, too."""
+        """Several drawers are drawers, and not the cabinet that they are parts of, though it is called one, too."""
         if not phrase.plural and phrase.quantity is not Quantity.ALL:
             return found
         part_of = (self.domain.extra.get("goals") or {}).get("parts", "")

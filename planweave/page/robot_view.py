@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -20,9 +19,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 _GHOST = (90, 170, 255)  # colour of a robot that is not there
-_REACH = 0.1, 2.0, 0.02  # m from the base that are tried: from, to, apart
-_GRASP, _ARC = 0.04, 97  # m above the base's foot at which things are taken; points of an arc
-_REACHED = (80, 170, 120)  # colour of the arcs
+_ARC, _REACHED = 97, (80, 170, 120)  # points and colour of an arc
 
 
 class RobotView:
@@ -42,7 +39,7 @@ class RobotView:
         spec = robot_spec(robot, model_path)
         simplify_meshes(spec)
         with no_mesh_cache():
-            self._model = model = spec.compile()
+            self.model = model = spec.compile()
         self._data = mujoco.MjData(model)
         self._joints = np.array([model.joint(name).qposadr[0] for name in robot.joint_names])
         self._fingers = np.array([model.joint(name).qposadr[0] for name in finger_joints(robot)])
@@ -66,16 +63,10 @@ class RobotView:
             frame.position = self._data.xpos[body]
             frame.wxyz = self._data.xquat[body]
 
-    def show_reach(self) -> None:
-        """Show as two arcs, around the base and a grasp above its foot, where the tool can point straight down."""
-        from planweave.bodies.arm.kinematics import Kinematics, downwards
-
-        kinematics = Kinematics(self._model, self._robot)
-        turns = np.arange(4) * math.pi / 4
-        near_to_far = np.arange(*_REACH)
-        within = [r for r in near_to_far if any(kinematics.reaches(downwards(r, 0.0, _GRASP, t)) for t in turns)]
-        angles = np.linspace(kinematics.lower[0], kinematics.upper[0], _ARC)
-        for name, radius in (("nearest", min(within, default=0.0)), ("farthest", max(within, default=0.0))):
+    def show_reach(self, nearest: float, farthest: float) -> None:
+        """Show as two arcs, on the foot's level, how near to and how far from the base (m) things can be taken."""
+        angles = np.linspace(self._robot.lower[0], self._robot.upper[0], _ARC)
+        for name, radius in (("nearest", nearest), ("farthest", farthest)):
             around = np.stack([radius * np.cos(angles), radius * np.sin(angles), np.zeros(_ARC)], axis=1)
             pieces = np.stack([around[:-1], around[1:]], axis=1).astype(np.float32)
             self._scene.add_line_segments(f"{self._root}/reach_{name}", pieces, colors=_REACHED, thickness=0.004)
@@ -98,7 +89,7 @@ class RobotView:
     def _forward(self, positions: Array, width: float) -> None:
         self._data.qpos[self._joints] = positions
         self._data.qpos[self._fingers] = width / 2
-        self._mj.mj_kinematics(self._model, self._data)
+        self._mj.mj_kinematics(self.model, self._data)
 
     @property
     def visible(self) -> bool:
@@ -114,7 +105,7 @@ class RobotView:
         self._frame.position, self._frame.wxyz = position, turn
 
     def _add(self, name: str, geoms: Iterable[int]) -> None:
-        model = self._model
+        model = self.model
         for geom in geoms:
             vertices, faces = _mesh(self._mj, model, geom)
             material = model.geom_matid[geom]

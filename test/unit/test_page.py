@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from planweave.bodies.arm.kinematics import Kinematics
 from planweave.core.action_tree import Status
 from planweave.core.domain import Domain
 from planweave.core.errors import ConfigError
@@ -262,7 +263,8 @@ def test_the_reach_is_shown_as_two_arcs_about_the_base():
     server = viser.ViserServer(host="127.0.0.1", port=0, verbose=False)
     try:
         robot = load_robot()
-        RobotView(server.scene, robot).show_reach()
+        view = RobotView(server.scene, robot)
+        view.show_reach(*Kinematics(view.model, robot).reach(0.04))
         arcs = [server.scene.get_handle_by_name(f"/robot/reach_{name}") for name in ("nearest", "farthest")]
         nearest, farthest = (arc.points for arc in arcs)
         radii = [np.hypot(arc[..., 0], arc[..., 1]) for arc in (nearest, farthest)]

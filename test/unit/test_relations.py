@@ -1,5 +1,7 @@
 """Facts from geometry, as tables; places from files."""
 
+import math
+
 import numpy as np
 import pytest
 from doubles.listed import listed
@@ -216,18 +218,27 @@ def test_what_is_held_or_handed_over_stands_beside_nothing():
     assert derived == {Literal("apart", ("b",))} and not found.facts & derived
 
 
-@pytest.mark.parametrize("side", [1.0, -1.0])
-def test_spots_beside_are_beside_and_near(side):
-    item, target, other = cube("a", 0.0, 0.0), cube("b", 0.5, 0.0, yaw=0.3), cube("c", 0.5, side * 0.16)
+@pytest.mark.parametrize(
+    ("turn", "is_there"),
+    [
+        (math.pi / 2, spatial.left_of),
+        (-math.pi / 2, lambda a, b: spatial.left_of(b, a)),
+        (math.pi, spatial.front_of),
+        (0.0, lambda a, b: spatial.front_of(b, a)),
+    ],
+)
+def test_spots_beside_are_beside_and_near(turn, is_there):
+    u, v = math.cos(turn), math.sin(turn)
+    item, target, other = cube("a", 0.0, 0.0), cube("b", 0.5, 0.0, yaw=0.3), cube("c", 0.5 + 0.16 * u, 0.16 * v)
     for others in ([target], [target, other]):
-        found = list(spots.beside(item, target, side, others, (TABLE,)))
+        found = list(spots.beside(item, target, turn, others, (TABLE,)))
         assert found
         for spot in found:
             there = cube("a", spot.x, spot.y, yaw=spot.yaws[0])
-            assert spatial.left_of(there, target) if side > 0 else spatial.left_of(target, there)
+            assert is_there(there, target)
             assert there.gap(target) <= spatial.NEAR and all(there.gap(o) > 0.005 for o in others)
-    edge = cube("b", 0.5, side * 0.58)
-    assert not list(spots.beside(item, edge, side, [edge], (TABLE,)))  # over the edge of the table
+    edge = cube("b", 0.5 + 0.38 * u, 0.58 * v)
+    assert not list(spots.beside(item, edge, turn, [edge], (TABLE,)))  # over the edge of the table
 
 
 def test_spots_between_are_between():

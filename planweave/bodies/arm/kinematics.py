@@ -8,6 +8,7 @@ read from the MuJoCo model, so that both always agree.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,7 @@ LIMIT_MARGIN = 0.03
 """Distance kept from joint limits, rad."""
 SWEEP = 24
 """Values of the last joint that are tried for one pose."""
+_RADII = np.arange(0.1, 2.0, 0.02)  # distances from the base that are tried for its reach, m
 _NUDGES = np.array([0.0, -0.06, 0.06])  # changes of the last joint from one pose of a line to the next, rad
 
 
@@ -111,6 +113,14 @@ class Kinematics:
     def reaches(self, pose: Array) -> bool:
         """Whether any joint positions reach a pose."""
         return any(len(self.solutions(pose, (value,))) for value in self._sweep[::2])
+
+    def reach(self, height: float) -> tuple[float, float]:
+        """How near to and how far from the base, in front of it, the tool points straight down at a height (all m);
+        0 and 0 where it nowhere does.
+        """
+        yaws = np.arange(4) * math.pi / 4
+        within = [r for r in _RADII if any(self.reaches(downwards(r, 0.0, height, yaw)) for yaw in yaws)]
+        return (float(within[0]), float(within[-1])) if within else (0.0, 0.0)
 
     def ranked(self, pose: Array, near: Array) -> Array:
         """Solutions, best first by `cost`."""
