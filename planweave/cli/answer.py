@@ -112,10 +112,13 @@ def show(console: Console, status: TaskStatus) -> None:
 
 
 class QuestionAsker:
-    """Asks a person while a task is monitored: interactively on a terminal, else by printing how to answer."""
+    """Asks a person while a task is monitored: interactively on a terminal, else by printing how to answer.
 
-    def __init__(self, client: Client, console: Console, progress: Progress):
-        self._client, self._console, self._progress = client, console, progress
+    dry: of a dry run, which is ended where there is no terminal, since a plan is all that was asked for.
+    """
+
+    def __init__(self, client: Client, console: Console, progress: Progress, dry: bool = False):
+        self._client, self._console, self._progress, self._dry = client, console, progress, dry
         self._status: TaskStatus | None = None
         self._asked = ""  # id of the question that the person was asked last
         self._open = False  # whether an answer is still to come
@@ -147,12 +150,16 @@ class QuestionAsker:
             self._console.print(_PROMPT, end="", markup=False)
             return
         how = f"answer with: planweave answer --task {status.task_id} NUMBER (or words)"
+        if self._dry:
+            how = "a dry run that nobody watches is not answered: say it in the sentence"
         if self._console.quiet:  # standard output is for the result alone
             print("\n".join([*question_lines(question), how]), file=sys.stderr, flush=True)
         else:
             show(self._console, status)
             self._console.print(how, markup=False)
         self._progress.resume()
+        if self._dry:
+            self._client.cancel(status.task_id)
 
     def _take(self, status: TaskStatus, question: UserQuestion, line: str) -> None:
         """Send what was typed; ask once more where it is rejected."""

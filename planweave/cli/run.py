@@ -107,7 +107,7 @@ def main(options: argparse.Namespace) -> int:
         for rule in rules:
             console.print(f"rule in force: {rule}", highlight=False, markup=False)
         progress = stack.enter_context(Progress(console, options.sentence))
-        askers = Asker(client, console, progress), QuestionAsker(client, console, progress)
+        askers = Asker(client, console, progress), QuestionAsker(client, console, progress, options.dry)
 
         def watch() -> None:
             check()

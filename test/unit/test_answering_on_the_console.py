@@ -24,7 +24,7 @@ class Answered:
     """The client's calls, kept; "no" is refused."""
 
     def __init__(self, *tasks):
-        self.sent, self._tasks = [], list(tasks)
+        self.sent, self.cancelled, self._tasks = [], [], list(tasks)
 
     def tasks(self, limit=0):
         return self._tasks
@@ -34,6 +34,9 @@ class Answered:
             raise GoalError("'no' does not choose one of these")
         self.sent.append((task_id, question_id, choice, text))
         return "understood"
+
+    def cancel(self, task_id=""):
+        self.cancelled.append(task_id)
 
 
 class NoProgress:
@@ -113,3 +116,14 @@ def test_without_a_terminal_it_says_how_to_answer(monkeypatch, capsys):
         asker.look()
     for text in (shown.getvalue(), capsys.readouterr().err):
         assert text.count("planweave answer --task task-1 NUMBER") == 1 and "2. blue cube" in text
+
+
+def test_a_dry_run_that_nobody_watches_ends_at_its_question(monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.StringIO())
+    shown, client = io.StringIO(), Answered()
+    asker = QuestionAsker(client, Console(file=shown), NoProgress(), dry=True)
+    asker.status(WAITS)
+    asker.look()
+    asker.look()
+    assert client.cancelled == ["task-1"] and "say it in the sentence" in shown.getvalue()
+    assert "2. blue cube" in shown.getvalue() and "planweave answer" not in shown.getvalue()
