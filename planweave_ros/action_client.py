@@ -8,6 +8,8 @@ from typing import Any
 from rclpy.action import ActionClient
 from rclpy.task import Future
 
+from planweave_ros.qos import REQUESTS
+
 
 class ThreadSafeActionClient(ActionClient):
     """rclpy's action client, except that no response is taken between the sending of a request and the registration of
@@ -15,12 +17,14 @@ class ThreadSafeActionClient(ActionClient):
 
     rclpy drops a response that an executor's thread takes in between, and the future never completes (ros2/rclpy#1123).
     rclpy 9.1 locks this, but registers the future of a goal a second time after it has let go of the lock, and never
-    removes the first.
+    removes the first. Responses to many requests at once are kept, too.
     """
 
     def __init__(self, *args: Any, **kwargs: Any):
         self._sending = threading.RLock()
         self._lock = threading.Lock()  # rclpy 9.1 makes its own only after an executor may already use this client
+        for service in ("goal", "result", "cancel"):
+            kwargs.setdefault(f"{service}_service_qos_profile", REQUESTS)
         super().__init__(*args, **kwargs)
 
     def send_goal_async(self, *args: Any, **kwargs: Any) -> Future:

@@ -49,7 +49,7 @@ from planweave_ros.action_client import ThreadSafeActionClient
 from planweave_ros.calling import MUTUAL_DISCOVERY
 from planweave_ros.pictures import rgb_from_msg
 from planweave_ros.presence import TASKS, Presence
-from planweave_ros.qos import IMAGES, LATCHED
+from planweave_ros.qos import IMAGES, LATCHED, REQUESTS
 from planweave_ros.spin import spun
 from planweave_ros.task_calls import TASK_SERVICES, TaskCalls
 
@@ -108,7 +108,9 @@ class Client(TaskCalls):
         self._node.create_subscription(ActionTree, "action_tree", self._tree, LATCHED)
         self._run_task = ThreadSafeActionClient(self._node, RunTask, "run_task")
         # Made now and kept: a server does not answer a client that it has not discovered yet.
-        self._services = {name: self._node.create_client(kind, name) for name, kind in SERVICES.items()}
+        self._services = {
+            name: self._node.create_client(kind, name, qos_profile=REQUESTS) for name, kind in SERVICES.items()
+        }
         self._server = Presence(self._node, TASKS)
         # An action client made on a node that is spun already may be used by the executor before it is complete.
         self._executor = SingleThreadedExecutor(context=self._context)

@@ -17,6 +17,8 @@ from rclpy.action.server import ServerGoalHandle
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.node import Node
 
+from planweave_ros.qos import REQUESTS
+
 RESULT_TIMEOUT = 60
 """Seconds for which the result of a goal that has ended is kept. Every status message lists all goals that are kept:
 with rclpy's 900 s an action takes ever longer the more went before.
@@ -98,6 +100,9 @@ class DeferredActionServer:
             cancel_callback=self._cancel,
             callback_group=ReentrantCallbackGroup(),
             result_timeout=RESULT_TIMEOUT,
+            goal_service_qos_profile=REQUESTS,
+            result_service_qos_profile=REQUESTS,
+            cancel_service_qos_profile=REQUESTS,
         )
 
     def destroy(self) -> None:

@@ -13,6 +13,7 @@ from rclpy.node import Node
 
 from planweave.core.errors import PlanweaveError
 from planweave_ros.answering import answer_surely
+from planweave_ros.qos import REQUESTS
 
 REPEAT = 10.0
 """Seconds after which an error of the same kind is logged again."""
@@ -51,7 +52,8 @@ class GuardedNode(Node):
     def create_service(
         self, srv_type: Any, srv_name: str, callback: Callable[[Any, Any], Any], *args: Any, **kwargs: Any
     ) -> Any:
-        """See rclpy."""
+        """See rclpy; by default with room for the requests of many clients at once."""
+        kwargs.setdefault("qos_profile", REQUESTS)
         what = f"a request of {srv_name}"
 
         @functools.wraps(callback)

@@ -1,4 +1,4 @@
-"""Quality of service of topics, each profile once."""
+"""Quality of service of topics and services, each profile once."""
 
 from rclpy.qos import DurabilityPolicy, QoSProfile
 
@@ -8,3 +8,7 @@ LATCHED_STATUSES = QoSProfile(depth=20, durability=DurabilityPolicy.TRANSIENT_LO
 """The newest statuses of tasks, of which several may end at once."""
 IMAGES = QoSProfile(depth=2)
 """Images: late ones are of no use."""
+REQUESTS = QoSProfile(depth=500)
+"""Requests of services and actions, and their answers. Every client of a service gets the answers to all its clients,
+and of more than ROS 2's default of 10 at once the oldest unread ones are dropped, so that who asked waits in vain.
+"""

@@ -328,19 +328,64 @@ def test_a_persons_words_reach_the_running_task(system, doubles):
 
 
 def test_many_waiting_runs_block_nothing(system, doubles, spin_until):
-    """Ten RunTask goals wait behind a held body; the first alone is executing, services still answer, and all end."""
+    """Forty RunTask goals wait behind a held body; one alone is executing, services still answer, and all end."""
     from action_msgs.msg import GoalStatus
+    from planweave_interfaces.action import RunTask
     from planweave_interfaces.srv import ListTasks
 
     body = doubles[1]
     body.hold.clear()
-    handles = [run(system, sentence="put a in the tray")[0] for _ in range(10)]
-    assert len(result_of(system.list.call_async(ListTasks.Request())).tasks) == 10
+    sent = [system.run.send_goal_async(RunTask.Goal(sentence="put a in the tray")) for _ in range(40)]
+    handles = [result_of(future, 60) for future in sent]
+    assert len(result_of(system.list.call_async(ListTasks.Request())).tasks) == 40
     assert body.began.wait(60.0)
-    spin_until(lambda: handles[0].status == GoalStatus.STATUS_EXECUTING, 10, "the first goal to be executing")
-    assert all(h.status in (GoalStatus.STATUS_UNKNOWN, GoalStatus.STATUS_ACCEPTED) for h in handles[1:])
+    running = GoalStatus.STATUS_EXECUTING
+    spin_until(lambda: sum(h.status == running for h in handles) == 1, 10, "one goal to be executing")
+    assert all(h.status in (running, GoalStatus.STATUS_UNKNOWN, GoalStatus.STATUS_ACCEPTED) for h in handles)
     body.hold.set()
-    assert all(result_of(h.get_result_async()).result.success for h in handles)
+    results = [h.get_result_async() for h in handles]
+    assert all(result_of(future, 60).result.success for future in results)
+
+
+def answer_to(future, client, request):
+    """The answer to a request; one that was sent before the middleware had matched both sides is sent again."""
+    for _ in range(10):
+        done = threading.Event()
+        future.add_done_callback(lambda _, done=done: done.set())
+        if done.wait(20.0):
+            return future.result()
+        future = client.call_async(request)
+    pytest.fail(f"{request.request_id} was not answered")
+
+
+def test_of_twenty_clients_that_submit_at_once_no_task_is_lost_or_done_twice(system, doubles, spin_until):
+    from planweave_interfaces.msg import TaskStatus
+    from planweave_interfaces.srv import ListTasks, SubmitTask
+
+    from planweave_ros.qos import REQUESTS
+
+    body = doubles[1]
+    body.hold.clear()
+    clients = [system.client.create_client(SubmitTask, "/submit_task", qos_profile=REQUESTS) for _ in range(20)]
+    assert all(c.wait_for_service(timeout_sec=60.0) for c in clients)
+    requests = [
+        (client, SubmitTask.Request(sentence="put a in the tray", request_id=f"{of}-{turn}"))
+        for turn in range(3)
+        for of, client in enumerate(clients)
+    ]
+    asked = [client.call_async(request) for client, request in requests]
+    replies = [answer_to(future, *sent) for future, sent in zip(asked, requests)]
+    accepted = [r.task_id for r in replies if r.accepted]
+    refused = [r.message for r in replies if not r.accepted]
+    assert len(set(accepted)) == len(accepted) and len(accepted) + len(refused) == 60
+    assert accepted and all("queued already" in message for message in refused), refused[:1]
+    body.hold.set()
+
+    def tasks():
+        return {t.task_id: t.state for t in result_of(system.list.call_async(ListTasks.Request()), 60).tasks}
+
+    spin_until(lambda: set(tasks().values()) == {TaskStatus.SUCCEEDED}, 60, "all of them to be done")
+    assert set(tasks()) == set(accepted)
 
 
 def test_a_tree_and_a_status_are_latched_for_who_comes_late(system, make_node, spin_until):
