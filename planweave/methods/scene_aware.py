@@ -132,14 +132,18 @@ def _edge(literal: Literal) -> tuple[str, ...]:
     return (literal.predicate, *literal.args)
 
 
+DISTANCES = ("relative", "absolute")
+
+
 @dataclass
 class SceneAware(PaperMode):
     """Weights of Section III.D, from the grid of Table IX; samples is k; repetition: penalty for each repeated
-    action.
+    action, part of P_oD in the paper. distance: the paper adds P_oD as it is, so that near things gain over far ones of
+    other classes, too.
     """
 
     questions: ClassVar[Questions] = Questions(propose={"scene_aware": propose})
-    PAPER: ClassVar[Mapping[str, Any]] = {"end_by_vote": False}
+    PAPER: ClassVar[Mapping[str, Any]] = {"end_by_vote": False, "distance": "absolute"}
 
     samples: int = option(10, "samples of each step, k", 1, 200)
     weight_probability: float = option(0.5, "W_a, of the sample's mean log-probability", 0.0, 100.0)
@@ -147,6 +151,9 @@ class SceneAware(PaperMode):
     weight_relevance: float = option(0.25, "W_o, of the objects' relatedness", 0.0, 100.0)
     weight_object_match: float = option(0.7, "W_oM, of the match of the objects' names", 0.0, 100.0)
     weight_distance: float = option(0.5, "W_oD, of the distance to the last step's objects", 0.0, 100.0)
+    distance: str = option(
+        "relative", "P_oD as exp(-d/100), or relative to the nearest object of the class", choices=DISTANCES
+    )
     repetition: float = option(0.5, "taken off for each earlier use of the same action", 0.0, 100.0)
     cutoff: float = option(1.0, "score below which the plan ends", -100.0, 100.0)
     max_steps: int = option(20, "steps at most", 1, 1000)
@@ -176,8 +183,8 @@ class SceneAware(PaperMode):
     def _scores(
         self, world: World, plan: Sequence[Action], candidates: Sequence[Candidate]
     ) -> list[tuple[Action, float]]:
-        """The weighted sum for each candidate. The distance ranks objects of one class, whose other scores are equal:
-        the nearest gets 0, the others less.
+        """The weighted sum for each candidate. A relative distance ranks objects of one class, whose other scores are
+        equal: the nearest gets 0, the others less.
         """
         actions = [c for c in candidates if c.action is not None]
         near = [self._nearness(world, plan, c.action) for c in actions if c.action is not None]
@@ -188,7 +195,9 @@ class SceneAware(PaperMode):
         rows = []
         for candidate, closeness in zip(actions, near):
             assert candidate.action is not None
-            distance_score = closeness - best[_kind(world, candidate.action)]
+            distance_score = closeness
+            if self.distance == "relative":
+                distance_score -= best[_kind(world, candidate.action)]
             repeated = sum(a == candidate.action for a in plan)
             score = (
                 self.weight_probability * (candidate.logprob or 0.0)
@@ -203,9 +212,11 @@ class SceneAware(PaperMode):
 
     @staticmethod
     def _nearness(world: World, plan: Sequence[Action], action: Action) -> float:
-        """exp(-d / 100) for the mean distance d (centimetres) to the objects of the last step; 0 where unknown."""
-        if not plan:
-            return 0.0
+        """exp(-d / 100) for the mean distance d (centimetres) to the objects of the last step; 0 where unknown, and 1
+        where the last step had no objects: nothing is nearer than another then.
+        """
+        if not plan or not plan[-1].args:
+            return 1.0
         distances = []
         for name in action.args:
             for other in plan[-1].args:

@@ -9,7 +9,7 @@ lists none (tell_objects).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -78,14 +78,20 @@ def _proposed(question: Question, samples: int, objects: bool) -> Proposals:
 
 @dataclass
 class ZeroShot(PaperMode):
-    """samples per step; a step scores match + likelihood * mean log-probability. The plan ends below the cutoff, with
-    end_by_vote where more than half of the samples say that the task is done, else where all do.
+    """samples per step; a step scores match + likelihood * mean log-probability - repetition, where it is the last one
+    again. The plan ends below the cutoff, and where all samples say that the task is done; with end_by_vote where more
+    than half of them do, with end_by_likely where the more probable half does, as in the authors' code.
     """
 
     questions: ClassVar[Questions] = Questions(
         propose={"zero_shot": propose, "zero_shot_without_objects": propose_without_objects}
     )
-    PAPER: ClassVar[Mapping[str, Any]] = {"tell_objects": False, "end_by_vote": False}
+    PAPER: ClassVar[Mapping[str, Any]] = {
+        "tell_objects": False,
+        "end_by_vote": False,
+        "end_by_likely": True,
+        "repetition": 0.5,
+    }
 
     samples: int = option(10, "samples of each step, k", 1, 200)
     likelihood: float = option(0.3, "weight of the sample's mean log-probability", 0.0, 100.0)
@@ -93,6 +99,8 @@ class ZeroShot(PaperMode):
     max_steps: int = option(20, "steps at most", 1, 1000)
     tell_objects: bool = option(True, "list the objects in the prompt")
     end_by_vote: bool = option(True, "end the plan where more than half of the samples say that the task is done")
+    end_by_likely: bool = option(False, "end the plan where all of the more probable half of the samples say so")
+    repetition: float = option(0.0, "taken off where an action is that of the last step again", 0.0, 100.0)
 
     def run(self, episode: Episode) -> None:
         """Plan with the first observation, then execute."""
@@ -109,14 +117,27 @@ class ZeroShot(PaperMode):
             )
             episode.spend(proposed.usage)
             steps = [c for c in proposed.candidates if c.action is not None]
-            if not steps or (self.end_by_vote and 2 * len(steps) < len(proposed.candidates)):
+            if not steps or self._over(proposed.candidates):
                 break
-            best = max(steps, key=self.score)
-            if best.action is None or self.score(best) < self.cutoff:
+            best, score = max(((c, self.score(c, plan)) for c in steps), key=lambda row: row[1])
+            if best.action is None or score < self.cutoff:
                 break
             plan.append(best.action)
         episode.follow(plan)
 
-    def score(self, candidate: Candidate) -> float:
-        """Ranking of one translated sample."""
-        return candidate.match + self.likelihood * (candidate.logprob or 0.0)
+    def _over(self, candidates: Sequence[Candidate]) -> bool:
+        """Whether the samples say that the task is done. Without log-probabilities all are equally probable."""
+        ended = [c.action is None for c in candidates]
+        if self.end_by_vote and 2 * sum(ended) > len(candidates):
+            return True
+        if not self.end_by_likely:
+            return False
+        if any(c.logprob is None for c in candidates):
+            return 2 * sum(ended) > len(candidates)
+        likely = sorted(candidates, key=lambda c: -(c.logprob or 0.0))
+        return all(c.action is None for c in likely[: max(1, len(candidates) // 2)])
+
+    def score(self, candidate: Candidate, plan: Sequence[Action] = ()) -> float:
+        """Ranking of one translated sample after the steps of a plan."""
+        again = bool(plan) and candidate.action == plan[-1]
+        return candidate.match + self.likelihood * (candidate.logprob or 0.0) - again * self.repetition

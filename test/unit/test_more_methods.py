@@ -101,13 +101,33 @@ def test_zero_shot_ends_when_more_than_half_of_the_samples_say_so():
     assert body.done == ["grasp(a)", "place_in(a, left_tray)"] and len(asked(planner, "propose")) == 3
 
 
-def test_as_in_their_papers_votes_for_the_end_do_not_count():
+def test_as_in_the_paper_votes_for_the_end_do_not_count_in_scene_aware():
     rows = [[c(END)] * 9 + [c(GRASP)], [c(END)] * 10]
-    for method in (ZeroShot(paper=True), SceneAware(paper=True)):
-        _, planner, body = run(method, steps=[list(row) for row in rows])
-        assert body.done == ["grasp(a)"]
-    _, planner, _ = run(ZeroShot(paper=True), steps=[[c(END)]])
-    assert asked(planner, "propose")[0][1] == "zero_shot_without_objects"
+    _, planner, body = run(SceneAware(paper=True), steps=rows)
+    assert body.done == ["grasp(a)"]
+
+
+@pytest.mark.parametrize(
+    ("ended", "step", "done"),
+    [
+        ([c(END, logprob=-0.1)] * 2, [c(GRASP, match=0.9, logprob=-0.2)] * 2, []),  # the more probable half says so
+        ([c(END, logprob=-0.9)] * 3, [c(GRASP, match=0.9, logprob=-0.2)], ["grasp(a)"]),  # the most probable does not
+        ([c(END)] * 3, [c(GRASP, match=0.9)], []),  # without log-probabilities: more than half
+        ([c(END)] * 2, [c(GRASP, match=0.9)] * 2, ["grasp(a)"]),
+    ],
+)
+def test_as_in_its_code_zero_shot_ends_where_the_more_probable_half_says_so(ended, step, done):
+    _, planner, body = run(ZeroShot(paper=True), steps=[[*ended, *step], [c(END)]])
+    assert body.done == done and asked(planner, "propose")[0][1] == "zero_shot_without_objects"
+
+
+def test_as_in_its_code_zero_shot_takes_off_for_the_last_action_again():
+    rows = [[c(GRASP, match=0.9)], [c(GRASP, match=0.9), c(PLACE, match=0.6)], [c(PLACE, match=0.9)]]
+    _, planner, body = run(ZeroShot(paper=True), steps=[list(row) for row in rows])
+    assert body.done == ["grasp(a)", "place_in(a, left_tray)"]
+    assert len(asked(planner, "propose")) == 3, "the last action again is below the cutoff"
+    _, planner, _ = run(ZeroShot(max_steps=2), steps=rows)
+    assert ZeroShot().score(c(GRASP, match=0.9), [GRASP]) == 0.9
 
 
 def test_brainbody_takes_a_reply_without_a_command_for_a_failed_step():
@@ -156,6 +176,11 @@ def test_scene_aware_compares_the_distance_among_objects_of_one_class():
     found = [c(Action.parse(f"grasp({name})"), match=0.5) for name in ("cup_1", "cup_2", "bowl_1")]
     far, near, alone = (score for _, score in SceneAware()._scores(world, plan, found))
     assert near == alone and far == pytest.approx(near - 0.5 * (math.exp(-1) - math.exp(-2)))
+    far, near, alone = (score for _, score in SceneAware(paper=True)._scores(world, plan, found))
+    assert alone - near == pytest.approx(0.5 * (math.exp(-0.1) - math.exp(-1))), "as in the paper: P_oD itself"
+    assert near - far == pytest.approx(0.5 * (math.exp(-1) - math.exp(-2)))
+    first = [score for _, score in SceneAware(paper=True)._scores(world, [], found)]
+    assert first == pytest.approx([alone + 0.5 * (1 - math.exp(-0.1))] * 3), "nothing is near at the first step"
 
 
 def test_zero_shot_weighs_likelihood_and_stops_at_its_limit():
@@ -168,6 +193,16 @@ def test_base_llm_is_open_loop():
     faults = {"grasp(b)": [(Code.NO_GRASP, "empty")]}
     e, _, body = run(BaseLLM(), faults=faults, plans=[plan("grasp(b); grasp(a); place_in(a, left_tray)")])
     assert body.done == ["grasp(a)", "place_in(a, left_tray)"] and e.corrections == 0
+
+
+@pytest.mark.parametrize(
+    ("method", "temperature", "top_p"),
+    [(BaseLLM(), 0.0, 0.0), (BaseLLM(paper=True), 0.5, 1.0), (BaseLLM(temperature=1.0), 1.0, 1.0)],
+)
+def test_base_llm_is_asked_at_the_temperature_of_the_paper(method, temperature, top_p):
+    _, planner, _ = run(method, plans=[plan("grasp(a)")])
+    ((_, _, options),) = asked(planner, "generate")
+    assert (options["temperature"], options["top_p"], options["samples"]) == (temperature, top_p, 1)
 
 
 def test_lang_prompt_translates_each_step():
