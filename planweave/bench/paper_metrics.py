@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -12,6 +13,7 @@ from planweave.bench.records import read_record
 from planweave.bench.results import MEASURES, Played, measured, values_of
 from planweave.bench.statistics import estimate
 from planweave.core.error_types import DECIDING, ENVIRONMENT, EXECUTION, ILLOGICAL, INCOMPLETE
+from planweave.core.failure import Code
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,24 @@ class Metric:
         text = f"{times * found.mean:.{digits}f}"
         return text if found.sd is None else f"{text} ± {times * found.sd:.{digits}f}"
 
+    def average(self, parts: Sequence[Sequence[Played]], percent: bool) -> str:
+        """Mean of the means of several sets of tasks ± standard deviation over the repetitions; "" where one is
+        undefined.
+        """
+        rows = [values_of(episodes, self.read) for episodes in parts]
+        found = [estimate(row) for row in rows]
+        if not all(found):
+            return ""
+        mean = statistics.fmean(each.mean for each in found if each)
+        repetitions = []
+        for i in range(max(len(values) for row in rows for values in row.values())):
+            of_rows = [[values[i] for values in row.values() if i < len(values)] for row in rows]
+            if all(of_rows):
+                repetitions.append(statistics.fmean(map(statistics.fmean, of_rows)))
+        times, digits = (100.0, 2) if percent else (1.0, self.digits)
+        text = f"{times * mean:.{digits}f}"
+        return f"{text} ± {times * statistics.stdev(repetitions):.{digits}f}" if len(repetitions) > 1 else text
+
     def gain(self, episodes: Sequence[Played], others: Sequence[Played], percent: bool) -> str:
         """Difference of the means; "" where one is undefined."""
         one, two = (estimate(values_of(some, self.read)) for some in (episodes, others))
@@ -52,6 +72,21 @@ def _events(path: Path, *names: str) -> tuple[dict[str, Any], ...]:
 def _of_event(name: str, key: str) -> Callable[[Played], float | None]:
     """The last value that events of a name have under a key."""
     return lambda e: next((float(event[key]) for event in reversed(_events(e.path, name)) if key in event), None)
+
+
+def _carried_out(e: Played) -> float:
+    """Whether a plan was carried out to its end (Tree-Planner's EXEC.): no action failed, or each failure was answered
+    by a correction and the last action was done.
+    """
+    events = _events(e.path, "action", "retry", "needless", "assertion")
+    tried = [event for event in events if event["event"] == "action" and event["why"] != "undo"]
+    failed = sum(event["code"] != Code.SUCCESS.name for event in tried)
+    if not tried or not failed:
+        return float(bool(tried))
+    last = next(event for event in reversed(events) if event["event"] == "needless" or event in tried)
+    answered = e.measures.corrections + sum(event["event"] in ("retry", "needless") for event in events)
+    answered -= sum(event["event"] == "assertion" and not event["holds"] for event in events)
+    return float(last.get("code", Code.SUCCESS.name) == Code.SUCCESS.name and failed <= answered)
 
 
 def _plans_right(best: bool) -> Callable[[Played], float | None]:
@@ -82,6 +117,7 @@ def _candidates(e: Played) -> float | None:
 METRICS: dict[str, Metric] = {
     **{name: Metric(measured(name)) for name in MEASURES},
     "cost_total": Metric(lambda e: e.measures.cost, kind="total"),
+    "exec_plan": Metric(_carried_out),
     "solved": Metric(lambda e: e.measures.sr, kind="count"),
     "seconds": Metric(lambda e: e.measures.model_seconds + e.measures.body_seconds + e.measures.our_seconds),
     "gcr_max": Metric(_of_event("gcr", "max")),

@@ -77,8 +77,8 @@ def needed(paper: Paper, numbers: Sequence[str], limit: int = 0) -> dict[tuple[s
     """
     tasks: dict[tuple[str, str], dict[str, None]] = {}
     for number in numbers:
-        for _, row in cells(paper, paper.tables[number]):
-            for cell in row:
+        for about, row in cells(paper, paper.tables[number]):
+            for cell in row if not about.average_of else ():
                 if not cell.why and not getattr(SUITES[cell.suite], "needs_ros", False):
                     for method in filter(None, (cell.method, cell.gain_over)):
                         tasks.setdefault((cell.suite, method), {}).update(dict.fromkeys(limited(cell.tasks, limit)))
@@ -115,7 +115,8 @@ class _Maker:
         spec, paper = self._spec, self._paper
         head = (spec.head, "", *(column.heading for column in spec.columns))
         notes = [
-            f"Paper: {paper.model}; {paper.data}. Ours: {self._model}; {paper.here}"
+            f"Paper: {spec.model or paper.model}; {spec.data or paper.data}. "
+            f"Ours: {self._model}; {spec.here or paper.here}"
             + (f", at most {self._limit} of them for a cell." if self._limit else ".")
         ]
         if is_simulated(self._model):
@@ -133,16 +134,30 @@ class _Maker:
         )
 
     def _rows(self) -> Iterator[Sequence[str]]:
+        every = {row.label: found for row, found in cells(self._paper, self._spec)}
         for row, found in cells(self._paper, self._spec):
             if row.section:
                 yield (row.section,)
             if any(row.paper):
                 yield (row.label, "paper", *(cell.theirs or "–" for cell in found))
             label = "" if any(row.paper) else row.label
-            played = {id(cell): self._episodes(cell) for cell in found}
-            counts = {len(episodes) for cell in found if (episodes := played[id(cell)])}
+            if row.average_of:
+                parts = [[self._episodes(every[name][i]) for name in row.average_of] for i in range(len(found))]
+                counts = {sum(map(len, some)) for some in parts if all(some)}
+                texts = [self._average(cell, some) for cell, some in zip(found, parts)]
+            else:
+                played = [self._episodes(cell) for cell in found]
+                counts = {len(episodes) for episodes in played if episodes}
+                texts = [self._text(cell, episodes) for cell, episodes in zip(found, played)]
             number = f" (n = {'–'.join(map(str, sorted({min(counts), max(counts)})))})" if counts else ""
-            yield (label, f"ours{number}", *(self._text(cell, played[id(cell)]) for cell in found))
+            yield (label, f"ours{number}", *texts)
+
+    def _average(self, cell: Cell, parts: Sequence[list[Played]]) -> str:
+        """The mean of rows above, all of which are needed."""
+        if cell.why:
+            return self._mark(cell.why)
+        text = METRICS[cell.metric].average(parts, cell.percent) if all(parts) else ""
+        return text or self._mark("a row of which this is the mean has none")
 
     def _episodes(self, cell: Cell) -> list[Played]:
         if cell.why:

@@ -21,7 +21,7 @@ from planweave.core.errors import ConfigError, PlanweaveError, UnknownNameError
 from planweave.core.yaml_files import read_text
 
 #: Columns of ordinary reports for measures that are defined otherwise in a paper.
-_NEAREST = {"exec_first": "exec", "lcs_words": "lcs", "gcr_changed": "gcr"}
+_NEAREST = {"exec_first": "exec", "exec_plan": "exec", "lcs_words": "lcs", "gcr_changed": "gcr"}
 PAPERS = Path(__file__).with_name("papers.yaml")
 
 
@@ -73,24 +73,30 @@ class Beside(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 class PaperRow(Part, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """paper: its numbers as printed, "" where there is none. section: heading that the row and those after it stand
-    under. gain_over: a method whose values are subtracted.
+    under. gain_over: a method whose values are subtracted. average_of: labels of the rows whose mean ours is.
     """
 
     label: str
     paper: tuple[str, ...]
     section: str = ""
     gain_over: str = ""
+    average_of: tuple[str, ...] = ()
     beside: Beside | None = None
 
 
 class PaperTable(Part, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """One table or figure. head: of its first column. note: what differs here."""
+    """One table or figure. head: of its first column. note: what differs here. model, data, here: where they are others
+    than the paper's.
+    """
 
     caption: str
     columns: tuple[Column, ...]
     rows: tuple[PaperRow, ...]
     head: str = ""
     note: str = ""
+    model: str = ""
+    data: str = ""
+    here: str = ""
 
 
 class Paper(Part, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -127,6 +133,9 @@ def load_papers(path: Path = PAPERS) -> Mapping[str, Paper]:
         for number, table in paper.tables.items():
             for row in table.rows:
                 where = f"{path}: {name}, {title_of(number)}, {row.label!r}"
+                for label in row.average_of:
+                    if label not in (labels := [other.label for other in table.rows]):
+                        raise ConfigError(f"{where}: {UnknownNameError('row', label, labels)}")
                 if len(row.paper) != len(table.columns):
                     raise ConfigError(f"{where}: {len(row.paper)} numbers for {len(table.columns)} columns")
                 for column in table.columns:

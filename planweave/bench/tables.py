@@ -83,17 +83,22 @@ def as_html(tables: Sequence[Table], title: str = "planweave bench") -> str:
 
 
 def as_csv(tables: Sequence[Table]) -> str:
-    """All tables below each other: the first column names the table, the second the heading that a row stands under."""
+    """All tables below each other: the first column names the table, the second the heading that a row stands under. A
+    row without a label has that of the row above; notes and remarks are rows whose second column says so.
+    """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     for table in tables:
-        heading = ""
+        heading = label = ""
         writer.writerow(["table", "part", *table.header])
         for row in table.rows:
             if len(row) == 1:
                 heading = row[0]
             else:
-                writer.writerow([table.key, heading, *row])
+                label = row[0] or label
+                writer.writerow([table.key, heading, label, *row[1:]])
+        blank = [""] * (len(table.header) - 1)
+        writer.writerows([table.key, "note", note, *blank] for note in (*table.notes, *table.remarks))
     return out.getvalue()
 
 

@@ -115,6 +115,7 @@ def filled(**words):
         ({"PAPER": '["1", "2"]'}, "2 numbers for 1 columns"),
         ({"PAPER": "[0.1]"}, "Expected `str`"),
         ({"PAPER": "["}, "papers.yaml: while parsing"),
+        ({"PAPER": '["1"], average_of: [b]'}, "'a': unknown row 'b'"),
     ],
 )
 def test_data_that_cannot_be_right_are_refused_with_the_place(tmp_path, words, said):
@@ -194,6 +195,63 @@ def test_figures_come_from_the_sampled_plans_of_the_records(tmp_path):
     best, mean = (float(text.split(" ")[0]) for text in ten.rows[1][2:])
     assert best > mean > 0
     assert any("records of 2 of 60 tasks" in remark for remark in five.remarks)
+
+
+@pytest.mark.parametrize(
+    "method", ["iterative:replan=none", "iterative", "zero_shot", "progprompt", "tree_planner:samples=5"]
+)
+def test_exec_of_tree_planner_counts_plans_that_were_carried_out_to_their_end(tmp_path, method):
+    """Without correction: no action failed. With it: the last one was done, and every failure was answered."""
+    played(
+        tmp_path,
+        Config(
+            "home",
+            tuple(SUITES["home"].cases())[:12],
+            (f"{method},paper=true".replace(",", ":", ":" not in method),),
+            ("simulated:0.5",),
+        ),
+    )
+    found = {}
+    for e in Results(tmp_path, read_config(tmp_path)).played:
+        tried = [a for a in read_record(e.path) if a["event"] == "action" and a["why"] != "undo"]
+        ended = bool(tried) and tried[-1]["code"] == "SUCCESS"
+        whole = e.measures.exec_first == 1.0
+        found[e.spec.case] = METRICS["exec_plan"].read(e)
+        corrects = method == "iterative" or method.startswith("tree_planner")
+        assert found[e.spec.case] == (ended if corrects else whole), e.spec.case
+    assert 0 < sum(found.values()) < len(found)
+
+
+def test_an_average_row_is_the_mean_of_its_rows_whatever_their_number_of_tasks(tmp_path):
+    cases = SUITES["home"].cases()
+    scenes = {scene: [c for c, case in cases.items() if case.scene == scene] for scene in ("home_studio", "home_house")}
+    ten = [c for c, case in cases.items() if "progprompt" in case.groups]
+    tasks = (*ten[:4], scenes["home_studio"][0], *scenes["home_house"][:2])
+    config = Config("home", tasks, ("progprompt:paper=true",), ("simulated:0.6",), repeat=2)
+    played(tmp_path, config)
+    paper = paper_of("progprompt")
+    (table,) = tables(paper, ["III"], Records(tmp_path), "simulated:0.6")
+    ours = [row for row in table.rows if row[1].startswith("ours")]
+    assert [row[1] for row in ours] == ["ours (n = 8)", "ours (n = 2)", "ours (n = 4)", "ours (n = 14)"]
+    *rows, average = [[float(text.split(" ")[0]) for text in row[2:]] for row in ours]
+    assert average == pytest.approx([sum(column) / 3 for column in zip(*rows)], abs=0.011)
+    assert all("±" in text for text in ours[-1][2:])
+    asked = {task for _, some in needed(paper, ["III"], 2) for task in some}
+    assert len(asked) == 6, "no tasks of its own are run for it"
+    (table,) = tables(paper, ["III"], Records(tmp_path), "simulated:0")
+    assert "[b] a row of which this is the mean has none." in table.remarks
+
+
+def test_a_table_of_other_data_than_the_papers_names_them(tmp_path):
+    played(tmp_path, Config("home", ("watch_tv",), ("iterative",), ("simulated:0",)))
+    for name, number, theirs, ours in (
+        ("brainbody", "4", "seven tasks of a Franka arm", "simulated arm"),
+        ("progprompt", "IV", "four tasks of a Panda arm", "simulated arm"),
+        ("progprompt", "III", "in each of three VirtualHome scenes", "two other homes"),
+    ):
+        (table,) = tables(paper_of(name), [number], Records(tmp_path), "simulated:0")
+        before, after = table.notes[0].split(" Ours: ")
+        assert theirs in before and ours in after, table.notes[0]
 
 
 def test_types_of_errors_are_shares_of_the_failed_episodes(tmp_path):
@@ -304,7 +362,14 @@ def test_episodes_that_are_missing_give_exit_code_1(tmp_path, capsys, inline, mo
 # ---- formats
 
 
-TABLE = Table("A & B", ("x", "50 %", "a|b"), (("part",), ("ü_1", "1 ± 2", "<b>")), ("note",), ("[a] why.",), "t-1")
+TABLE = Table(
+    "A & B",
+    ("x", "50 %", "a|b"),
+    (("part",), ("ü_1", "1 ± 2", "<b>"), ("", "3", "[a]")),
+    ("note",),
+    ("[a] why.",),
+    "t-1",
+)
 
 
 def test_a_table_in_every_format():
@@ -314,7 +379,10 @@ def test_a_table_in_every_format():
     assert list(csv.reader(io.StringIO(as_csv([TABLE])))) == [
         ["table", "part", "x", "50 %", "a|b"],
         ["t-1", "part", "ü_1", "1 ± 2", "<b>"],
-    ]
+        ["t-1", "part", "ü_1", "3", "[a]"],
+        ["t-1", "note", "note", "", ""],
+        ["t-1", "note", "[a] why.", "", ""],
+    ], "each row has its label, and a cell that is not made its reason"
     page = as_html([TABLE])
     assert "A &amp; B" in page and "&lt;b&gt;" in page and '<td colspan="3"><strong>part' in page and "[a] why." in page
     text = latex([TABLE])
