@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeVar
 
-from planweave.core.errors import PlanweaveError
+from planweave.core.errors import ParseError, PlanweaveError
 from planweave.llm.clients.base import ChatReplies, ChatReply, ChatRequest
 
 MAX_REPLY = 120_000
@@ -19,6 +19,7 @@ MAX_REPLY = 120_000
 _SHOWN = 1000  # characters of an unreadable reply, and of what is wrong with it, that the model is shown
 CUT = "cut"
 """Finish reason of a reply that was longer."""
+WAS_CUT = "the reply was cut off at the limit of tokens, or of the characters that are read"
 _TAG = re.compile(r"<(/?)think(?:ing)?>", re.IGNORECASE)
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 _log = logging.getLogger(__name__)
@@ -57,6 +58,18 @@ def without_thinking(text: str) -> str:
     return "".join(kept)
 
 
+def was_cut(reply: ChatReply) -> bool:
+    """Whether a reply ends in the middle."""
+    return reply.finish_reason in ("length", CUT)
+
+
+def whole(reply: ChatReply) -> str:
+    """The text of a reply that must not be acted on where its end is missing; raises ParseError."""
+    if was_cut(reply):
+        raise ParseError(WAS_CUT)
+    return reply.text
+
+
 def read_each(replies: ChatReplies, read: Callable[[ChatReply], T]) -> tuple[list[tuple[ChatReply, T]], str]:
     """The parsed replies, and the error of the last one that could not be parsed."""
     rows, problem = [], ""
@@ -65,6 +78,8 @@ def read_each(replies: ChatReplies, read: Callable[[ChatReply], T]) -> tuple[lis
             rows.append((reply, read(reply)))
         except PlanweaveError as error:
             problem = str(error)
+            if was_cut(reply) and WAS_CUT not in problem:
+                problem += f"; {WAS_CUT}"
         except Exception as error:
             _log.exception("a reply could not be read: %.200r", reply.text)
             problem = f"a fault in reading {reply.text[:100]!r} ({type(error).__name__}: {error!s:.200})"

@@ -22,6 +22,7 @@ from planweave.core.ports import Choice
 from planweave.core.transition import Transition
 from planweave.core.unobserved_effects import UnobservedEffects
 from planweave.core.world import Action, Literal, World
+from planweave.llm.replies import WAS_CUT, was_cut
 from planweave.methods.episode import Episode
 from planweave.methods.paper import PaperMode
 from planweave.methods.prompting import effect_text, message, observation_text, one_line, render
@@ -60,7 +61,13 @@ def select(question: Question, options: Sequence[Action], goal: Sequence[Literal
         temperature=question.settings.select_temperature,
         max_tokens=_TOKENS,
     )
-    index = parse_selection(replies.replies[0].text, options, domain)
+    reply = replies.replies[0]
+    try:
+        index = parse_selection(reply.text, options, domain)
+    except ParseError as error:
+        if was_cut(reply):
+            raise ParseError(f"{error}; {WAS_CUT}") from None
+        raise
     return Choice(index, tuple(int(i == index) for i in range(len(options))), 0, replies.usage)
 
 

@@ -20,6 +20,7 @@ from planweave.core.parameter import option
 from planweave.core.ports import Grounding, Written
 from planweave.core.world import Action, Literal, World
 from planweave.llm.parsing import parse_plan
+from planweave.llm.replies import whole
 from planweave.llm.step_list import numbered_steps
 from planweave.methods.episode import Episode
 from planweave.methods.paper import PaperMode
@@ -211,7 +212,7 @@ def _written(question: Question, kind: str, messages: Messages, start: int, hist
     rows, replies, problem = question.ask_until_read(
         kind,
         messages,
-        lambda reply: numbered_steps(reply.text, start, history[:start]),
+        lambda reply: numbered_steps(whole(reply), start, history[:start]),
         about={"start": start},
         temperature=set_.brain_temperature,
         max_tokens=set_.words_tokens,

@@ -12,6 +12,7 @@ from typing import ClassVar
 
 from planweave.core.errors import ParseError
 from planweave.core.ports import Grounding, Written
+from planweave.llm.replies import whole
 from planweave.llm.step_list import numbered_steps
 from planweave.methods.episode import Episode
 from planweave.methods.paper import PaperMode
@@ -44,7 +45,7 @@ def write(question: Question, history: Sequence[str], start: int, options: Mappi
     rows, replies, problem = question.ask_until_read(
         "words",
         messages,
-        lambda reply: numbered_steps(reply.text, 1),
+        lambda reply: numbered_steps(whole(reply), 1),
         about={"start": 1},
         temperature=set_.program_temperature,
         max_tokens=set_.words_tokens,

@@ -21,7 +21,7 @@ from planweave.llm.clients.base import About, ChatClient, ChatReplies, ChatReply
 from planweave.llm.embeddings import Embedder, HashedEmbedder
 from planweave.llm.names import Mender, Similarity
 from planweave.llm.parsing import letter, parse_choice, parse_plan
-from planweave.llm.replies import CUT, ask_until_read
+from planweave.llm.replies import ask_until_read, whole
 from planweave.llm.schema import choice_schema, plan_schema
 from planweave.methods import paper_notation, questions
 from planweave.methods.action_filter import offered
@@ -393,10 +393,9 @@ def _collected(
     known: dict[str, tuple[PlanStep, ...]] = {}  # many samples are equal
 
     def read(reply: ChatReply) -> tuple[PlanStep, ...]:
-        if reply.finish_reason in ("length", CUT):
-            raise ParseError("the reply was cut off at the limit of tokens, or of the characters that are read")
-        if reply.text not in known:
-            steps = mender.plan(parse_plan(reply.text), keep_unknown)
+        text = whole(reply)
+        if text not in known:
+            steps = mender.plan(parse_plan(text), keep_unknown)
             if steps is None:
                 raise ParseError(f"a name in it is not known: {reply.text[:200]!r}")
             known[reply.text] = steps

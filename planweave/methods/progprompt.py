@@ -28,7 +28,7 @@ from planweave.core.program import (
 )
 from planweave.core.world import World
 from planweave.llm.clients.base import ChatReplies, ChatReply, ChatRequest
-from planweave.llm.replies import ask_until_read
+from planweave.llm.replies import ask_until_read, was_cut, whole
 from planweave.methods.conditions import objects_named, parse_condition
 from planweave.methods.episode import Episode
 from planweave.methods.paper import PaperMode
@@ -75,15 +75,16 @@ def write(question: Question, history: Sequence[str], start: int, options: Mappi
         """The program, with the rest of one that was cut off."""
         replies = question.ask("program", request.messages, **asked)
         reply = replies.replies[0]
-        if reply.finish_reason != "length":
+        if not was_cut(reply):
             return replies
         begun = (*request.messages, message("assistant", reply.text), message("user", _CONTINUE))
         more = question.ask("program", begun, **asked)
-        whole = replace(reply, text=joined(reply.text, more.replies[0].text))
-        return ChatReplies((whole,), replies.usage + more.usage)
+        rest = more.replies[0]
+        both = replace(reply, text=joined(reply.text, rest.text), finish_reason=rest.finish_reason)
+        return ChatReplies((both,), replies.usage + more.usage)
 
     def read(reply: ChatReply) -> str:
-        text = completed(reply.text, head, question.domain)
+        text = completed(whole(reply), head, question.domain)
         read_program(text, {name: len(schema.parameters) for name, schema in question.domain.actions.items()})
         return text
 

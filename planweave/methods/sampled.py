@@ -18,6 +18,7 @@ from planweave.methods.translate import Translation, Translator
 
 TOKENS = 40  # of one step
 MAX_STEP = 300  # characters
+NO_STEP = "the plan has no step: the samples say that the task is done, or none is like an action that can be done here"
 _OVER = re.compile(
     r"\A\W*(?:end|done|stop|finished?|none|the task is (?:done|complete|finished)|"
     r"task (?:is )?(?:done|completed?|finished)|no (?:more|further) steps?)\W*\Z",

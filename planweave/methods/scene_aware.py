@@ -24,7 +24,7 @@ from planweave.methods.episode import Episode
 from planweave.methods.paper import PaperMode
 from planweave.methods.prompting import done_text, examples_for, message, one_line, plan_examples, render
 from planweave.methods.question import Question, Questions
-from planweave.methods.sampled import TOKENS, example_text, most_similar, steps_so_far, translated
+from planweave.methods.sampled import NO_STEP, TOKENS, example_text, most_similar, steps_so_far, translated
 
 Graph = tuple[frozenset[str], frozenset[tuple[str, ...]]]  # classes; relations with the classes of what they relate
 _NUMBERS = re.compile(r"(?:_\d+)+\Z")
@@ -178,6 +178,8 @@ class SceneAware(PaperMode):
             if score < self.cutoff:
                 break
             plan.append(best)
+        if not plan:
+            episode.tell(message=NO_STEP)
         episode.follow(plan)
 
     def _scores(

@@ -20,7 +20,7 @@ from planweave.methods.episode import Episode
 from planweave.methods.paper import PaperMode
 from planweave.methods.prompting import done_text, message, objects_text, one_line, plan_examples, render
 from planweave.methods.question import Question, Questions
-from planweave.methods.sampled import TOKENS, example_text, most_similar, steps_so_far, translated
+from planweave.methods.sampled import NO_STEP, TOKENS, example_text, most_similar, steps_so_far, translated
 
 
 def propose(question: Question, samples: int) -> Proposals:
@@ -123,6 +123,8 @@ class ZeroShot(PaperMode):
             if best.action is None or score < self.cutoff:
                 break
             plan.append(best.action)
+        if not plan:
+            episode.tell(message=NO_STEP)
         episode.follow(plan)
 
     def _over(self, candidates: Sequence[Candidate]) -> bool:

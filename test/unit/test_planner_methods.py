@@ -213,6 +213,18 @@ def test_a_program_that_is_cut_off_is_asked_to_go_on_once():
     with pytest.raises(ParseError):
         p.write("progprompt", SENTENCE, BLOCKS)
     assert len(client.questions) == 4, "each of two programs with the rest of it"
+    p, client = planner(ChatReply("    grasp('red_cube')\n", "length"))
+    with pytest.raises(ParseError, match="cut off"):
+        p.write("progprompt", SENTENCE, BLOCKS)
+
+
+@pytest.mark.parametrize("method", ["brainbody", "lang_prompt"])
+def test_a_plan_in_words_that_is_cut_off_is_not_taken_for_a_whole_one(method):
+    cut = "0: grasp the red cube\n1: put it" if method == "brainbody" else "Step 1: grasp the red cube\nStep 2: put"
+    p, client = planner(ChatReply(cut, "length"), cut)
+    assert len(p.write(method, SENTENCE, BLOCKS).lines) == 2 and "cut off" in said(client), "it is asked once more"
+    with pytest.raises(ParseError, match="cut off"):
+        planner(ChatReply(cut, "length"))[0].write(method, SENTENCE, BLOCKS)
 
 
 def test_a_model_is_asked_once_more_where_its_reply_cannot_be_read():
