@@ -41,12 +41,12 @@ def reader():
         if "Python programs" in first:
             return "\n".join(f"{name}({', '.join(map(repr, args))})" for name, *args in STEPS)
         if "one line of program" in first:
-            step = WORDS.index(re.search("Description: (.*)", last)[1].lower())
+            step = WORDS.index(re.findall("Description: (.*)", last)[0].lower())
             return f"<char0> {SUB_TASKS[step].lower()}"
         if "Split a task into high-level steps" in first:
             return "\n".join(f"{i}: {words.capitalize()}" for i, words in enumerate(WORDS))
         if "$$" in last:
-            return f"$${re.search(r'[$]{2} (.*?) [$]{2}', last)[1]}$$\nThis helps."
+            return f"$${re.findall(r'[$]{2} (.*?) [$]{2}', last)[0]}$$\nThis helps."
         if "Reply with the next step alone" in first:
             at = int(re.findall(r"Step (\d+):", last)[-1])
             return f"Step {at}: {WORDS[at - 1].capitalize()}." if at <= len(WORDS) else "Done."
