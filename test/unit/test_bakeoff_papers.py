@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from types import SimpleNamespace
 
 import pytest
 from doubles.bakeoff_engines import InlineEngine
@@ -220,6 +221,19 @@ def test_exec_of_tree_planner_counts_plans_that_were_carried_out_to_their_end(tm
         corrects = method == "iterative" or method.startswith("tree_planner")
         assert found[e.spec.case] == (ended if corrects else whole), e.spec.case
     assert 0 < sum(found.values()) < len(found)
+
+
+def test_candidates_are_those_of_selections_and_cost_is_that_of_all_tasks(tmp_path):
+    played(tmp_path, Config("home", ("bcr_make_toast",), ("blocking:paper=true",), ("simulated:0.3",)))
+    (e,) = Results(tmp_path, read_config(tmp_path)).played
+    numbers = [len(event["options"]) for event in read_record(e.path) if event["event"] == "selection"]
+    assert METRICS["candidates"].read(e) == pytest.approx(sum(numbers) / len(numbers)) and min(numbers) > 1
+    episodes = [
+        SimpleNamespace(spec=SimpleNamespace(case=case, repetition=r), measures=SimpleNamespace(cost=cost))
+        for case, costs in {"a": (0.5, 0.7), "b": (1.5, 1.7)}.items()
+        for r, cost in enumerate(costs)
+    ]
+    assert METRICS["cost_total"].text(episodes, percent=False) == "2.20 ± 0.28", "of one run over all tasks"
 
 
 def test_an_average_row_is_the_mean_of_its_rows_whatever_their_number_of_tasks(tmp_path):

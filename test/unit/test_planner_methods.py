@@ -148,6 +148,7 @@ def test_a_home_has_one_list_of_objects_by_class_or_by_name_where_there_are_seve
         ({}, "# At the start:", "nothing"),
         ({}, "Assertions can say", "nothing"),
         ({"state": False}, "else:", "# At the start:"),
+        ({"examples": 2}, "def put_the_peach", "def sort_the_tools"),
         ({"state": False}, "else:", "Assertions can say"),
     ],
 )
