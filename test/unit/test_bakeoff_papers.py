@@ -4,6 +4,7 @@ import csv
 import io
 import json
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from doubles.bakeoff_engines import InlineEngine
@@ -212,12 +213,12 @@ def test_exec_of_tree_planner_counts_plans_that_were_carried_out_to_their_end(tm
             ("simulated:0.5",),
         ),
     )
-    found = {}
+    found: dict[str, float] = {}
     for e in Results(tmp_path, read_config(tmp_path)).played:
         tried = [a for a in read_record(e.path) if a["event"] == "action" and a["why"] != "undo"]
         ended = bool(tried) and tried[-1]["code"] == "SUCCESS"
         whole = e.measures.exec_first == 1.0
-        found[e.spec.case] = METRICS["exec_plan"].read(e)
+        found[e.spec.case] = METRICS["exec_plan"].read(e) or 0.0
         corrects = method == "iterative" or method.startswith("tree_planner")
         assert found[e.spec.case] == (ended if corrects else whole), e.spec.case
     assert 0 < sum(found.values()) < len(found)
@@ -228,7 +229,7 @@ def test_candidates_are_those_of_selections_and_cost_is_that_of_all_tasks(tmp_pa
     (e,) = Results(tmp_path, read_config(tmp_path)).played
     numbers = [len(event["options"]) for event in read_record(e.path) if event["event"] == "selection"]
     assert METRICS["candidates"].read(e) == pytest.approx(sum(numbers) / len(numbers)) and min(numbers) > 1
-    episodes = [
+    episodes: list[Any] = [
         SimpleNamespace(spec=SimpleNamespace(case=case, repetition=r), measures=SimpleNamespace(cost=cost))
         for case, costs in {"a": (0.5, 0.7), "b": (1.5, 1.7)}.items()
         for r, cost in enumerate(costs)
