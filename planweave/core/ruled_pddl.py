@@ -1,19 +1,24 @@
 """The classical planner's input under rules: preconditions that forbid what the rules forbid.
 
-Objects that a rule describes satisfy a predicate of its own, ``rule-thing-1``, whose facts belong to the problem.
+Objects that a rule describes satisfy a predicate of its own, ``rule-thing-1``, whose facts belong to the problem; so do
+objects that are too high for a rule about heights, alone or on another one. Of higher stacks the planner does not know.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from planweave.core.descriptions import Description
 from planweave.core.domain import ActionSchema, Domain
 from planweave.core.formula import And, Atom, Effect, Equal, Formula, Not, Parameter, Quantified, substitute
+from planweave.core.heights import SLACK, Heights, predicates
 from planweave.core.reduced import block
-from planweave.core.rules import Forbidden
+from planweave.core.rules import Forbidden, highest
+from planweave.core.state import Members
 from planweave.core.world import World
+
+_TOO_HIGH = ("rule-too-high", "rule-too-high-on")  # facts of one object, and of one on another one
 
 
 @lru_cache(maxsize=16)
@@ -23,6 +28,8 @@ def ruled_pddl(domain: Domain, text: str) -> str:
     if not domain.rules:
         return text
     declared = "".join(f" ({name} ?x)" for name in marks.values())
+    if _limit(domain) is not None:
+        declared += f" ({_TOO_HIGH[0]} ?x) ({_TOO_HIGH[1]} ?x ?y)"
     text = text.replace("(:predicates", f"(:predicates{declared}", 1)
     for schema in domain.actions.values():
         conditions = " ".join(map(_text, _conditions(domain, schema, marks)))
@@ -35,12 +42,22 @@ def ruled_pddl(domain: Domain, text: str) -> str:
 
 def rule_facts(domain: Domain, world: World) -> list[str]:
     """The facts of a problem that say which objects the rules describe."""
-    return [
+    found = [
         f"({name} {thing.name})"
         for description, name in _marks(domain).items()
         for thing in world.objects
         if description.fits(domain, thing)
     ]
+    if (most := _limit(domain)) is not None:
+        for things, top in Heights(domain, world).pairs(Members(domain, world.objects)):
+            if top > most + SLACK:
+                found.append(f"({_TOO_HIGH[len(things) - 1]} {' '.join(things)})")
+    return found
+
+
+def _limit(domain: Domain) -> float | None:
+    """The height in m that rules allow, None where none is limited or the domain says nothing of heights."""
+    return highest(domain.rules) if predicates(domain) else None
 
 
 @lru_cache(maxsize=16)
@@ -72,12 +89,28 @@ def _conditions(domain: Domain, schema: ActionSchema, marks: dict[Description, s
                     yield Not(And(_fitting((thing,), (parameter.name,), marks)))
         for each in rule.forbidden:
             yield from _forbidding(schema, each, marks)
+    if _limit(domain) is not None:
+        for predicate, mark in zip(predicates(domain) or (), _TOO_HIGH):
+            for effect in _bringing(schema):
+                for atom in effect.add:
+                    if atom.predicate == predicate:
+                        yield _never(effect, (*effect.condition.parts, Atom(mark, atom.terms)))
+
+
+def _bringing(schema: ActionSchema) -> tuple[Effect, ...]:
+    """The effects of an action, with what holds meanwhile as one more."""
+    return (*schema.effects, *([Effect((), And(), schema.meanwhile, ())] if schema.meanwhile else []))
+
+
+def _never(effect: Effect, parts: Iterable[Formula]) -> Formula:
+    """That parts of an effect's condition never hold together."""
+    some = And(tuple(parts))
+    return Quantified(True, effect.variables, Not(some)) if effect.variables else Not(some)
 
 
 def _forbidding(schema: ActionSchema, each: Forbidden, marks: dict[Description, str]) -> Iterator[Formula]:
     """What has to hold for an action not to bring a forbidden literal about, for each effect that could."""
-    meanwhile = [Effect((), And(), schema.meanwhile, ())] if schema.meanwhile else []
-    for effect in (*schema.effects, *meanwhile):
+    for effect in _bringing(schema):
         for atom in effect.add if each.positive else effect.delete:
             if atom.predicate != each.predicate:
                 continue
@@ -86,8 +119,7 @@ def _forbidding(schema: ActionSchema, each: Forbidden, marks: dict[Description, 
                 parts.append(Not(atom))
             else:
                 parts += [atom, *(Not(again) for again in _added_again(schema, atom))]
-            some = And(tuple(parts))
-            yield Quantified(True, effect.variables, Not(some)) if effect.variables else Not(some)
+            yield _never(effect, parts)
 
 
 def _added_again(schema: ActionSchema, atom: Atom) -> Iterator[Formula]:

@@ -17,6 +17,7 @@ from itertools import combinations
 from planweave.core.descriptions import Description
 from planweave.core.domain import ActionSchema, Domain
 from planweave.core.formula import substitute
+from planweave.core.heights import SLACK, Heights
 from planweave.core.state import AtomKey, State
 from planweave.core.world import Action, Literal, World
 
@@ -80,6 +81,8 @@ class RuleCheck:
         self._any_untouched = any(rule.untouched for rule in domain.rules)
         self._touching: dict[str, tuple[Rule, ...]] = {}  # by object: the rules that forbid to touch it
         self._bringing: dict[tuple[bool, AtomKey], tuple[Rule, ...]] = {}  # the same of facts that begin or end
+        limits = tuple(rule for rule in domain.rules if rule.highest is not None)
+        self._limits, self._heights = limits, Heights(domain, world) if limits else None
 
     def touches(self, action: Action) -> Iterator[Broken]:
         """The rules that an action breaks by what it touches."""
@@ -93,7 +96,7 @@ class RuleCheck:
 
     def changes(self, name: str) -> bool:
         """Whether an action of this name can bring about what a rule forbids."""
-        return any(_forbidden_by(self._domain, name))
+        return bool(self._heights) or any(_forbidden_by(self._domain, name))
 
     def brings(
         self, state: State, action: Action, delete: Collection[AtomKey], add: Collection[AtomKey]
@@ -113,6 +116,14 @@ class RuleCheck:
         for fact in delete if ended else ():
             if fact[0] in ended and fact in state and fact not in again:
                 yield from (Broken(r, f"{Literal(fact[0], fact[1:])} would end") for r in self._against(False, fact))
+        if self._heights:
+            for thing, top in self._heights.of_facts(state, (*meanwhile, *add)):
+                said = f"the top of {thing} would be {top:.2f} m above the table at least"
+                yield from (Broken(rule, said) for rule in self._exceeded(top))
+
+    def _exceeded(self, top: float) -> Iterator[Rule]:
+        """The rules against a height in m."""
+        return (rule for rule in self._limits if rule.highest is not None and top > rule.highest + SLACK)
 
     def _against(self, positive: bool, fact: AtomKey) -> tuple[Rule, ...]:
         """The rules against a fact that begins to hold, or ends."""
@@ -135,6 +146,10 @@ class RuleCheck:
         for literal in self._world.unmet(goal):
             for rule in self._against(literal.positive, (literal.predicate, *literal.args)):
                 yield Broken(rule, f"the goal asks for {literal}")
+        for literal, top in self._heights.of_goal(goal) if self._heights else ():
+            if not self._world.holds(literal):
+                said = f"the goal asks for {literal}, whose top would be {top:.2f} m above the table at least"
+                yield from (Broken(rule, said) for rule in self._exceeded(top))
 
     def _fits(self, description: Description, name: str) -> bool:
         thing = self._world.by_name.get(name)
