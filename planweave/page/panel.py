@@ -79,6 +79,7 @@ class Panel:
         gui = server.gui
         gui.set_panel_label("Planweave")
         self._theme()
+        gui.add_html(words.NEXT_STAYS_IN_SIGHT)
         self._stop = gui.add_button(
             "Stop", color="red", icon=Icon.PLAYER_STOP, hint="cancels the task: the robot stops"
         )

@@ -6,6 +6,7 @@ import contextlib
 import socket
 from collections.abc import Callable, Iterator
 from http import HTTPStatus
+from pathlib import Path
 from typing import Any
 
 import viser
@@ -14,7 +15,10 @@ from websockets.datastructures import Headers
 from websockets.http11 import Response
 
 from planweave.core.errors import ConfigError
+from planweave.page.first_screen import File, FirstScreen
 from planweave.page.gate import Answer, Gate
+
+_CLIENT = Path(viser.__file__).parent / "client" / "build" / "index.html"
 
 
 class PageServer(viser.ViserServer):
@@ -41,13 +45,19 @@ def open_page(gate: Gate, port: int) -> PageServer:
 
 @contextlib.contextmanager
 def _behind(gate: Gate) -> Iterator[None]:
-    """Servers of websockets that are made meanwhile ask the gate first; viser itself lets everybody in."""
+    """Servers of websockets that are made meanwhile ask the gate first, and give the first screen; viser itself lets
+    everybody in.
+    """
     serve = websockets.asyncio.server.serve
+    first_screen = FirstScreen.of_client(_CLIENT.read_text(encoding="utf-8"))
 
     def guarded(*args: Any, process_request: Callable[[Any, Any], Any], **options: Any) -> Any:
         def asked_first(connection: Any, request: Any) -> Any:
             answer = gate.answer(request.path, request.headers)
-            return _response(answer) if answer else process_request(connection, request)
+            if answer:
+                return _response(answer)
+            file = None if "Upgrade" in request.headers else first_screen.file(request.path)
+            return _served(file, request.headers) if file else process_request(connection, request)
 
         return serve(*args, process_request=asked_first, **options)
 
@@ -56,6 +66,15 @@ def _behind(gate: Gate) -> Iterator[None]:
         yield
     finally:
         websockets.asyncio.server.serve = serve  # type: ignore[misc]
+
+
+def _served(file: File, asked: Headers) -> Response:
+    packed = "gzip" in asked.get("Accept-Encoding", "")
+    body = file.zipped if packed else file.plain
+    headers = Headers({**file.headers(), "Content-Length": str(len(body)), "Vary": "Accept-Encoding"})
+    if packed:
+        headers["Content-Encoding"] = "gzip"
+    return Response(HTTPStatus.OK.value, HTTPStatus.OK.phrase, headers, body)
 
 
 def _response(answer: Answer) -> Response:
