@@ -19,13 +19,14 @@ from planweave.cli.progress import details, done_lines, plan_lines, silence_text
 from planweave.cli.results import preview_lines
 from planweave.core.behaviour_tree import sequence_of
 from planweave.core.behaviour_tree_xml import write_tree
-from planweave.core.domain import Domain
+from planweave.core.domain import Domain, spoken
 from planweave.core.errors import GoalError, ParseError, PlanweaveError, SystemDownError, UnknownNameError
 from planweave.core.names import one_line
 from planweave.core.rules import ruled
 from planweave.core.task import TaskState, TaskStatus
+from planweave.core.transition import fixed_predicates
 from planweave.core.validation import Cause, Validation, Validator
-from planweave.core.world import Action, Literal, World, WorldObject
+from planweave.core.world import Action, Known, Literal, World, WorldObject
 from planweave.core.written import read_goal, read_literals
 from planweave.goals.rule_grammar import read_rule
 from planweave.methods.prompting import actions_text, signature
@@ -80,7 +81,7 @@ class AgentTools:
         parts = [
             f"World of the domain {domain.name}, as observed last. Lines with | are data.",
             silent,
-            "Objects:\n" + quoted(map(_object_line, world.objects)),
+            "Objects:\n" + quoted(_object_line(world, thing) for thing in world.objects),
             "Facts:\n" + quoted(_fact_lines(domain, world)),
             f"Goals are literals of: {goals}; join several with ' and ', deny one with 'not '.",
             off,
@@ -323,15 +324,22 @@ def _advice(domain: Domain, cause: Cause, actions: Sequence[Action]) -> str:
 def _fact_lines(domain: Domain, world: World) -> list[str]:
     facts = domain.told_facts(world)
     more = [f"… and {len(facts) - MAX_FACTS} more facts, which are left out"] if len(facts) > MAX_FACTS else []
-    return [f"{fact}: {domain.phrase(fact)}" for fact in facts[:MAX_FACTS]] + more
+    fixed = fixed_predicates(domain)
+
+    def how(fact: Literal) -> str:
+        known = world.knowledge(fact)
+        told = fact.predicate in fixed or known.how >= Known.SEEN or known.of not in world.by_name
+        return "" if told else f" ({spoken(known.of)} is {world.how_known(known.of)})"
+
+    return [f"{fact}: {domain.phrase(fact)}{how(fact)}" for fact in facts[:MAX_FACTS]] + more
 
 
-def _object_line(thing: WorldObject) -> str:
+def _object_line(world: World, thing: WorldObject) -> str:
     where = "at ({:.2f}, {:.2f}, {:.2f}) m".format(*thing.position) if thing.position else "place unknown"
     told = ", ".join(f"{key}={value}" for key, value in thing.attributes.items())
     hidden = f", hidden by {thing.hidden_by}" if thing.hidden_by else ""
     parts = [thing.type, thing.class_name if thing.class_name != thing.type else "", told]
-    return f"{thing.name}: {', '.join(filter(None, parts))}; {thing.known.name.lower()}{hidden}; {where}"
+    return f"{thing.name}: {', '.join(filter(None, parts))}; {world.how_known(thing.name)}{hidden}; {where}"
 
 
 def _reasons(record: Mapping[str, Any]) -> list[str]:

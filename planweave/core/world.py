@@ -223,6 +223,14 @@ class World:
             return None
         return self.stamp if thing.known is Known.SEEN else thing.last_seen
 
+    def how_known(self, name: str) -> str:
+        """How an object of this world is known, in words, with the time since it was seen where it is not seen now."""
+        thing = self.by_name[name]
+        since = self.last_seen(name)
+        if thing.known >= Known.SEEN or since is None:
+            return thing.known.name.lower()
+        return f"{thing.known.name.lower()}, last seen {max(0.0, self.stamp - since):.0f} s ago"
+
     def knowledge(self, literal: Literal) -> Knowledge:
         """How the truth value of a literal is known.
 

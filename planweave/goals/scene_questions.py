@@ -30,6 +30,7 @@ _SEE = {
     (),
 }
 _MOST = 25  # things named in an answer
+_NOT_SEEN = (Known.REMEMBERED, Known.INFERRED)
 
 
 def is_question(words: Words, asked: bool) -> bool:
@@ -146,12 +147,14 @@ class _Asker:
             )
             or self._about_the_whole()
         ):
-            names = [
-                o.name for o in self._world.objects if o.type not in ("location", "room") and not self._unseen(o.name)
-            ]
+            known = [o for o in self._world.objects if o.type not in ("location", "room") and not self._unseen(o.name)]
+            away = [o.name for o in known if o.known in _NOT_SEEN]
+            names = [o.name for o in known if o.known not in _NOT_SEEN]
             hidden = sum(self._unseen(o.name) for o in self._world.objects)
-            return (f"I see {self._listed(names)}" if names else "I see nothing") + (
-                f"; {hidden} more things are known to be in the home but have not been seen yet" if hidden else ""
+            return (
+                (f"I see {self._listed(names)}" if names else "I see nothing")
+                + (f"; not seen now: {self._listed(away, self._world.how_known)}" if away else "")
+                + (f"; {hidden} more things are known to be in the home but have not been seen yet" if hidden else "")
             )
         return ""
 
@@ -193,7 +196,8 @@ class _Asker:
                 if end == len(self._words):
                     self._place_names(place)
                     there = [o.name for o in self._world.objects if self._reader.is_at(o.name, place)]
-                    return f"yes: {self._listed(there)}" if there else "no, nothing as far as I know"
+                    said = f"yes: {self._listed(there)}{self._known(there)}"
+                    return said if there else "no, nothing as far as I know"
         for phrase, end in self._parser.phrases_at(start):
             if end == len(self._words):
                 found = self._all_of(phrase)
@@ -203,8 +207,9 @@ class _Asker:
                 if phrase.number > 1 or phrase.quantity is Quantity.EXACTLY:
                     over = len(found) > phrase.number
                     told = "there are" if over else "yes" if len(found) == phrase.number else "no"
-                    return f"{told}, {len(found)}: {self._listed(found)}" if found else "no, I see none"
-                return f"yes: {self._listed(found)}" if found else "no, I see none"
+                    counted = f"{told}, {len(found)}: {self._listed(found)}{self._known(found)}"
+                    return counted if found else "no, I see none"
+                return f"yes: {self._listed(found)}{self._known(found)}" if found else "no, I see none"
         return ""
 
     def yes_or_no(self) -> str:
@@ -220,9 +225,9 @@ class _Asker:
                 (place,) = self._named(phrase, several=False)
                 inside = self._at(place)
                 return (
-                    f"no, {self._listed(inside)} is there"
+                    f"no, {self._listed(inside)} is there{self._known(inside)}"
                     if inside
-                    else f"yes, as far as I know nothing is in {spoken(place)}"
+                    else f"yes, as far as I know nothing is in {spoken(place)}{self._known([place])}"
                 )
             for template, last in self._parser.states_at(end):
                 if last == len(self._words):
@@ -256,7 +261,9 @@ class _Asker:
         """ "how many cubes are in the tray?\""""
         if self._words[:2] != ("how", "many"):
             return ""
-        return self._selected(2, lambda found: f"{len(found)}" + (f": {self._listed(found)}" if found else ""))
+        return self._selected(
+            2, lambda found: f"{len(found)}" + (f": {self._listed(found)}{self._known(found)}" if found else "")
+        )
 
     def which(self) -> str:
         """ "which cubes are in the tray?", "what is on the table?", "what color is the tray?\""""
@@ -374,13 +381,12 @@ class _Asker:
         """Age of the knowledge, where the object is not seen now."""
         said = []
         for name in names:
-            thing = self._world.by_name[name]
-            if thing.known in (Known.REMEMBERED, Known.INFERRED):
-                since = self._world.last_seen(name)
-                ago = f", last seen {max(0.0, self._world.stamp - since):.0f} s ago" if since is not None else ""
-                said.append(f"{spoken(name)} is {thing.known.name.lower()}{ago}")
-        return f" ({'; '.join(said)})" if said else ""
+            if self._world.by_name[name].known in _NOT_SEEN:
+                said.append(f"{spoken(name)} is {self._world.how_known(name)}")
+        more = f"; {len(said) - _MOST} more are not seen now" if len(said) > _MOST else ""
+        return f" ({'; '.join(said[:_MOST])}{more})" if said else ""
 
-    def _listed(self, names: Iterable[str]) -> str:
-        found = [spoken(n) for n in names]
+    def _listed(self, names: Iterable[str], how: Callable[[str], str] | None = None) -> str:
+        """Names in words, each with how(name) in brackets."""
+        found = [spoken(n) + (f" ({how(n)})" if how else "") for n in names]
         return ", ".join(found[:_MOST]) + (f" and {len(found) - _MOST} more" if len(found) > _MOST else "")
