@@ -30,7 +30,7 @@ _THINGS, _FACTS = 60, 8  # objects of a world that are shown, and facts of each
 _HOW = {Known.SEEN: "seen", Known.SENSED: "in the hand", Known.REMEMBERED: "remembered", Known.INFERRED: "assumed"}
 NEXT_STAYS_IN_SIGHT = """<style>
 .mantine-ScrollArea-content div[style*="overflow: hidden"]:has(.planweave-keep) { overflow: clip !important; }
-.mantine-ScrollArea-content div:has(> div > .planweave-keep) + div { position: sticky; top: 0; z-index: 5; }
+.mantine-ScrollArea-content div:has(> .planweave-keep) + div { position: sticky; top: 0; z-index: 5; }
 </style><div class="planweave-keep"></div>"""
 """Keeps what follows it at the upper edge of a panel of viser's that is scrolled: `hidden` would let it go."""
 
