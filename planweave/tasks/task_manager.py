@@ -187,11 +187,12 @@ class TaskManager:
         """Take up the stored tasks of a process that is gone: ended ones as they are, the others are queued.
 
         ask_seconds: time that a person has to approve each plan with which an interrupted task goes on; 0: nobody is
-        asked because of that.
+        asked because of that. Raises StorageError, and takes up none, where that cannot be recorded.
         """
         with self._changed:
-            for kept in self._store.tasks() if self._store else ():
-                task = self._taken_up(kept, ask_seconds)
+            every = self._store.tasks() if self._store else []
+            taken = [self._taken_up(kept, ask_seconds) for kept in every]  # all, or none where one cannot be recorded
+            for kept, task in zip(every, taken):
                 self._tasks[task.status.task_id] = task
                 if kept.request_id:
                     self._requests[kept.request_id] = task

@@ -71,8 +71,10 @@ class TaskStore:
             self._base.execute("COMMIT")
         except sqlite3.OperationalError as error:
             self.close()
-            why = "another feedback_node uses it" if "locked" in str(error) else str(error)
-            raise ConfigError(f"tasks cannot be kept in {path}: {why}; name another file, or end that one") from None
+            why = f"{error}; make room, or name another file" if "full" in str(error) else f"{error}; name another file"
+            if "locked" in str(error):
+                why = "another feedback_node uses it; name another file, or end that one"
+            raise ConfigError(f"tasks cannot be kept in {path}: {why}") from None
         except sqlite3.DatabaseError as error:
             self.close()
             raise ConfigError(f"{path} is no file of tasks ({error}); name another one; it was not changed") from None

@@ -49,8 +49,7 @@ def manage(tmp_path):
     made = []
 
     def make(body, planner=None, ask=0.0, **options):
-        for _, store in made:
-            store.close()
+        close()
         store = TaskStore(tmp_path / "tasks.sqlite")
         planner = planner or ScriptedPlanner([plan("grasp(a); place_in(a, tray)", 3)], goal=GOAL)
         manager = TaskManager(planner, body, lambda name: METHODS[name](), store=store, **options)
@@ -58,6 +57,11 @@ def manage(tmp_path):
         made.append((manager, store))
         return manager
 
+    def close():
+        for _, store in made:
+            store.close()
+
+    make.close = close
     yield make
     for manager, store in made[-1:]:
         manager.close()
@@ -186,6 +190,41 @@ def test_no_action_begins_that_cannot_be_recorded(manage):
     task = ended(manager, manager.submit("put a in the tray", "classical").status.task_id)
     assert (task.status.state, body.done) == (TaskState.FAILED, [])
     assert "no room" in task.status.message
+
+
+def test_where_the_restart_cannot_be_recorded_no_task_is_taken_up(manage, tmp_path, monkeypatch):
+    body = KilledBody(WORLD, 2)
+    first, second = killed(manage, body)
+    later, add = SymbolicBody(body.world), TaskStore.add
+
+    def full(store, task_id, line):
+        if task_id == second:
+            raise StorageError("no room")
+        add(store, task_id, line)
+
+    manage.close()
+    store = TaskStore(tmp_path / "tasks.sqlite")
+    store.add(second, json.dumps({"event": "goal", "goal": [GOAL]}))
+    monkeypatch.setattr(TaskStore, "add", full)
+    manager = TaskManager(ScriptedPlanner(), later, lambda name: METHODS[name](), store=store)
+    with pytest.raises(StorageError, match="no room"):
+        manager.take_up()
+    assert manager.tasks() == [] and later.done == []
+    monkeypatch.undo()
+    manager.close()
+    store.close()
+    assert ended(manage(later), first).status.state is TaskState.SUCCEEDED
+
+
+def test_a_file_that_no_room_is_left_for_is_refused(tmp_path, monkeypatch):
+    class Full(sqlite3.Connection):
+        def executescript(self, text):
+            raise sqlite3.OperationalError("database or disk is full")
+
+    connect = sqlite3.connect
+    monkeypatch.setattr(sqlite3, "connect", lambda *given, **more: connect(*given, factory=Full, **more))
+    with pytest.raises(ConfigError, match="disk is full; make room, or name another file"):
+        TaskStore(tmp_path / "tasks.sqlite")
 
 
 def test_a_file_of_a_newer_version_is_left_as_it_is(tmp_path):
