@@ -1,5 +1,6 @@
-"""Write config/sros2/policies.xml: what each node of tabletop, household and body uses of the ROS graph, and what
-executor_node and perception_node use beside a real arm, which is listed here, since no arm is.
+"""Write config/sros2/policies.xml: what each node of tabletop with its page, household and body uses of the ROS graph;
+what executor_node and perception_node use beside a real arm, and web_node while somebody looks, is listed here. Nodes
+of the file that none of these systems has, as libero_node, which needs LIBERO's simulator, stay as they are.
 
 Usage: . .venv/planweave.sh && ROS_DOMAIN_ID=… python tools/policies.py
        . .venv/planweave.sh && python tools/policies.py --namespace /left > left.xml
@@ -22,7 +23,7 @@ from rclpy.executors import SingleThreadedExecutor
 from planweave.core.errors import PlanweaveError
 from planweave.launcher.namespace import VARIABLE, namespace
 from planweave.launcher.running_system import RunningSystem
-from planweave.launcher.systems import load_system
+from planweave.launcher.systems import load_system, with_page
 from planweave.robots import load_robot
 from planweave_ros.graph import offers, permissions_of, policies, read_policies, together
 
@@ -55,13 +56,23 @@ REAL_ARM = {
         ("services", "reply"): {"perception/look_for"},  # detectors with an open vocabulary
     },
 }
+WATCHED = {  # while somebody has the page open
+    "web_node": {
+        ("topics", "subscribe"): {
+            *ROS.joint_state_topics,
+            "camera/color/image_raw",
+            "perception/detected_objects",
+            "perception/image_annotated",
+            "virtualhome/picture",
+        },
+    },
+}
 CLOCK = {("topics", "subscribe"): {"clock"}}  # use_sim_time
 PATIENCE = 120.0  # s
 
 
-def observe(observer, name):
+def observe(observer, system):
     """Permissions by node of a system that runs until none has changed for three seconds."""
-    system = load_system(name)
     with tempfile.TemporaryDirectory() as logs, RunningSystem(system, Path(logs)) as running:
         found: dict[str, dict] = {}
         since, end = time.monotonic(), time.monotonic() + PATIENCE
@@ -75,7 +86,7 @@ def observe(observer, name):
             if complete and time.monotonic() - since > 3.0:
                 return found
             time.sleep(0.2)
-    sys.exit(f"the system {name} was not complete after {PATIENCE:g} s")
+    sys.exit(f"the system {system.name} was not complete after {PATIENCE:g} s")
 
 
 def main(given=None):
@@ -101,18 +112,19 @@ def observe_all():
     executor.add_node(observer)
     spinning = threading.Thread(target=executor.spin)
     spinning.start()
-    found = dict(REAL_ARM)
+    found = {**REAL_ARM, **WATCHED}
     try:
-        for name in ("tabletop", "household", "body"):
-            for node, permissions in observe(observer, name).items():
+        for system in (with_page(load_system("tabletop")), load_system("household"), load_system("body")):
+            for node, permissions in observe(observer, system).items():
                 found[node] = together([CLOCK, found.get(node, {}), permissions])
     finally:
         executor.shutdown()
         spinning.join()
         rclpy.try_shutdown()
     TARGET.parent.mkdir(exist_ok=True)
-    TARGET.write_text(policies(found))
-    print(f"{TARGET}: {len(found)} nodes")
+    kept = {node: row for node, row in read_policies(TARGET.read_text()).items() if node not in found}
+    TARGET.write_text(policies({**found, **kept}))
+    print(f"{TARGET}: {len(found)} nodes; as it was: {', '.join(sorted(kept)) or 'none'}")
 
 
 if __name__ == "__main__":

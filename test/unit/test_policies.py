@@ -6,6 +6,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+import yaml
 
 pytest.importorskip("rclpy")
 ROOT = Path(__file__).resolve().parents[2]
@@ -52,3 +53,15 @@ def test_policies_of_a_namespace_hold_its_names_and_what_is_absolute():
 def test_what_cannot_be_a_namespace_is_refused():
     done = tool("--namespace", "left arm")
     assert done.returncode == 2 and "expected letters, digits and _" in done.stderr and not done.stdout
+
+
+def test_the_file_is_as_the_tool_writes_it_and_has_every_node():
+    """Order and form: what was edited by hand would change when the tool writes the file anew."""
+    from planweave.launcher.systems import load_system, with_page
+    from planweave_ros.graph import policies, read_policies
+
+    text = FILE.read_text()
+    found = read_policies(text)
+    assert policies(found) == text
+    systems = [with_page(load_system(name)) for name in yaml.safe_load((ROOT / "config" / "systems.yaml").read_text())]
+    assert {node.name for system in systems for node in system.nodes} <= found.keys()
