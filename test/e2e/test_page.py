@@ -65,10 +65,12 @@ def page(serve):
     return serve(True)
 
 
-def keep(browser, name):
+def keep(browser, name, from_the_top=False):
     """Write a picture of the page where PLANWEAVE_SCREENSHOTS names a folder: the documentation has them."""
     if folder := os.environ.get("PLANWEAVE_SCREENSHOTS"):
         browser.run("document.querySelectorAll('[class*=Notification-closeButton]').forEach(b => b.click())")
+        if from_the_top:
+            browser.run("document.querySelectorAll('.mantine-ScrollArea-viewport').forEach(v => { v.scrollTop = 0; })")
         time.sleep(1.0)  # until they have faded
         picture = browser.screenshot()
         image = Image.open(io.BytesIO(picture)).convert("RGB")  # few colours, but none of them lost
@@ -129,6 +131,7 @@ def test_a_person_says_a_task_reads_it_approves_it_and_sees_it_done(page, spin_u
         told = browser.text
         assert "in(red_cube, left_tray)" in told and "pick up the red cube" in told, told
         spin_until(lambda: "smallest clearance" in browser.text, 60, "the motions of the plan")
+        keep(browser, "page", from_the_top=True)
         spin_until(lambda: browser.click("Pause the preview"), 20, "the ghost to play")
         spin_until(lambda: browser.click("Play the preview"), 20, "the ghost to stand")
         assert browser.unfold("Edit the plan")
@@ -172,6 +175,7 @@ def the_first_is_looked_at_again(browser, spin_until):
     spin_until(lambda: "Moment" in browser.text, 20, "its slider")
     browser.slide_back(2)
     spin_until(lambda: "after its begin, not now" in browser.text, 20, "a moment of it")
+    keep(browser, "earlier")
     spin_until(lambda: browser.click("Back to now"), 20, "the way back")
     spin_until(lambda: "not now" not in browser.text, 20, "what is now")
 
