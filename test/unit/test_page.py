@@ -11,9 +11,10 @@ from planweave.core.action_tree import Status
 from planweave.core.domain import Domain
 from planweave.core.errors import ConfigError
 from planweave.core.question import Alternative, UserQuestion
+from planweave.core.step_motion import PlanPreview, StepMotion
 from planweave.core.task import TaskState, TaskStatus
 from planweave.core.tree_rows import TreeRow
-from planweave.core.world import Known, Literal, World, WorldObject
+from planweave.core.world import Action, Known, Literal, World, WorldObject
 from planweave.page import words
 from planweave.page.gate import Gate
 from planweave.page.moments import MOST, TASKS, Moment, Moments
@@ -97,6 +98,21 @@ def test_markup_in_anything_that_is_told_is_text():
     told += words.tree_html([TreeRow(0, -1, "", 0, 2, Status.UNTRIED), TreeRow(1, 0, MARKUP, 1, 2, Status.DONE)])
     told += words.record_html({"events": [{"event": "action", "action": MARKUP, "code": "FAULT", "message": MARKUP}]})
     told += words.error_html(MARKUP) + words.note_html(MARKUP) + words.task_html(status(answer=MARKUP))
+    told += words.task_html(
+        status(
+            plan=(Action(MARKUP, (MARKUP,)),),
+            plan_words=(MARKUP,),
+            plan_changes=(MARKUP,),
+            plan_check=MARKUP,
+            pushed=(MARKUP,),
+            unmet=(Literal(MARKUP, (MARKUP,)),),
+        )
+    )
+    step = StepMotion(Action(MARKUP, (MARKUP,)), False, MARKUP, MARKUP, times=(0.0, 1.0), nearest=MARKUP)
+    told += words.preview_html(PlanPreview("t1", "", (step,), MARKUP))
+    told += words.moment_html(Moment(1.0, MARKUP))
+    thing = WorldObject(MARKUP, "item", MARKUP, {"colour": MARKUP}, hidden_by=MARKUP, known=Known.SEEN)
+    told += words.world_html(DOMAIN, World("tabletop", (thing,), frozenset({Literal("holding", (MARKUP,))})))
     assert "<img" not in told and "&lt;img" in told
 
 
