@@ -1,5 +1,6 @@
 """Previews of plans: the motions that the arm later carries out, planned while nothing moves; how they are shown."""
 
+import math
 from itertools import pairwise
 
 import numpy as np
@@ -197,3 +198,17 @@ def test_the_timeline_strings_the_steps_together_and_leaves_things_where_they_we
     assert line.objects(1.5)["cup"][:3, 3] == pytest.approx([0.5, 0, 0.1])
     assert line.objects(2.9)["cup"][:3, 3] == pytest.approx([1.0, 0, 0.1]), "it was put down there"
     assert Timeline(PlanPreview("t", "h", (lost,)), tool).duration == 0.0
+
+
+def test_a_step_without_a_path_below_the_height_of_a_rule_is_not_known_and_says_why(table):
+    table.planning_scene.ceiling = 0.08  # lower than a lifted cube
+    try:
+        preview = preview_of(table)  # whose scene is a twin of the arm's
+    finally:
+        table.planning_scene.ceiling = math.inf
+    body, sent = table.skills.body, len(table.arm.sent)
+    actions = [Action.parse(text) for text in STACK[:2]]
+    shown = preview.motions(actions, table.world, table.arm.state(), body.arm.safety, body.settings, lambda: None)
+    assert [step.known for step in shown] == [False, False] and len(table.arm.sent) == sent
+    assert "the height of 0.08 m that a rule allows" in shown[0].message
+    assert "the height of 0.08 m that a rule allows" in summary(shown) and "step 1, grasp(red_cube)" in summary(shown)
