@@ -23,7 +23,6 @@ from planweave.core.budget import Budget
 from planweave.core.errors import ConfigError, ModelError, ModelRequestError, ParseError
 from planweave.llm.accounting import Ledger
 from planweave.llm.clients.base import ChatClient, ChatRequest
-from planweave.llm.clients.openai_client import OpenAIClient
 from planweave.llm.replies import without_thinking
 from planweave.perception.colours import COLOURS
 from planweave.perception.marks import close_ups, data_url, draw_marks
@@ -79,7 +78,7 @@ class Marked:
     rgb: np.ndarray
 
 
-def vision_client(environ: Mapping[str, str] = os.environ) -> OpenAIClient:
+def vision_client(environ: Mapping[str, str] = os.environ) -> ChatClient:
     """The client of the model in PLANWEAVE_VISION_MODEL; raises ConfigError where none is configured."""
     model, url, key = (environ.get(name, "") for name in (VARIABLE, "OPENAI_BASE_URL", "OPENAI_API_KEY"))
     if not model:
@@ -91,6 +90,8 @@ def vision_client(environ: Mapping[str, str] = os.environ) -> OpenAIClient:
         raise ConfigError(
             f"{VARIABLE} is set, but no endpoint: set OPENAI_API_KEY, or OPENAI_BASE_URL for another server"
         )
+    from planweave.llm.clients.openai_client import OpenAIClient  # 31 MB and half a second
+
     return OpenAIClient(url, key, model)
 
 

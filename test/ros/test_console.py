@@ -35,8 +35,10 @@ def server(make_node):
 
 
 @pytest.fixture
-def client():
+def client(request):
     with Client() as client:
+        if "server" in request.fixturenames:  # a busy machine takes longer to discover it than a verb waits
+            assert all(each.wait_for_service(timeout_sec=60.0) for each in client._services.values())
         yield client
 
 

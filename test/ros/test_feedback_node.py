@@ -442,13 +442,21 @@ def test_a_body_that_is_killed_while_acting(make_node, doubles, spin_until):
         )
         client, feedback = make_node(client_node).run, []
         assert client.wait_for_server(timeout_sec=60.0)
-        handle = result_of(
-            client.send_goal_async(RunTask.Goal(sentence="put a in the tray"), feedback_callback=feedback.append)
-        )
-        spin_until(lambda: any("moving" in f.feedback.status.phase for f in feedback), 20, "the action to begin")
+        task = RunTask.Goal(sentence="put a in the tray")
+
+        def begun():
+            """The result to come of a task whose action has begun; one that a busy machine ended before is repeated."""
+            sent = result_of(client.send_goal_async(task, feedback_callback=feedback.append), 60)
+            ended = sent.get_result_async()
+            spin_until(
+                lambda: ended.done() or any("moving" in f.feedback.status.phase for f in feedback), 20, "the action"
+            )
+            return None if ended.done() else ended
+
+        ended = spin_until(begun, 60, "the action to begin")
         dead = publishers(feedback_node, "/world_state").keys()
         bodies[0].kill()
-        result = result_of(handle.get_result_async(), 60).result
+        result = result_of(ended, 60).result
         assert not result.success and result.message
         bodies.append(start())
         spin_until(lambda: publishers(feedback_node, "/world_state").keys() - dead, 20, "the new body")

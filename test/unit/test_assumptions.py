@@ -133,7 +133,7 @@ def test_classical_tries_to_take_what_it_does_not_see_and_learns_where_it_is():
     body._body.reset()
     goal = literals(f"on(salmon_49, {names['coffee_table']})")
     episode = Episode("t", "", goal, DOMAIN, ScriptedPlanner(), body, Journal())
-    Classical().run(episode)
+    Classical(plan_timeout=60.0).run(episode)
     done = [(e["action"], e["code"]) for e in episode.journal.events("action")]
     assert ("grab(salmon_49)", "PRECONDITION_UNMET") in done and not body.observe().unmet(goal)
     assert len(done) < 20
