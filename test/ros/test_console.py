@@ -36,9 +36,10 @@ def server(make_node):
 
 @pytest.fixture
 def client(request):
+    served = "server" in request.fixturenames and request.getfixturevalue("server")
     with Client() as client:
-        if "server" in request.fixturenames:  # a busy machine takes longer to discover it than a verb waits
-            assert all(each.wait_for_service(timeout_sec=60.0) for each in client._services.values())
+        if served:  # a busy machine takes longer to discover it than a verb waits
+            assert client._services["list_tasks"].wait_for_service(timeout_sec=60.0)
         yield client
 
 
