@@ -58,6 +58,7 @@ class ClauseObjects:
         source = self._source(clause.source) if clause.source else ""
         for index, phrase in enumerate(clause.things):
             heads = [p.words[-1] for p in clause.things[index + 1 :] if p.words]
+            phrase = self._of_generic(phrase, clause.things[index + 1 :])
             phrase = replace(phrase, exceptions=(*phrase.exceptions, *clause.exceptions))
 
             def reason(name: str) -> str:
@@ -98,6 +99,25 @@ class ClauseObjects:
         found = list(dict.fromkeys(found))
         self.names.last = found
         return found
+
+    def _of_generic(self, phrase: NounPhrase, later: Sequence[NounPhrase]) -> NounPhrase:
+        """ "the purple" of "the purple and orange things\"."""
+        colours = self._lexicon.english["colours"]
+        if (
+            phrase.generic
+            or phrase.pronoun
+            or not phrase.words
+            or not {*phrase.words} <= {*colours}
+            or phrase.number > 1
+        ):
+            return phrase
+        for other in later:
+            if other.generic and {*other.words} <= {*colours} and other.words and other.number < 2:
+                same = other.generic in self._lexicon.english["things"]
+                return replace(phrase, generic=other.generic, plural=other.plural) if same else phrase
+            if not {*other.words} <= {*colours}:
+                break
+        return phrase
 
     def _check_left_out(self, clause: Clause) -> None:
         """Raise GoalError where an exception excludes an object that was not included: the sentence was misread."""

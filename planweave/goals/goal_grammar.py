@@ -233,6 +233,8 @@ class Reader(ClauseGoals):
                     )
                 )
             )
+            # "the apple in the bowl and the apple on the plate": with no "then", neither place is the later one
+            elsewhere |= replaced and other.positive and not later and both <= self._at
             if literal != other and (other not in before or elsewhere):
                 raise GoalError(
                     f"in the end {self._domain.phrase(other)} or {self._domain.phrase(literal)}, not both; say which"

@@ -15,6 +15,7 @@ from planweave.goals.sentence_tree import Clause, Kind, NounPhrase, Place, Tree
 from planweave.goals.sentence_words import Words, longest
 
 MOST_WAYS = 24
+_EXCEPTING = (Kind.MOVE, Kind.VERB, Kind.REMOVE, Kind.STACK, Kind.ROW, Kind.SORT)  # kinds that heed exceptions
 
 
 class Parser(PhraseParser):
@@ -67,6 +68,12 @@ class Parser(PhraseParser):
         if length := self._is("wish", at):
             yield from self._wish(at + length, meant=True)
             return
+        if length := self._is("except_first", at):
+            for left_out, end in self._things(at + length):
+                for clause, last in self._command(end + (self._word(end) == ",")):
+                    if clause.kind in _EXCEPTING and not clause.exceptions:
+                        yield replace(clause, exceptions=left_out), last
+            return
         seen = False
         for clause, end in self._command(at):
             seen = True
@@ -76,10 +83,33 @@ class Parser(PhraseParser):
             for verb, after in self._verbs(at, self._lexicon.move):  # "take the bowl and put on the plate"
                 for place, end in self._place(after):
                     yield Clause(Kind.MOVE, verb, (NounPhrase("it", pronoun="it"),), (place,)), end
+        if not seen:
+            for things, middle in self._things(at):
+                if self._is("whither", middle):  # "the red cube into the left tray"
+                    yield from self._moved(Kind.MOVE, "put", things, middle)
+            yield from self._switched(at)
+            yield from self._wished_too(at, before)
         if not seen and before and before[-1].kind in (Kind.MOVE, Kind.PUSH) and not before[-1].negated:
             for things, middle in self._things(at):
                 for clause, end in self._moved(Kind.MOVE, before[-1].verb, things, middle):
                     yield replace(clause, elliptic=True), end
+
+    def _switched(self, at: int) -> Iterator[tuple[Clause, int]]:
+        """ "the lights off\", alone or after "turn the radio on and\"."""
+        verbs = {p.parts for p in self._lexicon.patterns}
+        for pattern in self._lexicon.patterns:
+            both = {(pattern.parts[0], "{x}", "on"), (pattern.parts[0], "{x}", "off")}  # and not "wipe … off"
+            if pattern.parts in both and both <= verbs:
+                for slots, end in self._pattern(pattern.parts[1:], at):
+                    verb = f"{pattern.parts[0]} {pattern.parts[2]}"
+                    yield Clause(Kind.VERB, verb, slots["{x}"], template=pattern.template), end
+
+    def _wished_too(self, at: int, before: Tree) -> Iterator[tuple[Clause, int]]:
+        """ "the red cube should be in the left tray and the blue one in the right one\"."""
+        if before and before[-1].kind is Kind.WISH and before[-1].places and not before[-1].negated:
+            for things, middle in self._things(at):
+                for place, end in self._place(middle):
+                    yield Clause(Kind.WISH, before[-1].verb, things, (place,), elliptic=True), end
 
     def _command(self, at: int) -> Iterator[tuple[Clause, int]]:
         yield from self._patterns(at)
@@ -168,6 +198,10 @@ class Parser(PhraseParser):
             if length := self._is("in_alone", after):
                 inside = Place("in", (NounPhrase("it", pronoun="it"),))
                 yield from self._excepting(replace(clause, source=source, places=(inside,)), after + length)
+            length = self._is("in_last", after)
+            if length and (after + length == len(self._words) or self._separator(after + length) > after + length):
+                inside = Place("in", (NounPhrase("it", pronoun="it"),))
+                yield replace(clause, source=source, places=(inside,)), after + length
             for place, middle in self._place(after):
                 yield from self._excepting(replace(clause, source=source, places=(place,)), middle)
                 for second, end in self._place(middle):

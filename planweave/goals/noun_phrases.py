@@ -237,6 +237,7 @@ class NounPhrases:
                 apart_ = [found, elided] if phrase.plural else [[n] for n in (*found, *elided) if not why(n)]
                 raise self.unclear(could, phrase, apart_)
             if found:
+                self._check_side(phrase, found, words, noun, why)
                 return self._of_no_other_colour(self._parts_alone(phrase, found), words), noun
             if not elided:
                 raise self._unknown(phrase, words, why)
@@ -259,6 +260,16 @@ class NounPhrases:
         part_of = (self.domain.extra.get("goals") or {}).get("parts", "")
         wholes = {fact.args[1] for fact in self.world.by_predicate.get(part_of, ()) if fact.args[0] in found}
         return [n for n in found if n not in wholes]
+
+    def _check_side(self, phrase: NounPhrase, found: Sequence[str], words: Sequence[str], noun: str, why: Why) -> None:
+        """Raise GoalError where the only such place known is on a side that was not said: "the edge" may be another
+        one than the far edge.
+        """
+        if len(found) != 1 or noun == found[0] or self.world.by_name[found[0]].type != "location":
+            return
+        if self.features[found[0]] & {*english()["which_side"]} - {*words}:
+            could = f"{phrase.text!r}: known of that kind is only the {spoken(found[0])}; say so if it is meant"
+            raise self.unclear(could, phrase, [[n] for n in found if not why(n)])
 
     def _of_no_other_colour(self, found: list[str], words: Sequence[str]) -> list[str]:
         """ "the white mug" is the one that is all white, where another is white and yellow."""

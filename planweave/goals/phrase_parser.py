@@ -147,10 +147,12 @@ class PhraseParser:
                 continue
             if thing.superlative:
                 found += self._compared(thing, end) if thing.rank == 1 else []
+                found += self._of_several(thing, end)
             elif not thing.superlative and not thing.other:
                 found += self._chosen(thing, end)
             for whole, last in self._whole(end):
                 found.append((replace(thing, places=(whole,)), last))
+            found += self._coloured(thing, end)
             if length := self._is("that_not", end):
                 for place, last in self._place(end + length):
                     found.append((replace(thing, places=(replace(place, negated=True),)), last))
@@ -165,10 +167,12 @@ class PhraseParser:
                 for things, last in self._things(start + length):
                     last += self._word(last) == ","
                     found.append((replace(thing, exceptions=things), last))
-        for length in [self._is("what", at)]:
-            if length:
-                everything = NounPhrase("what is there", Quantity.ALL, generic="everything", plural=True)
-                found += [(replace(everything, places=(place,)), end) for place, end in self._place(at + length)]
+        everything = NounPhrase("what is there", Quantity.ALL, generic="everything", plural=True)
+        if length := self._is("what", at):
+            found += [(replace(everything, places=(place,)), end) for place, end in self._place(at + length)]
+        if length := self._is("contents", at):
+            inside = [(Place("in", (of,)), end) for of, end in self._plain(at + length)]
+            found += [(replace(everything, places=(place,)), end) for place, end in inside]
         return [(self._said(t, at, e), e) for t, e in found]
 
     def _said(self, thing: NounPhrase, at: int, end: int) -> NounPhrase:
@@ -176,11 +180,52 @@ class PhraseParser:
 
     def _compared(self, thing: NounPhrase, at: int) -> Found:
         """ "the nearest cube to the tray", "the cube nearest to you\""""
-        if self._word(at) != "to":
-            return []
         if length := self._is("to_you", at):
             return [(thing, at + length)]
+        if self._word(at) != "to":
+            return []
         return [(replace(thing, nearest_to=to), last) for to, last in self._plain(at + 1)]
+
+    def _of_several(self, thing: NounPhrase, at: int) -> Found:
+        """ "the smaller of the two cubes", "the leftmost of the cubes\""""
+        if self._word(at) != "of" or thing.words or thing.generic or thing.rank != 1 or thing.quantity != Quantity.THE:
+            return []
+        two = self._lexicon.english["superlatives"][thing.superlative][2:] != []
+        return [
+            (replace(several, quantity=Quantity.THE, number=0, plural=False, superlative=thing.superlative), end)
+            for several, end in self._simple(at + 1)
+            if several.plural
+            and several.words
+            and not (several.superlative or several.other)
+            and (several.quantity, several.number) in {(Quantity.THE, 0), (Quantity.EXACTLY, 2 * two)}
+        ]
+
+    def _coloured(self, thing: NounPhrase, at: int) -> Found:
+        """ "the cube that is red", "everything green", "all fruit that is not red\""""
+        colours, found = self._lexicon.english["colours"], []
+        anything = thing.generic == "everything" and not thing.words
+        for key, negated in (("that", False), ("that_not", True)):
+            length = self._is(key, at)
+            be = self._words[at : at + length][-2 if negated else -1 :][:1] in (("is",), ("are",))
+            middle = at + length
+            if (not be and not (anything and not length)) or (negated and not be) or thing.pronoun or thing.exceptions:
+                continue
+            word, after = self._word(middle), middle + 1
+            joined = self._is("and", after) or self._word(after) in (",", "or")
+            if word in colours and self._ends(after) and not (joined and self._word(after + 1) in colours):
+                if not negated:
+                    found.append((replace(thing, words=(word, *thing.words)), after))
+                else:
+                    so = replace(thing, quantity=Quantity.ALL, number=0, words=(word, *thing.words), superlative="")
+                    so = replace(so, generic="things") if anything else so
+                    found.append((replace(thing, exceptions=(so,)), after))
+            elif negated and anything and self._is("a", middle):
+                found += [
+                    (replace(thing, exceptions=(replace(kind, quantity=Quantity.ALL, number=0),)), end)
+                    for kind, end in self._plain(middle)
+                    if kind.quantity is Quantity.A and kind.number == 1
+                ]
+        return found
 
     def _chosen(self, thing: NounPhrase, at: int) -> Found:
         """ "the cube that is nearest to the tray", "the tray on the left\""""
@@ -243,6 +288,8 @@ class PhraseParser:
             if self._is("rest", middle):
                 continue
             another = self._word(middle) == "another"
+            if another and quantity is not Quantity.BARE:  # "half another one"
+                continue
             if another:
                 quantity, number = Quantity.A, 1
             middle += other
@@ -315,8 +362,9 @@ class PhraseParser:
                 after = at + length
                 if self._word(after) == "of" and not self._is("the", after):
                     after += 1
-                if self._is("each", at) != length:
-                    after += self._is("the", after) if key != "a" or self._word(after - 1) == "of" else 0
+                partitive = key in ("all", "none") or self._word(after - 1) in ("of", "half")  # not "some the cube"
+                if self._is("each", at) != length and partitive:
+                    after += self._is("the", after)
                 if quantity is Quantity.ALL and (count := self._number(after)):
                     yield Quantity.EXACTLY, count[0], after + count[1]
                 else:
@@ -352,7 +400,13 @@ class PhraseParser:
         if len(set(words)) < len(words) or (superlatives and (len(superlatives) > 1 or words[0] != superlatives[0])):
             return None, at
         generic = words[-1] if words[-1] in {w for k in ("one", "things") for p in self._en[k] for w in p} else ""
-        if generic and words[-2:-1] and words[-2] in self._heads and words[-2] not in self._lexicon.english["colours"]:
+        colours = self._lexicon.english["colours"]
+        if (
+            generic
+            and words[-2:-1]
+            and (words[-2] in self._heads or self._nouns.get(words[-2]))
+            and words[-2] not in colours
+        ):
             return None, at  # "the bowl one"
         described = tuple(w for w in words if w not in superlatives and w != generic)
         plural = generic.endswith("s") or generic == "stuff" or (not generic and self._nouns.get(words[-1], False))

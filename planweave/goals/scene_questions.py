@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from planweave.core.domain import Domain, spoken
+from planweave.core.domain import Domain, Predicate, spoken
 from planweave.core.errors import GoalError
 from planweave.core.world import Known, Literal, World
 from planweave.goals.goal_grammar import Reader
@@ -59,6 +59,8 @@ def answer(domain: Domain, world: World, words: Words) -> str:
         asker.seen,
         asker.where,
         asker.there_is,
+        asker.either,
+        asker.coloured,
         asker.yes_or_no,
         asker.how_many,
         asker.which,
@@ -105,9 +107,9 @@ class _Asker:
             "can you help me",
             "what do you understand",
         ):
-            goals = [p.phrase for p in self._domain.predicates.values() if p.goal][:8]
+            goals = [p for p in self._domain.predicates.values() if p.goal][:8]
             example = self._domain.example
-            shown = "; ".join(g.replace("{", "").replace("}", "") for g in goals)
+            shown = "; ".join(map(self._in_general, goals))
             return (
                 f'I do tasks such as "{example}": put, take, stack or move things, and tell what I see. Goals can be, '
                 f"among others: {shown}. docs/sentences.md lists what is understood"
@@ -125,13 +127,22 @@ class _Asker:
         ):
             held = [f.args[0] for p in ("holding", "holds_rh", "holds_lh") for f in self._world.by_predicate.get(p, ())]
             return f"I hold {self._listed(held)}" if held else "I hold nothing"
-        if text in ("where are you", "where am i"):
+        if text in ("where are you", "where am i", "which room are you in", "what room are you in"):
             rooms = [f.args[0] for f in self._world.by_predicate.get("agent_in", ())]
             here = [
                 self._domain.phrase(f) for p in ("agent_in", "agent_on") for f in self._world.by_predicate.get(p, ())
             ]
             return " and ".join(here) if rooms else "I stand at the table"
         return ""
+
+    @staticmethod
+    def _in_general(predicate: Predicate) -> str:
+        """The phrase of a predicate with the types of its objects, "the item is in the container\"."""
+        said = predicate.phrase
+        for parameter in predicate.parameters:
+            kind = " or ".join(sorted(map(spoken, parameter.types - {"object"}))) or "thing"
+            said = said.replace("{" + parameter.name.lstrip("?") + "}", kind)
+        return said
 
     def seen(self) -> str:
         """ "what do you see?\""""
@@ -224,6 +235,8 @@ class _Asker:
             if self._words[end:] == ("empty",):
                 (place,) = self._named(phrase, several=False)
                 inside = self._at(place)
+                if not inside and self._unseen(place):
+                    return f"I do not know: {spoken(place)} has not been seen yet"
                 return (
                     f"no, {self._listed(inside)} is there{self._known(inside)}"
                     if inside
@@ -242,11 +255,41 @@ class _Asker:
                     self._check_told(names, place)
                     there = [n for n in names if self._reader.is_at(n, place)]
                     unknown = [n for n in names if self._unseen(n) and n not in there]
-                    if unknown:
+                    elsewhere = [n for n in names if n not in there and n not in unknown]
+                    if unknown and not elsewhere:
                         return f"I do not know: {self._listed(unknown)} has not been seen yet"
                     if len(there) == len(names):
                         return f"yes{self._known(there)}"
-                    return "no; " + "; ".join(self._whereabouts(n) for n in names if n not in there)
+                    return "no; " + "; ".join(map(self._whereabouts, elsewhere))
+        return ""
+
+    def coloured(self) -> str:
+        """ "is the apple red?\""""
+        *before, colour = self._words
+        if self._words[0] not in ("is", "are") or colour not in english()["colours"]:
+            return ""
+        names = _Asker(self._domain, self._world, tuple(before))._whole_phrase(1)
+        other = [n for n in names if colour not in self._colour(n).split()]
+        said = "; ".join(f"{spoken(n)} is {self._colour(n) or 'of a colour I do not know'}" for n in other)
+        unsure = any(not self._colour(n) for n in other)
+        return f"{'' if unsure else 'no; '}{said}" if other else "yes"
+
+    def either(self) -> str:
+        """ "is the pear in the bowl or on the plate?\": where it is."""
+        if self._words[0] not in ("is", "are") or self._words.count("or") != 1:
+            return ""
+        at = self._words.index("or")
+        first, second = (_Asker(self._domain, self._world, w) for w in (self._words[:at], self._words[at + 1 :]))
+        if not second._words:
+            return ""
+        for phrase, end in reversed(first._parser.phrases_at(1)):
+            for place, _ in [p for p in first._parser.places_at(end) if p[1] == at]:
+                ways = [(Place(place.word, (thing,)), last) for thing, last in second._parser.phrases_at(0)]
+                for other in [p for p, last in (*second._parser.places_at(0), *ways) if last == len(second._words)]:
+                    names = self._named(phrase)
+                    away = not any(self._reader.is_at(n, p) for n in names for p in (place, other))
+                    away &= not any(map(self._unseen, names))
+                    return ("no; " if away else "") + "; ".join(map(self._whereabouts, names))
         return ""
 
     def _check_told(self, names: Iterable[str], place: Place) -> None:
@@ -269,11 +312,8 @@ class _Asker:
         """ "which cubes are in the tray?", "what is on the table?", "what color is the tray?\""""
         if self._words[:2] in (("what", "color"), ("what", "colour")) and self._words[2:3] in (("is",), ("are",)):
             names = self._whole_phrase(3)
-            return "; ".join(
-                f"{spoken(n)} is {self._world.by_name[n].attributes.get('colour') or 'of a colour I do not know'}"
-                for n in names
-            )
-        if self._words[0] == "what" and self._words[1:2] in (("is",), ("lies",)):
+            return "; ".join(f"{spoken(n)} is {self._colour(n) or 'of a colour I do not know'}" for n in names)
+        if self._words[0] == "what" and self._words[1:2] in (("is",), ("are",), ("lies",)):
             for place, end in self._parser.places_at(2):
                 if end == len(self._words):
                     names = self._place_names(place)
@@ -283,9 +323,25 @@ class _Asker:
                         return f"I do not know: {self._listed(unseen)} has not been seen yet"
                     return f"{self._listed(things)}{self._known(things)}" if things else "nothing, as far as I know"
         if self._words[0] in ("which", "what"):
+            if self._words[1:2] in (("is",), ("are",)) and (said := self._superlative(2)):
+                return said
+            for _, end in self._parser.phrases_at(1):  # "which cube is the biggest": the cube that is the biggest
+                if self._words[end : end + 1] == ("is",):
+                    words = ("the", *self._words[1:end], "that", *self._words[end:])
+                    if said := _Asker(self._domain, self._world, words)._superlative(0):
+                        return said
             return self._selected(
                 1, lambda found: f"{self._listed(found)}{self._known(found)}" if found else "none, as far as I know"
             )
+        return ""
+
+    def _superlative(self, start: int) -> str:
+        """ "the biggest fruit", "the cube that is nearest to the tray": which it is."""
+        for phrase, end in self._parser.phrases_at(start):
+            if end == len(self._words) and phrase.superlative:
+                why = self._reader.not_carried if phrase.generic else lambda _: ""
+                names = self._vocabulary.names().resolve(phrase, why, self._reader.is_at)
+                return f"{self._listed(names)}{self._known(names)}"
         return ""
 
     # Parts
@@ -299,8 +355,18 @@ class _Asker:
                 for place, last in self._parser.places_at(end + 1):
                     if last == len(self._words):
                         self._place_names(place)
-                        self._check_told(self._all_of(phrase), place)
-                        return say([n for n in self._all_of(phrase) if self._reader.is_at(n, place)])
+                        found = self._all_of(phrase)
+                        if phrase.generic:  # "how many things": those of which it can be told
+                            found = [n for n in found if self._reader.can_be_at(n, place)]
+                        self._check_told(found, place)
+                        return say([n for n in found if self._reader.is_at(n, place)])
+                if len(self._words) == end + 2 and (colour := self._words[end + 1]) in english()["colours"]:
+                    return say([n for n in self._all_of(phrase) if colour in self._colour(n).split()])
+                if rest[1:] == ("empty",):
+                    found = self._all_of(phrase)
+                    if unseen := [n for n in found if self._unseen(n)]:
+                        return f"I do not know: {self._listed(unseen)} has not been seen yet"
+                    return say([n for n in found if not self._at(n)])
                 for template, last in self._parser.states_at(end + 1):
                     if last == len(self._words):
                         of = self._all_of(phrase)
@@ -342,11 +408,14 @@ class _Asker:
             if f.args[1:] == (place,)
         ]
 
+    def _colour(self, name: str) -> str:
+        return str(self._world.by_name[name].attributes.get("colour") or "")
+
     def _verdict(self, literals: list[Literal]) -> str:
         unknown = [g for g in literals if self._unseen(g.args[0]) and not self._world.holds(g)]
-        if unknown:
+        wrong = [g for g in literals if not self._world.holds(g) and g not in unknown]
+        if unknown and not wrong:
             return f"I do not know: {self._listed(g.args[0] for g in unknown)} has not been seen yet"
-        wrong = [g for g in literals if not self._world.holds(g)]
         known = self._known(dict.fromkeys(name for g in wrong or literals for name in g.args))
         if wrong:
             return "no, " + "; ".join(self._domain.phrase(g.negated()) for g in wrong) + known

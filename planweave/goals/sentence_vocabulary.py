@@ -47,8 +47,12 @@ class Vocabulary:
 
     def mended(self, words: Words) -> tuple[Words, tuple[Mended, ...], dict[str, tuple[str, ...]]]:
         """Words with names joined and typing errors corrected; see sentence_words.mended."""
-        words = self._join(tuple(self.lexicon.english["same"].get(w, w) if w not in self.nouns else w for w in words))
-        words = self._two_coloured(tuple(w for w in words if w))
+        same, colours = self.lexicon.english["same"], self.lexicon.english["colours"]
+        read = [w if w in self.nouns else same.get(w, w) for w in words]
+        for at, word in enumerate(words):  # "coloured" says nothing after a colour, and only there
+            if not read[at] and not (at and read[at - 1] in colours):
+                read[at] = word
+        words = self._two_coloured(tuple(w for w in self._join(tuple(read)) if w))
         known = {
             *self.nouns,
             *self.lexicon.words,

@@ -75,6 +75,16 @@ def without_politeness(words: Words) -> Words:
             index += max(length, ending)
             continue
         at_start = not kept or kept[-1] in (".",)
+        doing = longest(words, index, _phrases("at_first_doing")) if at_start else 0
+        if doing and (verb := _verb_of(words[index + doing : index + doing + 1])):
+            kept.append(verb)
+            index += doing + 1
+            continue
+        wanted = longest(words, index, _phrases("wanted")) if at_start else 0
+        if wanted:
+            kept += english()["wanted"][" ".join(words[index : index + wanted])].split()
+            index += wanted
+            continue
         length = longest(words, index, _phrases("at_first")) if at_start else 0
         if length and not (_asks_ability(words, index, length)):
             index += length
@@ -87,6 +97,16 @@ def without_politeness(words: Words) -> Words:
     while kept and kept[-1] in (",", "."):
         kept.pop()
     return tuple(w for i, w in enumerate(kept) if not (w == "," and i + 1 < len(kept) and kept[i + 1] in (",", ".")))
+
+
+def _verb_of(word: Words) -> str:
+    """The verb of "putting", "placing", "passing"; "" where there is none."""
+    if not word or not word[0].endswith("ing"):
+        return ""
+    stem = word[0].removesuffix("ing")
+    doubled = len(stem) > 3 and stem[-1] == stem[-2]
+    forms = [stem[:-1], stem] if doubled and stem[-1] not in "sl" else [stem] if doubled else [stem + "e", stem]
+    return next((form for form in forms if form in real_words()), "")
 
 
 def _begins(before: Sequence[str]) -> bool:
@@ -125,7 +145,7 @@ def phrases(of: Iterable[str]) -> frozenset[Words]:
 
 def longest(words: Sequence[str], index: int, of: Collection[Words]) -> int:
     """Number of words of the longest of the phrases at an index; 0 for none."""
-    return next((n for n in range(min(6, len(words) - index), 0, -1) if tuple(words[index : index + n]) in of), 0)
+    return next((n for n in range(min(8, len(words) - index), 0, -1) if tuple(words[index : index + n]) in of), 0)
 
 
 @lru_cache(maxsize=1)
