@@ -95,6 +95,11 @@ def spoken(name: str) -> str:
     return name.replace("_", " ")
 
 
+def with_article(word: str) -> str:
+    """A noun after "a" or "an"."""
+    return f"{'an' if word[:1] in 'aeiou' else 'a'} {word}"
+
+
 @dataclass(frozen=True, eq=False)
 class Domain:
     """A compiled domain. types maps each type to its parent ("" for the top). rules: what no action may do, see

@@ -36,12 +36,16 @@ def object_question(
     return UserQuestion((text or f'which is meant by "{phrase}"?') + seen_from, choices, phrase, at)
 
 
-def which_reading(domain: Domain, goals: Iterable[Sequence[Literal]], source: str = "grammar") -> UserQuestion:
-    """Which of several readings of a whole sentence is meant, or whether the only one is. source: who read them."""
+def which_reading(
+    domain: Domain, goals: Iterable[Sequence[Literal]], source: str = "grammar", unread: str = ""
+) -> UserQuestion:
+    """Which of several readings of a whole sentence is meant, or whether the only one is. source: who read them;
+    unread: why the grammar did not read the sentence.
+    """
     read = list(goals)[:MOST_CHOICES]
     choices = tuple(Alternative(" and ".join(map(domain.phrase, goal)), goal=tuple(goal)) for goal in read)
     text = "the sentence can be meant in several ways; which is it?" if len(read) > 1 else "is this what is meant?"
-    return UserQuestion(text, choices, source=source)
+    return UserQuestion(f"{unread}; {text}" if unread else text, choices, source=source)
 
 
 def in_context(question: UserQuestion, words: Sequence[str]) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise, permutations
 
-from planweave.core.domain import spoken
+from planweave.core.domain import spoken, with_article
 from planweave.core.errors import GoalError
 from planweave.core.world import Literal
 from planweave.goals.clause_objects import ClauseObjects
@@ -449,7 +449,7 @@ class ClauseGoals(ClauseObjects):
         predicate = self._domain.predicates[literal.predicate]
         for parameter, name in zip(predicate.parameters, literal.args):
             if name and not self._fits(parameter.types, name):
-                return f"{spoken(name)} is a {self._world.by_name[name].type}"
+                return f"{spoken(name)} is {with_article(self._world.by_name[name].type)}"
         return misfit(self._domain, self._world, literal)
 
     def _why_not(self, template: str, name: str, others: dict[str, str]) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from planweave.core import spatial
-from planweave.core.domain import Domain, spoken
+from planweave.core.domain import Domain, spoken, with_article
 from planweave.core.errors import GoalError
 from planweave.core.world import Literal, World
 from planweave.goals.goal_checks import misfit
@@ -378,13 +378,13 @@ class ClauseObjects:
             return f"{spoken(literal.args[0])} cannot be at itself"
         for parameter, name in zip(predicate.parameters, literal.args):
             if not self._fits(parameter.types, name):
-                return f"{spoken(name)} is a {self._world.by_name[name].type}"
+                return f"{spoken(name)} is {with_article(self._world.by_name[name].type)}"
         return misfit(self._domain, self._world, literal)
 
     def _not_fitting_types(self, literal: Literal) -> str:
         for parameter, name in zip(self._domain.predicates[literal.predicate].parameters, literal.args):
             if not self._fits(parameter.types, name):
-                return f"{spoken(name)} is a {self._world.by_name[name].type}"
+                return f"{spoken(name)} is {with_article(self._world.by_name[name].type)}"
         return ""
 
     def _is_beside(self, word: Words) -> bool:

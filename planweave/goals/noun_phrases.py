@@ -46,6 +46,7 @@ class NounPhrases:
     place: list[str] = field(default_factory=list)  # what "it" means where the last thing does not do
     mentioned: dict[str, None] = field(default_factory=dict)
     head: str = ""  # noun of the last thing, for "the blue one"
+    said: dict[str, tuple[str, ...]] = field(default_factory=dict)  # words beside each noun, for "another one"
     kinds_said: set[str] = field(default_factory=set)  # nouns of the things so far, for "the others"
     claimed: set[str] = field(default_factory=set)  # named elsewhere in the sentence: "a cube" means another one
     notes: list[str] = field(default_factory=list)  # what was chosen
@@ -156,6 +157,8 @@ class NounPhrases:
         names = self._counted(phrase, found, why, set(without), several, taken, prefer)
         if noun:
             self.head = noun
+        if noun and phrase.words:
+            self.said[noun] = tuple(w for w in map(self.singular, phrase.words) if w != noun)
         for name in names:
             self.mentioned[name] = None
         return names
@@ -353,7 +356,14 @@ class NounPhrases:
                 could = f"{phrase.text!r} could mean only {', '.join(alike)}, or everything else; say which"
                 raise self.unclear(could, phrase, self._movable([alike, left], why))
             return left
-        return [n for n in found if n not in self.mentioned]
+        left = [n for n in found if n not in self.mentioned]
+        alike = [n for n in left if self.features[n].issuperset(self.said.get(self.head, ()))]
+        if (
+            phrase.generic in ("one", "ones") and not phrase.words and alike and alike != left
+        ):  # "a red fruit … and another one": another red one?
+            could = f"{phrase.text!r} could mean only {', '.join(alike)}, or others as well; name what is meant"
+            raise self.unclear(could, phrase, [[n] for n in left if not why(n)])
+        return left
 
     @staticmethod
     def _movable(groups: Iterable[Sequence[str]], why: Why) -> list[list[str]]:

@@ -112,7 +112,7 @@ def interpret(
             f"could help did not answer: {error})"
         )
         raise AmbiguityError(message, unclear.question) if unclear else GoalError(message) from error
-    goal = _agreed(domain, world, replies, agreement, _instead(domain, world, plain), unclear)
+    goal = _agreed(domain, world, replies, agreement, _instead(domain, world, plain), unclear, reason)
     return Interpretation(goal, "model", replies.usage, understood(domain, goal, _guessed(domain, world, mended, goal)))
 
 
@@ -153,8 +153,11 @@ def _agreed(
     agreement: float,
     instead: str,
     unclear: AmbiguityError | None,
+    reason: str,
 ) -> tuple[Literal, ...]:
-    """The goal that enough replies agree on. unclear: what the grammar would ask, asked where no reply can be read."""
+    """The goal that enough replies agree on. unclear: what the grammar would ask, asked where no reply can be read;
+    reason: why the grammar read no goal.
+    """
     rows, problem = read_each(replies, lambda reply: tuple(sorted(checked_goal(domain, world, parse_goal(reply.text)))))
     readings = Counter(goal for _, goal in rows)
     asked = len(replies.replies)
@@ -164,6 +167,10 @@ def _agreed(
             return goal
         shown = "; or ".join(understood(domain, g)[:150] for g, _ in readings.most_common(2))
         message = f"the model's replies disagree on the goal of the sentence ({shown}){instead}"
-        raise AmbiguityError(message, which_reading(domain, (g for g, _ in readings.most_common(_READINGS)), "model"))
+        goals, unread = (
+            (g for g, _ in readings.most_common(_READINGS)),
+            f"the sentence is not understood: {reason}; a model can only guess",
+        )
+        raise AmbiguityError(message, which_reading(domain, goals, "model", unread))
     message = f"the model found no goal that can hold in the sentence ({problem[:200]}){instead}"
     raise AmbiguityError(message, unclear.question) if unclear else GoalError(message)

@@ -153,6 +153,7 @@ def test_readings_of_a_model_that_disagree_are_asked_about():
     )
     assert {c.goal for c in asked.choices} == {goal_of("in(banana, left_tray)"), goal_of("in(banana, right_tray)")}
     assert asked.source == "model" and "banana" in asked.choices[0].label
+    assert "'love'" in asked.text and "only guess" in asked.text  # which word was not understood
 
 
 @pytest.mark.parametrize(

@@ -132,6 +132,8 @@ def test_only_a_verb_gives_an_order(domain):
         ("kitchen", "put all the fruit in the bowl and the banana on the plate", "not both"),
         ("blocks", "put a cube in the left tray and half another one in the right tray", "half"),
         ("kitchen", "put the apple in some the bowl", "'some the bowl'|not put together"),
+        ("blocks", "put the red cube in the blue cube", "blue cube is an item"),
+        ("kitchen", "put a red fruit in the box and another one in the bowl", "could mean only strawberry"),
         ("blocks", "put three things in coloured the left tray", "coloured"),
         ("blocks", "put the red cube at the edge of the table", "only the far edge"),
         ("blocks", "put the red cube in the left tray tomorrow", "tomorrow"),
