@@ -5,7 +5,7 @@ the square of the number of objects, for `between` with the cube.
 `World.with_derived` lists those that a goal refers to. Tolerances are the constants below, in metres. Top view in the
 robot's base frame: x forward, y to the robot's left, so left_of means a larger y, which is to the right of a person
 facing the robot. Objects in the gripper or with a person have no relations, and an object on or in another has none to
-it.
+it. What lies on or in another item is not sure to be on a side of anything that stands elsewhere, nor sure not to be.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ OFF_LINE = 0.04
 """A thing is between two others when its centre is at most this far beside the line through theirs."""
 
 _ITEM, _LOCATION = "item", "location"  # types of the domain: what can be moved, and what is no thing
+_SIDES = frozenset({"left_of", "right_of", "front_of", "behind"})
 
 
 def left_of(thing: Upright, other: Upright) -> bool:
@@ -122,7 +123,7 @@ class _Table:
     def __init__(self, world: World):
         self._world = world
         self._away = {f.args[0] for name in ("holding", "handed_over") for f in world.by_predicate.get(name, ())}
-        self._resting = {frozenset(f.args) for name in ("on", "in") for f in world.by_predicate.get(name, ())}
+        self._resting = {frozenset(f.args) for f in _resting(world)}
         self._solids: dict[str, Solid | None] = {}
 
     def solid(self, name: str) -> Solid | None:
@@ -196,10 +197,24 @@ def known(predicates: Iterable[str]) -> frozenset[str]:
     return frozenset(predicates) & RELATIONS.keys()
 
 
-def holds(world: World, atom: Literal) -> bool:
-    """Whether a positive literal of one of the RELATIONS holds."""
-    arity, relation = RELATIONS[atom.predicate]
-    return len(atom.args) == arity and relation(_Table(world), *atom.args)
+def holds(world: World, literal: Literal) -> bool:
+    """Whether a literal of one of the RELATIONS is sure to hold."""
+    arity, relation = RELATIONS[literal.predicate]
+    found = len(literal.args) == arity and relation(_Table(world), *literal.args)
+    if found and literal.positive and literal.predicate in _SIDES:
+        return not _lies_elsewhere(world, *literal.args)
+    return found == literal.positive
+
+
+def _lies_elsewhere(world: World, item: str, other: str) -> bool:
+    """Whether an item lies on or in another item that does not carry the other thing, too."""
+    resting = {name: {f.args[1] for f in _resting(world) if f.args[0] == name} for name in (item, other)}
+    return any(world.by_name[name].type == _ITEM for name in resting[item] - resting[other] if name in world.by_name)
+
+
+def _resting(world: World) -> Iterator[Literal]:
+    for predicate in ("on", "in"):
+        yield from world.by_predicate.get(predicate, ())
 
 
 def shortfall(world: World, atom: Literal) -> float:

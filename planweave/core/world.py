@@ -173,15 +173,18 @@ class World:
         return thing is not None and thing.known >= Known.SEEN
 
     def holds(self, literal: Literal) -> bool:
-        """Whether a literal holds in this state."""
-        atom = literal.atom
-        holds = atom in self.facts or (atom.predicate in self.derived and spatial.holds(self, atom))
-        return holds == literal.positive
+        """Whether a literal holds in this state, as a goal means it."""
+        if literal.predicate not in self.derived or literal.atom in self.facts:
+            return (literal.atom in self.facts) == literal.positive
+        return spatial.holds(self, literal)
+
+    def seems(self, literal: Literal) -> bool:
+        """Whether people would say so: for what is asked and referred to, a side counts at any height."""
+        return self.holds(literal.atom.negated()) != literal.positive
 
     def with_derived(self, literals: Iterable[Literal]) -> World:
         """The same world with the derived facts listed that decide these literals."""
-        atoms = {x.atom for x in literals if x.predicate in self.derived} - self.facts
-        found = [atom for atom in atoms if self.holds(atom)]
+        found = {x.atom for x in literals if x.predicate in self.derived and self.holds(x) == x.positive} - self.facts
         return replace(self, facts=self.facts.union(found)) if found else self
 
     def unmet(self, literals: Iterable[Literal]) -> tuple[Literal, ...]:

@@ -242,7 +242,7 @@ class ClauseObjects:
         if word in self._lexicon.inverse:
             return Literal(self._lexicon.inverse[word], (others[0], name)) in self._world.facts
         if word in self._lexicon.between or named in self._beside:
-            return self._world.holds(Literal(self._lexicon.between.get(word, named), (name, *others)))
+            return self._world.seems(Literal(self._lexicon.between.get(word, named), (name, *others)))
         if word in self._lexicon.away:
             return not self._facts(name, others[0])
         return bool(self._facts(name, others[0]))

@@ -412,8 +412,8 @@ class _Asker:
         return str(self._world.by_name[name].attributes.get("colour") or "")
 
     def _verdict(self, literals: list[Literal]) -> str:
-        unknown = [g for g in literals if self._unseen(g.args[0]) and not self._world.holds(g)]
-        wrong = [g for g in literals if not self._world.holds(g) and g not in unknown]
+        unknown = [g for g in literals if self._unseen(g.args[0]) and not self._world.seems(g)]
+        wrong = [g for g in literals if not self._world.seems(g) and g not in unknown]
         if unknown and not wrong:
             return f"I do not know: {self._listed(g.args[0] for g in unknown)} has not been seen yet"
         known = self._known(dict.fromkeys(name for g in wrong or literals for name in g.args))

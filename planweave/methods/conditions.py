@@ -66,7 +66,7 @@ def holds_by_rule(domain: Domain, world: World, condition: Condition) -> bool | 
     ways = list(_ways(domain, world, condition))
     if not ways:
         return None
-    return any(world.holds(literal) for literal in ways) != condition.negated
+    return any(world.seems(literal) for literal in ways) != condition.negated
 
 
 def _ways(domain: Domain, world: World, condition: Condition) -> Iterator[Literal]:

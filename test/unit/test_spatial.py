@@ -19,6 +19,8 @@ from planweave.core.domain import Domain
 from planweave.core.transition import Transition, needed_predicates
 from planweave.core.validation import Validator
 from planweave.core.world import Action, World, WorldObject
+from planweave.goals.goal_grammar import read_sentence
+from planweave.goals.scene_questions import answer
 from planweave.methods.conditions import holds_by_rule, parse_condition
 from planweave.tasks.dry_run import PredictedBody
 
@@ -163,3 +165,35 @@ def test_what_an_action_asks_for_is_listed(model, monkeypatch):
     near = {f.args for f in known.facts if f.predicate == "near"}
     xy = {t.name: np.array(t.position[:2]) for t in crowd(9)}
     assert near == {(a, b) for a in xy for b in xy if a != b and np.linalg.norm(xy[a] - xy[b]) < 0.06}
+
+
+@pytest.mark.parametrize("fact", ["on(a, b)", "in(a, b)"])
+def test_what_lies_on_another_item_is_not_sure_to_be_on_a_side_of_anything_else(fact):
+    stacked = world(cube("a", 0.5, 0.2), cube("b", 0.5, 0.2), cube("c", 0.5, 0.0), more=f"; {fact}")
+    left, right, near = literals("left_of(a, c); right_of(a, c); near(a, b)")
+    assert not stacked.holds(left) and not stacked.holds(left.negated())  # neither is a goal that is reached
+    assert not stacked.holds(right) and stacked.holds(right.negated())
+    assert stacked.holds(*literals("left_of(b, c)")), "what carries it stands beside"
+    assert stacked.seems(left) and not stacked.seems(left.negated()) and not stacked.seems(right)
+    assert holds_by_rule(DOMAIN, stacked, parse_condition("left_of(a, c)")) is True
+    assert stacked.with_derived([left]) is stacked
+    assert left in stacked.with_derived([left.negated()]).facts  # so that a planner takes it away
+
+
+def test_two_things_on_the_same_item_have_sides():
+    both = world(cube("a", 0.5, 0.2), cube("c", 0.5, 0.1), cube("t", 0.5, 0.15), more="; on(a, t); on(c, t)")
+    assert both.holds(*literals("left_of(a, c)")) and both.holds(*literals("not left_of(c, a)"))
+
+
+def test_what_lies_on_another_item_is_put_beside():
+    stacked = world(cube("a", 0.5, 0.2), cube("b", 0.5, 0.2), cube("c", 0.5, 0.0), more="; on(a, b)")
+    plan = solve(DOMAIN, stacked, literals("left_of(a, c)"))
+    assert [str(step) for step in plan] == ["grasp(a)", "place_left_of(a, c)"]
+
+
+def test_what_lies_on_another_item_is_still_found_and_asked_about_by_its_side():
+    cubes = (replace(cube(c, 0.5, y), attributes={"colour": c}) for c, y in (("red", 0.2), ("green", 0.2), ("blue", 0)))
+    stacked = world(*cubes, more="; on(red, green)")
+    assert read_sentence(DOMAIN, stacked, "pick up the red cube left of the blue cube").goal == literals("holding(red)")
+    question = "is the red cube left of the blue cube"
+    assert answer(DOMAIN, stacked, tuple(question.split())).startswith("Yes")
