@@ -26,7 +26,8 @@ TURNED = np.diag([-1.0, -1.0, 1.0])
 _REST = 0.03  # m between the lowest visible point of a thing and what it stands on
 _OVER = 0.03  # share of a thing's points above what it stands on
 _SUNK = 0.01  # m below a rim from which on a thing is inside
-_CENTRED = 0.028  # m between the middles of an item that was put on another and of that one; LIBERO wants 0.03
+_UNSURE = 0.01  # m by which the middles of two things may be wrong against each other, as they are seen
+_CENTRED = 0.03 - _UNSURE  # m between those of an item that was put on another and of that one; LIBERO wants 0.03
 _HANDLES = ("handle", "knob", "pull")
 
 
@@ -248,16 +249,17 @@ def _states(thing: SeenThing) -> Iterator[Literal]:
 def _relation(
     domain: Domain, thing: SeenThing, below: SeenThing, drawers: Sequence[tuple[str, Drawer]]
 ) -> Literal | None:
-    """How a thing rests on or in another; None where the robot has put it there, and not as LIBERO means it."""
+    """How a thing rests on or in another; None where the robot has put it there, and it may not be as LIBERO means."""
     x, y, z = thing.middle
+    margin = _UNSURE if thing.was_put else 0.0
     for name, drawer in drawers:
-        inside = all(abs(a - b) < s / 2 for a, b, s in zip((x, y), drawer.centre, drawer.size))
+        inside = all(abs(a - b) < s / 2 - margin for a, b, s in zip((x, y), drawer.centre, drawer.size))
         if drawer.is_open and inside and abs(z - drawer.centre[2]) < drawer.size[2]:
             return Literal("in", (thing.name, name))
     hollow = "holds_things" in _can(below.named.class_name)
     sunk = float(np.percentile(thing.points[:, 2], 1)) < float(below.points[:, 2].max()) - _SUNK
     if hollow and sunk:
-        inside = _inward(thing.middle[None, :2], _outline(below.points))[0] > 0
+        inside = _inward(thing.middle[None, :2], _outline(below.points))[0] > margin
         return Literal("in", (thing.name, below.name)) if inside or not thing.was_put else None
     apart = math.dist(thing.middle[:2], below.middle[:2])
     if thing.was_put and domain.type_of_class(below.named.class_name) == "item" and apart > _CENTRED:

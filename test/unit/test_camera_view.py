@@ -16,6 +16,7 @@ from planweave.core.world import Literal
 from planweave.libero.camera_view import classes, cut, depth_view, see
 from planweave.libero.client import Picture
 from planweave.libero.seen_drawers import find_drawers
+from planweave.libero.seen_world import SeenThing, seen_world
 from planweave.perception.segments import find_segments
 from planweave.perception.vision_names import UNKNOWN, Named
 
@@ -153,3 +154,24 @@ def test_how_far_a_drawer_is_out_is_measured(out, is_open):
 
 def test_drawers_without_a_visible_front_are_not_told():
     assert find_drawers(box((0, 0, 0), (0.2, 0.25, 0.3)), 3, (), 0.0) == []
+
+
+def put_on(kind, below, at, low=0.02, side=0.04):
+    """The facts of a world in which the robot has put a thing to a place on or in another one, as it is seen."""
+    cloud = box((at - side / 2, -side / 2, low), (at + side / 2, side / 2, low + 0.05))
+    grey = np.full((1, 3), 128)
+    things = (
+        SeenThing("thing_1", cloud, grey, Named(kind), low, below="other_1", was_put=True),
+        SeenThing("other_1", box((-0.07, -0.07, 0), (0.07, 0.07, 0.02 if low >= 0.02 else 0.1)), grey, Named(below), 0),
+    )
+    return {str(f) for f in seen_world(KITCHEN, things, 0.0, 0.0).facts if f.predicate in ("on", "in")}
+
+
+@pytest.mark.parametrize(("apart", "holds"), [(0.0, True), (0.018, True), (0.022, False), (0.029, False)])
+def test_what_was_put_near_the_limit_is_not_sure_to_be_on_another_item(apart, holds):
+    assert put_on("akita_black_bowl", "plate", apart) == ({"on(thing_1, other_1)"} if holds else set())
+
+
+@pytest.mark.parametrize(("aside", "holds"), [(0.0, True), (0.055, True), (0.065, False), (0.075, False)])
+def test_what_was_put_near_the_rim_is_not_sure_to_be_inside(aside, holds):
+    assert put_on("butter", "basket", aside, low=0.005) == ({"in(thing_1, other_1)"} if holds else set())
