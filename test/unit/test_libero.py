@@ -189,3 +189,26 @@ def test_what_is_ajar_is_neither_open_nor_closed(openness, state, opens):
     assert [action.name for action in solve(DOMAIN, world, goal)] == (["open", *steps] if opens else steps)
     filled = replace(world, facts=world.facts | {goal[0]})
     assert [action.name for action in solve(DOMAIN, filled, goal)] == ([] if state == ["closed"] else ["close"])
+
+
+@pytest.mark.parametrize(("rise", "holds"), [(0.0, True), (0.018, False)])
+def test_a_plate_that_was_pushed_onto_a_packet_is_not_yet_in_front_of_the_stove(rise, holds):
+    """LIBERO wants it on the table."""
+    scene = json.loads(json.dumps(SCENES["libero_goal/5"]))
+
+    def move(thing, z):
+        at, bounds = scene["things"][thing]["pos"], scene["things"][thing]["bounds"]
+        by = [-0.04 - at[0], 0.2 - at[1], z]
+        scene["things"][thing] |= {
+            "pos": [a + b for a, b in zip(at, by)],
+            "bounds": [a + b for a, b in zip(bounds, by * 2)],
+        }
+
+    move("plate_1", rise)
+    if rise:
+        move("cream_cheese_1", 0.0)
+    world = truth(DOMAIN, scene)
+    (goal,) = goal_of(scene, scene["goal"])
+    assert str(goal) == "front_of(plate_1, flat_stove_1)" and world.seems(goal)
+    assert world.holds(goal) is holds and world.holds(Literal("on", ("plate_1", "cream_cheese_1"))) is not holds
+    assert [a.name for a in solve(DOMAIN, world, (goal,))] == ([] if holds else ["push_to_front_of"])
