@@ -63,6 +63,7 @@ class Server:
         self._joints = False
         self._first: int | None = None
         self._kept: list[Any] = []  # positions of all joints, every KEPT steps
+        self._pictures: tuple[tuple[int, int], Any] | None = None  # width, height; what renders them
 
     def answer(self, command: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
         """The answer to a command, and the bytes that follow it."""
@@ -170,13 +171,16 @@ class Server:
             names = [mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_CAMERA, i) for i in range(model.ncam)]
             raise ValueError(f"there is no camera {camera!r}; there are {', '.join(names)}")
         option = _shown(model, width, height)
-        with mujoco.Renderer(model, height, width) as renderer:
-            renderer.update_scene(data, camera, option)
-            picture = renderer.render().astype(numpy.uint8)
-            renderer.enable_depth_rendering()
-            option.sitegroup[:] = 0  # sites that nobody sees have depth nevertheless
+        renderer = self._renderer(model, width, height)
+        renderer.update_scene(data, camera, option)
+        picture = renderer.render().astype(numpy.uint8)
+        option.sitegroup[:] = 0  # sites that nobody sees have depth nevertheless
+        renderer.enable_depth_rendering()
+        try:
             renderer.update_scene(data, camera, option)
             depth = renderer.render().astype(numpy.float32)
+        finally:
+            renderer.disable_depth_rendering()
         followed = picture.tobytes() + depth.tobytes()
         place = {
             "fovy": float(model.cam_fovy[number]),
@@ -194,17 +198,32 @@ class Server:
         chosen = kept if len(kept) <= most else [kept[round(i * (len(kept) - 1) / (most - 1))] for i in range(most)]
         option = _shown(model, width, height)
         data, pictures = mujoco.MjData(model), []
-        with mujoco.Renderer(model, height, width) as renderer:
-            for positions in chosen:
-                data.qpos[:] = positions
-                mujoco.mj_forward(model, data)
-                renderer.update_scene(data, camera, option)
-                pictures.append(renderer.render().tobytes())
+        renderer = self._renderer(model, width, height)
+        for positions in chosen:
+            data.qpos[:] = positions
+            mujoco.mj_forward(model, data)
+            renderer.update_scene(data, camera, option)
+            pictures.append(renderer.render().tobytes())
         followed = b"".join(pictures)
         return {"bytes": len(followed)}, followed
 
+    def _renderer(self, model: Any, width: int, height: int) -> Any:
+        """Renders the loaded task's pictures of one size; made once, which takes as long as five pictures."""
+        import mujoco
+
+        if self._pictures is None or self._pictures[0] != (width, height):
+            self._close_renderer()
+            self._pictures = (width, height), mujoco.Renderer(model, height, width)
+        return self._pictures[1]
+
+    def _close_renderer(self) -> None:
+        if self._pictures is not None:
+            self._pictures[1].close()
+            self._pictures = None
+
     def close(self) -> None:
         """End the environment."""
+        self._close_renderer()
         if self._env is not None:
             self._env.close()
             self._env = None

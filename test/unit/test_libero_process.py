@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -11,6 +12,7 @@ from planweave.cli.main import main
 from planweave.core.errors import ConfigError, NotInstalledError, SceneError, SystemDownError
 from planweave.libero import environment
 from planweave.libero.client import LiberoSimulator
+from planweave.libero.server import Server
 
 DOUBLE = Path(__file__).parents[1] / "doubles" / "libero_server.py"
 
@@ -129,7 +131,27 @@ def test_the_real_simulator_loads_steps_and_shows_a_task():
         assert done.count == 3 and not done.success and len(done.state["joints"]) == 7
         picture, depth = sim.render("agentview", 64, 48)
         assert picture.std() > 10 and 0.3 < depth.min() < depth.max() < 10
+        again = sim.render("agentview", 64, 48)
+        assert (again[0] == picture).all() and (again[1] == depth).all()
         with pytest.raises(SceneError, match="there is no camera 'sky'"):
             sim.render("sky", 64, 48)
         with pytest.raises(SceneError, match="tasks 0 to 9"):
             sim.load("libero_goal/10/0")
+
+
+def test_pictures_of_one_size_are_rendered_by_one_renderer(monkeypatch):
+    made = []
+
+    class Renderer:
+        def __init__(self, model, height, width):
+            made.append([model, width, height, "open"])
+            self.close = lambda row=made[-1]: row.__setitem__(3, "closed")
+
+    monkeypatch.setitem(sys.modules, "mujoco", SimpleNamespace(Renderer=Renderer))
+    server = Server()
+    first = server._renderer("scene", 64, 48)
+    assert server._renderer("scene", 64, 48) is first and made == [["scene", 64, 48, "open"]]
+    assert server._renderer("scene", 32, 24) is not first
+    assert made == [["scene", 64, 48, "closed"], ["scene", 32, 24, "open"]]
+    server.close()  # as before another task is loaded
+    assert made[1][3] == "closed" and server._renderer("other", 32, 24) and made[2] == ["other", 32, 24, "open"]
