@@ -10,6 +10,7 @@ import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Protocol
 
+import cv2
 import numpy as np
 
 from planweave.core.domain import Domain
@@ -35,6 +36,7 @@ _UNKNOWN = "object"
 _LARGE = 0.15  # m from which on a thing's parts are named, too
 _LEAST_MASK = 30  # pixels of a mark
 _SAME = 0.02  # m between what two cameras show of one thing
+_SLIVER, _EDGE, _WITHIN = 0.15, 0.006, 0.9  # share of a thing's voxels, m beyond it, and share of points that are not
 
 
 class Namer(Protocol):
@@ -148,6 +150,10 @@ def _things(
     for one, two in ((a, b) for a in wholes for b in wholes if a < b):
         if owners[two] == two and _is_other_side(segments[one], segments[two], answers[one], answers[two]):
             owners[two] = owners[one]
+    for one, two in ((a, b) for a in wholes for b in wholes if a != b and owners[a] == a and owners[b] == b):
+        alike = answers[one].class_name == answers[two].class_name != ""
+        if alike and _is_sliver(segments[two], segments[one]):
+            owners.update((k, one) for k in wholes if owners[k] == two)
     for k, (_, whole) in enumerate(shown):
         if k not in owners and not answers[k].is_nothing:
             owners[k] = owners.get(whole if whole >= 0 else of[k], -1)
@@ -163,6 +169,17 @@ def _things(
         named = Named(kind, colour, 0, answers[k].drawers, answers[k].state)
         found.append(SeenThing(f"{kind}_{counts[kind]}", points, colours, named, segmentation.ground, parts))
     return found
+
+
+def _is_sliver(one: Segment, whole: Segment) -> bool:
+    """Whether a segment is a small piece of a much larger one of its name: within its outline and its heights."""
+    if one.voxels > _SLIVER * whole.voxels:
+        return False
+    low, high = whole.points[:, 2].min() - _EDGE, whole.points[:, 2].max() + _EDGE
+    outline = cv2.convexHull(whole.points[:, :2].astype(np.float32))
+    inward = np.array([cv2.pointPolygonTest(outline, (float(x), float(y)), True) for x, y, _ in one.points[::4]])
+    heights = one.points[::4, 2]
+    return bool(((inward > -_EDGE) & (heights > low) & (heights < high)).mean() > _WITHIN)
 
 
 def _is_other_side(one: Segment, two: Segment, first: Named, second: Named) -> bool:

@@ -13,11 +13,11 @@ import pytest
 
 from planweave.core.domain import Domain
 from planweave.core.world import Literal
-from planweave.libero.camera_view import classes, cut, depth_view, see
+from planweave.libero.camera_view import _things, classes, cut, depth_view, see
 from planweave.libero.client import Picture
 from planweave.libero.seen_drawers import find_drawers
 from planweave.libero.seen_world import SeenThing, seen_world
-from planweave.perception.segments import find_segments
+from planweave.perception.segments import Segment, Segmentation, find_segments
 from planweave.perception.vision_names import UNKNOWN, Named
 
 DATA = np.load(Path(__file__).parent / "data" / "libero_pictures.npz")
@@ -175,3 +175,33 @@ def test_what_was_put_near_the_limit_is_not_sure_to_be_on_another_item(apart, ho
 @pytest.mark.parametrize(("aside", "holds"), [(0.0, True), (0.055, True), (0.065, False), (0.075, False)])
 def test_what_was_put_near_the_rim_is_not_sure_to_be_inside(aside, holds):
     assert put_on("butter", "basket", aside, low=0.005) == ({"in(thing_1, other_1)"} if holds else set())
+
+
+def named_things(*rows):
+    """What becomes of segments with these names: rows of name, low and high corner, voxels."""
+    empty = {"agentview": np.ones((2, 2), bool)}  # one picture shows them all
+    clouds = [box(low, high) for _, low, high, _ in rows]
+    segments = [Segment(c, np.full(c.shape, 90), empty, row[3]) for c, row in zip(clouds, rows)]
+    shown = [(segment, -1) for segment in segments]
+    found = _things(Segmentation(0.0, tuple(segments)), shown, [Named(row[0]) for row in rows])
+    return {thing.name: len(thing.points) / len(clouds[0]) for thing in found}
+
+
+BASKET = "basket", (0, 0, 0), (0.16, 0.17, 0.14), 2400
+
+
+@pytest.mark.parametrize(
+    ("sliver", "apart"),
+    [
+        (("basket", (0.15, 0.04, 0.02), (0.16, 0.1, 0.05), 30), False),  # a piece of its rim
+        (("butter", (0.05, 0.04, 0.0), (0.12, 0.1, 0.03), 200), True),  # what lies in it
+        (("basket", (0.02, 0.02, 0.02), (0.13, 0.14, 0.13), 900), True),  # a smaller one in it
+        (("basket", (0.05, 0.04, 0.14), (0.1, 0.1, 0.2), 200), True),  # one on top of it
+        (("basket", (0.17, 0.0, 0.0), (0.25, 0.1, 0.1), 200), True),  # one beside it
+    ],
+)
+def test_a_small_piece_of_a_thing_with_its_name_is_no_second_one(sliver, apart):
+    for rows in ((BASKET, sliver), (sliver, BASKET)):
+        found = named_things(*rows)
+        assert len(found) == 1 + apart
+    assert apart or found == {"basket_1": 2.0}, "with the points of both"
