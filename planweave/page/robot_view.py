@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from planweave.core.memory import no_mesh_cache
 from planweave.robots.description import RobotDescription
-from planweave.robots.meshes import simplify_meshes
-from planweave.robots.model import TCP_SITE, VISUAL_GROUP, finger_joints, robot_spec
+from planweave.robots.meshes import simplified_spec
+from planweave.robots.model import TCP_SITE, VISUAL_GROUP, finger_joints
 
 if TYPE_CHECKING:
     import mujoco
@@ -36,8 +36,7 @@ class RobotView:
         import mujoco
 
         self._mj, self._scene = mujoco, scene
-        spec = robot_spec(robot, model_path)
-        simplify_meshes(spec)
+        spec = simplified_spec(robot, model_path)
         with no_mesh_cache():
             self.model = model = spec.compile()
         self._data = mujoco.MjData(model)

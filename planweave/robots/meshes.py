@@ -5,18 +5,40 @@ A link's mesh of 20,000 faces costs every program that loads it some megabytes, 
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from planweave.core.memory import no_mesh_cache
+from planweave.robots.model import robot_spec
 
 if TYPE_CHECKING:
     import mujoco
 
+    from planweave.robots.description import RobotDescription
+
 DETAIL = 0.005
 """Edge of the cubes of which one vertex of a mesh that is only seen remains, m."""
+
+
+def simplified_spec(robot: RobotDescription, model_path: str | None = None, *, seen: bool = True) -> mujoco.MjSpec:
+    """`robot_spec` with its meshes simplified, the caller's own; that of a robot's own model is worked out once in a
+    process, which takes half a second.
+    """
+    if model_path:
+        spec = robot_spec(robot, model_path)
+        simplify_meshes(spec, seen=seen)
+        return spec
+    return _simplified(robot, seen).copy()
+
+
+@lru_cache(maxsize=4)
+def _simplified(robot: RobotDescription, seen: bool) -> mujoco.MjSpec:
+    spec = robot_spec(robot)
+    simplify_meshes(spec, seen=seen)
+    return spec
 
 
 def simplify_meshes(spec: mujoco.MjSpec, *, seen: bool = True) -> None:

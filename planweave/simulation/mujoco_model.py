@@ -9,8 +9,8 @@ import numpy as np
 
 from planweave.core.errors import SceneError
 from planweave.robots import RobotDescription, load_robot
-from planweave.robots.meshes import simplify_meshes
-from planweave.robots.model import finger_joints, pad_geoms, robot_spec
+from planweave.robots.meshes import simplified_spec
+from planweave.robots.model import finger_joints, pad_geoms
 from planweave.simulation.camera import CameraConfig
 from planweave.simulation.scene import Scene, Slip
 from planweave.simulation.shapes import add_shape
@@ -37,8 +37,7 @@ def build_model(
     """
 
     robot = robot or load_robot()
-    spec = robot_spec(robot, model_path)
-    simplify_meshes(spec)
+    spec = simplified_spec(robot, model_path)
     spec.modelname = scene.name
     for body in spec.bodies:
         body.gravcomp = 1.0

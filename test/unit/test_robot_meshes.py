@@ -89,3 +89,14 @@ def test_a_model_without_meshes_stays_as_it_is():
     spec = mujoco.MjSpec.from_string("<mujoco><worldbody><body><geom size='0.1'/></body></worldbody></mujoco>")
     meshes.simplify_meshes(spec)
     assert spec.compile().ngeom == 1
+
+
+@pytest.mark.parametrize("seen", [True, False])
+def test_a_simplified_robot_is_worked_out_once_and_each_caller_gets_its_own(seen):
+    first = meshes.simplified_spec(FR3, seen=seen)
+    first.delete(first.body(FR3.gripper.link))
+    first.compile()
+    second, plain = meshes.simplified_spec(FR3, seen=seen).compile(), simplified(seen=seen)
+    for field in ("mesh_vert", "mesh_face", "body_mass", "body_inertia", "geom_pos", "geom_rgba", "jnt_range"):
+        assert np.array_equal(getattr(second, field), getattr(plain, field)), field
+    assert meshes._simplified.cache_info().currsize <= 4

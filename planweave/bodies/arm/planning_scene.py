@@ -24,8 +24,8 @@ from planweave.bodies.arm.solids import Part
 from planweave.core.errors import ConfigError
 from planweave.core.memory import no_mesh_cache
 from planweave.robots import RobotDescription, load_robot
-from planweave.robots.meshes import simplify_meshes
-from planweave.robots.model import TCP_SITE, finger_joints, robot_spec
+from planweave.robots.meshes import simplified_spec
+from planweave.robots.model import TCP_SITE, finger_joints
 
 Array = NDArray[np.float64]
 RESOLUTION = 0.02
@@ -72,8 +72,7 @@ def _model(robot: RobotDescription, model_path: str | None, table_height: float,
     """Arm, hand and table, with the pools of shapes; what it was compiled from is gone when this returns."""
     import mujoco
 
-    spec = robot_spec(robot, model_path)
-    simplify_meshes(spec, seen=False)
+    spec = simplified_spec(robot, model_path, seen=False)
     box, cylinder = mujoco.mjtGeom.mjGEOM_BOX, mujoco.mjtGeom.mjGEOM_CYLINDER
     spec.worldbody.add_geom(name="table", type=box, size=[1.5, 1.5, 0.1], pos=[0.0, 0.0, table_height - 0.1])
     for name, kind, count in (("box", box, pools.boxes), ("cylinder", cylinder, pools.cylinders)):
