@@ -106,13 +106,13 @@ CASES = (
     Case("undisturbed", _APART, _IN),
     Case("two_undisturbed", _APART, _BOTH, only_bench=True),
     Case("holds_already", _DONE, _IN),
-    Case("tower_holds_already", _TOWER, "on(yellow_cube, red_cube)"),
+    Case("tower_holds_already", _TOWER, "on(yellow_cube, red_cube)", only_bench=True),
     # It held already, but the camera is silent.
     Case("silent_nothing_changed", _DONE, _IN, (_BLIND,), blind=True),
     Case("silent_then_taken", _DONE, _IN, (Hand(move=_TAKEN, camera=False),)),
     Case("silent_then_taken_later", _DONE, _IN, (_BLIND, Wait(2.5), Hand(move=_TAKEN)), only_bench=True),
     Case("silent_moved_beside", _DONE, _IN, (_BLIND, Hand(move=_OUT)), only_bench=True),
-    Case("silent_exchanged_seen_again", _DONE, _IN, (_BLIND, Hand(exchange=_SWAP), Hand(camera=True))),
+    Case("silent_exchanged_seen_again", _DONE, _IN, (_BLIND, Hand(exchange=_SWAP), Hand(camera=True)), only_bench=True),
     # The camera falls silent while the robot works.
     Case("silent_from_lift", _APART, _IN, (Hand("lift", camera=False),), blind=True),
     Case("silent_and_taken_at_carry", _APART, _IN, (Hand("carry", move=_TAKEN, camera=False),), only_bench=True),
@@ -137,7 +137,9 @@ CASES = (
     Case("exchanged_after_release", _APART, _IN, (Hand("retreat", exchange=_SWAP),)),
     Case("lower_cube_vanished", _TOWER, _IN, (Hand(move=_TAKEN),)),
     Case("lower_cube_vanished_a_while_ago", _TOWER, _IN, (Hand(move=_TAKEN), Wait(3.0)), only_bench=True),
-    Case("lower_cube_vanished_from_a_tower", _TOWER, "on(yellow_cube, red_cube)", (Hand(move=_TAKEN),)),
+    Case(
+        "lower_cube_vanished_from_a_tower", _TOWER, "on(yellow_cube, red_cube)", (Hand(move=_TAKEN),), only_bench=True
+    ),
     Case(
         "lower_cube_exchanged",
         _TOWER,
@@ -154,7 +156,9 @@ CASES = (
     ),
     Case("taken_out_before", _DONE, _IN, (Hand(move=_OUT),)),
     Case("pushed_off_the_table", _APART, _IN, (Hand(move=_TAKEN),), only_bench=True),
-    Case("first_taken_while_second_is_carried", _APART, _BOTH, (Hand("carry", "yellow_cube", _TAKEN),)),
+    Case(
+        "first_taken_while_second_is_carried", _APART, _BOTH, (Hand("carry", "yellow_cube", _TAKEN),), only_bench=True
+    ),
     Case("first_taken_while_second_is_verified", _APART, _BOTH, (Hand("retreat", "yellow_cube", _TAKEN),)),
     Case("tray_taken_from_under_it", _DONE, _IN, (Hand(move={"left_tray": (0.40, 0.45, 0.0)}),), only_bench=True),
     # Taken out of the hand that carries the second thing, or exchanged in it.

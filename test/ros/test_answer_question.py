@@ -63,7 +63,7 @@ def test_the_question_is_answered_and_the_chosen_cube_is_moved(client, spin_unti
         client.answer(task_id, "another", 1)
     with pytest.raises(PlanweaveError, match="no choice 3"):
         client.answer(task_id, status.question.id, 3)
-    with pytest.raises(PlanweaveError, match="neither chooses"):
+    with pytest.raises(PlanweaveError, match="does not choose one of these"):
         client.answer(task_id, status.question.id, text="hmm")
     assert client.answer(task_id, status.question.id, text="the left tray") == "understood: left tray"
     spin_until(lambda: (q := client.task(task_id)[0].question) and q.id != status.question.id, 30, "the next one")
