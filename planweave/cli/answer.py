@@ -17,6 +17,7 @@ import argparse
 import json
 import select
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from planweave.core.errors import GoalError, PlanweaveError
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from planweave.cli.progress import Progress
-    from planweave_ros.client import Client
+    from planweave_ros.client import Client, TaskResult
 
 _PROMPT = "your answer (a number, or words): "
 
@@ -122,6 +123,15 @@ class QuestionAsker:
         self._status: TaskStatus | None = None
         self._asked = ""  # id of the question that the person was asked last
         self._open = False  # whether an answer is still to come
+        self._unanswered: UserQuestion | None = None  # which ended a dry run
+
+    def told(self, result: TaskResult) -> TaskResult:
+        """The result of the task; of a dry run that ended at a question, with that question."""
+        if (question := self._unanswered) is None:
+            return result
+        choices = "; ".join(f"{number}: {choice.label}" for number, choice in enumerate(question.choices, 1))
+        message = f"not clear: {question.text} {choices}; say it in the sentence".replace("  ", " ")
+        return replace(result, message=message, status=replace(result.status, question=question, message=message))
 
     def status(self, status: TaskStatus) -> None:
         """Process a new status of the task."""
@@ -159,6 +169,7 @@ class QuestionAsker:
             self._console.print(how, markup=False)
         self._progress.resume()
         if self._dry:
+            self._unanswered = question
             self._client.cancel(status.task_id)
 
     def _take(self, status: TaskStatus, question: UserQuestion, line: str) -> None:

@@ -119,7 +119,7 @@ def main(options: argparse.Namespace) -> int:
             for asker in askers:
                 asker.status(status)
 
-        result = client.run_task(
+        ended = client.run_task(
             options.sentence,
             method=method,
             goal=goal,
@@ -130,6 +130,7 @@ def main(options: argparse.Namespace) -> int:
             on_silence=progress.silence,
             watch=watch,
         )
+        result = askers[1].told(ended)
         checked = task.checked(client) if task and not options.dry else None
         planned = result.status.state is TaskState.PLANNED
         preview = client.preview(result.status.task_id, "", _PREVIEW) if planned else None

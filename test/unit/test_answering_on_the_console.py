@@ -3,14 +3,17 @@
 import io
 import os
 import time
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
 
 from planweave.cli.answer import QuestionAsker, question_json, send, waiting_question
+from planweave.cli.results import result_json
 from planweave.core.errors import GoalError
 from planweave.core.question import Alternative, UserQuestion
 from planweave.core.task import TaskState, TaskStatus
+from planweave_ros.client import TaskResult
 
 QUESTION = UserQuestion(
     'which is meant by "the cube"?',
@@ -127,3 +130,10 @@ def test_a_dry_run_that_nobody_watches_ends_at_its_question(monkeypatch):
     asker.look()
     assert client.cancelled == ["task-1"] and "say it in the sentence" in shown.getvalue()
     assert "2. blue cube" in shown.getvalue() and "planweave answer" not in shown.getvalue()
+    told = result_json(asker.told(TaskResult(False, "cancelled by request", replace(WAITS, question=None), {}, ())))
+    assert told["question"] == question_json(QUESTION) and "2: blue cube" in told["message"]
+
+
+def test_a_result_without_an_open_question_is_told_as_it_is():
+    result = TaskResult(False, "cancelled by request", replace(WAITS, question=None), {}, ())
+    assert QuestionAsker(Answered(), Console(file=io.StringIO()), NoProgress(), dry=True).told(result) is result
