@@ -6,6 +6,7 @@ Two executors would move the same arm, and a second publisher could report a fal
 from __future__ import annotations
 
 import math
+import random
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -26,6 +27,8 @@ NEWCOMER = 10.0
 _LOOK = 0.25  # s between two looks of a newcomer
 _STAYS = 3.0  # s for which another body must be seen: one that has just ended may be seen for a moment
 _PRECEDENCE = 8.0  # s for another body that started at the same time to discover this one and to leave
+_TRIES = 10
+_APART = 0.2  # s: pause at most before a publisher is made anew
 _ACTION_SERVER = "execute_action/_action/send_goal"
 _NAMELESS = ("_NODE_NAME_UNKNOWN_", "_CREATED_BY_BARE_DDS_APP_")
 
@@ -86,12 +89,21 @@ def leave_to_another_body(node: GuardedNode, since: float, own: bytes = b"", top
 
 
 def own_publisher(node: Node, make: Callable[[], Publisher], topic: str = "world_state") -> tuple[Publisher, bytes]:
-    """Make a publisher of a topic; also its key as in `publishers`, empty where another appeared at the same time."""
+    """Make a publisher of a topic; also its key as in `publishers`.
+
+    It is made anew where another appeared in the same moment, so that its key cannot be told; empty where that does
+    not end.
+    """
     topic = node.resolve_topic_name(topic)
-    before = publishers(node, topic)
-    publisher = make()
-    new = publishers(node, topic).keys() - before.keys()
-    return publisher, new.pop() if len(new) == 1 else b""
+    for _ in range(_TRIES):
+        before = publishers(node, topic)
+        publisher = make()
+        new = publishers(node, topic).keys() - before.keys()
+        if len(new) == 1:
+            return publisher, new.pop()
+        publisher.destroy()
+        time.sleep(random.uniform(0.0, _APART))
+    return make(), b""
 
 
 def _precedes(node: Node, own: bytes, topic: str) -> bool:

@@ -12,6 +12,7 @@ import pytest
 pytest.importorskip("planweave_interfaces")
 
 from doubles.scripted import SymbolicBody, tabletop
+from planweave_interfaces.msg import WorldState
 
 from planweave.core.errors import ConfigError
 from planweave_ros import only_one
@@ -72,6 +73,19 @@ def test_of_bodies_that_start_together_exactly_one_stays(ros, names):
     finally:
         for node in stayed:
             node.destroy_node()
+
+
+def test_a_publisher_knows_its_key_though_another_appears_in_the_same_moment(make_node):
+    node, others = make_node("one"), []
+
+    def make():
+        if len(others) < 2:  # beside the first two attempts
+            others.append(WorldPublisher(node))
+        return node.create_publisher(WorldState, "world_state", 1)
+
+    publisher, key = only_one.own_publisher(node, make)
+    assert len(others) == 2 and {key} == only_one.publishers(node, "/world_state").keys() - {o.key for o in others}
+    publisher.destroy()
 
 
 def test_a_body_that_serves_is_not_left_to_an_earlier_key(make_node):
