@@ -129,8 +129,7 @@ class QuestionAsker:
         """The result of the task; of a dry run that ended at a question, with that question."""
         if (question := self._unanswered) is None:
             return result
-        choices = "; ".join(f"{number}: {choice.label}" for number, choice in enumerate(question.choices, 1))
-        message = f"not clear: {question.text} {choices}; say it in the sentence".replace("  ", " ")
+        message = f"not clear: {question.text} {question.offer}; say it in the sentence"
         return replace(result, message=message, status=replace(result.status, question=question, message=message))
 
     def status(self, status: TaskStatus) -> None:

@@ -107,7 +107,8 @@ def main(options: argparse.Namespace) -> int:
         for rule in rules:
             console.print(f"rule in force: {rule}", highlight=False, markup=False)
         progress = stack.enter_context(Progress(console, options.sentence))
-        askers = Asker(client, console, progress), QuestionAsker(client, console, progress, options.dry)
+        questions = QuestionAsker(client, console, progress, options.dry)
+        askers = Asker(client, console, progress), questions
 
         def watch() -> None:
             check()
@@ -130,7 +131,7 @@ def main(options: argparse.Namespace) -> int:
             on_silence=progress.silence,
             watch=watch,
         )
-        result = askers[1].told(ended)
+        result = questions.told(ended)
         checked = task.checked(client) if task and not options.dry else None
         planned = result.status.state is TaskState.PLANNED
         preview = client.preview(result.status.task_id, "", _PREVIEW) if planned else None

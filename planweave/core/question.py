@@ -59,6 +59,11 @@ class UserQuestion:
     id: str = ""
     deadline: float = 0.0
 
+    @property
+    def offer(self) -> str:
+        """The choices with their numbers, in one line."""
+        return "; ".join(f"{number}: {choice.label}" for number, choice in enumerate(self.choices, 1))
+
 
 class AmbiguityError(GoalError):
     """A sentence that a person's answer would make clear. question: what to ask; where nobody can be asked, the message
@@ -144,10 +149,10 @@ class Inquiry:
             question, read = self._pending(question_id), self._read
         if bool(choice) == bool(text):
             raise GoalError(
-                f"answer with the number of a choice or with words, not with both or none; {_offer(question)}"
+                f"answer with the number of a choice or with words, not with both or none; {question.offer}"
             )
         if choice and not 1 <= choice <= len(question.choices):
-            raise GoalError(f"there is no choice {choice}; {_offer(question)}")
+            raise GoalError(f"there is no choice {choice}; {question.offer}")
         index = choice - 1 if choice else read(text)
         with self._answered:
             self._pending(question_id)
@@ -166,10 +171,6 @@ class Inquiry:
         if self._reply is not None:
             raise GoalError("this question has been answered already; `planweave status` says how the task goes on")
         return self.shown
-
-
-def _offer(question: UserQuestion) -> str:
-    return "; ".join(f"{number}: {choice.label}" for number, choice in enumerate(question.choices, 1))
 
 
 def _question_id(task_id: str, number: int, question: UserQuestion) -> str:

@@ -33,23 +33,22 @@ def read_answer(domain: Domain, world: World, question: UserQuestion, text: str)
         written = {name.casefold() for name in names} - {""}  # "red cube" may be any of two, red_cube is one
         if said in {*written, *(f"{word}{index + 1}" for word in _NUMBER_WORDS)}:
             return index
-    offered = "; ".join(f"{number}: {choice.label}" for number, choice in enumerate(question.choices, 1))
     single = {choice.objects[0]: index for index, choice in enumerate(question.choices) if len(choice.objects) == 1}
     found, is_phrase = _chosen(domain, world, list(single), text) if single else (set(), False)
     if len(found) == 1:
         return single[found.pop()]
     if is_phrase:
-        raise GoalError(f"{text!r} does not choose one of these: {offered}")
+        raise GoalError(f"{text!r} does not choose one of these: {question.offer}")
     words, asked = words_of(text)
     if is_question(without_politeness(words), asked):
-        raise GoalError(f"that is a question, and another one waits for an answer: {question.text} {offered}")
+        raise GoalError(f"that is a question, and another one waits for an answer: {question.text} {question.offer}")
     try:
         checked_goal(domain, world, read_sentence(domain, world, text).goal)
     except AmbiguityError:
         return None
     except (GoalError, NotCoveredError) as error:
         raise GoalError(
-            f"{text!r} neither chooses one of these ({offered}) nor says a task that can be read here: {error}"
+            f"{text!r} neither chooses one of these ({question.offer}) nor says a task that can be read here: {error}"
         ) from None
     return None
 
