@@ -15,7 +15,6 @@ from planweave.core.cancellation import Cancellation
 from planweave.core.errors import SystemDownError
 from planweave_ros.action_client import ThreadSafeActionClient
 from planweave_ros.presence import Presence
-from planweave_ros.qos import REQUESTS
 
 #: A server answers only a client that it has discovered, which may take it so many seconds longer than the other way.
 MUTUAL_DISCOVERY = 0.8
@@ -41,7 +40,7 @@ class Caller:
 
     def client(self, kind: Any, name: str) -> Any:
         """A client of a service, with its presence monitored."""
-        client = self._node.create_client(kind, name, qos_profile=REQUESTS, callback_group=self._group)
+        client = self._node.create_client(kind, name, callback_group=self._group)
         self._since[client] = None
         return client
 

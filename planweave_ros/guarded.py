@@ -75,6 +75,13 @@ class GuardedNode(Node):
         answer_surely(service)
         return service
 
+    def create_client(self, srv_type: Any, srv_name: str, *args: Any, **kwargs: Any) -> Any:
+        """See rclpy; by default with room for the answers to many clients at once, since each client receives those to
+        all others, too.
+        """
+        kwargs.setdefault("qos_profile", REQUESTS)
+        return super().create_client(srv_type, srv_name, *args, **kwargs)
+
     def _guarded(self, callback: Callable[..., None], what: str) -> Callable[..., None]:
         @functools.wraps(callback)  # by its signature rclpy knows whether it wants the message's info
         def call(*args: Any) -> None:

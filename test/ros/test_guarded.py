@@ -1,0 +1,44 @@
+"""What every node of Planweave does otherwise than rclpy: timers and room for answers."""
+
+
+def test_timers_go_on_while_the_simulated_clock_stands(make_node, spin_until):
+    from rclpy.parameter import Parameter
+
+    from planweave_ros.guarded import GuardedNode
+
+    node = make_node(GuardedNode, "watcher", parameter_overrides=[Parameter("use_sim_time", value=True)])
+    ticks = []
+    node.create_timer(0.01, lambda: ticks.append(node.get_clock().now().nanoseconds))
+    spin_until(lambda: len(ticks) > 2, 5, "a timer of a node whose /clock nobody publishes")
+    assert set(ticks) == {0}
+
+
+def test_an_answer_is_kept_though_many_for_other_clients_come_before_it_is_taken(ros, executor, make_node, spin_until):
+    from rclpy.callback_groups import ReentrantCallbackGroup
+    from std_srvs.srv import Trigger
+
+    from planweave_ros.guarded import GuardedNode
+
+    answered = []
+
+    def answer(request, response):
+        answered.append(request)
+        return response
+
+    server, others = make_node(GuardedNode, "server"), make_node(GuardedNode, "others")
+    server.create_service(Trigger, "ask", answer, callback_group=ReentrantCallbackGroup())
+    busy = GuardedNode("busy")  # not spun yet: it takes no answers
+    client, other = (n.create_client(Trigger, "ask") for n in (busy, others))
+    try:
+        for each in (client, other):
+            assert each.wait_for_service(timeout_sec=60.0)
+        mine = client.call_async(Trigger.Request())
+        spin_until(lambda: answered, 60, "the request of the busy node")
+        for _ in range(30):
+            theirs = other.call_async(Trigger.Request())
+            spin_until(theirs.done, 60, "an answer to the other node")
+        executor.add_node(busy)
+        spin_until(mine.done, 60, "the answer that waited")
+    finally:
+        executor.remove_node(busy)
+        busy.destroy_node()
