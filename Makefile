@@ -35,7 +35,7 @@ demo: python
 
 test: python
 	@$(PREPARE) --dev
-	@$(RUN) python -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder $(ARGS)
+	@$(RUN) python -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder --max-worker-restart 0 $(ARGS)
 
 bench: python
 	@$(PREPARE) --extras "bench $(EXTRAS)"

@@ -58,7 +58,7 @@ def read(tmp_path, name, text, number=0):
         "(" * 100_000,
         "\x00",
     ],
-    ids=str,
+    ids=lambda text: repr(text)[:20],
 )
 def test_a_hostile_file_is_refused_soon(tmp_path, name, text):
     begin = time.process_time()
