@@ -91,21 +91,24 @@ def device_frames(rs: Any, stream: Stream, frame_id: str, ended: threading.Event
 def recorded_frames(rs: Any, path: Path, frame_id: str, ended: threading.Event) -> Iterator[Frame | FrameError]:
     """Every frame of a RealSense recording (.db3, or .bag of older versions), once; the library may lose the first."""
     pipeline, profile = open_file(rs, path)
-    kinds = {s.stream_type() for s in profile.get_streams()}
-    missing = [name for kind, name in ((rs.stream.color, "colour"), (rs.stream.depth, "depth")) if kind not in kinds]
-    if missing:
-        pipeline.stop()
-        raise CameraError(f"{path} holds no {' and no '.join(missing)} stream; record colour and depth")
     yield from _frames(rs, pipeline, profile, frame_id, ended, profile.get_device().as_playback())
 
 
 def open_file(rs: Any, path: Path) -> tuple[Any, Any]:
-    """A started pipeline that plays a recording once, and its profile. Raises CameraError where the file is not one."""
+    """A started pipeline that plays a recording once, and its profile. Raises CameraError where the file is not one, or
+    lacks colour or depth.
+    """
     config, pipeline = rs.config(), rs.pipeline()
     try:
         config.enable_device_from_file(str(path), repeat_playback=False)
-        # Resolved first, so that it is told before the first frame that every frame waits to be taken.
-        config.resolve(rs.pipeline_wrapper(pipeline)).get_device().as_playback().set_real_time(False)
+        # Resolved first, so that it is told before the first frame that every frame waits to be taken; and since a
+        # pipeline that is stopped as soon as it plays can end the process (librealsense 2.59: 1 of 360 times).
+        profile = config.resolve(rs.pipeline_wrapper(pipeline))
+        kinds = {stream.stream_type() for stream in profile.get_streams()}
+        named = ((rs.stream.color, "colour"), (rs.stream.depth, "depth"))
+        if missing := [name for kind, name in named if kind not in kinds]:
+            raise CameraError(f"{path} holds no {' and no '.join(missing)} stream; record colour and depth")
+        profile.get_device().as_playback().set_real_time(False)
         return pipeline, pipeline.start(config)
     except RuntimeError as error:
         raise CameraError(f"{path} cannot be played as a RealSense recording: {error}") from None
