@@ -1,4 +1,6 @@
-"""What every node of Planweave does otherwise than rclpy: timers and room for answers."""
+"""What every node of Planweave does otherwise than rclpy: timers, room for answers, no look-up of types."""
+
+from pathlib import Path
 
 
 def test_timers_go_on_while_the_simulated_clock_stands(make_node, spin_until):
@@ -42,3 +44,12 @@ def test_an_answer_is_kept_though_many_for_other_clients_come_before_it_is_taken
     finally:
         executor.remove_node(busy)
         busy.destroy_node()
+
+
+def test_no_participant_asks_others_for_types(make_node):
+    """Fast DDS's threads for it can wait for each other for ever, and with them all that is discovered."""
+    make_node("one")
+    make_node("two")
+    threads = {(task / "comm").read_text().strip() for task in Path("/proc/self/task").iterdir()}
+    assert any(name.startswith("dds.") for name in threads)
+    assert not [name for name in threads if name.startswith("dds.tls")]
