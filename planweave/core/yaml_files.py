@@ -14,7 +14,11 @@ MAX_DEPTH = 50
 MAX_ALIASES = 10
 
 
-class BoundedLoader(yaml.SafeLoader):
+#: Reads the text: libyaml where PyYAML comes with it (as from PyPI), which takes a sixth of the time.
+_Text: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class BoundedLoader(yaml.composer.Composer, _Text):  # type: ignore[misc]
     """Loader for plain values, nested at most MAX_DEPTH deep, with few aliases, which could expand a kilobyte to a
     terabyte.
 
@@ -22,6 +26,10 @@ class BoundedLoader(yaml.SafeLoader):
     """
 
     depth = aliases = 0
+
+    def __init__(self, text: str):
+        _Text.__init__(self, text)
+        yaml.composer.Composer.__init__(self)
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         self.aliases += self.check_event(yaml.AliasEvent)
@@ -33,8 +41,7 @@ class BoundedLoader(yaml.SafeLoader):
             else ""
         )
         if wrong:
-            mark: Any = self.get_mark()
-            raise yaml.composer.ComposerError(None, None, wrong, mark)
+            raise yaml.composer.ComposerError(None, None, wrong, self.peek_event().start_mark)
         self.depth += 1
         try:
             return super().compose_node(parent, index)
