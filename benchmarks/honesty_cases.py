@@ -116,12 +116,12 @@ CASES = (
     # The camera falls silent while the robot works.
     Case("silent_from_lift", _APART, _IN, (Hand("lift", camera=False),), blind=True),
     Case("silent_and_taken_at_carry", _APART, _IN, (Hand("carry", move=_TAKEN, camera=False),), only_bench=True),
-    Case("silent_and_taken_at_release", _APART, _IN, (Hand("release", move=_TAKEN, camera=False),)),
+    Case("silent_and_taken_at_release", _APART, _IN, (Hand("release", move=_TAKEN, camera=False),), only_bench=True),
     Case("silent_from_release", _APART, _IN, (Hand("release", camera=False),), blind=True, only_bench=True),
     # Perception stands still, or begins anew.
     Case("perception_stopped_then_taken", _DONE, _IN, (_STOP, Hand(move=_TAKEN)), blind=True, only_bench=True),
     Case("perception_stopped_while_lifting", _APART, _IN, (Hand("release", move=_TAKEN),), (_STOP,), blind=True),
-    Case("perception_stopped_and_continued", _DONE, _IN, (_STOP, Hand(move=_OUT), Wait(2.0), _GO)),
+    Case("perception_stopped_and_continued", _DONE, _IN, (_STOP, Hand(move=_OUT), Wait(2.0), _GO), only_bench=True),
     Case("perception_restarted", _DONE, _IN, (_STOP, Hand(exchange=_SWAP), Signal("perception_node", "restart"))),
     # Another thing in its place, the camera working.
     Case("exchanged_before", _DONE, _IN, (Hand(exchange=_SWAP),)),
@@ -133,7 +133,7 @@ CASES = (
         (Hand(move={"red_cube": AWAY, "yellow_cube": (_LEFT[0] + 0.01, _LEFT[1], _FLOOR)}), Wait(3.0)),
     ),
     Case("another_grasped", _APART, _IN, (Hand("grasp", exchange=_SWAP),)),
-    Case("another_put_into_the_hand", _APART, _IN, (Hand("carry", exchange=_SWAP),)),
+    Case("another_put_into_the_hand", _APART, _IN, (Hand("carry", exchange=_SWAP),), only_bench=True),
     Case("exchanged_after_release", _APART, _IN, (Hand("retreat", exchange=_SWAP),)),
     Case("lower_cube_vanished", _TOWER, _IN, (Hand(move=_TAKEN),)),
     Case("lower_cube_vanished_a_while_ago", _TOWER, _IN, (Hand(move=_TAKEN), Wait(3.0)), only_bench=True),
@@ -154,7 +154,7 @@ CASES = (
         )
         for m in ("approach", "grasp", "lift", "carry", "place", "release", "retreat")
     ),
-    Case("taken_out_before", _DONE, _IN, (Hand(move=_OUT),)),
+    Case("taken_out_before", _DONE, _IN, (Hand(move=_OUT),), only_bench=True),
     Case("pushed_off_the_table", _APART, _IN, (Hand(move=_TAKEN),), only_bench=True),
     Case(
         "first_taken_while_second_is_carried", _APART, _BOTH, (Hand("carry", "yellow_cube", _TAKEN),), only_bench=True

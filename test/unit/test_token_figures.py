@@ -68,13 +68,13 @@ def test_without_errors_every_method_follows_the_right_plan(tasks, method):
 
 def test_the_same_seed_gives_the_same_figures_and_errors_cost(tasks):
     some = [t for t in tasks if t.words in ("put the salmon in the fridge", "make coffee")]
-    rows = token_figures(some, 0.3, seeds=3)
-    assert rows == token_figures(some, 0.3, seeds=3) and set(rows) == set(METHODS)
+    rows = token_figures(some, 0.3, seeds=2)
+    assert rows == token_figures(some, 0.3, seeds=2) and set(rows) == set(METHODS)
     right = token_figures(some, 0.0, seeds=1)
     assert right["global replanning"].corrections == 0 < rows["global replanning"].corrections
     assert rows["global replanning"].tokens > right["global replanning"].tokens
     assert rows["tree_planner"].requests > right["tree_planner"].requests == 1
-    assert rows["no replanning"].met < 6 == rows["no replanning"].runs
+    assert rows["no replanning"].met < 4 == rows["no replanning"].runs
     assert rows["no replanning"].corrections == 0 == rows["tree_planner without correction"].corrections
 
 
