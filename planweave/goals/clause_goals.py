@@ -55,7 +55,14 @@ class ClauseGoals(ClauseObjects):
         targets = self._without_traces(lambda: self._place_names(clause.places[0]))
         if any(self._carried(t) for t in targets):
             raise GoalError(f'to {clause.verb} one thing against another is no goal; say "next to" or "on"')
-        yield from self._move(clause)
+        literals = list(self._move(clause))
+        at_most_beside = self._notes.get("to_is_beside") or {}
+        if not self._lexicon.relations.get(word, "-") and any(g.predicate in at_most_beside for g in literals):
+            raise GoalError(
+                f"{clause.verb!r} {clause.places[0].word!r} another thing leaves open where it is then; "
+                'say "in" or "on" if it is meant'
+            )
+        yield from literals
 
     def _put_in_each(self, clause: Clause, place: Place) -> Iterator[Literal]:
         """ "one cube in each tray": distinct objects for each place."""
@@ -384,7 +391,7 @@ class ClauseGoals(ClauseObjects):
             phrase = self._vocabulary.phrase(named[1:-1])
             (others[named],) = self.names.resolve(phrase, _fits_all, self.is_at, several=False)
         if not clause.things:
-            yield from self._filled(ways[0], "", others)
+            yield from self._there(self._filled(ways[0], "", others))
             return
 
         def reason(name: str) -> str:
@@ -409,6 +416,10 @@ class ClauseGoals(ClauseObjects):
         things = self._things(
             clause, reason, without=list(others.values()), taken=taken, prefer=lambda n: not reason(n)
         )
+        if len({next((w for w in ways if not self._why_not(w, n, others)), "") for n in things}) > 1:
+            raise GoalError(
+                f"{clause.verb!r} says different things of {', '.join(map(spoken, things))}; name them apart"
+            )
         for thing in things:
             if reason(thing):
                 raise GoalError(f"{clause.verb!r}: {reason(thing)}")
@@ -426,6 +437,18 @@ class ClauseGoals(ClauseObjects):
             yield from self._where(clause, place, things)
         if clause.second:
             self.names.place = [others["{y}"]]
+
+    def _there(self, posture: list[Literal]) -> list[Literal]:
+        """ "go to the sofa and lie down": on the sofa, where one can lie there."""
+        seats = self._notes.get("seats") or {}
+        near = str(self._notes.get("gone_to", ""))
+        for literal in (g for g in posture if g.positive and g.predicate in seats):
+            gone_to = [g.args[0] for g in self._goal if g.positive and g.predicate == near]
+            ways = {n: self._filled(str(seats[literal.predicate]), n, {}) for n in gone_to}
+            fit = [n for n in gone_to if not any(map(self._not_fitting, ways[n]))]
+            for seat in [n for n in fit if [n] in (self.names.last, fit)]:
+                return [*ways[seat], *(g for g in posture if g not in ways[seat])]
+        return posture
 
     def _second(self, clause: Clause, template: str) -> str:
         def why(name: str) -> str:

@@ -357,6 +357,8 @@ class ClauseObjects:
             return literal.negated() if away else literal
         place = others[0]
         fit = [p.name for p in self._relations if not self._not_fitting(Literal(p.name, (thing, place)))]
+        if why := self._ambiguous_place(thing, place, named, fit, away):
+            raise GoalError(f"{spoken(thing)} {word!r} {spoken(place)}: {why}")
         if named in fit:
             return Literal(named, (thing, place), not away)
         if not named and len(fit) == 1 and self._has_room_for_one(place) and self._carried(place):
@@ -371,6 +373,19 @@ class ClauseObjects:
             + (f": {whole}" if whole else "")
             + (f"; possible is: {', '.join(fit)}" if fit else "")
         )
+
+    def _ambiguous_place(self, thing: str, place: str, named: str, fit: Sequence[str], away: str) -> str:
+        """Why a place leaves open what is to be so there: beside furniture or on it, the carton or the milk."""
+        beside: dict[str, list[str]] = self._notes.get("to_is_beside") or {}
+        if not named and len(fit) == 1 and fit[0] in beside:
+            vessels = self._carried(place) and self._holds_things(thing, "")
+            if vessels or self._world.by_name[thing].attributes.get("category") in beside[fit[0]]:
+                return 'that leaves open where; say "in" or "on" if it is meant'
+        poured = self._notes.get("poured") or {}
+        of = [Literal(str(poured[key]), (name,)) for key, name in (("thing", thing), ("place", place)) if poured]
+        if of and not away and named in fit and self._carried(place) and all(g in self._world.facts for g in of):
+            return f"{poured['verb']!r} it in there, if what is in it is meant"
+        return ""
 
     def _not_fitting(self, literal: Literal) -> str:
         predicate = self._domain.predicates[literal.predicate]

@@ -5,10 +5,12 @@ Mutual exclusions are declared in the domain's YAML file under ``goals``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations, product
+from typing import Any
 
-from planweave.core.domain import Domain, refusal
+from planweave.core.descriptions import nouns_of
+from planweave.core.domain import Domain, refusal, spoken
 from planweave.core.errors import GoalError, InvalidActionError, UnknownNameError
 from planweave.core.validation import achievers
 from planweave.core.world import Literal, World
@@ -45,12 +47,21 @@ def checked_goal(domain: Domain, world: World, literals: Iterable[Literal]) -> t
         for found in product(*([g for g in goal if str(g).split("(")[0] == name] for name in group)):
             if len({g.args[:1] for g in found if g.args}) == 1 or not any(g.args for g in found):
                 raise _contradiction(domain, found[0], found[1])
+    for (seat, posture), needed in _postures(notes):
+        for args in [g.args for g in goal if g.positive and g.predicate == seat and Literal(posture) in goal]:
+            if Literal(needed, args) not in world.facts:
+                raise GoalError(f"the goal can never hold: {domain.phrase(Literal(needed, args, False))}")
     for names in [
         {p.name for p in domain.predicates.values()} - set(notes.get("beside", ())),
         *({name} for name in notes.get("one_way", ())),
     ]:
         _check_cycles([g for g in goal if g.predicate in names])
     return goal
+
+
+def _postures(notes: Mapping[str, Any]) -> list[tuple[tuple[str, str], str]]:
+    """Predicate of a seat and posture -> property that the seat must have for it."""
+    return [((seat, p), needed) for seat, of in (notes.get("postures") or {}).items() for p, needed in of.items()]
 
 
 def _check_literal(domain: Domain, world: World, literal: Literal) -> None:
@@ -74,11 +85,18 @@ def _check_literal(domain: Domain, world: World, literal: Literal) -> None:
 def misfit(domain: Domain, world: World, literal: Literal) -> str:
     """Why objects are unsuitable for a goal ("the sofa cannot be eaten"), "" where they fit; "" arguments fit always.
 
-    Requirements on arguments come from ``goals: made_for`` of the domain's YAML file and from the preconditions of the
-    actions that achieve the goal.
+    Requirements on arguments come from ``goals: made_for`` and ``goals: never_put`` of the domain's YAML file and from
+    the preconditions of the actions that achieve the goal.
     """
     predicate = domain.predicates[literal.predicate]
-    asked: dict[str, list[list[str]]] = (domain.extra.get("goals") or {}).get("made_for") or {}
+    notes = domain.extra.get("goals") or {}
+    asked: dict[str, list[list[str]]] = notes.get("made_for") or {}
+    for of, places in (notes.get("never_put") or {}).items():
+        if len(literal.args) == 2 and all(literal.args) and Literal(of, literal.args[:1]) in world.facts:
+            place = world.by_name[literal.args[1]]
+            kinds = {place.attributes.get("category"), *nouns_of(domain, place)}
+            if not kinds.isdisjoint(places):
+                return f"nothing that lives is put in or on the {spoken(place.name)}"
     for properties, name in zip(asked.get(predicate.name, ()), literal.args):
         if name and properties and not any(Literal(p, (name,)) in world.facts for p in properties):
             return domain.phrase(Literal(properties[0], (name,), False))

@@ -240,6 +240,11 @@ class Reader(ClauseGoals):
                     f"in the end {self._domain.phrase(other)} or {self._domain.phrase(literal)}, not both; say which"
                 )
             del self._goal[other]
+        ended = (self._notes.get("ends") or {}).get(literal.predicate, ())
+        for other in before & {*self._goal}:
+            if literal.positive and other.positive and other.predicate in ended:
+                said = self._domain.phrase(other), self._domain.phrase(literal)
+                raise GoalError(f"in the end {said[0]} or {said[1]}, and in which order is not clear; say which")
         self._goal[literal] = None
 
     def _moves_on(self, literal: Literal, other: Literal) -> bool:

@@ -156,7 +156,8 @@ class Parser(PhraseParser):
     def _patterns(self, at: int) -> Iterator[tuple[Clause, int]]:
         here = [p for p in self._lexicon.patterns if p.parts[0] == self._word(at)]
         fixed = [p for p in here if len(p.parts) > 2 and self._words[at : at + len(p.parts)] == p.parts]
-        for pattern in fixed or here:  # "go to bed" is no way to go to something
+        longer = [p for p in here if any(p.parts[: len(f.parts)] == f.parts for f in fixed)]  # "take a seat on"
+        for pattern in longer or here:  # "go to bed" is no way to go to something
             for slots, end in self._pattern(pattern.parts, at):
                 verb = " ".join(p for p in pattern.parts if not p.startswith("{"))
                 clause = Clause(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations, pairwise
 
@@ -151,6 +151,7 @@ class NounPhrases:
             raise self.unclear(none, phrase, near, f"{none}; which is meant?")
         found = self._others(phrase, found, why)
         left_out = self._left_out(phrase, noun, holds_at)
+        self._check_scope(phrase, [n for n in found if not why(n)], left_out, noun, holds_at)
         found = [n for n in found if n not in left_out]
         if phrase.superlative:
             found = self._most(phrase, [n for n in found if not why(n)] or found, holds_at)
@@ -373,6 +374,29 @@ class NounPhrases:
 
     def _left_out(self, phrase: NounPhrase, noun: str, holds_at: Callable[[str, Place], bool]) -> set[str]:
         return self.named(phrase.exceptions, noun, holds_at)
+
+    def _check_scope(
+        self,
+        phrase: NounPhrase,
+        found: Sequence[str],
+        left_out: set[str],
+        noun: str,
+        holds_at: Callable[[str, Place], bool],
+    ) -> None:
+        """Raise GoalError where a place at the end may be that of all: "everything but the radio in the kitchen"."""
+        if not phrase.exceptions or phrase.places or not (last := phrase.exceptions[-1]).places:
+            return
+        bare = (*phrase.exceptions[:-1], replace(last, places=()))
+        try:
+            needed = self.named(bare, noun, holds_at) != left_out
+        except (GoalError, NotCoveredError):
+            return
+        there = [n for n in found if all(holds_at(n, p) != p.negated for p in last.places) and n not in left_out]
+        if not needed and there and set(there) != {*found} - left_out:
+            raise GoalError(
+                f"{phrase.text!r} may mean {', '.join(map(spoken, there))} only, or all that there are; "
+                "say the place before what is left out"
+            )
 
     def named(self, phrases: Sequence[NounPhrase], head: str, holds_at: Callable[[str, Place], bool]) -> set[str]:
         """Objects that exceptions refer to: all of a kind where no number is given.

@@ -194,19 +194,21 @@ class _Asker:
             ("do", "we", "have"),
         ):
             if self._words[: len(begin)] == begin:
-                return self._any_of(len(begin))
+                return self._any_of(len(begin), seen="see" in begin)
         if self._words[:3] == ("can", "you", "reach") and "reachable" in self._domain.predicates:
             names = self._whole_phrase(3)
             far = [n for n in names if Literal("reachable", (n,)) not in self._world.facts]
             return f"no, {self._listed(far)} is out of reach" if far else f"yes, {self._listed(names)} is within reach"
         return ""
 
-    def _any_of(self, start: int) -> str:
+    def _any_of(self, start: int, seen: bool = False) -> str:
         if self._words[start : start + 1] in (("anything",), ("something",)):
             for place, end in self._parser.places_at(start + 1):
                 if end == len(self._words):
-                    self._place_names(place)
+                    unseen = [n for n in self._place_names(place) if self._unseen(n)]
                     there = [o.name for o in self._world.objects if self._reader.is_at(o.name, place)]
+                    if unseen and not there:
+                        return f"I do not know: {self._listed(unseen)} has not been seen yet"
                     said = f"yes: {self._listed(there)}{self._known(there)}"
                     return said if there else "no, nothing as far as I know"
         for phrase, end in self._parser.phrases_at(start):
@@ -215,6 +217,13 @@ class _Asker:
                 places = [n for p in phrase.places for n in self._place_names(p)]
                 if not found and any(map(self._unseen, places)):
                     return f"I do not know: {self._listed(places)} has not been seen yet"
+                hidden = self._hidden(replace(phrase, places=()) if not found and places else phrase)
+                if not found and places and hidden:
+                    return f"I do not know: {self._listed(hidden)} has not been seen yet"
+                if seen and hidden:
+                    found = [n for n in found if n not in hidden]
+                    if not found:
+                        return f"no, {self._listed(hidden)} has not been seen yet"
                 if phrase.number > 1 or phrase.quantity is Quantity.EXACTLY:
                     over = len(found) > phrase.number
                     told = "there are" if over else "yes" if len(found) == phrase.number else "no"
@@ -308,6 +317,15 @@ class _Asker:
             2, lambda found: f"{len(found)}" + (f": {self._listed(found)}{self._known(found)}" if found else "")
         )
 
+    def _besides(self, names: Iterable[str]) -> str:
+        """What may count as well: objects never seen, of which nothing is known."""
+        hidden = [n for n in names if self._unseen(n)]
+        return f"; {self._listed(hidden)} has not been seen yet" if hidden else ""
+
+    def _hidden(self, phrase: NounPhrase) -> list[str]:
+        """Objects that match a description and were never seen."""
+        return [n for n in self._all_of(phrase) if self._unseen(n)]
+
     def which(self) -> str:
         """ "which cubes are in the tray?", "what is on the table?", "what color is the tray?\""""
         if self._words[:2] in (("what", "color"), ("what", "colour")) and self._words[2:3] in (("is",), ("are",)):
@@ -350,16 +368,24 @@ class _Asker:
         for phrase, end in reversed(self._parser.phrases_at(start)):
             rest = self._words[end:]
             if rest in _SEE:
-                return say(self._all_of(phrase))
+                found = self._all_of(phrase)
+                if start == 1 and not rest and not found:  # "what happened"
+                    continue
+                hidden = [n for n in found if self._unseen(n)] if "see" in rest else []
+                return say([n for n in found if n not in hidden]) + self._besides(hidden)
             if rest[:1] in (("is",), ("are",)):
                 for place, last in self._parser.places_at(end + 1):
                     if last == len(self._words):
-                        self._place_names(place)
+                        places = self._place_names(place)
                         found = self._all_of(phrase)
                         if phrase.generic:  # "how many things": those of which it can be told
                             found = [n for n in found if self._reader.can_be_at(n, place)]
                         self._check_told(found, place)
-                        return say([n for n in found if self._reader.is_at(n, place)])
+                        there = [n for n in found if self._reader.is_at(n, place)]
+                        if not there and (unseen := [n for n in places if self._unseen(n)]):
+                            return f"I do not know: {self._listed(unseen)} has not been seen yet"
+                        rooms = any(self._world.by_name[n].type == "room" for n in places)
+                        return say(there) + self._besides(n for n in found if rooms and n not in there)
                 if len(self._words) == end + 2 and (colour := self._words[end + 1]) in english()["colours"]:
                     return say([n for n in self._all_of(phrase) if colour in self._colour(n).split()])
                 if rest[1:] == ("empty",):
@@ -370,7 +396,8 @@ class _Asker:
                 for template, last in self._parser.states_at(end + 1):
                     if last == len(self._words):
                         of = self._all_of(phrase)
-                        return say([n for n in of if Literal(template.split("(")[0], (n,)) in self._world.facts])
+                        so = [n for n in of if Literal(template.split("(")[0], (n,)) in self._world.facts]
+                        return say(so) + self._besides(n for n in of if n not in so)
         return ""
 
     def _all_of(self, phrase: NounPhrase) -> list[str]:

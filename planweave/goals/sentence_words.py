@@ -156,7 +156,8 @@ def real_words() -> frozenset[str]:
 
 def is_real(word: str) -> bool:
     """Whether a word, or its singular, is English."""
-    return any(w in real_words() for w in (word, word.removesuffix("s"), word.removesuffix("es")))
+    singular = word.removesuffix("ies") + "y" if word.endswith("ies") else word.removesuffix("es")
+    return any(w in real_words() for w in (word, word.removesuffix("s"), singular))
 
 
 def mended(
