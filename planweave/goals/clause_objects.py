@@ -128,7 +128,7 @@ class ClauseObjects:
         bases = {
             n
             for t in clause.things
-            for n in self._base(replace(t, places=(), quantity=every.get(t.quantity, t.quantity), number=0))
+            for n in self._base(replace(t, quantity=every.get(t.quantity, t.quantity), number=0))
         }
         for thing in clause.things:
             head = thing.words[-1] if thing.words else ""

@@ -188,7 +188,7 @@ def _unary_phrases(makers: Iterable[ActionSchema], loose: set[str]) -> list[str]
 
 
 def _states(domain: Domain) -> Mapping[Words, str]:
-    """ "open" -> opened: what the phrases of unary predicates contain after "is"."""
+    """ "open" -> opened: what the phrases of unary predicates contain after "is", and other words for that."""
     found: dict[Words, str] = {}
     for predicate in domain.predicates.values():
         before, _, after = predicate.phrase.partition("} is ")
@@ -200,7 +200,8 @@ def _states(domain: Domain) -> Mapping[Words, str]:
             and after
         ):
             found[tuple(after.split())] = predicate.name
-    return MappingProxyType(found)
+    same = {(said,): found[of,] for said, of in english()["states"].items() if (of,) in found}
+    return MappingProxyType(same | found)
 
 
 @lru_cache(maxsize=64)

@@ -8,6 +8,7 @@ from dataclasses import replace
 from planweave.core.domain import Domain, Predicate, spoken
 from planweave.core.errors import GoalError
 from planweave.core.world import Known, Literal, World
+from planweave.goals.goal_checks import misfit
 from planweave.goals.goal_grammar import Reader
 from planweave.goals.goal_parser import Parser
 from planweave.goals.lexicon import english
@@ -30,6 +31,7 @@ _SEE = {
     (),
 }
 _MOST = 25  # things named in an answer
+_FEW = 5  # things never seen that are named, and not only counted
 _NOT_SEEN = (Known.REMEMBERED, Known.INFERRED)
 
 
@@ -213,7 +215,11 @@ class _Asker:
                     return said if there else "no, nothing as far as I know"
         for phrase, end in self._parser.phrases_at(start):
             if end == len(self._words):
+                if phrase.quantity is Quantity.NONE:  # "is there no cup?": "yes" says nothing
+                    continue
                 found = self._all_of(phrase)
+                if seen and (phrase.generic == "everything" or any(map(self._is_room, found))):
+                    continue
                 places = [n for p in phrase.places for n in self._place_names(p)]
                 if not found and any(map(self._unseen, places)):
                     return f"I do not know: {self._listed(places)} has not been seen yet"
@@ -253,8 +259,8 @@ class _Asker:
                 )
             for template, last in self._parser.states_at(end):
                 if last == len(self._words):
-                    literals = [Literal(template.split("(")[0], (n,)) for n in self._named(phrase)]
-                    return self._verdict(literals)
+                    state = template.split("(")[0]
+                    return self._verdict([Literal(state, (n,)) for n in self._named(phrase, state=state)])
             for place, last in self._parser.places_at(end):
                 if last == len(self._words):
                     if phrase.quantity is Quantity.A and not phrase.other:  # "is a cube in the tray?": is any?
@@ -320,7 +326,12 @@ class _Asker:
     def _besides(self, names: Iterable[str]) -> str:
         """What may count as well: objects never seen, of which nothing is known."""
         hidden = [n for n in names if self._unseen(n)]
+        if len(hidden) > _FEW:
+            return f"; {len(hidden)} more have not been seen yet"
         return f"; {self._listed(hidden)} has not been seen yet" if hidden else ""
+
+    def _is_room(self, name: str) -> bool:
+        return self._world.by_name[name].type == "room"
 
     def _hidden(self, phrase: NounPhrase) -> list[str]:
         """Objects that match a description and were never seen."""
@@ -384,8 +395,8 @@ class _Asker:
                         there = [n for n in found if self._reader.is_at(n, place)]
                         if not there and (unseen := [n for n in places if self._unseen(n)]):
                             return f"I do not know: {self._listed(unseen)} has not been seen yet"
-                        rooms = any(self._world.by_name[n].type == "room" for n in places)
-                        return say(there) + self._besides(n for n in found if rooms and n not in there)
+                        more = [n for n in found if n not in there] if any(map(self._is_room, places)) else []
+                        return say(there) + self._besides(more)
                 if len(self._words) == end + 2 and (colour := self._words[end + 1]) in english()["colours"]:
                     return say([n for n in self._all_of(phrase) if colour in self._colour(n).split()])
                 if rest[1:] == ("empty",):
@@ -415,8 +426,16 @@ class _Asker:
                 return self._named(phrase)
         raise NotCoveredError("no noun phrase")
 
-    def _named(self, phrase: NounPhrase, several: bool = True) -> list[str]:
-        why = self._reader.not_carried if phrase.generic == "everything" else lambda _: ""
+    def _named(self, phrase: NounPhrase, several: bool = True, state: str = "") -> list[str]:
+        """Objects that a description refers to; of everything those that can be carried, or be in that state."""
+
+        def why(name: str) -> str:
+            if phrase.generic != "everything":
+                return ""
+            if not state or self._is_room(name):
+                return self._reader.not_carried(name)
+            return misfit(self._domain, self._world, Literal(state, (name,)))
+
         return self._vocabulary.names().resolve(phrase, why, self._reader.is_at, several=several)
 
     def _place_names(self, place: Place) -> list[str]:
