@@ -16,6 +16,7 @@ from planweave.core.world import Literal, World, WorldObject
 from planweave.goals.alternatives import MOST_CHOICES, object_question
 from planweave.goals.lexicon import Lexicon, english
 from planweave.goals.sentence_tree import NounPhrase, Place, Quantity
+from planweave.goals.word_forms import plurals, singulars
 
 APART = 0.01  # metres by which one thing must be farther out than the next to be the leftmost or nearest
 NEARLY = 0.03  # metres by which a thing may miss "next to" or "between" and be meant, where no other comes near
@@ -573,23 +574,3 @@ def _sets(pools: Sequence[Sequence[str]], number: int) -> list[tuple[str, ...]]:
     if not pools or not 0 < number < len(pools[0]) or math.comb(len(pools[0]), number) > MOST_CHOICES:
         return []
     return list(combinations(pools[0], number))
-
-
-def singulars(word: str) -> list[str]:
-    """Possible singulars of a word."""
-    irregular = english()["irregular"].get(word)
-    forms = [irregular] if irregular else []
-    if word.endswith("ies"):
-        forms.append(word[:-3] + "y")
-    if word.endswith("es"):
-        forms.append(word[:-2])
-    if word.endswith("s") and not word.endswith("ss"):
-        forms.append(word[:-1])
-    return forms
-
-
-def plurals(noun: str) -> list[str]:
-    """Possible plurals of a noun."""
-    if noun.endswith("y") and noun[-2:-1] not in "aeiou":
-        return [noun[:-1] + "ies"]
-    return [noun + "es"] if noun.endswith(("s", "x", "ch", "sh")) else [noun + "s"]

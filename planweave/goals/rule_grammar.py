@@ -20,10 +20,10 @@ from planweave.core.validation import achievers
 from planweave.core.world import Literal
 from planweave.goals.goal_parser import Parser
 from planweave.goals.lexicon import english, lexicon
-from planweave.goals.noun_phrases import singulars
 from planweave.goals.phrase_parser import TooLongError
 from planweave.goals.sentence_tree import Clause, Kind, NounPhrase, Quantity
 from planweave.goals.sentence_words import Words, is_real, longest, phrases, words_of
+from planweave.goals.word_forms import singulars
 
 MAX_CHARACTERS = 300
 EXAMPLES = (
