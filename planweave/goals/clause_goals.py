@@ -405,14 +405,15 @@ class ClauseGoals(ClauseObjects):
             )
 
         closes = clause.template == f"{self._notes.get('closes')}({{x}})"
-        if (
-            closes
-            and self.names.place
-            and self.names.last
-            and all(not reason(n) for n in self.names.place)
-            and any(t.pronoun == "it" for t in clause.things)
-        ):
-            self.names.last = list(self.names.place)
+        if closes and self.names.last and any(t.pronoun == "it" for t in clause.things):
+            opened = self._opened()
+            if len(opened) > 1 and not {*self.names.last} <= {*opened}:
+                raise GoalError(f"'it' could mean {' or '.join(map(spoken, opened))}; say which")
+            if len(opened) == 1:
+                self.names.last = opened
+            elif self.names.place and all(not reason(n) for n in self.names.place):
+                self.names.last = list(self.names.place)
+        self._check_whose(clause)
         things = self._things(
             clause, reason, without=list(others.values()), taken=taken, prefer=lambda n: not reason(n)
         )
@@ -437,6 +438,23 @@ class ClauseGoals(ClauseObjects):
             yield from self._where(clause, place, things)
         if clause.second:
             self.names.place = [others["{y}"]]
+
+    def _opened(self) -> list[str]:
+        """ "open the fridge, take the milk and close it": the fridge, though the milk can be closed, too."""
+        closed = str(self._notes.get("closes"))
+        contrary = {p for group in self._replaced if closed in group for p in group} - {closed}
+        return [g.args[0] for g in self._goal if g.positive and g.predicate in contrary]
+
+    def _check_whose(self, clause: Clause) -> None:
+        """Raise GoalError for "put it in the fridge and close the door": the fridge has one, too."""
+        for noun, properties in (self._notes.get("has_its_own") or {}).items():
+            for thing in clause.things:
+                bare = thing.quantity is Quantity.THE and not thing.places and not thing.plural
+                if bare and [self.names.singular(w) for w in thing.words] == [noun]:
+                    for name in self.names.mentioned:
+                        has = [Literal(p, (name,)) in self._world.facts for p in properties]
+                        if all(has) and not self._carried(name) and noun not in self.names.heads[name]:
+                            raise GoalError(f"{thing.text!r} may be that of the {spoken(name)} as well; say which")
 
     def _there(self, posture: list[Literal]) -> list[Literal]:
         """ "go to the sofa and lie down": on the sofa, where one can lie there."""

@@ -203,7 +203,8 @@ class NounPhrases:
         word = phrase.pronoun
         if not self.last:
             raise GoalError(f"{word!r} refers to nothing named before; say which thing is meant")
-        if prefer and self.place and not any(map(prefer, self.last)) and all(map(prefer, self.place)):
+        one_place = len(self.place) == 1 and word in ("them", "they", "these", "those")
+        if prefer and self.place and not any(map(prefer, self.last)) and all(map(prefer, self.place)) and not one_place:
             return list(self.place)  # "put the salmon in the fridge and close it"
         if len(self.last) > 1 and (word in ("it", "this", "that") or not several):
             could = f"{word!r} could mean {' or '.join(self.last)}; say which"
