@@ -1,7 +1,9 @@
-"""Sentences with the readings they must have (tasks/sentences.yaml), and what became of them."""
+"""Sentences with the readings they must have (benchmarks/sentences.yaml), and what became of them."""
 
 from __future__ import annotations
 
+import gzip
+import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -17,9 +19,12 @@ from planweave.core.domain import Domain
 from planweave.core.errors import GoalError
 from planweave.core.paths import config_dir
 from planweave.core.ports import Interpretation
+from planweave.core.spatial import RELATIONS
 from planweave.core.world import Literal, World, WorldObject
+from planweave.libero.truth import truth
 
 SENTENCES = Path(__file__).resolve().parent / "sentences.yaml"
+LIBERO = SENTENCES.parents[1] / "test" / "unit" / "data" / "libero_scenes.json.gz"
 _EXCLUSIVE = {"in", "on", "at", "inside", "holding", "handed_over"}
 
 Goal = frozenset[Literal]
@@ -133,6 +138,9 @@ def world_of(name: str) -> tuple[Domain, World]:
         from benchmarks.home_tasks import HomeBody
 
         return Domain.load("household"), HomeBody(content["home"]).observe()
+    if "libero" in content:
+        kitchen = Domain.load("kitchen")
+        return kitchen, truth(kitchen, json.loads(gzip.decompress(LIBERO.read_bytes()))[content["libero"]])
     return Domain.load("tabletop"), _table(content)
 
 
@@ -172,9 +180,8 @@ def _table(content: dict[str, Any]) -> World:
         if name != "far_edge":
             facts.add(Literal("reachable", (name,)))
     facts |= {Literal("hand_empty"), Literal("at_base")}
-    return World(
-        "tabletop", (*objects, *(WorldObject(p, "location") for p in places)), frozenset(facts), frame="fr3_link0"
-    )
+    everything = (*objects, *(WorldObject(p, "location") for p in places))
+    return World("tabletop", everything, frozenset(facts), frame="fr3_link0", derived=frozenset(RELATIONS))
 
 
 def _covers(place: dict[str, Any], x: float, y: float) -> bool:

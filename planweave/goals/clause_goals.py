@@ -15,6 +15,7 @@ from planweave.goals.clause_objects import ClauseObjects
 from planweave.goals.goal_checks import misfit
 from planweave.goals.noun_phrases import NotCoveredError
 from planweave.goals.sentence_tree import Clause, Kind, NounPhrase, Place, Quantity
+from planweave.goals.sentence_words import phrases
 
 _MOST_PLACES = 6  # that things are sorted into
 _TOWER = "build a tower of the red cube and the blue cube"
@@ -56,8 +57,10 @@ class ClauseGoals(ClauseObjects):
         if any(self._carried(t) for t in targets):
             raise GoalError(f'to {clause.verb} one thing against another is no goal; say "next to" or "on"')
         literals = list(self._move(clause))
-        at_most_beside = self._notes.get("to_is_beside") or {}
-        if not self._lexicon.relations.get(word, "-") and any(g.predicate in at_most_beside for g in literals):
+        open_ = self._world.by_name[targets[0]].type not in ("location", "room")
+        if beside := self._notes.get("to_is_beside"):
+            open_ = any(g.predicate in beside for g in literals)
+        if open_ and not self._lexicon.relations.get(word, "-"):
             raise GoalError(
                 f"{clause.verb!r} {clause.places[0].word!r} another thing leaves open where it is then; "
                 'say "in" or "on" if it is meant'
@@ -72,7 +75,29 @@ class ClauseGoals(ClauseObjects):
             here = Place(place.word, (NounPhrase(spoken(name), Quantity.THE, words=(name,)),))
             yield from self._put(clause, here)
 
+    def _any_places(self, clause: Clause, place: Place) -> list[Place]:
+        """Where a thing is not to be that must not be "in a tray": each of them."""
+        of = place.things[0]
+        if of.quantity is not Quantity.A or of.pronoun or len(place.things) > 1:
+            return [place]
+        if of.number > 1 or of.other:
+            raise GoalError(f"{place.word} which of {of.text!r} is not clear; name them")
+        word = tuple(place.word.split())
+        every = replace(of, quantity=Quantity.ALL, number=0)
+        own = self._without_traces(lambda: self._things(clause, self.not_carried))
+        names = self._without_traces(lambda: self.names.resolve(every, self._no_place(word), self.is_at))
+        found = [n for n in names if n not in own]
+        return [Place(place.word, (NounPhrase(spoken(n), Quantity.THE, words=(n,)),)) for n in found] or [place]
+
     def _put(self, clause: Clause, place: Place) -> Iterator[Literal]:
+        if tuple(place.word.split()) in self._lexicon.away:
+            if (clause.verb,) in phrases(self._lexicon.english["keep"]):  # "keep any cube out of the tray"
+                of = (replace(t, quantity=Quantity.ALL) if t.number == 1 else t for t in clause.things)
+                clause = replace(clause, things=tuple(of))
+            if place.things[0].quantity is Quantity.A:
+                for each in self._any_places(clause, place):
+                    yield from self._put(clause, each)
+                return
         if place.things[0].each and len(place.things) == 1:
             if any(t.quantity is not Quantity.A or t.pronoun or t.places for t in clause.things) or clause.source:
                 raise GoalError(
@@ -86,6 +111,7 @@ class ClauseGoals(ClauseObjects):
         )
         others = self._place_names(place) if not spread else []
         word = tuple(place.word.split())
+        self._check_part(place.word, others)
         if spread:
             # "every cylinder on a cube": one each where there is room for one only
             every = replace(place.things[0], quantity=Quantity.ALL, number=0)
@@ -113,6 +139,8 @@ class ClauseGoals(ClauseObjects):
                 f"{spoken(others[0])} has room for one, not for {', '.join(map(spoken, things))}; "
                 'say "stack" for a tower'
             )
+        if len(things) > 1 and tuple(clause.verb.split()) in phrases(self._lexicon.english["stack"]):
+            raise GoalError(f"{clause.verb} {place.word}: what stands on what is not said; name the lowest one")
         for thing in things:
             yield self._placed(thing, place.word, others)
         named = self._lexicon.relations.get(word, "")
@@ -124,6 +152,16 @@ class ClauseGoals(ClauseObjects):
         ):
             yield Literal(str(self._notes["put_beside"]), (things[0], others[0]))
         self.names.place = others
+
+    def _check_part(self, word: str, others: Sequence[str]) -> None:
+        """Raise GoalError where "at the back of the drawer" may be in it as well as behind it."""
+        of = self._lexicon.english["of_a_part"].get(word, "")
+        for other in others if of else ():
+            if self._holds_things(other, "in") or (of == "on" and not self._carried(other)):
+                raise GoalError(
+                    f'{word} {spoken(other)} may be a part of it, or beside it; say "in front of", '
+                    '"behind" or "to the left of"'
+                )
 
     def _why_not_there(self, name: str, word: str, others: Sequence[str]) -> str:
         if name in others:

@@ -40,6 +40,7 @@ class ClauseObjects:
         self._goal: dict[Literal, None] = {}
         self._forbidden: set[Literal] = set()  # what must not be, as literals that say so
         self._at = {p.name for p in self._relations}
+        self._stands = {*self._beside, *self._lexicon.between.values(), *filter(None, [notes.get("aside")])}
         self._worked_on: set[str] = (
             set()
         )  # things that are to be in a machine in the end, which says how they came to be so
@@ -363,6 +364,8 @@ class ClauseObjects:
             return Literal(named, (thing, place), not away)
         if not named and len(fit) == 1 and self._has_room_for_one(place) and self._carried(place):
             raise GoalError(f'{word!r} {spoken(place)} leaves open where; say "next to" or "on"')
+        if not named and not self._no_whole(place):
+            raise GoalError(f"{word!r} {spoken(place)} leaves open where; say on top of it, or in which part")
         if len(fit) == 1 and (
             not named or (not self._carried(place) and self._not_fitting_types(Literal(named, (thing, place))))
         ):

@@ -145,6 +145,9 @@ def _given(sentence: str) -> tuple[Literal, ...] | None:
         return None
 
 
+_PUTS_DOWN = (Kind.MOVE, Kind.PUSH, Kind.ASIDE, Kind.STACK, Kind.ROW)
+
+
 class Reader(ClauseGoals):
     """Translates one parse of a sentence to literals."""
 
@@ -165,6 +168,10 @@ class Reader(ClauseGoals):
             else:
                 self.names.carrying = clause.kind is not Kind.VERB
                 literals = self._literals(clause)
+                if clause.kind in _PUTS_DOWN:  # "pick up the cube and put it next to the plate"
+                    for held in ((p, (n,)) for p in self._notes.get("once", ()) for n in self.names.last):
+                        self._goal.pop(Literal(*held), None)
+                    self._move_again(literals, clause.joined)
                 worked_on = {g.args[0] for g in literals if g.args} & self._worked_on
                 if worked_on:
                     raise GoalError(
@@ -218,6 +225,7 @@ class Reader(ClauseGoals):
             about_same = literal.args[:1] == other.args[:1] and bool(literal.args)
             both = {literal.predicate, other.predicate}
             replaced = literal.positive and about_same and any(both <= group for group in self._replaced)
+            replaced |= about_same and self._put_down(literal, other)
             one = literal.positive and other.positive and self._moves_on(literal, other)
             if not (replaced or one or other == literal.negated()):
                 continue
@@ -247,6 +255,28 @@ class Reader(ClauseGoals):
                 raise GoalError(f"in the end {said[0]} or {said[1]}, and in which order is not clear; say which")
         self._goal[literal] = None
 
+    def _put_down(self, literal: Literal, other: Literal) -> bool:
+        """Whether one says that a thing stands beside others, the other one that it is held or given away."""
+        both, away = {literal.predicate, other.predicate}, self._exclusive - self._at
+        return literal.positive and other.positive and bool(both & self._stands and both & away)
+
+    def _move_again(self, literals: Sequence[Literal], joined: str) -> None:
+        """Drop where a thing was to stand before it is moved once more; without "then" both may be meant."""
+        moved = {g.args[0] for g in literals if g.positive and g.predicate in self._stands | self._at}
+        beside = {g.args[0] for g in literals if g.positive and g.predicate in self._stands}
+        for other in [g for g in self._goal if g.positive and g not in literals]:
+            stands = other.predicate in self._stands
+            again = other.args[:1] and other.args[0] in (
+                moved if stands else beside if other.predicate in self._at else set()
+            )
+            if again and joined == "then":
+                del self._goal[other]
+            elif again or (stands and joined == "then" and moved & {*other.args[1:]}):
+                raise GoalError(
+                    f"whether {self._domain.phrase(other)} in the end as well is not clear; say how things should be "
+                    "in the end"
+                )
+
     def _moves_on(self, literal: Literal, other: Literal) -> bool:
         """Whether the person, who is in one place at a time, has moved elsewhere by then."""
         both = {literal.predicate, other.predicate}
@@ -259,11 +289,22 @@ class Reader(ClauseGoals):
         return any(room not in pair for _, room in rooms)  # who sits on the sofa is in the living room as well
 
     def _negated(self, clause: Clause, alone: bool) -> None:
+        for thing in clause.things:
+            number = thing.number > 1 and not thing.text.startswith("the ")
+            if number or (thing.quantity is Quantity.ALL and not thing.pronoun):
+                raise GoalError(f"whether none of {thing.text!r} is meant, or not all, is not clear; name the things")
         every = tuple(replace(t, quantity=Quantity.ALL) if t.quantity is Quantity.A else t for t in clause.things)
-        literals = list(self._literals(replace(clause, things=every, negated=False)))
-        about = [g.args[:1] for g in literals]
-        if len(set(about)) < len(about) or not all(g.positive for g in literals):
-            raise GoalError("what is not to be done there is more than one thing; say how things should be in the end")
+        clause = replace(clause, things=every, negated=False)
+        clauses = [replace(clause, places=(p,)) for place in clause.places[:1] for p in self._any_places(clause, place)]
+        literals: list[Literal] = []
+        for one in clauses if len(clause.places) == 1 else [clause]:
+            new = self._literals(one)
+            about = [g.args[:1] for g in new]
+            if len(set(about)) < len(about) or not all(g.positive for g in new):
+                raise GoalError(
+                    "what is not to be done there is more than one thing; say how things should be in the end"
+                )
+            literals += new
         if clause.forbidden:
             holding = [g for g in literals if self._world.holds(g)]
             if holding:

@@ -39,6 +39,8 @@ class Parser(PhraseParser):
                 yield (*before, clause)
             else:
                 after = self._separator(end)
+                if {"and", "but"} <= {*self._words[end:after]}:
+                    continue
                 if after > end and after < len(self._words):
                     yield from self._sentence(after, (*before, clause), self._joint(end, after))
 

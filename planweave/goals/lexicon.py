@@ -141,7 +141,7 @@ def _keyed(table: Mapping[str, str]) -> Mapping[Words, str]:
 
 def _english_words(value: Any) -> set[str]:
     """All words in the keys and values of english.yaml that can occur in a sentence."""
-    skipped = {"foreign", "colours", "same", "irregular", "undefined", "unsaid", "wanted"}
+    skipped = {"foreign", "colours", "same", "irregular", "undefined", "unsaid", "wanted", "free_space"}
     found: set[str] = set()
     for key, of in value.items():
         if key in skipped:

@@ -145,6 +145,8 @@ class NounPhrases:
         described = found
         for place in phrase.places:
             there = [n for n in found if holds_at(n, place)] or self._nearly(phrase, found, place)
+            if place.bare and not set(there) & set(found):  # "put the cube not in the tray" is no other cube
+                raise GoalError(f"{phrase.text!r}: 'not' tells no things apart here; say what should be where")
             found = [n for n in found if (n in there) != place.negated]
         if phrase.places and not found:
             none = f"{phrase.text!r}: no such thing is known to be there now"
@@ -155,7 +157,9 @@ class NounPhrases:
         self._check_scope(phrase, [n for n in found if not why(n)], left_out, noun, holds_at)
         found = [n for n in found if n not in left_out]
         if phrase.superlative:
-            found = self._most(phrase, [n for n in found if not why(n)] or found, holds_at)
+            fitting = [n for n in found if not why(n)] or found
+            pair = len(found) == 2 and len(english()["superlatives"][phrase.superlative]) == 3
+            found = self._most(phrase, found if pair else fitting, holds_at)  # "the small cylinder on the big one"
         names = self._counted(phrase, found, why, set(without), several, taken, prefer)
         if noun:
             self.head = noun
@@ -219,6 +223,9 @@ class NounPhrases:
     def _described(self, phrase: NounPhrase, head: str, why: Why) -> tuple[list[str], str]:
         """Objects that match every word of the description, and the noun that names their kind."""
         words = [self.singular(w) for w in phrase.words]
+        for word, *beside in zip(phrase.words, words, ("", *phrase.words), (*phrase.words[1:], "")):
+            if not beside[0] and not {*beside[1:]} & {*english()["colours"]}:
+                raise GoalError(f"{phrase.text!r}: {word!r} says no colour; name one")
         words = [w for w in words if w]
         self._check_known(phrase, words, why)
         if len(set(words)) < len(words):
@@ -432,7 +439,8 @@ class NounPhrases:
             raise GoalError(f"{phrase.text!r}: only one thing can be the {phrase.superlative}")
         if len(found) < max(number, phrase.rank):
             raise self.unclear(f"{phrase.text!r}: there are only {len(found)} ({', '.join(found)})", phrase, each)
-        start = (0.0, 0.0)
+        start = (0.0, 0.0)  # the robot's base, where places are as seen from the robot
+        seen_from = (self.domain.extra.get("goals") or {}).get("seen_from")
         if phrase.nearest_to is not None:
             if axis != "reach":
                 raise NotCoveredError(f"{phrase.superlative} to something says nothing")
@@ -442,7 +450,7 @@ class NounPhrases:
             if place is None:
                 raise GoalError(f"where {to} is is not known, so {phrase.text!r} cannot be told")
             start = place[0], place[1]
-        elif axis != "size" and not (self.domain.extra.get("goals") or {}).get("seen_from"):
+        elif axis != "size" and (not seen_from or (axis == "reach" and seen_from != "robot")):
             raise self.unclear(f"{phrase.text!r}: seen from where is not known here; name the thing", phrase, each)
         values = {n: self._measure(n, axis, start) for n in found}
         unknown = [n for n, v in values.items() if v is None]
@@ -459,7 +467,7 @@ class NounPhrases:
                 could = f"{phrase.text!r} could mean {one} or {two}: they hardly differ; say which"
                 raise self.unclear(could, phrase, [[one], [two]] if number == 1 else [])
         if order and axis == "left":
-            self.notes.append(f"left and right are the {self.domain.extra['goals']['seen_from']}'s")
+            self.notes.append(f"left and right are the {seen_from}'s")
         return order[phrase.rank - 1 : phrase.rank - 1 + number]
 
     def _measure(self, name: str, axis: str, start: tuple[float, float]) -> float | None:

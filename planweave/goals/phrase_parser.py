@@ -155,7 +155,8 @@ class PhraseParser:
             found += self._coloured(thing, end)
             if length := self._is("that_not", end):
                 for place, last in self._place(end + length):
-                    found.append((replace(thing, places=(replace(place, negated=True),)), last))
+                    place = replace(place, negated=True, bare=length == 1)
+                    found.append((replace(thing, places=(place,)), last))
             relative = self._is("that", end)
             for place, last in self._place(end + relative):
                 word = tuple(place.word.split())
@@ -212,7 +213,8 @@ class PhraseParser:
                 continue
             word, after = self._word(middle), middle + 1
             joined = self._is("and", after) or self._word(after) in (",", "or")
-            if word in colours and self._ends(after) and not (joined and self._word(after + 1) in colours):
+            further = self._word(after + joined) in colours or (thing.generic and self._is("a", after + joined))
+            if word in colours and self._ends(after) and not (joined and further):
                 if not negated:
                     found.append((replace(thing, words=(word, *thing.words)), after))
                 else:

@@ -15,7 +15,7 @@ from planweave.goals.lexicon import english
 from planweave.goals.noun_phrases import NotCoveredError
 from planweave.goals.sentence_tree import NounPhrase, Place, Quantity
 from planweave.goals.sentence_vocabulary import Vocabulary
-from planweave.goals.sentence_words import Words
+from planweave.goals.sentence_words import Words, longest, phrases
 
 _SEE = {
     ("do", "you", "see"),
@@ -196,6 +196,8 @@ class _Asker:
             ("do", "we", "have"),
         ):
             if self._words[: len(begin)] == begin:
+                if longest(self._words, len(begin), phrases(english()["free_space"])):
+                    raise GoalError("whether there is room is not told; ask what is there")
                 return self._any_of(len(begin), seen="see" in begin)
         if self._words[:3] == ("can", "you", "reach") and "reachable" in self._domain.predicates:
             names = self._whole_phrase(3)
@@ -248,6 +250,8 @@ class _Asker:
             if phrase.pronoun:
                 raise GoalError(f"{phrase.text!r} refers to nothing named before; say which thing is meant")
             if self._words[end:] == ("empty",):
+                if self._is_any(phrase):
+                    return self._any_such(phrase, lambda name: not self._at(name))
                 (place,) = self._named(phrase, several=False)
                 inside = self._at(place)
                 if not inside and self._unseen(place):
@@ -260,10 +264,12 @@ class _Asker:
             for template, last in self._parser.states_at(end):
                 if last == len(self._words):
                     state = template.split("(")[0]
+                    if self._is_any(phrase):
+                        return self._any_such(phrase, lambda n, of=state: self._world.seems(Literal(of, (n,))))  # type: ignore[misc]
                     return self._verdict([Literal(state, (n,)) for n in self._named(phrase, state=state)])
             for place, last in self._parser.places_at(end):
                 if last == len(self._words):
-                    if phrase.quantity is Quantity.A and not phrase.other:  # "is a cube in the tray?": is any?
+                    if self._is_any(phrase):
                         return self._any_of(1)
                     names = self._named(phrase)
                     self._place_names(place)
@@ -283,7 +289,11 @@ class _Asker:
         *before, colour = self._words
         if self._words[0] not in ("is", "are") or colour not in english()["colours"]:
             return ""
-        names = _Asker(self._domain, self._world, tuple(before))._whole_phrase(1)
+        asker = _Asker(self._domain, self._world, tuple(before))
+        for phrase, end in asker._parser.phrases_at(1):
+            if end == len(before) and self._is_any(phrase):
+                return self._any_such(phrase, lambda name: colour in self._colour(name).split())
+        names = asker._whole_phrase(1)
         other = [n for n in names if colour not in self._colour(n).split()]
         said = "; ".join(f"{spoken(n)} is {self._colour(n) or 'of a colour I do not know'}" for n in other)
         unsure = any(not self._colour(n) for n in other)
@@ -375,6 +385,23 @@ class _Asker:
 
     # Parts
 
+    @staticmethod
+    def _is_any(phrase: NounPhrase) -> bool:
+        """Whether "is a drawer open?" asks of any, not of one that a task would choose."""
+        return phrase.quantity is Quantity.A and not phrase.other
+
+    def _any_such(self, phrase: NounPhrase, holds: Callable[[str], bool]) -> str:
+        """Whether as many of the objects described as a phrase says are so, and which."""
+        every = self._all_of(phrase)
+        unseen = [n for n in every if self._unseen(n)]
+        found = [n for n in every if n not in unseen and holds(n)]
+        if len(found) < phrase.number and unseen:
+            return f"I do not know: {self._listed(unseen)} has not been seen yet"
+        if not found:
+            return "no, none as far as I know"
+        told = "yes" if len(found) >= phrase.number else f"no, only {len(found)}"
+        return f"{told}: {self._listed(found)}{self._known(found)}"
+
     def _selected(self, start: int, say: Callable[[list[str]], str]) -> str:
         for phrase, end in reversed(self._parser.phrases_at(start)):
             rest = self._words[end:]
@@ -414,7 +441,10 @@ class _Asker:
     def _all_of(self, phrase: NounPhrase) -> list[str]:
         """All known objects that match a description; an empty result is valid."""
         try:
-            return self._named(replace(phrase, quantity=Quantity.ALL, number=0))
+            found = self._named(replace(phrase, quantity=Quantity.ALL, number=0))
+            if phrase.generic and not phrase.places:  # "how many things are there": a place is none
+                return [n for n in found if self._world.by_name[n].type not in ("location", "room")]
+            return found
         except GoalError as error:
             if "unknown object" in str(error) or "no such thing" in str(error):
                 return []

@@ -23,12 +23,13 @@ class Quantity(Enum):
 @dataclass(frozen=True)
 class Place:
     """A relation and its place: "in the bowl", "between the trays". word: the preposition as said, of `negated`
-    "not in the bowl".
+    "not in the bowl". bare: negated without "that is", which may as well belong to the verb.
     """
 
     word: str
     things: tuple[NounPhrase, ...]
     negated: bool = False
+    bare: bool = False
 
 
 @dataclass(frozen=True)

@@ -206,6 +206,8 @@ def _relations(
         if len(row) != 3 or not names.of(row[2]) or row[2] in by_region:
             continue
         predicate, thing, place = row[0], row[1], names.of(row[2])
+        if thing == place:  # LIBERO has a basket in its own region
+            continue
         inside = predicate == "in" or row[2].endswith("basket_contain_region")
         yield Literal("in" if inside else "on", (thing, place))
         if place in sizes and Literal("holds_things", (place,)) in properties and sizes[thing] < sizes[place]:
