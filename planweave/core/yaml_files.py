@@ -14,11 +14,7 @@ MAX_DEPTH = 50
 MAX_ALIASES = 10
 
 
-#: Reads the text: libyaml where PyYAML comes with it (as from PyPI), which takes a sixth of the time.
-_Text: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-
-
-class BoundedLoader(yaml.composer.Composer, _Text):  # type: ignore[misc]
+class BoundedLoader(yaml.SafeLoader):
     """Loader for plain values, nested at most MAX_DEPTH deep, with few aliases, which could expand a kilobyte to a
     terabyte.
 
@@ -26,10 +22,6 @@ class BoundedLoader(yaml.composer.Composer, _Text):  # type: ignore[misc]
     """
 
     depth = aliases = 0
-
-    def __init__(self, text: str):
-        _Text.__init__(self, text)
-        yaml.composer.Composer.__init__(self)
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         self.aliases += self.check_event(yaml.AliasEvent)
@@ -41,7 +33,8 @@ class BoundedLoader(yaml.composer.Composer, _Text):  # type: ignore[misc]
             else ""
         )
         if wrong:
-            raise yaml.composer.ComposerError(None, None, wrong, self.peek_event().start_mark)
+            mark: Any = self.get_mark()
+            raise yaml.composer.ComposerError(None, None, wrong, mark)
         self.depth += 1
         try:
             return super().compose_node(parent, index)
