@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
 import rclpy
-from rclpy._rclpy_pybind11 import InvalidHandle
+from rclpy._rclpy_pybind11 import InvalidHandle, RCLError
 from rclpy.executors import Executor, ExternalShutdownException, MultiThreadedExecutor
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
@@ -92,15 +92,21 @@ def spun(executor: Executor, seconds: float = _LEAVE) -> Iterator[threading.Thre
     """An executor that spins in its own thread within the block.
 
     It is shut down once the thread has ended, which may take some seconds: shut down while spinning, it would end the
-    thread with InvalidHandle. Entities that another thread destroys meanwhile do not end it.
+    thread with InvalidHandle. Entities that another thread destroys meanwhile do not end it; of an action server rcl
+    itself says that its pointer is invalid.
     """
     ended: Future = Future()
 
     def spin() -> None:
         while True:
-            with contextlib.suppress(InvalidHandle):
+            try:
                 executor.spin_until_future_complete(ended)
                 return
+            except InvalidHandle:
+                continue
+            except RCLError as error:
+                if "invalid" not in str(error):
+                    raise
 
     thread = threading.Thread(target=spin, name="spin", daemon=True)
     thread.start()

@@ -153,21 +153,28 @@ def test_nodes_that_are_interrupted_while_they_start_end_cleanly(start_node):
         assert not any(word in said for word in ("terminate called", "RCLError", "Segmentation")), (name, said)
 
 
-def test_a_thread_that_spins_outlives_what_is_destroyed_and_ends_before_its_executor():
-    from rclpy._rclpy_pybind11 import InvalidHandle
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        ("InvalidHandle", "cannot use Destroyable because destruction was requested"),
+        ("RCLError", "Failed to add 'rcl_action_server_t' to wait set: action server pointer is invalid"),
+    ],
+)
+def test_a_thread_that_spins_outlives_what_is_destroyed_and_ends_before_its_executor(kind, text):
+    import rclpy._rclpy_pybind11 as bindings
     from rclpy.task import Future
 
     from planweave_ros.spin import spun
 
     class Executor:
-        """Meets a subscription that another thread has destroyed, then spins to the end."""
+        """Meets what another thread has destroyed, then spins to the end."""
 
         spins, thread, ended_first = 0, None, None
 
         def spin_until_future_complete(self, future):
             self.spins += 1
             if self.spins == 1:
-                raise InvalidHandle("cannot use Destroyable because destruction was requested")
+                raise getattr(bindings, kind)(text)
             ended = threading.Event()
             future.add_done_callback(lambda _: ended.set())
             ended.wait(60.0)
