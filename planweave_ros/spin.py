@@ -195,8 +195,8 @@ def run_node(
             node.finalized = signals.wake
         if not signals.came:
             with logging_of(node):
+                Standstill(end_after_standstill)  # before anything runs that could show that the node is there
                 spinning = _Spinning(node, threads, signals.wake)
-                Standstill(end_after_standstill)
                 signals.wait()
                 if stood:
                     node.get_logger().error(

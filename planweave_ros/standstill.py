@@ -29,10 +29,10 @@ class Standstill:
 
     def __init__(self, on_standstill: Callable[[float], None]):
         self._on_standstill = on_standstill
-        threading.Thread(target=self._watch, name="standstill", daemon=True).start()
+        begin = time.monotonic(), time.process_time()  # read here: the thread may begin late
+        threading.Thread(target=self._watch, args=begin, name="standstill", daemon=True).start()
 
-    def _watch(self) -> None:
-        time_before, used_before = time.monotonic(), time.process_time()
+    def _watch(self, time_before: float, used_before: float) -> None:
         while True:
             time.sleep(_TICK)
             now, used = time.monotonic(), time.process_time()
