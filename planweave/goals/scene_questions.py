@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import partial
 
 from planweave.core.domain import Domain, Predicate, spoken
 from planweave.core.errors import GoalError
@@ -265,7 +266,7 @@ class _Asker:
                 if last == len(self._words):
                     state = template.split("(")[0]
                     if self._is_any(phrase):
-                        return self._any_such(phrase, lambda n, of=state: self._world.seems(Literal(of, (n,))))  # type: ignore[misc]
+                        return self._any_such(phrase, partial(self._is_in_state, state))
                     return self._verdict([Literal(state, (n,)) for n in self._named(phrase, state=state)])
             for place, last in self._parser.places_at(end):
                 if last == len(self._words):
@@ -389,6 +390,9 @@ class _Asker:
     def _is_any(phrase: NounPhrase) -> bool:
         """Whether "is a drawer open?" asks of any, not of one that a task would choose."""
         return phrase.quantity is Quantity.A and not phrase.other
+
+    def _is_in_state(self, state: str, name: str) -> bool:
+        return self._world.seems(Literal(state, (name,)))
 
     def _any_such(self, phrase: NounPhrase, holds: Callable[[str], bool]) -> str:
         """Whether as many of the objects described as a phrase says are so, and which."""
