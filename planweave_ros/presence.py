@@ -3,7 +3,9 @@
 A killed process stays in the ROS graph for up to 20 s, the lease of its DDS participant. A publisher with automatic
 liveliness is missed after its own, shorter lease and a grace, and at once on a clean shutdown. The middleware renews it
 in its own thread, so that a busy node is not taken for dead; a stopped one (SIGSTOP) is. Of rmw_fastrtps, which renews
-it every two thirds of the lease, a single message that is late or lost ends the lease: the grace is for that.
+it every two thirds of the lease, a single message that is late or lost ends the lease: the grace is for that. That
+thread also opens the shared memory of each process that comes, and waits up to 1 s for one that is slow to listen
+(Fast DDS, healthy_check_timeout_ms); the grace is for that, too.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ BODY, COMMANDER, PLANNER, TASKS = "body", "commander", "planner", "tasks"
 """Parts of a system: who serves ExecuteAction, who sends it, who asks the model, who takes tasks."""
 LEASE = 0.4
 """Seconds without a sign of life after which a process is not alive, for DDS."""
-GRACE = 1.0
+GRACE = 1.5
 """Seconds after that in which it may show itself again; then it has gone."""
 _TICKS = 4  # of the grace; more than one, so that a late thread hears of its return first
 
