@@ -9,7 +9,9 @@ from collections.abc import Callable
 from typing import Any
 
 from rclpy.clock import Clock, ClockType
+from rclpy.event_handler import PublisherEventCallbacks, SubscriptionEventCallbacks
 from rclpy.node import Node
+from rclpy.qos import QoSCompatibility, qos_check_compatible
 
 from planweave.core.errors import PlanweaveError
 from planweave_ros.answering import answer_surely
@@ -17,11 +19,17 @@ from planweave_ros.qos import REQUESTS
 
 REPEAT = 10.0
 """Seconds after which an error of the same kind is logged again."""
+MISMATCHES = 2.0
+"""Seconds between two looks for publishers whose messages cannot come."""
 
 
 class GuardedNode(Node):
     """Logs exceptions of topic, service and timer callbacks as errors; a service also returns the message, where its
     response has the field. rclpy itself would end the process.
+
+    Its subscriptions and publishers have no QoS event handlers unless some are given. rclpy's default ones, which tell
+    of incompatible QoS, keep a node awake: with rmw_fastrtps the handler of a subscription wakes the executor again and
+    again until a message is taken, some eight times a message (rclpy 9.1). A timer tells of such publishers instead.
     """
 
     def __init__(self, *args: Any, **kwargs: Any):
@@ -30,11 +38,19 @@ class GuardedNode(Node):
         """Called by what ends the node from within; `run_node` then ends the process."""
         self.refused = ""
         """Why this node must not work here, where that shows only while it runs."""
+        self._mismatched: set[tuple[str, str]] = set()  # topics, and publishers of which was told
+        self.create_timer(MISMATCHES, self._tell_mismatches)
+
+    def create_publisher(self, *args: Any, **kwargs: Any) -> Any:
+        """See rclpy."""
+        kwargs.setdefault("event_callbacks", PublisherEventCallbacks(use_default_callbacks=False))
+        return super().create_publisher(*args, **kwargs)
 
     def create_subscription(
         self, msg_type: Any, topic: str, callback: Callable[..., None], *args: Any, **kwargs: Any
     ) -> Any:
         """See rclpy."""
+        kwargs.setdefault("event_callbacks", SubscriptionEventCallbacks(use_default_callbacks=False))
         return super().create_subscription(
             msg_type, topic, self._guarded(callback, f"a message on {topic}"), *args, **kwargs
         )
@@ -81,6 +97,22 @@ class GuardedNode(Node):
         """
         kwargs.setdefault("qos_profile", REQUESTS)
         return super().create_client(srv_type, srv_name, *args, **kwargs)
+
+    def _tell_mismatches(self) -> None:
+        """Warn of publishers whose messages cannot come, each once: of another type, or with incompatible QoS."""
+        for subscription in list(self.subscriptions):
+            topic, kind = subscription.topic_name, subscription.msg_type
+            wanted = f"{kind.__module__.split('.')[0]}/msg/{kind.__name__}"
+            for publisher in self.get_publishers_info_by_topic(topic):
+                name = f"{publisher.node_namespace.rstrip('/')}/{publisher.node_name}"
+                compatible, reason = qos_check_compatible(publisher.qos_profile, subscription.qos_profile)
+                if publisher.topic_type != wanted:
+                    reason = f"{publisher.topic_type}, not {wanted}"
+                elif compatible != QoSCompatibility.ERROR:
+                    continue
+                if (topic, name) not in self._mismatched:
+                    self._mismatched.add((topic, name))
+                    self.get_logger().warning(f"nothing comes on {topic} from {name}: {reason}")
 
     def _guarded(self, callback: Callable[..., None], what: str) -> Callable[..., None]:
         @functools.wraps(callback)  # by its signature rclpy knows whether it wants the message's info

@@ -53,3 +53,48 @@ def test_no_participant_asks_others_for_types(make_node):
     threads = {(task / "comm").read_text().strip() for task in Path("/proc/self/task").iterdir()}
     assert any(name.startswith("dds.") for name in threads)
     assert not [name for name in threads if name.startswith("dds.tls")]
+
+
+def test_publishers_whose_messages_cannot_come_are_named_once(ros, make_node, spin_until):
+    from rcl_interfaces.msg import Log
+    from rclpy.qos import QoSProfile, ReliabilityPolicy
+    from std_msgs.msg import Empty, String
+
+    from planweave_ros.guarded import GuardedNode
+
+    told, come = [], []
+    make_node("reader").create_subscription(Log, "/rosout", lambda m: told.append(m.msg), 100)
+    elsewhere = ros.Context()  # a participant of its own: one has each topic with one type only
+    ros.init(context=elsewhere)
+    camera = ros.create_node("camera", context=elsewhere)
+    try:
+        camera.create_publisher(String, "unreliable", QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT))
+        camera.create_publisher(Empty, "another_type", 1)
+        good = camera.create_publisher(String, "good", 1)
+        node = make_node(GuardedNode, "listener")
+        for topic in ("unreliable", "another_type", "good"):
+            node.create_subscription(String, topic, come.append, 1)
+        spin_until(lambda: len([t for t in told if "nothing comes on" in t]) >= 2, 60, "both publishers to be named")
+        spin_until(lambda: good.publish(String()) or come, 60, "a message")
+    finally:
+        camera.destroy_node()
+        ros.shutdown(context=elsewhere)
+    named = sorted(t for t in told if "nothing comes on" in t)
+    assert len(named) == 2, named
+    assert named[0].startswith("nothing comes on /another_type from /camera") and "std_msgs/msg/Empty" in named[0]
+    assert named[1].startswith("nothing comes on /unreliable from /camera") and "reliab" in named[1]
+
+
+def test_no_event_handlers_keep_a_node_awake(make_node):
+    """Beside a subscription one wakes the executor until a message is taken; GuardedNode says how often."""
+    from rclpy.event_handler import EventHandler
+    from rclpy.parameter import Parameter
+    from std_msgs.msg import Empty
+
+    from planweave_ros.guarded import GuardedNode
+
+    node = make_node(GuardedNode, "listener", parameter_overrides=[Parameter("use_sim_time", value=True)])
+    node.create_subscription(Empty, "tick", lambda _: None, 1)
+    node.create_publisher(Empty, "tock", 1)
+    assert {s.topic_name for s in node.subscriptions} >= {"/tick", "/clock"}
+    assert not [waitable for waitable in node.waitables if isinstance(waitable, EventHandler)]
