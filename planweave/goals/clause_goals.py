@@ -14,6 +14,7 @@ from planweave.core.world import Literal
 from planweave.goals.clause_objects import ClauseObjects
 from planweave.goals.goal_checks import misfit
 from planweave.goals.noun_phrases import NotCoveredError
+from planweave.goals.reference_checks import check_other, check_pronoun
 from planweave.goals.sentence_tree import Clause, Kind, NounPhrase, Place, Quantity
 from planweave.goals.sentence_words import phrases
 
@@ -109,8 +110,12 @@ class ClauseGoals(ClauseObjects):
         spread = place.things[0].quantity is Quantity.A and any(
             t.quantity in (Quantity.ALL, Quantity.EXACTLY) or t.plural for t in clause.things
         )
-        others = self._place_names(place) if not spread else []
         word = tuple(place.word.split())
+        check_pronoun(clause, place)
+        named = self._lexicon.relations.get(word, "")
+        kinds = {h for n, heads in self.names.heads.items() if self._holds_things(n, named) for h in heads}
+        check_other(clause, place, self._place_head, self.names.singular, kinds)
+        others = self._place_names(place) if not spread else []
         self._check_part(place.word, others)
         if spread:
             # "every cylinder on a cube": one each where there is room for one only

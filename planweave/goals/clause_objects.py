@@ -13,6 +13,7 @@ from planweave.core.world import Literal, World
 from planweave.goals.goal_checks import misfit
 from planweave.goals.lexicon import Lexicon
 from planweave.goals.noun_phrases import NotCoveredError
+from planweave.goals.reference_checks import check_current
 from planweave.goals.sentence_tree import Clause, NounPhrase, Place, Quantity
 from planweave.goals.sentence_vocabulary import Vocabulary
 from planweave.goals.sentence_words import Words, phrases
@@ -39,8 +40,12 @@ class ClauseObjects:
         self._take_out_verbs = phrases(self._lexicon.english["take_out"])
         self._goal: dict[Literal, None] = {}
         self._forbidden: set[Literal] = set()  # what must not be, as literals that say so
+        self._kept: set[Literal] = set()  # what is to be so all the time
+        self._earlier: tuple[Literal, ...] = ()  # what earlier clauses ask for, where this one comes after them
         self._at = {p.name for p in self._relations}
         self._stands = {*self._beside, *self._lexicon.between.values(), *filter(None, [notes.get("aside")])}
+        self._given_away = self._exclusive - self._at - {*map(str, notes.get("once", ()))}
+        self._placing = {*self._at, *self._stands, *self._exclusive, *map(str, notes.get("once", ()))}
         self._worked_on: set[str] = (
             set()
         )  # things that are to be in a machine in the end, which says how they came to be so
@@ -241,15 +246,21 @@ class ClauseObjects:
             return False
         named = self._lexicon.relations.get(word, "")
         if word in self._lexicon.inverse:
-            return Literal(self._lexicon.inverse[word], (others[0], name)) in self._world.facts
+            at = Literal(self._lexicon.inverse[word], (others[0], name)) in self._world.facts
+            check_current(self._earlier, self._placing, others[0], [name], at, beside=False)
+            return at
         if word in self._lexicon.between or named in self._beside:
-            return self._world.seems(Literal(self._lexicon.between.get(word, named), (name, *others)))
+            at = self._world.seems(Literal(self._lexicon.between.get(word, named), (name, *others)))
+            check_current(self._earlier, self._placing, name, others, at, beside=True)
+            return at
         if word in self._lexicon.away:
             return not self._facts(name, others[0])
         return bool(self._facts(name, others[0]))
 
     def _facts(self, thing: str, place: str) -> list[Literal]:
-        return [f for p in self._relations if (f := Literal(p.name, (thing, place))) in self._world.facts]
+        facts = [f for p in self._relations if (f := Literal(p.name, (thing, place))) in self._world.facts]
+        check_current(self._earlier, self._placing, thing, [place], bool(facts), beside=False)
+        return facts
 
     def _fits(self, types: frozenset[str], name: str) -> bool:
         return not name or self._domain.is_a(self._world.by_name[name].type, types)

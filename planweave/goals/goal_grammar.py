@@ -20,9 +20,10 @@ from planweave.goals.alternatives import in_context, which_reading
 from planweave.goals.clause_goals import ClauseGoals
 from planweave.goals.noun_phrases import NotCoveredError
 from planweave.goals.phrase_parser import TooLongError
+from planweave.goals.reference_checks import OutdatedError
 from planweave.goals.sentence_tree import Clause, Kind, Quantity, Tree
 from planweave.goals.sentence_vocabulary import Vocabulary
-from planweave.goals.sentence_words import Words, without_politeness, words_of
+from planweave.goals.sentence_words import Words, phrases, without_politeness, words_of
 
 MAX_CHARACTERS = 1000  # longer sentences are for a model
 MAX_WORDS = 120
@@ -85,6 +86,8 @@ def read_words(domain: Domain, world: World, words: Words, clarifications: Seque
         reader = Reader(domain, world, vocabulary)
         try:
             goal = reader.read(tree)
+        except OutdatedError:
+            raise
         except (GoalError, NotCoveredError) as error:
             problems.append(error)
             continue
@@ -163,10 +166,16 @@ class Reader(ClauseGoals):
             for literal in [g for g in self._goal if g.predicate in self._notes.get("passing", ())]:
                 del self._goal[literal]  # "go home, then …": it will not stay there
                 self.names.notes.append(f"that {self._domain.phrase(literal)} is only on the way")
+            # "… and what is in the bowl on the plate" is said of things as they are now
+            self._earlier = () if clause.elliptic and clause.joined not in ("then", ".") else tuple(self._goal)
+            moved = [g for g in self._earlier if g.predicate in self._placing]
+            self.names.moved = {g.args[0]: g.args[-1] if g.positive else g.args[0] for g in moved}
             if clause.negated:
                 self._negated(clause, len(tree) == 1)
             else:
-                self.names.carrying = clause.kind is not Kind.VERB
+                self.names.carrying = clause.kind is not Kind.VERB and not (
+                    clause.kind is Kind.WISH and clause.template
+                )
                 literals = self._literals(clause)
                 if clause.kind in _PUTS_DOWN:  # "pick up the cube and put it next to the plate"
                     for held in ((p, (n,)) for p in self._notes.get("once", ()) for n in self.names.last):
@@ -179,8 +188,11 @@ class Reader(ClauseGoals):
                         "task of its own what is to be done with it"
                     )
                 before = set(self._goal)
+                self._check_free(literals)
+                self._check_all(clause, literals)
+                kept = (clause.verb,) in phrases(self._lexicon.english["keep"])
                 for literal in literals:
-                    self._add(literal, clause.joined in ("then", "."), before)
+                    self._add(literal, clause.joined in ("then", "."), before, kept)
                 if clause.kind is Kind.VERB:
                     places = {
                         g.args[0] for g in literals if g.positive and len(g.args) == 2 and g.predicate in self._at
@@ -216,10 +228,11 @@ class Reader(ClauseGoals):
                         continue
         return claimed
 
-    def _add(self, literal: Literal, later: bool, before: set[Literal]) -> None:
+    def _add(self, literal: Literal, later: bool, before: set[Literal], kept: bool = False) -> None:
         """Add a literal, replacing those that it ends.
 
-        later: whether the previous state is explicitly to end; before: the goal of earlier clauses.
+        later: whether the previous state is explicitly to end; before: the goal of earlier clauses; kept: whether it is
+        to be so all the time.
         """
         for other in list(self._goal):
             about_same = literal.args[:1] == other.args[:1] and bool(literal.args)
@@ -243,6 +256,9 @@ class Reader(ClauseGoals):
             )
             # "the apple in the bowl and the apple on the plate": with no "then", neither place is the later one
             elsewhere |= replaced and other.positive and not later and both <= self._at
+            # "open the top drawer and keep the drawers shut"; what is given away cannot be put anywhere
+            ends_other = kept or other.predicate in self._given_away or (other in self._kept and not later)
+            elsewhere |= replaced and other.positive and ends_other
             if literal != other and (other not in before or elsewhere):
                 raise GoalError(
                     f"in the end {self._domain.phrase(other)} or {self._domain.phrase(literal)}, not both; say which"
@@ -254,6 +270,31 @@ class Reader(ClauseGoals):
                 said = self._domain.phrase(other), self._domain.phrase(literal)
                 raise GoalError(f"in the end {said[0]} or {said[1]}, and in which order is not clear; say which")
         self._goal[literal] = None
+        if kept:
+            self._kept.add(literal)
+
+    def _check_all(self, clause: Clause, literals: Sequence[Literal]) -> None:
+        """Raise GoalError for "turn on the tv and turn everything off": that as well, or all the others?"""
+        new = {g.args[0]: g for g in literals if g.args and g.positive}
+        before = {g.args[0]: g for g in self._goal if g.args and g.positive}
+        several = len(new) > len(clause.things) and not any(t.pronoun for t in clause.things)
+        if not several or clause.joined in ("then", ".") or new.keys() <= before.keys():
+            return
+        for name in new.keys() & before.keys():
+            one, two = before[name], new[name]
+            if one.predicate != two.predicate and any({one.predicate, two.predicate} <= g for g in self._replaced):
+                said = f"{self._domain.phrase(one)} or {self._domain.phrase(two)}"
+                raise GoalError(f"whether {said} in the end is not clear; say which")
+
+    def _check_free(self, literals: Sequence[Literal]) -> None:
+        """Raise GoalError for "take the green cube and put the red one on it": is it held in the end, or under that?"""
+        for literal in literals:
+            for held in [g for g in self._goal if g.positive and g.predicate in self._exclusive - self._at]:
+                if literal.positive and held.args[0] in literal.args[1:] and literal.predicate in self._placing:
+                    raise GoalError(
+                        f"whether {self._domain.phrase(held)} when {self._domain.phrase(literal)} is not clear; "
+                        "say how things should be in the end"
+                    )
 
     def _put_down(self, literal: Literal, other: Literal) -> bool:
         """Whether one says that a thing stands beside others, the other one that it is held or given away."""
@@ -315,9 +356,13 @@ class Reader(ClauseGoals):
                     "together with what is to be done"
                 )
             self.names.notes.append("what must not be is looked at in the end, not on the way")
+        asked = {g for g in self._goal if g.positive}
         for literal in literals:
             self._add(literal.negated(), True, set(self._goal))
             self._forbidden.add(literal.negated())
+        for lost in asked - self._goal.keys():  # "put it in the tray and do not put it in the tray"
+            if not any((g.predicate, g.args[1:]) == (lost.predicate, lost.args[1:]) for g in asked & self._goal.keys()):
+                raise GoalError(f"{self._domain.phrase(lost)} is asked for, and the contrary as well")
 
     def _literals(self, clause: Clause) -> list[Literal]:
         made = {

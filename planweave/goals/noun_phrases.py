@@ -51,6 +51,7 @@ class NounPhrases:
     kinds_said: set[str] = field(default_factory=set)  # nouns of the things so far, for "the others"
     claimed: set[str] = field(default_factory=set)  # named elsewhere in the sentence: "a cube" means another one
     notes: list[str] = field(default_factory=list)  # what was chosen
+    moved: dict[str, str] = field(default_factory=dict)  # what earlier clauses move, to what; held: itself
     shortfall: Callable[[str, Place], float] | None = None  # metres by which a thing misses a place beside others
     clarified: Mapping[tuple[int, str], tuple[str, ...]] = field(default_factory=dict)  # what a person said is meant
     carrying: bool = False  # whether things are to be brought somewhere: "everything" leaves out furniture then
@@ -466,9 +467,16 @@ class NounPhrases:
             if alike:
                 could = f"{phrase.text!r} could mean {one} or {two}: they hardly differ; say which"
                 raise self.unclear(could, phrase, [[one], [two]] if number == 1 else [])
+        chosen = order[phrase.rank - 1 : phrase.rank - 1 + number]
+        if axis != "size" and self.moved:
+            then = {n: self._measure(self.moved.get(n, n), axis, start) or 0.0 for n in found}
+            later = sorted(found, key=lambda n: then[n], reverse=end == "most")[phrase.rank - 1 :][:number]
+            elsewhere = phrase.nearest_to is not None and self.moved.get(to, to) != to
+            if elsewhere or {*chosen} & {*self.moved} or {*later} != {*chosen}:
+                raise GoalError(f"{phrase.text!r} may be another one by then; name the thing")
         if order and axis == "left":
             self.notes.append(f"left and right are the {seen_from}'s")
-        return order[phrase.rank - 1 : phrase.rank - 1 + number]
+        return chosen
 
     def _measure(self, name: str, axis: str, start: tuple[float, float]) -> float | None:
         thing = self.world.by_name[name]

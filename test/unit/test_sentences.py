@@ -141,6 +141,31 @@ def test_only_a_verb_gives_an_order(domain):
         ("blocks", "put the cubes that are not red and blue in the left tray", "'not'"),
         ("blocks", "would you mind not putting the red cube in the left tray", "'not'"),
         ("blocks", "could I have the red cube in the left tray", "no such thing is known to be there"),
+        ("stacked", "put the apple in the bowl, then put everything in the bowl in the left tray", "bowl changes"),
+        ("stacked", "put the green cube in the right tray and then empty the right tray", "right tray changes"),
+        (
+            "stacked",
+            "put the yellow cube on the plate, then give me the cube under the yellow cube",
+            "red cube changes",
+        ),
+        ("blocks", "put the red cube in the left tray, then put the cubes left of the blue cube on it", "changes"),
+        ("blocks", "put the nearest cube in the left tray, then give me the nearest cube", "another one by then"),
+        ("blocks", "put the red cube in the left tray, then put the leftmost cube in the right tray", "another one by"),
+        ("blocks", "give me the red cube, then put it in the left tray", "taken the red cube or .* not both"),
+        ("blocks", "give me the red cube, then put all the cubes in the left tray", "taken the red cube or .* not"),
+        ("blocks", "give me the red cube and put all the cubes in the left tray", "whether a person has taken"),
+        ("blocks", "take the green cube and put the red one on it", "holds the green cube when .* is not clear"),
+        ("blocks", "put the red cube in the left tray and don't put it in the left tray", "the contrary as well"),
+        ("blocks", "put the red cube in the left tray and a cube on another", "another cube or another tray"),
+        (
+            "mugs",
+            "put the red mug between the plates and put the white mug on the plate nearest to it",
+            "'it' means in",
+        ),
+        ("counter", "open the top drawer and keep it shut", "top drawer is open or .* not both"),
+        ("counter", "keep the drawers shut and open the top drawer", "closed or .* not both"),
+        ("flat", "turn on the tv and turn everything off", "whether the tv 65 is on or the tv 65 is off"),
+        ("flat", "put on the shirt and put the clothes in the closet", "whether you wear the shirt 76 or"),
     ],
 )
 def test_what_would_be_a_guess_is_refused(world, text, why):
@@ -152,6 +177,39 @@ def test_then_moves_a_thing_on_where_and_asks():
     domain, world = world_of("kitchen")
     text = "put the apple in the bowl, then put the apple on the plate"
     assert goal_of(domain, world, text) == {Literal.parse("on(apple, plate)")}
+
+
+def test_everything_that_shall_be_off_is_everything_with_a_switch():
+    off = goal_of(*world_of("flat"), "turn everything off")
+    assert Literal.parse("switched_off(stove_9)") in off
+    for text in ("everything should be off", "make sure everything is off"):
+        assert goal_of(*world_of("flat"), text) == off
+
+
+@pytest.mark.parametrize(
+    ("world", "text", "goal"),
+    [
+        (
+            "stacked",  # all at once: as things are now
+            "put what is on the plate in the bowl and what is in the bowl on the plate",
+            {"in(apple, bowl)", "on(pear, plate)"},
+        ),
+        (
+            "stacked",
+            "put the green cube in the left tray, then put the fruit in the bowl on the plate",
+            {"in(green_cube, left_tray)", "on(pear, plate)"},
+        ),
+        (
+            "blocks",
+            "put the leftmost cube in the left tray, then put the rightmost cube in the right tray",
+            {"in(yellow_cube, left_tray)", "in(green_cube, right_tray)"},
+        ),
+        ("mugs", "pick up the white mug and put it on the plate nearest to it", {"on(porcelain_mug_1, plate_1)"}),
+        ("counter", "turn on the stove and keep it on", {"turned_on(flat_stove_1)"}),
+    ],
+)
+def test_what_an_earlier_order_does_not_change_is_read(world, text, goal):
+    assert goal_of(*world_of(world), text) == {Literal.parse(g) for g in goal}
 
 
 @pytest.mark.parametrize(
