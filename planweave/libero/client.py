@@ -31,6 +31,7 @@ FILM = 300.0  # s of wall time for the pictures of a video
 STEP = 5.0  # s of wall time for an action of 1/20 s
 _MOTIONS = ("step", "move")
 _LONGEST_LINE = 20_000_000  # bytes
+_LINGER = 2.0  # s that a process has to end by itself
 _LAST = 4000  # bytes of standard error that an error shows
 
 
@@ -99,7 +100,7 @@ class LiberoSimulator:
     """A simulator process; ended by `close`, or as a context manager. Calls of several threads wait for one another.
 
     command: starts the process, by default the server in LIBERO's own environment. Raises NotInstalledError. All
-    methods raise SystemDownError where the process has died or does not answer in time (then it is ended), and
+    methods raise SystemDownError where the process has died, or answers too late or unreadably (then it is ended), and
     SceneError with LIBERO's own words where it refuses. verdict: of LIBERO's checker so far.
     """
 
@@ -140,14 +141,18 @@ class LiberoSimulator:
         if self._process.stdin is not None:
             with contextlib.suppress(OSError):  # it has died
                 self._process.stdin.close()
-        try:
-            self._process.wait(2.0)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+        self._end(_LINGER)
         if self._process.stdout is not None:
             self._process.stdout.close()
         self._errors.close()
+
+    def _end(self, seconds: float = 0.0) -> None:
+        """Wait so long for the process to end by itself, then kill it; it is not alive afterwards."""
+        try:
+            self._process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
 
     def suites(self) -> Mapping[str, int]:
         """Names of the suites whose resources are there, with their numbers of tasks."""
@@ -233,6 +238,7 @@ class LiberoSimulator:
             if "bytes" in answer:
                 answer["data"] = self._read(int(answer["bytes"]), deadline)
         except (OSError, ValueError) as error:
+            self._end(_LINGER if isinstance(error, OSError) else 0.0)
             raise SystemDownError(self._died(f"answered nothing that can be read ({error})")) from None
         if "error" in answer:
             refusal = f"LIBERO refuses {command['do']}: {answer['error']}"
@@ -264,7 +270,7 @@ class LiberoSimulator:
         with selectors.DefaultSelector() as selector:
             selector.register(self._process.stdout, selectors.EVENT_READ)
             if not selector.select(max(0.0, deadline - time.monotonic())):
-                self._process.kill()
+                self._end()
                 raise SystemDownError(self._died("did not answer in time and was ended"))
         chunk = os.read(self._process.stdout.fileno(), 1 << 20)
         if not chunk:

@@ -7,6 +7,7 @@ first step in libero_object it dies; in libero_goal/9 its checker raises.
 
 import gzip
 import json
+import os
 import sys
 import time
 from pathlib import Path
@@ -65,7 +66,9 @@ for line in sys.stdin.buffer:
     if MANNER == "dies":
         print("out of memory", file=sys.stderr, flush=True)
         raise SystemExit(1)
-    if MANNER == "hangs":
+    if MANNER == "closes":
+        os.close(1)
+    if MANNER in ("hangs", "closes"):
         time.sleep(60)
     if MANNER == "babbles":
         sys.stdout.write("this is no JSON\n")

@@ -51,9 +51,13 @@ def test_a_process_that_hangs_is_ended_at_its_deadline(monkeypatch):
             sim.state()
 
 
-def test_what_is_no_answer_is_said():
-    with simulator("babbles") as sim, pytest.raises(SystemDownError, match="nothing that can be read"):
-        sim.suites()
+@pytest.mark.parametrize(("manner", "words"), [("babbles", "nothing that can be read"), ("closes", "has died")])
+def test_a_process_that_answers_no_more_is_ended(manner, words, monkeypatch):
+    monkeypatch.setattr(client, "_LINGER", 0.1)
+    with simulator(manner) as sim:
+        with pytest.raises(SystemDownError, match=words):
+            sim.suites()
+        assert not sim.alive, "the next episode must have a simulator of its own"
 
 
 def test_a_refusal_has_libero_s_words():
