@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from planweave.core.domain import Domain
 from planweave.core.errors import CanceledError, PlanweaveError
-from planweave.core.ports import LookingBody
+from planweave.core.ports import Look, LookingBody
 from planweave.core.world import World
 from planweave.core.world_changes import changes_between
 from planweave.methods.after_pause import Resumed
 from planweave.tasks.task import Task
 
 _SHOWN = 8  # changes in the task's message; the record has all
+_LOOKS = 6  # at most, while a thing is missing: what was moved is seen some images after its old place is seen empty
+_BETWEEN_LOOKS = 0.2  # s
 
 
 @dataclass(frozen=True)
@@ -34,7 +37,7 @@ class Holding:
         resumed = None
         while pause.wait(task.canceled, self.body.observe):
             try:
-                look = self.body.look(self.look_seconds)
+                look = self._look(pause.known)
             except CanceledError:
                 raise
             except PlanweaveError as error:
@@ -49,6 +52,16 @@ class Holding:
                 self._tell(task, resumed, seconds)
                 break
         return resumed
+
+    def _look(self, before: World | None) -> Look:
+        """A fresh look; repeated while something that was there is missing."""
+        look = self.body.look(self.look_seconds)
+        for _ in range(_LOOKS - 1):
+            if not look.fresh or before is None or before.by_name.keys() <= look.world.by_name.keys():
+                break
+            time.sleep(_BETWEEN_LOOKS)
+            look = self.body.look(self.look_seconds)
+        return look
 
     def _refuse(self, task: Task, why: str) -> None:
         told = f"it stays paused, since nobody can see what has changed: {why}"
