@@ -524,18 +524,23 @@ def test_no_method_moves_anything_while_it_is_paused(run, method):
 
 
 def test_a_killed_process_finds_its_task_paused_and_it_moves_only_when_it_is_resumed(tmp_path):
-    body = PausableBody(WORLD, {"grasp(a)": AWAY})
+    class Killable(PausableBody):
+        killed = False
+
+        def observe(self, revision=0):
+            if self.killed:
+                raise Killed
+            return super().observe(revision)
+
+    body = Killable(WORLD, {"grasp(a)": AWAY})
     store = TaskStore(tmp_path / "tasks.sqlite")
     first = Run(body, store=store)
     task = first.paused_in_action()
     second = first.manager.submit("", "classical", literals("on(b, plate)")).status.task_id
     threading.excepthook, hook = lambda _: None, threading.excepthook
 
-    def killed(revision=0):
-        raise Killed
-
     try:
-        body.observe = killed
+        body.killed = True
         first.manager._worker.join(30.0)
         assert not first.manager._worker.is_alive()
     finally:
