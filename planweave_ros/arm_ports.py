@@ -12,6 +12,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from planweave.robots import RobotDescription
 from planweave_ros import controllers
 from planweave_ros.action_port import ActionPort, CancelPort, cancel_service
+from planweave_ros.guarded import node_of
 from planweave_ros.only_one import services_of
 
 
@@ -46,7 +47,7 @@ class ArmPorts:
         It offers an action beside its topic, and rejects the empty trajectory that stops simulation_node.
         """
         for info in self._node.get_subscriptions_info_by_topic(self._arm.topic_name):
-            name = f"{info.node_namespace.rstrip('/')}/{info.node_name}"
+            name = node_of(info)
             served = services_of(self._node, name)
             if any(service.endswith("/follow_joint_trajectory/_action/send_goal") for service in served):
                 return name

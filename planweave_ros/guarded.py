@@ -104,7 +104,7 @@ class GuardedNode(Node):
             topic, kind = subscription.topic_name, subscription.msg_type
             wanted = f"{kind.__module__.split('.')[0]}/msg/{kind.__name__}"
             for publisher in self.get_publishers_info_by_topic(topic):
-                name = f"{publisher.node_namespace.rstrip('/')}/{publisher.node_name}"
+                name = node_of(publisher)
                 compatible, reason = qos_check_compatible(publisher.qos_profile, subscription.qos_profile)
                 if publisher.topic_type != wanted:
                     reason = f"{publisher.topic_type}, not {wanted}"
@@ -123,6 +123,11 @@ class GuardedNode(Node):
                 log_fault(self, what, error)
 
         return call
+
+
+def node_of(info: Any) -> str:
+    """Name of an endpoint's node with its namespace, of what the graph tells about the endpoint: "/camera"."""
+    return f"{info.node_namespace.rstrip('/')}/{info.node_name}"
 
 
 _logged: dict[tuple[str, str, str], float] = {}

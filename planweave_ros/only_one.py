@@ -18,7 +18,7 @@ from rclpy.node import Node
 from rclpy.publisher import Publisher
 
 from planweave.core.errors import ConfigError
-from planweave_ros.guarded import GuardedNode
+from planweave_ros.guarded import GuardedNode, node_of
 
 DISCOVERY = 0.5
 """Seconds after its start in which a node often hears of the others."""
@@ -136,7 +136,7 @@ def services_of(node: Node, name: str) -> list[str]:
 
 def _full_name(info: Any) -> str:
     """Namespace and name of an endpoint's node, without the first /."""
-    return f"{info.node_namespace.rstrip('/')}/{info.node_name}".removeprefix("/")
+    return node_of(info).removeprefix("/")
 
 
 def two_publishers(names: Mapping[bytes, str], topic: str) -> str:

@@ -92,7 +92,7 @@ class ClauseGoals(ClauseObjects):
 
     def _put(self, clause: Clause, place: Place) -> Iterator[Literal]:
         if tuple(place.word.split()) in self._lexicon.away:
-            if (clause.verb,) in phrases(self._lexicon.english["keep"]):  # "keep any cube out of the tray"
+            if (clause.verb,) in self._keep_verbs:  # "keep any cube out of the tray"
                 of = (replace(t, quantity=Quantity.ALL) if t.number == 1 else t for t in clause.things)
                 clause = replace(clause, things=tuple(of))
             if place.things[0].quantity is Quantity.A:
@@ -113,8 +113,7 @@ class ClauseGoals(ClauseObjects):
         word = tuple(place.word.split())
         check_pronoun(clause, place)
         named = self._lexicon.relations.get(word, "")
-        kinds = {h for n, heads in self.names.heads.items() if self._holds_things(n, named) for h in heads}
-        check_other(clause, place, self._place_head, self.names.singular, kinds)
+        check_other(clause, place, self._place_head, self.names.singular, lambda noun: self._can_hold(noun, named))
         others = self._place_names(place) if not spread else []
         self._check_part(place.word, others)
         if spread:

@@ -38,14 +38,17 @@ class ClauseObjects:
         self._narrow = str(notes.get("room_for_one", ""))
         self._replaced = [self._exclusive, *map(set, notes.get("later_wins", ()))]
         self._take_out_verbs = phrases(self._lexicon.english["take_out"])
+        self._keep_verbs = phrases(self._lexicon.english["keep"])
         self._goal: dict[Literal, None] = {}
         self._forbidden: set[Literal] = set()  # what must not be, as literals that say so
         self._kept: set[Literal] = set()  # what is to be so all the time
         self._earlier: tuple[Literal, ...] = ()  # what earlier clauses ask for, where this one comes after them
         self._at = {p.name for p in self._relations}
         self._stands = {*self._beside, *self._lexicon.between.values(), *filter(None, [notes.get("aside")])}
-        self._given_away = self._exclusive - self._at - {*map(str, notes.get("once", ()))}
-        self._placing = {*self._at, *self._stands, *self._exclusive, *map(str, notes.get("once", ()))}
+        once = {*map(str, notes.get("once", ()))}
+        self._away = self._exclusive - self._at  # held or given away
+        self._given_away = self._away - once
+        self._placing = {*self._at, *self._stands, *self._exclusive, *once}
         self._worked_on: set[str] = (
             set()
         )  # things that are to be in a machine in the end, which says how they came to be so
@@ -348,6 +351,10 @@ class ClauseObjects:
             for p in self._relations
             if not named or p.name == named
         )
+
+    def _can_hold(self, noun: str, named: str) -> bool:
+        """Whether a relation can have an object with this noun as its place."""
+        return any(noun in heads and self._holds_things(name, named) for name, heads in self.names.heads.items())
 
     def _placed(self, thing: str, word: str, others: Sequence[str]) -> Literal:
         """The literal that an object is at a place."""

@@ -23,7 +23,7 @@ from planweave.goals.phrase_parser import TooLongError
 from planweave.goals.reference_checks import OutdatedError
 from planweave.goals.sentence_tree import Clause, Kind, Quantity, Tree
 from planweave.goals.sentence_vocabulary import Vocabulary
-from planweave.goals.sentence_words import Words, phrases, without_politeness, words_of
+from planweave.goals.sentence_words import Words, without_politeness, words_of
 
 MAX_CHARACTERS = 1000  # longer sentences are for a model
 MAX_WORDS = 120
@@ -190,7 +190,7 @@ class Reader(ClauseGoals):
                 before = set(self._goal)
                 self._check_free(literals)
                 self._check_all(clause, literals)
-                kept = (clause.verb,) in phrases(self._lexicon.english["keep"])
+                kept = (clause.verb,) in self._keep_verbs
                 for literal in literals:
                     self._add(literal, clause.joined in ("then", "."), before, kept)
                 if clause.kind is Kind.VERB:
@@ -289,7 +289,7 @@ class Reader(ClauseGoals):
     def _check_free(self, literals: Sequence[Literal]) -> None:
         """Raise GoalError for "take the green cube and put the red one on it": is it held in the end, or under that?"""
         for literal in literals:
-            for held in [g for g in self._goal if g.positive and g.predicate in self._exclusive - self._at]:
+            for held in [g for g in self._goal if g.positive and g.predicate in self._away]:
                 if literal.positive and held.args[0] in literal.args[1:] and literal.predicate in self._placing:
                     raise GoalError(
                         f"whether {self._domain.phrase(held)} when {self._domain.phrase(literal)} is not clear; "
@@ -298,8 +298,8 @@ class Reader(ClauseGoals):
 
     def _put_down(self, literal: Literal, other: Literal) -> bool:
         """Whether one says that a thing stands beside others, the other one that it is held or given away."""
-        both, away = {literal.predicate, other.predicate}, self._exclusive - self._at
-        return literal.positive and other.positive and bool(both & self._stands and both & away)
+        both = {literal.predicate, other.predicate}
+        return literal.positive and other.positive and bool(both & self._stands and both & self._away)
 
     def _move_again(self, literals: Sequence[Literal], joined: str) -> None:
         """Drop where a thing was to stand before it is moved once more; without "then" both may be meant."""

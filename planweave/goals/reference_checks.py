@@ -44,16 +44,16 @@ def check_pronoun(clause: Clause, place: Place) -> None:
 
 
 def check_other(
-    clause: Clause, place: Place, noun: str, singular: Callable[[str], str], kinds: Collection[str]
+    clause: Clause, place: Place, noun: str, singular: Callable[[str], str], can_hold: Callable[[str], bool]
 ) -> None:
     """Raise GoalError for "put a cube on another" after a tray was named.
 
-    noun: what places were called so far; kinds: nouns of what can be the place.
+    noun: what places were called so far; can_hold: whether what has a noun can be the place.
     """
     of = place.things[0]
     if not of.other or of.rest or of.words or not noun:
         return
     new = [t.words[-1] for t in clause.things if t.quantity is Quantity.A and not t.other and t.words]
     for head in map(singular, new):
-        if head != noun and head in kinds:
+        if head != noun and can_hold(head):
             raise GoalError(f"{of.text!r} could mean another {head} or another {noun}; say which")

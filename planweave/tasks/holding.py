@@ -16,7 +16,8 @@ from planweave.tasks.task import Task
 
 _SHOWN = 8  # changes in the task's message; the record has all
 _LOOKS = 6  # at most, while a thing is missing: what was moved is seen some images after its old place is seen empty
-_BETWEEN_LOOKS = 0.2  # s
+BETWEEN_LOOKS = 0.2
+"""Seconds from one look at the world to the next."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ class Holding:
         for _ in range(_LOOKS - 1):
             if not look.fresh or before is None or before.by_name.keys() <= look.world.by_name.keys():
                 break
-            time.sleep(_BETWEEN_LOOKS)
+            time.sleep(BETWEEN_LOOKS)
             look = self.body.look(self.look_seconds)
         return look
 

@@ -26,11 +26,10 @@ from planweave.tasks.answers import ask
 from planweave.tasks.dry_run import PredictedBody
 from planweave.tasks.edited_plan import with_edits
 from planweave.tasks.given_tree import GivenTree
-from planweave.tasks.holding import Holding
+from planweave.tasks.holding import BETWEEN_LOOKS, Holding
 from planweave.tasks.plain_text import log_line
 from planweave.tasks.task import Task
 
-_BETWEEN_LOOKS = 0.2  # s
 log = logging.getLogger(__name__)
 
 
@@ -292,7 +291,7 @@ class TaskRun:
             unmet = unmet + 1 if finding.unmet else 0
             if finding.confirmed or unmet >= 2 or not look.fresh or time.monotonic() >= deadline:
                 break
-            time.sleep(max(0.0, begun + _BETWEEN_LOOKS - time.monotonic()))  # where a body sees at any time
+            time.sleep(max(0.0, begun + BETWEEN_LOOKS - time.monotonic()))  # where a body sees at any time
         world = finding.look.world.with_derived(goal)
         known = {str(g): (k := world.knowledge(g)).how.name.lower() + (f" ({k.of})" if k.of else "") for g in goal}
         task.journal.add(
