@@ -84,7 +84,7 @@ class Kinematics:
         if self._redundant:
             last, first[-1] = first[-1], 0.0
         pose = np.array(self._chain.fwdKin(first))
-        pose[:3, :3] = pose[:3, :3] @ self._zero[:3, :3] @ _turn(self._last_axis, last)
+        pose[:3, :3] = pose[:3, :3] @ self._zero[:3, :3] @ _turns(self._last_axis, np.array([last]))[0]
         return pose
 
     def solutions(self, pose: Array, last: Iterable[float] | None = None, near: Array | None = None) -> Array:
@@ -94,21 +94,18 @@ class Kinematics:
         given in the turn nearest to this; by default to the middle of their limits.
         """
         near = self._middle if near is None else near
-        found = []
+        values = np.array(list(last)) if last is not None and self._redundant else self._sweep
         target = np.array(pose, dtype=float)
-        for value in last if last is not None and self._redundant else self._sweep:
-            target[:3, :3] = pose[:3, :3] @ _turn(self._last_axis, -value) @ self._back
+        rotations = target[:3, :3] @ _turns(self._last_axis, -values) @ self._back
+        found = []
+        for rotation in rotations:
+            target[:3, :3] = rotation
             result = self._chain.IK(target)
-            for q, approximate in zip(result.Q, result.is_LS):
-                if approximate:
-                    continue
-                q = np.array(q)
-                if self._redundant:
-                    q[-1] = value
-                q = _into(q, self._low, self._high, near)
-                if q is not None:
-                    found.append(q)
-        return np.array(found) if found else np.empty((0, self.robot.count))
+            found.append(result.Q[np.logical_not(result.is_LS)] if len(result.Q) else np.empty((0, self.robot.count)))
+        rows = np.vstack(found)
+        if self._redundant:
+            rows[:, -1] = np.repeat(values, [len(q) for q in found])
+        return _into(rows, self._low, self._high, near)
 
     def reaches(self, pose: Array) -> bool:
         """Whether any joint positions reach a pose."""
@@ -188,20 +185,20 @@ def downwards(x: float, y: float, z: float, yaw: float) -> Array:
     return np.array([[c, s, 0.0, x], [s, -c, 0.0, y], [0.0, 0.0, -1.0, z], [0.0, 0.0, 0.0, 1.0]])
 
 
-def _turn(axis: Array, angle: float) -> Array:
-    """Rotation about a unit axis (Rodrigues)."""
+def _turns(axis: Array, angles: Array) -> Array:
+    """Rotations about a unit axis (Rodrigues), shape (n, 3, 3)."""
     x, y, z = axis
     cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-    rotation: Array = np.eye(3) + np.sin(angle) * cross + (1 - np.cos(angle)) * (cross @ cross)
-    return rotation
+    angle = angles[:, None, None]
+    rotations: Array = np.eye(3) + np.sin(angle) * cross + (1 - np.cos(angle)) * (cross @ cross)
+    return rotations
 
 
-def _into(q: Array, low: Array, high: Array, near: Array) -> Array | None:
-    """The same configuration with each joint wrapped by whole turns into its limits, as near as possible to `near`;
-    None where that is not possible.
+def _into(rows: Array, low: Array, high: Array, near: Array) -> Array:
+    """The same configurations, a row each, with each joint wrapped by whole turns into its limits, as near as possible
+    to `near`; without those for which that is not possible.
     """
-    first = low + (q - low) % (2 * np.pi)
-    if not (first <= high).all():
-        return None
+    first = low + (rows - low) % (2 * np.pi)
+    first = first[(first <= high).all(axis=1)]
     turns = np.clip(np.round((near - first) / (2 * np.pi)), 0, np.floor((high - first) / (2 * np.pi)))
     return np.asarray(first + 2 * np.pi * turns)

@@ -72,15 +72,14 @@ class Trajectory:
 
     def dense(self, step: float) -> Array:
         """Positions of the cubic interpolation between the points, at most `step` rad apart."""
-        rows = [self.positions[:1]]
-        for k in range(len(self.times) - 1):
-            h = self.times[k + 1] - self.times[k]
-            p0, p1 = self.positions[k], self.positions[k + 1]
-            m0, m1 = self.velocities[k] * h, self.velocities[k + 1] * h
-            count = max(1, math.ceil(float(np.abs(p1 - p0).max()) / step))
-            u = (np.arange(1, count + 1) / count)[:, None]
-            rows.append(_cubic(p0, p1, m0, m1, u))
-        return np.vstack(rows)
+        h = np.diff(self.times)[:, None]
+        p0, p1 = self.positions[:-1], self.positions[1:]
+        m0, m1 = self.velocities[:-1] * h, self.velocities[1:] * h
+        counts = np.maximum(1, np.ceil(np.abs(p1 - p0).max(axis=1) / step)).astype(int)
+        k = np.repeat(np.arange(len(counts)), counts)
+        first = np.cumsum(counts) - counts
+        u = ((np.arange(len(k)) - first[k] + 1) / counts[k])[:, None]
+        return np.vstack([self.positions[:1], _cubic(p0[k], p1[k], m0[k], m1[k], u)])
 
 
 def time_path(path: Array, limits: Limits, period: float = PERIOD) -> Trajectory:
