@@ -28,15 +28,17 @@ def find_patches(families: np.ndarray, mask: np.ndarray) -> np.ndarray:
     families = np.where(mask > 0, families, 0).astype(np.uint8)
     count = 0
     for family in range(1, FAMILIES + 2):
-        one = (families == family).astype(np.uint8)
-        if not one.any():
+        one = cv2.compare(families, family, cv2.CMP_EQ)
+        x0, y0, w, h = cv2.boundingRect(one)
+        if w == 0:
             continue
-        found, numbers, stats, _ = cv2.connectedComponentsWithStats(one, connectivity=4)
+        window = (slice(y0, y0 + h), slice(x0, x0 + w))
+        found, numbers, stats, _ = cv2.connectedComponentsWithStats(one[window], connectivity=4)
         keep = stats[:, cv2.CC_STAT_AREA] >= SMALLEST_PATCH
         keep[0] = False
         renumber = np.zeros(found, dtype=np.uint16)
         renumber[keep] = count + 1 + np.arange(int(keep.sum()))
-        labels = np.maximum(labels, renumber[numbers])
+        np.maximum(labels[window], renumber[numbers], out=labels[window])
         count += int(keep.sum())
     for _ in range(4):
         grown = cv2.dilate(labels, np.ones((3, 3), np.uint8))
