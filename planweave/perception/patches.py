@@ -28,7 +28,7 @@ def find_patches(families: np.ndarray, mask: np.ndarray) -> np.ndarray:
     families = np.where(mask > 0, families, 0).astype(np.uint8)
     count = 0
     for family in range(1, FAMILIES + 2):
-        one = cv2.compare(families, family, cv2.CMP_EQ)
+        one = (families == family).astype(np.uint8)
         x0, y0, w, h = cv2.boundingRect(one)
         if w == 0:
             continue
