@@ -33,6 +33,7 @@ from planweave.core.domain import Domain
 from planweave.core.errors import ConfigError, PlanweaveError
 from planweave.core.health import Level, Report
 from planweave.core.parameter import option_parameters
+from planweave.core.paths import config_dir
 from planweave.core.task import TaskState
 from planweave.goals.rule_files import RULES, RuleFile
 from planweave.methods import METHODS
@@ -123,7 +124,7 @@ class FeedbackNode(GuardedNode):
         self._plan_tasks = PlanTaskServer(self, lambda: self.manager, self._status_msg)
         self._previews = Previews(self, self._plan_tasks.shown)
         planner: Any = RosPlanner(self, self._cancellation, values["planner_timeout"])
-        body = RosBody(self, self._cancellation, values["action_timeout"], values["body_silence"])
+        body = RosBody(self, self._cancellation, values["action_timeout"], values["body_silence"], _read_domain)
         eyes = RosEyes(self, self._cancellation, values["look_timeout"])
         self.manager = TaskManager(
             planner,
@@ -163,7 +164,6 @@ class FeedbackNode(GuardedNode):
         DeferredActionServer(self, RunTask, "run_task", self._run)
         publish_diagnostics(self, {"tasks": self._tasks_report})
         show_presence(self, TASKS)
-        threading.Thread(target=_read_domain, args=(body,), name="prepare", daemon=True).start()
         self.manager.take_up(values["approval_timeout"] if values["after_restart"] == "ask" else 0.0)
         for rule in in_force:
             self.get_logger().info(f"rule in force for {rule}")
@@ -417,10 +417,11 @@ def _refusals(response: Any) -> Iterator[None]:
         response.message = str(error)
 
 
-def _read_domain(body: RosBody) -> None:
-    """Read the domain of the body's world (0.1 to 0.2 s of processor time) before the first task comes."""
-    with contextlib.suppress(PlanweaveError):  # a task will say so
-        Domain.load(body.observe().domain)
+def _read_domain(name: str) -> None:
+    """Read a domain of ours (0.1 to 0.2 s of processor time) when its first world is heard, not in the first task."""
+    if name in {path.stem for path in (config_dir() / "domains").glob("*.pddl")}:
+        with contextlib.suppress(PlanweaveError):  # a task will say so
+            Domain.load(name)
 
 
 def main() -> int:

@@ -35,10 +35,17 @@ class RosBody:
     """Implements planweave.core.ports.StoppableBody with ExecuteAction and WorldState, for any body.
 
     timeout: seconds for an action where the caller sets none; silence: seconds to wait for a body that reports its
-    world.
+    world; on_domain: called with the domain of the first world that is heard, and where it changes.
     """
 
-    def __init__(self, node: Node, canceled: Callable[[], Cancellation], timeout: float, silence: float):
+    def __init__(
+        self,
+        node: Node,
+        canceled: Callable[[], Cancellation],
+        timeout: float,
+        silence: float,
+        on_domain: Callable[[str], None] = lambda name: None,
+    ):
         self._presence = Presence(node, BODY, self._gone, self._come)
         show_presence(node, COMMANDER)
         caller = Caller(node, canceled, self._presence)
@@ -49,6 +56,7 @@ class RosBody:
         self._execute = caller.action_client(ExecuteAction, _ACTION)
         self._look = caller.client(LookSrv, _LOOK)
         self._worlds: dict[bytes, World] = {}  # by their publisher
+        self._domain, self._on_domain = "", on_domain  # of the world heard last
         self._refused = ""  # why the newest message could not be taken
         self._living = LivingPublishers(node, self._topic, LEASE + GRACE + 1.0)
         self._owner = b""  # the publisher that is known to serve ExecuteAction
@@ -87,6 +95,9 @@ class RosBody:
                 del self._worlds[gone]
             self._refused = ""
             self._arrived.notify_all()
+        if world.domain != self._domain:
+            self._domain = world.domain
+            self._on_domain(world.domain)
 
     def _believed(self) -> tuple[World | None, str]:
         """The world of the only publisher, the node that executes actions; or why there is none."""

@@ -8,13 +8,13 @@ import threading
 import time
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from doubles.environment import python_path
 from doubles.scripted import ScriptedPlanner, SymbolicBody, plan, tabletop
 from ros_fixtures import simulated
 
-from planweave.core.paths import config_dir
 from planweave.core.ports import Look
 from planweave.core.world import Action
 
@@ -123,16 +123,27 @@ def test_the_log_tells_a_task_from_its_begin_to_its_end(system, make_node, spin_
     assert "ended as SUCCEEDED after" in ended and "2 steps: the goal holds, as observed" in ended
 
 
-def test_domains_are_read_before_the_first_task(make_node, spin_until, monkeypatch):
-    from feedback_node.node import FeedbackNode
-    from planweave.core.domain import Domain
+def test_the_domain_of_the_world_is_read_before_the_first_task(make_node, doubles, spin_until, monkeypatch):
+    from doubles.nodes import BodyNodeDouble
+
+    from feedback_node import node
 
     read = []
-    monkeypatch.setattr(Domain, "load", read.append)
-    make_node(FeedbackNode)
-    domains = sorted((path.stem for path in (config_dir() / "domains").glob("*.pddl")), reverse=True)
-    spin_until(lambda: read == domains, 10, "the domains")
-    assert read[0] == "tabletop"
+    monkeypatch.setattr(node, "Domain", SimpleNamespace(load=read.append))
+    make_node(BodyNodeDouble, doubles[1])
+    make_node(node.FeedbackNode)
+    spin_until(lambda: read, 10, "the domain")
+    assert read == ["tabletop"]
+
+
+@pytest.mark.parametrize("name", ["(define (domain x))", "../domains/tabletop", "/etc/passwd", ""])
+def test_nothing_is_read_that_a_message_calls_a_domain(name, monkeypatch):
+    from feedback_node import node
+
+    read = []
+    monkeypatch.setattr(node, "Domain", SimpleNamespace(load=read.append))
+    node._read_domain(name)
+    assert not read
 
 
 def test_what_no_look_shows_ends_not_confirmed(system, doubles):
