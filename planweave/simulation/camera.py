@@ -173,5 +173,5 @@ class OverheadCamera:
         return RgbdFrame(time, rgb, depth)
 
     def close(self) -> None:
-        """Free the GL context; call in the thread that created it."""
+        """Free the view; call in the thread that created it."""
         self._view.close()

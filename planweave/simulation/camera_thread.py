@@ -19,6 +19,7 @@ import numpy as np
 from planweave.core.errors import ConfigError
 from planweave.core.memory import give_back_memory
 from planweave.simulation.camera import OverheadCamera, RgbdFrame
+from planweave.simulation.offscreen import free_contexts
 from planweave.simulation.simulator import Snapshot
 
 if TYPE_CHECKING:
@@ -109,6 +110,7 @@ class CameraThread:
         finally:
             if camera is not None:
                 camera.close()
+            free_contexts()
 
     def _image(self, camera: OverheadCamera, state: Snapshot) -> RgbdFrame:
         """The image of a state; the last one with a new stamp where it shows the same and was rendered often enough."""

@@ -1,15 +1,18 @@
 """Offscreen rendering of a MuJoCo model; colour and depth come from one pass.
 
-A GL context belongs to the thread that created it: create, use and close an OffscreenView in one thread.
+A GL context belongs to the thread that created it: create, use and close an OffscreenView in one thread. The thread
+keeps its context for the next view: a software renderer compiles its code once for each context, which takes longer
+than all else that a new view needs. A thread that ends calls `free_contexts` first.
 """
 
 from __future__ import annotations
 
+import atexit
 import ctypes.util
 import importlib
 import os
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -36,6 +39,35 @@ def choose_gl() -> None:
 
 
 _MODEL = threading.Lock()  # a context takes the sizes of its buffers from the model, which views share
+
+
+class _Kept(threading.local):
+    """The GL contexts of a thread, by library and size."""
+
+    def __init__(self) -> None:
+        self.contexts: dict[tuple[str, int, int], Any] = {}
+
+
+_KEPT = _Kept()
+
+
+def _gl_context(width: int, height: int) -> Any:
+    """This thread's GL context for images of a size, current in it."""
+    # mujoco.gl_context chose when MuJoCo was first imported, which may have been before choose_gl.
+    library = os.environ["MUJOCO_GL"].lower()
+    kept = _KEPT.contexts
+    if (library, width, height) not in kept:
+        kept[library, width, height] = importlib.import_module(f"mujoco.{library}").GLContext(width, height)
+        if threading.current_thread() is threading.main_thread() and len(kept) == 1:
+            atexit.register(free_contexts)  # before that of MuJoCo's, which ends all of EGL
+    kept[library, width, height].make_current()
+    return kept[library, width, height]
+
+
+def free_contexts() -> None:
+    """Free the GL contexts of this thread; its views must be closed before."""
+    while _KEPT.contexts:
+        _KEPT.contexts.popitem()[1].free()
 
 
 def _context(model: mujoco.MjModel, width: int, height: int, shadows: bool) -> mujoco.MjrContext:
@@ -66,17 +98,14 @@ class OffscreenView:
         self._size = (width, height)
         self._data = mujoco.MjData(model)
         try:
-            # mujoco.gl_context chose when MuJoCo was first imported, which may have been before choose_gl.
-            self._gl = importlib.import_module(f"mujoco.{os.environ['MUJOCO_GL'].lower()}").GLContext(width, height)
+            self._gl = _gl_context(width, height)
             self._finish = importlib.import_module("OpenGL.GL").glFinish
-            self._gl.make_current()
             self._context = _context(model, width, height, shadows)
         except Exception as error:  # each GL library fails in its own way
             raise ConfigError(
                 f"cannot render without a display (MUJOCO_GL={os.environ.get('MUJOCO_GL')}): {error}; "
                 f"run  sudo apt install {GL_PACKAGES}  (or libosmesa6 and set MUJOCO_GL=osmesa)"
             ) from error
-        mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN.value, self._context)
         self._context.readDepthMap = mujoco.mjtDepthMap.mjDEPTH_ZEROFAR.value
         self._rect = mujoco.MjrRect(0, 0, width, height)
         self._scene = mujoco.MjvScene(model, maxgeom=2000)
@@ -110,6 +139,7 @@ class OffscreenView:
         rgb = np.empty((height, width, 3), np.uint8)
         z = np.empty((height, width), np.float32) if depth else None
         self._gl.make_current()
+        mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN.value, self._context)
         mujoco.mjr_render(self._rect, self._scene, self._context)
         # Waiting here leaves other Python threads running; reading the pixels would wait with the
         # interpreter locked.
@@ -125,7 +155,6 @@ class OffscreenView:
         return metres
 
     def close(self) -> None:
-        """Free the GL context; call in the thread that created it."""
+        """Free the buffers and what was uploaded; call in the thread that created it."""
         self._gl.make_current()
         self._context.free()
-        self._gl.free()

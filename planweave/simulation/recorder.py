@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from planweave.simulation.mujoco_model import SIDE_CAMERA
-from planweave.simulation.offscreen import OffscreenView
+from planweave.simulation.offscreen import OffscreenView, free_contexts
 from planweave.simulation.simulator import Snapshot
 from planweave.simulation.video_files import SUFFIXES, RecordingError, captioned, write_video
 
@@ -209,6 +209,7 @@ class Recorder:
                     if view is None or view.model is not model:
                         if view is not None:
                             view.close()
+                            view = None
                         view = OffscreenView(model, SIDE_CAMERA, *self._size, shadows=True)
                     image = _encode(view.render(snapshot.qpos)[0])
                 except Exception as error:
@@ -226,6 +227,7 @@ class Recorder:
         finally:
             if view is not None:
                 view.close()
+            free_contexts()
 
 
 def _picked(count: int, stride: int) -> list[int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -144,6 +145,30 @@ def test_rendering_in_a_thread_while_physics_goes_on(simulator):
     assert len(frames) == 3 and np.array_equal(frames[0].rgb, frames[2].rgb)
 
 
+def test_views_of_one_thread_share_a_context_and_do_not_disturb_one_another(simulator, frame):
+    def render():
+        qpos, name = simulator.snapshot().qpos, load_camera()
+        camera, other = (OverheadCamera(simulator.model, name, shadows=shadows) for shadows in (False, True))
+        views = camera._view, other._view
+        shaded = other.render(0.0, qpos).rgb
+        before = camera.render(0.0, qpos)
+        other.close()
+        after = camera.render(0.0, qpos)
+        camera.close()
+        again = OverheadCamera(simulator.model, name)
+        shared = {id(view._gl) for view in (*views, again._view)}
+        again.close()
+        offscreen.free_contexts()
+        return shaded, before, after, shared, offscreen._KEPT.contexts
+
+    with ThreadPoolExecutor(1) as thread:
+        shaded, before, after, shared, kept = thread.submit(render).result()
+    assert len(shared) == 1 and not kept
+    for image in (before, after):
+        assert np.array_equal(image.rgb, frame.rgb) and np.array_equal(image.depth, frame.depth)
+    assert not np.array_equal(shaded, frame.rgb)
+
+
 def test_missing_gl_names_the_package(monkeypatch, simulator):
     monkeypatch.delenv("MUJOCO_GL", raising=False)
     monkeypatch.setattr(offscreen.ctypes.util, "find_library", lambda name: None)
@@ -154,8 +179,11 @@ def test_missing_gl_names_the_package(monkeypatch, simulator):
     assert offscreen.os.environ["MUJOCO_GL"] == "osmesa"
     monkeypatch.setenv("MUJOCO_GL", "egl")
     monkeypatch.setitem(sys.modules, "mujoco.egl", None)
-    with pytest.raises(ConfigError, match=r"cannot render without a display .*apt install libegl1"):
-        OverheadCamera(simulator.model, load_camera())
+    with (
+        ThreadPoolExecutor(1) as fresh,  # this thread may have a context already
+        pytest.raises(ConfigError, match=r"cannot render without a display .*apt install libegl1"),
+    ):
+        fresh.submit(OverheadCamera, simulator.model, load_camera()).result()
 
 
 @pytest.mark.parametrize(
