@@ -30,10 +30,10 @@ from std_msgs.msg import String
 from planweave.core.approval_basis import MOVED
 from planweave.core.cancellation import Cancellation
 from planweave.core.domain import Domain
+from planweave.core.domain_files import domain_names
 from planweave.core.errors import ConfigError, PlanweaveError
 from planweave.core.health import Level, Report
 from planweave.core.parameter import option_parameters
-from planweave.core.paths import config_dir
 from planweave.core.task import TaskState
 from planweave.goals.rule_files import RULES, RuleFile
 from planweave.methods import METHODS
@@ -418,8 +418,8 @@ def _refusals(response: Any) -> Iterator[None]:
 
 
 def _read_domain(name: str) -> None:
-    """Read a domain of ours (0.1 to 0.2 s of processor time) when its first world is heard, not in the first task."""
-    if name in {path.stem for path in (config_dir() / "domains").glob("*.pddl")}:
+    """Read a domain by name (0.1 to 0.2 s of processor time) when its first world is heard, not in the first task."""
+    if name in domain_names():
         with contextlib.suppress(PlanweaveError):  # a task will say so
             Domain.load(name)
 
