@@ -6,9 +6,9 @@ if it begins with this action, otherwise for the action alone. A method that dec
 at every step, and a changed plan is requested again together with its changes. Actions in the vicinity of people
 (approved individually) are always requested separately, also within an approved plan.
 
-An approval holds for what the person saw: where, before the first action, a thing that the plan names has moved or
-gone, or other preconditions of it hold, it is requested anew with what has changed. A person may also edit the plan
-that waits (`edit`); an edited plan that is approved takes the place of the method's own (`PlanEdited`).
+An approval holds for what the person saw: where, in a look taken after the answer, a thing that the plan names has
+moved or gone, or other preconditions of it hold, it is requested anew with what has changed. A person may also edit
+the plan that waits (`edit`); an edited plan that is approved takes the place of the method's own (`PlanEdited`).
 
 A passed action carries a token: a secret valid once, for this action only. A body with the parameter require_approval
 verifies it (`confirm`), so that it rejects actions from any other source.
@@ -106,12 +106,13 @@ class Approval:
         action: Action,
         domain: Domain,
         observe: Callable[[], World],
+        look: Callable[[], World],
         goal: Sequence[Literal],
         canceled: Cancellation,
         on_change: Callable[[Request, Answer | None], None],
     ) -> str:
         """Return the token of an action once it is approved; on_change is called with the request, and again with its
-        answer. observe: the newest world.
+        answer. observe: the newest world. look: the world as a look after this call shows it.
 
         Raises CanceledError where the plan is refused, the answer does not come in time, or the task is cancelled
         meanwhile; PlanEdited where another plan was approved.
@@ -131,7 +132,7 @@ class Approval:
             if not word.approve:
                 raise CanceledError("the plan was not approved" + (f": {word.comment}" if word.comment else ""))
             plan = request.plan
-            changes = request.basis.changes(ApprovalBasis.of(domain, observe(), plan), domain, self._moved)
+            changes = request.basis.changes(ApprovalBasis.of(domain, look(), plan), domain, self._moved)
             if not changes:
                 break
             changes = tuple(f"since it was shown: {change}" for change in changes)

@@ -26,7 +26,8 @@ from planweave.methods.journal import Journal
 @dataclass
 class Episode:
     """The interface of a method to its task. `changed` is called after every change of the task's status; `hold` waits
-    while the task is paused, and returns how it found the world after that, None where it was not paused.
+    while the task is paused, and returns how it found the world after that, None where it was not paused; `look` is the
+    world as it is seen after an approval, by default the body's newest.
     """
 
     task_id: str
@@ -44,6 +45,7 @@ class Episode:
     namespace: str = ""  # of the body, for messages
     pause: Pause = field(default_factory=Pause)
     hold: Callable[[], Resumed | None] = lambda: None
+    look: Callable[[], World] | None = None
 
     phase: str = ""
     message: str = ""
@@ -115,8 +117,9 @@ class Episode:
             return ""
         if again:
             self.approval.go_on(action)
+        observe, look = self.body.observe, self.look or self.body.observe
         return self.approval.pass_through(
-            action, self.domain, self.body.observe, self.goal, self.canceled, self._approval_changed
+            action, self.domain, observe, look, self.goal, self.canceled, self._approval_changed
         )
 
     def _held_back(self, plan: tuple[Action, ...]) -> Outcome | None:

@@ -224,6 +224,7 @@ class TaskRun:
             namespace=self.namespace,
             pause=task.pause,
             hold=lambda: self._hold(task),
+            look=lambda: body.look(self.look_seconds).world,
         )
         name, failed = task.status.method, ""
         try:

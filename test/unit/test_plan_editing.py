@@ -177,3 +177,28 @@ def test_a_plan_is_asked_for_anew_where_the_world_has_changed_since_it_was_shown
     assert body.done == [] and second.plan_hash != first.plan_hash
     watcher.manager.approve("", second.plan_hash, True)
     assert ended(task).state is TaskState.SUCCEEDED and body.done == [str(a) for a in first.plan]
+
+
+class LateBody(SurprisingBody):
+    """Its world is heard only with the answer of a look: messages come late."""
+
+    def __init__(self, world):
+        super().__init__(world)
+        self.true = world
+
+    def look(self, seconds):
+        self.world = self.true
+        return super().look(seconds)
+
+
+def test_an_approval_is_judged_by_a_look_after_it_where_the_worlds_come_late(watch):
+    body = LateBody(moved(WORLD, "a", 0.10))
+    watcher = watch(body=body)
+    task = watcher.manager.submit("put a in the tray")
+    first = watcher.asked(1)
+    body.true = moved(WORLD, "a", 0.30)
+    watcher.manager.approve("", first.plan_hash, True)
+    second = watcher.asked(2)
+    assert second.plan_changes == ("since it was shown: a has moved by 20 cm",) and body.done == []
+    watcher.manager.approve("", second.plan_hash, False)
+    assert ended(task).state is TaskState.CANCELED and body.done == []
