@@ -96,7 +96,7 @@ class SolidBench:
         self.world = LookedWorld(
             self.look, lambda: self.arm.q, kinematics, scene.robot.gripper, places, scene.table_height
         )
-        reaching = ApproachPlanner(scene, kinematics, MotionPlanner(scene, kinematics), 3.0, 0.07)
+        reaching = ApproachPlanner(scene, kinematics, MotionPlanner(scene, kinematics), 60.0, 0.07)
         self.skills = Skills(self.arm, scene, reaching, safety, self.world, settings)
 
     def run(self, text):
