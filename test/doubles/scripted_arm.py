@@ -103,7 +103,7 @@ class Bench:
         self.skills = Skills(
             self.arm,
             planning_scene,
-            ApproachPlanner(planning_scene, kinematics, planner),
+            ApproachPlanner(planning_scene, kinematics, planner, 30.0),
             safety,
             self.world,
             SkillSettings(**{"look_seconds": 0.05, "verify_seconds": 0.05, **settings}),
