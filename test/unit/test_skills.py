@@ -264,10 +264,10 @@ def state(stamp, q=HOME, v=0.0, width=0.08):
 @pytest.fixture
 def arm():
     sent = []
-    arm = TrajectoryArm(sent.append, lambda width, force: sent.append((width, force)), silence=0.3)
+    arm = TrajectoryArm(sent.append, lambda width, force: sent.append((width, force)), silence=30.0)
     arm.sent = sent
     arm.on_state(state(0.0))
-    arm.begin(time.monotonic() + 5.0)
+    arm.begin(time.monotonic() + 60.0)
     return arm
 
 
@@ -316,9 +316,10 @@ def test_an_arm_that_does_not_arrive(arm):
 
 
 def test_silence_of_the_controller(arm):
+    arm._silence = 2.0
     thread, box = in_thread(arm.follow, MOTION)
     thread.join(60.0)
-    assert box["error"].code is Code.CONTROL_FAILED and "no joint states for 0.3 s" in box["error"].message
+    assert box["error"].code is Code.CONTROL_FAILED and "no joint states for 2 s" in box["error"].message
     assert arm.sent[-1] is None
 
 
