@@ -91,12 +91,12 @@ class SolidBench:
         kinematics = Kinematics(scene.model, scene.robot)
         self.arm = CarryingArm(kinematics, self.things, misses)
         retries = read_policies(["NO_GRASP 2 other_grasp", "GRASP_LOST 1 other_grasp"])
-        settings = SkillSettings(observe=(), left=-1.0, pushes=0, retries=retries)
+        settings = SkillSettings(observe=(), planning_seconds=30.0, left=-1.0, pushes=0, retries=retries)
         safety = Safety(kinematics, Limits.of(scene.robot), *ROOM)
         self.world = LookedWorld(
             self.look, lambda: self.arm.q, kinematics, scene.robot.gripper, places, scene.table_height
         )
-        reaching = ApproachPlanner(scene, kinematics, MotionPlanner(scene, kinematics), 60.0, 0.07)
+        reaching = ApproachPlanner(scene, kinematics, MotionPlanner(scene, kinematics), 30.0, 0.07)
         self.skills = Skills(self.arm, scene, reaching, safety, self.world, settings)
 
     def run(self, text):

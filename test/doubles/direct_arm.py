@@ -111,7 +111,7 @@ class Tabletop:
         self.skills = Skills(
             self.arm,
             self.planning_scene,
-            ApproachPlanner(self.planning_scene, kinematics, planner, 30.0),
+            ApproachPlanner(self.planning_scene, kinematics, planner, seconds=30.0),
             safety,
             self.world,
             settings,

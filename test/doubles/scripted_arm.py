@@ -103,8 +103,8 @@ class Bench:
         self.skills = Skills(
             self.arm,
             planning_scene,
-            ApproachPlanner(planning_scene, kinematics, planner, 30.0),
+            ApproachPlanner(planning_scene, kinematics, planner, seconds=30.0),
             safety,
             self.world,
-            SkillSettings(**{"look_seconds": 0.05, "verify_seconds": 0.05, **settings}),
+            SkillSettings(**{"look_seconds": 0.05, "verify_seconds": 0.05, "planning_seconds": 30.0, **settings}),
         )

@@ -165,20 +165,6 @@ def test_what_is_different_is_said():
     assert basis.lines() != ApprovalBasis.of(DOMAIN, moved(here, "a", 0.16), PLAN).lines()
 
 
-def test_a_plan_is_asked_for_anew_where_the_world_has_changed_since_it_was_shown(watch):
-    body = SurprisingBody(moved(WORLD, "a", 0.10))
-    watcher = watch(body=body)
-    task = watcher.manager.submit("put a in the tray")
-    first = watcher.asked(1)
-    body.world = moved(WORLD, "a", 0.30)
-    watcher.manager.approve("", first.plan_hash, True)
-    second = watcher.asked(2)
-    assert second.plan == first.plan and second.plan_changes == ("since it was shown: a has moved by 20 cm",)
-    assert body.done == [] and second.plan_hash != first.plan_hash
-    watcher.manager.approve("", second.plan_hash, True)
-    assert ended(task).state is TaskState.SUCCEEDED and body.done == [str(a) for a in first.plan]
-
-
 class LateBody(SurprisingBody):
     """Its world is heard only with the answer of a look: messages come late."""
 
@@ -191,14 +177,31 @@ class LateBody(SurprisingBody):
         return super().look(seconds)
 
 
+def asked_anew(watcher, body, changing):
+    """The task, and the plan that waits again, after an approval for which `changing` of the body had become another
+    world.
+    """
+    task = watcher.manager.submit("put a in the tray")
+    first = watcher.asked(1)
+    setattr(body, changing, moved(WORLD, "a", 0.30))
+    watcher.manager.approve("", first.plan_hash, True)
+    second = watcher.asked(2)
+    assert second.plan == first.plan and second.plan_changes == ("since it was shown: a has moved by 20 cm",)
+    assert body.done == [] and second.plan_hash != first.plan_hash
+    return task, second
+
+
+def test_a_plan_is_asked_for_anew_where_the_world_has_changed_since_it_was_shown(watch):
+    body = SurprisingBody(moved(WORLD, "a", 0.10))
+    watcher = watch(body=body)
+    task, second = asked_anew(watcher, body, "world")
+    watcher.manager.approve("", second.plan_hash, True)
+    assert ended(task).state is TaskState.SUCCEEDED and body.done == [str(a) for a in second.plan]
+
+
 def test_an_approval_is_judged_by_a_look_after_it_where_the_worlds_come_late(watch):
     body = LateBody(moved(WORLD, "a", 0.10))
     watcher = watch(body=body)
-    task = watcher.manager.submit("put a in the tray")
-    first = watcher.asked(1)
-    body.true = moved(WORLD, "a", 0.30)
-    watcher.manager.approve("", first.plan_hash, True)
-    second = watcher.asked(2)
-    assert second.plan_changes == ("since it was shown: a has moved by 20 cm",) and body.done == []
+    task, second = asked_anew(watcher, body, "true")
     watcher.manager.approve("", second.plan_hash, False)
     assert ended(task).state is TaskState.CANCELED and body.done == []
