@@ -296,9 +296,8 @@ class FeedbackNode(GuardedNode):
     def _resume(self, request: ResumeTask.Request, response: ResumeTask.Response) -> ResumeTask.Response:
         with _refusals(response):
             task = self.manager.resume(request.task_id, request.person)
-            told = task.snapshot().message
             response.success = True
-            response.message = f"{task.status.task_id} goes on" + (f"; {told}" if told.startswith("resumed") else "")
+            response.message = f"{task.status.task_id} goes on" + (f"; {task.pause.told}" if task.pause.told else "")
         return response
 
     def _feedback(self, request: SendFeedback.Request, response: SendFeedback.Response) -> SendFeedback.Response:

@@ -31,6 +31,8 @@ class Pause:
         self._answer: str | None = None  # to the last resume: why it stays paused, "" where it goes on
         self.by = self.reason = self.note = ""
         self.resumed_by = ""
+        self.told = ""
+        """What a person was told as the task went on; "" before, and where there was nothing to tell."""
         self.known: World | None = None
         """The world in which the pause began; None where nobody knows it."""
 
@@ -83,7 +85,7 @@ class Pause:
         with self._changed:
             if not self._set:
                 raise GoalError("it is not paused, so there is nothing to resume")
-            self._going_on, self._answer, self.resumed_by = True, None, by
+            self._going_on, self._answer, self.resumed_by, self.told = True, None, by, ""
             self._changed.notify_all()
 
     def answer(self, seconds: float) -> str:
@@ -114,11 +116,12 @@ class Pause:
             self.end()
             raise
 
-    def release(self) -> bool:
-        """Open the gate; False where the task was paused once more meanwhile."""
+    def release(self, told: str = "") -> bool:
+        """Open the gate, with what a person should know; False where the task was paused once more meanwhile."""
         with self._changed:
             if not self._going_on:
                 return False
+            self.told = told
             self._open()
             return True
 

@@ -48,9 +48,9 @@ class Holding:
                 self._refuse(task, look.message)
                 continue
             resumed = Resumed(pause.known, look.world, self._changes(pause.known, look.world, look.message))
-            seconds = pause.seconds
-            if pause.release():
-                self._tell(task, resumed, seconds)
+            seconds, message = pause.seconds, _message(pause.resumed_by or "somebody", resumed)
+            if pause.release(message):
+                self._tell(task, resumed, seconds, message)
                 break
         return resumed
 
@@ -75,16 +75,12 @@ class Holding:
         own = (told,) if told else ()
         return own if before is None else (*changes_between(self.load_domain(now.domain), before, now), *own)
 
-    def _tell(self, task: Task, resumed: Resumed, seconds: float) -> None:
-        by, changes = task.pause.resumed_by or "somebody", list(resumed.changes)
-        more = [f"and {len(changes) - _SHOWN} more changes"] if len(changes) > _SHOWN else []
-        unseen = "what changed meanwhile is not known" if resumed.before is None else "nothing has changed meanwhile"
-        message = f"resumed by {by}; {'; '.join((changes or [unseen])[:_SHOWN] + more)}"
+    def _tell(self, task: Task, resumed: Resumed, seconds: float, message: str) -> None:
         task.journal.add(
             "resumed",
-            by=by,
+            by=task.pause.resumed_by or "somebody",
             paused_seconds=round(seconds, 3),
-            changes=changes,
+            changes=list(resumed.changes),
             message=message,
             facts=[str(f) for f in sorted(resumed.now.facts)],
         )
@@ -93,3 +89,10 @@ class Holding:
         else:
             task.status = replace(task.status, message=message)
         self.changed(task)
+
+
+def _message(by: str, resumed: Resumed) -> str:
+    changes = list(resumed.changes)
+    more = [f"and {len(changes) - _SHOWN} more changes"] if len(changes) > _SHOWN else []
+    unseen = "what changed meanwhile is not known" if resumed.before is None else "nothing has changed meanwhile"
+    return f"resumed by {by}; {'; '.join((changes or [unseen])[:_SHOWN] + more)}"

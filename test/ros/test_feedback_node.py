@@ -495,7 +495,7 @@ def test_a_task_begins_in_no_older_world_than_its_sender_has_seen(system, double
     assert body.done == []
 
 
-def test_a_world_that_never_comes_is_said(make_node, doubles):
+def test_a_world_that_never_comes_is_said(make_node, doubles, spin_until):
     from doubles.nodes import BodyNodeDouble, PlannerNodeDouble
     from planweave_interfaces.action import RunTask
 
@@ -506,8 +506,13 @@ def test_a_world_that_never_comes_is_said(make_node, doubles):
     make_node(FeedbackNode, simulated("feedback_node", body_silence=0.3))
     client = make_node(client_node).run
     assert client.wait_for_server(timeout_sec=60.0)
-    handle = result_of(client.send_goal_async(RunTask.Goal(sentence="put a in the tray", world_revision=99)))
-    result = result_of(handle.get_result_async()).result
+
+    def outcome(**fields):
+        handle = result_of(client.send_goal_async(RunTask.Goal(sentence="put a in the tray", **fields)))
+        return result_of(handle.get_result_async()).result
+
+    spin_until(lambda: outcome().success, 60, "the body to be known")
+    result = outcome(world_revision=99)
     assert not result.success and "world revision 99" in result.message and "was the body restarted" in result.message
 
 

@@ -91,6 +91,7 @@ def test_an_interrupted_action_is_tried_again(run):
     assert status.message == "paused by Ann: my hand; grasp(a) was interrupted"
     assert r.body.done == [] and not task.ended.is_set()
     assert r.manager.resume(by="Ben") is task
+    told = task.pause.told  # known as `resume` returns, also where the record is not yet written
     status = r.ended(task)
     assert status.state is TaskState.SUCCEEDED
     assert r.body.done == ["grasp(a)", "place_in(a, tray)"]
@@ -99,6 +100,7 @@ def test_an_interrupted_action_is_tried_again(run):
     (paused,), (resumed,) = events(task, "paused"), events(task, "resumed")
     assert (paused["by"], paused["reason"], resumed["by"]) == ("Ann", "my hand", "Ben")
     assert resumed["changes"] == [] and "nothing has changed" in resumed["message"]
+    assert told == resumed["message"]
 
 
 def test_what_is_held_stays_held_and_the_plan_goes_on_from_there(run):

@@ -187,21 +187,40 @@ def test_of_another_simulator_nothing_is_known_until_the_camera_shows_it(world, 
     assert not told[-1].silent and told[-1].by_name["a"].known is Known.SEEN and told[-1].stamp == 1.0
 
 
+class Clock:
+    """In place of the module `time`, for tests of what is overdue."""
+
+    def __init__(self):
+        self.now = 1000.0
+
+    def monotonic(self):
+        return self.now
+
+    time = monotonic
+
+
 @pytest.fixture
-def watched(kinematics, told):
-    """A world whose camera counts as silent after 50 ms."""
-    model = WorldModel(Domain.load("tabletop"), (), kinematics, Safety(kinematics, Limits()), told.append, silence=0.05)
+def clock(monkeypatch):
+    clock = Clock()
+    monkeypatch.setattr("planweave.bodies.arm.world_model.time", clock)
+    return clock
+
+
+@pytest.fixture
+def watched(clock, kinematics, told):
+    """A world whose camera counts as silent after 1 s."""
+    model = WorldModel(Domain.load("tabletop"), (), kinematics, Safety(kinematics, Limits()), told.append, silence=1.0)
     model.check_silence()
     assert not told, "nobody has been heard yet"
     model.on_detections([cube("a", 0.5, 0.0)], 1.0)
     return model
 
 
-def test_a_silent_camera_is_told_when_it_falls_silent_and_when_it_is_heard_again(watched, told):
+def test_a_silent_camera_is_told_when_it_falls_silent_and_when_it_is_heard_again(watched, clock, told):
     watched.check_silence()
     assert [w.silent for w in told] == [False] and not watched.silent
     heard = told[0].heard
-    time.sleep(0.06)
+    clock.now += 1.1
     watched.check_silence()
     watched.check_silence()
     assert [w.silent for w in told] == [False, True] and watched.silent and told[1].heard == heard
@@ -210,15 +229,15 @@ def test_a_silent_camera_is_told_when_it_falls_silent_and_when_it_is_heard_again
     assert len({w.revision for w in told}) == 1, "nothing has changed on the table"
 
 
-def test_while_the_arm_moves_nothing_is_due(watched, told):
+def test_while_the_arm_moves_nothing_is_due(watched, clock, told):
     watched.motion_began()
-    time.sleep(0.06)
+    clock.now += 1.1
     watched.check_silence()
     assert len(told) == 1 and not watched.silent
     watched.motion_ended(5.0)
     watched.check_silence()
     assert len(told) == 1, "images are due from now on only"
-    time.sleep(0.06)
+    clock.now += 1.1
     watched.check_silence()
     assert told[-1].silent
     watched.on_detections([cube("a", 0.5, 0.0)], 4.0)
