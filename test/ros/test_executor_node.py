@@ -73,7 +73,7 @@ def make_table(make_node, spin_until):
                 self.action.send_goal_async(goal, feedback_callback=lambda m: on_phase and on_phase(m.feedback.phase))
             )
 
-        def wait(self, future, seconds=40.0):
+        def wait(self, future, seconds=90.0):
             """The result of a future."""
             return wait(future, seconds)
 
@@ -136,7 +136,7 @@ def test_beside_aside_and_into_a_hand(make_table):
 
 
 def test_what_cannot_be_done_is_said_and_the_node_lives_on(make_table):
-    table = make_table("out_of_reach", look_timeout=0.5, verify_timeout=1.0)
+    table = make_table("out_of_reach", look_timeout=3.0, verify_timeout=3.0)
     for text, code, words in (
         ("grasp(mug)", Code.UNKNOWN_OBJECT, "unknown object 'mug'"),
         ("", Code.INVALID_ACTION, "names no action"),
@@ -248,14 +248,14 @@ def test_a_controller_that_dies_and_comes_back(make_table, make_node, spin_until
 
     from simulation_node.node import SimulationNode
 
-    table = make_table(factor=0.5, joint_state_timeout=0.5)
+    table = make_table(factor=0.5, joint_state_timeout=2.0)
     spin_until(lambda: table.states and table.states[-1][0] > 1.5, 10, "the first clock to be ahead")
     handle = table.send("grasp(red_cube)")
     spin_until(table.moving, 20, "the arm to move")
     table.camera.silent = True
     table.simulation._gone.set()  # it publishes nothing any more
     result = table.end(handle)
-    assert result.code == Code.CONTROL_FAILED and "no joint states for 0.5 s" in result.message
+    assert result.code == Code.CONTROL_FAILED and "no joint states for 2 s" in result.message
     table.camera._simulation = make_node(SimulationNode, [Parameter("scene", value="blocks")])
     table.camera.silent = False
     spin_until(lambda: not table.executor._sources.problem, 10, "the first to be silent long enough")

@@ -75,7 +75,7 @@ def system(make_node, doubles):
     return s
 
 
-def result_of(future, seconds=20):
+def result_of(future, seconds=60):
     done = threading.Event()
     future.add_done_callback(lambda _: done.set())
     assert done.wait(seconds), "no answer in time"

@@ -11,7 +11,7 @@ SUCCESS = tabletop("a b: item; tray: container; plate: surface; table: location"
 HUGE = [math.nan, math.inf, -math.inf, 1e308, -1e308]
 
 
-def result_of(future, seconds=30):
+def result_of(future, seconds=60):
     done = threading.Event()
     future.add_done_callback(lambda _: done.set())
     assert done.wait(seconds), "no answer in time"
@@ -37,13 +37,13 @@ class Client:
     def run(self, **goal):
         from planweave_interfaces.action import RunTask
 
-        assert self.node.run.wait_for_server(timeout_sec=10)
+        assert self.node.run.wait_for_server(timeout_sec=60)
         handle = result_of(self.node.run.send_goal_async(RunTask.Goal(**goal)))
         return result_of(handle.get_result_async(), 60).result
 
     def call(self, kind, name, **request):
         client = self.node.create_client(kind, name)
-        assert client.wait_for_service(timeout_sec=10)
+        assert client.wait_for_service(timeout_sec=60)
         return result_of(client.call_async(kind.Request(**request)), 60)
 
 

@@ -93,7 +93,7 @@ def test_the_simulation_goes_on(make_node, publish, spin_until):
         name: publish.node.create_client(kind, name)
         for name, kind in (("/simulation/load_scene", LoadScene), ("/simulation/record", RecordVideo))
     }
-    assert all(client.wait_for_service(timeout_sec=20) for client in clients.values())
+    assert all(client.wait_for_service(timeout_sec=60) for client in clients.values())
     time.sleep(1.0)  # a server answers only a client that it has discovered
     for scene in ("x" * 300, "x" * 300 + ".yaml", "a\nb", "../" * 200, "", "/dev/zero"):
         response = result_of(clients["/simulation/load_scene"].call_async(LoadScene.Request(scene=scene)))
@@ -156,7 +156,7 @@ def test_perception_goes_on(make_node, publish, spin_until):
     for kind, topic, messages in images():
         publish(kind, topic, messages)
     forget = publish.node.create_client(Trigger, "/perception/forget")
-    assert forget.wait_for_service(timeout_sec=20)
+    assert forget.wait_for_service(timeout_sec=60)
     time.sleep(1.0)
     assert result_of(forget.call_async(Trigger.Request())).success
     assert node._worker.is_alive()
@@ -263,7 +263,7 @@ def test_the_household_goes_on(make_node):
 
     make_node(VirtualHomeNode)
     node = make_node(client)
-    assert node.act.wait_for_server(timeout_sec=20) and node.load.wait_for_service(timeout_sec=20)
+    assert node.act.wait_for_server(timeout_sec=60) and node.load.wait_for_service(timeout_sec=20)
     time.sleep(1.0)
     for scene in ("x" * 300, "x" * 300 + ".json", "a\nb", "", "/dev/zero"):
         response = result_of(node.load.call_async(LoadScene.Request(scene=scene)))

@@ -56,7 +56,7 @@ class Asker(Node):
     def _hear(self, msg):
         self.exchanges.append(json.loads(msg.data))
 
-    def wait(self, future, what, seconds=20.0):
+    def wait(self, future, what, seconds=60.0):
         self.spin_until(future.done, seconds, what)
         return future.result()
 

@@ -437,11 +437,11 @@ def test_cancelling_ends_a_paused_task_at_once(run):
 
 
 def test_a_task_that_nobody_resumes_is_cancelled_with_the_reason(run):
-    r = run(PausableBody(WORLD, {"grasp(a)": AWAY}), pause_timeout=0.2)
+    r = run(PausableBody(WORLD, {"grasp(a)": AWAY}), pause_timeout=1.0)
     task = r.paused_in_action()
     status = r.ended(task)
     assert status.state is TaskState.CANCELED
-    assert status.message == "paused by Ann and not resumed within 0.2 s (pause_timeout)"
+    assert status.message == "paused by Ann and not resumed within 1 s (pause_timeout)"
     body = r.body
     body.hold.clear()
     body.began.clear()
