@@ -11,10 +11,10 @@ from itertools import pairwise, permutations
 from planweave.core.domain import spoken, with_article
 from planweave.core.errors import GoalError
 from planweave.core.world import Literal
-from planweave.goals.clause_objects import ClauseObjects
+from planweave.goals.clause_removals import ClauseRemovals
 from planweave.goals.goal_checks import misfit
 from planweave.goals.noun_phrases import NotCoveredError
-from planweave.goals.reference_checks import check_other, check_pronoun
+from planweave.goals.reference_checks import check_described, check_none, check_other, check_pronoun, is_relative
 from planweave.goals.sentence_tree import Clause, Kind, NounPhrase, Place, Quantity
 from planweave.goals.sentence_words import phrases
 
@@ -22,7 +22,7 @@ _MOST_PLACES = 6  # that things are sorted into
 _TOWER = "build a tower of the red cube and the blue cube"
 
 
-class ClauseGoals(ClauseObjects):
+class ClauseGoals(ClauseRemovals):
     """Translates clauses to goal literals."""
 
     def _move(self, clause: Clause) -> Iterator[Literal]:
@@ -93,6 +93,7 @@ class ClauseGoals(ClauseObjects):
     def _put(self, clause: Clause, place: Place) -> Iterator[Literal]:
         if tuple(place.word.split()) in self._lexicon.away:
             if (clause.verb,) in self._keep_verbs:  # "keep any cube out of the tray"
+                check_none(clause)
                 of = (replace(t, quantity=Quantity.ALL) if t.number == 1 else t for t in clause.things)
                 clause = replace(clause, things=tuple(of))
             if place.things[0].quantity is Quantity.A:
@@ -112,6 +113,11 @@ class ClauseGoals(ClauseObjects):
         )
         word = tuple(place.word.split())
         check_pronoun(clause, place)
+        if clause.kind is not Kind.WISH:
+            check_described(clause.things, clause.places, self.is_beside, self._meant)
+            check_described(place.things, (), self.is_beside, self._meant)
+        if len(clause.things) > 1 and any(t.places and not is_relative(t) for t in clause.things[:-1]):
+            raise GoalError(f"{clause.things[0].text!r}: whether it is there, or is to be there, is not clear")
         named = self._lexicon.relations.get(word, "")
         check_other(clause, place, self._place_head, self.names.singular, lambda noun: self._can_hold(noun, named))
         others = self._place_names(place) if not spread else []
@@ -124,7 +130,10 @@ class ClauseGoals(ClauseObjects):
             )
             if not any(self._has_room_for_one(n) for n in found):
                 others = self._place_names(place)
+            elif not all(t.each for t in clause.things):
+                raise GoalError(f"{spoken(found[0])} has room for one only; name what is to be on which")
             else:
+                found.sort(key=lambda n: Literal("clear", (n,)) not in self._world.facts)
                 things = self._things(clause, self.not_carried, without=found)
                 if len(things) > len(found):
                     raise GoalError(f"{len(things)} things do not fit on {len(found)} ({', '.join(found)}), one each")
@@ -177,76 +186,6 @@ class ClauseGoals(ClauseObjects):
         except GoalError as error:
             return str(error)
         return ""
-
-    def _remove(self, clause: Clause) -> Iterator[Literal]:
-        if clause.source is None:
-            raise GoalError(f"from where to {clause.verb} it is not said, or where to put it")
-        place = self._source(clause.source)
-        inside = [t for t in self._world.by_name if self._facts(t, place)]
-        generic = all(t.generic or t.plural for t in clause.things)
-
-        def why(name: str) -> str:
-            if name in inside:
-                return self.not_carried(name)
-            return f"{spoken(name)} is not known to be in, on or at {spoken(place)}, so it cannot be taken from there"
-
-        if generic:
-            clause = replace(
-                clause,
-                things=tuple(
-                    replace(t, places=(*t.places, Place("@", (clause.source,)))) for t in clause.things if clause.source
-                ),
-            )
-        things = self._things(replace(clause, source=None), why, without=[place])
-        for thing in things:
-            yield from (fact.negated() for fact in self._facts(thing, place))
-        if clause.verb != "take out" or len(things) > 1:
-            yield from self._let_go(things)
-        self.names.place = [place]
-
-    def _take_out(self, clause: Clause) -> Iterator[Literal]:
-        things = self._things(clause, self.not_carried)
-        for thing in things:
-            if any(g.positive and g.args[:1] == (thing,) and len(g.args) == 2 for g in self._goal):
-                raise GoalError(
-                    f"a goal says how things are in the end, and {spoken(thing)} cannot be both in it and out of it;"
-                    " give two tasks"
-                )
-            facts = [
-                f
-                for p in self._relations
-                for f in self._world.by_predicate.get(p.name, ())
-                if f.args[0] == thing and p.name in self._notes.get("taken_out_of", ())
-            ]
-            if not facts:
-                raise GoalError(f"{spoken(thing)} is not known to be in anything, so it cannot be taken out")
-            yield from (fact.negated() for fact in facts)
-
-    def _let_go(self, things: Sequence[str]) -> Iterator[Literal]:
-        """Literals that release objects: whoever wants objects placed does not want them held."""
-        template = str(self._notes.get("let_go", ""))
-        for thing in things if "{x}" in template else [""]:
-            yield from (Literal.parse(part.replace("{x}", thing)) for part in template.split("&") if part.strip())
-
-    def _empty(self, clause: Clause) -> Iterator[Literal]:
-        place = self._source(clause.things[0])
-        left = self.names.named(clause.exceptions, "", self.is_at)
-        inside = [t for t in self._world.by_name if self._facts(t, place)]
-        if not left <= set(inside):
-            raise GoalError(f"{spoken(min(left - set(inside)))} is not known to be in, on or at {spoken(place)}")
-        facts = [f for t in inside if t not in left for f in self._facts(t, place)]
-        if not facts:
-            raise GoalError(
-                f"nothing {'else ' if inside else ''}is known to be in, on or at {spoken(place)}, so there is "
-                "nothing to clear away"
-            )
-        stuck = [f.args[0] for f in facts if self.not_carried(f.args[0])]
-        if stuck:
-            raise GoalError(self.not_carried(stuck[0]))
-        self.names.last = [f.args[0] for f in facts]
-        self.names.mentioned.update(dict.fromkeys(self.names.last))
-        yield from (fact.negated() for fact in facts)
-        yield from self._let_go(self.names.last)
 
     def _set_aside(self, clause: Clause) -> Iterator[Literal]:
         if not self._notes.get("aside"):
@@ -322,6 +261,9 @@ class ClauseGoals(ClauseObjects):
             )
         if not clause.things:
             raise GoalError(f"of what to {clause.verb} it is not said; name the things, as in {_TOWER!r}")
+        told = [t for t in clause.things if t.places and not is_relative(t)]
+        if any(self._every(t) != self._every(replace(t, places=())) for t in told):
+            raise GoalError('where the tower is to stand no goal can say; say "that are" of things that are there now')
         things = self._things(clause, self.not_carried, without=others)
         if len(others) > 1 and len(things) > 1:
             raise NotCoveredError("several things and several places to stack")
@@ -352,13 +294,15 @@ class ClauseGoals(ClauseObjects):
             raise NotCoveredError("nothing can be put in a row here")
         if not clause.things:
             raise GoalError(f"of what to {clause.verb} it is not said; name the things")
+        seen_from = self._notes.get("seen_from", "robot")
         things = self._things(clause, self.not_carried)
         if len(things) < 2:
             raise GoalError("one thing alone makes no row")
         if len(clause.things) == 1:  # as they stand; named one by one they come in that order
             places = {t: self._world.by_name[t].position for t in things}
-            things = sorted(things, key=lambda t: -(places[t] or (0.0, 0.0, 0.0))[1])
-        self.names.notes.append("the row from the robot's left: " + ", ".join(map(spoken, things)))
+            left = 1 if seen_from == "person" else -1
+            things = sorted(things, key=lambda t: left * (places[t] or (0.0, 0.0, 0.0))[1])
+        self.names.notes.append(f"the row from the {seen_from}'s left: " + ", ".join(map(spoken, things)))
         for one, two in pairwise(things):
             yield Literal(side, (one, two))
             yield Literal(near, (one, two))
@@ -446,6 +390,10 @@ class ClauseGoals(ClauseObjects):
                 for g in self._filled(next(w for w in ways if not self._why_not(w, name, others)), name, others)
             )
 
+        if any(f"{activity}(" in clause.template for activity in self._notes.get("activities", ())):
+            check_described(
+                clause.things, clause.places, self._is_room, self._meant
+            )  # "read the book in the living room"
         closes = clause.template == f"{self._notes.get('closes')}({{x}})"
         if closes and self.names.last and any(t.pronoun == "it" for t in clause.things):
             opened = self._opened()
@@ -454,6 +402,9 @@ class ClauseGoals(ClauseObjects):
             if len(opened) == 1:
                 self.names.last = opened
             elif self.names.place and all(not reason(n) for n in self.names.place):
+                on = [Literal("on", (n, p)) for n in self.names.last for p in self.names.place if not reason(n)]
+                if any(g in self._goal for g in on):
+                    raise GoalError(f"'it' could mean {' or '.join(map(spoken, on[0].args))}; say which")
                 self.names.last = list(self.names.place)
         self._check_whose(clause)
         things = self._things(
@@ -481,11 +432,8 @@ class ClauseGoals(ClauseObjects):
         if clause.second:
             self.names.place = [others["{y}"]]
 
-    def _opened(self) -> list[str]:
-        """ "open the fridge, take the milk and close it": the fridge, though the milk can be closed, too."""
-        closed = str(self._notes.get("closes"))
-        contrary = {p for group in self._replaced if closed in group for p in group} - {closed}
-        return [g.args[0] for g in self._goal if g.positive and g.predicate in contrary]
+    def _is_room(self, place: Place) -> bool:
+        return any(self._world.by_name[n].type == "room" for t in place.things for n in self._every(t) or ())
 
     def _check_whose(self, clause: Clause) -> None:
         """Raise GoalError for "put it in the fridge and close the door": the fridge has one, too."""

@@ -12,9 +12,16 @@ from planweave.core.errors import GoalError
 from planweave.core.world import Literal, World
 from planweave.goals.goal_checks import misfit
 from planweave.goals.lexicon import Lexicon
-from planweave.goals.noun_phrases import NotCoveredError
-from planweave.goals.reference_checks import check_current
-from planweave.goals.sentence_tree import Clause, NounPhrase, Place, Quantity
+from planweave.goals.noun_phrases import NEARLY, NotCoveredError
+from planweave.goals.reference_checks import (
+    check_already,
+    check_current,
+    check_left_out,
+    check_nearest,
+    check_shared,
+    check_side,
+)
+from planweave.goals.sentence_tree import Clause, Kind, NounPhrase, Place, Quantity
 from planweave.goals.sentence_vocabulary import Vocabulary
 from planweave.goals.sentence_words import Words, phrases
 
@@ -64,6 +71,8 @@ class ClauseObjects:
         """Objects of a clause, before exceptions are removed."""
         found: list[str] = []
         bases: set[str] = set()
+        check_left_out(clause.things, clause.exceptions)
+        check_shared(clause.things, self._lexicon.english["colours"], self._every, self._unseen)
         source = self._source(clause.source) if clause.source else ""
         for index, phrase in enumerate(clause.things):
             heads = [p.words[-1] for p in clause.things[index + 1 :] if p.words]
@@ -83,15 +92,17 @@ class ClauseObjects:
             names = self.names.resolve(
                 phrase, reason, self.is_at, head=head, without=without, taken=taken, prefer=prefer
             )
-            other = self.names.place
+            if taken and (clause.kind is Kind.WISH or clause.verb == "leave"):
+                check_already(clause, phrase, names, taken, self._every)
+            other = self._held_before(names) or self.names.place
             if (
-                phrase.pronoun == "it"
+                phrase.pronoun in ("it", "this", "that")
                 and (phrase.at, phrase.text) not in self.names.clarified
                 and len(other) == 1
                 and other != names
                 and not (reason(other[0]) or reason(names[0]))
             ):
-                could = f"'it' could mean {spoken(names[0])} or {spoken(other[0])}; say which"
+                could = f"{phrase.pronoun!r} could mean {spoken(names[0])} or {spoken(other[0])}; say which"
                 raise self.names.unclear(could, phrase, [names, other])
             if phrase.pronoun:
                 for name in names:
@@ -101,6 +112,10 @@ class ClauseObjects:
                 raise NotCoveredError(f"{phrase.text!r} is left out and named as well")
             if phrase.exceptions and index + 1 < len(clause.things):
                 bases |= self._base(phrase)
+            if {*names} & {*found} and not phrase.plural and phrase.quantity is not Quantity.ALL and not phrase.pronoun:
+                raise GoalError(
+                    f"{phrase.text!r} is {spoken(names[0])}, which was named already; say what else is meant"
+                )
             if self.names.head:
                 self.names.kinds_said.add(self.names.head)
             found += names
@@ -108,6 +123,39 @@ class ClauseObjects:
         found = list(dict.fromkeys(found))
         self.names.last = found
         return found
+
+    def _every(self, phrase: NounPhrase) -> list[str] | None:
+        """All objects that a phrase may refer to, whatever its number; None where there are none."""
+        return self._meant(replace(phrase, quantity=Quantity.ALL, number=0, each=False))
+
+    def _meant(self, phrase: NounPhrase) -> list[str] | None:
+        """Objects that a phrase refers to, without a change of the context; None where that is none, or not clear."""
+        try:
+            return self._without_traces(lambda: self.names.resolve(phrase, _fits_all, self.is_at))
+        except (GoalError, NotCoveredError):
+            return None
+
+    def _unseen(self, name: str) -> bool:
+        return Literal("unseen", (name,)) in self._world.facts
+
+    def is_beside(self, place: Place) -> bool:
+        """Whether a place is one beside or between others."""
+        return self._is_beside(tuple(place.word.split()))
+
+    def nearly_at(self, name: str, place: Place) -> bool:
+        """Whether an object misses a place between others by little only."""
+        return tuple(place.word.split()) in self._lexicon.between and self._shortfall(name, place) <= NEARLY
+
+    def _opened(self) -> list[str]:
+        """ "open the fridge, take the milk and close it": the fridge, though the milk can be closed, too."""
+        closed = str(self._notes.get("closes"))
+        contrary = {p for group in self._replaced if closed in group for p in group} - {closed}
+        return [g.args[0] for g in self._goal if g.positive and g.predicate in contrary]
+
+    def _held_before(self, names: Sequence[str]) -> list[str]:
+        """ "take the knife, cut the bread and wash it": what was taken up before, if it is another thing."""
+        held = [g.args[0] for g in self._goal if g.positive and g.predicate in self._notes.get("once", ())]
+        return held if len(held) == 1 and held != list(names) and list(names) != self._opened() else []
 
     def _of_generic(self, phrase: NounPhrase, later: Sequence[NounPhrase]) -> NounPhrase:
         """ "the purple" of "the purple and orange things\"."""
@@ -189,6 +237,7 @@ class ClauseObjects:
             dict(self.names.mentioned),
         )
         word = tuple(place.word.split())
+        check_side(place)
         if word in self._lexicon.unknown:
             raise GoalError(f"{place.word!r} is no relation that is known here")
         if word == ("of",) and self._lexicon.parts:
@@ -258,7 +307,21 @@ class ClauseObjects:
             return at
         if word in self._lexicon.away:
             return not self._facts(name, others[0])
-        return bool(self._facts(name, others[0]))
+        return bool(self._told(name, others[0], named) or self._told_of_carrier(name, others[0]))
+
+    def _told_of_carrier(self, name: str, place: str) -> list[Literal]:
+        """Facts that what a thing stands on is at a part of the table."""
+        below = [f.args[1] for f in self._world.by_predicate.get("on", ()) if f.args[0] == name]
+        if self._world.by_name[place].type != "location" or not below:
+            return []
+        return self._facts(below[0], place) or self._told_of_carrier(below[0], place)
+
+    def _told(self, thing: str, place: str, named: str) -> list[Literal]:
+        """Facts that a thing is at a place; "in" a nightstand, which can be opened, is not on it."""
+        facts = self._facts(thing, place)
+        other = any(p.name != named and self._holds_things(place, p.name) for p in self._relations)
+        apart = bool(named) and other and Literal("can_open", (place,)) in self._world.facts
+        return [f for f in facts if f.predicate == named or not (apart and self._holds_things(place, named))]
 
     def _facts(self, thing: str, place: str) -> list[Literal]:
         facts = [f for p in self._relations if (f := Literal(p.name, (thing, place))) in self._world.facts]
@@ -320,12 +383,21 @@ class ClauseObjects:
             for index, thing in enumerate(place.things):
                 heads = [p.words[-1] for p in place.things[index + 1 :] if p.words]
                 answered = (thing.at, thing.text) in self.names.clarified
-                if thing.pronoun and self.names.place and not between and not answered:
-                    could = [n for n in dict.fromkeys([*last, *self.names.place]) if self._holds_things(n, named)]
+                if not answered and named != "in_room":
+                    check_nearest(thing, self._lexicon.english)
+                if thing.pronoun and not between and not answered and (self.names.place or thing.at < 0):
+                    # "put it in" says even less than "in it" what was meant
+                    opened = self._opened()
+                    before = [*last, *self.names.place, *opened, *(self.names.mentioned if thing.at < 0 else ())]
+                    any_ = opened if thing.at < 0 else before if self._is_beside(word) else []
+                    could = [n for n in dict.fromkeys(before) if n in any_ or self._holds_things(n, named)]
                     if len(could) > 1:
                         which = f"{thing.text!r} could mean {' or '.join(map(spoken, could))}; say which"
                         raise self.names.unclear(which, thing, [[n] for n in could])
-                    if could and could[0] in self.names.place:
+                    if len(last) == 1 and could and Literal("on", (last[0], could[0])) in self._goal and named == "on":
+                        could = [*last, *could]  # "put the book on the desk and the candle on it"
+                        raise GoalError(f"{thing.text!r} could mean {' or '.join(map(spoken, could))}; say which")
+                    if could and (could[0] in self.names.place or thing.at < 0):
                         found += could
                         continue
                 found += self.names.resolve(
@@ -341,6 +413,8 @@ class ClauseObjects:
             self.names.head = kept
         if between and (len(found) != 2 or found[0] == found[1]):
             raise GoalError(f"{place.word!r} needs two different things, got {', '.join(found)}")
+        if between and {Literal("on", (found[0], found[1])), Literal("on", (found[1], found[0]))} & self._world.facts:
+            raise GoalError(f"one of {' and '.join(map(spoken, found))} stands on the other; say where it is to be")
         return found
 
     def _holds_things(self, name: str, named: str) -> bool:

@@ -20,7 +20,7 @@ from planweave.goals.alternatives import in_context, which_reading
 from planweave.goals.clause_goals import ClauseGoals
 from planweave.goals.noun_phrases import NotCoveredError
 from planweave.goals.phrase_parser import TooLongError
-from planweave.goals.reference_checks import OutdatedError
+from planweave.goals.reference_checks import OutdatedError, check_none
 from planweave.goals.sentence_tree import Clause, Kind, Quantity, Tree
 from planweave.goals.sentence_vocabulary import Vocabulary
 from planweave.goals.sentence_words import Words, without_politeness, words_of
@@ -177,6 +177,11 @@ class Reader(ClauseGoals):
                     clause.kind is Kind.WISH and clause.template
                 )
                 literals = self._literals(clause)
+                again = clause.kind is Kind.MOVE and {*literals} <= self._goal.keys()
+                if again and any(t.pronoun for t in clause.things):
+                    raise GoalError(
+                        f"what {clause.things[0].text!r} means is not clear: that was said already; name it"
+                    )
                 if clause.kind in _PUTS_DOWN:  # "pick up the cube and put it next to the plate"
                     for held in ((p, (n,)) for p in self._notes.get("once", ()) for n in self.names.last):
                         self._goal.pop(Literal(*held), None)
@@ -330,6 +335,7 @@ class Reader(ClauseGoals):
         return any(room not in pair for _, room in rooms)  # who sits on the sofa is in the living room as well
 
     def _negated(self, clause: Clause, alone: bool) -> None:
+        check_none(clause)
         for thing in clause.things:
             number = thing.number > 1 and not thing.text.startswith("the ")
             if number or (thing.quantity is Quantity.ALL and not thing.pronoun):

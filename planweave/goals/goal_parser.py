@@ -235,7 +235,8 @@ class Parser(PhraseParser):
             for things, middle in self._things(after):
                 if length := self._is("out", middle):
                     for place, end in self._plain(middle + length):
-                        yield from self._excepting(Clause(Kind.REMOVE, "take out", things, source=place), end)
+                        taken = "take off" if self._word(middle) == "off" else "take out"
+                        yield from self._excepting(Clause(Kind.REMOVE, taken, things, source=place), end)
                 if length := self._is("out_alone", middle):
                     yield Clause(Kind.TAKE_OUT, verb, things), middle + length
 

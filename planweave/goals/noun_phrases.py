@@ -5,18 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from itertools import combinations, pairwise
 
-from planweave.core.descriptions import UNSAID, features_of, nouns_of
-from planweave.core.domain import Domain, spoken
+from planweave.core.domain import spoken
 from planweave.core.errors import GoalError, close_names
 from planweave.core.question import AmbiguityError
-from planweave.core.world import Literal, World, WorldObject
+from planweave.core.world import Literal
 from planweave.goals.alternatives import MOST_CHOICES, object_question
-from planweave.goals.lexicon import Lexicon, english
+from planweave.goals.lexicon import english
 from planweave.goals.sentence_tree import NounPhrase, Place, Quantity
-from planweave.goals.word_forms import plurals, singulars
+from planweave.goals.word_descriptions import Descriptions
 
 APART = 0.01  # metres by which one thing must be farther out than the next to be the leftmost or nearest
 NEARLY = 0.03  # metres by which a thing may miss "next to" or "between" and be meant, where no other comes near
@@ -37,12 +35,9 @@ class NotCoveredError(Exception):
 
 
 @dataclass
-class NounPhrases:
+class NounPhrases(Descriptions):
     """Resolves noun phrases in order, with the objects mentioned before as context."""
 
-    domain: Domain
-    world: World
-    lexicon: Lexicon
     last: list[str] = field(default_factory=list)  # what "it" and "them" mean
     place: list[str] = field(default_factory=list)  # what "it" means where the last thing does not do
     mentioned: dict[str, None] = field(default_factory=dict)
@@ -55,63 +50,6 @@ class NounPhrases:
     shortfall: Callable[[str, Place], float] | None = None  # metres by which a thing misses a place beside others
     clarified: Mapping[tuple[int, str], tuple[str, ...]] = field(default_factory=dict)  # what a person said is meant
     carrying: bool = False  # whether things are to be brought somewhere: "everything" leaves out furniture then
-
-    # Words
-
-    @cached_property
-    def features(self) -> dict[str, frozenset[str]]:
-        """The words that may describe each object."""
-        return {o.name: frozenset(self._features(o)) for o in self.world.objects}
-
-    @cached_property
-    def heads(self) -> dict[str, frozenset[str]]:
-        """The nouns that may name each object."""
-        return {o.name: frozenset(nouns_of(self.domain, o)) for o in self.world.objects}
-
-    @cached_property
-    def known_nouns(self) -> frozenset[str]:
-        """All nouns in the singular, of present and absent objects."""
-        here = {h for heads in self.heads.values() for h in heads}
-        classes = {*self.domain.classes, *self.domain.categories, *self.lexicon.nouns}
-        classes |= {c for of in self.domain.categories.values() for c in of}
-        return frozenset({c for c in here | {c.rsplit("_", 1)[-1] for c in classes} if c.replace("_", "").isalnum()})
-
-    @cached_property
-    def words(self) -> dict[str, bool]:
-        """All words of descriptions, and whether they are plurals."""
-        found = {w: False for features in self.features.values() for w in features}
-        found.update((w, False) for w in english()["colours"])
-        found.update((w, False) for w in self.world.by_name)
-        for noun in self.known_nouns:
-            found[noun] = False
-        for noun in self.known_nouns:
-            if noun not in english()["mass"]:
-                for form in plurals(noun):
-                    found.setdefault(form, True)
-        for plural, noun in english()["irregular"].items():
-            if noun in self.known_nouns:
-                found.setdefault(plural, True)
-        return found
-
-    def _features(self, thing: WorldObject) -> set[str]:
-        found = features_of(self.domain, thing)
-        for fact in self.world.by_predicate.get("in_room", ()):
-            if fact.args[0] == thing.name and fact.args[1] in self.world.by_name:
-                found.update(self.world.by_name[fact.args[1]].class_name.split("_"))
-        return {w for w in found if w}
-
-    def singular(self, word: str) -> str:
-        """Normal form of a word: "cubes" is "cube"; synonyms share one."""
-        same = english()["same"].get(word, word) if word not in self._all_features else word
-        if same in self._all_features:
-            return same
-        return next((s for s in singulars(same) if s in self._all_features or s in self.known_nouns), same)
-
-    @cached_property
-    def _all_features(self) -> frozenset[str]:
-        return frozenset(w for features in self.features.values() for w in features)
-
-    # Resolving
 
     def resolve(
         self,
@@ -131,10 +69,13 @@ class NounPhrases:
         than one object is allowed; head: noun for a phrase without one ("the red and the green cube"); without:
         excluded objects; prefer: preferred reference of "it"; taken: objects that "a cube" avoids if possible.
         """
-        if meant := self._clarified(phrase, why, without):
-            return meant
+        if clarified := self._clarified(phrase, why, without):
+            return clarified
         if phrase.pronoun:
             return self._pronoun(phrase, several, prefer)
+        seen_from = (self.domain.extra.get("goals") or {}).get("seen_from", "person")
+        if seen_from != "person" and {*pairwise(phrase.text.split())} & {("my", "left"), ("my", "right")}:
+            raise GoalError(f"{phrase.text!r}: left and right are the {seen_from}'s here; say it without 'my'")
         vague = not phrase.text.startswith("some")  # "some milk" is the milk, "half the milk" is not
         if phrase.quantity is Quantity.SOME and (vague or phrase.plural or phrase.generic or self._mass(phrase)):
             raise GoalError(f'{phrase.text!r} leaves open how many are meant; say a number, or "all"')
@@ -154,13 +95,26 @@ class NounPhrases:
             near = [[n] for n in described if not why(n)] if self._is_one(phrase) else []
             raise self.unclear(none, phrase, near, f"{none}; which is meant?")
         found = self._others(phrase, found, why)
-        left_out = self._left_out(phrase, noun, holds_at)
+        meant = {n for n in found if n not in without and not why(n)}
+        left_out = self.named(phrase.exceptions, noun, holds_at, lambda n: "" if n in meant else "not among them")
+        if any(e.superlative for e in phrase.exceptions) and {*without} & {*found}:  # is the place itself counted?
+            counted_ = meant | {n for n in without if n in found}
+            counted = self.named(phrase.exceptions, noun, holds_at, lambda n: "" if n in counted_ else "no")
+            if counted - {*without} != left_out:
+                raise GoalError(f"{phrase.text!r}: whether the place itself counts is not clear; name what is left out")
+        self._check_colours(phrase, meant)
+        if taken and any(e.quantity is Quantity.A for e in phrase.exceptions) and any(map(taken, meant)):
+            so = ", ".join(spoken(n) for n in found if n in meant and taken(n))
+            raise GoalError(f"{phrase.text!r}: {so} is so already; name what is left out")
         self._check_scope(phrase, [n for n in found if not why(n)], left_out, noun, holds_at)
         found = [n for n in found if n not in left_out]
         if phrase.superlative:
             fitting = [n for n in found if not why(n)] or found
             pair = len(found) == 2 and len(english()["superlatives"][phrase.superlative]) == 3
+            of_all = fitting + [n for n in left_out if n not in fitting]
             found = self._most(phrase, found if pair else fitting, holds_at)  # "the small cylinder on the big one"
+            if left_out and {*self._most(phrase, of_all, holds_at)} != {*found}:
+                raise GoalError(f"{phrase.text!r}: counted with what is left out, or without, is not clear; name them")
         names = self._counted(phrase, found, why, set(without), several, taken, prefer)
         if noun:
             self.head = noun
@@ -234,11 +188,9 @@ class NounPhrases:
         things = [o.name for o in self.world.objects]
         if phrase.generic in ("object", "objects", "thing", "things", "item", "items", "stuff", "everything"):
             apart = (self.domain.extra.get("goals") or {}).get("not_everything", ()) if self.carrying else ()
-            return [
-                n
-                for n in things
-                if self.features[n].issuperset(words) and self.world.by_name[n].attributes.get("category") not in apart
-            ], ""
+            fit = [n for n in things if self.features[n].issuperset(words)]
+            fit = [n for n in fit if self.world.by_name[n].attributes.get("category") not in apart]
+            return self._of_no_other_colour(phrase, fit, words), ""
         if phrase.rest:
             return things, ""
         noun = ""
@@ -252,7 +204,7 @@ class NounPhrases:
                 raise self.unclear(could, phrase, apart_)
             if found:
                 self._check_side(phrase, found, words, noun, why)
-                return self._of_no_other_colour(self._parts_alone(phrase, found), words), noun
+                return self._of_no_other_colour(phrase, self._parts_alone(phrase, found), words), noun
             if not elided:
                 raise self._unknown(phrase, words, why)
         for kind in dict.fromkeys([k for k in (head, self.head) if k] + [""]):
@@ -264,16 +216,8 @@ class NounPhrases:
             if found:
                 if not kind and not words and not phrase.superlative and not phrase.places:
                     raise GoalError(f"it is not clear which things {phrase.text!r} means; name them")
-                return found, kind
+                return self._of_no_other_colour(phrase, found, words), kind
         raise self._unknown(phrase, words, why)
-
-    def _parts_alone(self, phrase: NounPhrase, found: list[str]) -> list[str]:
-        """Several drawers are drawers, and not the cabinet that they are parts of, though it is called one, too."""
-        if not phrase.plural and phrase.quantity is not Quantity.ALL:
-            return found
-        part_of = (self.domain.extra.get("goals") or {}).get("parts", "")
-        wholes = {fact.args[1] for fact in self.world.by_predicate.get(part_of, ()) if fact.args[0] in found}
-        return [n for n in found if n not in wholes]
 
     def _check_side(self, phrase: NounPhrase, found: Sequence[str], words: Sequence[str], noun: str, why: Why) -> None:
         """Raise GoalError where the only such place known is on a side that was not said: "the edge" may be another
@@ -284,32 +228,6 @@ class NounPhrases:
         if self.features[found[0]] & {*english()["which_side"]} - {*words}:
             could = f"{phrase.text!r}: known of that kind is only the {spoken(found[0])}; say so if it is meant"
             raise self.unclear(could, phrase, [[n] for n in found if not why(n)])
-
-    def _of_no_other_colour(self, found: list[str], words: Sequence[str]) -> list[str]:
-        """ "the white mug" is the one that is all white, where another is white and yellow."""
-        colours = english()["colours"]
-        if not any(w in colours for w in words):
-            return found
-        other = {n: {w for w in self.features[n] if w in colours} - {*words} for n in found}
-        return [n for n in found if not other[n]] or found
-
-    def _describes(self, name: str, words: Sequence[str]) -> bool:
-        """Whether the words before the noun fit the object: attributes, parts of its name, its room; no other nouns."""
-        if not words:
-            return True
-        thing = self.world.by_name[name]
-        parts = {*name.split("_")[:-1], *thing.class_name.lower().split("_")[:-1]} | {
-            p for p in name.split("_") if p.isdigit()
-        }
-        told = {
-            w for k, v in thing.attributes.items() if k not in UNSAID for w in str(v).lower().replace("_", " ").split()
-        }
-        rest = [w for w in words if w not in parts and w not in told and w != thing.type]
-        return not rest or any(
-            "_".join(rest) == self.world.by_name[f.args[1]].class_name
-            for f in self.world.by_predicate.get("in_room", ())
-            if f.args[0] == name
-        )
 
     def _check_known(self, phrase: NounPhrase, words: Sequence[str], why: Why) -> None:
         strange = [
@@ -382,9 +300,6 @@ class NounPhrases:
         fitting = [[n for n in names if not why(n)] for names in groups]
         return [names for names in fitting if names]
 
-    def _left_out(self, phrase: NounPhrase, noun: str, holds_at: Callable[[str, Place], bool]) -> set[str]:
-        return self.named(phrase.exceptions, noun, holds_at)
-
     def _check_scope(
         self,
         phrase: NounPhrase,
@@ -408,10 +323,16 @@ class NounPhrases:
                 "say the place before what is left out"
             )
 
-    def named(self, phrases: Sequence[NounPhrase], head: str, holds_at: Callable[[str, Place], bool]) -> set[str]:
+    def named(
+        self,
+        phrases: Sequence[NounPhrase],
+        head: str,
+        holds_at: Callable[[str, Place], bool],
+        why: Why = lambda _: "",
+    ) -> set[str]:
         """Objects that exceptions refer to: all of a kind where no number is given.
 
-        They do not become antecedents of "it".
+        They do not become antecedents of "it". why: what the biggest one cannot be.
         """
         found: set[str] = set()
         kept = (self.head, dict(self.mentioned), list(self.last))
@@ -425,7 +346,10 @@ class NounPhrases:
                 ),
                 head,
             )
-            found.update(self.resolve(phrase, lambda _: "", holds_at, head=later))
+            of_what = phrase.generic in ("one", "ones") or not (phrase.words or phrase.generic)
+            if of_what and not phrase.pronoun and later != head:
+                raise GoalError(f"{phrase.text!r}: one of what is not clear; name what is left out")
+            found.update(self.resolve(phrase, why if phrase.superlative else lambda _: "", holds_at, head=later))
         self.head, self.mentioned, self.last = kept
         return found
 
@@ -544,9 +468,6 @@ class NounPhrases:
             could = f"{phrase.text!r} could mean {' or '.join(fitting)}; say which"
             raise self.unclear(could, phrase, [[n] for n in fitting])
         return fitting
-
-    def _mass(self, phrase: NounPhrase) -> bool:
-        return bool(phrase.words) and self.singular(phrase.words[-1]) in english()["mass"]
 
     def _picked(
         self,

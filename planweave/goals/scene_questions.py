@@ -31,6 +31,10 @@ _SEE = {
     ("are", "on", "the", "scene"),
     (),
 }
+_ABILITIES = (
+    "|what can you do|what do you do|what can i say|what can i ask|help|how can you help me|"
+    "what are you able to do|who are you|what are you|can you help me|what do you understand|"
+)
 _MOST = 25  # things named in an answer
 _FEW = 5  # things never seen that are named, and not only counted
 _NOT_SEEN = (Known.REMEMBERED, Known.INFERRED)
@@ -97,19 +101,7 @@ class _Asker:
     def about_itself(self) -> str:
         """Abilities of the robot, what it holds, and where it is."""
         text = " ".join(self._words)
-        if text in (
-            "what can you do",
-            "what do you do",
-            "what can i say",
-            "what can i ask",
-            "help",
-            "how can you help me",
-            "what are you able to do",
-            "who are you",
-            "what are you",
-            "can you help me",
-            "what do you understand",
-        ):
+        if f"|{text}|" in _ABILITIES:
             goals = [p for p in self._domain.predicates.values() if p.goal][:8]
             example = self._domain.example
             shown = "; ".join(map(self._in_general, goals))
@@ -215,7 +207,7 @@ class _Asker:
                     if unseen and not there:
                         return f"I do not know: {self._listed(unseen)} has not been seen yet"
                     said = f"yes: {self._listed(there)}{self._known(there)}"
-                    return said if there else "no, nothing as far as I know"
+                    return said if there else f"no, nothing as far as I know{self._besides_told(place)}"
         for phrase, end in self._parser.phrases_at(start):
             if end == len(self._words):
                 if phrase.quantity is Quantity.NONE:  # "is there no cup?": "yes" says nothing
@@ -224,6 +216,8 @@ class _Asker:
                 if seen and (phrase.generic == "everything" or any(map(self._is_room, found))):
                     continue
                 places = [n for p in phrase.places for n in self._place_names(p)]
+                for place in phrase.places if not found else ():
+                    self._check_near(self._all_of(replace(phrase, places=())), place)
                 if not found and any(map(self._unseen, places)):
                     return f"I do not know: {self._listed(places)} has not been seen yet"
                 hidden = self._hidden(replace(phrase, places=()) if not found and places else phrase)
@@ -237,8 +231,8 @@ class _Asker:
                     over = len(found) > phrase.number
                     told = "there are" if over else "yes" if len(found) == phrase.number else "no"
                     counted = f"{told}, {len(found)}: {self._listed(found)}{self._known(found)}"
-                    return counted if found else "no, I see none"
-                return f"yes: {self._listed(found)}{self._known(found)}" if found else "no, I see none"
+                    return counted if found else self._none(phrase)
+                return f"yes: {self._listed(found)}{self._known(found)}" if found else self._none(phrase)
         return ""
 
     def yes_or_no(self) -> str:
@@ -260,14 +254,19 @@ class _Asker:
                 return (
                     f"no, {self._listed(inside)} is there{self._known(inside)}"
                     if inside
-                    else f"yes, as far as I know nothing is in {spoken(place)}{self._known([place])}"
+                    else f"yes, as far as I know nothing is in {spoken(place)}"
+                    f"{self._known([place])}{self._hidden_there([place])}"
                 )
             for template, last in self._parser.states_at(end):
                 if last == len(self._words):
                     state = template.split("(")[0]
                     if self._is_any(phrase):
                         return self._any_such(phrase, partial(self._is_in_state, state))
-                    return self._verdict([Literal(state, (n,)) for n in self._named(phrase, state=state)])
+                    asked = [Literal(state, (n,)) for n in self._named(phrase, state=state)]
+                    for literal in [g for g in asked if not self._world.seems(g)]:
+                        if why := misfit(self._domain, self._world, literal):
+                            raise GoalError(f"{why}, so that question has no answer")
+                    return self._verdict(asked)
             for place, last in self._parser.places_at(end):
                 if last == len(self._words):
                     if self._is_any(phrase):
@@ -275,6 +274,7 @@ class _Asker:
                     names = self._named(phrase)
                     self._place_names(place)
                     self._check_told(names, place)
+                    self._check_near(names, place)
                     there = [n for n in names if self._reader.is_at(n, place)]
                     unknown = [n for n in names if self._unseen(n) and n not in there]
                     elsewhere = [n for n in names if n not in there and n not in unknown]
@@ -293,11 +293,11 @@ class _Asker:
         asker = _Asker(self._domain, self._world, tuple(before))
         for phrase, end in asker._parser.phrases_at(1):
             if end == len(before) and self._is_any(phrase):
-                return self._any_such(phrase, lambda name: colour in self._colour(name).split())
+                return self._any_such(phrase, lambda name: colour in self._colour(name).split(), self._colour)
         names = asker._whole_phrase(1)
-        other = [n for n in names if colour not in self._colour(n).split()]
+        other = [n for n in names if self._colour(n) != colour]
         said = "; ".join(f"{spoken(n)} is {self._colour(n) or 'of a colour I do not know'}" for n in other)
-        unsure = any(not self._colour(n) for n in other)
+        unsure = any(not self._colour(n) or colour in self._colour(n).split() for n in other)
         return f"{'' if unsure else 'no; '}{said}" if other else "yes"
 
     def either(self) -> str:
@@ -317,6 +317,24 @@ class _Asker:
                     away &= not any(map(self._unseen, names))
                     return ("no; " if away else "") + "; ".join(map(self._whereabouts, names))
         return ""
+
+    def _besides_told(self, place: Place) -> str:
+        return self._untold(place) + self._hidden_there(self._place_names(place))
+
+    def _untold(self, place: Place) -> str:
+        """Of what it is not known whether it is beside or between others; raises GoalError where a thing nearly is."""
+        if not self._reader.is_beside(place):
+            return ""
+        at = {n for thing in place.things for n in self._named(thing)}
+        others = [o.name for o in self._world.objects if o.type not in ("location", "room") and o.name not in at]
+        self._check_near(others, place)
+        fixed = [n for n in others if not self._reader.can_be_at(n, place)]
+        return f"; of {self._listed(fixed)} I cannot tell" if fixed else ""
+
+    def _check_near(self, names: Iterable[str], place: Place) -> None:
+        for name in names:
+            if not self._reader.is_at(name, place) and self._reader.nearly_at(name, place):
+                raise GoalError(f"whether {spoken(name)} counts as {place.word!r} is not clear; ask where it is")
 
     def _check_told(self, names: Iterable[str], place: Place) -> None:
         """Raise GoalError where facts cannot state that such objects are at such a place."""
@@ -341,6 +359,12 @@ class _Asker:
             return f"; {len(hidden)} more have not been seen yet"
         return f"; {self._listed(hidden)} has not been seen yet" if hidden else ""
 
+    def _hidden_there(self, places: Iterable[str]) -> str:
+        """How many things never seen may be in rooms and closed things."""
+        hidden = sum(self._unseen(o.name) for o in self._world.objects)
+        shut = any(Literal("closed", (n,)) in self._world.facts or self._is_room(n) for n in places)
+        return f"; {hidden} things have not been seen yet and may be there" if hidden and shut else ""
+
     def _is_room(self, name: str) -> bool:
         return self._world.by_name[name].type == "room"
 
@@ -361,7 +385,8 @@ class _Asker:
                     unseen = [n for n in names if self._unseen(n)]
                     if unseen and not things:
                         return f"I do not know: {self._listed(unseen)} has not been seen yet"
-                    return f"{self._listed(things)}{self._known(things)}" if things else "nothing, as far as I know"
+                    told = f"{self._listed(things)}{self._known(things)}" if things else "nothing, as far as I know"
+                    return told + self._besides_told(place)
         if self._words[0] in ("which", "what"):
             if self._words[1:2] in (("is",), ("are",)) and (said := self._superlative(2)):
                 return said
@@ -379,12 +404,21 @@ class _Asker:
         """ "the biggest fruit", "the cube that is nearest to the tray": which it is."""
         for phrase, end in self._parser.phrases_at(start):
             if end == len(self._words) and phrase.superlative:
-                why = self._reader.not_carried if phrase.generic else lambda _: ""
+                why = self._is_no_thing if phrase.generic else lambda _: ""
                 names = self._vocabulary.names().resolve(phrase, why, self._reader.is_at)
                 return f"{self._listed(names)}{self._known(names)}"
         return ""
 
     # Parts
+
+    def _none(self, phrase: NounPhrase) -> str:
+        """That there is nothing of a kind; of a kind that is not known, that nothing is called so."""
+        names = self._vocabulary.names()
+        strange = phrase.words and names.singular(phrase.words[-1]) not in names.known_nouns
+        return f"no, I see none that is called {phrase.words[-1]!r}" if strange else "no, I see none"
+
+    def _is_no_thing(self, name: str) -> str:
+        return f"{spoken(name)} is a place" if self._world.by_name[name].type in ("location", "room") else ""
 
     @staticmethod
     def _is_any(phrase: NounPhrase) -> bool:
@@ -394,13 +428,20 @@ class _Asker:
     def _is_in_state(self, state: str, name: str) -> bool:
         return self._world.seems(Literal(state, (name,)))
 
-    def _any_such(self, phrase: NounPhrase, holds: Callable[[str], bool]) -> str:
-        """Whether as many of the objects described as a phrase says are so, and which."""
+    def _any_such(
+        self, phrase: NounPhrase, holds: Callable[[str], bool], known: Callable[[str], object] = lambda _: True
+    ) -> str:
+        """Whether as many of the objects described as a phrase says are so, and which. known: whether it is known of
+        one.
+        """
         every = self._all_of(phrase)
         unseen = [n for n in every if self._unseen(n)]
         found = [n for n in every if n not in unseen and holds(n)]
         if len(found) < phrase.number and unseen:
             return f"I do not know: {self._listed(unseen)} has not been seen yet"
+        strange = [n for n in every if not known(n)]
+        if len(found) < phrase.number and strange:
+            return f"I do not know of {self._listed(strange)}"
         if not found:
             return "no, none as far as I know"
         told = "yes" if len(found) >= phrase.number else f"no, only {len(found)}"
@@ -423,13 +464,14 @@ class _Asker:
                         if phrase.generic:  # "how many things": those of which it can be told
                             found = [n for n in found if self._reader.can_be_at(n, place)]
                         self._check_told(found, place)
+                        self._check_near(found, place)
                         there = [n for n in found if self._reader.is_at(n, place)]
                         if not there and (unseen := [n for n in places if self._unseen(n)]):
                             return f"I do not know: {self._listed(unseen)} has not been seen yet"
                         more = [n for n in found if n not in there] if any(map(self._is_room, places)) else []
                         return say(there) + self._besides(more)
                 if len(self._words) == end + 2 and (colour := self._words[end + 1]) in english()["colours"]:
-                    return say([n for n in self._all_of(phrase) if colour in self._colour(n).split()])
+                    return say(self._so_coloured(self._all_of(phrase), colour))
                 if rest[1:] == ("empty",):
                     found = self._all_of(phrase)
                     if unseen := [n for n in found if self._unseen(n)]:
@@ -481,15 +523,28 @@ class _Asker:
         ]
 
     def _at(self, place: str) -> list[str]:
+        opens = Literal("can_open", (place,)) in self._world.facts  # what is on a fridge is not in it
         return [
             f.args[0]
-            for p in ("in", "on", "at", "inside")
+            for p in (("in", "inside") if opens else ("in", "on", "at", "inside"))
             for f in self._world.by_predicate.get(p, ())
             if f.args[1:] == (place,)
         ]
 
     def _colour(self, name: str) -> str:
-        return str(self._world.by_name[name].attributes.get("colour") or "")
+        told = str(self._world.by_name[name].attributes.get("colour") or "")
+        features = self._vocabulary.names().features[name]
+        return told or " and ".join(c for c in english()["colours"] if c in features)
+
+    def _so_coloured(self, names: Iterable[str], colour: str) -> list[str]:
+        """Those of a colour; raises GoalError where of one it is not known, or it has another one as well."""
+        found = []
+        for name in names:
+            colours = {*self._colour(name).split()} - {"and"}
+            if not colours or (colour in colours and len(colours) > 1):
+                raise GoalError(f"{spoken(name)} is {' and '.join(sorted(colours)) or 'of a colour I do not know'}")
+            found += [name] if colour in colours else []
+        return found
 
     def _verdict(self, literals: list[Literal]) -> str:
         unknown = [g for g in literals if self._unseen(g.args[0]) and not self._world.seems(g)]
