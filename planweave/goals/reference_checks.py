@@ -164,13 +164,12 @@ def check_already(
         return
     if phrase.quantity is Quantity.A:
         so = [n for n in every(phrase) or () if n not in chosen and holds(n)]
-    elif clause.verb in _STAYING and clause.places and (len(chosen) > 1 or phrase.other):
-        so = [n for n in chosen if holds(n)]
-        if len(so) == len(chosen) or (not so and not phrase.other):
-            return
+        unclear = bool(so)
     else:
-        return
-    if so or phrase.other:
+        so = [n for n in chosen if holds(n)]
+        stays = clause.verb in _STAYING and clause.places
+        unclear = bool(stays) and len(so) < len(chosen) and (bool(so) or phrase.other)
+    if unclear:
         of = f"{', '.join(map(spoken, so))} {'is' if len(so) == 1 else 'are'} so already" if so else "none is so yet"
         raise GoalError(f"{phrase.text!r}: {of}; name the things that are meant")
 
@@ -185,10 +184,7 @@ def check_nearest(place: NounPhrase, english: Mapping[str, Any]) -> None:
 def check_none(clause: Clause) -> None:
     """Raise GoalError for "one light should not be on": none of them, or not all?"""
     for thing in clause.things:
-        first = thing.text.split()[:1]
-        if thing.quantity is Quantity.A and (
-            first == ["one"] or (first in (["a"], ["an"]) and clause.kind is Kind.WISH)
-        ):
-            raise GoalError(
-                f'whether none of {thing.text!r} is meant, or not all, is not clear; say "no", or name them'
-            )
+        first = thing.text.split(" ")[0]
+        unclear = first == "one" or (first in ("a", "an") and clause.kind is Kind.WISH)
+        if thing.quantity is Quantity.A and unclear:
+            raise GoalError(f"whether none of {thing.text!r} is meant, or not all, is not clear; name them")
