@@ -72,7 +72,7 @@ class ClauseObjects:
         found: list[str] = []
         bases: set[str] = set()
         check_left_out(clause.things, clause.exceptions)
-        check_shared(clause.things, self._lexicon.english["colours"], self._every, self._unseen)
+        check_shared(clause.things, self._lexicon.english["colours"], self._every, self.unseen)
         source = self._source(clause.source) if clause.source else ""
         for index, phrase in enumerate(clause.things):
             heads = [p.words[-1] for p in clause.things[index + 1 :] if p.words]
@@ -135,7 +135,8 @@ class ClauseObjects:
         except (GoalError, NotCoveredError):
             return None
 
-    def _unseen(self, name: str) -> bool:
+    def unseen(self, name: str) -> bool:
+        """Whether an object is known of and was never seen."""
         return Literal("unseen", (name,)) in self._world.facts
 
     def is_beside(self, place: Place) -> bool:
@@ -319,9 +320,10 @@ class ClauseObjects:
     def _told(self, thing: str, place: str, named: str) -> list[Literal]:
         """Facts that a thing is at a place; "in" a nightstand, which can be opened, is not on it."""
         facts = self._facts(thing, place)
-        other = any(p.name != named and self._holds_things(place, p.name) for p in self._relations)
-        apart = bool(named) and other and Literal("can_open", (place,)) in self._world.facts
-        return [f for f in facts if f.predicate == named or not (apart and self._holds_things(place, named))]
+        apart = facts and named and Literal("can_open", (place,)) in self._world.facts
+        if not apart or not self._holds_things(place, named):
+            return facts
+        return [f for f in facts if f.predicate == named]
 
     def _facts(self, thing: str, place: str) -> list[Literal]:
         facts = [f for p in self._relations if (f := Literal(p.name, (thing, place))) in self._world.facts]

@@ -153,10 +153,12 @@ class _Asker:
             )
             or self._about_the_whole()
         ):
-            known = [o for o in self._world.objects if o.type not in ("location", "room") and not self._unseen(o.name)]
+            known = [
+                o for o in self._world.objects if o.type not in ("location", "room") and not self._reader.unseen(o.name)
+            ]
             away = [o.name for o in known if o.known in _NOT_SEEN]
             names = [o.name for o in known if o.known not in _NOT_SEEN]
-            hidden = sum(self._unseen(o.name) for o in self._world.objects)
+            hidden = sum(self._reader.unseen(o.name) for o in self._world.objects)
             return (
                 (f"I see {self._listed(names)}" if names else "I see nothing")
                 + (f"; not seen now: {self._listed(away, self._world.how_known)}" if away else "")
@@ -202,7 +204,7 @@ class _Asker:
         if self._words[start : start + 1] in (("anything",), ("something",)):
             for place, end in self._parser.places_at(start + 1):
                 if end == len(self._words):
-                    unseen = [n for n in self._place_names(place) if self._unseen(n)]
+                    unseen = [n for n in self._place_names(place) if self._reader.unseen(n)]
                     there = [o.name for o in self._world.objects if self._reader.is_at(o.name, place)]
                     if unseen and not there:
                         return f"I do not know: {self._listed(unseen)} has not been seen yet"
@@ -218,7 +220,7 @@ class _Asker:
                 places = [n for p in phrase.places for n in self._place_names(p)]
                 for place in phrase.places if not found else ():
                     self._check_near(self._all_of(replace(phrase, places=())), place)
-                if not found and any(map(self._unseen, places)):
+                if not found and any(map(self._reader.unseen, places)):
                     return f"I do not know: {self._listed(places)} has not been seen yet"
                 hidden = self._hidden(replace(phrase, places=()) if not found and places else phrase)
                 if not found and places and hidden:
@@ -249,7 +251,7 @@ class _Asker:
                     return self._any_such(phrase, lambda name: not self._at(name))
                 (place,) = self._named(phrase, several=False)
                 inside = self._at(place)
-                if not inside and self._unseen(place):
+                if not inside and self._reader.unseen(place):
                     return f"I do not know: {spoken(place)} has not been seen yet"
                 return (
                     f"no, {self._listed(inside)} is there{self._known(inside)}"
@@ -276,7 +278,7 @@ class _Asker:
                     self._check_told(names, place)
                     self._check_near(names, place)
                     there = [n for n in names if self._reader.is_at(n, place)]
-                    unknown = [n for n in names if self._unseen(n) and n not in there]
+                    unknown = [n for n in names if self._reader.unseen(n) and n not in there]
                     elsewhere = [n for n in names if n not in there and n not in unknown]
                     if unknown and not elsewhere:
                         return f"I do not know: {self._listed(unknown)} has not been seen yet"
@@ -314,7 +316,7 @@ class _Asker:
                 for other in [p for p, last in (*second._parser.places_at(0), *ways) if last == len(second._words)]:
                     names = self._named(phrase)
                     away = not any(self._reader.is_at(n, p) for n in names for p in (place, other))
-                    away &= not any(map(self._unseen, names))
+                    away &= not any(map(self._reader.unseen, names))
                     return ("no; " if away else "") + "; ".join(map(self._whereabouts, names))
         return ""
 
@@ -354,14 +356,14 @@ class _Asker:
 
     def _besides(self, names: Iterable[str]) -> str:
         """What may count as well: objects never seen, of which nothing is known."""
-        hidden = [n for n in names if self._unseen(n)]
+        hidden = [n for n in names if self._reader.unseen(n)]
         if len(hidden) > _FEW:
             return f"; {len(hidden)} more have not been seen yet"
         return f"; {self._listed(hidden)} has not been seen yet" if hidden else ""
 
     def _hidden_there(self, places: Iterable[str]) -> str:
         """How many things never seen may be in rooms and closed things."""
-        hidden = sum(self._unseen(o.name) for o in self._world.objects)
+        hidden = sum(self._reader.unseen(o.name) for o in self._world.objects)
         shut = any(Literal("closed", (n,)) in self._world.facts or self._is_room(n) for n in places)
         return f"; {hidden} things have not been seen yet and may be there" if hidden and shut else ""
 
@@ -370,7 +372,7 @@ class _Asker:
 
     def _hidden(self, phrase: NounPhrase) -> list[str]:
         """Objects that match a description and were never seen."""
-        return [n for n in self._all_of(phrase) if self._unseen(n)]
+        return [n for n in self._all_of(phrase) if self._reader.unseen(n)]
 
     def which(self) -> str:
         """ "which cubes are in the tray?", "what is on the table?", "what color is the tray?\""""
@@ -382,7 +384,7 @@ class _Asker:
                 if end == len(self._words):
                     names = self._place_names(place)
                     things = [o.name for o in self._world.objects if self._reader.is_at(o.name, place)]
-                    unseen = [n for n in names if self._unseen(n)]
+                    unseen = [n for n in names if self._reader.unseen(n)]
                     if unseen and not things:
                         return f"I do not know: {self._listed(unseen)} has not been seen yet"
                     told = f"{self._listed(things)}{self._known(things)}" if things else "nothing, as far as I know"
@@ -435,7 +437,7 @@ class _Asker:
         one.
         """
         every = self._all_of(phrase)
-        unseen = [n for n in every if self._unseen(n)]
+        unseen = [n for n in every if self._reader.unseen(n)]
         found = [n for n in every if n not in unseen and holds(n)]
         if len(found) < phrase.number and unseen:
             return f"I do not know: {self._listed(unseen)} has not been seen yet"
@@ -454,7 +456,7 @@ class _Asker:
                 found = self._all_of(phrase)
                 if start == 1 and not rest and not found:  # "what happened"
                     continue
-                hidden = [n for n in found if self._unseen(n)] if "see" in rest else []
+                hidden = [n for n in found if self._reader.unseen(n)] if "see" in rest else []
                 return say([n for n in found if n not in hidden]) + self._besides(hidden)
             if rest[:1] in (("is",), ("are",)):
                 for place, last in self._parser.places_at(end + 1):
@@ -466,7 +468,7 @@ class _Asker:
                         self._check_told(found, place)
                         self._check_near(found, place)
                         there = [n for n in found if self._reader.is_at(n, place)]
-                        if not there and (unseen := [n for n in places if self._unseen(n)]):
+                        if not there and (unseen := [n for n in places if self._reader.unseen(n)]):
                             return f"I do not know: {self._listed(unseen)} has not been seen yet"
                         more = [n for n in found if n not in there] if any(map(self._is_room, places)) else []
                         return say(there) + self._besides(more)
@@ -474,7 +476,7 @@ class _Asker:
                     return say(self._so_coloured(self._all_of(phrase), colour))
                 if rest[1:] == ("empty",):
                     found = self._all_of(phrase)
-                    if unseen := [n for n in found if self._unseen(n)]:
+                    if unseen := [n for n in found if self._reader.unseen(n)]:
                         return f"I do not know: {self._listed(unseen)} has not been seen yet"
                     return say([n for n in found if not self._at(n)])
                 for template, last in self._parser.states_at(end + 1):
@@ -547,7 +549,7 @@ class _Asker:
         return found
 
     def _verdict(self, literals: list[Literal]) -> str:
-        unknown = [g for g in literals if self._unseen(g.args[0]) and not self._world.seems(g)]
+        unknown = [g for g in literals if self._reader.unseen(g.args[0]) and not self._world.seems(g)]
         wrong = [g for g in literals if not self._world.seems(g) and g not in unknown]
         if unknown and not wrong:
             return f"I do not know: {self._listed(g.args[0] for g in unknown)} has not been seen yet"
@@ -556,11 +558,8 @@ class _Asker:
             return "no, " + "; ".join(self._domain.phrase(g.negated()) for g in wrong) + known
         return "yes, " + "; ".join(self._domain.phrase(g) for g in literals) + known
 
-    def _unseen(self, name: str) -> bool:
-        return Literal("unseen", (name,)) in self._world.facts
-
     def _whereabouts(self, name: str) -> str:
-        if self._unseen(name):
+        if self._reader.unseen(name):
             return f"{spoken(name)} has not been seen yet, so I do not know where it is"
         here = [
             f

@@ -62,7 +62,9 @@ def test_a_thing_stays_in_the_hand_while_a_person_moves_another_one(table, spin_
     assert np.hypot(*(watch.poses[BLUE][:2] - PLACE[:2])) < 0.03, "it is left where the person has put it"
     _, record = client.task(task_id)
     acted = [(e["action"], e["code"]) for e in record["events"] if e["event"] == "action"]
-    assert acted[-2:] == [  # before that, a motion may have come too late on a busy machine, and been tried again
+    *late, canceled, placed = acted  # a busy machine may have moved too late before the pause, and tried again
+    assert all(tried == ("grab_and_putin(red_cube, left_tray)", "CONTROL_FAILED") for tried in late), acted
+    assert [canceled, placed] == [
         ("grab_and_putin(red_cube, left_tray)", "CANCELED"),
         ("place_in(red_cube, left_tray)", "SUCCESS"),
     ]
