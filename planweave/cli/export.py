@@ -86,8 +86,10 @@ def _is_file(source: str) -> bool:
 def _of_task(options: argparse.Namespace) -> Sequence[Mapping[str, Any]]:
     from planweave.cli.main import prepare_ros
     from planweave.launcher.namespace import use
+    from planweave.launcher.one_system import join
 
     use(options.namespace)
+    join()
     prepare_ros()
     from planweave_ros.client import Client
 
