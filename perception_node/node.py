@@ -38,6 +38,7 @@ from planweave.perception.cameras.ros_topics import (
     RawImage,
     RawInfo,
     RosTopicsCamera,
+    compressed_instead,
     is_compressed,
 )
 from planweave.perception.changes import ChangeDetector, Changes
@@ -141,7 +142,7 @@ class PerceptionNode(ManagedNode):
             raise ConfigError(
                 f"perception_node: table must be [x_min, x_max, y_min, y_max] in metres, not {list(table)}"
             )
-        topics = {
+        topics = self._topics = {
             what: self.resolve_topic_name(values[f"topics.{name}"])
             for what, name in ((COLOUR, "colour"), (DEPTH, "depth"), (INFO, "info"))
         }
@@ -313,7 +314,7 @@ class PerceptionNode(ManagedNode):
         complaint = self._camera.complaint(time.monotonic())
         if complaint:
             self._complained = True
-            self._say(complaint)
+            self._say(f"{complaint}{compressed_instead(self._topics, self.count_publishers)}")
         elif self._complained:
             self._complained = False
             self.get_logger().info("the camera gives images again")

@@ -25,11 +25,12 @@ def view():
 
 @pytest.fixture
 def start(make_node, spin_until, view):
-    def make(compressed=False, **parameters):
+    def make(compressed=False, connected=True, **parameters):
         qos = QoSProfile(depth=5) if parameters.get("reliable_images", True) else qos_profile_sensor_data
         camera = CameraDriver(make_node("camera_driver"), view, qos, compressed)
         node = make_node(PerceptionNode, [Parameter(name, value=value) for name, value in parameters.items()])
-        spin_until(camera.ready, 10.0, "the connections")
+        if connected:
+            spin_until(camera.ready, 10.0, "the connections")
         return camera, node
 
     return make
@@ -185,6 +186,14 @@ def test_joint_states_of_another_robot_are_named_once(start, spin_until):
     camera.joints.publish(camera.stamped(JointState(name=["panda_joint1"], position=[0.0]), FR3.base))
     spin_until(lambda: camera.said("no position of fr3_joint1"), 10.0, "the warning")
     assert camera.said("(only of panda_joint1) on /joint_states") and not camera.said("nothing on /joint_states")
+
+
+def test_a_driver_that_gives_compressed_images_alone_is_named_with_the_remedy(start, spin_until):
+    camera, _ = start(compressed=True, connected=False, silent_after=0.5)
+    remedy = "topics.depth: /camera/aligned_depth_to_color/image_raw/compressedDepth"
+    spin_until(
+        lambda: camera.said("topics.colour: /camera/color/image_raw/compressed, ") and camera.said(remedy), 20, "it"
+    )
 
 
 def test_compressed_images_are_looked_at(start, spin_until):

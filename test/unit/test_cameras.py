@@ -369,6 +369,15 @@ def test_a_folder_that_is_no_bag_and_a_bag_that_is_cut_off_are_named(bags, tmp_p
         assert words in camera.complaint(0.0)
 
 
+def test_a_bag_of_compressed_images_is_named_with_the_remedy(bags, tmp_path):
+    topics = [f"{TOPICS[COLOUR]}/compressed", f"{TOPICS[DEPTH]}/compressedDepth", TOPICS[INFO]]
+    record_bag(tmp_path / "bag", pictures(2), INTRINSICS, topics, compressed=True)
+    with pytest.raises(CameraError, match=r"topics\.colour: /colour/compressed, topics.depth: /depth/compressedDepth"):
+        list(ros_bag.bag_frames(bags, tmp_path / "bag", TOPICS, threading.Event()))
+    taken = dict(zip(TOPICS, topics))
+    assert len(list(ros_bag.bag_frames(bags, tmp_path / "bag", taken, threading.Event()))) == 2
+
+
 @pytest.mark.parametrize("name", ["", "nowhere.db3", "notes.txt"])
 def test_a_recording_that_is_none_is_a_wrong_parameter(tmp_path, name):
     (tmp_path / "notes.txt").write_text("no recording")

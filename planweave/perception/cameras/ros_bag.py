@@ -22,6 +22,7 @@ from planweave.perception.cameras.ros_topics import (
     RawImage,
     RawInfo,
     RosTopicsCamera,
+    compressed_instead,
 )
 from planweave.perception.decoding import FrameError
 
@@ -88,7 +89,7 @@ def _kinds(reader: Any, path: Path, topics: dict[str, str]) -> dict[str, str]:
             listed = ", ".join(f"{name} ({kind})" for name, kind in sorted(there.items())) or "nothing"
             raise CameraError(
                 f"{path} {wrong}, where {what} is looked for as {' or '.join(_TYPES[what])}; set the parameters "
-                f"topics.*; it holds: {listed}"
+                f"topics.*; it holds: {listed}{compressed_instead(topics, there.__contains__)}"
             )
     return {topic: what for what, topic in topics.items()}
 

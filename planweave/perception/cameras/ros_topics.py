@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -60,9 +61,26 @@ class RawCompressed:
         return decode_compressed_depth(self.data, self.format)
 
 
+_COMPRESSED = ("/compressed", "/compressedDepth")
+
+
 def is_compressed(topic: str) -> bool:
     """Whether images come compressed on a topic, by its name as image_transport makes it."""
-    return topic.endswith(("/compressed", "/compressedDepth"))
+    return topic.endswith(_COMPRESSED)
+
+
+def compressed_instead(topics: Mapping[str, str], there: Callable[[str], object]) -> str:
+    """What to do where images are there compressed alone, to follow an error message; else empty. there: whether a
+    topic is there.
+    """
+    names = {COLOUR: "colour", DEPTH: "depth"}
+    found = [
+        f"topics.{names[what]}: {topics[what]}{ending}"
+        for what in names
+        for ending in _COMPRESSED
+        if not there(topics[what]) and there(f"{topics[what]}{ending}")
+    ]
+    return f"; compressed images are there: set {', '.join(found)}" if found else ""
 
 
 @dataclass(frozen=True)
