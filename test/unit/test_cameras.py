@@ -325,7 +325,7 @@ def test_a_ros_bag_gives_every_frame_whatever_its_name(bags, tmp_path, taker, op
     [
         ({"topics": ("/colour", "", "/info")}, r"has no /depth, where depth is looked for.*/colour \(sensor_msgs"),
         ({"topics": ("/colour", "/info", "/depth")}, "has /depth as sensor_msgs/msg/CameraInfo"),
-        ({"late_depth": 1}, "never have one stamp"),
+        ({"late_depth": 1}, "no colour and depth of one stamp"),
     ],
     ids=["topic", "type", "stamps"],
 )

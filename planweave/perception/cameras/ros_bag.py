@@ -77,7 +77,9 @@ def bag_frames(
     except Exception as error:  # of the library, SQLite or the file system, depending on what is broken
         raise CameraError(f"{path} cannot be read as a ROS bag: {type(error).__name__}: {error}") from None
     if not found:
-        raise CameraError(f"{path}: {pairs.complaint(math.inf) or 'colour and depth never have one stamp'}")
+        raise CameraError(
+            f"{path}: no colour and depth of one stamp with camera info; record depth aligned to colour, with equal stamps"
+        )
 
 
 def _kinds(reader: Any, path: Path, topics: dict[str, str]) -> dict[str, str]:
