@@ -34,6 +34,7 @@ from typing import Any
 from planweave.bench.machine import machine
 from planweave.cli.bench import add_shared_arguments, console_for
 from planweave.core.errors import ConfigError, PlanweaveError
+from planweave.launcher.one_system import own_domain
 
 #: modules with run(options, console) -> rows of figures
 FIGURES = (
@@ -92,7 +93,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 f"tabletop, and cases of kills and honesty"
             )
         importlib.import_module("planweave.cli.main").prepare_ros()
-        rows: list[dict[str, Any]] = importlib.import_module(f"benchmarks.{options.figures}").run(options, console)
+        with own_domain("benchmarks"):
+            rows: list[dict[str, Any]] = importlib.import_module(f"benchmarks.{options.figures}").run(options, console)
     except PlanweaveError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2 if isinstance(error, ConfigError) else 1

@@ -22,6 +22,12 @@ from planweave.core.ports import Look, Outcome
 from planweave.core.world import Action, World
 from planweave_ros.permission import Permission
 
+_POLL = 0.2  # s
+LATE = 15.0
+"""Seconds of wall time that an action waits for joint states and controllers: on a busy machine they may be late.
+Nothing moves meanwhile.
+"""
+
 
 class ArmBody:
     """Keeps planweave.core.ports.StoppableBody.
@@ -109,8 +115,7 @@ class ArmBody:
             on_phase(phase, progress)
 
         try:
-            self._arm.check()
-            self._arm.state()  # else whatever waits for the camera or a controller would wait first
+            self._await_states(told)  # else whatever waits for the camera or a controller would wait first
             problem = self._permission.problem(action, task_id, approval) if self._permission else ""
             if problem:
                 raise SkillFailureError(Code.SAFETY_STOP, f"{action}: {problem}; nothing was moved")
@@ -119,7 +124,7 @@ class ArmBody:
             if action.name != "return_to_base":
                 self._unseen_grip.require_known()
             preconditions.check(self._domain, self._world.world(), action)
-            self._make_ready()
+            self._require_ready()
             skills.run(action, told)
         except SkillFailureError as error:
             self._log.info(f"{action}: {error.code.name}: {error.message}")
@@ -135,3 +140,30 @@ class ArmBody:
                 (),
             )
         return Code.SUCCESS, f"done: {self._domain.phrase(action)}", ()
+
+    def _await_states(self, told: Callable[[str, float], None]) -> None:
+        """Wait for joint states. Without any nothing is tried again: SAFETY_STOP."""
+        deadline = time.monotonic() + LATE
+        while True:
+            self._arm.check()
+            try:
+                self._arm.state()
+                return
+            except SkillFailureError as error:
+                if error.code is not Code.CONTROL_FAILED:
+                    raise
+                if time.monotonic() >= deadline:
+                    raise _unready(error) from None
+            told("waiting for joint states", 0.0)
+            time.sleep(_POLL)
+
+    def _require_ready(self) -> None:
+        """Raise SAFETY_STOP, after which nothing is tried again, where what shall move the arm is not ready."""
+        try:
+            self._make_ready()
+        except SkillFailureError as error:
+            raise (_unready(error) if error.code is Code.CONTROL_FAILED else error) from None
+
+
+def _unready(error: SkillFailureError) -> SkillFailureError:
+    return SkillFailureError(Code.SAFETY_STOP, f"{error.message}; nothing was moved")

@@ -19,7 +19,7 @@ from rclpy.parameter import Parameter as RosParameter
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
-from executor_node.arm_body import ArmBody
+from executor_node.arm_body import LATE, ArmBody
 from planweave.bodies.arm.approach_planning import ApproachPlanner
 from planweave.bodies.arm.arms.choose import make_arm, make_gripper, make_planner
 from planweave.bodies.arm.arms.controlled import ControlledArm
@@ -452,7 +452,7 @@ class ExecutorNode(ManagedNode):
 
     def _require_controllers(self) -> None:
         """Raise where a controller is missing, of the wrong kind, or cannot be activated."""
-        if not until(lambda: not self._ports.unheard(*self._topics), _DISCOVERY):
+        if not until(lambda: not self._ports.unheard(*self._topics), LATE):
             unheard = self._ports.unheard(*self._topics)
             raise SkillFailureError(
                 Code.CONTROL_FAILED, f"nobody listens on {unheard}: is the controller (or simulation_node) running?"

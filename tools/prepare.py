@@ -43,6 +43,12 @@ export ROS_AUTOMATIC_DISCOVERY_RANGE="${{ROS_AUTOMATIC_DISCOVERY_RANGE:-LOCALHOS
 """
 
 TOOL_HEAD = "#!/bin/sh\n# Of tools/prepare.py\n"
+DOMAIN = """\
+case "${{ROS_DOMAIN_ID:+named}}$1" in
+  named* | launch | run) ;;
+  *) ROS_DOMAIN_ID=$({python} -m planweave.launcher.one_system) && export ROS_DOMAIN_ID || exit ;;
+esac
+"""
 
 # The same as in planweave/launcher/environment.py, which says why.
 PROFILES = """\
@@ -424,7 +430,8 @@ def write_tools(venv):
     """Have ros2 and colcon of the sourced ROS 2 run under the environment's Python, by their plain names.
 
     Only there they find planweave_interfaces, and colcon installs nodes that find their packages. What pip installed
-    into the environment itself stays.
+    into the environment itself stays. ros2 looks where `planweave up` runs, unless a ROS domain is named; what it
+    starts (launch, run) stays out of that.
     """
     elsewhere = os.pathsep.join(
         folder
@@ -435,7 +442,9 @@ def write_tools(venv):
         path, tool = venv / "bin" / name, shutil.which(name, path=elsewhere)
         ours = path.is_file() and path.read_text().startswith(TOOL_HEAD)
         if tool and (ours or not path.exists()):
-            path.write_text(TOOL_HEAD + f'exec {shlex.quote(str(venv / "bin" / "python"))} {shlex.quote(tool)} "$@"\n')
+            python = shlex.quote(str(venv / "bin" / "python"))
+            joins = DOMAIN.format(python=python) if name == "ros2" else ""
+            path.write_text(f'{TOOL_HEAD}{joins}exec {python} {shlex.quote(tool)} "$@"\n')
             path.chmod(0o755)
 
 

@@ -25,7 +25,9 @@ from typing import Any
 
 from planweave.core.errors import ConfigError, PlanweaveError
 from planweave.core.plugins import OURS
+from planweave.launcher.domains import domain
 from planweave.launcher.environment import is_closed_to_the_network, ros_environment
+from planweave.launcher.one_system import running
 from planweave.launcher.ros_distribution import refuse_old_ros
 
 NEEDS_ROS = False  # whether ROS works is one of the questions
@@ -188,8 +190,8 @@ def check_ros() -> Finding:
     return Finding(
         "ROS 2",
         "ok",
-        f"{distro}; a service call took {out.strip()} ms; domain "
-        f"{os.environ.get('ROS_DOMAIN_ID', '0')}, discovery {scope}",
+        f"{distro}; a service call took {out.strip()} ms; domain {domain()}, discovery {scope}"
+        f"{''.join(f'; running: {one}' for one in running())}",
         advice,
         {"milliseconds": float(out), "discovery": scope},
     )

@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 from planweave import __version__
 from planweave.core.errors import ConfigError, PlanweaveError, UnknownNameError
 from planweave.launcher.namespace import use as use_namespace
+from planweave.launcher.one_system import join
 
 # verb: (module, one line for the list of verbs)
 VERBS = {
@@ -84,6 +85,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         if getattr(module, "NEEDS_ROS", True):
             use_namespace(getattr(options, "namespace", None))
+            if getattr(module, "JOINS", True):  # else it starts a system, or looks itself
+                join()
             prepare_ros()
         return int(module.main(options))
     except KeyboardInterrupt:

@@ -54,12 +54,14 @@ def plain_value(node: Any) -> Any:
 
 
 def read_text(path: Path) -> str:
-    """The text of a file; raises ConfigError where it cannot be read, is too long, or no UTF-8."""
+    """The text of a file, without a byte order mark; raises ConfigError where it cannot be read, is too long, or no
+    UTF-8.
+    """
     try:
         size = path.stat().st_size
         if size > MAX_BYTES:
             raise ConfigError(f"{path} has {size} bytes; at most {MAX_BYTES} are read")
-        return path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8-sig")
     except OSError as error:
         raise ConfigError(f"{path}: {error.strerror}") from None
     except ValueError as error:

@@ -150,6 +150,21 @@ class RegisterEventHandler:
         self.event_handler = event_handler
 
 
+class OpaqueFunction:
+    def __init__(self, *, function, args=None, kwargs=None, condition=None):
+        self.function, self.condition = function, condition
+
+
+class LaunchContext:
+    """Given launch arguments, as the function of an OpaqueFunction gets them."""
+
+    def __init__(self, given):
+        self.given = given
+
+    def perform_substitution(self, substitution):
+        return text(substitution, self.given)
+
+
 class ParameterValue:
     def __init__(self, value, *, value_type=None):
         assert value_type in (int, float, bool, str, None), value_type
@@ -212,6 +227,7 @@ def modules():
             IncludeLaunchDescription,
             AppendEnvironmentVariable,
             SetEnvironmentVariable,
+            OpaqueFunction,
             RegisterEventHandler,
         ),
         "launch.conditions": named(IfCondition, UnlessCondition),

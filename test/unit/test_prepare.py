@@ -1,5 +1,6 @@
 """tools/prepare.py beside a sourced ROS 2 that is pretended by small programs: nothing is installed or built."""
 
+import os
 import runpy
 import shutil
 import subprocess
@@ -7,6 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
+
+from planweave.launcher.one_system import own_domain
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -49,6 +52,22 @@ def test_ros2_and_colcon_run_under_the_environments_python(prepare, venv, ros_bi
     monkeypatch.setenv("PATH", f"{venv / 'bin'}:{ros_bin}:/usr/bin:/bin")  # a second time, in a shell that has it
     prepare["write_tools"](venv)
     assert said(venv / "bin" / "ros2").startswith("ros2 ")
+
+
+def test_ros2_looks_where_a_system_is_up_unless_a_domain_is_named(prepare, venv, ros_bin, monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    (ros_bin / "ros2").write_text("#!/bin/false\nimport os\nprint(os.environ.get('ROS_DOMAIN_ID'))\n")
+    prepare["write_tools"](venv)
+    ros2 = venv / "bin" / "ros2"
+    monkeypatch.delenv("ROS_DOMAIN_ID")
+    assert said(ros2, "topic", "list") == "0"
+    with own_domain("tabletop", lasting=True):
+        up = os.environ["ROS_DOMAIN_ID"]
+        monkeypatch.delenv("ROS_DOMAIN_ID")
+        assert said(ros2, "topic", "list") == up and said(ros2, "launch", "planweave") == "None"
+        monkeypatch.setenv("ROS_DOMAIN_ID", "7")
+        assert said(ros2, "topic", "list") == "7"
 
 
 def test_a_colcon_that_pip_installed_stays(prepare, venv, ros_bin):

@@ -1,6 +1,7 @@
 """The launch files of the real robot and of Gazebo, and the files that they hand to other packages."""
 
 import math
+import os
 import runpy
 import sys
 import types
@@ -13,10 +14,12 @@ from doubles import launch_api
 
 from planweave.core.errors import ConfigError
 from planweave.core.paths import config_dir
+from planweave.launcher.one_system import RunningError, running
 from planweave.launcher.ros_distribution import TOO_OLD
 from planweave.launcher.systems import load_system, parameters_of
 from planweave.robots import load_robot
 from planweave.robots.model import robot_spec
+from planweave_ros import launch_files
 
 FR3 = load_robot()
 
@@ -34,7 +37,7 @@ def launch(monkeypatch):
     def run(name, **given):
         entities = runpy.run_path(str(ROOT / "launch" / f"{name}.launch.py"))["generate_launch_description"]().entities
         values, seen = dict(given), []
-        nodes, included, environment = [], {}, {}
+        nodes, included, environment, holding = [], {}, {}, None
         for entity in entities:
             if isinstance(entity, launch_api.DeclareLaunchArgument):
                 seen.append(entity.name)
@@ -51,13 +54,18 @@ def launch(monkeypatch):
                     }
             elif isinstance(entity, (launch_api.AppendEnvironmentVariable, launch_api.SetEnvironmentVariable)):
                 environment[entity.name] = launch_api.text(entity.value, values)
+            elif isinstance(entity, launch_api.OpaqueFunction):
+                held = entity.condition is None or entity.condition.holds(values)
+                holding = entity.function if held else None
             elif isinstance(entity, launch_api.RegisterEventHandler):
                 nodes.extend(entity.event_handler.on_exit)
                 assert entity.event_handler.target_action in nodes
             elif entity.condition is None or entity.condition.holds(values):
                 nodes.append(entity)
         assert not set(given) - set(seen), "an argument that nobody declares"
-        return types.SimpleNamespace(nodes=nodes, included=included, values=values, environment=environment)
+        return types.SimpleNamespace(
+            nodes=nodes, included=included, values=values, environment=environment, hold=holding
+        )
 
     return run
 
@@ -172,6 +180,18 @@ def test_an_old_ros_is_refused_with_the_reasons(launch, monkeypatch):
     assert runpy.run_path(str(ROOT / "tools" / "prepare.py"))["TOO_OLD"] == TOO_OLD
     monkeypatch.setenv("ROS_DISTRO", "jazzy")
     launch("tabletop")
+
+
+def test_ros2_launch_holds_the_domain_so_that_a_second_system_is_refused_by_name(launch, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    started = launch("tabletop", namespace="arm1")
+    with launch_files._held:
+        started.hold(launch_api.LaunchContext(started.values))
+        (one,) = running()
+        assert (one.name, one.namespace, one.process, one.lasting) == ("tabletop", "/arm1", os.getpid(), True)
+        with pytest.raises(RunningError, match=r"tabletop in ROS domain .* namespace /arm1"):
+            started.hold(launch_api.LaunchContext(started.values))
+    assert launch("franka", robot_ip="10.0.0.2", nodes="false").hold is None, "planweave up franka comes"
 
 
 @pytest.mark.parametrize("name", ["franka", "gazebo"])
