@@ -169,13 +169,14 @@ class ModelPicturesError(ModelOptionError):
 
 
 class ModelAnswerError(ModelRequestError):
-    """What came back is no chat completion: a web page, a redirect, a stream, an empty or endless answer."""
+    """What came back is no chat completion: a web page, a redirect, a stream, an empty or endless answer; or it came
+    from another host than the certificate names."""
 
     code = "model_answer"
 
 
 class ModelNoAnswerError(ModelRequestError):
-    """The model used all its tokens without an answer, or a filter withheld it."""
+    """The model used all its tokens without an answer."""
 
     code = "model_no_answer"
 

@@ -28,6 +28,7 @@ from planweave.core.errors import (
     ConfigError,
     ModelAnswerError,
     ModelContextError,
+    ModelCreditError,
     ModelError,
     ModelNoAnswerError,
     ModelRequestError,
@@ -49,11 +50,11 @@ _log = logging.getLogger(__name__)
 
 
 class _Refused(Exception):
-    """No completion came. fault: of the answer, None where there was none; again: whether a later try may succeed."""
+    """No completion came. fault: of the answer, None where there was none."""
 
-    def __init__(self, error: ModelError, fault: Fault | None = None, again: bool = False) -> None:
+    def __init__(self, error: ModelError, fault: Fault | None = None) -> None:
         super().__init__(str(error))
-        self.error, self.fault, self.again = error, fault, again
+        self.error, self.fault = error, fault
 
 
 class OpenAIClient:
@@ -133,9 +134,10 @@ class OpenAIClient:
                     results.append(future.result())
                 except ModelError as error:
                     failures.append(error)
-        if failures and len(results) * 2 < request.n:  # some samples missing is no harm, most of them is
-            raise failures[0]
         usage = sum((result.usage for result in results[1:]), results[0].usage)
+        if failures and len(results) * 2 < request.n:  # some samples missing is no harm, most of them is
+            failures[0].usage = sum((error.usage for error in failures if error.usage), usage)
+            raise failures[0]
         usage = dataclasses.replace(usage, model_seconds=time.monotonic() - started)  # some ran at the same time
         return ChatReplies(tuple(r for result in results for r in result.replies), usage)
 
@@ -192,7 +194,9 @@ class OpenAIClient:
                 self._adapt(request, failure, body, limit, without) or self._waited(request, failure, attempt)
             ):
                 break
-        raise (first if without else failure).error
+        error = (first if without else failure).error
+        error.usage = spent if spent.requests else None
+        raise error
 
     def _limit(self, request: ChatRequest, n: int) -> int:
         """Tokens of each reply: those of the answer, and room for reasoning as far as the task's budget allows."""
@@ -274,7 +278,7 @@ class OpenAIClient:
 
     def _waited(self, request: ChatRequest, failure: _Refused, attempt: int) -> bool:
         """Wait before the next try; False where none can succeed. Raises CanceledError."""
-        if not failure.again:
+        if not isinstance(failure.error, ModelUnavailableError) or isinstance(failure.error, ModelCreditError):
             return False
         asked = failure.fault.wait if failure.fault else None
         pause = min(8.0, 0.25 * 2**attempt) * self._rng.uniform(0.5, 1.0) if asked is None else asked
@@ -325,7 +329,7 @@ class OpenAIClient:
         if 300 <= status < 400:
             value = f"a redirect to {self._place.mask(without_credentials(headers.get('location', '')))}"
         fault = read_fault(status, headers, value)
-        raise _Refused(error_of(fault, self.endpoint, body, self._place.key), fault, fault.again)
+        raise _Refused(error_of(fault, self.endpoint, body, self._place.key), fault)
 
     def _lost(self, error: Exception) -> _Refused:
         """No answer came."""
@@ -334,9 +338,12 @@ class OpenAIClient:
             return _Refused(ModelTimeoutError(f"{self.endpoint} did not answer in time"))
         said = self._place.mask(f"no answer from {self.endpoint}: {type(causes[-1]).__name__}: {causes[-1]}"[:400])
         if any(isinstance(cause, ssl.SSLCertVerificationError) for cause in causes):
-            return _Refused(ModelUnavailableError(f"{said}; its certificate does not fit: SSL_CERT_FILE names another"))
+            trust = "SSL_CERT_FILE names the file of one that is to be trusted"
+            return _Refused(
+                ModelAnswerError(f"{said}; its certificate does not fit the host of OPENAI_BASE_URL; {trust}")
+            )
         remedy = "is the server running, and is OPENAI_BASE_URL right (http or https, host, port)?"
-        return _Refused(ModelUnavailableError(f"{said}; {remedy}"), again=True)
+        return _Refused(ModelUnavailableError(f"{said}; {remedy}"))
 
     def _no_completion(self, what: str) -> ModelAnswerError:
         return ModelAnswerError(
@@ -367,7 +374,7 @@ class OpenAIClient:
         held = (errors or value)[0] if isinstance(errors or value, list) and (errors or value) else value
         if isinstance(held, dict) and (held.get("error") or held.get("detail") or held.get("object") == "error"):
             fault = read_fault(200, {}, held)
-            return _Refused(error_of(fault, self.endpoint, body, self._place.key), fault, fault.again)
+            return _Refused(error_of(fault, self.endpoint, body, self._place.key), fault)
         if isinstance(value, dict):
             what = f"has no reply in it (choices: {json.dumps(value.get('choices'))[:80]})"
         elif isinstance(value, str) and value.lstrip()[:5] in ("data:", "event"):
@@ -383,7 +390,7 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
     """The error, and what caused it: "Connection error." alone is not informative."""
     while error is not None:
         yield error
-        error = error.__cause__
+        error = error.__cause__ or error.__context__
 
 
 def _later_sample(request: ChatRequest, number: int) -> ChatRequest:
