@@ -171,7 +171,8 @@ class OpenAIClient:
     def _ask(self, request: ChatRequest, n: int) -> ChatReplies:
         """Replies to one HTTP request, repeated where that may help, and without what the endpoint refuses."""
         without: set[str] = set()  # left out to find what is refused, where the endpoint does not say
-        spent, first = Usage(), None
+        spent = Usage()
+        first: _Refused | None = None
         for attempt in range(1, self._attempts + 1):
             limit, body, started = self._limit(request, n), self._body(request, n, without), time.monotonic()
             try:
