@@ -102,12 +102,28 @@ class ParseError(PlanweaveError):
     """A text, such as a language model's reply, that does not have the required form."""
 
 
+class NoAnswerError(ParseError):
+    """A reply without an answer. reason: "reasoning" or "tools" (nothing but that), "withheld" or "empty"."""
+
+    def __init__(self, message: str, reason: str):
+        super().__init__(message)
+        self.reason = reason
+
+
+class SeveralAnswersError(ParseError):
+    """A reply with answers that differ in what they ask for: which one is meant is not known."""
+
+
 class ModelError(PlanweaveError):
     """A language model request failed."""
 
 
 class ModelUnavailableError(ModelError):
     """No answer from the endpoint: refused, unreachable, or failing on its side."""
+
+
+class NoModelError(ModelUnavailableError):
+    """No language model is set that can answer this; nothing was asked. The message says how to set one."""
 
 
 class ModelAuthError(ModelError):

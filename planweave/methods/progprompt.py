@@ -28,6 +28,7 @@ from planweave.core.program import (
 )
 from planweave.core.world import World
 from planweave.llm.clients.base import ChatReplies, ChatReply, ChatRequest
+from planweave.llm.parsing import agreed, bounded
 from planweave.llm.replies import ask_until_read, was_cut, whole
 from planweave.methods.conditions import objects_named, parse_condition
 from planweave.methods.episode import Episode
@@ -45,6 +46,9 @@ from planweave.methods.prompting import (
 from planweave.methods.question import Question, Questions
 
 _HEAD = re.compile(r"\s*(?:async\s+)?def\s")
+_HEAD_LINE = re.compile(r"(?m)^\s{0,40}(?:async\s{1,9})?def\s")
+_CALL_LINE = re.compile(r"(?m)^\s{0,40}[A-Za-z_]\w{0,60}\([^()\n]{0,200}\)\s{0,40}$")
+_FENCE = re.compile(r"(?m)^\s{0,40}```[^\n]{0,40}\n?")
 _CALLED = re.compile(r"\b([A-Za-z_]\w{0,60})(?=\()")
 _CONTINUE = "Your reply was cut off. Go on exactly where it stopped; repeat nothing."
 EXAMPLES = 3  # as in the paper
@@ -158,10 +162,27 @@ def joined(first: str, second: str) -> str:
     return first + second
 
 
+def one_program(text: str) -> str:
+    """The program in a reply: what is in a code fence where there is one, and its function where it has one.
+
+    Raises SeveralAnswersError where there are several that differ, or calls stand after it.
+    """
+    fenced = _FENCE.split(bounded(text, MAX_CHARACTERS))[1::2]
+    programs: list[str] = []
+    for block in [b for b in fenced if b.strip()] or [text]:
+        lines = block.rstrip().split("\n")
+        heads = [i for i, line in enumerate(lines) if _HEAD.match(line)]
+        parts = [lines[i:j] for i, j in zip(heads, [*heads[1:], len(lines)])] or [lines]
+        programs += ["\n".join(part) for part in parts]
+    outside = _FENCE.split(text)[0::2] if fenced else []
+    programs += [part for part in outside[1:] if _HEAD_LINE.search(part) or _CALL_LINE.search(part)]
+    agreed(([line.strip() for line in p.split("\n") if not _HEAD.match(line)] for p in programs), text)
+    return programs[-1]
+
+
 def completed(text: str, head: str, domain: Domain) -> str:
     """A reply as one function: its head is added where missing; aliases are replaced by names."""
-    if len(text) > MAX_CHARACTERS:
-        raise ParseError(f"the program has {len(text)} characters; at most {MAX_CHARACTERS} are read")
+    text = one_program(text)
     if not any(_HEAD.match(line) for line in text.split("\n")):
         lines = [line.expandtabs(4) for line in text.split("\n") if not line.strip().startswith("```")]
         if not any(line.strip() for line in lines):

@@ -11,7 +11,8 @@ from doubles.planner_worlds import BLOCKS as WORLD
 from planweave.core.budget import Usage
 from planweave.llm.clients.base import ChatReplies, ChatReply
 from planweave.llm.clients.openai_client import OpenAIClient
-from planweave.llm.replies import CUT, MAX_REPLY, read_each, readable, without_thinking
+from planweave.llm.reasoning import said_in
+from planweave.llm.replies import CUT, MAX_REPLY, read_each, readable
 from planweave.methods.planner import LanguagePlanner, PlannerSettings
 
 PLAN = '{"plan": ["grasp(red_cube)", "place_in(red_cube, left_tray)"]}'
@@ -25,7 +26,7 @@ PLAN = '{"plan": ["grasp(red_cube)", "place_in(red_cube, left_tray)"]}'
         ("a<think>x</think>b<THINKING>y</Thinking>c", "abc"),
         ("x</think>a", "a"),
         ("x</think>y</think>a", "a"),
-        ("a<think>x", "a"),
+        ("a<think>x", ""),
         ("<think><think>x</think>a", "a"),
         ("<think", "<think"),
         ("<think>" * 9, ""),
@@ -34,7 +35,7 @@ PLAN = '{"plan": ["grasp(red_cube)", "place_in(red_cube, left_tray)"]}'
     ],
 )
 def test_thinking_is_left_out(text, left):
-    assert without_thinking(text) == left
+    assert said_in(text).answer == left
 
 
 def test_a_reply_is_made_plain_and_bounded():

@@ -99,13 +99,16 @@ class ChatReply:
     """One reply.
 
     logprob: sum of the log-probabilities of its tokens, None where the endpoint returns none; tokens: their number, 0
-    where it is unknown.
+    where it is unknown. reasoning: what the endpoint gives apart from the text; tools: names of called tools, "" for
+    one without a name.
     """
 
     text: str
     finish_reason: str = "stop"
     logprob: float | None = None
     tokens: int = 0
+    reasoning: str = ""
+    tools: tuple[str, ...] = ()
 
     @property
     def mean_logprob(self) -> float | None:
@@ -127,7 +130,8 @@ class ChatReplies:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> ChatReplies:
         """Inverse of `as_dict`; raises TypeError, KeyError or AttributeError where data has another shape."""
-        return cls(tuple(ChatReply(**r) for r in data["replies"]), Usage(**data["usage"]))
+        replies = (ChatReply(**{**r, "tools": tuple(r.get("tools", ()))}) for r in data["replies"])
+        return cls(tuple(replies), Usage(**data["usage"]))
 
 
 @dataclass(frozen=True)
@@ -135,6 +139,7 @@ class Capabilities:
     """Capabilities of an endpoint; None where unknown so far. context: tokens of prompt and reply together.
 
     choices: whether a reply can be prefilled and constrained to a list of texts, which no OpenAI endpoint supports.
+    only_steps: whether the model is too weak for any question but which of the possible steps comes next.
     """
 
     n: bool | None = None
@@ -142,6 +147,7 @@ class Capabilities:
     logprobs: bool | None = None
     context: int | None = None
     choices: bool = False
+    only_steps: bool = False
 
 
 class ChatClient(Protocol):
