@@ -46,6 +46,7 @@ class ChatRequest:
     to which the reply is constrained, for a client that supports it (see Capabilities); it continues `beginning`, as if
     the model had written that itself. deadline: on the clock of time.monotonic(), seconds; canceled: set when the reply
     is no longer wanted. about: for a client that plays a model. seed: of the sampling, where the endpoint takes one.
+    max_tokens: of the answer; reasoning before it comes on top. tokens_left: what the task's budget leaves for all.
     """
 
     messages: tuple[Mapping[str, Any], ...]
@@ -60,10 +61,11 @@ class ChatRequest:
     choices: tuple[str, ...] = ()
     deadline: float = field(default=float("inf"), compare=False)
     canceled: threading.Event | None = field(default=None, compare=False)
+    tokens_left: float = field(default=float("inf"), compare=False)
     about: About = field(default=About(), compare=False)
 
     def as_dict(self) -> dict[str, Any]:
-        """The content of the request as plain JSON values: without deadline, cancellation and `about`."""
+        """The content of the request as plain JSON values: without deadline, cancellation, budget and `about`."""
         held: dict[str, Any] = {} if self.seed is None else {"seed": self.seed}
         if self.choices:
             held |= {"beginning": self.beginning, "choices": list(self.choices)}

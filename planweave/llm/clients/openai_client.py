@@ -1,7 +1,10 @@
 """Any OpenAI-compatible endpoint, through the openai SDK.
 
-Missing features of an endpoint are detected at run time and remembered: no `n` (replaced by several requests with the
-same prompt, to use its prompt cache), no JSON schema, no log-probabilities, no seed, another name of the token limit.
+What an endpoint refuses is found at run time and remembered by its client, which asks one model of one endpoint: no `n`
+(replaced by several requests with the same prompt, to use its prompt cache), no JSON schema, no log-probabilities, no
+system role, another name of the token limit. A model that reasons before it answers gets more tokens.
+
+The SDK's own retries are off: they sleep beyond a deadline, and do not cover a reply that breaks off.
 """
 
 from __future__ import annotations
@@ -9,59 +12,56 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import json
-import math
+import logging
 import random
+import ssl
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from email.utils import parsedate_to_datetime
-from functools import partial
 from typing import Any
-from urllib.parse import urlsplit, urlunsplit
 
 import openai
 
 from planweave.core.budget import Usage
 from planweave.core.errors import (
     ConfigError,
-    ModelAuthError,
+    ModelAnswerError,
+    ModelContextError,
     ModelError,
+    ModelNoAnswerError,
     ModelRequestError,
     ModelTimeoutError,
     ModelUnavailableError,
+    ModelUnknownError,
+    PlanweaveError,
 )
 from planweave.llm.clients.base import Capabilities, ChatReplies, ChatReply, ChatRequest
-from planweave.llm.clients.transport import Connections, answer_bytes, read_bounded, within_deadline
+from planweave.llm.clients.endpoint import DEFAULT_BASE_URL, OPTIONS, read_endpoint, read_options, without_credentials
+from planweave.llm.clients.faults import Fault, demanded_off, error_of, options_sent, read_fault, refused_options
+from planweave.llm.clients.transport import MAX_BYTES, Connections, HttpAnswer, read_bounded, within_deadline
+from planweave.llm.replies import without_thinking
 
-DEFAULT_BASE_URL = "https://api.openai.com/v1"
-ATTEMPTS = 5  # for one HTTP request: the first, and retries after 408, 409, 429, 5xx and lost connections
+ATTEMPTS = 6  # HTTP requests for one question: the first, retries, and those without an option that was refused
 PARALLEL = 4  # requests at once where n has to be made of several
-# Words by which an endpoint's complaint names an option, the option, and what the client does about it.
-_COMPLAINTS = (
-    ("json_schema", ("response_format", "json_schema", "schema", "grammar")),
-    ("logprobs", ("logprob",)),
-    ("max_tokens", ("max_completion_tokens",)),
-    ("temperature", ("temperature",)),
-    ("top_p", ("top_p",)),
-    ("seed", ("seed",)),
-    ("n", ("'n'", '"n"', "`n`", " n ", "parameter n", "n_cmpl", "n must", "n >")),
-)
-_TOO_LONG = ("context_length", "context length", "context size", "exceed_context", "maximum context", "too long")
+ROOM = 8000  # tokens for reasoning, beside those of the answer, once a reply has ended before its answer did
+_log = logging.getLogger(__name__)
 
 
-def without_credentials(url: str) -> str:
-    """A URL for display: without user name, password, query and fragment."""
-    parts = urlsplit(url)
-    host = parts.netloc.rpartition("@")[2]
-    return urlunsplit((parts.scheme, host, parts.path.rstrip("/"), "", ""))
+class _Refused(Exception):
+    """No completion came. fault: of the answer, None where there was none; again: whether a later try may succeed."""
+
+    def __init__(self, error: ModelError, fault: Fault | None = None, again: bool = False) -> None:
+        super().__init__(str(error))
+        self.error, self.fault, self.again = error, fault, again
 
 
 class OpenAIClient:
-    """Chat completions from one endpoint. Thread-safe.
+    """Chat completions from one model of one endpoint. Thread-safe.
 
-    model: empty queries the endpoint's models and uses the only one. name: name of the endpoint in logs and results,
-    its URL by default. sleep and rng: for tests of the back-off.
+    model: empty queries the endpoint's models and uses the only one. name: of the endpoint in logs and results, its URL
+    by default. extra: fields of every request, over ours; null leaves one out. attempts: HTTP requests per question at
+    most. rng: of the back-off. Raises ConfigError for a URL or a key that cannot be used.
     """
 
     def __init__(
@@ -71,25 +71,36 @@ class OpenAIClient:
         model: str = "",
         *,
         name: str = "",
+        extra: Mapping[str, Any] | None = None,
         attempts: int = ATTEMPTS,
         rng: random.Random | None = None,
     ) -> None:
-        base_url = base_url or DEFAULT_BASE_URL
-        if urlsplit(base_url).scheme not in ("http", "https"):
-            raise ModelRequestError(
-                f"OPENAI_BASE_URL {without_credentials(base_url)!r} is not an http(s) URL such as "
-                "http://127.0.0.1:8000/v1"
-            )
-        self.endpoint = name or without_credentials(base_url)
-        self.model = model
+        self._place = place = read_endpoint(base_url, api_key)
+        self.endpoint, self.notes, self.model = name or place.mask(place.shown), place.notes, model.strip()
         self.options: dict[str, bool | None] = {}  # option -> whether it works; absent: not known
-        self._key, self._attempts, self._rng = api_key, attempts, rng or random.Random()
-        self._lock = threading.Lock()
-        local = urlsplit(base_url).hostname in ("127.0.0.1", "localhost", "::1")
-        http = openai.DefaultHttpxClient(
-            event_hooks={"request": [Connections.watch]}, trust_env=not local, follow_redirects=False
-        )
-        self._sdk = openai.OpenAI(base_url=base_url, api_key=api_key or "none", max_retries=0, http_client=http)
+        self.room = 0  # tokens for reasoning
+        self._thinks = False  # whether a reply had reasoning
+        self._extra, self._attempts, self._rng = dict(extra or {}), attempts, rng or random.Random()
+        for library in ("openai", "httpx", "httpcore", "httpx2", "httpcore2"):  # their records hold URLs and headers
+            logging.getLogger(library).setLevel(logging.WARNING)
+        for note in self.notes:
+            _log.warning("%s", note)
+        hooks: dict[str, list[Callable[..., Any]]] = {"request": [Connections.watch], "response": [Connections.refuse]}
+        try:
+            self._sdk = openai.OpenAI(
+                base_url=place.url,
+                api_key=place.key or "none",
+                default_query=dict(place.query),
+                default_headers={"api-key": place.key} if "api-version" in place.query else None,  # Azure's
+                max_retries=0,
+                http_client=openai.DefaultHttpxClient(
+                    event_hooks=hooks, trust_env=not place.local, follow_redirects=False
+                ),
+            )
+            return
+        except Exception as error:
+            reason = place.mask(f"{type(error).__name__}: {error}")
+        raise ConfigError(f"{self.endpoint} cannot be asked ({reason}); check OPENAI_BASE_URL and the proxy settings")
 
     @property
     def capabilities(self) -> Capabilities:
@@ -106,7 +117,7 @@ class OpenAIClient:
         if not self.model:
             self.model = self._only_model(request)
         started = time.monotonic()
-        first = self._ask(request, request.n if self.options.get("n") is not False else 1)
+        first = self._ask(request, request.n)
         missing = request.n - len(first.replies)
         if missing <= 0:
             if request.n > 1:
@@ -133,184 +144,246 @@ class OpenAIClient:
 
         def call(timeout: float) -> bytes:
             with self._sdk.models.with_streaming_response.list(timeout=timeout) as answer:
-                return read_bounded(answer.iter_bytes(), self.endpoint)
+                return read_bounded(answer)
 
         try:
-            data = json.loads(self._retrying(request, call))
-            return [str(m["id"]) for m in data["data"]]
-        except (ValueError, KeyError, TypeError, ModelRequestError):
+            value = self._exchange(request, {}, call)
+            return [str(model["id"]) for model in value["data"]]
+        except (KeyError, TypeError):
             return []
+        except _Refused as refused:
+            error = refused.error
+        if isinstance(error, ModelRequestError):
+            return []
+        raise error
 
     def _only_model(self, request: ChatRequest) -> str:
         names = self.models(request)
         if len(names) == 1:
             return names[0]
-        raise ModelRequestError(
+        raise ModelUnknownError(
             f"{self.endpoint} has {len(names) or 'no listed'} models; set PLANWEAVE_MODEL to the "
             f"one to ask" + (f": {', '.join(names[:20])}" if names else "")
         )
 
     def _ask(self, request: ChatRequest, n: int) -> ChatReplies:
-        """Send one request; options that the endpoint rejects are omitted and remembered."""
-        dropped: set[str] = set()
-        while True:
-            body = self._body(request, n, dropped)
-            started = time.monotonic()
-            try:
-                answer = self._retrying(request, partial(self._post, body))
-            except ModelRequestError as error:
-                option = self._complained_about(error, body)
-                if option is None:
-                    raise
-                dropped.add(option)
-                n = 1 if option == "n" else n
-                continue
-            for option in dropped:
-                self.options[option] = False
-            for option, key in (("json_schema", "response_format"), ("logprobs", "logprobs")):
-                if key in body:
-                    self.options.setdefault(option, True)
-            return self._read(answer, request, time.monotonic() - started)
-
-    def _body(self, request: ChatRequest, n: int, dropped: set[str]) -> dict[str, Any]:
-        def usable(option: str) -> bool:
-            return option not in dropped and self.options.get(option) is not False
-
-        body: dict[str, Any] = {"model": self.model, "messages": [dict(m) for m in request.messages]}
-        body["max_tokens" if usable("max_tokens") else "max_completion_tokens"] = request.max_tokens
-        if usable("temperature"):
-            body["temperature"] = request.temperature
-        if usable("top_p"):
-            body["top_p"] = request.top_p
-        if request.seed is not None and usable("seed"):
-            body["seed"] = request.seed
-        if n > 1:
-            body["n"] = n
-        if request.json_schema is not None and usable("json_schema"):
-            body["response_format"] = {
-                "type": "json_schema",
-                "json_schema": {"name": "reply", "strict": True, "schema": request.json_schema},
-            }
-        if request.logprobs and usable("logprobs"):
-            body["logprobs"] = True
-        if request.choices:  # llama.cpp's server: it continues a last message of the assistant, and reads a grammar
-            body["messages"] += [{"role": "assistant", "content": request.beginning}] if request.beginning else []
-            body["extra_body"] = {"grammar": "root ::= " + " | ".join(map(json.dumps, request.choices))}
-        return body
-
-    def _complained_about(self, error: ModelRequestError, body: Mapping[str, Any]) -> str | None:
-        """The option to omit next, None where that cannot help."""
-        text = str(error).lower()
-        if getattr(error, "status", 0) not in (400, 422, 500, 501) or any(t in text for t in _TOO_LONG):
-            return None
-        sent = {"json_schema": "response_format"}
-        named = [o for o, words in _COMPLAINTS if any(w in text for w in words) and sent.get(o, o) in body]
-        if named:
-            return named[0]
-        if getattr(error, "param", None):
-            return None
-        return next((o for o in ("json_schema", "logprobs", "n") if sent.get(o, o) in body), None)
-
-    def _post(self, body: dict[str, Any], timeout: float) -> bytes:
-        with self._sdk.chat.completions.with_streaming_response.create(**body, timeout=timeout) as answer:
-            return read_bounded(answer.iter_bytes(), self.endpoint, answer_bytes(body))
-
-    def _retrying(self, request: ChatRequest, call: Callable[[float], bytes]) -> bytes:
-        """Response of one HTTP request, retried with back-off and jitter until the deadline."""
+        """Replies to one HTTP request, repeated where that may help, and without what the endpoint refuses."""
+        without: set[str] = set()  # left out to find what is refused, where the endpoint does not say
+        spent, first = Usage(), None
         for attempt in range(1, self._attempts + 1):
+            limit, body, started = self._limit(request, n), self._body(request, n, without), time.monotonic()
             try:
-                return within_deadline(request, lambda: call(max(0.05, min(request.remaining, 3600.0))))
-            except openai.APIStatusError as error:
-                failure: ModelError = self._status_error(error)
-                if not isinstance(failure, ModelUnavailableError) or getattr(failure, "final", False):
-                    raise failure from None
-                pause = _retry_after(error)
-            except openai.APITimeoutError:
-                request.check()
-                raise ModelTimeoutError(f"{self.endpoint} did not answer in time") from None
-            except ModelError:
-                raise
-            except Exception as error:  # the SDK lets the transport's own errors through while a body is read
-                failure = ModelUnavailableError(
-                    self._clean(
-                        f"no answer from {self.endpoint}: {_cause(error)}; is the server running, and is "
-                        "OPENAI_BASE_URL right?"
-                    )
-                )
-                pause = None
-            if attempt == self._attempts:
+                replies = self._read(self._exchange(request, body, self._post(body)), body, started)
+            except _Refused as refused:
+                failure = refused
+            else:
+                self.options |= dict.fromkeys(without, False)
+                self.options = {**dict.fromkeys(options_sent(body) & {"json_schema", "logprobs"}, True), **self.options}
+                spent += replies.usage
+                request = dataclasses.replace(request, tokens_left=request.tokens_left - replies.usage.total_tokens)
+                if not any(map(self._starved, replies.replies)):
+                    return dataclasses.replace(replies, usage=spent)
+                self.room = max(self.room, ROOM)
+                if attempt == self._attempts or self._limit(request, n) <= limit:
+                    return self._unsaid(dataclasses.replace(replies, usage=spent), limit)
+                continue
+            first = first or failure
+            if attempt == self._attempts or not (
+                self._adapt(request, failure, body, limit, without) or self._waited(request, failure, attempt)
+            ):
                 break
-            asked_to_wait = pause is not None
-            pause = pause if pause is not None else min(8.0, 0.25 * 2**attempt) * self._rng.uniform(0.5, 1.0)
-            if pause >= request.remaining:
-                if asked_to_wait:
-                    failure = ModelUnavailableError(
-                        f"{failure}; it asks to wait {pause:.0f} s (Retry-After), longer than this question may take"
-                    )
-                break
-            waiter = request.canceled or threading.Event()
-            waiter.wait(pause)
-            request.check()
-        raise failure
+        raise (first if without else failure).error
 
-    def _status_error(self, error: openai.APIStatusError) -> ModelError:
-        status = error.status_code
-        text = self._clean(_error_text(error))
-        if status in (401, 403):
-            return ModelAuthError(
-                f"{self.endpoint} does not accept the key (HTTP {status}: {text}); set "
-                "OPENAI_API_KEY to a key for this endpoint"
-            )
-        about_option = status in (500, 501) and any(w in text.lower() for w in ("response_format", "schema", "grammar"))
-        if status in (408, 409, 425, 429) or (status >= 500 and not about_option):
-            unavailable = ModelUnavailableError(f"{self.endpoint} answered HTTP {status}: {text}")
-            if "insufficient_quota" in text or "billing" in text:
-                unavailable.final = True  # type: ignore[attr-defined]
-            return unavailable
-        hint = ""
-        if status == 404:
-            hint = f"; is {self.model!r} a model of this endpoint (PLANWEAVE_MODEL), and does the URL end in /v1?"
-        elif any(t in text.lower() for t in _TOO_LONG):
-            hint = "; the prompt is too long for this model: fewer objects, or a model with a longer context"
-        rejected = ModelRequestError(f"{self.endpoint} rejected the request (HTTP {status}): {text}{hint}")
-        rejected.status, rejected.param = status, _error_param(error)  # type: ignore[attr-defined]
-        return rejected
+    def _limit(self, request: ChatRequest, n: int) -> int:
+        """Tokens of each reply: those of the answer, and room for reasoning as far as the task's budget allows."""
+        allowed = request.tokens_left / n - request.max_tokens
+        return request.max_tokens + int(max(0, min(self.room, allowed)))
 
-    def _read(self, answer: bytes, request: ChatRequest, seconds: float) -> ChatReplies:
+    def _starved(self, reply: ChatReply) -> bool:
+        """Whether reasoning took the tokens of the answer."""
+        return reply.finish_reason == "length" and (self._thinks or not without_thinking(reply.text).strip())
+
+    def _unsaid(self, replies: ChatReplies, limit: int) -> ChatReplies:
+        """The replies; raises ModelNoAnswerError where none says anything."""
+        if any(without_thinking(reply.text).strip() for reply in replies.replies):
+            return replies
+        error = ModelNoAnswerError(
+            f"{self.model} at {self.endpoint} used {limit} tokens, the most that it is given or the task's budget "
+            f"(budget_tokens) leaves, and did not come to an answer; have it reason less: {OPTIONS}="
+            """'{"reasoning_effort": "low"}' or '{"chat_template_kwargs": {"enable_thinking": false}}'"""
+        )
+        error.usage = replies.usage
+        raise error
+
+    def _may(self, option: str, without: set[str]) -> bool:
+        return option not in without and self.options.get(option) is not False
+
+    def _body(self, request: ChatRequest, n: int, without: set[str]) -> dict[str, Any]:
+        messages = [dict(message) for message in request.messages]
+        if not self._may("system", without):
+            messages = _without_system(messages)
+        form: dict[str, Any] | None = None
+        if request.json_schema is not None:
+            if self._may("json_schema", without):
+                schema = {"name": "reply", "strict": True, "schema": request.json_schema}
+                form = {"type": "json_schema", "json_schema": schema}
+            elif self._may("json_object", without) and "json" in json.dumps(messages).lower():  # OpenAI wants the word
+                form = {"type": "json_object"}
+        if request.choices:  # llama.cpp's server: it continues a last message of the assistant, and reads a grammar
+            messages += [{"role": "assistant", "content": request.beginning}] if request.beginning else []
+        body = {
+            "model": self.model,
+            "messages": messages,
+            "max_tokens": self._limit(request, n),
+            "temperature": request.temperature,
+            "top_p": request.top_p if request.top_p != 1.0 else None,
+            "seed": request.seed,
+            "n": n if n > 1 else None,
+            "response_format": form,
+            "logprobs": request.logprobs or None,
+            "grammar": "root ::= " + " | ".join(map(json.dumps, request.choices)) if request.choices else None,
+        }
+        if not self._may("max_tokens", without):
+            body["max_completion_tokens"] = body.pop("max_tokens")
+        body = {option: value for option, value in body.items() if self._may(option, without)} | self._extra
+        return {option: value for option, value in body.items() if value is not None}
+
+    def _adapt(
+        self, request: ChatRequest, failure: _Refused, body: Mapping[str, Any], limit: int, without: set[str]
+    ) -> bool:
+        """Prepare the next request for what the endpoint refuses; False where that cannot help."""
+        fault, ours = failure.fault, {option: value for option, value in body.items() if option not in self._extra}
+        if fault is None:
+            return False
+        if limit > request.max_tokens and (
+            isinstance(failure.error, ModelContextError) or "max_tokens" in fault.fields
+        ):
+            self.room //= 8
+            return True
+        if (off := demanded_off(fault)) and off not in body:
+            self._extra[off] = False
+            return True
+        if refused := refused_options(fault, ours):
+            self.options |= dict.fromkeys(refused, False)
+            return True
+        if fault.status in (400, 422) and type(failure.error) is ModelRequestError:  # it does not say what it refuses
+            sent = options_sent(ours) - {"max_tokens", "system"} - without
+            without |= sent & {"json_schema"} or sent
+            return bool(sent)
+        return False
+
+    def _waited(self, request: ChatRequest, failure: _Refused, attempt: int) -> bool:
+        """Wait before the next try; False where none can succeed. Raises CanceledError."""
+        if not failure.again:
+            return False
+        asked = failure.fault.wait if failure.fault else None
+        pause = min(8.0, 0.25 * 2**attempt) * self._rng.uniform(0.5, 1.0) if asked is None else asked
+        if pause >= request.remaining:
+            if asked is not None:
+                longer = f"it asks to wait {pause:.0f} s, longer than this question may take"
+                failure.error = type(failure.error)(f"{failure.error}; {longer}")
+            return False
+        (request.canceled or threading.Event()).wait(pause)
+        request.check()
+        return True
+
+    def _post(self, body: dict[str, Any]) -> Callable[[float], bytes]:
+        rest = {option: value for option, value in body.items() if option not in ("model", "messages")}
+
+        def call(timeout: float) -> bytes:
+            with self._sdk.chat.completions.with_streaming_response.create(
+                model=body["model"], messages=body["messages"], extra_body=rest, timeout=timeout
+            ) as answer:
+                return read_bounded(answer)
+
+        return call
+
+    def _exchange(self, request: ChatRequest, body: Mapping[str, Any], call: Callable[[float], bytes]) -> Any:
+        """The JSON value of a successful answer, or its text where it is none; raises _Refused or CanceledError."""
+        status, headers, data = 200, {}, b""
         try:
-            data = json.loads(answer)
-            # A choice that cannot be read loses that one; the others count.
-            replies = tuple(reply for choice in data["choices"] if (reply := _reply(choice)) is not None)
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            shown = self._clean(answer[:120].decode("utf-8", "replace"))
-            raise ModelRequestError(
-                f"{self.endpoint} answered with something that is not a chat completion: "
-                f"{shown!r}; does the base URL end in /v1?"
-            ) from None
-        if not replies:
-            raise ModelRequestError(f"{self.endpoint} answered with no reply in it")
-        usage = data.get("usage") if isinstance(data.get("usage"), dict) else {}
-        details = usage.get("prompt_tokens_details")
-        # Some servers count the tokens of one reply only where n > 1; log-probabilities count them all.
-        counted = sum(len(_tokens(choice)) for choice in data["choices"])
-        return ChatReplies(
-            replies,
-            Usage(
-                requests=1,
-                prompt_tokens=_count(usage.get("prompt_tokens")),
-                cached_tokens=_count(details.get("cached_tokens")) if isinstance(details, dict) else 0,
-                completion_tokens=max(_count(usage.get("completion_tokens")), counted),
-                model_seconds=seconds,
-                model=self.model,
-                endpoint=self.endpoint,
-            ),
+            data = within_deadline(request, call)
+            refused = None
+        except PlanweaveError:
+            raise
+        except Exception as error:
+            answer = next((cause for cause in _causes(error) if isinstance(cause, HttpAnswer)), None)
+            refused = None if answer else self._lost(error)
+            if answer:
+                status, headers, data = answer.status, answer.headers, answer.data
+                if status == 200:
+                    refused = _Refused(self._no_completion(f"is longer than {MAX_BYTES / 1e6:.0f} MB"))
+        if refused:
+            raise refused
+        text = data.decode("utf-8", "replace")
+        try:
+            value = json.loads(self._place.mask(json.dumps(json.loads(text), ensure_ascii=False)))
+        except (ValueError, RecursionError):
+            value = self._place.mask(text)
+        if status == 200:
+            return value
+        if 300 <= status < 400:
+            value = f"a redirect to {self._place.mask(without_credentials(headers.get('location', '')))}"
+        fault = read_fault(status, headers, value)
+        raise _Refused(error_of(fault, self.endpoint, body, self._place.key), fault, fault.again)
+
+    def _lost(self, error: Exception) -> _Refused:
+        """No answer came."""
+        causes = list(_causes(error))
+        if isinstance(error, openai.APITimeoutError):
+            return _Refused(ModelTimeoutError(f"{self.endpoint} did not answer in time"))
+        said = self._place.mask(f"no answer from {self.endpoint}: {type(causes[-1]).__name__}: {causes[-1]}"[:400])
+        if any(isinstance(cause, ssl.SSLCertVerificationError) for cause in causes):
+            return _Refused(ModelUnavailableError(f"{said}; its certificate does not fit: SSL_CERT_FILE names another"))
+        remedy = "is the server running, and is OPENAI_BASE_URL right (http or https, host, port)?"
+        return _Refused(ModelUnavailableError(f"{said}; {remedy}"), again=True)
+
+    def _no_completion(self, what: str) -> ModelAnswerError:
+        return ModelAnswerError(
+            f"the answer of {self.endpoint} {what}; it is not a chat completion. Most base URLs end in /v1"
         )
 
-    def _clean(self, text: str) -> str:
-        """Text for an error message: without the key, one line, bounded length."""
-        if self._key:
-            text = text.replace(self._key, "***")
-        return " ".join(text.split())[:400]
+    def _read(self, value: Any, body: Mapping[str, Any], started: float) -> ChatReplies:
+        choices = value.get("choices") if isinstance(value, dict) else None
+        rows = choices if isinstance(choices, list) else []
+        replies = tuple(reply for choice in rows if (reply := _reply(choice)) is not None)  # the others count
+        if not replies:
+            raise self._fault_of(value, rows, body)
+        usage = value.get("usage") if isinstance(value.get("usage"), dict) else {}
+        prompt, details = _count(usage, "prompt_tokens"), usage.get("prompt_tokens_details")
+        # Some servers count the tokens of one reply only where n > 1; log-probabilities count them all. Some count
+        # reasoning in the total alone.
+        counted = sum(len(_tokens(choice)) for choice in rows)
+        total = max(_count(usage, "completion_tokens"), _count(usage, "total_tokens") - prompt, counted)
+        self._thinks |= bool(_count(usage.get("completion_tokens_details"), "reasoning_tokens"))
+        self._thinks |= any(reply.reasoning for reply in replies)
+        seconds = time.monotonic() - started
+        cached = _count(details, "cached_tokens")
+        return ChatReplies(replies, Usage(1, prompt, cached, total, seconds, None, self.model, self.endpoint))
+
+    def _fault_of(self, value: Any, rows: list[Any], body: Mapping[str, Any]) -> _Refused:
+        """Why a successful answer has no reply."""
+        errors = [row for row in rows if isinstance(row, dict) and row.get("error")]
+        held = (errors or value)[0] if isinstance(errors or value, list) and (errors or value) else value
+        if isinstance(held, dict) and (held.get("error") or held.get("detail") or held.get("object") == "error"):
+            fault = read_fault(200, {}, held)
+            return _Refused(error_of(fault, self.endpoint, body, self._place.key), fault, fault.again)
+        if isinstance(value, dict):
+            what = f"has no reply in it (choices: {json.dumps(value.get('choices'))[:80]})"
+        elif isinstance(value, str) and value.lstrip()[:5] in ("data:", "event"):
+            what = f"is a stream of events (SSE), which was not asked for ({OPTIONS}='{{\"stream\": false}}')"
+        elif isinstance(value, str) and value.lstrip()[:1] == "<":
+            what = read_fault(200, {}, value).text.replace("a web page", "is a web page", 1)
+        else:
+            what = f"is {value[:120]!r}" if value else "is empty"
+        return _Refused(self._no_completion(what))
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    """The error, and what caused it: "Connection error." alone is not informative."""
+    while error is not None:
+        yield error
+        error = error.__cause__
 
 
 def _later_sample(request: ChatRequest, number: int) -> ChatRequest:
@@ -318,22 +391,49 @@ def _later_sample(request: ChatRequest, number: int) -> ChatRequest:
     return request if request.seed is None else dataclasses.replace(request, seed=(request.seed + number) % 2**31)
 
 
+def _without_system(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The messages with the system's text before that of the first user."""
+    system = [message["content"] for message in messages if message["role"] == "system"]
+    others = [message for message in messages if message["role"] != "system"]
+    if not system or not others:
+        return [{**message, "role": "user"} for message in messages]
+    first = others[0]["content"]
+    parts = [{"type": "text", "text": text} for text in system]
+    content = [*parts, *first] if isinstance(first, list) else "\n\n".join([*system, first])
+    return [{**others[0], "content": content}, *others[1:]]
+
+
 def _reply(choice: Any) -> ChatReply | None:
     """One choice of a response; None where it is malformed. Its log-probability is used only if every token has one."""
-    if not isinstance(choice, dict) or not isinstance(choice.get("message"), dict):
+    message = choice.get("message") if isinstance(choice, dict) and not choice.get("error") else None
+    if not isinstance(message, dict):
         return None
-    text = choice["message"].get("content")
-    if isinstance(text, list):  # typed parts
-        text = "".join(str(part.get("text", "")) for part in text if isinstance(part, dict))
+    content, reasoning = message.get("content"), message.get("reasoning_content") or message.get("reasoning")
+    if isinstance(content, list):  # typed parts
+        parts = [part for part in content if isinstance(part, dict)]
+        reasoning = reasoning or [part for part in parts if part.get("type") in ("thinking", "reasoning")]
+        content = _text([part for part in parts if part.get("type") not in ("thinking", "reasoning")])
+    calls = message.get("tool_calls") or [{"function": message.get("function_call")}]
+    names = [call.get("function") for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
     tokens = _tokens(choice)
     values = [_finite(t.get("logprob")) if isinstance(t, dict) else None for t in tokens]
     known = [v for v in values if v is not None]
     return ChatReply(
-        text if isinstance(text, str) else "",
+        _text(content) or _text(message.get("refusal")),
         str(choice.get("finish_reason") or "")[:40],
         sum(known) if known and len(known) == len(values) else None,
         len(values),
+        _text(reasoning),
+        tuple(str(name.get("name") or "")[:100] for name in names if isinstance(name, dict)),
     )
+
+
+def _text(value: Any) -> str:
+    """A text, or that of typed parts; empty for anything else."""
+    if isinstance(value, list):
+        texts = (p.get("text", p.get("thinking", p.get("summary"))) for p in value if isinstance(p, dict))
+        return "".join(map(_text, texts))
+    return value if isinstance(value, str) else ""
 
 
 def _finite(value: Any) -> float | None:
@@ -349,41 +449,19 @@ def _tokens(choice: Any) -> list[Any]:
     return content if isinstance(content, list) else []
 
 
-def _count(value: Any) -> int:
+def _count(held: Any, name: str) -> int:
+    value = held.get(name) if isinstance(held, dict) else None
     return int(value) if isinstance(value, (int, float)) and 0 <= value < 2**40 else 0
 
 
-def _error_text(error: openai.APIStatusError) -> str:
-    body = error.body
-    if isinstance(body, dict):
-        body = body.get("error", body)
-        if isinstance(body, dict):
-            return " ".join(str(body[k]) for k in ("message", "code", "type", "param") if body.get(k))
-    with contextlib.suppress(Exception):
-        return str(body or error.response.text)
-    return str(error)
-
-
-def _error_param(error: openai.APIStatusError) -> str | None:
-    param = getattr(error, "param", None)
-    return str(param) if param else None
-
-
-def _retry_after(error: openai.APIStatusError) -> float | None:
-    """Requested delay in seconds, given as seconds or as a date; None where there is none."""
-    text = error.response.headers.get("retry-after", "")
-    with contextlib.suppress(ValueError):
-        return max(0.0, seconds) if math.isfinite(seconds := float(text)) else None
-    with contextlib.suppress(ValueError, TypeError, OverflowError):
-        return max(0.0, parsedate_to_datetime(text).timestamp() - time.time())
-    return None
-
-
-def _cause(error: BaseException) -> str:
-    """The innermost reason of a connection error: "Connection error." alone is not informative."""
-    while error.__cause__ is not None:
-        error = error.__cause__
-    return f"{type(error).__name__}: {error}"
+def endpoint_client(environ: Mapping[str, str], model: str) -> OpenAIClient:
+    """The client of a model of the endpoint in the environment; raises ConfigError."""
+    return OpenAIClient(
+        environ.get("OPENAI_BASE_URL", ""),
+        environ.get("OPENAI_API_KEY", ""),
+        model,
+        extra=read_options(environ.get(OPTIONS, "")),
+    )
 
 
 def from_environment(environ: Mapping[str, str], settings: Mapping[str, str]) -> OpenAIClient:
@@ -394,4 +472,4 @@ def from_environment(environ: Mapping[str, str], settings: Mapping[str, str]) ->
     model = environ.get("PLANWEAVE_MODEL", "") or settings.get("model", "")
     if not model and base_url in ("", DEFAULT_BASE_URL):
         model = settings.get("openai_model", "")
-    return OpenAIClient(base_url, environ.get("OPENAI_API_KEY", ""), model)
+    return endpoint_client(environ, model)

@@ -1,0 +1,161 @@
+"""Why an endpoint did not answer a chat request: by status, code and the field that is named.
+
+Compatible servers agree on no form: OpenAI's ``{"error": {…}}``, Google's list of it, FastAPI's ``{"detail": …}``,
+errors of status 200. Where none has a code, the name of a field that was sent is looked for in the message.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import email.utils
+import json
+import math
+import re
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from planweave.core import errors
+
+_NAMES = {  # of an option in a complaint about it
+    "json_schema": r"response_?format|schema|grammar|structured.?output",
+    "json_object": r"response_?format|json_object|\bjson\b",
+    "logprobs": "logprob",
+    "max_tokens": "max_completion_tokens",
+    "top_p": "top_p|topP",
+    "temperature": "temperature",
+    "seed": r"\bseed\b",
+    "n": r"(?<![\w\\-])n(?![\w-])|n_cmpl",
+    "system": r"\brole\b|\bsystem\b.{0,20}\b(?:message|prompt|instruction)",
+}
+_CREDIT = re.compile("insufficient_(?:quota|balance|credit|fund)|exceeded_current_quota|billing|payment")
+_KEY = re.compile("api_key_invalid|invalid_api_key|authentication")
+_CONTEXT = re.compile(
+    "context.?(?:length|size|window)|maximum context|prompt is too long|token count|exceed_context", re.I
+)
+_NO_MODEL = re.compile(
+    "model.{0,80}(?:not.{0,6}(?:found|exist|valid)|unknown|invalid)|(?:invalid|unknown|no such) model", re.I
+)
+_PICTURES = re.compile("image|picture|vision|multi.?modal|mmproj|content type", re.I)
+_AFTER = re.compile(
+    r"(?:in|after) (?:(\d+)m ?)?(\d+(?:\.\d+)?) ?(ms|s\b|sec|m\b|min)|\"retryDelay\": ?\"()(\d+(?:\.\d+)?)(s)\""
+)
+
+
+@dataclass(frozen=True)
+class Fault:
+    """An answer that is no completion.
+
+    codes: all codes and types in it, in small letters; fields: names of fields that it complains about; wait: seconds
+    that it asks to wait.
+    """
+
+    status: int
+    text: str
+    codes: str = ""
+    fields: str = ""
+    wait: float | None = None
+
+    @property
+    def again(self) -> bool:
+        """Whether the same request may be answered later."""
+        return (self.status in (408, 409, 425, 429) or self.status >= 500) and not _CREDIT.search(self.codes)
+
+
+def read_fault(status: int, headers: Mapping[str, str], value: Any) -> Fault:
+    """The fault in an HTTP answer. value: its JSON value, or its text where it is none."""
+    held = value[0] if isinstance(value, list) and value else value
+    held = held.get("error") or held if isinstance(held, dict) else held
+    held = held if isinstance(held, dict) else {"message": held}
+    lists = (held.get("details"), held.get("detail"))
+    rows = [row for rows in lists if isinstance(rows, list) for row in rows if isinstance(row, dict)]
+    said = [held.get(key) for key in ("message", "msg", "code", "type", "status", "param")]
+    said += [held.get("detail")] if isinstance(held.get("detail"), str) else []
+    said += [f"{row.get('loc', '')} {row['msg']}" for row in rows if "msg" in row]
+    codes = [held.get(key) for key in ("code", "type", "status")] + [row.get("reason") for row in rows]
+    fields = [held.get("param"), *(str(row["loc"]) for row in rows if "loc" in row)]
+    if status < 400 and isinstance(held.get("code"), int) and 400 <= held["code"] < 600:
+        status = held["code"]
+    text = " ".join(str(s) for s in said if s not in (None, "")) or json.dumps(value)[:400]
+    if text.lstrip()[:1] == "<":
+        title = re.search(r"<title[^>]*>([^<]*)", text, re.I)
+        text = f"a web page (HTML){f', {title[1]!r}' if title else ''}"
+    return Fault(
+        status,
+        " ".join(text.split())[:400],
+        " ".join(str(c) for c in codes if c).lower(),
+        " ".join(str(f) for f in fields if f),
+        _wait(headers, json.dumps(value, ensure_ascii=False)[:5000]),
+    )
+
+
+def _wait(headers: Mapping[str, str], text: str) -> float | None:
+    """Delay in s that Retry-After (seconds or a date), retryDelay or a sentence ("in 20 s") asks for; None for none."""
+    header = headers.get("retry-after", "")
+    with contextlib.suppress(ValueError):
+        return max(0.0, seconds) if math.isfinite(seconds := float(header)) else None
+    with contextlib.suppress(ValueError, TypeError, OverflowError):
+        return max(0.0, email.utils.parsedate_to_datetime(header).timestamp() - time.time())
+    found = _AFTER.search(text.replace("\\", ""))
+    if found is None:
+        return None
+    minutes, number, unit = (found[1], found[2], found[3]) if found[3] else found.group(4, 5, 6)
+    return 60 * float(minutes or 0) + float(number) * {"ms": 0.001, "m": 60.0, "min": 60.0}.get(unit, 1.0)
+
+
+def demanded_off(fault: Fault) -> str:
+    """The option that is to be false, as in "parameter.enable_thinking must be set to false"; "" for none."""
+    found = re.search(r"(\w+)['\"`]? must be (?:set to )?['\"`]?false\b", fault.text, re.I)
+    return found[1] if found and fault.status == 400 else ""
+
+
+def options_sent(body: Mapping[str, Any]) -> set[str]:
+    """Options in the body of a request that an endpoint may refuse."""
+    sent = {option for option in _NAMES if option in body}
+    if isinstance(form := body.get("response_format"), dict):
+        sent.add(str(form.get("type")))
+    return sent | ({"system"} if any(message.get("role") == "system" for message in body["messages"]) else set())
+
+
+def refused_options(fault: Fault, body: Mapping[str, Any]) -> list[str]:
+    """Options in the body of a request that the fault names, first by its fields, else in its text."""
+    if fault.status not in (200, 400, 403, 404, 405, 422, 500, 501):
+        return []
+    sent = options_sent(body)
+    for source in (fault.fields, fault.text):
+        named = [o for o, name in _NAMES.items() if o in sent and re.search(name, source, re.I)]
+        if "top_p" in named and "temperature" in named:  # "cannot both be specified"
+            named.remove("temperature")
+        if named:
+            return named
+    return []
+
+
+def error_of(fault: Fault, endpoint: str, body: Mapping[str, Any], key: str = "") -> errors.ModelError:
+    """The error of a fault, with what to do about it."""
+    model, status, text = str(body.get("model", "")), fault.status, fault.text
+    said = f"{endpoint} answered HTTP {status}: {text}"
+    if status == 402 or _CREDIT.search(fault.codes):
+        return errors.ModelCreditError(f"{said}; the account of this key needs credit, or its limit raised")
+    if status in (401, 403) or _KEY.search(fault.codes):
+        if key:  # also one that is no secret elsewhere
+            said = re.sub(rf"(?<![\w-]){re.escape(key)}(?![\w-])", "***", said)
+        return errors.ModelAuthError(f"{said}; set OPENAI_API_KEY to a key for this endpoint and model")
+    if _PICTURES.search(text) and "image_url" in json.dumps(body.get("messages", "")):
+        return errors.ModelPicturesError(f"{said}; set PLANWEAVE_VISION_MODEL to a model that takes pictures")
+    if status == 413 or _CONTEXT.search(f"{fault.codes} {text}"):
+        return errors.ModelContextError(f"{said}; the prompt is too long for {model}: fewer objects, or another model")
+    if 300 <= status < 400:
+        return errors.ModelAnswerError(f"{said}; set OPENAI_BASE_URL to the address that serves the API itself")
+    if status == 429:
+        return errors.ModelRateError(said)
+    if fault.again:
+        return errors.ModelUnavailableError(said)
+    if fault.fields == "model" or "model_not_found" in fault.codes or (model in text and _NO_MODEL.search(text)):
+        return errors.ModelUnknownError(f"{said}; set PLANWEAVE_MODEL to a model of this endpoint")
+    if status in (404, 405):
+        return errors.ModelAnswerError(f"{said}; is the path of OPENAI_BASE_URL right? Most end in /v1")
+    if fault.fields:
+        return errors.ModelOptionError(f"{said}; see PLANWEAVE_MODEL_OPTIONS in docs/models.md")
+    return errors.ModelRequestError(f"{said}; options that it needs can be set with PLANWEAVE_MODEL_OPTIONS")
