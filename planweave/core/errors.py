@@ -105,6 +105,8 @@ class ParseError(PlanweaveError):
 class NoAnswerError(ParseError):
     """A reply without an answer. reason: "reasoning" or "tools" (nothing but that), "withheld" or "empty"."""
 
+    code = "no_answer"
+
     def __init__(self, message: str, reason: str):
         super().__init__(message)
         self.reason = reason
@@ -112,6 +114,8 @@ class NoAnswerError(ParseError):
 
 class SeveralAnswersError(ParseError):
     """A reply with answers that differ in what they ask for: which one is meant is not known."""
+
+    code = "several_answers"
 
 
 class ModelError(PlanweaveError):
@@ -140,6 +144,8 @@ class ModelCreditError(ModelUnavailableError):
 
 class NoModelError(ModelUnavailableError):
     """No language model is set that can answer this; nothing was asked. The message says how to set one."""
+
+    code = "no_model"
 
 
 class ModelAuthError(ModelError):

@@ -49,6 +49,11 @@ def sendable(text: str) -> str:
     return _UNPRINTABLE.sub("\ufffd", text)
 
 
+def answer_of(reply: ChatReply) -> str:
+    """The answer in a reply as it came, without reasoning and tool calls; "" where there is none."""
+    return said_in(reply.text).answer.strip()
+
+
 def check_said(reply: ChatReply) -> None:
     """Raise NoAnswerError where a reply, made readable, has no answer."""
     if reply.text.strip():
