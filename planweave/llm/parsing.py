@@ -27,7 +27,9 @@ MAX_LINE = 1000  # characters; a longer line is prose
 MAX_NAME = 100
 _MAX_TRIES = 2000  # brackets in one reply at which JSON could begin and does not
 _END = {"end", "done", "stop", "finish", "finished"}
-_OVER = re.compile(r"\A\W*(?:end|done|stop|finished?|none|task (?:is )?complete[d]?)\W*\Z", re.IGNORECASE)
+_DONE = r"(?:end|done|stop|finished?|none|task (?:is )?complete[d]?)"
+_OVER = re.compile(rf"\A\W*{_DONE}\W*\Z", re.IGNORECASE)
+_ENDS = re.compile(rf"(?:[\n.!?:;]|\A)[\s*`(\[]{{0,9}}{_DONE}[)\]*`]{{0,3}}\s{{0,9}}(?:[\n.!(]|\Z)", re.IGNORECASE)
 _BULLET = re.compile(r"\A(?:(?:step|action)\s{0,3})?\(?(\d{1,4})\s{0,3}[.):\]-]\s*|\A[-*+•>]\s+", re.IGNORECASE)
 _CALL = re.compile(
     r"(?<![\w-])([A-Za-z_][\w-]{0,99})\(([^()]{0,600})\)"
@@ -97,6 +99,8 @@ def parse_step(text: str) -> Action | None:
     if _OVER.match(text):
         return None
     calls = _answer(text, _step_data, lambda calls: _steps(calls)[:1])
+    if calls and _ENDS.search(text):
+        raise SeveralAnswersError(f"the reply {_shown(text)} names {calls[0]}, and says that the task is done")
     if calls is None:
         raise ParseError(f'no action in the reply {_shown(text)}; expected {{"action": "action(object)"}}, or end')
     return Action(calls[0].name, calls[0].args) if calls else None
@@ -109,15 +113,15 @@ def parse_choice(text: str, count: int) -> int:
     """
     text = _checked(text)
     letters = [letter(i) for i in range(count)]
-    values = [(said, end) for value, end in _json_values(text) if (said := _chosen_in(value)) is not None]
-    if values:
-        found = set().union(*(_letters(said, letters) for said, _ in values))
-        after = text[values[-1][1] :]
-        found.update(m for m in _ALONE.findall(after) if m in letters)
-        if _JSON.search(after):
-            raise ParseError(f"the reply {_shown(text)} ends in the middle of JSON")
-    else:
-        found = _letters(text, letters)
+    found: set[str] = set()
+    at, outside = 0, ""
+    for value, start, end in _json_values(text):
+        if (said := _chosen_in(value)) is not None:
+            found |= _letters(said, letters)
+            outside, at = f"{outside}\n{text[at:start]}", end
+    if found and _JSON.search(text, at):
+        raise ParseError(f"the reply {_shown(text)} ends in the middle of JSON")
+    found |= _letters(outside + text[at:], letters)
     if len(found) != 1:
         raise (SeveralAnswersError if found else ParseError)(
             f"the reply {_shown(text)} names {'several' if found else 'none'} of the options {', '.join(letters[:26])}"
@@ -212,15 +216,15 @@ def _steps(calls: Iterable[_Called]) -> tuple[_Called, ...]:
 def _answer(
     text: str, data_in: Callable[[Any], Any], meaning: Callable[[Iterable[_Called]], tuple[_Called, ...]]
 ) -> tuple[_Called, ...] | None:
-    """The calls that a reply asks for: in JSON, else in lines, else the only one in a line of prose.
+    """The calls that a reply asks for: in JSON and lists of lines, else the only one in a line of prose.
 
     data_in: what a JSON value has of calls, None for nothing. meaning: what is asked for with calls. Raises
     SeveralAnswersError where there are several answers, or the text after them asks for other calls.
     """
-    values = [(data, end) for value, end in _json_values(text) if (data := data_in(value)) is not None]
-    found = [(meaning(_in_json(data)), end) for data, end in values]
-    if not found:
-        found = [(meaning(calls), end) for calls, end in _lists(text)]
+    values = [(data, start, end) for value, start, end in _json_values(text) if (data := data_in(value)) is not None]
+    before = text[: values[0][1]] if values else text
+    found = [(meaning(calls), end) for calls, end in _lists(before, prose=not values)]
+    found += [(meaning(_in_json(data)), end) for data, _, end in values]
     answer = agreed((calls for calls, _ in found), text)
     if answer is None:
         calls = {call for line, _ in _lines(text) for call, _, _ in _calls(line)}
@@ -268,14 +272,14 @@ def _under(value: Any, keys: tuple[str, ...]) -> Any:
     return None
 
 
-def _json_values(text: str) -> list[tuple[Any, int]]:
-    """The complete JSON objects and lists in a text, outermost ones, each with its end."""
+def _json_values(text: str) -> list[tuple[Any, int, int]]:
+    """The complete JSON objects and lists in a text, outermost ones, each with its beginning and end."""
     decoder = json.JSONDecoder(object_pairs_hook=_without_twins)
     values, at, tries = [], 0, 0
     while start := _JSON.search(text, at):
         try:
             value, at = decoder.raw_decode(text, start.start())
-            values.append((value, at))
+            values.append((value, start.start(), at))
         except (ValueError, RecursionError):
             at, tries = start.start() + 1, tries + 1
             if tries > _MAX_TRIES:
@@ -334,22 +338,22 @@ def _call_in_object(entry: dict[Any, Any]) -> _Called:
     )
 
 
-def _lists(text: str) -> Iterator[tuple[tuple[_Called, ...], int]]:
-    """The lists of calls in a text, each with its end: lines that are calls, or numbered ones with a call.
+def _lists(text: str, prose: bool = True) -> Iterator[tuple[tuple[_Called, ...], int]]:
+    """The lists of calls in a text, each with its end: lines that are calls, with prose also numbered ones with a call.
 
     A list ends before a line of prose, unless the numbers go on after it, and where they begin anew.
     """
     block: list[_Called] = []
-    number, prose, end, count = -1, False, 0, 0
+    number, apart, end, count = -1, False, 0, 0
     for line, at in _lines(text):
         bullet = _BULLET.match(line)
         numbered = int(bullet.group(1)) if bullet and bullet.group(1) else None
         body = line[bullet.end() :].strip("`*, \t") if bullet else line
         calls = _calls(body)
-        if not calls or not (_is_list(body, calls) or (numbered is not None and len(calls) == 1)):
-            prose = True
+        if not calls or not (_is_list(body, calls) or (prose and numbered is not None and len(calls) == 1)):
+            apart = True
             continue
-        goes_on = numbered == number + 1 if prose else numbered is None or numbered > number
+        goes_on = numbered == number + 1 if apart else numbered is None or numbered > number
         if block and not goes_on:
             yield tuple(block), end
             block, number = [], -1
@@ -357,7 +361,7 @@ def _lists(text: str) -> Iterator[tuple[tuple[_Called, ...], int]]:
         count += len(calls)
         if count > MAX_STEPS:
             raise ParseError(f"the reply has more than {MAX_STEPS} steps; more are not read")
-        number, prose, end = number if numbered is None else numbered, False, at
+        number, apart, end = number if numbered is None else numbered, False, at
     if block:
         yield tuple(block), end
 

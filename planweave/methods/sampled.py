@@ -27,6 +27,7 @@ _OVER = re.compile(
     re.IGNORECASE,
 )
 _LEAD = re.compile(r"\A(?:[-*•]\s+|(?:step\s{0,3})?(\d{1,3})\s{0,3}[.:)-]+\s*)", re.IGNORECASE)
+_REMARK = re.compile(r"\s?\((?!\s*\d+\s*\))[^()]{0,300}\)[.!]?\Z")
 _SENTENCE = re.compile(r"[.!?;]+\s+(?=\S)")
 
 
@@ -39,7 +40,7 @@ def step_of(text: str, number: int = 0) -> str:
     lines = [line.strip().strip("`*\"'").strip() for line in bounded(text, MAX_CHARACTERS).splitlines()]
     lines = [line for line in lines if re.search(r"[A-Za-z]", line) and line != "json"]
     numbered = [line for line in lines if (m := _LEAD.match(line)) and number and m.group(1) == str(number)]
-    steps = [_LEAD.sub("", line, count=1).strip("`*\"' ") for line in numbered or lines]
+    steps = [_REMARK.sub("", _LEAD.sub("", line, count=1)).strip("`*\"' ") for line in numbered or lines]
     parts = [part for step in steps for part in (_SENTENCE.split(step) if len(step) <= MAX_STEP else [step])]
     found = agreed(("" if _OVER.match(part) else part for part in parts), text)
     if found is None:

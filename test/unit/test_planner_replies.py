@@ -9,6 +9,7 @@ from doubles.fake_openai import FakeOpenAI
 from doubles.planner_worlds import BLOCKS as WORLD
 
 from planweave.core.budget import Usage
+from planweave.core.errors import ParseError
 from planweave.llm.clients.base import ChatReplies, ChatReply
 from planweave.llm.clients.openai_client import OpenAIClient
 from planweave.llm.reasoning import said_in
@@ -76,7 +77,7 @@ def test_replies_that_hung_the_planner_end_soon():
     with FakeOpenAI(fake.answers("<think>" * 8000)) as server, pytest.raises(Exception, match="none of 25 replies"):
         planner_at(server).generate_plans("put the red cube in the left tray", WORLD)
     assert time.thread_time() - begin < 2.0
-    with FakeOpenAI(fake.ignores_n("x" * 7_000_000)) as server, pytest.raises(Exception, match="longer than"):
+    with FakeOpenAI(fake.ignores_n("x" * 7_000_000)) as server, pytest.raises(ParseError, match="cut off"):
         planner_at(server).write("progprompt", "put the red cube in the left tray", WORLD)
 
 
