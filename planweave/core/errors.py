@@ -102,6 +102,22 @@ class ParseError(PlanweaveError):
     """A text, such as a language model's reply, that does not have the required form."""
 
 
+class NoAnswerError(ParseError):
+    """A reply without an answer. reason: "reasoning" or "tools" (nothing but that), "withheld" or "empty"."""
+
+    code = "no_answer"
+
+    def __init__(self, message: str, reason: str):
+        super().__init__(message)
+        self.reason = reason
+
+
+class SeveralAnswersError(ParseError):
+    """A reply with answers that differ in what they ask for: which one is meant is not known."""
+
+    code = "several_answers"
+
+
 class ModelError(PlanweaveError):
     """A language model request failed. code: stable name of the class of failure, for programs and tests."""
 
@@ -124,6 +140,12 @@ class ModelCreditError(ModelUnavailableError):
     """The account has no credit left."""
 
     code = "model_credit"
+
+
+class NoModelError(ModelUnavailableError):
+    """No language model is set that can answer this; nothing was asked. The message says how to set one."""
+
+    code = "no_model"
 
 
 class ModelAuthError(ModelError):

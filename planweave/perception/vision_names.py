@@ -23,7 +23,7 @@ from planweave.core.budget import Budget
 from planweave.core.errors import ConfigError, ModelError, ModelRequestError, ParseError
 from planweave.llm.accounting import Ledger
 from planweave.llm.clients.base import ChatClient, ChatRequest
-from planweave.llm.replies import without_thinking
+from planweave.llm.reasoning import said_in
 from planweave.perception.colours import COLOURS
 from planweave.perception.marks import close_ups, data_url, draw_marks
 from planweave.perception.vocabulary import clean
@@ -242,7 +242,7 @@ def read_names(text: str, numbers: Sequence[int], count: int) -> dict[int, Named
 
     count: of all things; parts may belong to any of them.
     """
-    text = without_thinking(text)
+    text = said_in(text).answer
     try:
         rows = json.loads(text[text.index("{") : text.rindex("}") + 1])["marks"]
         if not isinstance(rows, list):

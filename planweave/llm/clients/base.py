@@ -141,6 +141,7 @@ class Capabilities:
     """Capabilities of an endpoint; None where unknown so far. context: tokens of prompt and reply together.
 
     choices: whether a reply can be prefilled and constrained to a list of texts, which no OpenAI endpoint supports.
+    only_steps: whether the model is too weak for any question but which of the possible steps comes next.
     """
 
     n: bool | None = None
@@ -148,6 +149,7 @@ class Capabilities:
     logprobs: bool | None = None
     context: int | None = None
     choices: bool = False
+    only_steps: bool = False
 
 
 class ChatClient(Protocol):

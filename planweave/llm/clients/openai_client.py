@@ -41,7 +41,7 @@ from planweave.llm.clients.base import Capabilities, ChatReplies, ChatReply, Cha
 from planweave.llm.clients.endpoint import DEFAULT_BASE_URL, OPTIONS, read_endpoint, read_options, without_credentials
 from planweave.llm.clients.faults import Fault, demanded_off, error_of, options_sent, read_fault, refused_options
 from planweave.llm.clients.transport import MAX_BYTES, Connections, HttpAnswer, read_bounded, within_deadline
-from planweave.llm.replies import without_thinking
+from planweave.llm.replies import answer_of
 
 ATTEMPTS = 6  # HTTP requests for one question: the first, retries, and those without an option that was refused
 PARALLEL = 4  # requests at once where n has to be made of several
@@ -206,11 +206,11 @@ class OpenAIClient:
 
     def _starved(self, reply: ChatReply) -> bool:
         """Whether reasoning took the tokens of the answer."""
-        return reply.finish_reason == "length" and (self._thinks or not without_thinking(reply.text).strip())
+        return reply.finish_reason == "length" and (self._thinks or not answer_of(reply))
 
     def _unsaid(self, replies: ChatReplies, limit: int) -> ChatReplies:
         """The replies; raises ModelNoAnswerError where none says anything."""
-        if any(without_thinking(reply.text).strip() for reply in replies.replies):
+        if any(answer_of(reply) for reply in replies.replies):
             return replies
         error = ModelNoAnswerError(
             f"{self.model} at {self.endpoint} used {limit} tokens, the most that it is given or the task's budget "
