@@ -198,7 +198,7 @@ class ModelAnswerError(ModelRequestError):
 
 
 class ModelNoAnswerError(ModelRequestError):
-    """The model used all its tokens without an answer."""
+    """The model used all its tokens without an answer, or a filter withheld it."""
 
     code = "model_no_answer"
 

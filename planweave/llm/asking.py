@@ -50,7 +50,7 @@ class Asker:
     """Sends requests to a client. Thread-safe. kind: one of those that `LanguagePlanner` lists.
 
     on_exchange is called with every request and its reply as a plain dict (without keys): task_id, kind, stamp (seconds
-    since 1970), request, reply or error, and the notes of the request. seed: sent with every request.
+    since 1970), request, reply or error with its code, and the notes of the request. seed: sent with every request.
     """
 
     def __init__(
@@ -96,6 +96,7 @@ class Asker:
             return replies
         except PlanweaveError as error:
             exchange["error"] = f"{type(error).__name__}: {error}"
+            exchange["code"] = getattr(error, "code", "")
             used = _asked.get()
             spent = self._prices.priced(error.usage) if error.usage else None  # an answer that said nothing costs, too
             if spent is not None:

@@ -375,7 +375,7 @@ QUIRKS = {
     "it is always overloaded": Quirk("any", always(503, {}, {"Retry-After": "0"}), "model_unavailable"),
     "a long wait": Quirk("OpenAI", always(*error("slow down", 429), {"Retry-After": "3600"}), "model_rate_limit"),
     "reasoning without end": Quirk("any", reasons(tokens=10**6), "model_no_answer"),
-    "a content filter": Quirk("Azure", filtered, "no_answer"),
+    "a content filter": Quirk("Azure", filtered, "model_no_answer"),
     "no pictures": Quirk(
         "llama.cpp", refuses((pictured, error(PICTURES, 500, type="server_error"))), "model_pictures", ("picture",)
     ),

@@ -184,12 +184,11 @@ class OpenAIClient:
                 self.options = {**dict.fromkeys(options_sent(body) & {"json_schema", "logprobs"}, True), **self.options}
                 spent += replies.usage
                 request = dataclasses.replace(request, tokens_left=request.tokens_left - replies.usage.total_tokens)
-                if not any(map(self._starved, replies.replies)):
-                    return dataclasses.replace(replies, usage=spent)
-                self.room = max(self.room, ROOM)
-                if attempt == self._attempts or self._limit(request, n) <= limit:
-                    return self._unsaid(dataclasses.replace(replies, usage=spent), limit)
-                continue
+                if any(map(self._starved, replies.replies)) and attempt < self._attempts:
+                    self.room = max(self.room, ROOM)
+                    if self._limit(request, n) > limit:
+                        continue
+                return self._said(dataclasses.replace(replies, usage=spent), limit)
             first = first or failure
             if attempt == self._attempts or not (
                 self._adapt(request, failure, body, limit, without) or self._waited(request, failure, attempt)
@@ -208,15 +207,19 @@ class OpenAIClient:
         """Whether reasoning took the tokens of the answer."""
         return reply.finish_reason == "length" and (self._thinks or not answer_of(reply))
 
-    def _unsaid(self, replies: ChatReplies, limit: int) -> ChatReplies:
-        """The replies; raises ModelNoAnswerError where none says anything."""
-        if any(answer_of(reply) for reply in replies.replies):
+    def _said(self, replies: ChatReplies, limit: int) -> ChatReplies:
+        """The replies; raises ModelNoAnswerError where each of them was ended before it said anything."""
+        ends = {reply.finish_reason for reply in replies.replies}
+        if not ends <= {"length", "content_filter"} or any(map(answer_of, replies.replies)):
             return replies
-        error = ModelNoAnswerError(
-            f"{self.model} at {self.endpoint} used {limit} tokens, the most that it is given or the task's budget "
-            f"(budget_tokens) leaves, and did not come to an answer; have it reason less: {OPTIONS}="
-            """'{"reasoning_effort": "low"}' or '{"chat_template_kwargs": {"enable_thinking": false}}'"""
+        why = (
+            f"used {limit} tokens, the most that it is given or that the task's budget (budget_tokens) leaves, and did "
+            f"""not come to an answer; have it reason less: {OPTIONS}='{{"reasoning_effort": "low"}}' or """
+            """'{"chat_template_kwargs": {"enable_thinking": false}}'"""
         )
+        if ends == {"content_filter"}:
+            why = "gave no answer: the endpoint's content filter withheld it; say the task in other words"
+        error = ModelNoAnswerError(f"{self.model} at {self.endpoint} {why}")
         error.usage = replies.usage
         raise error
 
