@@ -357,7 +357,7 @@ QUIRKS = {
         "gateways", always(*error("Missing required parameter", param="project", code="missing")), "model_option"
     ),
     "a bad request that stays one": Quirk("any", always(400, {"message": "Bad Request"}), "model_request"),
-    "200 with an error": Quirk("gateways", always(200, {"error": {"message": "no backend"}}), "model_request"),
+    "200 with an error": Quirk("gateways", always(200, {"error": {"message": "no backend"}}), "model_answer"),
     "a redirect": Quirk(
         "hosted pages", always(301, b"", {"Location": f"https://x.example/v1?k={KEY}"}), "model_answer"
     ),

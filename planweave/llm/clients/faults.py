@@ -48,12 +48,16 @@ _AFTER = re.compile(
 )
 
 
-@dataclass(frozen=True)
-class Fault:
-    """An answer that is no completion.
+CERTIFICATE = -1
+"""Status where the endpoint's certificate is not trusted."""
 
-    codes: all codes and types in it, in small letters; fields: names of fields that it complains about; wait: seconds
-    that it asks to wait.
+
+@dataclass(eq=False)
+class Fault(Exception):
+    """An answer that is no completion, or none at all.
+
+    status: of HTTP, 0 where no answer came, or CERTIFICATE; codes: all codes and types in it, in small letters; fields:
+    names of fields that it complains about; wait: seconds that it asks to wait.
     """
 
     status: int
@@ -72,13 +76,15 @@ def read_fault(status: int, headers: Mapping[str, str], value: Any) -> Fault:
     )
     if status < 400:
         status = next((n for key, n in leaves if key in _CODES and isinstance(n, int) and 400 <= n < 600), status)
+    if texts.lstrip()[:5] in ("data:", "event"):
+        texts = "a stream of events (SSE), which was not asked for"
     if texts.lstrip()[:1] == "<":
         title = re.search(r"<title[^>]*>([^<]*)", texts, re.IGNORECASE)
         texts = f"a web page (HTML){f', {title[1]!r}' if title else ''}"
     named = f" ({'; '.join(filter(None, (codes, fields)))[:100]})" if codes or fields else ""
     return Fault(
         status,
-        " ".join((texts or json.dumps(value)).split())[:400] + named,
+        " ".join((texts or json.dumps(value)).split())[:400] + named if value else "nothing",
         codes.lower(),
         fields,
         _wait(headers, json.dumps(value, ensure_ascii=False)[:5000]),
@@ -143,6 +149,12 @@ def error_of(fault: Fault, endpoint: str, body: Mapping[str, Any], key: str = ""
     """The error of a fault, with what to do about it."""
     model, status, text = str(body.get("model", "")), fault.status, fault.text
     said = f"{endpoint} answered HTTP {status}: {text}"
+    if status == 0:
+        remedy = "is the server running, and is OPENAI_BASE_URL right (http or https, host, port)?"
+        return errors.ModelUnavailableError(f"no answer from {endpoint}: {text}; {remedy}")
+    if status == CERTIFICATE:
+        remedy = "it is not for the host of OPENAI_BASE_URL, or SSL_CERT_FILE must name it as trusted"
+        return errors.ModelAnswerError(f"the certificate of {endpoint} does not fit: {text}; {remedy}")
     if status == 402 or _CREDIT.search(fault.codes):
         return errors.ModelCreditError(f"{said}; the account of this key needs credit, or its limit raised")
     if status in (401, 403) or _KEY.search(fault.codes):
@@ -155,6 +167,8 @@ def error_of(fault: Fault, endpoint: str, body: Mapping[str, Any], key: str = ""
         )
     if status == 413 or _CONTEXT.search(f"{fault.codes} {text}"):
         return errors.ModelContextError(f"{said}; the prompt is too long for {model}: fewer objects, or another model")
+    if status == 200:
+        return errors.ModelAnswerError(f"{said}; it is not a chat completion. Most base URLs end in /v1")
     if 300 <= status < 400:
         return errors.ModelAnswerError(f"{said}; set OPENAI_BASE_URL to the address that serves the API itself")
     if status == 429:
