@@ -38,7 +38,6 @@ MOST_DRAWERS = 8
 _ROUNDS = 2  # requests for one set of things: the second for what the first reply left out
 _PAUSE = 20.0  # s after a failure in which the model is not asked again
 _TOKENS_A_MARK = 60
-_NO_PICTURES = ("image", "picture", "vision", "multimodal", "content type")
 _NOTHING = "nothing"
 _PROMPT = Path(__file__).with_name("vision_names.txt")
 
@@ -90,9 +89,9 @@ def vision_client(environ: Mapping[str, str] = os.environ) -> ChatClient:
         raise ConfigError(
             f"{VARIABLE} is set, but no endpoint: set OPENAI_API_KEY, or OPENAI_BASE_URL for another server"
         )
-    from planweave.llm.clients.openai_client import OpenAIClient  # 31 MB and half a second
+    from planweave.llm.clients.openai_client import endpoint_client  # 31 MB and half a second
 
-    return OpenAIClient(url, key, model)
+    return endpoint_client(environ, model)
 
 
 def vision_timeout(environ: Mapping[str, str] = os.environ) -> float:
@@ -205,14 +204,7 @@ class VisionNamer:
             ) from None
 
     def _send(self, request: ChatRequest) -> str:
-        try:
-            replies = self._client.complete(request)
-        except ModelRequestError as error:
-            if any(word in str(error).lower() for word in _NO_PICTURES):
-                raise ModelRequestError(
-                    f"{self._client.model} takes no pictures ({error}); set {VARIABLE} to a model that does"
-                ) from None
-            raise
+        replies = self._client.complete(request)
         self._ledger.add("vision", replies.usage)
         return replies.replies[0].text
 
@@ -241,6 +233,7 @@ class VisionNamer:
             max_tokens=200 + _TOKENS_A_MARK * len(numbers),
             json_schema=_schema(numbers, len(things)),
             deadline=time.monotonic() + self._timeout,
+            tokens_left=self._ledger.tokens_left("vision"),
         )
 
 

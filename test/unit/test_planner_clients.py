@@ -14,6 +14,7 @@ from planweave.core.errors import (
     CanceledError,
     ConfigError,
     ModelAuthError,
+    ModelCreditError,
     ModelRequestError,
     ModelTimeoutError,
     ModelUnavailableError,
@@ -145,8 +146,9 @@ def test_a_wait_asked_for_that_is_longer_than_the_deadline_ends_the_question(wai
 
 
 def test_an_account_without_credit_is_not_asked_again():
-    with FakeOpenAI(fake.fails(429, "insufficient_quota: you exceeded your current quota")) as server:
-        with pytest.raises(ModelUnavailableError, match="quota"):
+    refusal = 429, {"error": {"message": "you exceeded your current quota", "code": "insufficient_quota"}}
+    with FakeOpenAI(lambda *_: refusal) as server:
+        with pytest.raises(ModelCreditError, match="quota"):
             client(server).complete(request())
         assert len(server.requests) == 1
 
@@ -290,7 +292,7 @@ def test_the_only_model_of_an_endpoint_is_taken():
 
 def test_credentials_in_a_url_are_not_shown():
     assert without_credentials("https://user:secret@host:8/v1/?key=secret#x") == "https://host:8/v1"
-    with pytest.raises(ModelRequestError, match="http"):
+    with pytest.raises(ConfigError, match="http"):
         OpenAIClient("ftp://user:secret@host/v1")
 
 

@@ -28,11 +28,11 @@ def without_credentials(url: str) -> str:
 class Mask:
     """Replaces secrets by ``***``: whole, encoded, or a part of at least 8 characters.
 
-    What may be words, such as "none" or "lm-studio" (no digit, and one case), is no secret and masks nothing.
+    What may be a word, such as "none" or "lm-studio" (short, no digit, one case), is no secret and masks nothing.
     """
 
     def __init__(self, secrets: Iterable[str]) -> None:
-        self._secrets = [s for s in secrets if len(s) >= _RUN and not _is_word(s)]
+        self._secrets = [s for s in secrets if len(s) >= 2 * _RUN or (len(s) >= _RUN and not _is_word(s))]
         forms = {form for secret in self._secrets for form in _forms(secret) if len(form) >= _RUN}
         parts = {form[i : i + _RUN] for form in forms for i in range(len(form) - _RUN + 1)}
         self._parts = [part for part in parts if not (part.isalpha() and _is_word(part))]

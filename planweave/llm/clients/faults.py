@@ -12,7 +12,7 @@ import json
 import math
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +20,7 @@ from planweave.core import errors
 
 _NAMES = {  # of an option in a complaint about it
     "json_schema": r"response_?format|schema|grammar|structured.?output",
-    "json_object": r"response_?format|json_object|\bjson\b",
+    "json_object": r"response_?format|schema|grammar|structured.?output|\bjson\b|json_object",
     "logprobs": "logprob",
     "max_tokens": "max_completion_tokens",
     "top_p": "top_p|topP",
@@ -29,6 +29,11 @@ _NAMES = {  # of an option in a complaint about it
     "n": r"(?<![\w\\-])n(?![\w-])|n_cmpl",
     "system": r"\brole\b|\bsystem\b.{0,20}\b(?:message|prompt|instruction)",
 }
+_TEXTS, _CODES, _FIELDS = (
+    ("message", "msg", "detail", "error", "raw"),
+    ("code", "type", "status", "reason"),
+    ("param", "loc"),
+)
 _CREDIT = re.compile("insufficient_(?:quota|balance|credit|fund)|exceeded_current_quota|billing|payment")
 _KEY = re.compile("api_key_invalid|invalid_api_key|authentication")
 _CONTEXT = re.compile(
@@ -37,18 +42,22 @@ _CONTEXT = re.compile(
 _NO_MODEL = re.compile(
     "model.{0,80}(?:not.{0,6}(?:found|exist|valid)|unknown|invalid)|(?:invalid|unknown|no such) model", re.I
 )
-_PICTURES = re.compile("image|picture|vision|multi.?modal|mmproj|content type", re.I)
+_PICTURES = re.compile("image|picture|vision|multi.?modal|mmproj|content type", re.IGNORECASE)
 _AFTER = re.compile(
     r"(?:in|after) (?:(\d+)m ?)?(\d+(?:\.\d+)?) ?(ms|s\b|sec|m\b|min)|\"retryDelay\": ?\"()(\d+(?:\.\d+)?)(s)\""
 )
 
 
-@dataclass(frozen=True)
-class Fault:
-    """An answer that is no completion.
+CERTIFICATE = -1
+"""Status where the endpoint's certificate is not trusted."""
 
-    codes: all codes and types in it, in small letters; fields: names of fields that it complains about; wait: seconds
-    that it asks to wait.
+
+@dataclass(eq=False)
+class Fault(Exception):
+    """An answer that is no completion, or none at all.
+
+    status: of HTTP, 0 where no answer came, or CERTIFICATE; codes: all codes and types in it, in small letters; fields:
+    names of fields that it complains about; wait: seconds that it asks to wait.
     """
 
     status: int
@@ -57,37 +66,41 @@ class Fault:
     fields: str = ""
     wait: float | None = None
 
-    @property
-    def again(self) -> bool:
-        """Whether the same request may be answered later."""
-        return (self.status in (408, 409, 425, 429) or self.status >= 500) and not _CREDIT.search(self.codes)
-
 
 def read_fault(status: int, headers: Mapping[str, str], value: Any) -> Fault:
     """The fault in an HTTP answer. value: its JSON value, or its text where it is none."""
-    held = value[0] if isinstance(value, list) and value else value
-    held = held.get("error") or held if isinstance(held, dict) else held
-    held = held if isinstance(held, dict) else {"message": held}
-    lists = (held.get("details"), held.get("detail"))
-    rows = [row for rows in lists if isinstance(rows, list) for row in rows if isinstance(row, dict)]
-    said = [held.get(key) for key in ("message", "msg", "code", "type", "status", "param")]
-    said += [held.get("detail")] if isinstance(held.get("detail"), str) else []
-    said += [f"{row.get('loc', '')} {row['msg']}" for row in rows if "msg" in row]
-    codes = [held.get(key) for key in ("code", "type", "status")] + [row.get("reason") for row in rows]
-    fields = [held.get("param"), *(str(row["loc"]) for row in rows if "loc" in row)]
-    if status < 400 and isinstance(held.get("code"), int) and 400 <= held["code"] < 600:
-        status = held["code"]
-    text = " ".join(str(s) for s in said if s not in (None, "")) or json.dumps(value)[:400]
-    if text.lstrip()[:1] == "<":
-        title = re.search(r"<title[^>]*>([^<]*)", text, re.I)
-        text = f"a web page (HTML){f', {title[1]!r}' if title else ''}"
+    leaves = list(_leaves("message", value, 12))
+    texts, codes, fields = (
+        " ".join(dict.fromkeys(str(leaf) for key, leaf in leaves if key in keys and leaf not in (None, "")))
+        for keys in (_TEXTS, _CODES, _FIELDS)
+    )
+    if status < 400:
+        status = next((n for key, n in leaves if key in _CODES and isinstance(n, int) and 400 <= n < 600), status)
+    if texts.lstrip()[:5] in ("data:", "event"):
+        texts = "a stream of events (SSE), which was not asked for"
+    if texts.lstrip()[:1] == "<":
+        title = re.search(r"<title[^>]*>([^<]*)", texts, re.IGNORECASE)
+        texts = f"a web page (HTML){f', {title[1]!r}' if title else ''}"
+    named = f" ({'; '.join(filter(None, (codes, fields)))[:100]})" if codes or fields else ""
     return Fault(
         status,
-        " ".join(text.split())[:400],
-        " ".join(str(c) for c in codes if c).lower(),
-        " ".join(str(f) for f in fields if f),
+        " ".join((texts or json.dumps(value)).split())[:400] + named if value else "nothing",
+        codes.lower(),
+        fields,
         _wait(headers, json.dumps(value, ensure_ascii=False)[:5000]),
     )
+
+
+def _leaves(key: str, value: Any, depth: int) -> Iterator[tuple[str, Any]]:
+    """Scalars of a JSON value with the names that they are under, also of JSON that is written in a text."""
+    if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
+        with contextlib.suppress(ValueError, RecursionError):
+            value = json.loads(value)
+    if isinstance(value, (dict, list)) and depth:
+        for name, part in value.items() if isinstance(value, dict) else ((key, part) for part in value):
+            yield from _leaves(str(name), part, depth - 1)
+    elif not isinstance(value, (dict, list)):
+        yield key, value
 
 
 def _wait(headers: Mapping[str, str], text: str) -> float | None:
@@ -106,7 +119,7 @@ def _wait(headers: Mapping[str, str], text: str) -> float | None:
 
 def demanded_off(fault: Fault) -> str:
     """The option that is to be false, as in "parameter.enable_thinking must be set to false"; "" for none."""
-    found = re.search(r"(\w+)['\"`]? must be (?:set to )?['\"`]?false\b", fault.text, re.I)
+    found = re.search(r"([a-z_]+)\W{0,2}(?:must be|必须)[^a-z]{0,5}(?:set to)?\W{0,3}false", fault.text, re.IGNORECASE)
     return found[1] if found and fault.status == 400 else ""
 
 
@@ -124,7 +137,7 @@ def refused_options(fault: Fault, body: Mapping[str, Any]) -> list[str]:
         return []
     sent = options_sent(body)
     for source in (fault.fields, fault.text):
-        named = [o for o, name in _NAMES.items() if o in sent and re.search(name, source, re.I)]
+        named = [o for o, name in _NAMES.items() if o in sent and re.search(name, source, re.IGNORECASE)]
         if "top_p" in named and "temperature" in named:  # "cannot both be specified"
             named.remove("temperature")
         if named:
@@ -136,6 +149,12 @@ def error_of(fault: Fault, endpoint: str, body: Mapping[str, Any], key: str = ""
     """The error of a fault, with what to do about it."""
     model, status, text = str(body.get("model", "")), fault.status, fault.text
     said = f"{endpoint} answered HTTP {status}: {text}"
+    if status == 0:
+        remedy = "is the server running, and is OPENAI_BASE_URL right (http or https, host, port)?"
+        return errors.ModelUnavailableError(f"no answer from {endpoint}: {text}; {remedy}")
+    if status == CERTIFICATE:
+        remedy = "it is not for the host of OPENAI_BASE_URL, or SSL_CERT_FILE must name it as trusted"
+        return errors.ModelAnswerError(f"the certificate of {endpoint} does not fit: {text}; {remedy}")
     if status == 402 or _CREDIT.search(fault.codes):
         return errors.ModelCreditError(f"{said}; the account of this key needs credit, or its limit raised")
     if status in (401, 403) or _KEY.search(fault.codes):
@@ -143,14 +162,18 @@ def error_of(fault: Fault, endpoint: str, body: Mapping[str, Any], key: str = ""
             said = re.sub(rf"(?<![\w-]){re.escape(key)}(?![\w-])", "***", said)
         return errors.ModelAuthError(f"{said}; set OPENAI_API_KEY to a key for this endpoint and model")
     if _PICTURES.search(text) and "image_url" in json.dumps(body.get("messages", "")):
-        return errors.ModelPicturesError(f"{said}; set PLANWEAVE_VISION_MODEL to a model that takes pictures")
+        return errors.ModelPicturesError(
+            f"{model} takes no pictures: {said}; set PLANWEAVE_VISION_MODEL to one that does"
+        )
     if status == 413 or _CONTEXT.search(f"{fault.codes} {text}"):
         return errors.ModelContextError(f"{said}; the prompt is too long for {model}: fewer objects, or another model")
+    if status == 200:
+        return errors.ModelAnswerError(f"{said}; it is not a chat completion. Most base URLs end in /v1")
     if 300 <= status < 400:
         return errors.ModelAnswerError(f"{said}; set OPENAI_BASE_URL to the address that serves the API itself")
     if status == 429:
         return errors.ModelRateError(said)
-    if fault.again:
+    if status in (408, 409, 425) or status >= 500:
         return errors.ModelUnavailableError(said)
     if fault.fields == "model" or "model_not_found" in fault.codes or (model in text and _NO_MODEL.search(text)):
         return errors.ModelUnknownError(f"{said}; set PLANWEAVE_MODEL to a model of this endpoint")

@@ -26,8 +26,8 @@ import openai
 from planweave.core.budget import Usage
 from planweave.core.errors import (
     ConfigError,
-    ModelAnswerError,
     ModelContextError,
+    ModelCreditError,
     ModelError,
     ModelNoAnswerError,
     ModelRequestError,
@@ -37,23 +37,24 @@ from planweave.core.errors import (
     PlanweaveError,
 )
 from planweave.llm.clients.base import Capabilities, ChatReplies, ChatReply, ChatRequest
+from planweave.llm.clients.completion import read_completion
 from planweave.llm.clients.endpoint import DEFAULT_BASE_URL, OPTIONS, read_endpoint, read_options, without_credentials
-from planweave.llm.clients.faults import Fault, demanded_off, error_of, options_sent, read_fault, refused_options
-from planweave.llm.clients.transport import MAX_BYTES, Connections, HttpAnswer, read_bounded, within_deadline
+from planweave.llm.clients.faults import (
+    CERTIFICATE,
+    Fault,
+    demanded_off,
+    error_of,
+    options_sent,
+    read_fault,
+    refused_options,
+)
+from planweave.llm.clients.transport import Connections, HttpAnswer, read_bounded, within_deadline
 from planweave.llm.replies import answer_of
 
 ATTEMPTS = 6  # HTTP requests for one question: the first, retries, and those without an option that was refused
 PARALLEL = 4  # requests at once where n has to be made of several
 ROOM = 8000  # tokens for reasoning, beside those of the answer, once a reply has ended before its answer did
 _log = logging.getLogger(__name__)
-
-
-class _Refused(Exception):
-    """No completion came. fault: of the answer, None where there was none; again: whether a later try may succeed."""
-
-    def __init__(self, error: ModelError, fault: Fault | None = None, again: bool = False) -> None:
-        super().__init__(str(error))
-        self.error, self.fault, self.again = error, fault, again
 
 
 class OpenAIClient:
@@ -133,9 +134,10 @@ class OpenAIClient:
                     results.append(future.result())
                 except ModelError as error:
                     failures.append(error)
-        if failures and len(results) * 2 < request.n:  # some samples missing is no harm, most of them is
-            raise failures[0]
         usage = sum((result.usage for result in results[1:]), results[0].usage)
+        if failures and len(results) * 2 < request.n:  # some samples missing is no harm, most of them is
+            failures[0].usage = sum((error.usage for error in failures if error.usage), usage)
+            raise failures[0]
         usage = dataclasses.replace(usage, model_seconds=time.monotonic() - started)  # some ran at the same time
         return ChatReplies(tuple(r for result in results for r in result.replies), usage)
 
@@ -147,12 +149,11 @@ class OpenAIClient:
                 return read_bounded(answer)
 
         try:
-            value = self._exchange(request, {}, call)
-            return [str(model["id"]) for model in value["data"]]
+            return [str(model["id"]) for model in self._exchange(request, call)["data"]]
         except (KeyError, TypeError):
             return []
-        except _Refused as refused:
-            error = refused.error
+        except Fault as fault:
+            error = error_of(fault, self.endpoint, {}, self._place.key)
         if isinstance(error, ModelRequestError):
             return []
         raise error
@@ -169,30 +170,37 @@ class OpenAIClient:
     def _ask(self, request: ChatRequest, n: int) -> ChatReplies:
         """Replies to one HTTP request, repeated where that may help, and without what the endpoint refuses."""
         without: set[str] = set()  # left out to find what is refused, where the endpoint does not say
-        spent, first = Usage(), None
+        spent = Usage()
+        first: ModelError | None = None
         for attempt in range(1, self._attempts + 1):
             limit, body, started = self._limit(request, n), self._body(request, n, without), time.monotonic()
             try:
-                replies = self._read(self._exchange(request, body, self._post(body)), body, started)
-            except _Refused as refused:
-                failure = refused
+                replies, used, reasoned = read_completion(self._exchange(request, self._post(body)))
+            except Fault as caught:
+                fault = caught
             else:
-                self.options |= dict.fromkeys(without, False)
-                self.options = {**dict.fromkeys(options_sent(body) & {"json_schema", "logprobs"}, True), **self.options}
-                spent += replies.usage
-                request = dataclasses.replace(request, tokens_left=request.tokens_left - replies.usage.total_tokens)
-                if not any(map(self._starved, replies.replies)):
-                    return dataclasses.replace(replies, usage=spent)
-                self.room = max(self.room, ROOM)
-                if attempt == self._attempts or self._limit(request, n) <= limit:
-                    return self._unsaid(dataclasses.replace(replies, usage=spent), limit)
-                continue
-            first = first or failure
+                for option in without:
+                    self.options[option] = False
+                for option in options_sent(body) & {"json_schema", "logprobs"}:
+                    self.options.setdefault(option, True)
+                seconds, self._thinks = time.monotonic() - started, self._thinks or reasoned
+                used = dataclasses.replace(used, model_seconds=seconds, model=self.model, endpoint=self.endpoint)
+                spent += used
+                request = dataclasses.replace(request, tokens_left=request.tokens_left - used.total_tokens)
+                if any(map(self._starved, replies)) and attempt < self._attempts:
+                    self.room = max(self.room, ROOM)
+                    if self._limit(request, n) > limit:
+                        continue
+                return self._said(ChatReplies(replies, spent), limit)
+            error = error_of(fault, self.endpoint, body, self._place.key)
+            first = first or error
             if attempt == self._attempts or not (
-                self._adapt(request, failure, body, limit, without) or self._waited(request, failure, attempt)
+                self._adapt(request, fault, error, body, limit, without) or self._waited(request, fault, error, attempt)
             ):
                 break
-        raise (first if without else failure).error
+        error = first if first and without else error
+        error.usage = spent if spent.requests else None
+        raise error
 
     def _limit(self, request: ChatRequest, n: int) -> int:
         """Tokens of each reply: those of the answer, and room for reasoning as far as the task's budget allows."""
@@ -203,15 +211,19 @@ class OpenAIClient:
         """Whether reasoning took the tokens of the answer."""
         return reply.finish_reason == "length" and (self._thinks or not answer_of(reply))
 
-    def _unsaid(self, replies: ChatReplies, limit: int) -> ChatReplies:
-        """The replies; raises ModelNoAnswerError where none says anything."""
-        if any(answer_of(reply) for reply in replies.replies):
+    def _said(self, replies: ChatReplies, limit: int) -> ChatReplies:
+        """The replies; raises ModelNoAnswerError where each of them was ended before it said anything."""
+        ends = {reply.finish_reason for reply in replies.replies}
+        if not ends <= {"length", "content_filter"} or any(map(answer_of, replies.replies)):
             return replies
-        error = ModelNoAnswerError(
-            f"{self.model} at {self.endpoint} used {limit} tokens, the most that it is given or the task's budget "
-            f"(budget_tokens) leaves, and did not come to an answer; have it reason less: {OPTIONS}="
-            """'{"reasoning_effort": "low"}' or '{"chat_template_kwargs": {"enable_thinking": false}}'"""
+        why = (
+            f"used {limit} tokens, the most that it is given or that the task's budget (budget_tokens) leaves, and did "
+            f"""not come to an answer; have it reason less: {OPTIONS}='{{"reasoning_effort": "low"}}' or """
+            """'{"chat_template_kwargs": {"enable_thinking": false}}'"""
         )
+        if ends == {"content_filter"}:
+            why = "gave no answer: the endpoint's content filter withheld it; say the task in other words"
+        error = ModelNoAnswerError(f"{self.model} at {self.endpoint} {why}")
         error.usage = replies.usage
         raise error
 
@@ -249,15 +261,17 @@ class OpenAIClient:
         return {option: value for option, value in body.items() if value is not None}
 
     def _adapt(
-        self, request: ChatRequest, failure: _Refused, body: Mapping[str, Any], limit: int, without: set[str]
+        self,
+        request: ChatRequest,
+        fault: Fault,
+        error: ModelError,
+        body: Mapping[str, Any],
+        limit: int,
+        without: set[str],
     ) -> bool:
         """Prepare the next request for what the endpoint refuses; False where that cannot help."""
-        fault, ours = failure.fault, {option: value for option, value in body.items() if option not in self._extra}
-        if fault is None:
-            return False
-        if limit > request.max_tokens and (
-            isinstance(failure.error, ModelContextError) or "max_tokens" in fault.fields
-        ):
+        ours = {option: value for option, value in body.items() if option not in self._extra}
+        if limit > request.max_tokens and (isinstance(error, ModelContextError) or "max_tokens" in fault.fields):
             self.room //= 8
             return True
         if (off := demanded_off(fault)) and off not in body:
@@ -266,22 +280,20 @@ class OpenAIClient:
         if refused := refused_options(fault, ours):
             self.options |= dict.fromkeys(refused, False)
             return True
-        if fault.status in (400, 422) and type(failure.error) is ModelRequestError:  # it does not say what it refuses
+        if fault.status in (400, 422) and type(error) is ModelRequestError:  # it does not say what it refuses
             sent = options_sent(ours) - {"max_tokens", "system"} - without
             without |= sent & {"json_schema"} or sent
             return bool(sent)
         return False
 
-    def _waited(self, request: ChatRequest, failure: _Refused, attempt: int) -> bool:
+    def _waited(self, request: ChatRequest, fault: Fault, error: ModelError, attempt: int) -> bool:
         """Wait before the next try; False where none can succeed. Raises CanceledError."""
-        if not failure.again:
+        if not isinstance(error, ModelUnavailableError) or isinstance(error, ModelCreditError):
             return False
-        asked = failure.fault.wait if failure.fault else None
-        pause = min(8.0, 0.25 * 2**attempt) * self._rng.uniform(0.5, 1.0) if asked is None else asked
+        pause = min(8.0, 0.25 * 2**attempt) * self._rng.uniform(0.5, 1.0) if fault.wait is None else fault.wait
         if pause >= request.remaining:
-            if asked is not None:
-                longer = f"it asks to wait {pause:.0f} s, longer than this question may take"
-                failure.error = type(failure.error)(f"{failure.error}; {longer}")
+            if fault.wait is not None:
+                error.args = (f"{error}; it asks to wait {pause:.0f} s, longer than this question may take",)
             return False
         (request.canceled or threading.Event()).wait(pause)
         request.check()
@@ -298,92 +310,45 @@ class OpenAIClient:
 
         return call
 
-    def _exchange(self, request: ChatRequest, body: Mapping[str, Any], call: Callable[[float], bytes]) -> Any:
-        """The JSON value of a successful answer, or its text where it is none; raises _Refused or CanceledError."""
-        status, headers, data = 200, {}, b""
+    def _exchange(self, request: ChatRequest, call: Callable[[float], bytes]) -> Any:
+        """The JSON value of a successful answer, or its text where it is none; raises Fault, ModelTimeoutError or
+        CanceledError."""
+        status, lost = 200, ""
+        headers: Mapping[str, str] = {}
         try:
             data = within_deadline(request, call)
-            refused = None
-        except PlanweaveError:
-            raise
+        except (PlanweaveError, openai.APITimeoutError) as error:
+            if isinstance(error, PlanweaveError):
+                raise
+            raise ModelTimeoutError(f"{self.endpoint} did not answer in time") from None
         except Exception as error:
-            answer = next((cause for cause in _causes(error) if isinstance(cause, HttpAnswer)), None)
-            refused = None if answer else self._lost(error)
-            if answer:
+            causes = list(_causes(error))
+            answer = next((cause for cause in causes if isinstance(cause, HttpAnswer)), None)
+            if answer is None:
+                lost = f"{type(causes[-1]).__name__}: {causes[-1]}"
+                status = CERTIFICATE if any(isinstance(c, ssl.SSLCertVerificationError) for c in causes) else 0
+            else:
                 status, headers, data = answer.status, answer.headers, answer.data
-                if status == 200:
-                    refused = _Refused(self._no_completion(f"is longer than {MAX_BYTES / 1e6:.0f} MB"))
-        if refused:
-            raise refused
+        mask = self._place.mask
+        if lost:
+            raise Fault(status, mask(" ".join(lost.split())[:400]))
         text = data.decode("utf-8", "replace")
         try:
-            value = json.loads(self._place.mask(json.dumps(json.loads(text), ensure_ascii=False)))
+            value = json.loads(mask(json.dumps(json.loads(text), ensure_ascii=False)))
         except (ValueError, RecursionError):
-            value = self._place.mask(text)
-        if status == 200:
-            return value
+            value = mask(text)
         if 300 <= status < 400:
-            value = f"a redirect to {self._place.mask(without_credentials(headers.get('location', '')))}"
-        fault = read_fault(status, headers, value)
-        raise _Refused(error_of(fault, self.endpoint, body, self._place.key), fault, fault.again)
-
-    def _lost(self, error: Exception) -> _Refused:
-        """No answer came."""
-        causes = list(_causes(error))
-        if isinstance(error, openai.APITimeoutError):
-            return _Refused(ModelTimeoutError(f"{self.endpoint} did not answer in time"))
-        said = self._place.mask(f"no answer from {self.endpoint}: {type(causes[-1]).__name__}: {causes[-1]}"[:400])
-        if any(isinstance(cause, ssl.SSLCertVerificationError) for cause in causes):
-            return _Refused(ModelUnavailableError(f"{said}; its certificate does not fit: SSL_CERT_FILE names another"))
-        remedy = "is the server running, and is OPENAI_BASE_URL right (http or https, host, port)?"
-        return _Refused(ModelUnavailableError(f"{said}; {remedy}"), again=True)
-
-    def _no_completion(self, what: str) -> ModelAnswerError:
-        return ModelAnswerError(
-            f"the answer of {self.endpoint} {what}; it is not a chat completion. Most base URLs end in /v1"
-        )
-
-    def _read(self, value: Any, body: Mapping[str, Any], started: float) -> ChatReplies:
-        choices = value.get("choices") if isinstance(value, dict) else None
-        rows = choices if isinstance(choices, list) else []
-        replies = tuple(reply for choice in rows if (reply := _reply(choice)) is not None)  # the others count
-        if not replies:
-            raise self._fault_of(value, rows, body)
-        usage = value.get("usage") if isinstance(value.get("usage"), dict) else {}
-        prompt, details = _count(usage, "prompt_tokens"), usage.get("prompt_tokens_details")
-        # Some servers count the tokens of one reply only where n > 1; log-probabilities count them all. Some count
-        # reasoning in the total alone.
-        counted = sum(len(_tokens(choice)) for choice in rows)
-        total = max(_count(usage, "completion_tokens"), _count(usage, "total_tokens") - prompt, counted)
-        self._thinks |= bool(_count(usage.get("completion_tokens_details"), "reasoning_tokens"))
-        self._thinks |= any(reply.reasoning for reply in replies)
-        seconds = time.monotonic() - started
-        cached = _count(details, "cached_tokens")
-        return ChatReplies(replies, Usage(1, prompt, cached, total, seconds, None, self.model, self.endpoint))
-
-    def _fault_of(self, value: Any, rows: list[Any], body: Mapping[str, Any]) -> _Refused:
-        """Why a successful answer has no reply."""
-        errors = [row for row in rows if isinstance(row, dict) and row.get("error")]
-        held = (errors or value)[0] if isinstance(errors or value, list) and (errors or value) else value
-        if isinstance(held, dict) and (held.get("error") or held.get("detail") or held.get("object") == "error"):
-            fault = read_fault(200, {}, held)
-            return _Refused(error_of(fault, self.endpoint, body, self._place.key), fault, fault.again)
-        if isinstance(value, dict):
-            what = f"has no reply in it (choices: {json.dumps(value.get('choices'))[:80]})"
-        elif isinstance(value, str) and value.lstrip()[:5] in ("data:", "event"):
-            what = f"is a stream of events (SSE), which was not asked for ({OPTIONS}='{{\"stream\": false}}')"
-        elif isinstance(value, str) and value.lstrip()[:1] == "<":
-            what = read_fault(200, {}, value).text.replace("a web page", "is a web page", 1)
-        else:
-            what = f"is {value[:120]!r}" if value else "is empty"
-        return _Refused(self._no_completion(what))
+            value = f"a redirect to {mask(without_credentials(headers.get('location', '')))}"
+        if status != 200:
+            raise read_fault(status, headers, value)
+        return value
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
     """The error, and what caused it: "Connection error." alone is not informative."""
     while error is not None:
         yield error
-        error = error.__cause__
+        error = error.__cause__ or error.__context__
 
 
 def _later_sample(request: ChatRequest, number: int) -> ChatRequest:
@@ -401,57 +366,6 @@ def _without_system(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
     parts = [{"type": "text", "text": text} for text in system]
     content = [*parts, *first] if isinstance(first, list) else "\n\n".join([*system, first])
     return [{**others[0], "content": content}, *others[1:]]
-
-
-def _reply(choice: Any) -> ChatReply | None:
-    """One choice of a response; None where it is malformed. Its log-probability is used only if every token has one."""
-    message = choice.get("message") if isinstance(choice, dict) and not choice.get("error") else None
-    if not isinstance(message, dict):
-        return None
-    content, reasoning = message.get("content"), message.get("reasoning_content") or message.get("reasoning")
-    if isinstance(content, list):  # typed parts
-        parts = [part for part in content if isinstance(part, dict)]
-        reasoning = reasoning or [part for part in parts if part.get("type") in ("thinking", "reasoning")]
-        content = _text([part for part in parts if part.get("type") not in ("thinking", "reasoning")])
-    calls = message.get("tool_calls") or [{"function": message.get("function_call")}]
-    names = [call.get("function") for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
-    tokens = _tokens(choice)
-    values = [_finite(t.get("logprob")) if isinstance(t, dict) else None for t in tokens]
-    known = [v for v in values if v is not None]
-    return ChatReply(
-        _text(content) or _text(message.get("refusal")),
-        str(choice.get("finish_reason") or "")[:40],
-        sum(known) if known and len(known) == len(values) else None,
-        len(values),
-        _text(reasoning),
-        tuple(str(name.get("name") or "")[:100] for name in names if isinstance(name, dict)),
-    )
-
-
-def _text(value: Any) -> str:
-    """A text, or that of typed parts; empty for anything else."""
-    if isinstance(value, list):
-        texts = (p.get("text", p.get("thinking", p.get("summary"))) for p in value if isinstance(p, dict))
-        return "".join(map(_text, texts))
-    return value if isinstance(value, str) else ""
-
-
-def _finite(value: Any) -> float | None:
-    """A JSON number as a float; None where it is not a finite number."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return None
-    return float(value) if abs(value) < 1e9 else None  # a NaN is not smaller, either
-
-
-def _tokens(choice: Any) -> list[Any]:
-    logprobs = choice.get("logprobs") if isinstance(choice, dict) else None
-    content = logprobs.get("content") if isinstance(logprobs, dict) else None
-    return content if isinstance(content, list) else []
-
-
-def _count(held: Any, name: str) -> int:
-    value = held.get(name) if isinstance(held, dict) else None
-    return int(value) if isinstance(value, (int, float)) and 0 <= value < 2**40 else 0
 
 
 def endpoint_client(environ: Mapping[str, str], model: str) -> OpenAIClient:

@@ -100,5 +100,6 @@ def read_bounded(response: Any) -> bytes:
     for chunk in response.iter_bytes():
         body += chunk
         if len(body) > MAX_BYTES:
-            raise HttpAnswer(getattr(response, "status_code", 200), {}, bytes(body[:200]))
+            what = f"longer than {MAX_BYTES / 1e6:.0f} MB, beginning with ".encode()
+            raise HttpAnswer(response.status_code, {}, what + body[:100])
     return bytes(body)
