@@ -108,7 +108,7 @@ def interpret(
     try:
         read = readings(domain, world, sentence, ask, shown)
     except NoModelError as error:
-        why = f"{instead or '.'} {str(error)[:1].upper()}{str(error)[1:]}"
+        why = f"{instead}. {str(error)[:1].upper()}{str(error)[1:]}"
     except ModelError as error:
         why = f"{instead} (the model that could help did not answer: {error})"
     else:
