@@ -64,7 +64,7 @@ def test_an_endpoint_is_answered_or_named(name, caplog):
             assert [reply.text[-len(TEXT) :] for reply in replies] == [TEXT] * 3
             model.complete(request())
             assert len(server.requests) - spent in (1, 3), "what it refuses was sent again"
-    assert not leaks(shown + caplog.text + repr(replies) + repr(model) + repr(model.options))
+    assert not leaks(shown + caplog.text + repr(replies) + repr(model) + repr(model.abilities.options))
 
 
 @pytest.mark.parametrize("name", ["no pictures", "no pictures, 404"])
@@ -95,7 +95,7 @@ def test_the_limit_is_raised_once_and_remembered_and_all_is_counted():
     with QuirkServer(QUIRKS["reasoning apart"], TEXT) as server:
         model = client(server.url)
         got = model.complete(request(n=1))
-        assert [body["max_tokens"] for body in server.requests] == [60, 60 + model.room]
+        assert [body["max_tokens"] for body in server.requests] == [60, 60 + model.abilities.room]
         assert got.usage.requests == 2 and got.usage.completion_tokens == 60 + 1000
         assert got.replies[0].reasoning and got.replies[0].text == TEXT
         model.complete(request(n=1))
@@ -126,9 +126,9 @@ def test_what_is_refused_is_remembered_one_by_one():
     with QuirkServer(QUIRKS["a reasoning model of OpenAI"], TEXT) as server:
         model = client(server.url)
         model.complete(request())
-        refused = {option for option, works in model.options.items() if works is False}
+        refused = {option for option, works in model.abilities.options.items() if works is False}
         assert refused == {"max_tokens", "temperature", "top_p", "logprobs"}
-        assert model.options["json_schema"] and "max_completion_tokens" in server.requests[-1]
+        assert model.abilities.options["json_schema"] and "max_completion_tokens" in server.requests[-1]
 
 
 def test_a_schema_that_is_refused_becomes_json_object_and_then_nothing():
