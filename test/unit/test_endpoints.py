@@ -8,11 +8,11 @@ import time
 import traceback
 
 import pytest
-from doubles.endpoints import KEY, QUIRKS, QuirkServer, of_another_host
+from doubles.endpoints import KEY, QUIRKS, Quirk, QuirkServer, of_another_host
 from doubles.fake_openai import FakeOpenAI, stalls
 
 from planweave.core.errors import ConfigError, ModelError
-from planweave.llm.clients import openai_client
+from planweave.llm.clients import choose_client, openai_client
 from planweave.llm.clients.base import ChatRequest
 from planweave.llm.clients.endpoint import Mask, read_endpoint, read_options
 from planweave.llm.clients.openai_client import ATTEMPTS, OpenAIClient
@@ -110,6 +110,16 @@ def test_the_room_for_reasoning_keeps_to_the_tasks_budget():
         assert failed.value.code == "model_no_answer"
         assert failed.value.usage.requests == 2 and failed.value.usage.total_tokens <= 700
         assert server.requests[-1]["max_tokens"] <= 500
+
+
+def test_samples_asked_for_one_by_one_share_the_budget():
+    def behave(server, body, number):
+        return QUIRKS["reasoning apart"].behave(server, {**body, "n": 1}, number)
+
+    with QuirkServer(Quirk("", behave), TEXT) as server:
+        model = client(server.url)
+        model.complete(request(n=4, tokens_left=6000))
+        assert sum(sorted(body["max_tokens"] for body in server.requests)[-3:]) <= 6000 + 3 * 60
 
 
 def test_reasoning_and_calls_of_tools_come_beside_the_text():
@@ -329,6 +339,14 @@ def test_what_failed_before_the_deadline_says_more_than_the_deadline():
     assert failed.value.code == "model_unavailable"
 
 
-def test_an_endpoint_that_lists_no_models_says_why(monkeypatch):
+@pytest.mark.parametrize("url", ["", " ", "https://api.openai.com/v1/\n"])
+def test_openai_s_own_endpoint_has_a_default_model_however_it_is_written(url):
+    environ = {"OPENAI_BASE_URL": url, "OPENAI_API_KEY": f"{KEY}\n"}
+    assert choose_client(environ, {"openai_model": "small"}).model == "small"
+    with pytest.raises(ConfigError, match="OPENAI_API_KEY"):
+        choose_client({"OPENAI_BASE_URL": " ", "OPENAI_API_KEY": "\n"}, {"client": "openai"})
+
+
+def test_an_endpoint_that_lists_no_models_says_why():
     with FakeOpenAI(lambda *_: (200, {}), models=[]) as server, pytest.raises(ModelError, match="PLANWEAVE_MODEL"):
         OpenAIClient(server.url, KEY).complete(request())

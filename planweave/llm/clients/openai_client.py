@@ -114,8 +114,9 @@ class OpenAIClient:
             return first
         if len(first.replies) == 1:
             self.abilities.options["n"] = False
+        left = (request.tokens_left - first.usage.total_tokens) / missing
         with ThreadPoolExecutor(PARALLEL) as pool:
-            futures = [pool.submit(self._ask, _later_sample(request, i + 1), 1) for i in range(missing)]
+            futures = [pool.submit(self._ask, _later_sample(request, i + 1, left), 1) for i in range(missing)]
             results, failures = [first], []
             for future in futures:
                 try:
@@ -131,13 +132,8 @@ class OpenAIClient:
 
     def models(self, request: ChatRequest) -> list[str]:
         """Names of the endpoint's models; raises ModelError."""
-
-        def call(timeout: float) -> bytes:
-            with self._sdk.models.with_streaming_response.list(timeout=_limits(timeout)) as answer:
-                return read_bounded(answer)
-
         try:
-            return [str(model["id"]) for model in self._exchange(request, call)["data"]]
+            return [str(model["id"]) for model in self._exchange(request)["data"]]
         except (KeyError, TypeError):
             return []
         except Fault as fault:
@@ -165,7 +161,7 @@ class OpenAIClient:
         for attempt in range(1, self._attempts + 1):
             limit, body, started = can.limit(request, n), can.body(self.model, request, n, without), time.monotonic()
             try:
-                replies, used, reasoned = read_completion(self._exchange(request, self._post(body)))
+                replies, used, reasoned = read_completion(self._exchange(request, body))
             except Fault as caught:
                 fault = caught
             except ModelTimeoutError:
@@ -224,20 +220,24 @@ class OpenAIClient:
         request.check()
         return True
 
-    def _post(self, body: dict[str, Any]) -> Callable[[float], bytes]:
-        rest = {option: value for option, value in body.items() if option not in ("model", "messages")}
+    def _exchange(self, request: ChatRequest, body: dict[str, Any] | None = None) -> Any:
+        """The JSON value of a successful answer, or its text where it is none; without a body the list of models.
 
-        def call(timeout: float) -> bytes:
-            with self._sdk.chat.completions.with_streaming_response.create(
-                model=body["model"], messages=body["messages"], extra_body=rest, timeout=_limits(timeout)
-            ) as answer:
+        Raises Fault, ModelTimeoutError or CanceledError.
+        """
+
+        def call(seconds: float) -> bytes:
+            limits = openai.Timeout(seconds, connect=min(seconds, CONNECT))  # a dead host is given up sooner
+            if body is None:
+                opened: Any = self._sdk.models.with_streaming_response.list(timeout=limits)
+            else:
+                rest = {option: value for option, value in body.items() if option not in ("model", "messages")}
+                opened = self._sdk.chat.completions.with_streaming_response.create(
+                    model=body["model"], messages=body["messages"], extra_body=rest, timeout=limits
+                )
+            with opened as answer:
                 return read_bounded(answer)
 
-        return call
-
-    def _exchange(self, request: ChatRequest, call: Callable[[float], bytes]) -> Any:
-        """The JSON value of a successful answer, or its text where it is none; raises Fault, ModelTimeoutError or
-        CanceledError."""
         status, lost = 200, ""
         headers: Mapping[str, str] = {}
         try:
@@ -267,11 +267,6 @@ class OpenAIClient:
         return value
 
 
-def _limits(seconds: float) -> openai.Timeout:
-    """Time limits of a request: a host that does not even connect is given up sooner."""
-    return openai.Timeout(seconds, connect=min(seconds, CONNECT))
-
-
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
     """The error, and what caused it: "Connection error." alone is not informative."""
     while error is not None:
@@ -279,9 +274,10 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
         error = error.__cause__ or error.__context__
 
 
-def _later_sample(request: ChatRequest, number: int) -> ChatRequest:
+def _later_sample(request: ChatRequest, number: int, tokens_left: float) -> ChatRequest:
     """The request for one more of several samples: with a seed of its own, or all would be alike."""
-    return request if request.seed is None else dataclasses.replace(request, seed=(request.seed + number) % 2**31)
+    seed = None if request.seed is None else (request.seed + number) % 2**31
+    return dataclasses.replace(request, seed=seed, tokens_left=tokens_left)
 
 
 def endpoint_client(environ: Mapping[str, str], model: str) -> OpenAIClient:
@@ -296,10 +292,9 @@ def endpoint_client(environ: Mapping[str, str], model: str) -> OpenAIClient:
 
 def from_environment(environ: Mapping[str, str], settings: Mapping[str, str]) -> OpenAIClient:
     """The client of the endpoint in the environment (entry point planweave.clients); raises ConfigError."""
-    base_url = environ.get("OPENAI_BASE_URL", "")
-    if not base_url and not environ.get("OPENAI_API_KEY"):
+    if not any(environ.get(name, "").strip() for name in ("OPENAI_BASE_URL", "OPENAI_API_KEY")):
         raise ConfigError("client 'openai' needs OPENAI_API_KEY, or OPENAI_BASE_URL for a server that wants no key")
-    model = environ.get("PLANWEAVE_MODEL", "") or settings.get("model", "")
-    if not model and base_url in ("", DEFAULT_BASE_URL):
-        model = settings.get("openai_model", "")
-    return endpoint_client(environ, model)
+    client = endpoint_client(environ, environ.get("PLANWEAVE_MODEL", "") or settings.get("model", ""))
+    if not client.model and client.endpoint == DEFAULT_BASE_URL:
+        client.model = settings.get("openai_model", "")
+    return client
