@@ -9,9 +9,10 @@ import traceback
 
 import pytest
 from doubles.endpoints import KEY, QUIRKS, QuirkServer, of_another_host
-from doubles.fake_openai import FakeOpenAI
+from doubles.fake_openai import FakeOpenAI, stalls
 
 from planweave.core.errors import ConfigError, ModelError
+from planweave.llm.clients import openai_client
 from planweave.llm.clients.base import ChatRequest
 from planweave.llm.clients.endpoint import Mask, read_endpoint, read_options
 from planweave.llm.clients.openai_client import ATTEMPTS, OpenAIClient
@@ -306,3 +307,28 @@ def test_a_password_in_the_url_is_sent_and_never_shown():
         with pytest.raises(ModelError) as failed:
             model.complete(request())
     assert "Passw0rd" not in str(failed.value) + model.endpoint
+
+
+def test_https_to_a_port_that_speaks_http_is_said_and_not_waited_for_to_the_end(monkeypatch):
+    monkeypatch.setattr(openai_client, "CONNECT", 0.1)
+    with FakeOpenAI(lambda *_: (200, {})) as server, pytest.raises(ModelError, match="http or https") as failed:
+        client(server.url.replace("http:", "https:")).complete(request(60.0))
+    assert failed.value.code == "model_unavailable"
+
+
+def test_what_failed_before_the_deadline_says_more_than_the_deadline():
+    def behave(server, body, number):
+        return (
+            (503, {"error": {"message": "warming up"}}, {"Retry-After": "0"})
+            if number == 1
+            else stalls(server, body, 2)
+        )
+
+    with FakeOpenAI(behave) as server, pytest.raises(ModelError, match="warming up") as failed:
+        client(server.url).complete(request(1.0))
+    assert failed.value.code == "model_unavailable"
+
+
+def test_an_endpoint_that_lists_no_models_says_why(monkeypatch):
+    with FakeOpenAI(lambda *_: (200, {}), models=[]) as server, pytest.raises(ModelError, match="PLANWEAVE_MODEL"):
+        OpenAIClient(server.url, KEY).complete(request())

@@ -53,6 +53,7 @@ from planweave.llm.replies import answer_of
 
 ATTEMPTS = 6  # HTTP requests for one question: the first, retries, and those without an option that was refused
 PARALLEL = 4  # requests at once where n has to be made of several
+CONNECT = 5.0  # s until a connection stands, TLS included, as in the SDK
 ROOM = 8000  # tokens for reasoning, beside those of the answer, once a reply has ended before its answer did
 _log = logging.getLogger(__name__)
 
@@ -142,10 +143,10 @@ class OpenAIClient:
         return ChatReplies(tuple(r for result in results for r in result.replies), usage)
 
     def models(self, request: ChatRequest) -> list[str]:
-        """Names of the endpoint's models; empty where it does not list them. Raises ModelError."""
+        """Names of the endpoint's models; raises ModelError."""
 
         def call(timeout: float) -> bytes:
-            with self._sdk.models.with_streaming_response.list(timeout=timeout) as answer:
+            with self._sdk.models.with_streaming_response.list(timeout=_limits(timeout)) as answer:
                 return read_bounded(answer)
 
         try:
@@ -154,17 +155,18 @@ class OpenAIClient:
             return []
         except Fault as fault:
             error = error_of(fault, self.endpoint, {}, self._place.key)
-        if isinstance(error, ModelRequestError):
-            return []
         raise error
 
     def _only_model(self, request: ChatRequest) -> str:
-        names = self.models(request)
+        try:
+            names, why = self.models(request), "it lists none"
+        except ModelRequestError as error:
+            names, why = [], str(error)
         if len(names) == 1:
             return names[0]
         raise ModelUnknownError(
-            f"{self.endpoint} has {len(names) or 'no listed'} models; set PLANWEAVE_MODEL to the "
-            f"one to ask" + (f": {', '.join(names[:20])}" if names else "")
+            f"no model is named, and {self.endpoint} has {len(names) or 'none listed'}; set PLANWEAVE_MODEL to the one "
+            f"to ask ({', '.join(names[:20]) or why})"
         )
 
     def _ask(self, request: ChatRequest, n: int) -> ChatReplies:
@@ -172,12 +174,17 @@ class OpenAIClient:
         without: set[str] = set()  # left out to find what is refused, where the endpoint does not say
         spent = Usage()
         first: ModelError | None = None
+        error: ModelError | None = None
         for attempt in range(1, self._attempts + 1):
             limit, body, started = self._limit(request, n), self._body(request, n, without), time.monotonic()
             try:
                 replies, used, reasoned = read_completion(self._exchange(request, self._post(body)))
             except Fault as caught:
                 fault = caught
+            except ModelTimeoutError:
+                if error is None:
+                    raise
+                break  # what failed before says more
             else:
                 for option in without:
                     self.options[option] = False
@@ -198,9 +205,10 @@ class OpenAIClient:
                 self._adapt(request, fault, error, body, limit, without) or self._waited(request, fault, error, attempt)
             ):
                 break
-        error = first if first and without else error
-        error.usage = spent if spent.requests else None
-        raise error
+        failed = first if without else error
+        assert failed is not None
+        failed.usage = spent if spent.requests else None
+        raise failed
 
     def _limit(self, request: ChatRequest, n: int) -> int:
         """Tokens of each reply: those of the answer, and room for reasoning as far as the task's budget allows."""
@@ -304,7 +312,7 @@ class OpenAIClient:
 
         def call(timeout: float) -> bytes:
             with self._sdk.chat.completions.with_streaming_response.create(
-                model=body["model"], messages=body["messages"], extra_body=rest, timeout=timeout
+                model=body["model"], messages=body["messages"], extra_body=rest, timeout=_limits(timeout)
             ) as answer:
                 return read_bounded(answer)
 
@@ -317,15 +325,13 @@ class OpenAIClient:
         headers: Mapping[str, str] = {}
         try:
             data = within_deadline(request, call)
-        except (PlanweaveError, openai.APITimeoutError) as error:
-            if isinstance(error, PlanweaveError):
-                raise
-            raise ModelTimeoutError(f"{self.endpoint} did not answer in time") from None
+        except PlanweaveError:
+            raise
         except Exception as error:
             causes = list(_causes(error))
             answer = next((cause for cause in causes if isinstance(cause, HttpAnswer)), None)
             if answer is None:
-                lost = f"{type(causes[-1]).__name__}: {causes[-1]}"
+                lost = f"{type(causes[-1]).__name__}: {causes[-1]}".removesuffix(": ")
                 status = CERTIFICATE if any(isinstance(c, ssl.SSLCertVerificationError) for c in causes) else 0
             else:
                 status, headers, data = answer.status, answer.headers, answer.data
@@ -342,6 +348,11 @@ class OpenAIClient:
         if status != 200:
             raise read_fault(status, headers, value)
         return value
+
+
+def _limits(seconds: float) -> openai.Timeout:
+    """Time limits of a request: a host that does not even connect is given up sooner."""
+    return openai.Timeout(seconds, connect=min(seconds, CONNECT))
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
