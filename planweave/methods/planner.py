@@ -6,6 +6,7 @@ import math
 import threading
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 from planweave.core.budget import Budget
@@ -28,7 +29,7 @@ from planweave.methods import paper_notation, questions
 from planweave.methods.action_filter import offered
 from planweave.methods.condition import check
 from planweave.methods.conditions import MAX_CHARACTERS as MAX_CONDITION
-from planweave.methods.interpret import checked_sentence, interpret
+from planweave.methods.interpret import Readings, checked_sentence, interpret, readings
 from planweave.methods.prompt_world import PromptWorlds
 from planweave.methods.prompting import Messages, decide_messages, sample_messages
 from planweave.methods.question import Question
@@ -239,25 +240,27 @@ class LanguagePlanner:
         canceled: threading.Event | None = None,
     ) -> Interpretation:
         """Interpret a sentence as goal literals; raises GoalError or CanceledError."""
-        domain = self._load_domain(world.domain)
-
-        def ask(messages: Messages, schema: dict[str, Any]) -> ChatReplies:
-            return self._ask(
-                "goal",
-                ChatRequest(
-                    messages,
-                    n=self.settings.goal_votes,
-                    temperature=self.settings.goal_temperature,
-                    max_tokens=400,
-                    json_schema=schema,
-                ),
-                task_id,
-                canceled,
-            )
-
+        domain, ask = self._load_domain(world.domain), partial(self._ask_goal, task_id, canceled)
         agreement = self.settings.goal_agreement_embedded if self._embedded else self.settings.goal_agreement
         shown, _ = self._worlds.shown(domain, world, sentence.strip())
         return interpret(domain, world, sentence, ask, agreement, shown, clarifications)
+
+    def readings(self, sentence: str, world: World, task_id: str = "") -> Readings:
+        """The model's readings of a sentence, also of one that the grammar would read; raises ModelError."""
+        ask = partial(self._ask_goal, task_id, None)
+        return readings(self._load_domain(world.domain), world, checked_sentence(sentence), ask)
+
+    def _ask_goal(
+        self, task_id: str, canceled: threading.Event | None, messages: Messages, schema: dict[str, Any]
+    ) -> ChatReplies:
+        request = ChatRequest(
+            messages,
+            n=self.settings.goal_votes,
+            temperature=self.settings.goal_temperature,
+            max_tokens=400,
+            json_schema=schema,
+        )
+        return self._ask("goal", request, task_id, canceled)
 
     @counted
     def write(

@@ -22,8 +22,8 @@ import numpy as np
 from planweave.core.budget import Budget
 from planweave.core.errors import ConfigError, ModelError, ModelRequestError, ParseError
 from planweave.llm.accounting import Ledger
-from planweave.llm.clients.base import ChatClient, ChatRequest
-from planweave.llm.reasoning import said_in
+from planweave.llm.clients.base import ChatClient, ChatReply, ChatRequest
+from planweave.llm.replies import check_said, readable
 from planweave.perception.colours import COLOURS
 from planweave.perception.marks import close_ups, data_url, draw_marks
 from planweave.perception.vocabulary import clean
@@ -185,7 +185,8 @@ class VisionNamer:
         numbers = [k + 1 for k in asked]
         reply = self._send(self._request(pictures, things, numbers, words))
         try:
-            answers = read_names(reply, numbers, len(things))
+            check_said(reply)
+            answers = read_names(reply.text, numbers, len(things))
         except ParseError as error:
             self._say(f"the reply of {self._client.model} names nothing: {error}")
             return {}
@@ -203,10 +204,10 @@ class VisionNamer:
                 f"{self._budget.tokens} tokens)"
             ) from None
 
-    def _send(self, request: ChatRequest) -> str:
+    def _send(self, request: ChatRequest) -> ChatReply:
         replies = self._client.complete(request)
         self._ledger.add("vision", replies.usage)
-        return replies.replies[0].text
+        return readable(replies.replies[0])
 
     def _request(
         self, pictures: Sequence[np.ndarray], things: Sequence[Marked], numbers: Sequence[int], words: str
@@ -242,7 +243,6 @@ def read_names(text: str, numbers: Sequence[int], count: int) -> dict[int, Named
 
     count: of all things; parts may belong to any of them.
     """
-    text = said_in(text).answer
     try:
         rows = json.loads(text[text.index("{") : text.rindex("}") + 1])["marks"]
         if not isinstance(rows, list):

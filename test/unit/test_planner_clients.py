@@ -24,7 +24,6 @@ from planweave.llm.clients import choose_client
 from planweave.llm.clients.base import ChatReplies, ChatReply, ChatRequest
 from planweave.llm.clients.none import NoClient
 from planweave.llm.clients.openai_client import OpenAIClient, without_credentials
-from planweave.llm.clients.probe import probe
 from planweave.llm.clients.recording import RecordingClient, ReplayClient
 
 KEY = "sk-secret-0123456789"
@@ -294,22 +293,6 @@ def test_credentials_in_a_url_are_not_shown():
     assert without_credentials("https://user:secret@host:8/v1/?key=secret#x") == "https://host:8/v1"
     with pytest.raises(ConfigError, match="http"):
         OpenAIClient("ftp://user:secret@host/v1")
-
-
-def test_probe_finds_what_an_endpoint_can_do():
-    with FakeOpenAI(fake.answers('{"answer": "left"}')) as server:
-        found = probe(client(server))
-        assert (found.capabilities.n, found.capabilities.json_schema, found.capabilities.logprobs) == (True, True, True)
-    with FakeOpenAI(fake.ignores_n("LEFT!")) as server:
-        found = probe(client(server))
-        assert (found.capabilities.n, found.capabilities.json_schema, found.capabilities.logprobs) == (
-            False,
-            False,
-            False,
-        )
-    with FakeOpenAI(fake.fails(401, KEY)) as server:
-        found = probe(client(server))
-        assert "OPENAI_API_KEY" in found.error and KEY not in found.error
 
 
 def test_the_choice_of_a_client(tmp_path):
