@@ -19,6 +19,7 @@ examples:
   python -m benchmarks page
   python -m benchmarks restarts
   python -m benchmarks recording
+  python -m benchmarks endpoints
   python -m benchmarks tabletop --seeds 2 --task plus_sign
 """
 
@@ -58,6 +59,7 @@ FIGURES = (
     "page",
     "restarts",
     "recording",
+    "endpoints",
 )
 CHOOSABLE = ("tabletop", "kills", "honesty")  # figures of which --task chooses some
 

@@ -27,7 +27,7 @@ from planweave.core.written import Written, read_goal
 from planweave.llm.accounting import Prices
 from planweave.llm.clients import choose_client
 from planweave.llm.clients.base import ChatClient
-from planweave.llm.clients.none import NoClient
+from planweave.llm.clients.none import SET_ONE, NoClient
 from planweave.methods import METHODS
 from planweave.methods.options import checked_options
 from planweave.methods.planner import LanguagePlanner
@@ -38,6 +38,7 @@ from planweave.tasks.task_manager import Method, Task, TaskManager
 _BUDGET = Budget(requests=200, tokens=1_000_000, cost=1.0)
 _ACTION_TIMEOUT = 180.0  # s
 _APPROVED_ALONE = ("hand_over", "push_aside")
+_METHOD = "tree_planner"
 _POLL = 0.05  # s
 _END = 5.0  # s that a cancelled task has to end
 _OPENAI_MODEL = "gpt-4.1-mini"
@@ -118,7 +119,7 @@ def run(
     sentence: str = "",
     *,
     body: LookingBody | str,
-    method: str = "tree_planner",
+    method: str = "",
     model: str | ChatClient | None = None,
     goal: Written | None = None,
     on_event: Callable[[TaskStatus], None] | None = None,
@@ -137,11 +138,12 @@ def run(
     choice (OPENAI_BASE_URL, OPENAI_API_KEY, PLANWEAVE_MODEL, else the embedded model), "none" for no model, the name of
     the endpoint's model, the path of a .gguf file, or a ChatClient, which is not closed. goal: given directly; the
     sentence is then not interpreted. on_event: called at every change, in the caller's thread; an exception in it
-    cancels the task. method: a name, or a behaviour tree in XML, which is followed as it is, without fallback. approve:
-    called with the status before a plan is executed (`plan`, `plan_words`, `plan_check`, `plan_changes` of it), again
-    where the plan changes, and for each hand-over and push by itself; False ends the task as CANCELED, "the plan was
-    not approved". timeout: seconds of wall time, after which the task is cancelled.
-    fallback: the method that takes over where the goal does not hold, "" for none. options: of the method.
+    cancels the task. method: a name, or a behaviour tree in XML, which is followed as it is, without fallback; empty
+    for tree_planner, or classical where no model is set that could plan the task. approve: called with the status
+    before a plan is executed (`plan`, `plan_words`, `plan_check`, `plan_changes` of it), again where the plan changes,
+    and for each hand-over and push by itself; False ends the task as CANCELED, "the plan was not approved". timeout:
+    seconds of wall time, after which the task is cancelled. fallback: the method that takes over where the goal does
+    not hold, "" for none. options: of the method.
 
     All other settings are the defaults of planner_node and feedback_node: those of
     `planweave.methods.settings.PlannerSettings`, a budget of 200 requests, 1,000,000 tokens and 1 US dollar, 180 s per
@@ -149,7 +151,8 @@ def run(
 
     Failures of the task are part of the result. Raises PlanweaveError for wrong usage only.
     """
-    made = _method_maker(method, fallback, options or {})
+    chosen = method or _METHOD
+    made = _method_maker(chosen, fallback, options or {})
     seconds = _seconds("timeout", timeout)
     if model is not None and not isinstance(model, str):
         _has(model, "model", ("complete", "close", "capabilities"), 'None, "none", a model\'s name, or a ChatClient')
@@ -183,7 +186,7 @@ def run(
             planner,
             _Stopped(body, lambda: manager.running if manager is not None else None) if _can_stop(body) else body,
             made,
-            default_method=method,
+            default_method=chosen,
             fallback=fallback,
             action_timeout=_ACTION_TIMEOUT,
             approval_timeout=seconds if approve is not None else 0.0,
@@ -192,7 +195,7 @@ def run(
             load_domain=load,
         )
         ends.callback(manager.close, _END)
-        task = manager.submit(sentence, method, wanted)
+        task = manager.submit(sentence, chosen if options else method, wanted)
         _wait(task, events, _Approver(manager, approve, on_event), seconds)
         return _result(task)
 
@@ -319,7 +322,7 @@ def _client(model: str | None) -> ChatClient:
     except MissingExtraError as error:
         if model:
             raise
-        return NoClient(f"{error}; or set OPENAI_API_KEY or OPENAI_BASE_URL")
+        return NoClient(f"{error}; or {SET_ONE}")
 
 
 def _method_maker(method: str, fallback: str, options: Mapping[str, Any]) -> Callable[[str], Method]:

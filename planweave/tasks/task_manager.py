@@ -106,7 +106,7 @@ class TaskManager:
         effects; nothing moves. `method`: a name, or a behaviour tree in XML, which is followed
         (planweave.tasks.given_tree).
         """
-        sentence, method = plain(sentence, "sentence"), method or self._default_method
+        sentence, named, method = plain(sentence, "sentence"), bool(method), method or self._default_method
         tree = method if is_tree(method) else ""
         method = GIVEN if tree else method
         if len(tree) > MAX_CHARACTERS:
@@ -151,7 +151,7 @@ class TaskManager:
                     **({"dry_run": True} if dry_run else {}),
                 )
             approval, inquiry = self._approval(status, 0.0), self._inquiry(status)
-            task = self._linked(Task(status, tuple(goal), journal, tree, world_revision, approval, inquiry))
+            task = self._linked(Task(status, tuple(goal), journal, tree, world_revision, named, approval, inquiry))
             self._tasks[task_id] = task
             if request_id:
                 self._requests[request_id] = task
