@@ -12,7 +12,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from planweave.core.domain import ActionSchema, Domain
-from planweave.core.formula import And, Atom, Effect, Equal, Formula, Not, Or, Parameter, Quantified, conjuncts, negated
+from planweave.core.formula import (
+    And,
+    Atom,
+    Effect,
+    Equal,
+    Formula,
+    Not,
+    Parameter,
+    Quantified,
+    conjuncts,
+    free_variables,
+    negated,
+)
 from planweave.core.state import AtomKey, State
 
 Frame = list[Any]
@@ -144,7 +156,7 @@ class _Compiler:
         todo = list(parts)
         free = {v.name: v for v in variables}
         for part in todo:
-            if not _variables(part) & free.keys():
+            if not free_variables(part) & free.keys():
                 todo.remove(part)
                 return _then(self.test(part, slots), self.search(variables, todo, slots, last))
         for part in todo:
@@ -298,16 +310,3 @@ def _then(test: Test, after: Test) -> Test:
     if after is _found:
         return test
     return lambda state, frame: test(state, frame) and after(state, frame)
-
-
-def _variables(formula: Formula) -> set[str]:
-    """The free variables of a formula."""
-    if isinstance(formula, Atom):
-        return {t for t in formula.terms if t.startswith("?")}
-    if isinstance(formula, Equal):
-        return {t for t in (formula.left, formula.right) if t.startswith("?")}
-    if isinstance(formula, Not):
-        return _variables(formula.part)
-    if isinstance(formula, Or | And):
-        return {v for part in formula.parts for v in _variables(part)}
-    return _variables(formula.part) - {v.name for v in formula.variables}

@@ -178,6 +178,19 @@ def atoms_in(formula: Formula) -> Iterator[Atom]:
         yield from atoms_in(formula.part)
 
 
+def free_variables(formula: Formula) -> set[str]:
+    """The free variables of a formula."""
+    if isinstance(formula, Atom):
+        return {t for t in formula.terms if t.startswith("?")}
+    if isinstance(formula, Equal):
+        return {t for t in (formula.left, formula.right) if t.startswith("?")}
+    if isinstance(formula, Not):
+        return free_variables(formula.part)
+    if isinstance(formula, Or | And):
+        return {v for part in formula.parts for v in free_variables(part)}
+    return free_variables(formula.part) - {v.name for v in formula.variables}
+
+
 def substitute(terms: tuple[str, ...], binding: Mapping[str, str]) -> tuple[str, ...]:
     """Terms with their variables replaced."""
     return tuple(binding.get(t, t) for t in terms)

@@ -2,15 +2,14 @@
 
 import re
 from dataclasses import replace
-from types import SimpleNamespace
 
-import kairos
 import pytest
 from doubles.scripted import literals, tabletop
 
 from planweave.core.classical import NoPlanError, _reason, determinised_pddl, problem_pddl, solve
 from planweave.core.domain import Domain
 from planweave.core.errors import DomainError, InvalidActionError, ParseError, UnknownNameError
+from planweave.core.kairos_search import Found
 from planweave.core.transition import Transition, facts_of, inverse_actions
 from planweave.core.validation import achievers, validate
 from planweave.core.world import Action, Literal
@@ -219,8 +218,7 @@ def test_a_search_without_time_says_what_a_person_can_do_and_none_of_kairos_opti
     ],
 )
 def test_advice_on_the_options_of_kairos_is_left_out(said, kept):
-    result = SimpleNamespace(status=kairos.Status.OUT_OF_MEMORY, diagnostics=[SimpleNamespace(message=said)])
-    assert _reason(result, 5.0) == kept
+    assert _reason(Found("OUT_OF_MEMORY", messages=(said,)), 5.0) == kept
 
 
 def test_problem_names_objects_and_goal(domain, world):
