@@ -35,6 +35,17 @@ class DomainError(ConfigError):
     """A planning domain (PDDL or phrase file) has an error; the message names file and line."""
 
 
+class PlanFileError(ConfigError):
+    """A plan as text has an error. The message starts with ``file:line``.
+
+    code: "syntax", "plan-order" or "too-long"; line: counted from 1.
+    """
+
+    def __init__(self, message: str, code: str, line: int):
+        super().__init__(message)
+        self.code, self.line = code, line
+
+
 class SceneError(ConfigError):
     """A scene file has an error; the message names the file and the entry."""
 
