@@ -6,22 +6,19 @@ import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from itertools import chain
 
 from planweave.core.domain import Domain, refusal
 from planweave.core.errors import GoalError, PlanweaveError
-from planweave.core.formula import Atom, substitute
+from planweave.core.formula import Formula, atoms_in, substitute
 from planweave.core.kairos_search import SMALL, Found, Search, ground_instances, start
-from planweave.core.reduced import block, without
+from planweave.core.pddl_writer import domain_pddl, planned_step, problem_pddl
+from planweave.core.reduced import without
 from planweave.core.relevance import reductions
-from planweave.core.ruled_pddl import rule_facts, ruled_pddl
-from planweave.core.state import State
 from planweave.core.transition import Transition
-from planweave.core.validation import achievers
+from planweave.core.validation import Goal, achievers, simplest, unmet_goal, with_facts_of
 from planweave.core.world import Action, Literal, World
 
-_VARIANT = re.compile(r"-outcome-(\d+)$")
 _NOTES = 6  # obstacles that an error names at most
 _ADVICE = (" --", "SolveOptions")  # in a sentence of kairos about its own options
 _SHARE = 0.2  # of the time, after which the next larger world is searched, too
@@ -35,44 +32,6 @@ class NoPlanError(GoalError):
     def __init__(self, message: str, proved: bool):
         super().__init__(message)
         self.proved = proved
-
-
-def _s_expression(literal: Literal) -> str:
-    atom = f"({' '.join((literal.predicate, *literal.args))})"
-    return atom if literal.positive else f"(not {atom})"
-
-
-def problem_pddl(domain: Domain, world: World, goal: Sequence[Literal]) -> str:
-    """The PDDL problem of a world and a conjunction of literals."""
-    objects = " ".join(f"{o.name} - {o.type}" for o in world.objects)
-    facts = " ".join((*map(_s_expression, sorted(world.facts)), *rule_facts(domain, world)))
-    wanted = " ".join(_s_expression(g) for g in goal)
-    return (
-        f"(define (problem task) (:domain {domain.name})\n (:objects {objects})\n (:init {facts})\n"
-        f" (:goal (and {wanted})))\n"
-    )
-
-
-@lru_cache(maxsize=8)
-def determinised_pddl(domain: Domain) -> str:
-    """The domain with one more action for each uncertain effect (all-outcomes determinisation, FF-Replan).
-
-    The extra actions are called ``<name>-outcome-<k>`` and have the same precondition.
-    """
-    text = domain.pddl_text.rstrip()
-    extra = []
-    for schema in domain.actions.values():
-        found = block(text, f"(:action {schema.name}")
-        effect_at = found.find(":effect")
-        for k, (atom, positive) in enumerate(schema.possibly):
-            head = found[:effect_at].replace(f"(:action {schema.name}", f"(:action {schema.name}-outcome-{k}", 1)
-            extra.append(f"  {head}:effect {_effect(atom, positive)})\n")
-    return text[: text.rfind(")")] + "\n" + "".join(extra) + ")\n"
-
-
-def _effect(atom: Atom, positive: bool) -> str:
-    plain = f"({' '.join((atom.predicate, *atom.terms))})"
-    return plain if positive else f"(not {plain})"
 
 
 class _Clock:
@@ -90,7 +49,7 @@ class _Clock:
 def solve(
     domain: Domain,
     world: World,
-    goal: Sequence[Literal],
+    goal: Goal,
     timeout: float = 5.0,
     all_outcomes: bool = False,
     namespace: str = "",
@@ -103,30 +62,43 @@ def solve(
     is returned, and that there is none is proved by a search of the whole world only. namespace: see
     Domain.unaccounted.
 
-    Raises NoPlanError that names the literal that cannot be reached.
+    Raises NoPlanError that names the literals that cannot be reached.
     """
-    if not world.unmet(goal):
+    clock, goal = _Clock(timeout), simplest(goal)
+    if not isinstance(goal, Formula) and not world.unmet(goal):
         return ()
-    clock = _Clock(timeout)
+    _check_goal(domain, world, goal)
     unaccounted = domain.unaccounted(world, namespace)
-    off = {a for g in world.unmet(goal) for a in achievers(domain, g)} & world.actions_off
-    refused = [refusal(sorted(off))] if off else []
-    domain = without(domain, world.actions_off)
-    world = world.with_derived(goal)
+    able, domain = domain, without(domain, world.actions_off)
+    world = with_facts_of(domain, world, goal)
+    transition = Transition(domain, world)
+    unmet = unmet_goal(transition, transition.state(), goal)
+    if not unmet:
+        return ()
+    steps, found, fault = _searched(transition, goal, unmet, clock, all_outcomes)
+    if steps:
+        plan = [step.action for step in steps]
+        return tuple(plan if all_outcomes else _needed(transition, goal, plan, clock))
+    off = {name for literal in unmet for name in achievers(able, literal)} & world.actions_off
+    notes = (*unaccounted, *([refusal(sorted(off))] if off else ()), *_obstacles(domain, world, unmet))
+    lead = "no plan reaches the goal that" if found.unsolvable else "no plan was found for the goal that"
+    known = [g for g in unmet if g.predicate in domain.predicates]  # not "=", nor what can never hold
+    wanted = domain.phrases(known) or "it states"
+    raise NoPlanError(
+        f"{lead} {wanted}{''.join(f' ({n})' for n in notes)}: {fault or _reason(found, timeout)}", found.unsolvable
+    )
+
+
+def _check_goal(domain: Domain, world: World, goal: Goal) -> None:
+    """Raise NoPlanError where a goal is not one of the domain over the world's objects."""
+    if isinstance(goal, Formula):
+        ground = (a for a in atoms_in(goal) if not any(t.startswith("?") for t in a.terms))
+        goal = [Literal(atom.predicate, atom.terms) for atom in ground]
     for literal in goal:
         try:
             domain.check_literal(literal, world)
         except PlanweaveError as error:
             raise NoPlanError(f"the goal {literal} cannot be planned for: {error}", proved=False) from None
-    transition = Transition(domain, world)
-    steps, found, fault = _searched(transition, goal, clock, all_outcomes)
-    if steps:
-        plan = [step.action for step in steps]
-        return tuple(plan if all_outcomes else _needed(transition, goal, plan, clock))
-    wanted = domain.phrases(world.unmet(goal))
-    lead = "no plan reaches the goal that" if found.unsolvable else "no plan was found for the goal that"
-    obstacles = "".join(f" ({text})" for text in (*unaccounted, *refused)) + _obstacles(domain, world, goal)
-    raise NoPlanError(f"{lead} {wanted}{obstacles}: {fault or _reason(found, timeout)}", found.unsolvable)
 
 
 @dataclass(frozen=True)
@@ -136,26 +108,20 @@ class _Step:
     action: Action
     outcome: int | None = None
 
-    @classmethod
-    def of(cls, name: str, args: tuple[str, ...]) -> _Step:
-        """The step of an action of the planner's domain."""
-        match = _VARIANT.search(name)
-        return cls(Action(_VARIANT.sub("", name), args), int(match[1]) if match else None)
-
 
 def _searched(
-    transition: Transition, goal: Sequence[Literal], clock: _Clock, all_outcomes: bool
+    transition: Transition, goal: Goal, unmet: Sequence[Literal], clock: _Clock, all_outcomes: bool
 ) -> tuple[list[_Step], Found, str]:
     """A plan that reaches the goal in the whole world; else none, how the search of the whole world ended, and why a
-    plan of the planner does not do.
+    plan of the planner does not do. unmet: the literals of the goal that do not hold.
 
     The reduced worlds are searched first. The next one begins when one has ended without a plan, or after a share of
     the time, while the former goes on.
     """
     domain, world = transition.domain, transition.world
-    text = ruled_pddl(domain, determinised_pddl(domain) if all_outcomes else domain.pddl_text)
+    text = domain_pddl(domain, all_outcomes)
     small = ground_instances(domain, world) <= SMALL
-    worlds = chain(() if small else reductions(domain, world, goal), [world])
+    worlds = chain(() if small else reductions(transition, goal, unmet), [world])
     running: list[tuple[Search, World]] = []
     part, next_start = None, 0.0
     try:
@@ -171,7 +137,7 @@ def _searched(
                 if found is None:
                     continue
                 running.remove((search, searched))
-                steps = [_Step.of(*step) for step in found.steps]
+                steps = [_Step(*planned_step(domain, world, *step)) for step in found.steps]
                 fault = _fault(transition, steps, goal) if found.solved else ""
                 if found.solved and not fault:
                     return steps, found, ""
@@ -183,7 +149,7 @@ def _searched(
     raise AssertionError("the search of the whole world has no end")
 
 
-def _fault(transition: Transition, steps: Sequence[_Step], goal: Sequence[Literal]) -> str:
+def _fault(transition: Transition, steps: Sequence[_Step], goal: Goal) -> str:
     """Why a plan does not reach the goal in the whole world, "" where it does."""
     state = transition.state()
     for number, step in enumerate(steps, 1):
@@ -200,16 +166,11 @@ def _fault(transition: Transition, steps: Sequence[_Step], goal: Sequence[Litera
             atom, positive = schema.possibly[step.outcome]
             key = (atom.predicate, *substitute(atom.terms, schema.binding(step.action.args)))
             (state.add if positive else state.discard)(key)
-    unmet = _unmet(transition.world, state, goal)
+    unmet = unmet_goal(transition, state, goal)
     return f"the only plan found leaves open {', '.join(map(str, unmet))}" if unmet else ""
 
 
-def _unmet(world: World, state: State, goal: Sequence[Literal]) -> tuple[Literal, ...]:
-    """The literals of the goal that do not hold in a state."""
-    return tuple(g for g in goal if ((g.predicate, *g.args) in state) != g.positive)
-
-
-def _needed(transition: Transition, goal: Sequence[Literal], plan: list[Action], clock: _Clock) -> list[Action]:
+def _needed(transition: Transition, goal: Goal, plan: list[Action], clock: _Clock) -> list[Action]:
     """A plan without actions that the goal does not need (action elimination: Nakhost, Müller, ICAPS 2010, Section 2):
     each is left out with those that depend on it, where the goal is reached without; as far as time allows.
     """
@@ -223,7 +184,7 @@ def _needed(transition: Transition, goal: Sequence[Literal], plan: list[Action],
                 transition.apply(state, action)
                 kept.append(action)
         steps += len(plan)
-        if _unmet(transition.world, state, goal):
+        if unmet_goal(transition, state, goal):
             index += 1
         else:
             plan = kept
@@ -242,13 +203,13 @@ def _reason(found: Found, timeout: float) -> str:
     return useful or found.status
 
 
-def _obstacles(domain: Domain, world: World, goal: Sequence[Literal]) -> str:
+def _obstacles(domain: Domain, world: World, unmet: Sequence[Literal]) -> list[str]:
     """Facts about the goal's objects that explain why it is unreachable, e.g. that one is out of reach."""
     notes = []
-    for name in dict.fromkeys(a for g in world.unmet(goal) for a in g.args):
+    for name in dict.fromkeys(a for g in unmet for a in g.args):
         for predicate in domain.predicates.values():
             literal = Literal(predicate.name, (name,), False)
             if predicate.state == "negative" and name in world.by_name and world.holds(literal):
                 notes.append(domain.phrase(literal))
     more = f"; and {len(notes) - _NOTES} more" if len(notes) > _NOTES else ""
-    return f" ({'; '.join(notes[:_NOTES])}{more})" if notes else ""
+    return [f"{'; '.join(notes[:_NOTES])}{more}"] if notes else []

@@ -9,8 +9,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from planweave.core.domain import ActionSchema, Domain
-from planweave.core.formula import And, Atom, Effect, Formula, Not, Or, Quantified, conjuncts, free_variables
+from planweave.core.formula import And, Atom, Effect, Formula, Not, Or, Quantified, atoms_in, conjuncts, free_variables
 from planweave.core.transition import Binding, Transition, fixed_predicates
+from planweave.core.validation import Goal
 from planweave.core.world import Literal, World
 
 _SMALL = 25  # worlds of up to so many objects are left as they are
@@ -57,14 +58,17 @@ def relevant_world(domain: Domain, world: World, goal: Sequence[Literal]) -> Wor
     return _restricted(world, names)
 
 
-def reductions(domain: Domain, world: World, goal: Sequence[Literal]) -> Iterator[World]:
+def reductions(transition: Transition, goal: Goal, unmet: Sequence[Literal]) -> Iterator[World]:
     """Reduced worlds to try before the whole one, smallest first: that of `relevant_world`, and one that also has, to
-    any depth, what is in the way (see `_Regression`). Left out is what saves too little.
+    any depth, what is in the way (see `_Regression`). Left out is what saves too little. unmet: the literals of the
+    goal that do not hold.
     """
-    last = relevant_world(domain, world, goal)
+    domain, world = transition.domain, transition.world
+    named = [Literal(a.predicate, a.terms) for a in atoms_in(goal)] if isinstance(goal, Formula) else list(goal)
+    last = relevant_world(domain, world, [*unmet, *named])
     if len(last.objects) <= _WORTH * len(world.objects):
         yield last
-    names = _Regression(domain, world).objects(goal).union(last.by_name)
+    names = _Regression(transition).objects(unmet).union(last.by_name)
     if len(last.objects) < len(names) <= _WORTH * len(world.objects):
         yield _restricted(world, names)
 
@@ -85,15 +89,14 @@ class _Regression:
     action that takes it off. Variables that no fact binds are left open, unless few objects fit.
     """
 
-    def __init__(self, domain: Domain, world: World) -> None:
-        self._domain, self._world = domain, world
-        self._transition = Transition(domain, world)
-        self._state = self._transition.state()
+    def __init__(self, transition: Transition) -> None:
+        self._domain, self._world, self._transition = transition.domain, transition.world, transition
+        self._state = transition.state()
 
-    def objects(self, goal: Sequence[Literal]) -> set[str]:
-        """Names of the objects met on the way."""
-        found: set[str] = set()
-        queue = list(dict.fromkeys(self._world.unmet(goal)))
+    def objects(self, unmet: Sequence[Literal]) -> set[str]:
+        """Names of the objects met on the way from literals that do not hold."""
+        queue = list(dict.fromkeys(unmet))
+        found = {name for literal in queue for name in literal.args if name in self._world.by_name}
         seen = set(queue)
         for literal in queue:  # grows
             for schema, effect, bound in self._achievers(literal):
