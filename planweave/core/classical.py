@@ -12,15 +12,13 @@ import kairos
 
 from planweave.core.domain import Domain, refusal
 from planweave.core.errors import GoalError, PlanweaveError
-from planweave.core.formula import Atom
-from planweave.core.reduced import block, without
+from planweave.core.pddl_writer import domain_pddl, planned_action, problem_pddl
+from planweave.core.reduced import without
 from planweave.core.relevance import relevant_world
-from planweave.core.ruled_pddl import rule_facts, ruled_pddl
 from planweave.core.transition import Transition, facts_of
 from planweave.core.validation import achievers
 from planweave.core.world import Action, Literal, World
 
-_VARIANT = re.compile(r"-outcome-\d+$")
 #: In a sentence of kairos about its own options.
 _NOTES = 6  # obstacles that an error names at most
 _ADVICE = (" --", "SolveOptions")
@@ -32,44 +30,6 @@ class NoPlanError(GoalError):
     def __init__(self, message: str, proved: bool):
         super().__init__(message)
         self.proved = proved
-
-
-def _s_expression(literal: Literal) -> str:
-    atom = f"({' '.join((literal.predicate, *literal.args))})"
-    return atom if literal.positive else f"(not {atom})"
-
-
-def problem_pddl(domain: Domain, world: World, goal: Sequence[Literal]) -> str:
-    """The PDDL problem of a world and a conjunction of literals."""
-    objects = " ".join(f"{o.name} - {o.type}" for o in world.objects)
-    facts = " ".join((*map(_s_expression, sorted(world.facts)), *rule_facts(domain, world)))
-    wanted = " ".join(_s_expression(g) for g in goal)
-    return (
-        f"(define (problem task) (:domain {domain.name})\n (:objects {objects})\n (:init {facts})\n"
-        f" (:goal (and {wanted})))\n"
-    )
-
-
-@lru_cache(maxsize=8)
-def determinised_pddl(domain: Domain) -> str:
-    """The domain with one more action for each uncertain effect (all-outcomes determinisation, FF-Replan).
-
-    The extra actions are called ``<name>-outcome-<k>`` and have the same precondition.
-    """
-    text = domain.pddl_text.rstrip()
-    extra = []
-    for schema in domain.actions.values():
-        found = block(text, f"(:action {schema.name}")
-        effect_at = found.find(":effect")
-        for k, (atom, positive) in enumerate(schema.possibly):
-            head = found[:effect_at].replace(f"(:action {schema.name}", f"(:action {schema.name}-outcome-{k}", 1)
-            extra.append(f"  {head}:effect {_effect(atom, positive)})\n")
-    return text[: text.rfind(")")] + "\n" + "".join(extra) + ")\n"
-
-
-def _effect(atom: Atom, positive: bool) -> str:
-    plain = f"({' '.join((atom.predicate, *atom.terms))})"
-    return plain if positive else f"(not {plain})"
 
 
 @lru_cache(maxsize=8)
@@ -105,7 +65,7 @@ def solve(
             domain.check_literal(literal, world)
         except PlanweaveError as error:
             raise NoPlanError(f"the goal {literal} cannot be planned for: {error}", proved=False) from None
-    compiled = _compiled(ruled_pddl(domain, determinised_pddl(domain) if all_outcomes else domain.pddl_text))
+    compiled = _compiled(domain_pddl(domain, all_outcomes))
     try:
         problem = kairos.parse_problem(problem_pddl(domain, world, goal), compiled)
     except kairos.PddlError as error:
@@ -113,7 +73,7 @@ def solve(
     planner: Any = kairos.Planner
     result = planner().solve(problem, timeout=timeout, search="ff", anytime=False)
     if result.status == kairos.Status.SOLVED:
-        plan = [Action(_VARIANT.sub("", step.name), tuple(step.args)) for step in result.plan.steps]
+        plan = [planned_action(domain, world, step.name, step.args) for step in result.plan.steps]
         return tuple(plan if all_outcomes else _needed(Transition(domain, world), goal, plan))
     proved = result.status == kairos.Status.UNSOLVABLE
     wanted = domain.phrases(world.unmet(goal))
