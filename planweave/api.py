@@ -21,6 +21,7 @@ from planweave.core.errors import ConfigError, GoalError, MissingExtraError, Par
 from planweave.core.failure import Code
 from planweave.core.ports import LookingBody, Outcome
 from planweave.core.task import TaskState, TaskStatus
+from planweave.core.transition import completed
 from planweave.core.validation import Validation, validate
 from planweave.core.world import Action, Literal, World
 from planweave.core.written import Written, read_goal
@@ -93,7 +94,7 @@ def plan(domain: Domain, world: World, goal: Written, *, timeout: float = 5.0) -
     timeout: seconds for the search. Raises NoPlanError, which names the literal that cannot be reached and why;
     ParseError, UnknownNameError or InvalidActionError for an invalid goal.
     """
-    _same_domain(domain, world)
+    world = _of_domain(domain, world)
     return Plan(solve(domain, world, read_goal(domain, world, goal), _seconds("timeout", timeout)), domain)
 
 
@@ -103,13 +104,13 @@ def check(domain: Domain, world: World, plan: Plan | str | Iterable[Action | str
     plan: what `plan` returned, actions, or a text with one action per line (or separated by ``;``). Raises ParseError,
     and UnknownNameError or InvalidActionError for an invalid goal; an invalid step is part of the result.
     """
-    _same_domain(domain, world)
+    world = _of_domain(domain, world)
     given: Iterable[Action | str] = (
         [part for part in plan.replace(";", "\n").splitlines() if part.strip()] if isinstance(plan, str) else plan
     )
     if not isinstance(given, Iterable):
         raise ParseError(f"{given!r} is not a plan: give what plan() returned, actions, or a text")
-    actions = [Action.parse(each) if isinstance(each, str) else each for each in given]
+    actions = [domain.spelled(Action.parse(x) if isinstance(x, str) else x, world) for x in given]
     wanted = read_goal(domain, world, goal) if goal else ()
     return validate(domain, world, actions, wanted)
 
@@ -345,9 +346,11 @@ def _has(part: object, option: str, names: Iterable[str], wanted: str) -> None:
         raise ConfigError(f"{option}={part!r:.200} has no {', '.join(missing)}; give {wanted}")
 
 
-def _same_domain(domain: Domain, world: World) -> None:
+def _of_domain(domain: Domain, world: World) -> World:
+    """The world, with constants and derived facts; raises ConfigError where it is one of another domain."""
     if world.domain != domain.name:
         raise ConfigError(f"the world is one of the domain {world.domain!r}, and {domain.name!r} was given")
+    return completed(domain, world)
 
 
 def _seconds(name: str, value: float) -> float:

@@ -214,8 +214,6 @@ def install_generators(venv, sourced):
     stamp.unlink(missing_ok=True)
     lists = ["-r", requirements / "ros.txt", "-r", requirements / "ros-build.txt"]
     pip(venv, "install", "numpy", *tools, *([] if sourced else lists), *constraints)
-    if not sourced:
-        pip(venv, "install", "--no-deps", "--force-reinstall", "-r", requirements / "last.txt")
     stamp.write_text(key)
     return ["NumPy" if sourced else "ROS 2"]
 

@@ -73,11 +73,10 @@ def _text(row: dict[str, Any], found: Validation) -> str:
         cost = "" if row["cost"] is None else f", cost {row['cost']:g}"
         return f"valid: {steps}{cost}; the goal holds at the end"
     if found.failed_step is None:
-        head = f"invalid: all {steps} can be done, and the goal does not hold at the end" if row["steps"] else (
-            "invalid: the plan has no steps, and the goal does not hold"
-        )
+        head = f"invalid: the goal does not hold after {'all ' * bool(row['steps'])}{steps}"
     else:
-        head = f"invalid: step {row['failed_step']} of {row['steps']} (line {row['line']}), {row['action']}, cannot be done"
+        place = f"step {row['failed_step']} of {row['steps']} (line {row['line']})"
+        head = f"invalid: {place}, {row['action']}, cannot be done"
     if not row["causes"]:
         return f"{head}\n  {row['message']}"
     return "\n".join([head, *(line for cause in row["causes"] for line in _cause_lines(cause))])

@@ -35,15 +35,15 @@ class DomainError(ConfigError):
     """A planning domain (PDDL or phrase file) has an error; the message names file and line."""
 
 
-class PlanFileError(ConfigError):
-    """A plan as text has an error. The message starts with ``file:line``.
+class PddlError(DomainError):
+    """A PDDL domain, problem or plan has an error. The message starts with ``file:line:column``.
 
-    code: "syntax", "plan-order" or "too-long"; line: counted from 1.
+    code: its kind, such as "syntax", "unsupported", "unknown-name", "duplicate"; line, column: counted from 1.
     """
 
-    def __init__(self, message: str, code: str, line: int):
+    def __init__(self, message: str, code: str, line: int, column: int):
         super().__init__(message)
-        self.code, self.line = code, line
+        self.code, self.line, self.column = code, line, column
 
 
 class SceneError(ConfigError):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from planweave.core.errors import ParseError, PlanFileError
+from planweave.core.errors import ParseError, PddlError
 from planweave.core.world import Action
 from planweave.core.yaml_files import read_text
 
@@ -23,13 +23,13 @@ _FORMS = "a step has the form (stack a b), as planners write it, or stack(a, b);
 
 
 def load_plan(path: str | Path) -> tuple[tuple[Action, ...], tuple[int, ...]]:
-    """The steps of a plan file and the line of each; raises ConfigError where it cannot be read, or PlanFileError."""
+    """The steps of a plan file and the line of each; raises ConfigError where it cannot be read, or PddlError."""
     path = Path(path)
     return read_plan(read_text(path), path.name)
 
 
 def read_plan(text: str, source: str = "plan") -> tuple[tuple[Action, ...], tuple[int, ...]]:
-    """The steps of a text and the line of each; raises PlanFileError with source and line. Names are as written."""
+    """The steps of a text and the line of each; raises PddlError with source and line. Names are as written."""
     steps: list[Action] = []
     lines: list[int] = []
     last = 0.0
@@ -42,19 +42,20 @@ def read_plan(text: str, source: str = "plan") -> tuple[tuple[Action, ...], tupl
             rest = rest[head.end() :]
             time = float(head["time"])
             if time < last:
-                raise PlanFileError(
-                    f"{source}:{number}: {time:g} comes after {last:g}: write the steps in the order of their times",
+                raise PddlError(
+                    f"{source}:{number}:1: {time:g} comes after {last:g}: write the steps in the order of their times",
                     "plan-order",
                     number,
+                    1,
                 )
             last = time
         found = _steps(rest, numbered=head is not None)
         if found is None:
-            raise PlanFileError(f"{source}:{number}: cannot read {line.strip()[:80]!r}: {_FORMS}", "syntax", number)
+            raise PddlError(f"{source}:{number}:1: cannot read {line.strip()[:80]!r}: {_FORMS}", "syntax", number, 1)
         steps += found
         lines += [number] * len(found)
         if len(steps) > MAX_STEPS:
-            raise PlanFileError(f"{source}:{number}: more than {MAX_STEPS} steps", "too-long", number)
+            raise PddlError(f"{source}:{number}:1: more than {MAX_STEPS} steps", "too-long", number, 1)
     return tuple(steps), tuple(lines)
 
 

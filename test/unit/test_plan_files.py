@@ -3,7 +3,7 @@
 import kairos
 import pytest
 
-from planweave.core.errors import ConfigError, PlanFileError
+from planweave.core.errors import ConfigError, PddlError
 from planweave.core.plan_files import load_plan, read_plan
 
 TWO = [("pick-up", "a"), ("stack", "a", "b-1")]
@@ -63,7 +63,7 @@ def test_an_empty_plan_is_a_plan(text):
     ],
 )
 def test_a_text_that_is_no_plan_is_refused_with_its_place(text, code, line):
-    with pytest.raises(PlanFileError, match=rf"^file\.plan:{line}: ") as caught:
+    with pytest.raises(PddlError, match=rf"^file\.plan:{line}:1: ") as caught:
         read_plan(text, "file.plan")
     assert (caught.value.code, caught.value.line) == (code, line)
 

@@ -11,12 +11,14 @@ import pytest
 
 import planweave as pw
 from planweave.core import classical, kairos_search
-from planweave.core.classical import NoPlanError, problem_pddl, solve
+from planweave.core.classical import NoPlanError, solve
 from planweave.core.descriptions import Description
 from planweave.core.kairos_search import SMALL, ground_instances, start
+from planweave.core.pddl_writer import domain_pddl, problem_pddl
 from planweave.core.relevance import reductions, relevant_world
 from planweave.core.rule_conflicts import goal_conflict
 from planweave.core.rules import Rule
+from planweave.core.transition import Transition
 from planweave.core.validation import validate
 
 LOGISTICS = """(define (domain log) (:requirements :strips :typing) (:types place truck box)
@@ -136,7 +138,7 @@ def test_what_the_whole_search_solves_is_solved_and_no_proof_is_false(seed, monk
     """Random worlds of 26 to 80 objects against kairos alone."""
     domain, world, text = random_task(random.Random(seed))
     goal = [pw.Literal.parse(part) for part in text.split(" and ")]
-    parsed = kairos.parse_domain(domain.pddl_text)
+    parsed = kairos.parse_domain(domain_pddl(domain))
     problem = kairos.parse_problem(problem_pddl(domain, world, goal), parsed)
     alone = kairos.Planner().solve(problem, timeout=60.0, search="ff", anytime=False)
     monkeypatch.setattr(classical, "SMALL", 0)
@@ -156,9 +158,10 @@ def test_the_second_reduction_has_what_is_in_the_way_to_any_depth():
         f"{names('b', 60)}, {names('c', 60)}: block",
         [*map(str, world.facts), *(f"ontable(c{k})" for k in range(60)), *(f"clear(c{k})" for k in range(60))],
     )
-    *_, last = reductions(domain, wider, [pw.Literal.parse(goal)])
+    wanted = [pw.Literal.parse(goal)]
+    *_, last = reductions(Transition(domain, wider), wanted, wanted)
     assert {f"b{k}" for k in range(1, 60)} <= set(last.by_name) and len(last.objects) < 70
-    assert len(relevant_world(domain, wider, [pw.Literal.parse(goal)]).objects) < 60
+    assert len(relevant_world(domain, wider, wanted).objects) < 60
 
 
 @pytest.mark.parametrize("things", [18, 40])
@@ -202,7 +205,7 @@ def test_small_tasks_are_searched_in_this_process_and_large_ones_in_another():
         goal = [pw.Literal("p", ("o0", "o1"))]
         size = ground_instances(domain, world)
         assert (size > SMALL) == (kind == "_ChildSearch")
-        search = start(domain.pddl_text, problem_pddl(domain, world, goal), 20.0, size)
+        search = start(domain_pddl(domain), problem_pddl(domain, world, goal), 20.0, size)
         assert type(search).__name__ == kind
         search.stop()
 
@@ -212,11 +215,11 @@ def test_both_kinds_of_search_give_the_same_results(instances):
     domain, world, _ = tower(6)
     for goal, status in (("ontable(b1)", "SOLVED"), ("on(b1, b1)", "UNSOLVABLE")):
         problem = problem_pddl(domain, world, [pw.Literal.parse(goal)])
-        search = start(domain.pddl_text, problem, 60.0, instances)
+        search = start(domain_pddl(domain), problem, 60.0, instances)
         found = search.result(60.0)
         assert found is not None and found.status == status and bool(found.steps) == found.solved
         search.stop()
-    found = start(domain.pddl_text, "(define (problem", 5.0, instances).result(60.0)
+    found = start(domain_pddl(domain), "(define (problem", 5.0, instances).result(60.0)
     assert found is not None and found.status == "INVALID_INPUT" and found.messages
 
 
@@ -252,6 +255,6 @@ def test_the_deadline_ends_the_elimination_of_actions(monkeypatch):
     domain, world, goal = tower(26)
     monkeypatch.setattr(classical._Clock, "left", property(lambda self: 0.0))
     plan = [pw.Action.parse(a) for a in ("unstack(b25, b24)", "put_down(b25)")]
-    transition = classical.Transition(domain, world)
+    transition = Transition(domain, world)
     goals = [pw.Literal.parse(goal).negated()]
     assert classical._needed(transition, goals, plan, classical._Clock(5.0)) == plan
