@@ -56,14 +56,14 @@ def main(options: argparse.Namespace) -> int:
 
 
 def _cause(domain: Domain, cause: Cause, plan: Sequence[Action]) -> dict[str, Any]:
-    """A condition that does not hold. taken_by: the step that took it away, counted from 1; given_by: what would give
-    it back.
+    """A condition that does not hold. deleted_by: the step that did it, counted from 1; achieved_by: what would give it
+    back.
     """
     taken = cause.destroyed_by
     return {
         "needs": str(cause.literal),
-        "taken_by": None if taken is None else {"step": taken + 1, "action": written(plan[taken])},
-        "given_by": list(giving(domain, cause.literal)),
+        "deleted_by": None if taken is None else {"step": taken + 1, "action": written(plan[taken])},
+        "achieved_by": list(giving(domain, cause.literal)),
     }
 
 
@@ -83,7 +83,7 @@ def _text(row: dict[str, Any], found: Validation) -> str:
 
 
 def _cause_lines(cause: dict[str, Any]) -> list[str]:
-    taken, given = cause["taken_by"], cause["given_by"]
-    since = f"taken away by step {taken['step']}, {taken['action']}" if taken else "never held"
-    ways = f"given by {', '.join(given)}" if given else "no action gives it"
+    taken, given = cause["deleted_by"], cause["achieved_by"]
+    since = f"deleted by step {taken['step']}, {taken['action']}" if taken else "never held"
+    ways = f"achieved by {', '.join(given)}" if given else "no action achieves it"
     return [f"  needs {cause['needs']}: {since}; {ways}"]

@@ -21,6 +21,7 @@ from planweave.core.world import Action, Literal, World
 
 _NOTES = 6  # obstacles that an error names at most
 _ADVICE = (" --", "SolveOptions")  # in a sentence of kairos about its own options
+_AUXILIARY = "kairos-aux"  # in names that it gives to parts of formulas
 _SHARE = 0.2  # of the time, after which the next larger world is searched, too
 _POLL = 0.02  # s
 _ELIMINATION = 20_000  # actions applied at most to find those that a plan does not need
@@ -81,12 +82,11 @@ def solve(
         return tuple(plan if all_outcomes else _needed(transition, goal, plan, clock))
     off = {name for literal in unmet for name in achievers(able, literal)} & world.actions_off
     notes = (*unaccounted, *([refusal(sorted(off))] if off else ()), *_obstacles(domain, world, unmet))
-    lead = "no plan reaches the goal that" if found.unsolvable else "no plan was found for the goal that"
+    lead = "no plan reaches the goal" if found.unsolvable else "no plan was found for the goal"
     known = [g for g in unmet if g.predicate in domain.predicates]  # not "=", nor what can never hold
-    wanted = domain.phrases(known) or "it states"
-    raise NoPlanError(
-        f"{lead} {wanted}{''.join(f' ({n})' for n in notes)}: {fault or _reason(found, timeout)}", found.unsolvable
-    )
+    wanted = f" that {domain.phrases(known)}" if known else ""
+    said = "".join(f" ({note})" for note in notes)
+    raise NoPlanError(f"{lead}{wanted}{said}: {fault or _reason(found, timeout)}", found.unsolvable)
 
 
 def _check_goal(domain: Domain, world: World, goal: Goal) -> None:
@@ -200,7 +200,7 @@ def _reason(found: Found, timeout: float) -> str:
         )
     sentences = [s for message in found.messages for s in re.split(r"(?<=[.])\s+", message)]
     useful = " ".join(s for s in sentences if not any(word in s for word in _ADVICE))
-    return useful or found.status
+    return (useful.partition("\n")[0] if _AUXILIARY in useful else useful) or found.status
 
 
 def _obstacles(domain: Domain, world: World, unmet: Sequence[Literal]) -> list[str]:

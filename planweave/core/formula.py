@@ -103,6 +103,16 @@ def atoms_in(formula: Formula) -> Iterator[Atom]:
     return (atom for atom, _ in signed_atoms(formula))
 
 
+def terms_of(formula: Formula) -> frozenset[str]:
+    """All terms of a formula."""
+    if isinstance(formula, Atom):
+        return frozenset(formula.terms)
+    if isinstance(formula, Equal):
+        return frozenset((formula.left, formula.right))
+    parts = (formula.part,) if isinstance(formula, Not | Quantified) else formula.parts
+    return frozenset(term for part in parts for term in terms_of(part))
+
+
 def substitute(terms: tuple[str, ...], binding: Mapping[str, str]) -> tuple[str, ...]:
     """Terms with their variables replaced."""
     return tuple(binding.get(t, t) for t in terms)

@@ -39,11 +39,11 @@ def domain_pddl(domain: Domain, all_outcomes: bool = False) -> str:
     rows.append(f"(:predicates {declared})")
     for axiom in domain.axioms:
         head = f"({_name(axiom.predicate)}{_variables(axiom.parameters)})"
-        rows.append(f"(:derived {head} {_formula(axiom.condition)})")
+        rows.append(f"(:derived {head} {formula_pddl(axiom.condition)})")
     for schema in domain.actions.values():
         rows.append(_action(domain, schema, _name(schema.name), " ".join(map(_effect, schema.effects))))
         for k, (atom, positive) in enumerate(schema.possibly if all_outcomes else ()):
-            effect = _formula(atom if positive else Not(atom))
+            effect = formula_pddl(atom if positive else Not(atom))
             rows.append(_action(domain, schema, f"{_OUTCOME}{k}--{_name(schema.name)}", effect))
     return "\n".join((*rows, ")\n"))
 
@@ -56,7 +56,7 @@ def problem_pddl(domain: Domain, world: World, goal: Sequence[Literal] | Formula
     known = domain.predicates.keys() - domain.derived
     facts = ((f.predicate, *f.args) for f in sorted(world.facts) if f.predicate in known)
     init = " ".join(f"({' '.join(map(_name, fact))})" for fact in (*facts, *rule_facts(domain, world)))
-    wanted = _formula(goal if isinstance(goal, Formula) else formula_of(goal))
+    wanted = formula_pddl(goal if isinstance(goal, Formula) else formula_of(goal))
     return (
         f"(define (problem task) (:domain {_name(domain.name)})\n (:objects {objects})\n (:init {init})\n"
         f" (:goal {wanted}))\n"
@@ -93,20 +93,21 @@ def _types(parameter: Parameter) -> str:
 def _action(domain: Domain, schema: ActionSchema, name: str, effect: str) -> str:
     condition = And((schema.precondition, *rule_conditions(domain, schema)))
     return (
-        f"(:action {name} :parameters ({_variables(schema.parameters)})\n :precondition {_formula(condition)}\n"
+        f"(:action {name} :parameters ({_variables(schema.parameters)})\n :precondition {formula_pddl(condition)}\n"
         f" :effect (and {effect}))"
     )
 
 
 def _effect(effect: Effect) -> str:
     literals: tuple[Formula, ...] = (*map(Not, effect.delete), *effect.add)
-    text = f"(and {' '.join(map(_formula, literals))})"
+    text = f"(and {' '.join(map(formula_pddl, literals))})"
     if effect.condition.parts:
-        text = f"(when {_formula(effect.condition)} {text})"
+        text = f"(when {formula_pddl(effect.condition)} {text})"
     return f"(forall ({_variables(effect.variables)}) {text})" if effect.variables else text
 
 
-def _formula(formula: Formula) -> str:
+def formula_pddl(formula: Formula) -> str:
+    """A formula as the planner reads it."""
     return "".join(_pieces(formula))
 
 
@@ -120,7 +121,7 @@ def _pieces(formula: Formula) -> Iterator[str]:
         yield from _pieces(formula.part)
         yield ")"
     elif isinstance(formula, Quantified):
-        yield f"({'forall' if formula.every else 'exists'} ({_variables(formula.variables)}) "
+        yield f"({'forall' if formula.every else 'exists'} ({_variables(formula.variables).strip()}) "
         yield from _pieces(formula.part)
         yield ")"
     else:

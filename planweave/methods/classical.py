@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from planweave.core.assumptions import never_seen
 from planweave.core.classical import NoPlanError, solve
@@ -44,6 +45,8 @@ class Classical(PaperMode):
 
     limited: the place of a goal's object that was never seen is unknown to the planner, which cannot search for it.
     """
+
+    formula_goals: ClassVar = True  # it has no prompts, which need literals
 
     max_replans: int = option(20, "plans after the first at most", 0, 1000)
     plan_timeout: float = option(5.0, "seconds for one search", 0.1, 600.0)
