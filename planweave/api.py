@@ -96,7 +96,8 @@ def plan(domain: Domain, world: World, goal: Written | Formula, *, timeout: floa
 
     goal: "in(cup, tray) and not on(a, b)", a Literal, or several; or any formula, as PDDL text ("(forall (?i - item)
     (in ?i tray))") or that of a Problem. timeout: seconds for all of it. Every plan is checked before it is returned.
-    Raises NoPlanError, which names the literal that cannot be reached and why; PddlError, ParseError, UnknownNameError or InvalidActionError for an invalid goal.
+    Raises NoPlanError, which names the literal that cannot be reached and why; PddlError, ParseError, UnknownNameError
+    or InvalidActionError for an invalid goal.
     """
     world = _of_domain(domain, world)
     return Plan(solve(domain, world, read_formula(domain, world, goal), _seconds("timeout", timeout)), domain)

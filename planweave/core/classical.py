@@ -24,7 +24,7 @@ _ADVICE = (" --", "SolveOptions")  # in a sentence of kairos about its own optio
 _AUXILIARY = "kairos-aux"  # in names that it gives to parts of formulas
 _SHARE = 0.2  # of the time, after which the next larger world is searched, too
 _POLL = 0.02  # s
-_ELIMINATION = 20_000  # actions applied at most to find those that a plan does not need
+_ELIMINATION = 3_000  # actions applied at most to find those that a plan does not need
 
 
 class NoPlanError(GoalError):
@@ -174,17 +174,19 @@ def _needed(transition: Transition, goal: Goal, plan: list[Action], clock: _Cloc
     """A plan without actions that the goal does not need (action elimination: Nakhost, Müller, ICAPS 2010, Section 2):
     each is left out with those that depend on it, where the goal is reached without; as far as time allows.
     """
-    index, steps = 0, 0
-    while index < len(plan) and steps < _ELIMINATION and clock.left:
-        state, kept = transition.state(), plan[:index]
-        for action in kept:
-            transition.apply(state, action)
+    state, index, applied = transition.state(), 0, 0
+    while index < len(plan) and applied < _ELIMINATION and clock.left:  # state: that before plan[index]
+        changes, kept = [], plan[:index]
         for action in plan[index + 1 :]:
             if transition.applicable(state, action):
-                transition.apply(state, action)
+                changes.append(transition.apply(state, action))
                 kept.append(action)
-        steps += len(plan)
-        if unmet_goal(transition, state, goal):
+        needed = bool(unmet_goal(transition, state, goal))
+        for change in reversed(changes):
+            transition.undo(state, change)
+        applied += len(plan) - index
+        if needed:
+            transition.apply(state, plan[index])
             index += 1
         else:
             plan = kept

@@ -398,7 +398,7 @@ def test_wrong_usage_raises_and_does_nothing(domain, world, monkeypatch, usage, 
 def test_a_plan_that_is_none(domain, world):
     with pytest.raises(pw.ParseError, match="7 is not a plan"):
         pw.check(domain, world, 7)
-    with pytest.raises(pw.ParseError, match="cannot read"):
+    with pytest.raises(pw.PddlError, match="cannot read"):
         pw.check(domain, world, "grasp(cup")
     assert "unknown action 'gasp'; did you mean 'grasp'" in str(pw.check(domain, world, "gasp(cup)"))
 
