@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from planweave.core.domain import ActionSchema, Domain
-from planweave.core.formula import And, Atom, Effect, Equal, Formula, Not, Parameter, Quantified
+from planweave.core.formula import And, Atom, Axiom, Effect, Equal, Formula, Not, Parameter, Quantified
 from planweave.core.rule_conditions import rule_conditions, rule_facts, rule_predicates
 from planweave.core.world import Action, Literal, World
 from planweave.core.written import formula_of
@@ -38,7 +38,7 @@ def domain_pddl(domain: Domain, all_outcomes: bool = False) -> str:
     rows.append(f"(:predicates {declared})")
     for axiom in domain.axioms:
         head = f"({_name(axiom.predicate)}{_variables(axiom.parameters)})"
-        rows.append(f"(:derived {head} {_formula(axiom.condition)})")
+        rows.append(f"(:derived {head} {_formula(And((*_narrower(domain, axiom), axiom.condition)))})")
     for schema in domain.actions.values():
         rows.append(_action(domain, schema, _name(schema.name), " ".join(map(_effect, schema.effects))))
         for k, (atom, positive) in enumerate(schema.possibly if all_outcomes else ()):
@@ -66,6 +66,16 @@ def planned_action(domain: Domain, world: World, name: str, args: Iterable[str])
     """The action of a step of the planner's plan, with the names that domain and world have."""
     own = re.sub(rf"\A{_OUTCOME}\d+--", "", name).removeprefix(_PREFIX)
     return domain.spelled(Action(own, tuple(arg.removeprefix(_PREFIX) for arg in args)), world)
+
+
+def _narrower(domain: Domain, axiom: Axiom) -> Iterator[Formula]:
+    """The types of an axiom's parameters that its predicate does not declare, as conditions: the planner reads the
+    predicate's types only.
+    """
+    for one, declared in zip(axiom.parameters, domain.predicates[axiom.predicate].parameters):
+        if one.types != declared.types and one.types:
+            same = Parameter(f"{one.name}--same", one.types)
+            yield Quantified(False, (same,), Equal(same.name, one.name))
 
 
 def _name(name: str) -> str:
