@@ -12,7 +12,7 @@ import kairos
 
 from planweave.core.domain import Domain, refusal
 from planweave.core.errors import GoalError, PlanweaveError
-from planweave.core.pddl_writer import domain_pddl, planned_action, problem_pddl
+from planweave.core.pddl_writer import domain_pddl, planned_step, problem_pddl
 from planweave.core.reduced import without
 from planweave.core.relevance import relevant_world
 from planweave.core.transition import Transition, facts_of
@@ -73,7 +73,7 @@ def solve(
     planner: Any = kairos.Planner
     result = planner().solve(problem, timeout=timeout, search="ff", anytime=False)
     if result.status == kairos.Status.SOLVED:
-        plan = [planned_action(domain, world, step.name, step.args) for step in result.plan.steps]
+        plan = [planned_step(domain, world, step.name, step.args)[0] for step in result.plan.steps]
         return tuple(plan if all_outcomes else _needed(Transition(domain, world), goal, plan))
     proved = result.status == kairos.Status.UNSOLVABLE
     wanted = domain.phrases(world.unmet(goal))

@@ -1,7 +1,7 @@
 """PDDL for the classical planner, written from the compiled domain, its rules and a world.
 
 The planner folds case and reserves words, so that a name which it would not give back is written with a prefix;
-`planned_action` reverses it.
+`planned_step` reverses it.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from planweave.core.written import formula_of
 
 _PREFIX, _OUTCOME = "x--", "outcome--"
 _SAFE = re.compile(rf"(?!{_PREFIX}|{_OUTCOME})[a-zA-Z][\w-]*\Z")
+_OUTCOME_OF = re.compile(rf"{_OUTCOME}(\d+)--")
 _RESERVED = frozenset(
     ("and", "or", "not", "imply", "forall", "exists", "when", "either", "object", "number", "preference")
     + ("increase", "decrease", "assign", "scale-up", "scale-down")
@@ -62,10 +63,14 @@ def problem_pddl(domain: Domain, world: World, goal: Sequence[Literal] | Formula
     )
 
 
-def planned_action(domain: Domain, world: World, name: str, args: Iterable[str]) -> Action:
-    """The action of a step of the planner's plan, with the names that domain and world have."""
-    own = re.sub(rf"\A{_OUTCOME}\d+--", "", name).removeprefix(_PREFIX)
-    return domain.spelled(Action(own, tuple(arg.removeprefix(_PREFIX) for arg in args)), world)
+def planned_step(domain: Domain, world: World, name: str, args: Iterable[str]) -> tuple[Action, int | None]:
+    """The action of a step of the planner's plan, with the names that domain and world have, and which of its uncertain
+    effects (`ActionSchema.possibly`) it has; None for the certain ones.
+    """
+    outcome = _OUTCOME_OF.match(name)
+    own = name[outcome.end() if outcome else 0 :].removeprefix(_PREFIX)
+    action = domain.spelled(Action(own, tuple(arg.removeprefix(_PREFIX) for arg in args)), world)
+    return action, int(outcome[1]) if outcome else None
 
 
 def _narrower(domain: Domain, axiom: Axiom) -> Iterator[Formula]:
