@@ -97,7 +97,9 @@ def _variables(parameters: Iterable[Parameter]) -> str:
 
 def _types(parameter: Parameter) -> str:
     names = sorted(map(_name, parameter.types))
-    return "" if not names else f" - {names[0]}" if len(names) == 1 else f" - (either {' '.join(names)})"
+    if len(names) > 1:
+        return f" - (either {' '.join(names)})"
+    return f" - {names[0] if names else 'object'}"  # an untyped one would take the type of the next
 
 
 def _action(domain: Domain, schema: ActionSchema, name: str, effect: str) -> str:

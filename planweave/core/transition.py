@@ -210,22 +210,28 @@ class Transition:
         return seen[key]
 
     def _best(self, rows: Iterable[list[Literal]]) -> list[Literal]:
-        """The explanation with the fewest literals that no action brings about, and the shortest of these."""
-        able = achievable(self.domain)
-        rank = [(sum((x.predicate, x.positive) not in able for x in row), len(row), row) for row in rows if row]
-        return min(rank, key=lambda r: r[:2], default=(0, 0, list[Literal]()))[2]
+        """The explanation with the fewest literals that no action changes, the fewest that none brings about, and the
+        shortest of these.
+        """
+        able, fixed = achievable(self.domain), fixed_predicates(self.domain) | {"=", IMPOSSIBLE.predicate}
+
+        def rank(row: list[Literal]) -> tuple[int, int, int]:
+            static = sum(x.predicate in fixed for x in row)
+            return static, sum((x.predicate, x.positive) not in able for x in row), len(row)
+
+        return min(filter(None, rows), key=rank, default=[])
 
     def _nearest(self, state: State, formula: Quantified, binding: Binding) -> Binding:
-        """The instance of a conjunction whose only unmet conjunct an action can bring about, else the one with a single
-        unmet conjunct, else one for which holds what no action changes, else the first.
+        """The instance of a conjunction with a single unmet conjunct that actions change, else one for which all holds
+        that no action changes, else one with a single unmet conjunct, else the first.
 
         Where the world has no object of a variable's type, the type's name is its placeholder.
         """
         parts, fixed = conjuncts(formula.part), fixed_predicates(self.domain)
         static = [p for p in parts if all(a.predicate in fixed for a in atoms_in(p))]
         changing = [p for p in parts if p not in static]
-        single = [[p for p in parts if p is not left_out] for left_out in (*changing, *static)] if parts[1:] else []
-        for rest in (*single, static):
+        single = [[p for p in parts if p is not left_out] for left_out in changing] if parts[1:] else []
+        for rest in (*single, static, *([p for p in parts if p is not left_out] for left_out in static)):
             if rest and (bound := self.bindings(state, formula.variables, rest, binding, 1)):
                 return bound[0]
         first = {v.name: next(iter(self._members[v.types]), min(v.types, default="object")) for v in formula.variables}
