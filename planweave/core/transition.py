@@ -60,6 +60,7 @@ class Transition:
         self._known: set[Action] = set()
         self._rules = RuleCheck(domain, world) if domain.rules else None
         self._axioms = compile_axioms(domain)
+        self._useless = fixed_predicates(domain) | domain.derived | {"=", IMPOSSIBLE.predicate}  # in an explanation
 
     def state(self, facts: Iterable[Literal] | None = None) -> State:
         """A fresh mutable state with the world's facts, or with the given ones."""
@@ -206,18 +207,22 @@ class Transition:
                 fits = all(self.fits(name, p.types) for p, name in zip(axiom.parameters, fact[1:]))
                 if axiom.predicate == fact[0] and fits and self.holds(state, axiom.condition, inner) != wanted:
                     rows.append(self._explained(state, axiom.condition, inner, wanted, seen))
-            seen[key] = (self._best(rows) if wanted else _joined(rows)) or literal
+            found = self._best(rows) if wanted else _joined(rows)
+            assert self._axioms is not None
+            if fact[0] in self._axioms.recursive and any(x.predicate in self._useless for x in found):
+                found = literal  # the way that was tried is one of many
+            seen[key] = found or literal
         return seen[key]
 
     def _best(self, rows: Iterable[list[Literal]]) -> list[Literal]:
         """The explanation with the fewest literals that no action changes, the fewest that none brings about, and the
         shortest of these.
         """
-        able, fixed = achievable(self.domain), fixed_predicates(self.domain) | {"=", IMPOSSIBLE.predicate}
+        able = achievable(self.domain)
 
         def rank(row: list[Literal]) -> tuple[int, int, int]:
-            static = sum(x.predicate in fixed for x in row)
-            return static, sum((x.predicate, x.positive) not in able for x in row), len(row)
+            useless = sum(x.predicate in self._useless for x in row)
+            return useless, sum((x.predicate, x.positive) not in able for x in row), len(row)
 
         return min(filter(None, rows), key=rank, default=[])
 
