@@ -122,7 +122,10 @@ def compile_search(
 
 
 class CompiledAxioms:
-    """The derived predicates of a domain (`planweave.core.state.Derivation`), by strata."""
+    """The derived predicates of a domain (`planweave.core.state.Derivation`), by strata.
+
+    recursive: those that depend on themselves.
+    """
 
     def __init__(self, domain: Domain) -> None:
         self.predicates: Collection[str] = domain.derived
@@ -138,7 +141,7 @@ class CompiledAxioms:
         self._strata = {
             name: frozenset([name, *(o for o in reached[name] if o in needs and name in reached[o])]) for name in needs
         }
-        self._recursive = {name for name in needs if name in reached[name]}
+        self.recursive = frozenset(name for name in needs if name in reached[name])
         self._rules = {
             stratum: [_compile_axiom(domain, x) for x in domain.axioms if x.predicate in stratum]
             for stratum in set(self._strata.values())
@@ -155,7 +158,7 @@ class CompiledAxioms:
             for rule in self._rules[stratum]:
                 for fact in rule.bindings(state, ()):
                     more = state.insert(fact) or more
-            more = more and predicate in self._recursive
+            more = more and predicate in self.recursive
 
 
 @lru_cache(maxsize=64)

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 MAX_PDDL_BYTES = 20_000_000
 _SECTIONS = {"predicates", "actions", "classes", "categories", "round"}
+#: Phrases of what formulas have beside predicates, and of its negation.
+_BUILT_IN = {"=": ("{} is {}", "{} is not {}"), "false": ("what is impossible is so", "what is impossible is not so")}
 
 
 @dataclass(frozen=True)
@@ -286,6 +288,8 @@ class Domain:
         else:
             predicate = self.predicates.get(thing.predicate)
             if predicate is None:
+                if thing.predicate in _BUILT_IN:
+                    return _BUILT_IN[thing.predicate][not thing.positive].format(*map(spoken, thing.args))
                 raise UnknownNameError("predicate", thing.predicate, self.predicates)
             template, parameters = (predicate.phrase if thing.positive else predicate.negative), predicate.parameters
         for parameter, arg in zip(parameters, thing.args):

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any
 
 from planweave.core.domain import Domain, Predicate
 from planweave.core.errors import GoalError
 from planweave.core.formula import Axiom, Formula, terms_of
 from planweave.core.pddl_writer import formula_pddl
-from planweave.core.ports import Look, LookingBody, Outcome
-from planweave.core.transition import completed
+from planweave.core.ports import LookingBody
 from planweave.core.validation import with_facts_of
-from planweave.core.world import Action, Literal, World
-from planweave.core.wrapped_body import WrappedBody
+from planweave.core.world import Literal, World
+from planweave.core.wrapped_body import CompletedBody
 
 
 class FormulaGoalError(GoalError):
@@ -30,11 +28,11 @@ class FormulaGoalError(GoalError):
         self.method = method
 
 
-class FormulaGoalBody(WrappedBody):
+class FormulaGoalBody(CompletedBody):
     """A body whose worlds state by `literal` whether a formula holds, and whose domain derives it."""
 
     def __init__(self, body: LookingBody, domain: Domain, formula: Formula) -> None:
-        super().__init__(body)
+        super().__init__(body, lambda name: self.domain)
         name = "goal"
         while name in domain.predicates:
             name += "-"
@@ -48,22 +46,5 @@ class FormulaGoalBody(WrappedBody):
             constants=tuple(dict.fromkeys((*domain.constants, *named))),
         )
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._body, name)
-
-    def observe(self, revision: int = 0) -> World:
-        """See planweave.core.ports.Body."""
-        return self._completed(self._body.observe(revision))
-
-    def look(self, seconds: float) -> Look:
-        """See planweave.core.ports.LookingBody."""
-        look = self._body.look(seconds)
-        return replace(look, world=self._completed(look.world))
-
-    def execute(self, action: Action, **options: Any) -> Outcome:
-        """See planweave.core.ports.Body."""
-        outcome = self._body.execute(action, **options)
-        return replace(outcome, world=self._completed(outcome.world))
-
     def _completed(self, world: World) -> World:
-        return completed(self.domain, with_facts_of(self.domain, world, self._formula))
+        return super()._completed(with_facts_of(self.domain, world, self._formula))

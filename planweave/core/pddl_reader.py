@@ -149,8 +149,8 @@ class DomainReader(PddlReader):
             while (above := self.words.types[seen[-1]]) and above not in seen:
                 seen.append(above)
             if above == seen[0]:
-                name, circle = seen[0], " - ".join((*seen, above))
-                raise self.text.error(place.at, "cycle", f"the type {name} is its own parent: {circle}; cut the circle")
+                circle = " - ".join((*seen, above))
+                raise self.text.error(place.at, "cycle", f"the type {above} is its own parent: {circle}; cut it")
 
     def _read_predicates(self, items: Sequence[Node]) -> None:
         for each in items:

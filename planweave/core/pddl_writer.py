@@ -11,14 +11,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from planweave.core.domain import ActionSchema, Domain
-from planweave.core.formula import And, Atom, Effect, Equal, Formula, Not, Parameter, Quantified
+from planweave.core.formula import And, Atom, Axiom, Effect, Equal, Formula, Not, Parameter, Quantified
 from planweave.core.rule_conditions import rule_conditions, rule_facts, rule_predicates
 from planweave.core.world import Action, Literal, World
 from planweave.core.written import formula_of
 
 _PREFIX, _OUTCOME = "x--", "outcome--"
-_VARIANT = re.compile(rf"{_OUTCOME}(\d+)--")
 _SAFE = re.compile(rf"(?!{_PREFIX}|{_OUTCOME})[a-zA-Z][\w-]*\Z")
+_OUTCOME_OF = re.compile(rf"{_OUTCOME}(\d+)--")
 _RESERVED = frozenset(
     ("and", "or", "not", "imply", "forall", "exists", "when", "either", "object", "number", "preference")
     + ("increase", "decrease", "assign", "scale-up", "scale-down")
@@ -39,7 +39,7 @@ def domain_pddl(domain: Domain, all_outcomes: bool = False) -> str:
     rows.append(f"(:predicates {declared})")
     for axiom in domain.axioms:
         head = f"({_name(axiom.predicate)}{_variables(axiom.parameters)})"
-        rows.append(f"(:derived {head} {formula_pddl(axiom.condition)})")
+        rows.append(f"(:derived {head} {formula_pddl(And((*_narrower(domain, axiom), axiom.condition)))})")
     for schema in domain.actions.values():
         rows.append(_action(domain, schema, _name(schema.name), " ".join(map(_effect, schema.effects))))
         for k, (atom, positive) in enumerate(schema.possibly if all_outcomes else ()):
@@ -65,12 +65,22 @@ def problem_pddl(domain: Domain, world: World, goal: Sequence[Literal] | Formula
 
 def planned_step(domain: Domain, world: World, name: str, args: Iterable[str]) -> tuple[Action, int | None]:
     """The action of a step of the planner's plan, with the names that domain and world have, and which of its uncertain
-    effects it has; None for its certain ones.
+    effects (`ActionSchema.possibly`) it has; None for the certain ones.
     """
-    outcome = _VARIANT.match(name)
+    outcome = _OUTCOME_OF.match(name)
     own = name[outcome.end() if outcome else 0 :].removeprefix(_PREFIX)
     action = domain.spelled(Action(own, tuple(arg.removeprefix(_PREFIX) for arg in args)), world)
     return action, int(outcome[1]) if outcome else None
+
+
+def _narrower(domain: Domain, axiom: Axiom) -> Iterator[Formula]:
+    """The types of an axiom's parameters that its predicate does not declare, as conditions: the planner reads the
+    predicate's types only.
+    """
+    for one, declared in zip(axiom.parameters, domain.predicates[axiom.predicate].parameters):
+        if one.types != declared.types and one.types:
+            same = Parameter(f"{one.name}--same", one.types)
+            yield Quantified(False, (same,), Equal(same.name, one.name))
 
 
 def _name(name: str) -> str:
@@ -87,7 +97,9 @@ def _variables(parameters: Iterable[Parameter]) -> str:
 
 def _types(parameter: Parameter) -> str:
     names = sorted(map(_name, parameter.types))
-    return "" if not names else f" - {names[0]}" if len(names) == 1 else f" - (either {' '.join(names)})"
+    if len(names) > 1:
+        return f" - (either {' '.join(names)})"
+    return f" - {names[0] if names else 'object'}"  # an untyped one would take the type of the next
 
 
 def _action(domain: Domain, schema: ActionSchema, name: str, effect: str) -> str:

@@ -95,7 +95,9 @@ class _Regression:
 
     def objects(self, unmet: Sequence[Literal]) -> set[str]:
         """Names of the objects met on the way from literals that do not hold."""
-        queue = list(dict.fromkeys(unmet))
+        atoms = ((Atom(x.predicate, x.args), x.positive) for x in unmet)
+        parts = (atom if positive else Not(atom) for atom, positive in atoms)
+        queue = list(dict.fromkeys(literal for part in parts for literal in self._missing(part, {})))
         found = {name for literal in queue for name in literal.args if name in self._world.by_name}
         seen = set(queue)
         for literal in queue:  # grows

@@ -153,8 +153,10 @@ class Transition:
 
     def holds(self, state: State, formula: Formula, binding: Binding) -> bool:
         """Whether a formula holds whose free variables are bound."""
-        if isinstance(formula, Atom):
+        if isinstance(formula, Atom):  # what needs no search is not worth a look-up
             return _ground(formula, binding) in state
+        if isinstance(formula, Not):
+            return not self.holds(state, formula.part, binding)
         return compile_formula(self.domain, formula, tuple(binding)).holds(state, binding.values())
 
     def explain(self, state: State, formula: Formula, binding: Binding, wanted: bool = True) -> list[Literal]:
@@ -183,12 +185,12 @@ class Transition:
             return self._explained(state, formula.part, binding, not wanted, seen)
         if isinstance(formula, (And, Or)):
             failing = (p for p in formula.parts if self.holds(state, p, binding) != wanted)
-            rows = [self._explained(state, p, binding, wanted, seen) for p in failing]
+            rows = (self._explained(state, p, binding, wanted, seen) for p in failing)
             return _joined(rows) if isinstance(formula, And) == wanted else self._best(rows)
         if formula.every == wanted:  # every instance counts that is as it should not be
             part = negated(formula.part) if wanted else formula.part
             bound = self.bindings(state, formula.variables, conjuncts(part), binding)
-            return _joined([self._explained(state, formula.part, each, wanted, seen) for each in bound])
+            return _joined(self._explained(state, formula.part, each, wanted, seen) for each in bound)
         return self._explained(state, formula.part, self._nearest(state, formula, binding), wanted, seen)
 
     def _explained_atom(
@@ -206,26 +208,40 @@ class Transition:
                 fits = all(self.fits(name, p.types) for p, name in zip(axiom.parameters, fact[1:]))
                 if axiom.predicate == fact[0] and fits and self.holds(state, axiom.condition, inner) != wanted:
                     rows.append(self._explained(state, axiom.condition, inner, wanted, seen))
-            seen[key] = (self._best(rows) if wanted else _joined(rows)) or literal
+            found = self._best(rows) if wanted else _joined(rows)
+            assert self._axioms is not None
+            if fact[0] in self._axioms.recursive and any(x.predicate in useless_predicates(self.domain) for x in found):
+                found = literal  # the way that was tried is one of many
+            seen[key] = found or literal
         return seen[key]
 
     def _best(self, rows: Iterable[list[Literal]]) -> list[Literal]:
-        """The explanation with the fewest literals that no action brings about, and the shortest of these."""
-        able = achievable(self.domain)
-        rank = [(sum((x.predicate, x.positive) not in able for x in row), len(row), row) for row in rows if row]
-        return min(rank, key=lambda r: r[:2], default=(0, 0, list[Literal]()))[2]
+        """The explanation with the fewest literals that no action changes, the fewest that none brings about, and the
+        shortest of these.
+        """
+        able, useless = achievable(self.domain), useless_predicates(self.domain)
+
+        best, lowest = list[Literal](), (0, 0, 0)
+        for row in filter(None, rows):
+            static = sum(x.predicate in useless for x in row)
+            rank = static, sum((x.predicate, x.positive) not in able for x in row), len(row)
+            if not best or rank < lowest:
+                best, lowest = row, rank
+            if lowest == (0, 0, 1):
+                break
+        return best
 
     def _nearest(self, state: State, formula: Quantified, binding: Binding) -> Binding:
-        """The instance of a conjunction whose only unmet conjunct an action can bring about, else the one with a single
-        unmet conjunct, else one for which holds what no action changes, else the first.
+        """The instance of a conjunction with a single unmet conjunct that actions change, else one for which all holds
+        that no action changes, else one with a single unmet conjunct, else the first.
 
         Where the world has no object of a variable's type, the type's name is its placeholder.
         """
         parts, fixed = conjuncts(formula.part), fixed_predicates(self.domain)
         static = [p for p in parts if all(a.predicate in fixed for a in atoms_in(p))]
         changing = [p for p in parts if p not in static]
-        single = [[p for p in parts if p is not left_out] for left_out in (*changing, *static)] if parts[1:] else []
-        for rest in (*single, static):
+        single = [[p for p in parts if p is not left_out] for left_out in changing] if parts[1:] else []
+        for rest in (*single, static, *([p for p in parts if p is not left_out] for left_out in static)):
             if rest and (bound := self.bindings(state, formula.variables, rest, binding, 1)):
                 return bound[0]
         first = {v.name: next(iter(self._members[v.types]), min(v.types, default="object")) for v in formula.variables}
@@ -310,6 +326,12 @@ def achievable(domain: Domain) -> frozenset[tuple[str, bool]]:
     found = {(a.predicate, True) for e in effects for a in e.add}
     found |= {(a.predicate, False) for e in effects for a in e.delete}
     return frozenset(found.union((a.predicate, sign) for s in domain.actions.values() for a, sign in s.possibly))
+
+
+@lru_cache(maxsize=16)
+def useless_predicates(domain: Domain) -> frozenset[str]:
+    """Predicates of which an explanation says nothing that can be done."""
+    return fixed_predicates(domain) | domain.derived | {"=", IMPOSSIBLE.predicate}
 
 
 @lru_cache(maxsize=512)

@@ -13,7 +13,7 @@ from planweave.core.errors import PlanweaveError, RuleError
 from planweave.core.formula import And, Atom, Formula, Not, Or, Parameter, Quantified, substitute
 from planweave.core.rules import Broken
 from planweave.core.state import AtomKey, State
-from planweave.core.transition import Change, Transition
+from planweave.core.transition import Change, Transition, completed
 from planweave.core.world import Action, Literal, World
 from planweave.core.written import literals_of
 
@@ -151,8 +151,8 @@ class Validator:
     """
 
     def __init__(self, domain: Domain, world: World) -> None:
-        self._domain, self._world = domain, world
-        self._transition = Transition(domain, world)
+        self._domain, self._world = domain, completed(domain, world)
+        self._transition = Transition(domain, self._world)
         self._state = self._transition.state()
         self._unknown = Assumptions(self._transition, self._state)
 
@@ -219,9 +219,15 @@ class Validator:
         if not unmet:
             message = "every step can be done" + (" and the goal holds" if goal else "")
             return self._found(True, None, (), message, goal, changes, assumed)
-        causes = tuple(_cause(self._domain, self._world, literal, changes) for literal in unmet)
+        explained = [x for g in unmet for x in (self._explained(g) if g.predicate in self._domain.derived else [g])]
+        causes = tuple(_cause(self._domain, self._world, literal, changes) for literal in dict.fromkeys(explained))
         reasons = "; ".join(_reason(cause, actions) for cause in causes)
         return self._found(False, None, causes, f"the goal is not reached: {reasons}", goal, changes, assumed)
+
+    def _explained(self, literal: Literal) -> list[Literal]:
+        """What a literal of a derived predicate lacks."""
+        atom = Atom(literal.predicate, literal.args)
+        return self._transition.explain(self._state, atom if literal.positive else Not(atom), {})
 
     def _found(
         self,
@@ -238,6 +244,10 @@ class Validator:
         for change in changes:
             added = (added - change.deleted) | change.added
             deleted = (deleted | change.deleted) - change.added
+        for name in self._domain.derived:
+            before = {(name, *f.args) for f in self._world.by_predicate.get(name, ())}
+            added |= self._state.of(name) - before
+            deleted |= before - self._state.of(name)
         if assumed:
             message += "; assumed of unobserved objects: " + ", ".join(map(str, _literals(assumed)))
         unmet = self._unmet(goal, changes, assumed)

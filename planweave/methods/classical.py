@@ -67,7 +67,7 @@ class Classical(PaperMode):
             episode.tell("planning" if attempt == 0 else "planning again")
             if self.limited:
                 _check_seen(episode, world)
-            believed = predicted.applied_to(replace(world, facts=world.facts - disproved))
+            believed = predicted.applied_to(episode.domain, replace(world, facts=world.facts - disproved))
             plan = solve(
                 episode.domain,
                 believed,
@@ -132,7 +132,7 @@ class Classical(PaperMode):
                     disproved.update(Literal("reachable", (name,)) for name in action.args)
                 return observed
             predicted.record(episode.domain, world, observed, action)
-            missing = self._missing(episode, predicted.applied_to(observed), rest)
+            missing = self._missing(episode, predicted.applied_to(episode.domain, observed), rest)
             if missing:
                 self._surprise = f"after it did '{episode.domain.phrase(action)}', {missing}"
                 return observed
