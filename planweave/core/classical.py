@@ -121,7 +121,7 @@ def _searched(
     domain, world = transition.domain, transition.world
     text = domain_pddl(domain, all_outcomes)
     small = ground_instances(domain, world) <= SMALL
-    worlds = chain(() if small else reductions(transition, goal, unmet), [world])
+    worlds = chain(() if small else reductions(transition, goal, unmet, _SHARE * clock.left), [world])
     running: list[tuple[Search, World]] = []
     part, next_start = None, 0.0
     try:

@@ -16,7 +16,8 @@ def found(domain: str, problem: str, options: dict[str, Any]) -> dict[str, Any]:
         parsed = kairos.parse_problem(problem, kairos.parse_domain(domain))
     except kairos.PddlError as error:
         return {"status": "INVALID_INPUT", "messages": [str(error)]}
-    return as_dict(kairos.Planner().solve(parsed, **options))
+    planner: Any = kairos.Planner
+    return as_dict(planner().solve(parsed, **options))
 
 
 def as_dict(result: Any) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -22,8 +22,8 @@ from typing import Any, Protocol
 import kairos
 
 from planweave.core import kairos_child
-from planweave.core.domain import ActionSchema, Domain
-from planweave.core.formula import And, Atom, Formula, Not, Or, Parameter, Quantified, conjuncts
+from planweave.core.domain import Domain
+from planweave.core.formula import And, Atom, Effect, Formula, Not, Or, Parameter, Quantified, conjuncts
 from planweave.core.transition import fixed_predicates
 from planweave.core.world import World
 
@@ -150,18 +150,28 @@ class _ChildSearch:
 
 
 def ground_instances(domain: Domain, world: World) -> float:
-    """An upper bound of the ground instances of actions and of their quantified parts, as far as static facts bound it.
+    """An upper bound of the ground instances of actions, axioms and their quantified parts, as far as static facts
+    bound it.
 
-    Parameters that a static fact with two or more arguments binds count as often as there are such facts.
+    Parameters that static facts bind count as often as there are such facts.
     """
     counts = Counter(fact.predicate for fact in world.facts)
-    return sum(_instances(domain, world, schema, counts) for schema in domain.actions.values())
+    rows = [(s.parameters, s.precondition, s.effects) for s in domain.actions.values()]
+    rows += [(a.parameters, a.condition, ()) for a in domain.axioms]
+    return sum(_instances(domain, world, *row, counts) for row in rows)
 
 
-def _instances(domain: Domain, world: World, schema: ActionSchema, counts: Counter[str]) -> float:
-    sizes = {p.name: len(domain.candidates(p, world.objects)) for p in schema.parameters}
+def _instances(
+    domain: Domain,
+    world: World,
+    parameters: Sequence[Parameter],
+    condition: Formula,
+    effects: Sequence[Effect],
+    counts: Counter[str],
+) -> float:
+    sizes = {p.name: len(domain.candidates(p, world.objects)) for p in parameters}
     fixed = fixed_predicates(domain)
-    static = [a for a in conjuncts(schema.precondition) if isinstance(a, Atom) and a.predicate in fixed]
+    static = [a for a in conjuncts(condition) if isinstance(a, Atom) and a.predicate in fixed]
     whole = 1.0
     for atom in sorted(static, key=lambda a: counts[a.predicate]):
         free = [t for t in dict.fromkeys(atom.terms) if t in sizes]
@@ -170,8 +180,8 @@ def _instances(domain: Domain, world: World, schema: ActionSchema, counts: Count
             for term in free:
                 del sizes[term]
     whole *= math.prod(sizes.values())
-    inner = sum(_size(domain, world, e.variables) for e in schema.effects if e.variables)
-    return whole * (1.0 + inner + sum(_quantified(domain, world, schema.precondition)))
+    inner = sum(_size(domain, world, e.variables) for e in effects if e.variables)
+    return whole * (1.0 + inner + sum(_quantified(domain, world, condition)))
 
 
 def _size(domain: Domain, world: World, variables: tuple[Parameter, ...]) -> float:

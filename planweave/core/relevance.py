@@ -4,6 +4,7 @@ home.
 
 from __future__ import annotations
 
+import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -13,6 +14,7 @@ from planweave.core.formula import And, Atom, Effect, Formula, Not, Or, Quantifi
 from planweave.core.transition import Binding, Transition, fixed_predicates
 from planweave.core.validation import Goal
 from planweave.core.world import Literal, World
+from planweave.core.written import formula_of
 
 _SMALL = 25  # worlds of up to so many objects are left as they are
 _DEPTH = 4  # how far to follow what a thing is in or on
@@ -58,17 +60,17 @@ def relevant_world(domain: Domain, world: World, goal: Sequence[Literal]) -> Wor
     return _restricted(world, names)
 
 
-def reductions(transition: Transition, goal: Goal, unmet: Sequence[Literal]) -> Iterator[World]:
+def reductions(transition: Transition, goal: Goal, unmet: Sequence[Literal], seconds: float) -> Iterator[World]:
     """Reduced worlds to try before the whole one, smallest first: that of `relevant_world`, and one that also has, to
     any depth, what is in the way (see `_Regression`). Left out is what saves too little. unmet: the literals of the
-    goal that do not hold.
+    goal that do not hold; seconds: for the regression at most.
     """
     domain, world = transition.domain, transition.world
     named = [Literal(a.predicate, a.terms) for a in atoms_in(goal)] if isinstance(goal, Formula) else list(goal)
     last = relevant_world(domain, world, [*unmet, *named])
     if len(last.objects) <= _WORTH * len(world.objects):
         yield last
-    names = _Regression(transition).objects(unmet).union(last.by_name)
+    names = _Regression(transition).objects(unmet, seconds).union(last.by_name)
     if len(last.objects) < len(names) <= _WORTH * len(world.objects):
         yield _restricted(world, names)
 
@@ -93,15 +95,16 @@ class _Regression:
         self._domain, self._world, self._transition = transition.domain, transition.world, transition
         self._state = transition.state()
 
-    def objects(self, unmet: Sequence[Literal]) -> set[str]:
+    def objects(self, unmet: Sequence[Literal], seconds: float) -> set[str]:
         """Names of the objects met on the way from literals that do not hold."""
-        atoms = ((Atom(x.predicate, x.args), x.positive) for x in unmet)
-        parts = (atom if positive else Not(atom) for atom, positive in atoms)
-        queue = list(dict.fromkeys(literal for part in parts for literal in self._missing(part, {})))
+        end = time.monotonic() + seconds
+        queue = list(dict.fromkeys(x for part in formula_of(unmet).parts for x in self._missing(part, {})))
         found = {name for literal in queue for name in literal.args if name in self._world.by_name}
         seen = set(queue)
         for literal in queue:  # grows
             for schema, effect, bound in self._achievers(literal):
+                if time.monotonic() > end:
+                    return found
                 parts = (*conjuncts(schema.precondition), *effect.condition.parts)
                 for binding in self._instances(schema, effect, parts, bound):
                     found.update(binding.values())

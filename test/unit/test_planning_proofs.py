@@ -159,7 +159,7 @@ def test_the_second_reduction_has_what_is_in_the_way_to_any_depth():
         [*map(str, world.facts), *(f"ontable(c{k})" for k in range(60)), *(f"clear(c{k})" for k in range(60))],
     )
     wanted = [pw.Literal.parse(goal)]
-    *_, last = reductions(Transition(domain, wider), wanted, wanted)
+    *_, last = reductions(Transition(domain, wider), wanted, wanted, 60.0)
     assert {f"b{k}" for k in range(1, 60)} <= set(last.by_name) and len(last.objects) < 70
     assert len(relevant_world(domain, wider, wanted).objects) < 60
 
