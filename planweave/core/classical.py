@@ -24,6 +24,7 @@ _ADVICE = (" --", "SolveOptions")  # in a sentence of kairos about its own optio
 _AUXILIARY = "kairos-aux"  # in names that it gives to parts of formulas
 _SHARE = 0.2  # of the time, after which the next larger world is searched, too
 _POLL = 0.02  # s
+_REPEATED = 2  # searches that have to agree with a proof for which the planner gives no reason
 _ELIMINATION = 3_000  # actions applied at most to find those that a plan does not need
 
 
@@ -123,13 +124,16 @@ def _searched(
     small = ground_instances(domain, world) <= SMALL
     worlds = chain(() if small else reductions(transition, goal, unmet, _SHARE * clock.left), [world])
     running: list[tuple[Search, World]] = []
-    part, next_start = None, 0.0
+    part, next_start, repeated = None, 0.0, 0
+
+    def begin(part: World) -> Search:
+        return start(text, problem_pddl(domain, part, goal), clock.left, ground_instances(domain, part))
+
     try:
         while part is not world or running:
             if part is not world and (not running or clock.left <= next_start):
                 part = next(worlds)
-                problem = problem_pddl(domain, part, goal)
-                running.append((start(text, problem, clock.left, ground_instances(domain, part)), part))
+                running.append((begin(part), part))
                 next_start = clock.left - _SHARE * clock.seconds
             alone = part is world and len(running) == 1
             for search, searched in list(running):
@@ -141,7 +145,10 @@ def _searched(
                 fault = _fault(transition, steps, goal) if found.solved else ""
                 if found.solved and not fault:
                     return steps, found, ""
-                if searched is world:
+                if searched is world and found.unexplained and repeated < _REPEATED:
+                    repeated += 1
+                    running.append((begin(world), world))
+                elif searched is world:
                     return [], replace(found, status="NO_PLAN_FOUND") if found.solved else found, fault
     finally:
         for search, _ in running:

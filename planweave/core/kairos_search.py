@@ -58,6 +58,13 @@ class Found:
         """Whether it is proved that there is none."""
         return self.status == "UNSOLVABLE"
 
+    @property
+    def unexplained(self) -> bool:
+        """Whether that is said without a search and without a reason, which kairos 1.0.6 does of solvable tasks, too:
+        seldom, and not again for the same task.
+        """
+        return self.unsolvable and not self.states and not self.messages
+
 
 class Search(Protocol):
     """A running search."""

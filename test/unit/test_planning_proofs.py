@@ -234,18 +234,43 @@ def test_a_planner_that_dies_is_a_failure_and_no_proof(monkeypatch, tmp_path):
     assert not caught.value.proved
 
 
+class Given:
+    """A search with a given result."""
+
+    def __init__(self, found):
+        self.found = found
+
+    def result(self, wait):
+        return self.found
+
+    def stop(self):
+        pass
+
+
+UNEXPLAINED = kairos_search.Found("UNSOLVABLE")
+
+
+@pytest.mark.parametrize("last, proved", [(UNEXPLAINED, True), (kairos_search.Found("TIMEOUT"), False)])
+def test_a_proof_without_a_reason_is_repeated(monkeypatch, last, proved):
+    domain, world, goal = tower(6)
+    results = [UNEXPLAINED, UNEXPLAINED, last]
+    monkeypatch.setattr(classical, "start", lambda *_: Given(results.pop(0)))
+    with pytest.raises(NoPlanError) as caught:
+        pw.plan(domain, world, goal)
+    assert caught.value.proved == proved and not results
+
+
+def test_a_plan_that_a_repeated_search_finds_is_taken(monkeypatch):
+    domain, world, goal = tower(6)
+    first = [Given(UNEXPLAINED)]
+    monkeypatch.setattr(classical, "start", lambda *given: first.pop() if first else start(*given))
+    assert pw.check(domain, world, pw.plan(domain, world, goal), goal).ok and not first
+
+
 def test_a_plan_that_our_check_refuses_is_never_returned(monkeypatch):
     domain, world, goal = lift(26)
     wrong = kairos_search.Found("SOLVED", (("take", ("b0",)),))
-
-    class Given:
-        def result(self, wait):
-            return wrong
-
-        def stop(self):
-            pass
-
-    monkeypatch.setattr(classical, "start", lambda *_: Given())
+    monkeypatch.setattr(classical, "start", lambda *_: Given(wrong))
     with pytest.raises(NoPlanError) as caught:
         pw.plan(domain, world, goal)
     assert not caught.value.proved and "take(b0)" in str(caught.value)
