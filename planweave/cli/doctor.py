@@ -90,12 +90,12 @@ def main(options: argparse.Namespace) -> int:
 def check_python() -> Finding:
     """The interpreter."""
     version = ".".join(map(str, sys.version_info[:3]))
-    good = sys.version_info >= (3, 10)
+    good = (3, 10) <= sys.version_info[:2] <= (3, 14)
     return Finding(
         "Python",
         "ok" if good else "failed",
         f"{version} at {sys.executable}",
-        "" if good else "Python 3.10 or newer is needed",
+        "" if good else "Python 3.10 to 3.14 is needed",
         {"version": version},
     )
 
@@ -103,6 +103,11 @@ def check_python() -> Finding:
 def check_packages() -> Finding:
     """The libraries of pyproject.toml."""
     missing = [name for name in PACKAGES if importlib.util.find_spec(name) is None]
+    if missing == ["ompl"] and sys.version_info >= (3, 14):
+        text = "no OMPL: its wheels are for Python 3.10 to 3.13; the arm moves along straight and raised paths only"
+        return Finding(
+            "packages", "warning", text, "for path search: make PYTHON=python3.13 setup", {"missing": missing}
+        )
     if missing:
         return Finding(
             "packages", "failed", f"missing: {', '.join(missing)}", "in a clone: make setup", {"missing": missing}

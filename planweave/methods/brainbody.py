@@ -41,7 +41,7 @@ from planweave.methods.question import Question, Questions
 _PASS = re.compile(r"<\s*pass\s*>|\A\W*(?:action plan\s*:\s*)?pass\W*\Z", re.IGNORECASE)
 _COMMAND = re.compile(r"(?:<\s*\w{1,20}\s*>\s*)?\[[^\[\]]{1,60}\](?:\s*<[^<>]{1,80}>(?:\s*\(\s*\d{1,6}\s*\))?){0,5}")
 _LABEL = re.compile(r"(?i)action plan\s*:")
-_CALL = re.compile(r"[A-Za-z_]\w{0,60}\([^()]{0,200}\)")
+_CALL = re.compile(r"[A-Za-z_][\w-]{0,60}\([^()]{0,200}\)")
 _BODY_TOKENS = 120
 _MAX_STEP = 300  # characters
 REACHABLE = "reachable"
