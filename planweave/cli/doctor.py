@@ -36,7 +36,7 @@ MODEL_SECONDS = 330.0  # for all questions to the model together
 NEEDS_ROS = False  # whether ROS works is one of the questions
 _PRIORITY = 98  # of ros2_control's thread in config/franka/controllers.yaml
 GL_PACKAGES = "libegl1 libopengl0 libgl1-mesa-dri"
-PACKAGES = ("kairos", "lark", "mujoco", "numpy", "OpenGL", "openai", "ompl", "cv2", "pddl", "rapidfuzz", "yaml")
+PACKAGES = ("kairos", "mujoco", "numpy", "OpenGL", "openai", "ompl", "cv2", "rapidfuzz", "yaml")
 #: extra of pyproject.toml: the modules that it brings
 EXTRAS = {
     "vision": ("torch", "transformers", "scipy"),
