@@ -238,7 +238,7 @@ def test_a_body_that_is_refused_starts_no_watch_that_would_stop_the_arm_of_the_o
     from executor_node import node as executor
 
     started = []
-    monkeypatch.setattr(executor, "ArmPorts", lambda *_: SimpleNamespace(cancel_name="/cancel", unheard=lambda *_: ""))
+    monkeypatch.setattr(executor, "ArmPorts", lambda *_: SimpleNamespace(cancel_name="/cancel", others=lambda *_: None))
     monkeypatch.setattr(executor, "make_gripper", lambda *_: None)
     monkeypatch.setattr(executor, "make_arm", lambda *_: SimpleNamespace(check=None, robot=FR3))
     monkeypatch.setattr(executor, "StopWatch", started.append)
@@ -353,7 +353,7 @@ def test_a_body_in_a_namespace_tells_people_the_names_that_are_there(ros, monkey
     monkeypatch.setattr(Node, "__init__", lambda self, name, **more: begin(self, name, namespace="/left", **more))
     node = ExecutorNode(simulated("executor_node", actions_off=["hand_over"]))
     try:
-        assert "ros2 service call /left/executor/recover " in node._names.how_to_recover
+        assert node._names.recover == "/left/executor/recover" and node._names.kind == "simulation"
         assert node._unseen_grip._let_go == node._names.let_go == "/left/executor/let_go"
         settings = node._skills.body.settings
         assert settings.names.detections == "/left/perception/detected_objects" and settings.names is node._names

@@ -345,10 +345,7 @@ def test_every_status_of_an_execution_is_mapped(start, scene, kinematics):
     planner.plan(HOME, [GOAL])
     follower.start(MOTION, lambda outcome: (outcomes.append(outcome), ended.set()), print)
     assert (
-        ended.wait(60.0)
-        and outcomes[1].code is Code.CONTROL_FAILED
-        and outcomes[1].if_silent
-        and outcomes[1].if_behind
+        ended.wait(60.0) and outcomes[1].code is Code.CONTROL_FAILED and outcomes[1].if_silent and outcomes[1].if_behind
     )
     assert set(STATUSES) == {"SUCCEEDED", "PREEMPTED", "TIMED_OUT", "ABORTED", "FAILED"}
 

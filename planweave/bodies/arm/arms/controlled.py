@@ -45,8 +45,8 @@ AWAY = 0.03
 MoveIt's own bound (trajectory_execution.allowed_start_tolerance) is 0.02.
 """
 OFF = 0.05
-"""rad by which a joint, measured or as the controller wants it, may be off the path of a motion. Above the controller's
-own tolerance (0.04, config/franka/controllers.yaml), which tells a contact by its own error; at a start AWAY is within it.
+"""rad by which a joint, measured or as the controller wants it, may be off the path of a motion. Above the tolerance of
+the controllers (0.04 in config/), which tell a contact by their own error; at a start AWAY is within it.
 """
 _HELD = 0.03  # rad behind the timed path at which an arm whose controller gives no reason was held
 _GOES_ON = 0.2  # s after a stop at which joint states of a living driver come
