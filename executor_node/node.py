@@ -122,7 +122,8 @@ class ExecutorNode(ManagedNode):
             self._moveit.start()
         self._watch: StopWatch | None = None
         if values["arm"] != "trajectory":  # nothing is refused from here on: its watch of a node that went would stop
-            self._watch = StopWatch([self._ports.cancel_name])  # the arm, which may be another's
+            # the arm, which may be another's
+            self._watch = StopWatch([self._ports.cancel_name], lambda: self._busy or self._arm.moves)
         self._served = self._serve(worlds)
         self._preview_motions(self._served)
         self.start(values["autostart"])
@@ -224,6 +225,7 @@ class ExecutorNode(ManagedNode):
             lambda: (self._sent[0], self._stamp),
             self._names.detections,
             self.get_logger(),
+            lambda: self._watch.beat() if self._watch is not None else None,
         )
 
     def _serve(self, worlds: WorldPublisher) -> BodyServer:

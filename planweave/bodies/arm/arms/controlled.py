@@ -163,6 +163,11 @@ class ControlledArm:
                 self._changed.wait(_STOPPING / 2)
             return state.width if state is not None else None
 
+    @property
+    def moves(self) -> bool:
+        """Whether a motion of the arm was sent and is not known to have ended."""
+        return self._moves_arm
+
     # ---- for the skill ------------------------------------------------------------------------------------------
 
     def check(self) -> None:
@@ -186,6 +191,7 @@ class ControlledArm:
 
     def follow(self, trajectory: Trajectory, watch: Watch | None = None) -> None:
         """Start a trajectory and wait for its end."""
+        self.check()
         start = self.state()
         away = np.abs(trajectory.positions[0] - start.positions)
         if away.max() > AWAY:
@@ -217,6 +223,7 @@ class ControlledArm:
         with self._changed:
             if self._gripping is not None and gripper.reports:  # one movement at a time
                 self._finish_grip(self._gripping, width=None)
+        self.check()
         start = self.state()
         with self._changed:
             self._raise_if_over()
