@@ -27,7 +27,8 @@ class ArmBody:
     """Keeps planweave.core.ports.StoppableBody.
 
     newest: when the newest joint states were sent, ns of system time, and their stamp, s. detections: the topic that
-    images come by. on_begin: called when an action begins. make_ready: raises SkillFailureError where what shall move the arm is not there or not ready.
+    images come by. on_begin: called when an action begins. make_ready: raises SkillFailureError where what shall move
+    the arm is not there or not ready.
     """
 
     def __init__(

@@ -67,8 +67,8 @@ class Arm(Protocol):
 class Outcome:
     """Result of a motion, as reported by a controller; message is empty for SUCCESS.
 
-    A controller may not say why it gave up. if_silent: message where the joint states end with it, too (SAFETY_STOP: the
-    robot stopped itself); if_behind: where the arm is measured to have been held (COLLISION).
+    A controller may not say why it gave up. if_silent: message where the joint states end with it, too (SAFETY_STOP:
+    the robot stopped itself); if_behind: where the arm is measured to have been held (COLLISION).
     """
 
     code: Code
