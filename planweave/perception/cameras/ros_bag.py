@@ -78,7 +78,8 @@ def bag_frames(
         raise CameraError(f"{path} cannot be read as a ROS bag: {type(error).__name__}: {error}") from None
     if not found:
         raise CameraError(
-            f"{path}: no colour and depth of one stamp with camera info; record depth aligned to colour, with equal stamps"
+            f"{path}: no colour and depth of one stamp with camera info; record depth aligned to colour, with equal "
+            "stamps"
         )
 
 
