@@ -1,6 +1,7 @@
 """Messages of ros2_control's controllers and of franka_ros2, where their packages are installed.
 
-Names and fields as in control_msgs (Jazzy; the same in Lyrical) and franka_msgs of franka_ros2 v3.4.0.
+Names and fields as in control_msgs (Jazzy; those used are the same in 6.8 of Lyrical's series) and franka_msgs of
+franka_ros2 v3.4.0.
 """
 
 from __future__ import annotations
