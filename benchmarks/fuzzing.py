@@ -23,14 +23,13 @@ from planweave.llm.clients.base import ChatReply, ChatRequest
 from planweave.llm.clients.openai_client import OpenAIClient
 from planweave.llm.embeddings import HashedEmbedder
 from planweave.llm.names import Mender
-from planweave.llm.parsing import parse_choice, parse_goal, parse_plan
+from planweave.llm.parsing import parse_choice, parse_goal, parse_plan, parse_step
 from planweave.llm.replies import readable
 from planweave.llm.step_list import MAX_STEP, numbered_steps
 from planweave.methods.blocking import parse_selection
 from planweave.methods.brainbody import parse_command
 from planweave.methods.condition import parse_truth
 from planweave.methods.interpret import interpret
-from planweave.methods.iterative import parse_step
 from planweave.methods.progprompt import completed, joined
 from planweave.methods.sampled import step_of
 from planweave.methods.translate import Translator

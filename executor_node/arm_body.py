@@ -33,7 +33,8 @@ class ArmBody:
     """Keeps planweave.core.ports.StoppableBody.
 
     newest: when the newest joint states were sent, ns of system time, and their stamp, s. detections: the topic that
-    images come by. make_ready: raises SkillFailureError where what shall move the arm is not there or not ready.
+    images come by. on_begin: called when an action begins. make_ready: raises SkillFailureError where what shall move
+    the arm is not there or not ready.
     """
 
     def __init__(
@@ -48,11 +49,12 @@ class ArmBody:
         newest: Callable[[], tuple[int, float]],
         detections: str,
         log: Any,
+        on_begin: Callable[[], object] = lambda: None,
     ) -> None:
         self.skills = skills
         self._domain, self._world, self._arm, self._unseen_grip = domain, world, arm, unseen_grip
         self._permission, self._make_ready, self._newest = permission, make_ready, newest
-        self._detections, self._log = detections, log
+        self._detections, self._log, self._on_begin = detections, log, on_begin
         self._phase = ""  # of the action that runs
         self._rest: NDArray[np.float64] | None = None  # joint positions after the last action, rad
 
@@ -80,6 +82,7 @@ class ArmBody:
     def begin(self, timeout: float) -> None:
         """From now on `stop` ends the action; timeout in s of wall time."""
         self._arm.begin(time.monotonic() + timeout)
+        self._on_begin()
 
     def stop(self, code: Code, message: str) -> None:
         """Stop the arm."""

@@ -24,7 +24,7 @@ from planweave.goals.rule_files import RULES, RuleFile
 from planweave.llm.accounting import PRICES, Prices
 from planweave.llm.clients import CLIENTS, choose_client
 from planweave.llm.clients.base import ChatClient
-from planweave.llm.clients.none import NoClient
+from planweave.llm.clients.none import SET_ONE, NoClient
 from planweave.llm.embeddings import EMBEDDERS, choose_embedder
 from planweave.llm.names import EmbeddingSimilarity
 from planweave.llm.replies import sendable
@@ -138,10 +138,9 @@ class PlannerNode(GuardedNode):
             if values["client"] != "auto":
                 raise
             self.get_logger().warning(
-                f"{error}; or set OPENAI_API_KEY or OPENAI_BASE_URL. Until then only goals in "
-                "controlled English are read, and the classical method plans"
+                f"{error}; or {SET_ONE}. Until then only goals in controlled English are read, and classical plans"
             )
-            return NoClient(str(error))
+            return NoClient(f"{error}; or {SET_ONE}")
 
     def _model_report(self) -> Report:
         """Whether the model answered when it was asked last; it is asked for nothing but tasks."""

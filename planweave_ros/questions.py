@@ -15,11 +15,20 @@ from planweave_interfaces.action import ChooseAction, GeneratePlans, ProposeStep
 from planweave_interfaces.srv import CheckCondition, GroundStep, InterpretGoal
 
 from planweave.core.budget import Usage
-from planweave.core.errors import ConfigError, GoalError, ModelError, ParseError, PlanweaveError, UnknownNameError
+from planweave.core.errors import (
+    ConfigError,
+    GoalError,
+    ModelError,
+    NoModelError,
+    ParseError,
+    PlanweaveError,
+    UnknownNameError,
+)
 from planweave.core.plan import Plan
 from planweave.core.ports import Candidate, Planner
 from planweave.core.question import AmbiguityError, Clarification
 from planweave.core.world import Action, Literal, World
+from planweave.llm.clients.none import NoClient
 from planweave.methods import questions
 from planweave_ros import conversions as convert
 
@@ -151,7 +160,9 @@ class PlannerQuestion:
     def fill_error(self, reply: Any, error: PlanweaveError) -> None:
         """Put a failure into the result or response: what was wrong, and what was asked of the model until then."""
         reply.message = str(error)
-        if error.usage is not None:
+        if isinstance(error, NoModelError):
+            reply.usage.endpoint = NoClient.endpoint
+        elif error.usage is not None:
             reply.usage = convert.usage_to_msg(error.usage)
         if isinstance(error, AmbiguityError) and hasattr(reply, "question"):
             reply.question = convert.question_to_msg(error.question)
@@ -162,6 +173,8 @@ class PlannerQuestion:
         """The answer in a result or response; raises what a failed question raises, with its usage."""
         if not reply.success:
             used = convert.usage_from_msg(reply.usage)
+            if used.endpoint == NoClient.endpoint and self.error is None:
+                raise NoModelError(reply.message)
             answered = used.requests or getattr(reply, "unreadable", 0)
             unclear = convert.question_from_msg(reply.question) if hasattr(reply, "question") else None
             error = (
@@ -169,7 +182,7 @@ class PlannerQuestion:
                 if unclear
                 else (self.error or (ParseError if answered else ModelError))(reply.message)
             )
-            error.usage = used if used.endpoint else None
+            error.usage = used if used.endpoint not in ("", NoClient.endpoint) else None
             raise error
         made, codecs = self._answer_codecs()
         return made(**{n: codec.from_msg(getattr(reply, self.fields.get(n, n))) for n, codec in codecs.items()})

@@ -214,8 +214,9 @@ def make_environment(venv, sourced):
 
 def install_build_tools(venv, sourced):
     """Install what messages and source packages are built with, and ROS 2 itself where none is sourced."""
-    groups = ["build", *([] if shutil.which("cmake") else ["cmake"]), *([] if sourced else ["ros"])]
-    return install(venv, sourced, groups, "the build tools" if sourced else "ROS 2")
+    done = install(venv, sourced, ["build"], "build tools")  # first: a package of the next group has no wheel
+    groups = [*([] if shutil.which("cmake") else ["cmake"]), *([] if sourced else ["ros"])]
+    return done + install(venv, sourced, groups, "cmake" if sourced else "ROS 2")
 
 
 def install_packages(venv, sourced, dev, extras):

@@ -146,6 +146,7 @@ def _play(spec: Spec, stage: Stage, recorder: Recorder, client: ChatClient | Non
     if f"{PLANNER}.timeout" not in spec.settings and "planner.timeout=" not in spec.method:
         planning["timeout"] = spec.timeout  # the deadline of the episode is that of its questions
     planning["seed"] = spec.endpoint_seed
+    planning["only_measured"] &= not spec.model.startswith("embedded")  # to measure it is what was asked for
     world = stage.body.observe()
     facts = [str(f) for f in sorted(world.facts)]
     recorder.add(

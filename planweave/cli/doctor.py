@@ -1,7 +1,8 @@
 """Check this machine: Python, ROS 2, rendering, the arm's meshes, the language model and its methods.
 
-Every check runs the real thing: a service call between two nodes, a rendered picture, three small requests to the
-model. The exit code is 0 where the simulated arm can execute a task.
+Every check runs the real thing: a service call between two nodes, a rendered picture, one question to the model of each
+kind that the methods ask (some 12 requests, 15,000 tokens), read as they read it. The exit code is 0 where the
+simulated arm can execute a task.
 
 examples:
   planweave doctor
@@ -29,11 +30,13 @@ from planweave.launcher.domains import domain
 from planweave.launcher.environment import is_closed_to_the_network, ros_environment
 from planweave.launcher.one_system import running
 from planweave.launcher.ros_distribution import refuse_old_ros
+from planweave.llm.clients.none import SET_ONE
 
+MODEL_SECONDS = 330.0  # for all questions to the model together
 NEEDS_ROS = False  # whether ROS works is one of the questions
 _PRIORITY = 98  # of ros2_control's thread in config/franka/controllers.yaml
 GL_PACKAGES = "libegl1 libopengl0 libgl1-mesa-dri"
-PACKAGES = ("kairos", "lark", "mujoco", "numpy", "OpenGL", "openai", "ompl", "cv2", "pddl", "rapidfuzz", "yaml")
+PACKAGES = ("kairos", "mujoco", "numpy", "OpenGL", "openai", "ompl", "cv2", "rapidfuzz", "yaml")
 #: extra of pyproject.toml: the modules that it brings
 EXTRAS = {
     "vision": ("torch", "transformers", "scipy"),
@@ -250,71 +253,101 @@ def check_real_time(kernel: Path = Path("/sys/kernel/realtime")) -> Finding:
     )
 
 
-def check_model() -> Finding:
-    """The endpoint of planner_node, its capabilities, and their consequences for the methods."""
+def check_model() -> list[Finding]:
+    """The endpoint of planner_node by real questions, what follows for each method, and the model for pictures."""
     settings, problem = _planner_settings()
     if problem:
-        return Finding("language model", "failed", problem, "mend the file")
-    code, out, err = run_probe("planweave.cli.model_probe", 90.0, stdin=json.dumps(settings))
-    found: dict[str, Any] = {}
-    if not code:
-        found = json.loads(out.strip().splitlines()[-1])
+        return [Finding("language model", "failed", problem, "mend the file")]
+    code, out, err = run_probe("planweave.cli.model_probe", MODEL_SECONDS, stdin=json.dumps(settings))
+    found: dict[str, Any] = {} if code else json.loads(out.strip().splitlines()[-1])
     error = found.get("error") or (_last(err) if code else "")
+    methods = methods_for(None if error else found)
+    details = {**found, "methods": {name: asdict(verdict) for name, verdict in methods.items()}}
     if error:
-        return Finding(
-            "language model",
-            "warning",
-            error,
-            "without a model only methods that ask none work (classical), with goals that the grammar reads or "
-            "that are given; "
-            "set OPENAI_BASE_URL, OPENAI_API_KEY and PLANWEAVE_MODEL, or unset them all for the embedded model",
-            {**found, "methods": methods_for(None)},
-        )
-    can = found["capabilities"]
-    words = ", ".join(
-        f"{name}: {_word(can[key])}"
-        for name, key in (
-            ("several replies at once (n)", "n"),
-            ("replies by JSON schema", "json_schema"),
-            ("log-probabilities", "logprobs"),
-        )
-    )
-    methods = methods_for(can)
-    text = f"{found['model']} at {found['endpoint']}, answered in {found['seconds']:.1f} s; {words}"
-    return Finding(
-        "language model",
-        "ok",
-        "\n".join([text, *(f"{name}: {how}" for name, how in methods.items())]),
-        details={**found, "methods": methods},
-    )
+        return [Finding("language model", "warning", error, f"{SET_ONE}; until then only classical works", details)]
+    used = found["usage"]
+    questions = [row for row in found["questions"] if row["state"] != "not asked"]
+    asked = f"{len(questions)} questions, {used['requests']} requests, "
+    asked += f"{used['prompt_tokens'] + used['completion_tokens']} tokens, {found['seconds']:.1f} s"
+    lines = [
+        f"{found['model'] or 'a model'} at {found['endpoint']}; {asked}",
+        *found.get("notes", ()),
+    ]
+    told: set[str] = set()
+    for name, verdict in methods.items():
+        reason = "the same" if verdict.reason in told else verdict.reason
+        lines.append(": ".join(filter(None, (name, verdict.text, reason))))
+        told |= {verdict.reason} - {""}
+    good = all(verdict.state.startswith("works") for verdict in methods.values())
+    advice = "" if good or not found["capabilities"]["only_steps"] else SET_ONE
+    findings = [Finding("language model", "ok" if good else "warning", "\n".join(lines), advice, details)]
+    for row in found["questions"]:
+        if row["kind"] == "picture":
+            findings.append(_of_pictures(row))
+    return findings
 
 
-def methods_for(can: dict[str, Any] | None) -> dict[str, str]:
-    """Planning methods, ours and installed ones, that work with these capabilities, and how; None: no model answers.
+def _of_pictures(row: dict[str, Any]) -> Finding:
+    """The model that takes pictures."""
+    model = os.environ.get("PLANWEAVE_VISION_MODEL", "")
+    text = {
+        "right": f"{model} named a red thing: {row['text']}",
+        "wrong": f"{model} named a red thing wrongly: {row['text']}",
+    }
+    good = row["state"] == "right"
+    advice = "" if good else "set PLANWEAVE_VISION_MODEL to a model that takes pictures"
+    return Finding("vision model", "ok" if good else "warning", text.get(row["state"], row["text"]), advice, row)
 
-    A method with an option `samples` requests several replies at once.
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether a method works with a model. state: "works", "works without" (something), "wrong" (replies are read, and
+    were not right) or "not"; text: the same in words; reason: why not.
     """
+
+    state: str
+    text: str
+    reason: str = ""
+
+
+def methods_for(found: dict[str, Any] | None) -> dict[str, Verdict]:
+    """What a probe says of each planning method, ours and installed ones; None: no model answers."""
     from planweave.methods import METHODS, asks_model
+
+    if found is None:
+        alone = Verdict("works without", "works, without goals that the grammar cannot read")
+        return {n: Verdict("not", "not without a model") if asks_model(n) else alone for n in METHODS.working()}
+    return {name: _verdict(name, found) for name in METHODS.working()}
+
+
+def _verdict(name: str, found: dict[str, Any]) -> Verdict:
+    from planweave.methods import METHODS
     from planweave.methods.options import options_of
 
-    if can is None:
-        yes, no = "yes, with goals from the grammar or given", "not without a model"
-        return {name: no if asks_model(name) else yes for name in METHODS.working()}
-    samples = "all samples in one request" if can["n"] else "one request per sample, so more tokens"
-    held = "replies constrained" if can["json_schema"] else "replies parsed tolerantly"
-    guide = "plans ordered by samples and log-probability" if can["logprobs"] else "plans ordered by samples alone"
-    ranked = "ranked by match and log-probability" if can["logprobs"] else "ranked by match alone"
-    how = {}
-    for name, method in METHODS.working().items():
-        if not asks_model(name):
-            how[name] = "yes: needs the model only for goals that the grammar cannot read"
-        elif "samples" not in options_of(name):
-            how[name] = "yes: one reply per question"
-        elif method.questions.propose:
-            how[name] = f"yes: {samples}, {ranked}"
-        else:
-            how[name] = f"yes: {samples}, {held}, {guide}"
-    return how
+    can, own = found["capabilities"], [row for row in found["questions"] if row["method"] == name]
+    if can["only_steps"] and any(row["state"] == "right" for row in own):
+        return Verdict("works without", "works for moves of one or two things on a table; classical plans all else")
+    for row in own:
+        if row["code"] == "no_model":
+            return Verdict("not", "not", "the model is too weak for it, and is not asked")
+        if row["state"] in ("failed", "unread", "not asked"):
+            said = "the answer was not read: " if row["state"] == "unread" else ""
+            return Verdict("not", f"not ({row['kind']})", f"{said}{row['text']}")
+    if wrong := [f"{row['kind']}: {row['text'][:120]}" for row in own if row["state"] == "wrong"]:
+        return Verdict("wrong", "answers, but not rightly", f"{'; '.join(wrong)}; take a more capable model")
+    without = []
+    if any(row["kind"] == "goal" and row["state"] != "right" for row in found["questions"]):
+        without.append("goals that the grammar cannot read")
+    asked = getattr(METHODS[name], "questions", None)
+    if asked and "samples" in options_of(name):
+        without += ["several replies at once (one request per sample, so more tokens)"] if can["n"] is False else []
+        by = "match" if asked.propose else "number of samples"
+        without += [f"log-probabilities (ranked by {by} alone)"] if can["logprobs"] is False else []
+    if asked and (asked.sample or name == "iterative") and can["json_schema"] is False:
+        without.append("replies by schema (read tolerantly)")
+    if without:
+        return Verdict("works without", f"works, without {', without '.join(without)}")
+    return Verdict("works", "works" if own else "works, with a model for goals that the grammar cannot read")
 
 
 def run_probe(
@@ -352,10 +385,6 @@ def _planner_settings() -> tuple[dict[str, Any], str]:
 def _last(text: str) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return lines[-1][:300] if lines else "no reason given"
-
-
-def _word(value: bool | None) -> str:
-    return "unknown" if value is None else "yes" if value else "no"
 
 
 def _show(finding: Finding) -> None:

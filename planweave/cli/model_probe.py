@@ -1,30 +1,273 @@
-"""Capabilities of the language model as one JSON object; a separate process, which can be terminated at a deadline.
+"""Questions to the language model as the methods ask them, as one JSON object; a process of its own, with a deadline.
 
-Reads the parameters of planner_node from standard input (JSON) to address the same model.
+One question of each kind that a method asks, about moving a cube on a table, each read by the method's own reader and
+compared with what is right; and one about a picture where a model for those is named. Reads the parameters of
+planner_node from standard input (JSON) to address the same model.
 """
+
+from __future__ import annotations
 
 import json
 import os
 import sys
-from dataclasses import asdict
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, fields
+from functools import partial
+from typing import Any
 
-from planweave.core.errors import PlanweaveError
+from planweave.core.budget import Budget, Usage
+from planweave.core.domain import Domain
+from planweave.core.errors import ModelError, NoModelError, ParseError, PlanweaveError
+from planweave.core.validation import validate
+from planweave.core.world import Action, Literal, World, WorldObject
 from planweave.llm.clients import choose_client
-from planweave.llm.clients.probe import probe
+from planweave.llm.clients.base import ChatClient
+from planweave.methods import METHODS
+from planweave.methods.planner import LanguagePlanner
+from planweave.methods.settings import PlannerSettings
+
+SECONDS = 30.0  # of one question
+TOTAL_SECONDS = 240.0  # after which no further question is asked
+BUDGET = Budget(requests=40, tokens=120_000, cost=0.5)
+GOAL, PICTURE = "goal", "picture"
+SENTENCE = "put the red cube in the left tray"
+_ASKED_OF_GOAL = "I would be glad if the red cube ended up lying in the left tray"
+_WANTED = Literal("in", ("red_cube", "left_tray"))
+_GRASP, _OTHER = Action("grasp", ("red_cube",)), Action("grasp", ("banana",))
+_FAILURES = 2  # questions in a row without an answer, after which none is asked any more
+_FOR_ALL = (
+    "model_key",
+    "model_credit",
+    "model_unknown",
+    "model_unavailable",
+    "model_rate_limit",
+    "model_budget",
+    "model_answer",
+)
+"""Codes of failures that any other question would meet, too."""
+_TASK = "doctor"
+
+
+def table() -> World:
+    """A small table, as a body would report it."""
+    things = (
+        WorldObject("red_cube", "item", "cube", {"colour": "red"}),
+        WorldObject("banana", "item", "banana", {"colour": "yellow"}),
+        WorldObject("left_tray", "container", "tray", {"colour": "gray"}),
+        WorldObject("right_tray", "container", "tray", {"colour": "gray"}),
+        WorldObject("plate", "surface", "plate", {"colour": "white"}),
+    )
+    facts = [Literal("hand_empty"), Literal("at_base")]
+    for thing in things:
+        facts += [Literal("clear", (thing.name,)), Literal("reachable", (thing.name,))]
+        if thing.type == "item":
+            facts += [Literal("at", (thing.name, "table")), Literal("narrow", (thing.name,))]
+    return World("tabletop", (*things, WorldObject("table", "location")), frozenset(facts))
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What became of a question. state: "right", "wrong" (read, and not what is right), "unread", "failed" (no reply)
+    or "not asked"; text: the answer, or why there is none; code: of the error.
+    """
+
+    kind: str
+    method: str
+    state: str
+    text: str = ""
+    code: str = ""
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question of a method, "" for all of them. ask: gives whether the answer is right, and its text."""
+
+    kind: str
+    method: str
+    ask: Callable[[], tuple[bool, str]]
+
+
+class Questions:
+    """The questions of all methods to one planner."""
+
+    def __init__(self, planner: LanguagePlanner) -> None:
+        self._planner, self._world = planner, table()
+
+    def __iter__(self) -> Iterator[Question]:
+        yield Question(GOAL, "", self._goal)
+        for name, made in METHODS.working().items():
+            asked = getattr(made, "questions", None)
+            for table_of, kind, ask in (
+                ("sample", "plans", self._plans),
+                ("write", "plan in words or as a program", self._written),
+                ("ground", "command", self._command),
+                ("propose", "next step", self._steps),
+                ("select", "selection", self._selection),
+            ):
+                if name in getattr(asked, table_of, ()):
+                    yield Question(kind, name, partial(ask, name))
+            if name == "tree_planner":
+                yield Question("choice", name, self._choice)
+            elif name == "progprompt":
+                yield Question("condition", name, self._condition)
+
+    def _goal(self) -> tuple[bool, str]:
+        read = self._planner.readings(_ASKED_OF_GOAL, self._world, _TASK)
+        if not read.goals:
+            raise ParseError(read.problem)
+        goal = next(iter(read.goals))
+        return goal == (_WANTED,), " & ".join(map(str, goal)) or "no goal"
+
+    def _plans(self, method: str) -> tuple[bool, str]:
+        found = self._planner.generate_plans(SENTENCE, self._world, samples=2, task_id=_TASK, method=method)
+        checks = [validate(Domain.load("tabletop"), self._world, plan.actions, [_WANTED]) for plan in found.plans]
+        return any(check.ok for check in checks), str(found.plans[0]) if found.plans else "no plan"
+
+    def _choice(self) -> tuple[bool, str]:
+        choice = self._planner.choose_action(
+            SENTENCE, self._world, [], [_OTHER, _GRASP, None], samples=1, task_id=_TASK
+        )
+        return choice.index == 1, str((_OTHER, _GRASP, "end")[choice.index])
+
+    def _written(self, method: str) -> tuple[bool, str]:
+        lines = self._planner.write(method, SENTENCE, self._world, task_id=_TASK).lines
+        said = " ".join(lines).lower().replace("_", " ")
+        return "red cube" in said and "left tray" in said, "; ".join(line.strip() for line in lines)
+
+    def _command(self, method: str) -> tuple[bool, str]:
+        action = self._planner.ground_step(method, SENTENCE, "pick up the red cube", self._world, task_id=_TASK).action
+        return action == _GRASP, str(action or "pass")
+
+    def _steps(self, method: str) -> tuple[bool, str]:
+        found = self._planner.propose_steps(method, SENTENCE, self._world, [], samples=2, task_id=_TASK).candidates
+        return any(c.action == _GRASP for c in found), str(found[0].action or "end")
+
+    def _selection(self, method: str) -> tuple[bool, str]:
+        choice = self._planner.select_action(
+            method, SENTENCE, self._world, [], [_OTHER, _GRASP], goal=[_WANTED], task_id=_TASK
+        )
+        return choice.index == 1, str((_OTHER, _GRASP)[choice.index])
+
+    def _condition(self) -> tuple[bool, str]:
+        found = self._planner.check_condition("assert('red_cube' in 'left_tray')", self._world, task_id=_TASK)
+        return not found.holds, str(found.holds)
+
+
+class Probe:
+    """Asks the questions, and keeps what was used for them."""
+
+    def __init__(self, client: ChatClient, settings: Mapping[str, Any]) -> None:
+        kept = {f.name: settings[f.name] for f in fields(PlannerSettings) if f.name in settings}
+        kept |= {"goal_votes": 1, "timeout": float(settings.get("probe_seconds", SECONDS))}
+        self._planner = LanguagePlanner(client, PlannerSettings(**kept), budget=BUDGET, on_exchange=self._exchanged)
+        self._client, self._failed, self._said, self._stopped = client, 0, False, ""
+        self._until = time.monotonic() + float(settings.get("probe_total_seconds", TOTAL_SECONDS))
+        self.usage, self._exchanges = Usage(), 0
+        self._logprobs: bool | None = None  # whether there were some where they were asked for
+
+    @property
+    def capabilities(self) -> dict[str, Any]:
+        """What the endpoint can do, as far as the questions have shown."""
+        return {**asdict(self._client.capabilities), "logprobs": self._logprobs}
+
+    def answers(self) -> Iterator[Answer]:
+        """What became of each question that a model was to answer."""
+        for question in Questions(self._planner):
+            before = self._exchanges
+            answer = self._asked(question)
+            if answer.state not in ("right", "wrong") or self._exchanges > before:
+                yield answer
+
+    def _asked(self, question: Question) -> Answer:
+        if not self._stopped and time.monotonic() > self._until:
+            self._stopped = "the time for all questions was over; the model is slow"
+        if self._stopped:
+            return Answer(question.kind, question.method, "not asked", self._stopped)
+        self._said = False
+        answer = asked(question)
+        silent = answer.state == "unread" and not self._said
+        self._failed = self._failed + 1 if silent or answer.state == "failed" else 0
+        if answer.code in _FOR_ALL or self._failed >= _FAILURES:
+            self._stopped = answer.text
+        return answer
+
+    def _exchanged(self, exchange: Mapping[str, Any]) -> None:
+        self._exchanges += 1
+        if "reply" in exchange:
+            replies = exchange["reply"]["replies"]
+            self._said |= any(reply["text"].strip() for reply in replies)
+            if exchange["request"]["logprobs"]:
+                self._logprobs = any(reply["logprob"] is not None for reply in replies)
+            self.usage += Usage(**exchange["reply"]["usage"])
+
+
+def asked(question: Question) -> Answer:
+    """Ask a question; every failure becomes a part of the answer."""
+    begun, state, code = time.monotonic(), "failed", ""
+    try:
+        right, text = question.ask()
+        state = "right" if right else "wrong"
+    except NoModelError as error:
+        state, text, code = "not asked", str(error), error.code
+    except PlanweaveError as error:
+        state = "failed" if isinstance(error, ModelError) else "unread"
+        text, code = str(error), getattr(error, "code", "")
+    except Exception as error:
+        text = f"a fault in reading the reply ({type(error).__name__}: {error}); please report it"
+    return Answer(question.kind, question.method, state, text[:500], code, round(time.monotonic() - begun, 2))
+
+
+def picture() -> Answer:
+    """Ask the model for pictures for the name and colour of one drawn thing."""
+    import numpy as np
+
+    from planweave.perception.vision_names import Marked, VisionNamer, vision_client
+
+    def ask() -> tuple[bool, str]:
+        image, mask = np.full((240, 320, 3), 200, np.uint8), np.zeros((240, 320), bool)
+        mask[90:150, 130:190] = True
+        image[mask] = (200, 25, 25)
+        thing = Marked((mask,), (0.4, 0.0, 0.03), (0.06, 0.06, 0.06), image[mask])
+        said: list[str] = []
+        client = vision_client()
+        try:
+            (named,) = VisionNamer(client, ("cube", "bowl"), timeout=SECONDS, say=said.append).names([image], [thing])
+        finally:
+            client.close()
+        if not named.class_name:
+            raise ParseError(said[-1] if said else "the reply names nothing")
+        return named.colour == "red", f"{named.colour} {named.class_name}".strip()
+
+    return asked(Question(PICTURE, "", ask))
 
 
 def main() -> None:
     """Probe and print."""
     settings = json.loads(sys.stdin.read() or "{}")
+    begun = time.monotonic()
+    found: dict[str, Any] = {}
     try:
         client = choose_client(os.environ, settings)
         try:
-            found = asdict(probe(client, float(settings.get("probe_seconds", 30.0))))
+            probe = Probe(client, settings)
+            answers = list(probe.answers())
+            if os.environ.get("PLANWEAVE_VISION_MODEL"):
+                answers.append(picture())
+            found = {
+                "endpoint": client.endpoint,
+                "model": client.model,
+                "notes": list(getattr(client, "notes", ())),
+                "capabilities": probe.capabilities,
+                "questions": [asdict(answer) for answer in answers],
+                "usage": asdict(probe.usage),
+            }
         finally:
             client.close()
     except PlanweaveError as error:
-        found = {"error": str(error)}
-    print(json.dumps(found))
+        found["error"] = str(error)
+    print(json.dumps({**found, "seconds": round(time.monotonic() - begun, 2)}))
 
 
 if __name__ == "__main__":

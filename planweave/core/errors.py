@@ -35,6 +35,17 @@ class DomainError(ConfigError):
     """A planning domain (PDDL or phrase file) has an error; the message names file and line."""
 
 
+class PddlError(DomainError):
+    """A PDDL domain, problem or plan has an error. The message starts with ``file:line:column``.
+
+    code: its kind, such as "syntax", "unsupported", "unknown-name", "duplicate"; line, column: counted from 1.
+    """
+
+    def __init__(self, message: str, code: str, line: int, column: int):
+        super().__init__(message)
+        self.code, self.line, self.column = code, line, column
+
+
 class SceneError(ConfigError):
     """A scene file has an error; the message names the file and the entry."""
 
@@ -102,28 +113,111 @@ class ParseError(PlanweaveError):
     """A text, such as a language model's reply, that does not have the required form."""
 
 
+class NoAnswerError(ParseError):
+    """A reply without an answer. reason: "reasoning" or "tools" (nothing but that), "withheld" or "empty"."""
+
+    code = "no_answer"
+
+    def __init__(self, message: str, reason: str):
+        super().__init__(message)
+        self.reason = reason
+
+
+class SeveralAnswersError(ParseError):
+    """A reply with answers that differ in what they ask for: which one is meant is not known."""
+
+    code = "several_answers"
+
+
 class ModelError(PlanweaveError):
-    """A language model request failed."""
+    """A language model request failed. code: stable name of the class of failure, for programs and tests."""
+
+    code = "model_failed"
 
 
 class ModelUnavailableError(ModelError):
     """No answer from the endpoint: refused, unreachable, or failing on its side."""
 
+    code = "model_unavailable"
+
+
+class ModelRateError(ModelUnavailableError):
+    """The endpoint limits the rate of requests, for longer than the question may take."""
+
+    code = "model_rate_limit"
+
+
+class ModelCreditError(ModelUnavailableError):
+    """The account has no credit left."""
+
+    code = "model_credit"
+
+
+class NoModelError(ModelUnavailableError):
+    """No language model is set that can answer this; nothing was asked. The message says how to set one."""
+
+    code = "no_model"
+
 
 class ModelAuthError(ModelError):
     """The endpoint does not accept the key."""
+
+    code = "model_key"
 
 
 class ModelTimeoutError(ModelError):
     """The model did not finish before the deadline."""
 
+    code = "model_timeout"
+
 
 class ModelRequestError(ModelError):
-    """The endpoint rejected the request (unknown model, unsupported option, too long)."""
+    """The endpoint rejected the request; the subclasses say why."""
+
+    code = "model_request"
+
+
+class ModelUnknownError(ModelRequestError):
+    """The endpoint has no model of that name, or none that this key may use."""
+
+    code = "model_unknown"
+
+
+class ModelContextError(ModelRequestError):
+    """Prompt and reply are longer than the model's context."""
+
+    code = "model_context"
+
+
+class ModelOptionError(ModelRequestError):
+    """The endpoint refuses an option that Planweave cannot leave out, or one of PLANWEAVE_MODEL_OPTIONS."""
+
+    code = "model_option"
+
+
+class ModelPicturesError(ModelOptionError):
+    """The model takes no pictures."""
+
+    code = "model_pictures"
+
+
+class ModelAnswerError(ModelRequestError):
+    """What came back is no chat completion: a web page, a redirect, a stream, an empty or endless answer; or it came
+    from another host than the certificate names."""
+
+    code = "model_answer"
+
+
+class ModelNoAnswerError(ModelRequestError):
+    """The model used all its tokens without an answer, or a filter withheld it."""
+
+    code = "model_no_answer"
 
 
 class BudgetExceededError(ModelError):
     """The task's budget of requests, tokens or cost is used up."""
+
+    code = "model_budget"
 
 
 class CanceledError(PlanweaveError):

@@ -66,6 +66,13 @@ class Ledger:
                 used = self._used.get(task_id, Usage())
             self._budget.check(used)
 
+    def tokens_left(self, task_id: str) -> float:
+        """Tokens that the task's budget still allows; infinity without a limit."""
+        with self._lock:
+            used = self._used.get(task_id, Usage())
+        limited = bool(task_id and self._budget.tokens)
+        return max(0, self._budget.tokens - used.total_tokens) if limited else float("inf")
+
     def add(self, task_id: str, usage: Usage) -> None:
         """Add the usage of a request."""
         if task_id:

@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextvars import ContextVar
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any, ParamSpec, TypeVar
 
 from planweave.core.budget import Budget, Usage
@@ -50,7 +50,7 @@ class Asker:
     """Sends requests to a client. Thread-safe. kind: one of those that `LanguagePlanner` lists.
 
     on_exchange is called with every request and its reply as a plain dict (without keys): task_id, kind, stamp (seconds
-    since 1970), request, reply or error, and the notes of the request. seed: sent with every request.
+    since 1970), request, reply or error with its code, and the notes of the request. seed: sent with every request.
     """
 
     def __init__(
@@ -72,7 +72,8 @@ class Asker:
         self._ledger.check(task_id)
         about = replace(request.about, kind=kind)
         deadline = time.monotonic() + self._timeout
-        request = replace(request, deadline=deadline, canceled=canceled, about=about, seed=self._seed)
+        left = self._ledger.tokens_left(task_id)
+        request = replace(request, deadline=deadline, canceled=canceled, tokens_left=left, about=about, seed=self._seed)
         exchange: dict[str, Any] = {
             "task_id": task_id,
             "kind": kind,
@@ -95,9 +96,14 @@ class Asker:
             return replies
         except PlanweaveError as error:
             exchange["error"] = f"{type(error).__name__}: {error}"
+            exchange["code"] = getattr(error, "code", "")
             used = _asked.get()
+            spent = self._prices.priced(error.usage) if error.usage else None  # an answer that said nothing costs, too
+            if spent is not None:
+                self._ledger.add(task_id, spent)
+                exchange["usage"] = asdict(spent)
             if used is not None and not isinstance(self.client, NoClient):
-                used.append(unanswered(self.client, time.monotonic() - begun))
+                used.append(spent or unanswered(self.client, time.monotonic() - begun))
             raise
         finally:
             if self._on_exchange is not None:

@@ -1,4 +1,5 @@
-"""Sanitizing of a model's replies: plain text of bounded length; a malformed reply does not affect the others.
+"""Sanitizing of a model's replies: their answers as plain text of bounded length; a malformed one does not affect the
+others.
 
 Everything here takes time linear in the text's length.
 """
@@ -11,8 +12,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeVar
 
-from planweave.core.errors import ParseError, PlanweaveError
+from planweave.core.errors import NoAnswerError, ParseError, PlanweaveError
 from planweave.llm.clients.base import ChatReplies, ChatReply, ChatRequest
+from planweave.llm.reasoning import said_in
 
 MAX_REPLY = 120_000
 """Characters of a reply that are read; a plan of 1000 steps has 40,000."""
@@ -20,19 +22,26 @@ _SHOWN = 1000  # characters of an unreadable reply, and of what is wrong with it
 CUT = "cut"
 """Finish reason of a reply that was longer."""
 WAS_CUT = "the reply was cut off at the limit of tokens, or of the characters that are read"
-_TAG = re.compile(r"<(/?)think(?:ing)?>", re.IGNORECASE)
+MAX_REASONING = 4000
+"""Characters of a reply's reasoning that are kept, for the record."""
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 _log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 
 def readable(reply: ChatReply) -> ChatReply:
-    """The reply without the model's reasoning and without control characters and lone surrogates, which messages cannot
-    carry; longer ones are cut at MAX_REPLY, and their finish reason says so.
+    """The reply with its answer as text, without control characters and lone surrogates, which messages cannot carry;
+    longer ones are cut at MAX_REPLY, and their finish reason says so.
     """
-    text = without_thinking(reply.text)
-    cut = len(text) > MAX_REPLY
-    return replace(reply, text=sendable(text[:MAX_REPLY]), finish_reason=CUT if cut else reply.finish_reason[:40])
+    said = said_in(reply.text)
+    cut = len(said.answer) > MAX_REPLY
+    return replace(
+        reply,
+        text=sendable(said.answer[:MAX_REPLY]),
+        finish_reason=CUT if cut else reply.finish_reason[:40],
+        reasoning=sendable((reply.reasoning + said.reasoning)[:MAX_REASONING]),
+        tools=tuple(sendable(name)[:80] for name in (*reply.tools, *said.tools)[:20]),
+    )
 
 
 def sendable(text: str) -> str:
@@ -40,22 +49,32 @@ def sendable(text: str) -> str:
     return _UNPRINTABLE.sub("\ufffd", text)
 
 
-def without_thinking(text: str) -> str:
-    """Text without ``<think>…</think>``; an unmatched closing or opening tag ends or starts the reasoning, too."""
-    kept: list[str] = []
-    begun, position = False, 0
-    for tag in _TAG.finditer(text):
-        if tag.group(1):
-            if not begun:
-                kept.clear()
-            begun = False
-        elif not begun:
-            kept.append(text[position : tag.start()])
-            begun = True
-        position = tag.end()
-    if not begun:
-        kept.append(text[position:])
-    return "".join(kept)
+def answer_of(reply: ChatReply) -> str:
+    """The answer in a reply as it came, without reasoning and tool calls; "" where there is none."""
+    return said_in(reply.text).answer.strip()
+
+
+def check_said(reply: ChatReply) -> None:
+    """Raise NoAnswerError where a reply, made readable, has no answer."""
+    if reply.text.strip():
+        return
+    if reply.tools:
+        names = ", ".join(filter(None, reply.tools))[:200]
+        raise NoAnswerError(
+            f"the reply only calls tools{f' ({names})' if names else ''}, and none are offered: take a model, or a "
+            "setting of its server, that answers in text",
+            "tools",
+        )
+    if reply.reasoning.strip():
+        why = f"; {WAS_CUT}" if was_cut(reply) else ""
+        raise NoAnswerError(
+            f"the reply is reasoning only, without an answer{why}: switch the model's thinking off or let it think "
+            "less (PLANWEAVE_MODEL_OPTIONS), or take another model",
+            "reasoning",
+        )
+    if reply.finish_reason == "content_filter":
+        raise NoAnswerError("the endpoint's content filter withheld the reply", "withheld")
+    raise NoAnswerError("the reply is empty", "empty")
 
 
 def was_cut(reply: ChatReply) -> bool:
@@ -75,6 +94,7 @@ def read_each(replies: ChatReplies, read: Callable[[ChatReply], T]) -> tuple[lis
     rows, problem = [], ""
     for reply in replies.replies:
         try:
+            check_said(reply)
             rows.append((reply, read(reply)))
         except PlanweaveError as error:
             problem = str(error)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from planweave.core.errors import ParseError
+from planweave.llm.parsing import agreed, bounded
 
 MAX_CHARACTERS = 100_000
 MAX_STEPS = 200
@@ -24,31 +25,28 @@ def numbered_steps(text: str, start: int = 0, done: Sequence[str] = ()) -> tuple
     """Steps from number `start` on, and the text before them.
 
     done: the steps that stand before `start`. A list that repeats them from 0 is cut; one that counts anew from 0 or 1
-    is taken as the steps from `start` on; of several lists the last one that begins at `start` is taken. A step that
-    says "Done" ends the list. Raises ParseError where there are no steps, or numbers fall and no list begins at start.
+    is taken as the steps from `start` on; of several lists the one that begins at `start` is taken. A step that says
+    "Done" ends the list. Raises ParseError where there are no steps, or numbers fall and no list begins at start, and
+    SeveralAnswersError where lists that begin there, or a list after them, differ.
     """
-    if len(text) > MAX_CHARACTERS:
-        raise ParseError(f"the reply has {len(text)} characters; at most {MAX_CHARACTERS} are read")
+    bounded(text, MAX_CHARACTERS)
     # Without runs of white space, over which some patterns would take time that grows with the square of their length.
     lines = [" ".join(line[:MAX_LINE].split()) for line in text.splitlines()]
     lines = [line for line in lines if line and not line.startswith("```")]
     runs, first = _runs(lines)
     if not runs:
-        steps = [m.group(1).strip() for line in lines if (m := _BULLET.match(line))]
-        if not steps:
-            raise ParseError(f'no numbered steps in the reply {text[:100]!r}; expected lines such as "{start}: …"')
-        runs, first = (
-            [[(start + i, s) for i, s in enumerate(steps)]],
-            next(i for i, line in enumerate(lines) if _BULLET.match(line)),
-        )
-    run = next((r for r in reversed(runs) if r[0][0] == start), None)
+        runs, first = _bulleted(lines, start)
+    if not runs:
+        raise ParseError(f'no numbered steps in the reply {text[:100]!r}; expected lines such as "{start}: …"')
+    at = next((i for i, r in enumerate(runs) if r[0][0] == start), len(runs))
+    run = agreed((tuple(r) for r in runs[at:]), text)
     if run is None:
         if len(runs) > 1:
             raise ParseError(
                 f"the steps are numbered {runs[0][0][0]} to {runs[-1][-1][0]} with repetitions; expected "
                 f"one list that begins with {start}"
             )
-        run = runs[0]
+        run = tuple(runs[0])
         if run[0][0] == 0 and start and [_plain(s) for _, s in run[:start]] == [_plain(s) for s in done[:start]]:
             run = run[start:]
     steps = []
@@ -79,6 +77,20 @@ def _runs(lines: Sequence[str]) -> tuple[list[list[tuple[int, str]]], int]:
             runs.append([])
         runs[-1].append((number, match.group(2).strip().strip("*").strip()))
         last = number
+    return runs, first
+
+
+def _bulleted(lines: Sequence[str], start: int) -> tuple[list[list[tuple[int, str]]], int]:
+    """As `_runs`, of lines with bullets; a list ends where another line stands."""
+    runs: list[list[tuple[int, str]]] = []
+    first, last = 0, -2
+    for index, line in enumerate(lines):
+        if match := _BULLET.match(line):
+            first = first if runs else index
+            if index != last + 1:
+                runs.append([])
+            runs[-1].append((start + len(runs[-1]), match.group(1).strip()))
+            last = index
     return runs, first
 
 

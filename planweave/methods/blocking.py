@@ -15,14 +15,15 @@ from typing import Any, ClassVar
 from planweave.core.assumptions import unseen_marks
 from planweave.core.blocking import lacking, resolution_actions, revealing_actions
 from planweave.core.domain import Domain
-from planweave.core.errors import ParseError, RuleError
+from planweave.core.errors import ParseError, RuleError, SeveralAnswersError
 from planweave.core.failure import TRANSIENT
 from planweave.core.parameter import option
 from planweave.core.ports import Choice
 from planweave.core.transition import Transition
 from planweave.core.unobserved_effects import UnobservedEffects
 from planweave.core.world import Action, Literal, World
-from planweave.llm.replies import WAS_CUT, was_cut
+from planweave.llm.parsing import bounded
+from planweave.llm.replies import read_each
 from planweave.methods.episode import Episode
 from planweave.methods.paper import PaperMode
 from planweave.methods.prompting import effect_text, message, observation_text, one_line, render
@@ -61,13 +62,10 @@ def select(question: Question, options: Sequence[Action], goal: Sequence[Literal
         temperature=question.settings.select_temperature,
         max_tokens=_TOKENS,
     )
-    reply = replies.replies[0]
-    try:
-        index = parse_selection(reply.text, options, domain)
-    except ParseError as error:
-        if was_cut(reply):
-            raise ParseError(f"{error}; {WAS_CUT}") from None
-        raise
+    rows, problem = read_each(replies, lambda reply: parse_selection(reply.text, options, domain))
+    if not rows:
+        raise ParseError(problem)
+    index = rows[0][1]
     return Choice(index, tuple(int(i == index) for i in range(len(options))), 0, replies.usage)
 
 
@@ -76,23 +74,24 @@ def parse_selection(text: str, options: Sequence[Action], domain: Domain) -> int
 
     An action is accepted in any notation: ``grasp(red_cube)``, ``grasp red_cube``, or its phrase.
     """
-    if len(text) > MAX_CHARACTERS:
-        raise ParseError(f"the reply has {len(text)} characters; at most {MAX_CHARACTERS} are read")
+    bounded(text, MAX_CHARACTERS)
     known: dict[str, int] = {}
     for index, action in enumerate(options):
         for writing in (domain.phrase(action), _shown(action)):
             known[_plain(writing)] = index
     between = [part.strip() for part in text.split("$$")[1:-1:2]]
     marked = [m for m in between if len(m) <= _MAX_ACTION and "\n" not in m and _plain(m)]
-    if not marked:
-        marked = [line for line in text.strip().splitlines() if _plain(line) in known][:1]
+    after = text[text.rfind("$$") + 2 :] if marked else text
+    marked += [line for line in after.splitlines() if _plain(line) in known]
     if not marked:
         raise ParseError(f"no action between $$ marks in the reply {text[:100]!r}; expected $$ action $$")
     found = {known[_plain(m)] for m in marked if _plain(m) in known}
     if not found:
         raise ParseError(f"{marked[0][:100]!r} is not in the list of actions")
     if len(found) > 1:
-        raise ParseError(f"the reply selects {len(found)} actions: {', '.join(marked)[:200]}; one was asked for")
+        raise SeveralAnswersError(
+            f"the reply selects {len(found)} actions: {', '.join(marked)[:200]}; one was asked for"
+        )
     return found.pop()
 
 
@@ -152,7 +151,7 @@ class Blocking(PaperMode):
         failed: Counter[Action] = Counter()  # by chance
         history: list[Action] = []
         while observed.unmet(episode.goal) and episode.steps < self.max_actions:
-            world = predicted.applied_to(observed)
+            world = predicted.applied_to(episode.domain, observed)
             self._plant(episode, world, roots)
             leaves = self._offered(episode, world, roots, tried, history)
             if not leaves:
@@ -189,7 +188,7 @@ class Blocking(PaperMode):
                 failed[chosen] += outcome.code in TRANSIENT
                 predicted.discard(chosen)
                 errors.append(f"{chosen}: {outcome.message}")
-                world = predicted.applied_to(observed)
+                world = predicted.applied_to(episode.domain, observed)
                 self._resolve(episode, world, step, outcome.unmet)
                 if not step.children and outcome.code not in TRANSIENT:
                     self._resolve(episode, world, step, self._unseen(episode, world, step))

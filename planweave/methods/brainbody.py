@@ -19,7 +19,7 @@ from planweave.core.errors import ParseError
 from planweave.core.parameter import option
 from planweave.core.ports import Grounding, Written
 from planweave.core.world import Action, Literal, World
-from planweave.llm.parsing import parse_plan
+from planweave.llm.parsing import agreed, bounded, parse_plan
 from planweave.llm.replies import whole
 from planweave.llm.step_list import numbered_steps
 from planweave.methods.episode import Episode
@@ -40,10 +40,13 @@ from planweave.methods.question import Question, Questions
 
 _PASS = re.compile(r"<\s*pass\s*>|\A\W*(?:action plan\s*:\s*)?pass\W*\Z", re.IGNORECASE)
 _COMMAND = re.compile(r"(?:<\s*\w{1,20}\s*>\s*)?\[[^\[\]]{1,60}\](?:\s*<[^<>]{1,80}>(?:\s*\(\s*\d{1,6}\s*\))?){0,5}")
-_LABEL = re.compile(r"(?i)action plan\s*:")
-_CALL = re.compile(r"[A-Za-z_]\w{0,60}\([^()]{0,200}\)")
+_LABEL = re.compile(r"(?i)action plan\s{0,9}:")
+_EXPLANATION = re.compile(r"(?im)^\W{0,9}explanation\s{0,9}:")
+_AGENT = re.compile(r"\A<[^<>]*>\s*(?=\[)")
+_CALL = re.compile(r"[A-Za-z_][\w-]{0,60}\([^()]{0,200}\)")
 _BODY_TOKENS = 120
 _MAX_STEP = 300  # characters
+MAX_CHARACTERS = 20_000
 REACHABLE = "reachable"
 """The predicate of a table's domain that says what the arm can reach."""
 BODIES = ("model", "matching")
@@ -127,20 +130,17 @@ def ground(question: Question, step: str) -> Grounding:
             ),
         ),
     )
-    asked: dict[str, Any] = {
-        "temperature": question.settings.body_temperature,
-        "max_tokens": _BODY_TOKENS,
-        "about": {"step": step, "agent": agent},
-    }
-    replies = question.ask("command", messages, **asked)
-    text, usage = replies.replies[0].text, replies.usage
-    try:
-        action = parse_command(text)
-    except ParseError as error:
-        again = (*messages, message("assistant", text), message("user", f"{error}. Reply with that line alone."))
-        replies = question.ask("command", again, **asked)
-        text, usage = replies.replies[0].text, usage + replies.usage
-        action = parse_command(text)
+    rows, replies, problem = question.ask_until_read(
+        "command",
+        messages,
+        lambda reply: (reply.text, parse_command(reply.text)),
+        temperature=question.settings.body_temperature,
+        max_tokens=_BODY_TOKENS,
+        about={"step": step, "agent": agent},
+    )
+    if not rows:
+        raise ParseError(problem)
+    (text, action), usage = rows[0][1], replies.usage
     if action is None:
         return Grounding(None, one_line(text)[:300], usage)
     mended = question.mender().plan([action])
@@ -148,19 +148,21 @@ def ground(question: Question, step: str) -> Grounding:
 
 
 def parse_command(text: str) -> Action | None:
-    """The first command of a reply, as written; None for ``<pass>``. Raises ParseError."""
-    text = text[:4000]
-    label = _LABEL.search(text)
-    text = text[label.end() :] if label else text
-    for line in text.splitlines():
-        command, skip = _COMMAND.search(line) or _CALL.search(line), _PASS.search(line)
-        if skip and (command is None or skip.start() < command.start()):
-            return None
-        if command:
-            return parse_plan(re.sub(r"\A<[^<>]*>\s*(?=\[)", "", command.group(0)))[0]
-    raise ParseError(
-        f"no command in the reply {text[:100]!r}; expected one line such as <rob0>[grasp] <red_cube>, or <pass>"
-    )
+    """The command of a reply, as written; None for ``<pass>``. Raises ParseError where there is none, or several.
+
+    What stands before the first label "Action Plan:", or in an explanation after one, does not count.
+    """
+    parts = _LABEL.split(bounded(text, MAX_CHARACTERS))
+    said: list[str] = []
+    for part in parts[1:] or parts:
+        for line in _EXPLANATION.split(part)[0].splitlines():
+            said += [m.group(0) for pattern in (_PASS, _COMMAND, _CALL) for m in pattern.finditer(line)]
+    command = agreed((None if _PASS.match(s) else parse_plan(_AGENT.sub("", s))[0] for s in said), text)
+    if not said:
+        raise ParseError(
+            f"no command in the reply {text[:100]!r}; expected one line such as <rob0>[grasp] <red_cube>, or <pass>"
+        )
+    return command
 
 
 def match(question: Question, step: str) -> Grounding:

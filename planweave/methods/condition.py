@@ -8,16 +8,19 @@ from dataclasses import replace
 
 from planweave.core.errors import ParseError
 from planweave.core.ports import Check
+from planweave.llm.parsing import agreed, bounded
 from planweave.methods.conditions import MAX_CHARACTERS, Condition, holds_by_rule, objects_named, parse_condition
 from planweave.methods.prompting import message, observation_text, one_line, render
 from planweave.methods.question import Question
 
 _STATED = re.compile(r"assert\s*\(\s*(.*?)\s*\)", re.DOTALL)
+_TRUTH = re.compile(r"\b(not\s{1,9})?(true|false)\b", re.IGNORECASE)
 _ANSWER = re.compile(
     r"(?:the )?(?:(?:answer|assertion|condition|result)\b\W{0,5})?(?:is\b|holds\b)?\W{0,5}"
     r"(true|false|yes|no)\b",
     re.IGNORECASE,
 )
+MAX_CHARACTERS_READ = 20_000
 
 
 def check(question: Question, text: str) -> Check:
@@ -59,9 +62,12 @@ def check(question: Question, text: str) -> Check:
 
 
 def parse_truth(text: str) -> bool:
-    """True or False out of a reply; raises ParseError."""
-    words = re.findall(r"[A-Za-z]+", text[:2000])
-    match = _ANSWER.match(" ".join(words)) or (_ANSWER.fullmatch(words[-1]) if words else None)
-    if match is None:
+    """True or False out of a reply; raises ParseError where it says neither, or both."""
+    words = re.findall(r"[A-Za-z]+", bounded(text, MAX_CHARACTERS_READ))
+    ends = [m for m in (_ANSWER.match(" ".join(words)), words and _ANSWER.fullmatch(words[-1])) if m]
+    said = [m.group(1).lower() in ("true", "yes") for m in ends]
+    said += [(m.group(2).lower() == "true") != bool(m.group(1)) for m in _TRUTH.finditer(text)]
+    found = agreed(said, text)
+    if found is None:
         raise ParseError(f"the reply {text[:100]!r} says neither True nor False")
-    return match.group(1).lower() in ("true", "yes")
+    return found

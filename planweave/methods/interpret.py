@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from planweave.core.domain import Domain, spoken
-from planweave.core.errors import GoalError, ModelError
+from planweave.core.errors import GoalError, ModelError, NoModelError
 from planweave.core.ports import Interpretation
 from planweave.core.question import AmbiguityError, Clarification
 from planweave.core.world import Literal, World
@@ -25,9 +26,9 @@ from planweave.goals.paraphrase import nearest, understood
 from planweave.goals.scene_questions import answer, is_question
 from planweave.goals.sentence_vocabulary import Vocabulary
 from planweave.goals.sentence_words import Words, longest, without_politeness, words_of
-from planweave.llm.clients.base import ChatReplies
+from planweave.llm.clients.base import ChatReplies, ChatReply, ChatRequest
 from planweave.llm.parsing import parse_goal
-from planweave.llm.replies import read_each
+from planweave.llm.replies import ask_until_read, whole
 from planweave.llm.schema import goal_schema
 from planweave.methods.action_filter import offered
 from planweave.methods.prompting import Messages, goal_messages
@@ -103,17 +104,45 @@ def interpret(
         )
     if clarifications:  # a model does not know what was answered
         raise GoalError(f"the sentence is not understood: {reason}{_instead(domain, world, plain)}")
+    instead = _instead(domain, world, plain)
     try:
-        seen, sayable = shown or world, offered(domain, sentence, world.actions_off)
-        replies = ask(goal_messages(sayable, seen, sentence), goal_schema(sayable, seen, max_literals=MAX_LITERALS))
+        read = readings(domain, world, sentence, ask, shown)
+    except NoModelError as error:
+        why = f"{instead}. {str(error)[:1].upper()}{str(error)[1:]}"
     except ModelError as error:
-        message = (
-            f"the sentence is not understood: {reason}{_instead(domain, world, plain)} (the model that "
-            f"could help did not answer: {error})"
-        )
-        raise AmbiguityError(message, unclear.question) if unclear else GoalError(message) from error
-    goal = _agreed(domain, world, replies, agreement, _instead(domain, world, plain), unclear, reason)
-    return Interpretation(goal, "model", replies.usage, understood(domain, goal, _guessed(domain, world, mended, goal)))
+        why = f"{instead} (the model that could help did not answer: {error})"
+    else:
+        goal = _agreed(domain, world, read, agreement, instead, unclear, reason)
+        notes = _guessed(domain, world, mended, goal)
+        return Interpretation(goal, "model", read.replies.usage, understood(domain, goal, notes))
+    message = f"the sentence is not understood: {reason}{why}"
+    raise AmbiguityError(message, unclear.question) if unclear else GoalError(message)
+
+
+@dataclass(frozen=True)
+class Readings:
+    """A model's readings of a sentence as goals with their number, () where it says that the sentence has none.
+
+    problem: what is wrong with the last reply that could not be read.
+    """
+
+    goals: Counter[tuple[Literal, ...]]
+    replies: ChatReplies
+    problem: str
+
+
+def readings(domain: Domain, world: World, sentence: str, ask: Ask, shown: World | None = None) -> Readings:
+    """Ask a model for the goal of a sentence, once more where no reply can be read; raises ModelError."""
+    seen, sayable = shown or world, offered(domain, sentence, world.actions_off)
+    schema = goal_schema(sayable, seen, max_literals=MAX_LITERALS)
+
+    def read(reply: ChatReply) -> tuple[Literal, ...]:
+        literals = parse_goal(whole(reply))  # one without its end may lack a condition
+        return tuple(sorted(checked_goal(domain, world, literals))) if literals else ()
+
+    request = ChatRequest(goal_messages(sayable, seen, sentence))
+    rows, replies, problem = ask_until_read(lambda r: ask(r.messages, schema), request, read)
+    return Readings(Counter(goal for _, goal in rows), replies, problem)
 
 
 def _guessed(domain: Domain, world: World, words: Words, goal: tuple[Literal, ...]) -> list[str]:
@@ -149,28 +178,25 @@ def _instead(domain: Domain, world: World, words: Words) -> str:
 def _agreed(
     domain: Domain,
     world: World,
-    replies: ChatReplies,
+    read: Readings,
     agreement: float,
     instead: str,
     unclear: AmbiguityError | None,
     reason: str,
 ) -> tuple[Literal, ...]:
-    """The goal that enough replies agree on. unclear: what the grammar would ask, asked where no reply can be read;
+    """The goal that enough replies agree on. unclear: what the grammar would ask, asked where there is no goal;
     reason: why the grammar read no goal.
     """
-    rows, problem = read_each(replies, lambda reply: tuple(sorted(checked_goal(domain, world, parse_goal(reply.text)))))
-    readings = Counter(goal for _, goal in rows)
-    asked = len(replies.replies)
-    if readings:
-        goal, votes = readings.most_common(1)[0]
-        if votes > agreement * asked:
-            return goal
-        shown = "; or ".join(understood(domain, g)[:150] for g, _ in readings.most_common(2))
+    found = [goal for goal, _ in read.goals.most_common() if goal]
+    goal, votes = read.goals.most_common(1)[0] if read.goals else ((), 0)
+    agreed = votes > agreement * len(read.replies.replies)
+    if goal and agreed:
+        return goal
+    if found and not agreed:
+        shown = "; or ".join(understood(domain, g)[:150] for g in found[:2])
         message = f"the model's replies disagree on the goal of the sentence ({shown}){instead}"
-        goals, unread = (
-            (g for g, _ in readings.most_common(_READINGS)),
-            f"the sentence is not understood: {reason}; a model can only guess",
-        )
-        raise AmbiguityError(message, which_reading(domain, goals, "model", unread))
+        unread = f"the sentence is not understood: {reason}; a model can only guess"
+        raise AmbiguityError(message, which_reading(domain, found[:_READINGS], "model", unread))
+    problem = "it says that none of the conditions and objects known here is asked for" if read.goals else read.problem
     message = f"the model found no goal that can hold in the sentence ({problem[:200]}){instead}"
     raise AmbiguityError(message, unclear.question) if unclear else GoalError(message)

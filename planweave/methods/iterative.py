@@ -9,7 +9,6 @@ Temperature 0 and top-p 1, as found best there (B.1); objects, actions and examp
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -20,7 +19,7 @@ from planweave.core.parameter import option
 from planweave.core.ports import Candidate, Proposals
 from planweave.core.world import Action, World
 from planweave.llm.clients.base import ChatReply
-from planweave.llm.parsing import parse_plan
+from planweave.llm.parsing import parse_step
 from planweave.llm.schema import step_schema
 from planweave.methods import paper_notation
 from planweave.methods.episode import Episode
@@ -41,8 +40,6 @@ from planweave.methods.question import Question, Questions
 
 END = "end"
 _TOKENS = 60
-_OVER = re.compile(r"\A\W*(?:end|done|stop|finished?|none|task (?:is )?complete[d]?)\W*\Z", re.IGNORECASE)
-_JSON = re.compile(r'(?i)\A\s*(?:```(?:json)?)?\s*\{\s*"(?:action|step|next|plan)"\s*:\s*\[?\s*"([^"]{0,200})"')
 
 
 def propose(question: Question, samples: int, notation: str = "calls") -> Proposals:
@@ -72,24 +69,6 @@ def propose(question: Question, samples: int, notation: str = "calls") -> Propos
     if not candidates:
         raise ParseError(f"none of {len(replies.replies)} replies is a next action; the last: {problem}")
     return Proposals(tuple(candidate for _, candidate in candidates), replies.usage)
-
-
-def parse_step(text: str) -> Action | None:
-    """The one action of a reply as written, None for the end; raises ParseError."""
-    text = text[:4000]
-    line = " ".join(text.split())
-    found = _JSON.match(line)
-    if _OVER.match(found.group(1) if found else line):
-        return None
-    bare = text.strip().strip("`").removeprefix("json").strip()
-    if bare.startswith("{") and bare.endswith("}"):  # {"action": "grasp", "arguments": ["red_cube"]}
-        text = f'{{"plan": [{bare}]}}'
-    try:
-        return parse_plan(text)[0]
-    except ParseError:
-        if re.search(r"\[END\]", text):
-            return None
-        raise
 
 
 def step_messages(question: Question) -> Messages:

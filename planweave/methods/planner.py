@@ -6,11 +6,12 @@ import math
 import threading
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 from planweave.core.budget import Budget
 from planweave.core.domain import Domain
-from planweave.core.errors import ConfigError, GoalError, ModelUnavailableError, ParseError, UnknownNameError
+from planweave.core.errors import ConfigError, GoalError, NoModelError, ParseError, UnknownNameError
 from planweave.core.plan import Plan, PlanStep
 from planweave.core.ports import Check, Choice, Grounding, Interpretation, Proposals, SampledPlans, Written
 from planweave.core.question import Clarification
@@ -18,6 +19,7 @@ from planweave.core.world import Action, Literal, World, WorldObject
 from planweave.llm.accounting import Prices
 from planweave.llm.asking import Asker, counted
 from planweave.llm.clients.base import About, ChatClient, ChatReplies, ChatReply, ChatRequest
+from planweave.llm.clients.none import SET_ONE
 from planweave.llm.embeddings import Embedder, HashedEmbedder
 from planweave.llm.names import Mender, Similarity
 from planweave.llm.parsing import letter, parse_choice, parse_plan
@@ -27,17 +29,21 @@ from planweave.methods import paper_notation, questions
 from planweave.methods.action_filter import offered
 from planweave.methods.condition import check
 from planweave.methods.conditions import MAX_CHARACTERS as MAX_CONDITION
-from planweave.methods.interpret import checked_sentence, interpret
+from planweave.methods.interpret import Readings, checked_sentence, interpret, readings
 from planweave.methods.prompt_world import PromptWorlds
 from planweave.methods.prompting import Messages, decide_messages, sample_messages
 from planweave.methods.question import Question
 from planweave.methods.settings import PlannerSettings
-from planweave.methods.stepwise import StepwisePlans, Trying
+from planweave.methods.stepwise import StepwisePlans, Trying, is_measured
 
 __all__ = ["LanguagePlanner", "PlannerSettings"]
 
 OPEN_LOOP = ("base_llm",)
 """Methods that carry out a single sampled plan: a command in it with an unknown name fails alone."""
+TOO_WEAK = (
+    "no language model is set that can do this (the embedded one only plans moves of one or two things on a table): "
+    f"{SET_ONE}"
+)
 
 
 class LanguagePlanner:
@@ -69,11 +75,20 @@ class LanguagePlanner:
                 f"sampling: stepwise needs the embedded model, and {client.endpoint} is to be asked; "
                 "set it to auto or request"
             )
+        self._only_steps = client.capabilities.only_steps and self.settings.only_measured
         self._worlds = PromptWorlds(self._embedder, self.settings.scene_tokens)
 
     @property
     def _embedded(self) -> bool:
         return self.client.endpoint == "embedded"
+
+    def _ask(
+        self, kind: str, request: ChatRequest, task_id: str, canceled: threading.Event | None, **notes: Any
+    ) -> ChatReplies:
+        """As `Asker.ask`; raises NoModelError where the model is too weak for the question."""
+        if self._only_steps and not request.choices:
+            raise NoModelError(TOO_WEAK)
+        return self._asker.ask(kind, request, task_id, canceled, **notes)
 
     def prepare(self, domains: Iterable[str]) -> None:
         """Load these domains and their lexicons (0.2 s of processor time) before the first sentence arrives."""
@@ -89,7 +104,7 @@ class LanguagePlanner:
         """The goal of a sentence in controlled English; empty for any other."""
 
         def nobody(messages: Messages, schema: dict[str, Any]) -> ChatReplies:
-            raise ModelUnavailableError("no model is to be asked")
+            raise NoModelError("no model is to be asked")
 
         try:
             return interpret(self._load_domain(world.domain), world, sentence, nobody).goal
@@ -120,15 +135,17 @@ class LanguagePlanner:
         domain = offered(self._load_domain(world.domain), sentence, world.actions_off)
         longest = set_.max_steps_embedded if self._embedded else set_.max_steps
         goal = self._read_without_model(sentence, world) if method == "tree_planner" and self._stepwise else ()
-        if goal and errors:
-            raise ParseError("plans are sampled step by step until one reaches the goal: there is no other")
+        if goal and errors:  # they were sampled step by step until one reached it: there is no other
+            return SampledPlans((), 0)
+        if self._only_steps and not is_measured(domain, goal):
+            raise NoModelError(TOO_WEAK)
         if goal:
             return StepwisePlans(
                 domain,
                 world,
                 sentence,
                 goal,
-                lambda request: self._asker.ask("plans", request, task_id, canceled),
+                lambda request: self._ask("plans", request, task_id, canceled),
                 set_.exclude_actions,
             ).sample(
                 Trying(
@@ -156,7 +173,7 @@ class LanguagePlanner:
         )
         mender = Mender(domain, world, self._similarity, cutoff=set_.cutoff, without=set_.exclude_actions)
         return _collected(
-            lambda asked: self._asker.ask("plans", asked, task_id, canceled), request, mender, method in OPEN_LOOP
+            lambda asked: self._ask("plans", asked, task_id, canceled), request, mender, method in OPEN_LOOP
         )
 
     @counted
@@ -200,7 +217,7 @@ class LanguagePlanner:
             ),
         )
         rows, replies, problem = ask_until_read(
-            lambda asked: self._asker.ask("choice", asked, task_id, canceled),
+            lambda asked: self._ask("choice", asked, task_id, canceled),
             request,
             lambda reply: parse_choice(reply.text, len(options)),
         )
@@ -223,25 +240,27 @@ class LanguagePlanner:
         canceled: threading.Event | None = None,
     ) -> Interpretation:
         """Interpret a sentence as goal literals; raises GoalError or CanceledError."""
-        domain = self._load_domain(world.domain)
-
-        def ask(messages: Messages, schema: dict[str, Any]) -> ChatReplies:
-            return self._asker.ask(
-                "goal",
-                ChatRequest(
-                    messages,
-                    n=self.settings.goal_votes,
-                    temperature=self.settings.goal_temperature,
-                    max_tokens=400,
-                    json_schema=schema,
-                ),
-                task_id,
-                canceled,
-            )
-
+        domain, ask = self._load_domain(world.domain), partial(self._ask_goal, task_id, canceled)
         agreement = self.settings.goal_agreement_embedded if self._embedded else self.settings.goal_agreement
         shown, _ = self._worlds.shown(domain, world, sentence.strip())
         return interpret(domain, world, sentence, ask, agreement, shown, clarifications)
+
+    def readings(self, sentence: str, world: World, task_id: str = "") -> Readings:
+        """The model's readings of a sentence, also of one that the grammar would read; raises ModelError."""
+        ask = partial(self._ask_goal, task_id, None)
+        return readings(self._load_domain(world.domain), world, checked_sentence(sentence), ask)
+
+    def _ask_goal(
+        self, task_id: str, canceled: threading.Event | None, messages: Messages, schema: dict[str, Any]
+    ) -> ChatReplies:
+        request = ChatRequest(
+            messages,
+            n=self.settings.goal_votes,
+            temperature=self.settings.goal_temperature,
+            max_tokens=400,
+            json_schema=schema,
+        )
+        return self._ask("goal", request, task_id, canceled)
 
     @counted
     def write(
@@ -355,7 +374,7 @@ class LanguagePlanner:
         def send(kind: str, request: ChatRequest, notes: dict[str, Any]) -> ChatReplies:
             if left_out:
                 notes = {**notes, "left_out": list(left_out)}
-            return self._asker.ask(kind, request, task_id, canceled, **notes)
+            return self._ask(kind, request, task_id, canceled, **notes)
 
         return Question(
             sentence,

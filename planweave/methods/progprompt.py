@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any, ClassVar
 
 from planweave.core.domain import Domain
@@ -28,6 +29,7 @@ from planweave.core.program import (
 )
 from planweave.core.world import World
 from planweave.llm.clients.base import ChatReplies, ChatReply, ChatRequest
+from planweave.llm.parsing import agreed, bounded
 from planweave.llm.replies import ask_until_read, was_cut, whole
 from planweave.methods.conditions import objects_named, parse_condition
 from planweave.methods.episode import Episode
@@ -45,6 +47,10 @@ from planweave.methods.prompting import (
 from planweave.methods.question import Question, Questions
 
 _HEAD = re.compile(r"\s*(?:async\s+)?def\s")
+_HEAD_LINE = re.compile(r"(?m)^\s{0,40}(?:async\s{1,9})?def\s")
+_CALL_LINE = re.compile(r"(?m)^\s{0,40}[A-Za-z_]\w{0,60}\([^()\n]{0,200}\)\s{0,40}$")
+_SUB_GOAL = re.compile(r"\s{0,40}#\s{0,9}(\d{1,4})\s{0,3}[:.)]")
+_FENCE = re.compile(r"(?m)^\s{0,40}```[^\n]{0,40}\n?")
 _CALLED = re.compile(r"\b([A-Za-z_]\w{0,60})(?=\()")
 _CONTINUE = "Your reply was cut off. Go on exactly where it stopped; repeat nothing."
 EXAMPLES = 3  # as in the paper
@@ -158,10 +164,34 @@ def joined(first: str, second: str) -> str:
     return first + second
 
 
+def one_program(text: str) -> str:
+    """The program in a reply: what is in a code fence where there is one, and its function where it has one.
+
+    Raises SeveralAnswersError where there are several that differ, or calls stand after it. Another one begins where
+    the numbers of the sub-goals in comments begin anew.
+    """
+    fenced = _FENCE.split(bounded(text, MAX_CHARACTERS))[1::2]
+    programs: list[str] = []
+    for block in [b for b in fenced if b.strip()] or [text]:
+        lines = block.rstrip().split("\n")
+        last = -1
+        starts = [] if any(map(_HEAD.match, lines)) else [0]
+        for index, line in enumerate(lines):
+            goal = _SUB_GOAL.match(line)
+            if _HEAD.match(line) or (goal and int(goal.group(1)) <= last):
+                starts.append(index)
+                last = -1
+            last = int(goal.group(1)) if goal else last
+        programs += ["\n".join(lines[i:j]) for i, j in pairwise([*starts, len(lines)])]
+    outside = _FENCE.split(text)[0::2] if fenced else []
+    programs += [part for part in outside[1:] if _HEAD_LINE.search(part) or _CALL_LINE.search(part)]
+    agreed(([line.strip() for line in p.split("\n") if not _HEAD.match(line)] for p in programs), text)
+    return programs[-1]
+
+
 def completed(text: str, head: str, domain: Domain) -> str:
     """A reply as one function: its head is added where missing; aliases are replaced by names."""
-    if len(text) > MAX_CHARACTERS:
-        raise ParseError(f"the program has {len(text)} characters; at most {MAX_CHARACTERS} are read")
+    text = one_program(text)
     if not any(_HEAD.match(line) for line in text.split("\n")):
         lines = [line.expandtabs(4) for line in text.split("\n") if not line.strip().startswith("```")]
         if not any(line.strip() for line in lines):

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from planweave.core.errors import ParseError
 from planweave.core.world import Action
 from planweave.llm.clients.base import ChatReplies, ChatReply
+from planweave.llm.parsing import agreed, bounded
 from planweave.llm.replies import read_each
 from planweave.methods.prompting import one_line, plan_examples
 from planweave.methods.question import Question
@@ -18,30 +19,33 @@ from planweave.methods.translate import Translation, Translator
 
 TOKENS = 40  # of one step
 MAX_STEP = 300  # characters
+MAX_CHARACTERS = 20_000
 NO_STEP = "the plan has no step: the samples say that the task is done, or none is like an action that can be done here"
 _OVER = re.compile(
     r"\A\W*(?:end|done|stop|finished?|none|the task is (?:done|complete|finished)|"
     r"task (?:is )?(?:done|completed?|finished)|no (?:more|further) steps?)\W*\Z",
     re.IGNORECASE,
 )
-_LEAD = re.compile(r"\A\s*(?:[-*•]\s+|step\s{0,3}\d{1,3}\s{0,3}[.:)-]\s*|\d{1,3}\s{0,3}[.:)]\s*)", re.IGNORECASE)
+_LEAD = re.compile(r"\A(?:[-*•]\s+|(?:step\s{0,3})?(\d{1,3})\s{0,3}[.:)-]+\s*)", re.IGNORECASE)
+_REMARK = re.compile(r"\s?\((?!\s*\d+\s*\))[^()]{0,300}\)[.!]?\Z")
+_SENTENCE = re.compile(r"[.!?;]+\s+(?=\S)")
 
 
-def step_of(text: str) -> str:
-    """The first step of a reply; empty where the model declares the task done.
+def step_of(text: str, number: int = 0) -> str:
+    """The step in a reply; empty where the model declares the task done.
 
-    Raises ParseError where there is none.
+    number: of the step that was asked for; of several lines only those with it count. Raises ParseError where there is
+    no step, and SeveralAnswersError where there are several: which of them is a draft is not known.
     """
-    for line in text[:20_000].splitlines():
-        line = _LEAD.sub("", line.strip().strip("`*\"'"), count=1).strip().strip("`*\"'")
-        if not line:
-            continue
-        if _OVER.match(line):
-            return ""
-        if not re.search(r"[A-Za-z]", line):
-            continue
-        return line[:MAX_STEP]
-    raise ParseError(f"the reply {text[:60]!r} has no step in it")
+    lines = [line.strip().strip("`*\"'").strip() for line in bounded(text, MAX_CHARACTERS).splitlines()]
+    lines = [line for line in lines if re.search(r"[A-Za-z]", line) and line != "json"]
+    numbered = [line for line in lines if (m := _LEAD.match(line)) and number and m.group(1) == str(number)]
+    steps = [_REMARK.sub("", _LEAD.sub("", line, count=1)).strip("`*\"' ") for line in numbered or lines]
+    parts = [part for step in steps for part in (_SENTENCE.split(step) if len(step) <= MAX_STEP else [step])]
+    found = agreed(("" if _OVER.match(part) else part for part in parts), text)
+    if found is None:
+        raise ParseError(f"the reply {text[:60]!r} has no step in it")
+    return found[:MAX_STEP]
 
 
 def translated(question: Question, replies: ChatReplies) -> list[tuple[str, Translation | None, float | None]]:
@@ -53,7 +57,7 @@ def translated(question: Question, replies: ChatReplies) -> list[tuple[str, Tran
     known: dict[str, Translation] = {}
 
     def read(reply: ChatReply) -> tuple[str, Translation | None, float | None]:
-        step = step_of(reply.text)
+        step = step_of(reply.text, len(question.history) + 1)
         if step and step not in known:
             known[step] = translator.nearest(step, question.history)
         return step or one_line(reply.text)[:60], known[step] if step else None, reply.mean_logprob

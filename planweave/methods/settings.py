@@ -41,6 +41,9 @@ class PlannerSettings:
     goal_temperature: float = option(0.7, "of these readings", 0.0, 2.0)
     goal_agreement: float = option(0.5, "more than this share of them must agree", 0.0, 0.99)
     goal_agreement_embedded: float = option(0.99, "the same for the embedded model", 0.0, 0.99)
+    only_measured: bool = option(
+        True, "the bundled embedded model is asked for steps of the kinds of tasks that it was measured to plan, only"
+    )
     max_steps: int = option(30, "steps of a sampled plan at most", 1, 1000)
     max_steps_embedded: int = option(12, "the same for the embedded model", 1, 1000)
     seed: int = option(-1, "sent with every request, for endpoints that then answer alike; -1: none", -1, 2**31 - 1)

@@ -140,6 +140,12 @@ class StepwisePlans:
         return all(((g.predicate, *g.args) in state) == g.positive for g in self._goal)
 
 
+def is_measured(domain: Domain, goal: Sequence[Literal]) -> bool:
+    """Whether a goal is of a kind that the embedded model was measured to plan (`measured` in the example file)."""
+    told = example_part(domain, "measured", {"literals": 0})
+    return 0 < len(goal) <= told["literals"] and all(g.positive and g.predicate in told["predicates"] for g in goal)
+
+
 def step_messages(domain: Domain, sentence: str, goal: Sequence[Literal]) -> Messages:
     """The prompt for a plan whose steps are selected: examples, then the task with its goal in brackets."""
     messages = [message("system", render("tree_planner/step_system.txt"))]

@@ -106,6 +106,8 @@ class TreePlanner(PaperMode):
             received += more
             if not plans:
                 episode.tell(message=f"none of the {received} sampled plans passes the check")
+                if not more:
+                    return
                 wrong = faults
                 continue
             node = episode.tree = build_tree(plans)

@@ -22,8 +22,8 @@ import numpy as np
 from planweave.core.budget import Budget
 from planweave.core.errors import ConfigError, ModelError, ModelRequestError, ParseError
 from planweave.llm.accounting import Ledger
-from planweave.llm.clients.base import ChatClient, ChatRequest
-from planweave.llm.replies import without_thinking
+from planweave.llm.clients.base import ChatClient, ChatReply, ChatRequest
+from planweave.llm.replies import check_said, readable
 from planweave.perception.colours import COLOURS
 from planweave.perception.marks import close_ups, data_url, draw_marks
 from planweave.perception.vocabulary import clean
@@ -38,7 +38,6 @@ MOST_DRAWERS = 8
 _ROUNDS = 2  # requests for one set of things: the second for what the first reply left out
 _PAUSE = 20.0  # s after a failure in which the model is not asked again
 _TOKENS_A_MARK = 60
-_NO_PICTURES = ("image", "picture", "vision", "multimodal", "content type")
 _NOTHING = "nothing"
 _PROMPT = Path(__file__).with_name("vision_names.txt")
 
@@ -90,9 +89,9 @@ def vision_client(environ: Mapping[str, str] = os.environ) -> ChatClient:
         raise ConfigError(
             f"{VARIABLE} is set, but no endpoint: set OPENAI_API_KEY, or OPENAI_BASE_URL for another server"
         )
-    from planweave.llm.clients.openai_client import OpenAIClient  # 31 MB and half a second
+    from planweave.llm.clients.openai_client import endpoint_client  # 31 MB and half a second
 
-    return OpenAIClient(url, key, model)
+    return endpoint_client(environ, model)
 
 
 def vision_timeout(environ: Mapping[str, str] = os.environ) -> float:
@@ -186,7 +185,8 @@ class VisionNamer:
         numbers = [k + 1 for k in asked]
         reply = self._send(self._request(pictures, things, numbers, words))
         try:
-            answers = read_names(reply, numbers, len(things))
+            check_said(reply)
+            answers = read_names(reply.text, numbers, len(things))
         except ParseError as error:
             self._say(f"the reply of {self._client.model} names nothing: {error}")
             return {}
@@ -204,17 +204,10 @@ class VisionNamer:
                 f"{self._budget.tokens} tokens)"
             ) from None
 
-    def _send(self, request: ChatRequest) -> str:
-        try:
-            replies = self._client.complete(request)
-        except ModelRequestError as error:
-            if any(word in str(error).lower() for word in _NO_PICTURES):
-                raise ModelRequestError(
-                    f"{self._client.model} takes no pictures ({error}); set {VARIABLE} to a model that does"
-                ) from None
-            raise
+    def _send(self, request: ChatRequest) -> ChatReply:
+        replies = self._client.complete(request)
         self._ledger.add("vision", replies.usage)
-        return replies.replies[0].text
+        return readable(replies.replies[0])
 
     def _request(
         self, pictures: Sequence[np.ndarray], things: Sequence[Marked], numbers: Sequence[int], words: str
@@ -241,6 +234,7 @@ class VisionNamer:
             max_tokens=200 + _TOKENS_A_MARK * len(numbers),
             json_schema=_schema(numbers, len(things)),
             deadline=time.monotonic() + self._timeout,
+            tokens_left=self._ledger.tokens_left("vision"),
         )
 
 
@@ -249,7 +243,6 @@ def read_names(text: str, numbers: Sequence[int], count: int) -> dict[int, Named
 
     count: of all things; parts may belong to any of them.
     """
-    text = without_thinking(text)
     try:
         rows = json.loads(text[text.index("{") : text.rindex("}") + 1])["marks"]
         if not isinstance(rows, list):

@@ -27,6 +27,7 @@ class Task:
     journal: Journal
     given_tree: str = ""  # a behaviour tree in XML, followed in place of a method
     world_revision: int = 0
+    named: bool = False  # the method was named with the task, no default
     approval: Approval | None = None
     inquiry: Inquiry | None = None  # None where nobody is asked what an unclear sentence means
     answers: Answers = field(default_factory=Answers)

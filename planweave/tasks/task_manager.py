@@ -17,12 +17,14 @@ from typing import Any
 from planweave.core.approval import Approval, Request
 from planweave.core.approval_basis import MOVED
 from planweave.core.behaviour_tree_xml import MAX_CHARACTERS
+from planweave.core.domain import Domain
 from planweave.core.errors import GoalError, PlanweaveError, UnknownNameError
 from planweave.core.ports import LookingBody, Planner
 from planweave.core.question import Inquiry
 from planweave.core.step_motion import MAX_STEPS
 from planweave.core.task import TaskState, TaskStatus
 from planweave.core.world import Action, Literal
+from planweave.core.wrapped_body import CompletedBody
 from planweave.methods import METHODS
 from planweave.methods.journal import Journal
 from planweave.methods.method_run import Method as Method
@@ -71,6 +73,7 @@ class TaskManager:
         store: TaskStore | None = None,
         **run_options: Any,
     ):
+        body = CompletedBody(body, run_options.get("load_domain", Domain.load))
         self._task_run = TaskRun(planner, body, make, on_change, self._end, **run_options)
         self._default_method, self._max_queue = default_method, max_queue
         self._journal_folder, self._on_change, self._on_end = journal_folder, on_change, on_end
@@ -106,7 +109,7 @@ class TaskManager:
         effects; nothing moves. `method`: a name, or a behaviour tree in XML, which is followed
         (planweave.tasks.given_tree).
         """
-        sentence, method = plain(sentence, "sentence"), method or self._default_method
+        sentence, named, method = plain(sentence, "sentence"), bool(method), method or self._default_method
         tree = method if is_tree(method) else ""
         method = GIVEN if tree else method
         if len(tree) > MAX_CHARACTERS:
@@ -151,7 +154,7 @@ class TaskManager:
                     **({"dry_run": True} if dry_run else {}),
                 )
             approval, inquiry = self._approval(status, 0.0), self._inquiry(status)
-            task = self._linked(Task(status, tuple(goal), journal, tree, world_revision, approval, inquiry))
+            task = self._linked(Task(status, tuple(goal), journal, tree, world_revision, named, approval, inquiry))
             self._tasks[task_id] = task
             if request_id:
                 self._requests[request_id] = task

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from planweave.core.budget import Usage
 from planweave.core.confirmation import GoalCheck, confirm
 from planweave.core.domain import Domain
-from planweave.core.errors import CanceledError, GoalError, PlanweaveError, UnknownNameError
+from planweave.core.errors import CanceledError, GoalError, NoModelError, PlanweaveError, UnknownNameError
 from planweave.core.ports import Interpretation, LookingBody, Planner
 from planweave.core.question import AmbiguityError
 from planweave.core.rule_conflicts import goal_conflict
@@ -30,6 +30,7 @@ from planweave.tasks.holding import BETWEEN_LOOKS, Holding
 from planweave.tasks.plain_text import log_line
 from planweave.tasks.task import Task
 
+MODEL_FREE = "classical"
 log = logging.getLogger(__name__)
 
 
@@ -49,7 +50,7 @@ class TaskRun:
     make: Callable[[str], Method]
     changed: Callable[[Task], None]
     end: Callable[[Task, TaskState, str], None]
-    fallback: str = "classical"
+    fallback: str = MODEL_FREE
     action_timeout: float = 60.0
     look_seconds: float = 5.0
     await_body: Callable[[Callable[[str], None]], None] = lambda on_wait: None
@@ -232,12 +233,16 @@ class TaskRun:
         except (CanceledError, MethodFaultError):
             raise
         except PlanweaveError as error:
-            if not self.fallback or name == self.fallback or episode.alone:
+            by_default = isinstance(error, NoModelError) and not task.named
+            if not (self.fallback or by_default) or name == self.fallback or episode.alone:
                 raise
             episode.spend(error.usage)
-            failed = f"{name} failed: {error}"
-            log.warning("%s: %s", task.status.task_id, failed)
             task.journal.add("method_failed", method=name, error=str(error), kind=type(error).__name__)
+            if by_default:
+                name = self._without_model(task, episode, str(error))
+            else:
+                failed = f"{name} failed: {error}"
+                log.warning("%s: %s", task.status.task_id, failed)
         finding = self._look_at(task, body, goal, began)
         if self.fallback and name != self.fallback and finding.unmet and not episode.alone:
             reason = failed or episode.message or f"{name} ended before the goal held"
@@ -250,6 +255,19 @@ class TaskRun:
                 episode.message = f"{failed + '; ' if failed else ''}the {self.fallback} planner took over"
             finding = self._look_at(task, body, goal, began)
         return finding, episode.message
+
+    def _without_model(self, task: Task, episode: Episode, reason: str) -> str:
+        """Plan with the method that asks no model, which is the default where none is set that can be asked; its name.
+
+        The task says so once, whatever else it says in the end.
+        """
+        told = f"planned with {MODEL_FREE}: {reason}"
+        self._set(task, method=MODEL_FREE)
+        episode.tell("planning", told)
+        self._run_method(self.make, MODEL_FREE, episode)
+        if episode.message != told:
+            episode.message = f"{episode.message}; {told}"
+        return MODEL_FREE
 
     def _run_method(self, make: Callable[[str], Method], name: str, episode: Episode) -> None:
         """Run a method until it has nothing left to do, or until somebody has done it while the task was paused."""

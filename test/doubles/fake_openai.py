@@ -36,7 +36,7 @@ class FakeOpenAI:
 
     def __init__(self, behave, models=("fake",)):
         fake = self
-        self.requests, self.headers, self.models = [], [], models
+        self.requests, self.headers, self.paths, self.models = [], [], [], models
         self.stop = threading.Event()  # lets stalling behaviours end with the server
         self.lock, self.numbers = threading.Lock(), itertools.count(1)
         self.most_at_once, self._now = 0, 0
@@ -64,6 +64,7 @@ class FakeOpenAI:
                 with fake.lock:
                     fake.requests.append(body)
                     fake.headers.append(dict(self.headers))
+                    fake.paths.append(self.path)
                     number = next(fake.numbers)
                     fake._now += 1
                     fake.most_at_once = max(fake.most_at_once, fake._now)
@@ -85,6 +86,10 @@ class FakeOpenAI:
 
         self._server = Server(("127.0.0.1", 0), Handler)
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+
+    def encrypt(self, context):
+        """Serve https with an ssl.SSLContext; to be called before the server starts."""
+        self._server.socket = context.wrap_socket(self._server.socket, server_side=True)
 
     @property
     def url(self):

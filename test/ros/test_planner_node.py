@@ -291,7 +291,7 @@ def test_what_the_methods_cannot_use_is_said(start):
     got = asker.call(asker.conditions, CheckCondition.Request(condition="ready('banana')"))
     assert not got.success and "neither True nor False" in got.message and got.usage.requests == 2
     got = asker.interpret("serve me something sweet")
-    assert not got.success and not got.goal and got.usage.requests == 1 and got.usage.prompt_tokens > 0
+    assert not got.success and not got.goal and got.usage.requests == 2 and got.usage.prompt_tokens > 0
     got = asker.call(asker.conditions, CheckCondition.Request(condition=""))
     assert not got.success and "empty" in got.message
 

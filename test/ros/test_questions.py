@@ -8,7 +8,7 @@ from doubles.planner_worlds import BLOCKS
 pytest.importorskip("planweave_interfaces")
 
 from planweave.core.budget import Usage
-from planweave.core.errors import ConfigError, GoalError, ModelError, ParseError, UnknownNameError
+from planweave.core.errors import ConfigError, GoalError, ModelError, NoModelError, ParseError, UnknownNameError
 from planweave.core.plan import Plan, PlanStep
 from planweave.core.ports import (
     Candidate,
@@ -167,3 +167,12 @@ def test_a_failure_is_raised_with_its_words_and_its_usage(method, raised, kind):
     with pytest.raises(raised) as told:
         row.answer(reply)
     assert told.value.usage == USED
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS.values() if row.error is None], ids=lambda row: row.method)
+def test_that_no_model_is_set_is_raised_as_that(row):
+    reply = (row.interface.Result if row.is_action else row.interface.Response)()
+    row.fill_error(reply, NoModelError("set one"))
+    with pytest.raises(NoModelError, match="set one") as told:
+        row.answer(reply)
+    assert told.value.usage is None

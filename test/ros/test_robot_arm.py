@@ -44,7 +44,9 @@ def make_robot(make_node, spin_until, monkeypatch):
     ros_messages.install(lambda name, module: monkeypatch.setitem(sys.modules, name, module))
     monkeypatch.setattr(arm_ports, "ActionPort", topic_actions.TopicAction)
     monkeypatch.setattr(executor, "make_recovery", lambda driver: {"franka_ros2": Recovered}[driver])
-    monkeypatch.setattr(executor, "StopWatch", lambda actions: SimpleNamespace(problem="", close=lambda: None))
+    monkeypatch.setattr(
+        executor, "StopWatch", lambda *_: SimpleNamespace(problem="", close=lambda: None, beat=lambda: None)
+    )
 
     def wait(future, seconds=90.0):
         done = threading.Event()

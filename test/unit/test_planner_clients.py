@@ -14,6 +14,7 @@ from planweave.core.errors import (
     CanceledError,
     ConfigError,
     ModelAuthError,
+    ModelCreditError,
     ModelRequestError,
     ModelTimeoutError,
     ModelUnavailableError,
@@ -23,7 +24,6 @@ from planweave.llm.clients import choose_client
 from planweave.llm.clients.base import ChatReplies, ChatReply, ChatRequest
 from planweave.llm.clients.none import NoClient
 from planweave.llm.clients.openai_client import OpenAIClient, without_credentials
-from planweave.llm.clients.probe import probe
 from planweave.llm.clients.recording import RecordingClient, ReplayClient
 
 KEY = "sk-secret-0123456789"
@@ -101,7 +101,7 @@ def test_an_option_that_is_rejected_is_left_out_and_remembered(option, message, 
         model = client(server)
         wanted = asked.get("n", 1)
         assert len(model.complete(request(**asked)).replies) == wanted
-        assert model.options[name] is False
+        assert model.abilities.options[name] is False
         before = len(server.requests)
         model.complete(request(**asked))
         assert not any(option in r for r in server.requests[before:]), "it was sent again"
@@ -145,8 +145,9 @@ def test_a_wait_asked_for_that_is_longer_than_the_deadline_ends_the_question(wai
 
 
 def test_an_account_without_credit_is_not_asked_again():
-    with FakeOpenAI(fake.fails(429, "insufficient_quota: you exceeded your current quota")) as server:
-        with pytest.raises(ModelUnavailableError, match="quota"):
+    refusal = 429, {"error": {"message": "you exceeded your current quota", "code": "insufficient_quota"}}
+    with FakeOpenAI(lambda *_: refusal) as server:
+        with pytest.raises(ModelCreditError, match="quota"):
             client(server).complete(request())
         assert len(server.requests) == 1
 
@@ -290,24 +291,8 @@ def test_the_only_model_of_an_endpoint_is_taken():
 
 def test_credentials_in_a_url_are_not_shown():
     assert without_credentials("https://user:secret@host:8/v1/?key=secret#x") == "https://host:8/v1"
-    with pytest.raises(ModelRequestError, match="http"):
+    with pytest.raises(ConfigError, match="http"):
         OpenAIClient("ftp://user:secret@host/v1")
-
-
-def test_probe_finds_what_an_endpoint_can_do():
-    with FakeOpenAI(fake.answers('{"answer": "left"}')) as server:
-        found = probe(client(server))
-        assert (found.capabilities.n, found.capabilities.json_schema, found.capabilities.logprobs) == (True, True, True)
-    with FakeOpenAI(fake.ignores_n("LEFT!")) as server:
-        found = probe(client(server))
-        assert (found.capabilities.n, found.capabilities.json_schema, found.capabilities.logprobs) == (
-            False,
-            False,
-            False,
-        )
-    with FakeOpenAI(fake.fails(401, KEY)) as server:
-        found = probe(client(server))
-        assert "OPENAI_API_KEY" in found.error and KEY not in found.error
 
 
 def test_the_choice_of_a_client(tmp_path):

@@ -2,6 +2,7 @@
 
 import importlib.metadata
 import importlib.util
+import json
 import os
 import time
 from pathlib import Path
@@ -18,7 +19,6 @@ from planweave.llm.clients import choose_client
 from planweave.llm.clients import embedded as embedded_module
 from planweave.llm.clients.base import ChatRequest
 from planweave.llm.clients.embedded import EmbeddedClient
-from planweave.llm.clients.probe import probe
 from planweave.llm.parsing import parse_plan
 from planweave.methods.planner import LanguagePlanner, PlannerSettings
 
@@ -45,10 +45,13 @@ def model():
 @needs_wheels
 def test_it_can_all_that_the_methods_need(model):
     assert model._server is None, "it starts with the first question, not before"
-    found = probe(model, timeout=500.0)
-    assert (found.error, found.endpoint) == ("", "embedded")
-    assert (found.capabilities.n, found.capabilities.json_schema, found.capabilities.logprobs) == (True, True, True)
-    assert "SmolLM2" in found.model
+    words = ({"role": "user", "content": "Answer with one word: left or right?"},)
+    answer = {"type": "object", "properties": {"answer": {"enum": ["left", "right"]}}, "required": ["answer"]}
+    request = ChatRequest(words, n=2, max_tokens=24, logprobs=True, json_schema=answer)
+    replies = model.complete(request).replies
+    assert [json.loads(r.text)["answer"] in ("left", "right") for r in replies] == [True, True]
+    assert all(r.logprob < 0 for r in replies) and model.capabilities.only_steps
+    assert "SmolLM2" in model.model and model.endpoint == "embedded"
 
 
 @needs_wheels
@@ -73,7 +76,7 @@ def test_it_samples_plans_whose_every_step_is_an_action_on_known_objects(model):
     heard = []
     asked = LanguagePlanner(
         model,
-        PlannerSettings(timeout=500.0, sampling="request", exclude_actions=("grab_and_putin",)),
+        PlannerSettings(timeout=500.0, only_measured=False, sampling="request", exclude_actions=("grab_and_putin",)),
         on_exchange=heard.append,
     )
     got = asked.generate_plans("put the red cube in the left tray", BLOCKS, samples=2, task_id="t")
@@ -91,7 +94,7 @@ def test_it_samples_plans_whose_every_step_is_an_action_on_known_objects(model):
 @needs_wheels
 def test_it_votes(model):
     options = [Action.parse("place_in(red_cube, left_tray)"), Action.parse("place_on(red_cube, plate)"), None]
-    got = LanguagePlanner(model, PlannerSettings(timeout=500.0)).choose_action(
+    got = LanguagePlanner(model, PlannerSettings(timeout=500.0, only_measured=False)).choose_action(
         "put the red cube in the left tray", BLOCKS, [], options, samples=3
     )
     assert sum(got.votes) + got.unreadable == 3 and got.unreadable == 0

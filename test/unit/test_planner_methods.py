@@ -16,13 +16,13 @@ from planweave.core.program import read_program
 from planweave.core.world import Action, Literal, World, WorldObject
 from planweave.llm.clients.base import Capabilities, ChatReplies, ChatReply
 from planweave.llm.embeddings.hashed import HashedEmbedder
+from planweave.llm.parsing import parse_step
 from planweave.llm.step_list import numbered_steps
 from planweave.methods import questions
 from planweave.methods.blocking import parse_selection
 from planweave.methods.brainbody import parse_command
 from planweave.methods.condition import parse_truth
 from planweave.methods.conditions import holds_by_rule, parse_condition
-from planweave.methods.iterative import parse_step
 from planweave.methods.planner import LanguagePlanner, PlannerSettings
 from planweave.methods.progprompt import completed, function_head, joined
 from planweave.methods.prompting import example_part, examples, plan_examples
@@ -687,7 +687,7 @@ def test_selections_are_read(text, index):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("", "no action between"),
+        ("", "the reply is empty"),
         ("I would grasp it.", "no action between"),
         ("$$ $$", "no action between"),
         ("$$ fly moon $$", "'fly moon' is not in the list"),

@@ -33,7 +33,8 @@ PLAN = "grasp(red_cube); place_in(red_cube, left_tray)"
         "```\ngrasp (red_cube)\nplace_in (red_cube, left_tray)\n```\nThis plan (I hope) works.",
         "[grasp] <red_cube>\n[place_in] <red_cube> <left_tray>\n[END]",
         "0: [grasp] <red_cube>\n1: [place_in] <red_cube> <left_tray>",
-        "First grasp(red_cube), then place_in(red_cube, left_tray).",
+        "Plan: grasp(red_cube), then place_in(red_cube, left_tray).",
+        "1. Take it: grasp(red_cube)\n   This holds it.\n2. Put it down: place_in(red_cube, left_tray)",
         'grasp(item="red_cube")\nplace_in(i=red_cube, c=left_tray)',
         '{"plan": "grasp(red_cube), place_in(red_cube, left_tray)"}',
     ],
@@ -75,6 +76,10 @@ def test_names_are_kept_as_written():
         "grasp(a)\n" * 1001,
         "x" * (MAX_CHARACTERS + 1),
         '{"plan": ["done"]}',
+        "First grasp(red_cube), then place_in(red_cube, left_tray).",
+        "I would not grasp(red_cube).",
+        '{"plan": ["grasp(red_cube) instead of grasp(pear)"]}',
+        '{"plan": ["not grasp(red_cube)"]}',
     ],
 )
 def test_what_is_no_plan_is_said(text):

@@ -9,9 +9,11 @@ from doubles.fake_openai import FakeOpenAI
 from doubles.planner_worlds import BLOCKS as WORLD
 
 from planweave.core.budget import Usage
+from planweave.core.errors import ParseError
 from planweave.llm.clients.base import ChatReplies, ChatReply
 from planweave.llm.clients.openai_client import OpenAIClient
-from planweave.llm.replies import CUT, MAX_REPLY, read_each, readable, without_thinking
+from planweave.llm.reasoning import said_in
+from planweave.llm.replies import CUT, MAX_REPLY, read_each, readable
 from planweave.methods.planner import LanguagePlanner, PlannerSettings
 
 PLAN = '{"plan": ["grasp(red_cube)", "place_in(red_cube, left_tray)"]}'
@@ -25,7 +27,7 @@ PLAN = '{"plan": ["grasp(red_cube)", "place_in(red_cube, left_tray)"]}'
         ("a<think>x</think>b<THINKING>y</Thinking>c", "abc"),
         ("x</think>a", "a"),
         ("x</think>y</think>a", "a"),
-        ("a<think>x", "a"),
+        ("a<think>x", ""),
         ("<think><think>x</think>a", "a"),
         ("<think", "<think"),
         ("<think>" * 9, ""),
@@ -34,7 +36,7 @@ PLAN = '{"plan": ["grasp(red_cube)", "place_in(red_cube, left_tray)"]}'
     ],
 )
 def test_thinking_is_left_out(text, left):
-    assert without_thinking(text) == left
+    assert said_in(text).answer == left
 
 
 def test_a_reply_is_made_plain_and_bounded():
@@ -75,7 +77,7 @@ def test_replies_that_hung_the_planner_end_soon():
     with FakeOpenAI(fake.answers("<think>" * 8000)) as server, pytest.raises(Exception, match="none of 25 replies"):
         planner_at(server).generate_plans("put the red cube in the left tray", WORLD)
     assert time.thread_time() - begin < 2.0
-    with FakeOpenAI(fake.ignores_n("x" * 7_000_000)) as server, pytest.raises(Exception, match="longer than"):
+    with FakeOpenAI(fake.ignores_n("x" * 7_000_000)) as server, pytest.raises(ParseError, match="cut off"):
         planner_at(server).write("progprompt", "put the red cube in the left tray", WORLD)
 
 

@@ -5,11 +5,14 @@ import threading
 from dataclasses import replace
 
 import pytest
+from doubles.method_runs import HOME, HomeBody
 from doubles.planner_worlds import BLOCKS, FRUIT
 
+import planweave as pw
 from planweave.core.budget import Usage
 from planweave.core.domain import Domain
-from planweave.core.errors import CanceledError, ConfigError, ModelError, ModelUnavailableError
+from planweave.core.errors import CanceledError, ConfigError, GoalError, ModelError, ModelUnavailableError, NoModelError
+from planweave.core.question import AmbiguityError
 from planweave.core.transition import Transition
 from planweave.core.validation import Validator
 from planweave.core.world import Action, Literal
@@ -26,9 +29,12 @@ class Chooser:
 
     endpoint, model = "embedded", "chooser"
 
-    def __init__(self, *wishes, error=None, choices=True):
+    def __init__(self, *wishes, error=None, choices=True, only_steps=False):
         self.wishes, self.error, self.requests = list(wishes), error, []
-        self.capabilities = Capabilities(n=True, json_schema=True, logprobs=True, choices=choices)
+        self.capabilities = Capabilities(True, True, True, choices=choices, only_steps=only_steps)
+
+    def close(self):
+        pass
 
     def complete(self, request):
         self.requests.append(request)
@@ -171,3 +177,77 @@ def test_domains_and_their_words_are_read_before_the_first_sentence():
 def test_stepwise_sampling_of_an_endpoint_that_cannot_is_refused():
     with pytest.raises(ConfigError, match="needs the embedded model"):
         asked(Chooser(choices=False), replace(FEW, sampling="stepwise"))
+
+
+def test_there_are_no_other_plans_than_those_written_until_the_goal():
+    client = Chooser(*PLAN)
+    again = asked(client).generate_plans(SENTENCE, BLOCKS, errors=["grasp(red_cube): it slipped"])
+    assert (again.plans, again.received, client.requests) == ((), 0, [])
+
+
+# A model that is too weak for anything but steps
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda p: p.generate_plans("put all cubes in the left tray", BLOCKS),
+        lambda p: p.generate_plans("move the green cube to the left side", BLOCKS),
+        lambda p: p.generate_plans("the reddest of all cubes longs for a tray, does it not", BLOCKS),
+        lambda p: p.generate_plans("put the salmon in the fridge", HomeBody().observe()),
+        lambda p: p.generate_plans(SENTENCE, BLOCKS, method="tree_planner_request"),
+        lambda p: p.generate_plans(SENTENCE, BLOCKS, method="base_llm"),
+        lambda p: p.choose_action(SENTENCE, BLOCKS, [], [Action.parse(step) for step in PLAN]),
+        lambda p: p.write("progprompt", SENTENCE, BLOCKS),
+        lambda p: p.ground_step("brainbody", SENTENCE, "take it", BLOCKS),
+        lambda p: p.propose_steps("iterative", SENTENCE, BLOCKS, []),
+        lambda p: p.propose_steps("zero_shot", SENTENCE, BLOCKS, []),
+        lambda p: p.select_action("blocking", SENTENCE, BLOCKS, [], [Action.parse(step) for step in PLAN]),
+        lambda p: p.check_condition("assert('cube' in 'tray')", BLOCKS),
+    ],
+)
+def test_a_weak_model_is_not_asked_what_it_was_not_measured_to_answer(ask):
+    client = Chooser(only_steps=True)
+    with pytest.raises(NoModelError, match="OPENAI_BASE_URL"):
+        ask(asked(client))
+    assert not client.requests
+
+
+@pytest.mark.parametrize("sentence", ["serve me something sweet", "build a little house out of the cubes"])
+def test_a_weak_model_reads_no_sentences(sentence):
+    client = Chooser(only_steps=True)
+    with pytest.raises(GoalError, match=r"not understood.*What can be read.*OPENAI_BASE_URL") as refused:
+        asked(client).interpret_goal(sentence, BLOCKS)
+    assert not isinstance(refused.value, AmbiguityError) and not client.requests, "nobody is asked about guesses"
+
+
+@pytest.mark.parametrize("sentence", [SENTENCE, "put the red cube in the left tray and the banana on the plate"])
+def test_a_weak_model_plans_moves_of_one_or_two_things(sentence):
+    client = Chooser(*PLAN, "grasp(banana)", "place_on(banana, plate)", only_steps=True)
+    assert asked(client).generate_plans(sentence, BLOCKS).plans and client.requests
+
+
+def test_a_weak_model_is_asked_everything_where_it_is_to_be_measured():
+    client = Chooser(only_steps=True)
+    assert asked(client, replace(FEW, only_measured=False)).generate_plans(SENTENCE, BLOCKS, method="base_llm").plans
+
+
+def home_task(client, **options):
+    return pw.run("put the salmon in the fridge", body=pw.Home(HOME), model=client, **options)
+
+
+def test_without_a_capable_model_classical_is_the_default_and_says_so():
+    client = Chooser(only_steps=True)
+    done = home_task(client)
+    assert done.success and (done.status.method, done.status.fallback) == ("classical", False)
+    assert "OPENAI_BASE_URL" in done.message and not client.requests and done.usage.requests == 0
+    assert [e["kind"] for e in done.record if e["event"] == "method_failed"] == ["NoModelError"]
+    assert home_task(Chooser(only_steps=True), fallback="").success, "it is the default, no fallback"
+    assert home_task("none").status.method == "classical"
+
+
+def test_a_method_that_was_named_is_not_exchanged():
+    done = home_task(Chooser(only_steps=True), method="brainbody")
+    assert (done.status.method, done.status.fallback) == ("brainbody", True) and "brainbody failed" in done.message
+    alone = home_task(Chooser(only_steps=True), method="tree_planner", fallback="")
+    assert not alone.success and "OPENAI_BASE_URL" in alone.message

@@ -279,11 +279,14 @@ def test_an_installed_method_is_in_the_list_of_the_doctor_and_in_the_bakeoff(pac
     package("good-robot", SAMPLING, {"mine": "Method"})
     package("bad-robot", "1 / 0", {"broken": "Method"})
     installed()
-    can = {"n": True, "json_schema": True, "logprobs": False}
-    listed = doctor.methods_for(can)
-    assert listed["mine"] == "yes: all samples in one request, replies constrained, plans ordered by samples alone"
-    assert listed.keys() == {*OURS, "mine"} and listed["base_llm"] == "yes: one reply per question"
-    assert doctor.methods_for(None)["mine"] == "not without a model"
+    can = {"n": True, "json_schema": True, "logprobs": False, "only_steps": False}
+    questions = [
+        {"kind": "plans", "method": name, "state": "right", "text": "", "code": ""} for name in (*OURS, "mine")
+    ]
+    listed = doctor.methods_for({"capabilities": can, "questions": questions})
+    assert listed["mine"].text == "works, without log-probabilities (ranked by number of samples alone)"
+    assert listed.keys() == {*OURS, "mine"} and listed["base_llm"].state == "works"
+    assert doctor.methods_for(None)["mine"].state == "not"
     assert parse_method("mine:samples=3")[:2] == ("mine", {"samples": 3})
     assert set(names_of(["all"])) == {*OURS, "mine"}, "what is broken is left out"
     with pytest.raises(UnknownNameError, match="unknown option of mine 'sample'; did you mean 'samples'"):

@@ -13,9 +13,9 @@ from planweave.core.errors import ParseError
 from planweave.core.parameter import option
 from planweave.core.ports import Written
 from planweave.core.world import Action
+from planweave.llm.parsing import parse_step
 from planweave.llm.schema import step_schema
 from planweave.methods.episode import Episode
-from planweave.methods.iterative import parse_step
 from planweave.methods.prompting import (
     actions_text,
     message,

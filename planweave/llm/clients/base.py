@@ -46,6 +46,7 @@ class ChatRequest:
     to which the reply is constrained, for a client that supports it (see Capabilities); it continues `beginning`, as if
     the model had written that itself. deadline: on the clock of time.monotonic(), seconds; canceled: set when the reply
     is no longer wanted. about: for a client that plays a model. seed: of the sampling, where the endpoint takes one.
+    max_tokens: of the answer; reasoning before it comes on top. tokens_left: what the task's budget leaves for all.
     """
 
     messages: tuple[Mapping[str, Any], ...]
@@ -60,10 +61,11 @@ class ChatRequest:
     choices: tuple[str, ...] = ()
     deadline: float = field(default=float("inf"), compare=False)
     canceled: threading.Event | None = field(default=None, compare=False)
+    tokens_left: float = field(default=float("inf"), compare=False)
     about: About = field(default=About(), compare=False)
 
     def as_dict(self) -> dict[str, Any]:
-        """The content of the request as plain JSON values: without deadline, cancellation and `about`."""
+        """The content of the request as plain JSON values: without deadline, cancellation, budget and `about`."""
         held: dict[str, Any] = {} if self.seed is None else {"seed": self.seed}
         if self.choices:
             held |= {"beginning": self.beginning, "choices": list(self.choices)}
@@ -99,13 +101,16 @@ class ChatReply:
     """One reply.
 
     logprob: sum of the log-probabilities of its tokens, None where the endpoint returns none; tokens: their number, 0
-    where it is unknown.
+    where it is unknown. reasoning: what the endpoint gives apart from the text; tools: names of called tools, "" for
+    one without a name.
     """
 
     text: str
     finish_reason: str = "stop"
     logprob: float | None = None
     tokens: int = 0
+    reasoning: str = ""
+    tools: tuple[str, ...] = ()
 
     @property
     def mean_logprob(self) -> float | None:
@@ -127,7 +132,8 @@ class ChatReplies:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> ChatReplies:
         """Inverse of `as_dict`; raises TypeError, KeyError or AttributeError where data has another shape."""
-        return cls(tuple(ChatReply(**r) for r in data["replies"]), Usage(**data["usage"]))
+        replies = (ChatReply(**{**r, "tools": tuple(r.get("tools", ()))}) for r in data["replies"])
+        return cls(tuple(replies), Usage(**data["usage"]))
 
 
 @dataclass(frozen=True)
@@ -135,6 +141,7 @@ class Capabilities:
     """Capabilities of an endpoint; None where unknown so far. context: tokens of prompt and reply together.
 
     choices: whether a reply can be prefilled and constrained to a list of texts, which no OpenAI endpoint supports.
+    only_steps: whether the model is too weak for any question but which of the possible steps comes next.
     """
 
     n: bool | None = None
@@ -142,6 +149,7 @@ class Capabilities:
     logprobs: bool | None = None
     context: int | None = None
     choices: bool = False
+    only_steps: bool = False
 
 
 class ChatClient(Protocol):

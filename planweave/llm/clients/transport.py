@@ -1,7 +1,7 @@
 """HTTP requests with a strict deadline, whatever the server does: stall, stream forever, or die.
 
 The request runs in its own thread, so that the caller can return at its deadline or when it is cancelled; the socket is
-then shut down, which also stops a local server's work.
+then shut down, which also stops a local server's work. The openai SDK has a time limit for each read, but none for all.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from planweave.core.errors import ModelRequestError
 from planweave.llm.clients.base import ChatRequest
 
 MAX_BYTES = 8_000_000  # of one HTTP answer; 25 plans of 1000 steps with log-probabilities stay below
@@ -21,8 +20,16 @@ POLL = 0.05  # seconds between looks at the cancel flag
 _local = threading.local()
 
 
+class HttpAnswer(Exception):
+    """An HTTP answer other than success, or one of more than MAX_BYTES, of which `data` is the beginning."""
+
+    def __init__(self, status: int, headers: Mapping[str, str], data: bytes) -> None:
+        super().__init__(status)
+        self.status, self.headers, self.data = status, headers, data
+
+
 class Connections:
-    """The sockets one request opened. `watch` is a request hook for the SDK's HTTP client."""
+    """The sockets one request opened. `watch` and `refuse` are hooks for the SDK's HTTP client."""
 
     def __init__(self) -> None:
         self._streams: list[Any] = []
@@ -31,9 +38,13 @@ class Connections:
     @staticmethod
     def watch(request: Any) -> None:
         """Trace the sockets that the transport opens for this thread's request."""
-        connections = getattr(_local, "connections", None)
-        if connections is not None:
-            request.extensions = {**request.extensions, "trace": connections.trace}
+        request.extensions = {**request.extensions, "trace": _local.connections.trace}
+
+    @staticmethod
+    def refuse(response: Any) -> None:
+        """Raise HttpAnswer for everything but success; the SDK would read its body without a bound."""
+        if not response.is_success:
+            raise HttpAnswer(response.status_code, response.headers, read_bounded(response))
 
     def trace(self, event: str, info: dict[str, Any]) -> None:
         """Called by the transport at each step of a request."""
@@ -53,8 +64,8 @@ class Connections:
                     plain.shutdown(socket.SHUT_RDWR)
 
 
-def within_deadline(request: ChatRequest, call: Callable[[], bytes]) -> bytes:
-    """Run call in a thread and wait for it, at most until the request's deadline.
+def within_deadline(request: ChatRequest, call: Callable[[float], bytes]) -> bytes:
+    """Run call, with the seconds left, in a thread and wait for it, at most until the request's deadline.
 
     Raises what call raises, ModelTimeoutError at the deadline, CanceledError when the request is cancelled.
     """
@@ -63,7 +74,7 @@ def within_deadline(request: ChatRequest, call: Callable[[], bytes]) -> bytes:
     def work() -> None:
         _local.connections = connections
         try:
-            result.append(call())
+            result.append(call(max(POLL, min(request.remaining, 3600.0))))
         except BaseException as error:  # handed to the waiting thread
             failure.append(error)
         finally:
@@ -83,22 +94,12 @@ def within_deadline(request: ChatRequest, call: Callable[[], bytes]) -> bytes:
     return result[0]
 
 
-def answer_bytes(body: Mapping[str, Any]) -> int:
-    """Size limit of the response to a chat request: the requested tokens with their log-probabilities, and space for a
-    model's reasoning.
-    """
-    tokens = body.get("max_tokens", body.get("max_completion_tokens", 0))
-    return min(MAX_BYTES, 1_000_000 + 1000 * int(tokens) * int(body.get("n", 1)))
-
-
-def read_bounded(chunks: Any, endpoint: str, limit: int = MAX_BYTES) -> bytes:
-    """The chunks of an answer as one string of bytes; raises ModelRequestError beyond a limit of bytes."""
+def read_bounded(response: Any) -> bytes:
+    """The body of a response; raises HttpAnswer beyond MAX_BYTES."""
     body = bytearray()
-    for chunk in chunks:
+    for chunk in response.iter_bytes():
         body += chunk
-        if len(body) > limit:
-            raise ModelRequestError(
-                f"the answer of {endpoint} is longer than {limit / 1e6:.1f} MB; it is not a chat "
-                "completion, or max_tokens is ignored"
-            )
+        if len(body) > MAX_BYTES:
+            what = f"longer than {MAX_BYTES / 1e6:.0f} MB, beginning with ".encode()
+            raise HttpAnswer(response.status_code, {}, what + body[:100])
     return bytes(body)

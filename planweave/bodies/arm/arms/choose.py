@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from planweave.bodies.arm.arms.base import Follower, GoalPort, Gripper
+from planweave.bodies.arm.arms.base import Follower, GoalPort, Gripper, OtherCommanders
 from planweave.bodies.arm.arms.controlled import ControlledArm
 from planweave.bodies.arm.arms.follow import ActionFollower
 from planweave.bodies.arm.arms.grippers import CommandGripper, FrankaGoals, FrankaGripper, NoGripper
@@ -55,17 +55,18 @@ def make_arm(
     process: MoveItProcess | None,
     names: RosNames,
     robot: RobotDescription,
+    others: OtherCommanders | None = None,
 ) -> ControlledArm:
-    """Create an arm of ARMS. silence: see ControlledArm. process: for "moveit". names: used in error messages."""
+    """Create an arm of ARMS. silence, names, others: see ControlledArm. process: for "moveit"."""
     follower: Follower
     if kind == "moveit":
         assert process is not None
-        follower = MoveItFollower(process, ports.cancel_arm())
+        follower = MoveItFollower(process, ports.cancel_arm(), names)
     elif kind == "follow":
-        follower = ActionFollower(*ports.follow(), names.how_to_recover)
+        follower = ActionFollower(*ports.follow(), robot.joint_names, names)
     else:
         follower = TopicFollower(ports.publish_arm)
-    return ControlledArm(follower, gripper, silence, robot)
+    return ControlledArm(follower, gripper, silence, robot, names, others)
 
 
 def make_gripper(kind: str, ports: Ports, home: bool) -> Gripper:
