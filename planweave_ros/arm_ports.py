@@ -87,11 +87,19 @@ class ArmPorts:
         self._goals = ActionPort(self._node, action, self._follow)
         return self._goals, lambda t: controllers.follow_goal(self._message(t))
 
-    def gripper_command(self) -> tuple[ActionPort, Callable[[float, float], Any]]:
-        """The action of a GripperActionController."""
-        action = controllers.interface("control_msgs", "action", "GripperCommand")
+    def gripper_command(self, parallel: bool) -> tuple[ActionPort, Callable[[float, float], Any]]:
+        """The action of a GripperActionController: of ros2_control's parallel_gripper_controller, or of the older
+        gripper_controllers, which Kilted and Lyrical no longer have.
+        """
+        gripper = self._robot.gripper
+        kind = "ParallelGripperCommand" if parallel else "GripperCommand"
+        action = controllers.interface("control_msgs", "action", kind)
         port = ActionPort(self._node, action, f"{self._names.gripper}/gripper_cmd")
-        return port, lambda width, force: controllers.gripper_command_goal(self._robot.gripper.position(width), force)
+        if parallel:
+            return port, lambda width, force: controllers.parallel_gripper_goal(
+                gripper.joints[0], gripper.position(width), force
+            )
+        return port, lambda width, force: controllers.gripper_command_goal(gripper.position(width), force)
 
     def hand_actions(self) -> tuple[tuple[ActionPort, ActionPort, ActionPort], Any]:
         """The actions of Franka's hand, homing, move and grasp, and what makes their goals."""

@@ -12,13 +12,13 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from rclpy._rclpy_pybind11 import NodeNameNonExistentError, RCLError
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from rclpy.node import Node
 from rclpy.publisher import Publisher
 
 from planweave.core.errors import ConfigError
 from planweave_ros.guarded import GuardedNode, node_of
+from planweave_ros.rclpy_errors import RCLError
 
 DISCOVERY = 0.5
 """Seconds after its start in which a node often hears of the others."""
@@ -131,7 +131,7 @@ def services_of(node: Node, name: str) -> list[str]:
     namespace, _, bare = f"/{name.strip('/')}".rpartition("/")
     try:
         return [found for found, _ in node.get_service_names_and_types_by_node(bare, namespace or "/")]
-    except (NodeNameNonExistentError, RCLError):  # or it has not said its name yet
+    except RCLError:  # the node is unknown, or has not said its name yet
         return []
 
 

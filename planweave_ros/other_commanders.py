@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from action_msgs.msg import GoalStatus, GoalStatusArray
-from rclpy._rclpy_pybind11 import NodeNameNonExistentError, RCLError
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
@@ -16,6 +15,7 @@ from planweave_ros.guarded import node_of
 from planweave_ros.moveit_server import NODE as MOVEIT
 from planweave_ros.only_one import publisher_of, publishers
 from planweave_ros.qos import LATCHED
+from planweave_ros.rclpy_errors import RCLError
 
 _ANY = QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)  # also of publishers that are not reliable
 _UNDER_WAY = (GoalStatus.STATUS_ACCEPTED, GoalStatus.STATUS_EXECUTING, GoalStatus.STATUS_CANCELING)
@@ -73,7 +73,7 @@ class OtherCommanders:
     def _is_client(self, name: str, space: str) -> bool:
         try:
             used = self._node.get_client_names_and_types_by_node(name, space)
-        except (NodeNameNonExistentError, RCLError):  # gone meanwhile
+        except RCLError:  # gone meanwhile
             return False
         return any(service == f"{self._action}/_action/send_goal" for service, _ in used)
 

@@ -120,7 +120,7 @@ def ros_is_sourced():
         stop(
             f"ROS 2 {distro} is sourced, which is too old: it ignores ROS_AUTOMATIC_DISCOVERY_RANGE, so that the nodes "
             "would join the network, its controller of the arm does not brake when it is cancelled "
-            "(decelerate_on_cancel), and it has no moveit_py. Source Jazzy or Kilted; "
+            "(decelerate_on_cancel), and it has no moveit_py. Source Jazzy, Kilted or Lyrical; "
             "or, for the simulation, open a shell without a sourced ROS 2, and it comes from PyPI."
         )
     if subprocess.run([sys.executable, "-c", "import rclpy"], capture_output=True, check=False).returncode == 0:
@@ -284,7 +284,7 @@ def lock_folder(sourced):
     if sys.version_info[:2] != (3, 12):
         stop(
             f"the sourced ROS 2 uses NumPy {done.stdout.strip()} on Python {platform.python_version()}; with NumPy 1 "
-            "versions are locked for Python 3.12 only (Jazzy and Kilted on Ubuntu 24.04)"
+            "versions are locked for Python 3.12 only (Jazzy, Kilted and Lyrical on Ubuntu 24.04)"
         )
     return folder / "numpy1"
 

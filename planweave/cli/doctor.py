@@ -170,7 +170,7 @@ def check_ros() -> Finding:
     try:
         refuse_old_ros(os.environ)
     except PlanweaveError as error:
-        return Finding("ROS 2", "failed", str(error), "source /opt/ros/jazzy/setup.bash")
+        return Finding("ROS 2", "failed", str(error), "source the setup.bash of Jazzy, Kilted or Lyrical")
     code, out, err = run_probe("planweave_ros.ros_probe", 30.0)
     if code:
         return Finding(

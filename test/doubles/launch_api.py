@@ -1,6 +1,7 @@
 """The part of ROS 2's launch and launch_ros that the launch files use, with their documented signatures.
 
-It records what is built instead of running it. Signatures as in launch 3.7 and launch_ros 0.28 (Jazzy, Kilted);
+It records what is built instead of running it. Signatures as in launch 3.7 and launch_ros 0.28 (Kilted);
+the changelogs up to Lyrical's 3.9 and 0.29 remove none of them;
 unknown keywords are refused as there. `text` performs a substitution for given launch arguments.
 """
 

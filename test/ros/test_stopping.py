@@ -167,7 +167,7 @@ def test_nodes_that_are_interrupted_while_they_start_end_cleanly(start_node):
     ],
 )
 def test_a_thread_that_spins_outlives_what_is_destroyed_and_ends_before_its_executor(kind, text):
-    import rclpy._rclpy_pybind11 as bindings
+    from rclpy.impl.implementation_singleton import rclpy_implementation as bindings
     from rclpy.task import Future
 
     from planweave_ros.spin import spun

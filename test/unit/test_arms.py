@@ -2,12 +2,14 @@
 
 import threading
 import time
+import types
 
 import numpy as np
 import pytest
 from doubles.scripted_ports import ScriptedPort
 
 from planweave.bodies.arm.arms.base import ArmState
+from planweave.bodies.arm.arms.choose import make_gripper
 from planweave.bodies.arm.arms.controlled import ControlledArm
 from planweave.bodies.arm.arms.follow import ERRORS, ActionFollower
 from planweave.bodies.arm.arms.grippers import CommandGripper, FrankaGoals, FrankaGripper, NoGripper
@@ -356,6 +358,18 @@ def test_fingers_that_stall_on_an_object_are_an_end_of_a_gripper_command(end, st
     CommandGripper(port, lambda width, force: (width, force)).start(0.0, 15.0, outcomes.append)
     port.end(end, stalled=stalled, reached_goal=not stalled)
     assert port.goals == [(0.0, 15.0)] and (outcomes[0].code is Code.SUCCESS) is fine
+
+
+@pytest.mark.parametrize(("kind", "parallel"), [("command", False), ("parallel", True)])
+def test_the_parameter_chooses_the_action_of_the_fingers(kind, parallel):
+    asked = []
+
+    def gripper_command(parallel):
+        asked.append(parallel)
+        return ScriptedPort("/fingers/gripper_cmd"), lambda width, force: (width, force)
+
+    made = make_gripper(kind, types.SimpleNamespace(gripper_command=gripper_command), home=False)
+    assert isinstance(made, CommandGripper) and asked == [parallel]
 
 
 def test_without_a_gripper_the_measured_opening_stays():

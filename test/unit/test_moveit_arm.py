@@ -275,11 +275,12 @@ def test_a_path_that_would_collide_in_our_own_scene_is_refused(start, scene, kin
     assert failed.value.code is Code.PLANNING_FAILED
 
 
-def test_failures_of_the_process_are_said(start, scene, kinematics):
+def test_failures_of_the_process_are_said(start, scene, kinematics, monkeypatch):
+    monkeypatch.setenv("ROS_DISTRO", "lyrical")
     scene.update([])
     for double, words in (
         ({"error_code": -10}, "stands in a collision"),
-        ({"absent": True}, "apt install ros-jazzy-moveit-py"),
+        ({"absent": True}, "apt install ros-lyrical-moveit-py ros-lyrical-moveit"),
         ({"die": True}, "MoveIt's process has ended"),
     ):
         planner = MoveItPlanner(scene, kinematics, start(**double), "ompl_rrtc", never)

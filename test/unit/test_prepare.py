@@ -181,7 +181,7 @@ def test_another_python_is_refused_at_once_with_one_that_is_there(prepare, tmp_p
 def test_a_distribution_that_is_too_old_is_refused_with_the_reason(prepare, monkeypatch, distro):
     monkeypatch.setenv("ROS_DISTRO", distro)
     monkeypatch.delenv("PLANWEAVE_ROS", raising=False)
-    with pytest.raises(SystemExit, match=rf"{distro}.*too old.*DISCOVERY_RANGE.*brake.*Jazzy or Kilted"):
+    with pytest.raises(SystemExit, match=rf"{distro}.*too old.*DISCOVERY_RANGE.*brake.*Jazzy, Kilted or Lyrical"):
         prepare["ros_is_sourced"]()
     monkeypatch.setenv("PLANWEAVE_ROS", "pypi")
     assert prepare["ros_is_sourced"]() is False

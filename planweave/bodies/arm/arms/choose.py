@@ -20,7 +20,7 @@ from planweave.bodies.arm.timing import Trajectory
 from planweave.robots import RobotDescription
 
 ARMS = ("trajectory", "follow", "moveit")
-GRIPPERS = ("trajectory", "command", "franka", "none")
+GRIPPERS = ("trajectory", "command", "parallel", "franka", "none")
 HandMakers = tuple[Callable[[], Any], Callable[[float, float], Any], Callable[[float, float], Any]]
 __all__ = ["ARMS", "GRIPPERS", "PIPELINES", "Ports", "make_arm", "make_gripper", "make_planner"]
 
@@ -37,7 +37,7 @@ class Ports(Protocol):
     def follow(self) -> tuple[GoalPort, Callable[[Trajectory], Any]]:
         """The arm controller's action, and the conversion of a trajectory to its goal."""
 
-    def gripper_command(self) -> tuple[GoalPort, Callable[[float, float], Any]]:
+    def gripper_command(self, parallel: bool) -> tuple[GoalPort, Callable[[float, float], Any]]:
         """The finger controller's action, and the conversion of opening (m) and force (N) to its goal."""
 
     def hand_actions(self) -> tuple[tuple[GoalPort, GoalPort, GoalPort], HandMakers]:
@@ -74,8 +74,8 @@ def make_gripper(kind: str, ports: Ports, home: bool) -> Gripper:
     if kind == "franka":
         actions, goals = ports.hand_actions()
         return FrankaGripper(actions[0], actions[1], actions[2], FrankaGoals(*goals), home)
-    if kind == "command":
-        return CommandGripper(*ports.gripper_command())
+    if kind in ("command", "parallel"):
+        return CommandGripper(*ports.gripper_command(parallel=kind == "parallel"))
     return NoGripper() if kind == "none" else TopicGripper(ports.publish_gripper)
 
 
