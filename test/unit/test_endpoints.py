@@ -8,11 +8,11 @@ import time
 import traceback
 
 import pytest
-from doubles.endpoints import KEY, QUIRKS, QuirkServer, of_another_host
+from doubles.endpoints import KEY, QUIRKS, Quirk, QuirkServer, of_another_host
 from doubles.fake_openai import FakeOpenAI, stalls
 
 from planweave.core.errors import ConfigError, ModelError
-from planweave.llm.clients import openai_client
+from planweave.llm.clients import choose_client, openai_client
 from planweave.llm.clients.base import ChatRequest
 from planweave.llm.clients.endpoint import Mask, read_endpoint, read_options
 from planweave.llm.clients.openai_client import ATTEMPTS, OpenAIClient
@@ -64,7 +64,7 @@ def test_an_endpoint_is_answered_or_named(name, caplog):
             assert [reply.text[-len(TEXT) :] for reply in replies] == [TEXT] * 3
             model.complete(request())
             assert len(server.requests) - spent in (1, 3), "what it refuses was sent again"
-    assert not leaks(shown + caplog.text + repr(replies) + repr(model) + repr(model.options))
+    assert not leaks(shown + caplog.text + repr(replies) + repr(model) + repr(model.abilities.options))
 
 
 @pytest.mark.parametrize("name", ["no pictures", "no pictures, 404"])
@@ -95,7 +95,7 @@ def test_the_limit_is_raised_once_and_remembered_and_all_is_counted():
     with QuirkServer(QUIRKS["reasoning apart"], TEXT) as server:
         model = client(server.url)
         got = model.complete(request(n=1))
-        assert [body["max_tokens"] for body in server.requests] == [60, 60 + model.room]
+        assert [body["max_tokens"] for body in server.requests] == [60, 60 + model.abilities.room]
         assert got.usage.requests == 2 and got.usage.completion_tokens == 60 + 1000
         assert got.replies[0].reasoning and got.replies[0].text == TEXT
         model.complete(request(n=1))
@@ -112,6 +112,16 @@ def test_the_room_for_reasoning_keeps_to_the_tasks_budget():
         assert server.requests[-1]["max_tokens"] <= 500
 
 
+def test_samples_asked_for_one_by_one_share_the_budget():
+    def behave(server, body, number):
+        return QUIRKS["reasoning apart"].behave(server, {**body, "n": 1}, number)
+
+    with QuirkServer(Quirk("", behave), TEXT) as server:
+        model = client(server.url)
+        model.complete(request(n=4, tokens_left=6000))
+        assert sum(sorted(body["max_tokens"] for body in server.requests)[-3:]) <= 6000 + 3 * 60
+
+
 def test_reasoning_and_calls_of_tools_come_beside_the_text():
     message = {"content": None, "reasoning_content": "hm", "tool_calls": [{"function": {"name": "plan"}}]}
     with FakeOpenAI(lambda *_: (200, {"choices": [{"message": message, "finish_reason": "tool_calls"}]})) as server:
@@ -126,9 +136,9 @@ def test_what_is_refused_is_remembered_one_by_one():
     with QuirkServer(QUIRKS["a reasoning model of OpenAI"], TEXT) as server:
         model = client(server.url)
         model.complete(request())
-        refused = {option for option, works in model.options.items() if works is False}
+        refused = {option for option, works in model.abilities.options.items() if works is False}
         assert refused == {"max_tokens", "temperature", "top_p", "logprobs"}
-        assert model.options["json_schema"] and "max_completion_tokens" in server.requests[-1]
+        assert model.abilities.options["json_schema"] and "max_completion_tokens" in server.requests[-1]
 
 
 def test_a_schema_that_is_refused_becomes_json_object_and_then_nothing():
@@ -329,6 +339,14 @@ def test_what_failed_before_the_deadline_says_more_than_the_deadline():
     assert failed.value.code == "model_unavailable"
 
 
-def test_an_endpoint_that_lists_no_models_says_why(monkeypatch):
+@pytest.mark.parametrize("url", ["", " ", "https://api.openai.com/v1/\n"])
+def test_openai_s_own_endpoint_has_a_default_model_however_it_is_written(url):
+    environ = {"OPENAI_BASE_URL": url, "OPENAI_API_KEY": f"{KEY}\n"}
+    assert choose_client(environ, {"openai_model": "small"}).model == "small"
+    with pytest.raises(ConfigError, match="OPENAI_API_KEY"):
+        choose_client({"OPENAI_BASE_URL": " ", "OPENAI_API_KEY": "\n"}, {"client": "openai"})
+
+
+def test_an_endpoint_that_lists_no_models_says_why():
     with FakeOpenAI(lambda *_: (200, {}), models=[]) as server, pytest.raises(ModelError, match="PLANWEAVE_MODEL"):
         OpenAIClient(server.url, KEY).complete(request())

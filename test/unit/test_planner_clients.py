@@ -101,7 +101,7 @@ def test_an_option_that_is_rejected_is_left_out_and_remembered(option, message, 
         model = client(server)
         wanted = asked.get("n", 1)
         assert len(model.complete(request(**asked)).replies) == wanted
-        assert model.options[name] is False
+        assert model.abilities.options[name] is False
         before = len(server.requests)
         model.complete(request(**asked))
         assert not any(option in r for r in server.requests[before:]), "it was sent again"

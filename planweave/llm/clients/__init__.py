@@ -24,7 +24,7 @@ def choose_client(environ: Mapping[str, str], settings: Mapping[str, str]) -> Ch
     name = settings.get("client") or "auto"
     if name == "auto":
         model = environ.get("PLANWEAVE_MODEL", "") or settings.get("model", "")
-        if environ.get("OPENAI_BASE_URL") or environ.get("OPENAI_API_KEY"):
+        if any(environ.get(name, "").strip() for name in ("OPENAI_BASE_URL", "OPENAI_API_KEY")):
             name = "openai"
         elif model and not model.endswith(".gguf"):
             raise ConfigError(

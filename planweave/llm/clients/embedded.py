@@ -105,7 +105,7 @@ class EmbeddedClient:
                 from planweave.llm.clients.openai_client import OpenAIClient
 
                 self._client = OpenAIClient(url, key, self.model, name=self.endpoint)
-                self._client.options.update(n=True, json_schema=True, logprobs=True)
+                self._client.abilities.options.update(n=True, json_schema=True, logprobs=True)
                 _log.info("embedded model %s serves on %s", self.model, url)
             return self._client
 

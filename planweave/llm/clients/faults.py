@@ -1,7 +1,7 @@
 """Why an endpoint did not answer a chat request: by status, code and the field that is named.
 
 Compatible servers agree on no form: OpenAI's ``{"error": {…}}``, Google's list of it, FastAPI's ``{"detail": …}``,
-errors of status 200. Where none has a code, the name of a field that was sent is looked for in the message.
+errors of status 200, JSON within a text.
 """
 
 from __future__ import annotations
@@ -18,17 +18,6 @@ from typing import Any
 
 from planweave.core import errors
 
-_NAMES = {  # of an option in a complaint about it
-    "json_schema": r"response_?format|schema|grammar|structured.?output",
-    "json_object": r"response_?format|schema|grammar|structured.?output|\bjson\b|json_object",
-    "logprobs": "logprob",
-    "max_tokens": "max_completion_tokens",
-    "top_p": "top_p|topP",
-    "temperature": "temperature",
-    "seed": r"\bseed\b",
-    "n": r"(?<![\w\\-])n(?![\w-])|n_cmpl",
-    "system": r"\brole\b|\bsystem\b.{0,20}\b(?:message|prompt|instruction)",
-}
 _TEXTS, _CODES, _FIELDS = (
     ("message", "msg", "detail", "error", "raw"),
     ("code", "type", "status", "reason"),
@@ -36,18 +25,14 @@ _TEXTS, _CODES, _FIELDS = (
 )
 _CREDIT = re.compile("insufficient_(?:quota|balance|credit|fund)|exceeded_current_quota|billing|payment")
 _KEY = re.compile("api_key_invalid|invalid_api_key|authentication")
-_CONTEXT = re.compile(
-    "context.?(?:length|size|window)|maximum context|prompt is too long|token count|exceed_context", re.I
-)
+# For endpoints that give no code:
+_CONTEXT = re.compile("context.?(?:length|size|window)|prompt is too long|token count|exceed_context", re.IGNORECASE)
 _NO_MODEL = re.compile(
-    "model.{0,80}(?:not.{0,6}(?:found|exist|valid)|unknown|invalid)|(?:invalid|unknown|no such) model", re.I
+    "model.{0,80}(?:not.{0,6}(?:found|exist|valid)|unknown|invalid)|(?:invalid|unknown|no such) model", re.IGNORECASE
 )
 _PICTURES = re.compile("image|picture|vision|multi.?modal|mmproj|content type", re.IGNORECASE)
-_AFTER = re.compile(
-    r"(?:in|after) (?:(\d+)m ?)?(\d+(?:\.\d+)?) ?(ms|s\b|sec|m\b|min)|\"retryDelay\": ?\"()(\d+(?:\.\d+)?)(s)\""
-)
-
-
+_WAIT = re.compile(r"(?:again|retry|wait)\D{0,20}(?:(\d+)m ?)?(\d+(?:\.\d+)?) ?(ms|s\b|sec|m\b|min)", re.IGNORECASE)
+_PASSING = (408, 409, 425, 429, 502, 503, 504, 529)  # statuses of failures that pass, whatever is asked
 CERTIFICATE = -1
 """Status where the endpoint's certificate is not trusted."""
 
@@ -110,39 +95,11 @@ def _wait(headers: Mapping[str, str], text: str) -> float | None:
         return max(0.0, seconds) if math.isfinite(seconds := float(header)) else None
     with contextlib.suppress(ValueError, TypeError, OverflowError):
         return max(0.0, email.utils.parsedate_to_datetime(header).timestamp() - time.time())
-    found = _AFTER.search(text.replace("\\", ""))
+    found = _WAIT.search(text)
     if found is None:
         return None
-    minutes, number, unit = (found[1], found[2], found[3]) if found[3] else found.group(4, 5, 6)
-    return 60 * float(minutes or 0) + float(number) * {"ms": 0.001, "m": 60.0, "min": 60.0}.get(unit, 1.0)
-
-
-def demanded_off(fault: Fault) -> str:
-    """The option that is to be false, as in "parameter.enable_thinking must be set to false"; "" for none."""
-    found = re.search(r"([a-z_]+)\W{0,2}(?:must be|必须)[^a-z]{0,5}(?:set to)?\W{0,3}false", fault.text, re.IGNORECASE)
-    return found[1] if found and fault.status == 400 else ""
-
-
-def options_sent(body: Mapping[str, Any]) -> set[str]:
-    """Options in the body of a request that an endpoint may refuse."""
-    sent = {option for option in _NAMES if option in body}
-    if isinstance(form := body.get("response_format"), dict):
-        sent.add(str(form.get("type")))
-    return sent | ({"system"} if any(message.get("role") == "system" for message in body["messages"]) else set())
-
-
-def refused_options(fault: Fault, body: Mapping[str, Any]) -> list[str]:
-    """Options in the body of a request that the fault names, first by its fields, else in its text."""
-    if fault.status not in (200, 400, 403, 404, 405, 422, 500, 501):
-        return []
-    sent = options_sent(body)
-    for source in (fault.fields, fault.text):
-        named = [o for o, name in _NAMES.items() if o in sent and re.search(name, source, re.IGNORECASE)]
-        if "top_p" in named and "temperature" in named:  # "cannot both be specified"
-            named.remove("temperature")
-        if named:
-            return named
-    return []
+    minutes, number, unit = found.groups()
+    return 60 * float(minutes or 0) + float(number) * {"ms": 0.001, "m": 60.0, "min": 60.0}.get(unit.lower(), 1.0)
 
 
 def error_of(fault: Fault, endpoint: str, body: Mapping[str, Any], key: str = "") -> errors.ModelError:
@@ -161,6 +118,10 @@ def error_of(fault: Fault, endpoint: str, body: Mapping[str, Any], key: str = ""
         if key:  # also one that is no secret elsewhere
             said = re.sub(rf"(?<![\w-]){re.escape(key)}(?![\w-])", "***", said)
         return errors.ModelAuthError(f"{said}; set OPENAI_API_KEY to a key for this endpoint and model")
+    if status == 429:
+        return errors.ModelRateError(said)
+    if status in _PASSING:
+        return errors.ModelUnavailableError(said)
     if _PICTURES.search(text) and "image_url" in json.dumps(body.get("messages", "")):
         return errors.ModelPicturesError(
             f"{model} takes no pictures: {said}; set PLANWEAVE_VISION_MODEL to one that does"
@@ -171,9 +132,7 @@ def error_of(fault: Fault, endpoint: str, body: Mapping[str, Any], key: str = ""
         return errors.ModelAnswerError(f"{said}; it is not a chat completion. Most base URLs end in /v1")
     if 300 <= status < 400:
         return errors.ModelAnswerError(f"{said}; set OPENAI_BASE_URL to the address that serves the API itself")
-    if status == 429:
-        return errors.ModelRateError(said)
-    if status in (408, 409, 425) or status >= 500:
+    if status >= 500:
         return errors.ModelUnavailableError(said)
     if fault.fields == "model" or "model_not_found" in fault.codes or (model in text and _NO_MODEL.search(text)):
         return errors.ModelUnknownError(f"{said}; set PLANWEAVE_MODEL to a model of this endpoint")

@@ -1,10 +1,7 @@
 """Any OpenAI-compatible endpoint, through the openai SDK.
 
-What an endpoint refuses is found at run time and remembered by its client, which asks one model of one endpoint: no `n`
-(replaced by several requests with the same prompt, to use its prompt cache), no JSON schema, no log-probabilities, no
-system role, another name of the token limit. A model that reasons before it answers gets more tokens.
-
-The SDK's own retries are off: they sleep beyond a deadline, and do not cover a reply that breaks off.
+The SDK's own retries are off: they sleep beyond a deadline, and do not cover a reply that breaks off. Where `n` is
+refused or ignored, several requests with the same prompt replace it, to use the endpoint's prompt cache.
 """
 
 from __future__ import annotations
@@ -26,7 +23,6 @@ import openai
 from planweave.core.budget import Usage
 from planweave.core.errors import (
     ConfigError,
-    ModelContextError,
     ModelCreditError,
     ModelError,
     ModelNoAnswerError,
@@ -36,25 +32,17 @@ from planweave.core.errors import (
     ModelUnknownError,
     PlanweaveError,
 )
-from planweave.llm.clients.base import Capabilities, ChatReplies, ChatReply, ChatRequest
+from planweave.llm.clients.abilities import ROOM, Abilities
+from planweave.llm.clients.base import Capabilities, ChatReplies, ChatRequest
 from planweave.llm.clients.completion import read_completion
 from planweave.llm.clients.endpoint import DEFAULT_BASE_URL, OPTIONS, read_endpoint, read_options, without_credentials
-from planweave.llm.clients.faults import (
-    CERTIFICATE,
-    Fault,
-    demanded_off,
-    error_of,
-    options_sent,
-    read_fault,
-    refused_options,
-)
+from planweave.llm.clients.faults import CERTIFICATE, Fault, error_of, read_fault
 from planweave.llm.clients.transport import Connections, HttpAnswer, read_bounded, within_deadline
 from planweave.llm.replies import answer_of
 
 ATTEMPTS = 6  # HTTP requests for one question: the first, retries, and those without an option that was refused
 PARALLEL = 4  # requests at once where n has to be made of several
 CONNECT = 5.0  # s until a connection stands, TLS included, as in the SDK
-ROOM = 8000  # tokens for reasoning, beside those of the answer, once a reply has ended before its answer did
 _log = logging.getLogger(__name__)
 
 
@@ -79,10 +67,8 @@ class OpenAIClient:
     ) -> None:
         self._place = place = read_endpoint(base_url, api_key)
         self.endpoint, self.notes, self.model = name or place.mask(place.shown), place.notes, model.strip()
-        self.options: dict[str, bool | None] = {}  # option -> whether it works; absent: not known
-        self.room = 0  # tokens for reasoning
-        self._thinks = False  # whether a reply had reasoning
-        self._extra, self._attempts, self._rng = dict(extra or {}), attempts, rng or random.Random()
+        self.abilities = Abilities(extra or {})
+        self._attempts, self._rng = attempts, rng or random.Random()
         for library in ("openai", "httpx", "httpcore", "httpx2", "httpcore2"):  # their records hold URLs and headers
             logging.getLogger(library).setLevel(logging.WARNING)
         for note in self.notes:
@@ -107,7 +93,8 @@ class OpenAIClient:
     @property
     def capabilities(self) -> Capabilities:
         """Capabilities known so far."""
-        return Capabilities(self.options.get("n"), self.options.get("json_schema"), self.options.get("logprobs"))
+        known = self.abilities.options
+        return Capabilities(known.get("n"), known.get("json_schema"), known.get("logprobs"))
 
     def close(self) -> None:
         """Close the connections."""
@@ -123,12 +110,13 @@ class OpenAIClient:
         missing = request.n - len(first.replies)
         if missing <= 0:
             if request.n > 1:
-                self.options["n"] = True
+                self.abilities.options["n"] = True
             return first
         if len(first.replies) == 1:
-            self.options["n"] = False
+            self.abilities.options["n"] = False
+        left = (request.tokens_left - first.usage.total_tokens) / missing
         with ThreadPoolExecutor(PARALLEL) as pool:
-            futures = [pool.submit(self._ask, _later_sample(request, i + 1), 1) for i in range(missing)]
+            futures = [pool.submit(self._ask, _later_sample(request, i + 1, left), 1) for i in range(missing)]
             results, failures = [first], []
             for future in futures:
                 try:
@@ -144,13 +132,8 @@ class OpenAIClient:
 
     def models(self, request: ChatRequest) -> list[str]:
         """Names of the endpoint's models; raises ModelError."""
-
-        def call(timeout: float) -> bytes:
-            with self._sdk.models.with_streaming_response.list(timeout=_limits(timeout)) as answer:
-                return read_bounded(answer)
-
         try:
-            return [str(model["id"]) for model in self._exchange(request, call)["data"]]
+            return [str(model["id"]) for model in self._exchange(request)["data"]]
         except (KeyError, TypeError):
             return []
         except Fault as fault:
@@ -171,14 +154,14 @@ class OpenAIClient:
 
     def _ask(self, request: ChatRequest, n: int) -> ChatReplies:
         """Replies to one HTTP request, repeated where that may help, and without what the endpoint refuses."""
-        without: set[str] = set()  # left out to find what is refused, where the endpoint does not say
+        can, without = self.abilities, set[str]()  # left out to find what is refused, where the endpoint does not say
         spent = Usage()
         first: ModelError | None = None
         error: ModelError | None = None
         for attempt in range(1, self._attempts + 1):
-            limit, body, started = self._limit(request, n), self._body(request, n, without), time.monotonic()
+            limit, body, started = can.limit(request, n), can.body(self.model, request, n, without), time.monotonic()
             try:
-                replies, used, reasoned = read_completion(self._exchange(request, self._post(body)))
+                replies, used, reasoned = read_completion(self._exchange(request, body))
             except Fault as caught:
                 fault = caught
             except ModelTimeoutError:
@@ -186,38 +169,27 @@ class OpenAIClient:
                     raise
                 break  # what failed before says more
             else:
-                for option in without:
-                    self.options[option] = False
-                for option in options_sent(body) & {"json_schema", "logprobs"}:
-                    self.options.setdefault(option, True)
-                seconds, self._thinks = time.monotonic() - started, self._thinks or reasoned
+                can.accepted(body, without)
+                can.reasons |= reasoned
+                seconds = time.monotonic() - started
                 used = dataclasses.replace(used, model_seconds=seconds, model=self.model, endpoint=self.endpoint)
                 spent += used
                 request = dataclasses.replace(request, tokens_left=request.tokens_left - used.total_tokens)
-                if any(map(self._starved, replies)) and attempt < self._attempts:
-                    self.room = max(self.room, ROOM)
-                    if self._limit(request, n) > limit:
+                if any(map(can.starved, replies)) and attempt < self._attempts:
+                    can.room = max(can.room, ROOM)
+                    if can.limit(request, n) > limit:
                         continue
                 return self._said(ChatReplies(replies, spent), limit)
             error = error_of(fault, self.endpoint, body, self._place.key)
             first = first or error
             if attempt == self._attempts or not (
-                self._adapt(request, fault, error, body, limit, without) or self._waited(request, fault, error, attempt)
+                can.adapt(fault, error, request, body, without) or self._waited(request, fault, error, attempt)
             ):
                 break
         failed = first if without else error
         assert failed is not None
         failed.usage = spent if spent.requests else None
         raise failed
-
-    def _limit(self, request: ChatRequest, n: int) -> int:
-        """Tokens of each reply: those of the answer, and room for reasoning as far as the task's budget allows."""
-        allowed = request.tokens_left / n - request.max_tokens
-        return request.max_tokens + int(max(0, min(self.room, allowed)))
-
-    def _starved(self, reply: ChatReply) -> bool:
-        """Whether reasoning took the tokens of the answer."""
-        return reply.finish_reason == "length" and (self._thinks or not answer_of(reply))
 
     def _said(self, replies: ChatReplies, limit: int) -> ChatReplies:
         """The replies; raises ModelNoAnswerError where each of them was ended before it said anything."""
@@ -235,65 +207,6 @@ class OpenAIClient:
         error.usage = replies.usage
         raise error
 
-    def _may(self, option: str, without: set[str]) -> bool:
-        return option not in without and self.options.get(option) is not False
-
-    def _body(self, request: ChatRequest, n: int, without: set[str]) -> dict[str, Any]:
-        messages = [dict(message) for message in request.messages]
-        if not self._may("system", without):
-            messages = _without_system(messages)
-        form: dict[str, Any] | None = None
-        if request.json_schema is not None:
-            if self._may("json_schema", without):
-                schema = {"name": "reply", "strict": True, "schema": request.json_schema}
-                form = {"type": "json_schema", "json_schema": schema}
-            elif self._may("json_object", without) and "json" in json.dumps(messages).lower():  # OpenAI wants the word
-                form = {"type": "json_object"}
-        if request.choices:  # llama.cpp's server: it continues a last message of the assistant, and reads a grammar
-            messages += [{"role": "assistant", "content": request.beginning}] if request.beginning else []
-        body = {
-            "model": self.model,
-            "messages": messages,
-            "max_tokens": self._limit(request, n),
-            "temperature": request.temperature,
-            "top_p": request.top_p if request.top_p != 1.0 else None,
-            "seed": request.seed,
-            "n": n if n > 1 else None,
-            "response_format": form,
-            "logprobs": request.logprobs or None,
-            "grammar": "root ::= " + " | ".join(map(json.dumps, request.choices)) if request.choices else None,
-        }
-        if not self._may("max_tokens", without):
-            body["max_completion_tokens"] = body.pop("max_tokens")
-        body = {option: value for option, value in body.items() if self._may(option, without)} | self._extra
-        return {option: value for option, value in body.items() if value is not None}
-
-    def _adapt(
-        self,
-        request: ChatRequest,
-        fault: Fault,
-        error: ModelError,
-        body: Mapping[str, Any],
-        limit: int,
-        without: set[str],
-    ) -> bool:
-        """Prepare the next request for what the endpoint refuses; False where that cannot help."""
-        ours = {option: value for option, value in body.items() if option not in self._extra}
-        if limit > request.max_tokens and (isinstance(error, ModelContextError) or "max_tokens" in fault.fields):
-            self.room //= 8
-            return True
-        if (off := demanded_off(fault)) and off not in body:
-            self._extra[off] = False
-            return True
-        if refused := refused_options(fault, ours):
-            self.options |= dict.fromkeys(refused, False)
-            return True
-        if fault.status in (400, 422) and type(error) is ModelRequestError:  # it does not say what it refuses
-            sent = options_sent(ours) - {"max_tokens", "system"} - without
-            without |= sent & {"json_schema"} or sent
-            return bool(sent)
-        return False
-
     def _waited(self, request: ChatRequest, fault: Fault, error: ModelError, attempt: int) -> bool:
         """Wait before the next try; False where none can succeed. Raises CanceledError."""
         if not isinstance(error, ModelUnavailableError) or isinstance(error, ModelCreditError):
@@ -307,20 +220,24 @@ class OpenAIClient:
         request.check()
         return True
 
-    def _post(self, body: dict[str, Any]) -> Callable[[float], bytes]:
-        rest = {option: value for option, value in body.items() if option not in ("model", "messages")}
+    def _exchange(self, request: ChatRequest, body: dict[str, Any] | None = None) -> Any:
+        """The JSON value of a successful answer, or its text where it is none; without a body the list of models.
 
-        def call(timeout: float) -> bytes:
-            with self._sdk.chat.completions.with_streaming_response.create(
-                model=body["model"], messages=body["messages"], extra_body=rest, timeout=_limits(timeout)
-            ) as answer:
+        Raises Fault, ModelTimeoutError or CanceledError.
+        """
+
+        def call(seconds: float) -> bytes:
+            limits = openai.Timeout(seconds, connect=min(seconds, CONNECT))  # a dead host is given up sooner
+            if body is None:
+                opened: Any = self._sdk.models.with_streaming_response.list(timeout=limits)
+            else:
+                rest = {option: value for option, value in body.items() if option not in ("model", "messages")}
+                opened = self._sdk.chat.completions.with_streaming_response.create(
+                    model=body["model"], messages=body["messages"], extra_body=rest, timeout=limits
+                )
+            with opened as answer:
                 return read_bounded(answer)
 
-        return call
-
-    def _exchange(self, request: ChatRequest, call: Callable[[float], bytes]) -> Any:
-        """The JSON value of a successful answer, or its text where it is none; raises Fault, ModelTimeoutError or
-        CanceledError."""
         status, lost = 200, ""
         headers: Mapping[str, str] = {}
         try:
@@ -350,11 +267,6 @@ class OpenAIClient:
         return value
 
 
-def _limits(seconds: float) -> openai.Timeout:
-    """Time limits of a request: a host that does not even connect is given up sooner."""
-    return openai.Timeout(seconds, connect=min(seconds, CONNECT))
-
-
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
     """The error, and what caused it: "Connection error." alone is not informative."""
     while error is not None:
@@ -362,21 +274,10 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
         error = error.__cause__ or error.__context__
 
 
-def _later_sample(request: ChatRequest, number: int) -> ChatRequest:
+def _later_sample(request: ChatRequest, number: int, tokens_left: float) -> ChatRequest:
     """The request for one more of several samples: with a seed of its own, or all would be alike."""
-    return request if request.seed is None else dataclasses.replace(request, seed=(request.seed + number) % 2**31)
-
-
-def _without_system(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The messages with the system's text before that of the first user."""
-    system = [message["content"] for message in messages if message["role"] == "system"]
-    others = [message for message in messages if message["role"] != "system"]
-    if not system or not others:
-        return [{**message, "role": "user"} for message in messages]
-    first = others[0]["content"]
-    parts = [{"type": "text", "text": text} for text in system]
-    content = [*parts, *first] if isinstance(first, list) else "\n\n".join([*system, first])
-    return [{**others[0], "content": content}, *others[1:]]
+    seed = None if request.seed is None else (request.seed + number) % 2**31
+    return dataclasses.replace(request, seed=seed, tokens_left=tokens_left)
 
 
 def endpoint_client(environ: Mapping[str, str], model: str) -> OpenAIClient:
@@ -391,10 +292,9 @@ def endpoint_client(environ: Mapping[str, str], model: str) -> OpenAIClient:
 
 def from_environment(environ: Mapping[str, str], settings: Mapping[str, str]) -> OpenAIClient:
     """The client of the endpoint in the environment (entry point planweave.clients); raises ConfigError."""
-    base_url = environ.get("OPENAI_BASE_URL", "")
-    if not base_url and not environ.get("OPENAI_API_KEY"):
+    if not any(environ.get(name, "").strip() for name in ("OPENAI_BASE_URL", "OPENAI_API_KEY")):
         raise ConfigError("client 'openai' needs OPENAI_API_KEY, or OPENAI_BASE_URL for a server that wants no key")
-    model = environ.get("PLANWEAVE_MODEL", "") or settings.get("model", "")
-    if not model and base_url in ("", DEFAULT_BASE_URL):
-        model = settings.get("openai_model", "")
-    return endpoint_client(environ, model)
+    client = endpoint_client(environ, environ.get("PLANWEAVE_MODEL", "") or settings.get("model", ""))
+    if not client.model and client.endpoint == DEFAULT_BASE_URL:
+        client.model = settings.get("openai_model", "")
+    return client
