@@ -41,7 +41,6 @@ _BRACKETS = re.compile(
 )
 _ANGLE = re.compile(r"<\s*([^<>]{0,100}?)\s*>(?:\s{0,3}\(\s{0,3}(\d{1,6})\s{0,3}\))?")
 _LABEL = re.compile(r"\A[\W_]*(?:[A-Za-z][\w -]{0,40}:)?[\W_]*\Z")
-_AGENT = re.compile(r"\A<[^<>]{1,40}>\s{0,3}(?=\[)")
 _BETWEEN = re.compile(r"\A(?:[\W_]|\b(?:and|then|not)\b)*\Z", re.IGNORECASE)
 _REMARK = re.compile(r"\A\s{0,9}(?:[-–—#/();:,.]|\Z)")
 _DENIAL = re.compile(r"(?:\bnot\s*|¬|!|~)\s*\(?\s*\Z", re.IGNORECASE)  # before a call
