@@ -40,7 +40,7 @@ _BYTES = 200_000  # of a problem
 _CPU = ("blocks", "gripper", "logistics00")
 _NOT_CLASSICAL = re.compile(
     r":durative-action|:process|:event|:constraints|\(\s*preference\b|\(\s*(?:[<>]=?|assign|decrease|scale-up|scale-down)"
-    r"[\s(]|\?duration|\(\s*unknown\b|\(\s*oneof\b",
+    r"[\s(]|\?duration|:observe\b|\(\s*unknown\b|\(\s*oneof\b",
     re.I,
 )
 

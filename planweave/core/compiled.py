@@ -29,6 +29,7 @@ from planweave.core.formula import (
     conjuncts,
     free_variables,
     negated,
+    reached,
     renamed,
 )
 from planweave.core.state import AtomKey, State
@@ -133,15 +134,15 @@ class CompiledAxioms:
             name: {a.predicate for x in domain.axioms if x.predicate == name for a in atoms_in(x.condition)}
             for name in domain.derived
         }
-        reached = {name: _reached(name, needs) for name in needs}
+        below = {name: reached(name, needs) for name in needs}
         self.dependents: Mapping[str, tuple[str, ...]] = {
-            base: tuple(name for name in needs if base in reached[name] and base not in needs)
-            for base in set().union(*reached.values())
+            base: tuple(name for name in needs if base in below[name] and base not in needs)
+            for base in set().union(*below.values())
         }
         self._strata = {
-            name: frozenset([name, *(o for o in reached[name] if o in needs and name in reached[o])]) for name in needs
+            name: frozenset([name, *(o for o in below[name] if o in needs and name in below[o])]) for name in needs
         }
-        self.recursive = frozenset(name for name in needs if name in reached[name])
+        self.recursive = frozenset(name for name in needs if name in below[name])
         self._rules = {
             stratum: [_compile_axiom(domain, x) for x in domain.axioms if x.predicate in stratum]
             for stratum in set(self._strata.values())
@@ -165,18 +166,6 @@ class CompiledAxioms:
 def compile_axioms(domain: Domain) -> CompiledAxioms | None:
     """Compile the derived predicates of a domain; None where it has none."""
     return CompiledAxioms(domain) if domain.axioms else None
-
-
-def _reached(name: str, needs: Mapping[str, Iterable[str]]) -> frozenset[str]:
-    """All predicates that a derived one depends on."""
-    found: set[str] = set()
-    todo = [name]
-    while todo:
-        for other in needs.get(todo.pop(), ()):
-            if other not in found:
-                found.add(other)
-                todo.append(other)
-    return frozenset(found)
 
 
 def _compile_axiom(domain: Domain, axiom: Axiom) -> CompiledFormula:
@@ -473,7 +462,33 @@ class _Compiler:
         """Types to check for a fact's argument; empty where the predicate's declaration guarantees them."""
         declared = self._domain.predicates[atom.predicate].parameters[position - 1].types
         sure = declared and all(self._domain.is_a(t, variable.types) for t in declared)
+        sure = sure and (atom.predicate, position) not in loose_places(self._domain)
         return frozenset() if sure else variable.types
+
+
+@lru_cache(maxsize=64)
+def loose_places(domain: Domain) -> frozenset[tuple[str, int]]:
+    """Predicates and positions (from 1) that effects or axioms fill with objects that the declaration does not allow:
+    a variable of an effect may have a wider type.
+    """
+    made: list[tuple[Atom, dict[str, frozenset[str]]]] = []
+    for schema in domain.actions.values():
+        given = {p.name: p.types for p in schema.parameters}
+        for effect in schema.effects:
+            types = {**given, **{v.name: v.types for v in effect.variables}}
+            made += [(atom, types) for atom in effect.add]
+        made += [(atom, given) for atom, positive in schema.possibly if positive]
+    for axiom in domain.axioms:
+        terms = tuple(p.name for p in axiom.parameters)
+        made.append((Atom(axiom.predicate, terms), {p.name: p.types for p in axiom.parameters}))
+    return frozenset(
+        (atom.predicate, position)
+        for atom, types in made
+        for position, (term, declared) in enumerate(zip(atom.terms, domain.predicates[atom.predicate].parameters), 1)
+        if term in types
+        and declared.types
+        and not (types[term] and all(domain.is_a(t, declared.types) for t in types[term]))
+    )
 
 
 def _outside(slots: dict[str, int], variables: Sequence[Parameter]) -> dict[str, int]:

@@ -4,7 +4,7 @@ object names.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 
@@ -156,3 +156,15 @@ def renamed(formula: Formula, names: Mapping[str, str]) -> Formula:
         inner = {k: v for k, v in names.items() if k not in {p.name for p in formula.variables}}
         return Quantified(formula.every, formula.variables, renamed(formula.part, inner))
     return type(formula)(tuple(renamed(part, names) for part in formula.parts))
+
+
+def reached(name: str, needs: Mapping[str, Iterable[str]]) -> frozenset[str]:
+    """All that a name needs, directly or not."""
+    found: set[str] = set()
+    todo = [name]
+    while todo:
+        for other in needs.get(todo.pop(), ()):
+            if other not in found:
+                found.add(other)
+                todo.append(other)
+    return frozenset(found)

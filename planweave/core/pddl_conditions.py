@@ -14,8 +14,8 @@ from planweave.core.names import SYMBOL_FORM, is_symbol
 from planweave.core.pddl_text import Expression, PddlText, Word
 
 Node = Word | Expression
-Key = tuple[str, ...]
 TOTAL_COST = "total-cost"
+MAX_NOTES = 100
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\Z")
 CONDITIONS = frozenset({"and", "or", "not", "imply", "forall", "exists", "="})
 EFFECTS = frozenset({"and", "not", "when", "forall"})
@@ -51,7 +51,12 @@ class Vocabulary:
         """Whether a type is, or is below, another one."""
         while name and name != ancestor:
             name = self.types.get(name, "")
-        return name == ancestor or ancestor == "object"
+        return name == ancestor
+
+    def must_be(self, types: Iterable[str], wanted: Iterable[str]) -> bool:
+        """Whether every object of these types is of one of the wanted ones; none wanted: any object."""
+        types, wanted = list(types), list(wanted)
+        return not wanted or (bool(types) and all(any(self.is_a(a, b) for b in wanted) for a in types))
 
     def may_be(self, types: Iterable[str], wanted: Iterable[str]) -> bool:
         """Whether an object of one of some types can be of one of the wanted ones; no types: any object."""
@@ -62,11 +67,8 @@ class Vocabulary:
 
 def read_condition(text: str, vocabulary: Vocabulary) -> Formula:
     """Read a condition without free variables, such as a goal; raises PddlError."""
-    reader = PddlReader(PddlText("the formula", f"(define {text}\n)"), vocabulary)
-    whole = reader.text.expression()
-    if len(whole) != 2:
-        raise reader.text.error(whole.at, "syntax", "expected one formula such as (and (on a b) (not (on b c)))")
-    return reader.condition(whole[1], {})
+    reader = PddlReader(PddlText("the formula", text), vocabulary)
+    return reader.condition(reader.text.expression(), {})
 
 
 class PddlReader:
@@ -92,7 +94,8 @@ class PddlReader:
     # Names
 
     def note(self, at: int, message: str) -> None:
-        self.notes.append(f"{self.text.place(at)}: {message}")
+        if len(self.notes) < MAX_NOTES:
+            self.notes.append(f"{self.text.place(at)}: {message}")
 
     def use(self, requirement: str, at: int) -> None:
         self._used.setdefault(requirement, at)
@@ -101,6 +104,11 @@ class PddlReader:
         return self.text.error(
             node.at, "unsupported", f"{UNSUPPORTED[name]} ({name}), which is not supported; {REMEDY}"
         )
+
+    def check_supported(self, node: Expression) -> None:
+        """Raise PddlError where a condition, an effect or a fact is none that is supported."""
+        if node.head in UNSUPPORTED and node.head not in self._folded["predicate"]:
+            raise self.unsupported(node, node.head)
 
     def word(self, node: Node, what: str) -> Word:
         if isinstance(node, Word):
@@ -229,8 +237,9 @@ class PddlReader:
         terms = []
         for each, parameter in zip(node[1:], declared):
             term, types = self.term(each, scope)
-            if not self.words.may_be(types, parameter.types):
-                is_one, wanted = (" or ".join(sorted(each)) for each in (types, parameter.types))
+            fits = self.words.may_be if term.startswith("?") else self.words.must_be
+            if not fits(types, parameter.types):
+                is_one, wanted = (" or ".join(sorted(each)) or "object" for each in (types, parameter.types))
                 raise self.text.error(
                     each.at, "type", f"{term} is a {is_one}, but {parameter.name[1:]} of {name} must be: {wanted}"
                 )
@@ -258,8 +267,7 @@ class PddlReader:
             return And()
         head, parts = node.head, node[1:]
         if head not in CONDITIONS:
-            if head in UNSUPPORTED and head not in self._folded["predicate"]:
-                raise self.unsupported(node, head)
+            self.check_supported(node)
             return self.atom(node, scope)
         if head == "and":
             found = tuple(p for part in parts for p in conjuncts(self.condition(part, scope)))

@@ -32,6 +32,8 @@ def read_problem(name: str, text: str, vocabulary: Vocabulary, domain: str) -> P
 
 
 class ProblemReader(PddlReader):
+    """Sections of a problem, in any order."""
+
     def __init__(self, text: PddlText, vocabulary: Vocabulary) -> None:
         super().__init__(text, replace(vocabulary, objects=dict(vocabulary.objects)))
 
@@ -93,8 +95,7 @@ class ProblemReader(PddlReader):
                 )
             if each.head == "and":  # as some write it
                 raise self.text.error(each.at, "syntax", "(and …) in :init; list the facts alone")
-            if each.head in UNSUPPORTED and each.head not in self._folded["predicate"]:
-                raise self.unsupported(each, each.head)
+            self.check_supported(each)
             positive = each.head != "not"
             inner = each if positive else each[1] if len(each) == 2 else each
             if not isinstance(inner, Expression):

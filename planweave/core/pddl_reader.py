@@ -8,10 +8,10 @@ and constraints are refused.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from planweave.core.formula import And, Atom, Axiom, Effect, Formula, Parameter, conjuncts, signed_atoms
+from planweave.core.formula import And, Atom, Axiom, Effect, Formula, Parameter, conjuncts, reached, signed_atoms
 from planweave.core.pddl_conditions import (
     CONDITIONS,
     EFFECTS,
@@ -74,6 +74,8 @@ def read_domain(name: str, text: str) -> ParsedDomain:
 
 
 class DomainReader(PddlReader):
+    """Sections of a domain, in any order."""
+
     def __init__(self, text: PddlText) -> None:
         super().__init__(text, Vocabulary())
 
@@ -102,12 +104,12 @@ class DomainReader(PddlReader):
             self._read_functions(section[1:])
         self._read_heads(by_kind[":derived"])
         axioms = tuple(self._axiom(section) for section in by_kind[":derived"])
-        _Strata(self, by_kind[":derived"], axioms).check()
+        _check_strata(self.text, by_kind[":derived"], axioms)
         actions = {action.name: action for action in map(self._action, by_kind[":action"])}
-        self._check_requirements(declared, by_kind[":requirements"])
+        self._check_requirements(declared)
         return ParsedDomain(str(name), self.words, actions, axioms, tuple(self.notes))
 
-    def _check_requirements(self, declared: set[str], sections: Sequence[Expression]) -> None:
+    def _check_requirements(self, declared: set[str]) -> None:
         granted = declared.union(*(_IMPLIED.get(each, ()) for each in declared))
         for requirement, at in sorted(self._used.items(), key=lambda pair: pair[1]):
             if requirement not in granted:
@@ -286,9 +288,8 @@ class DomainReader(PddlReader):
                 )
             self.use(":action-costs", node.at)
             cost += self._cost(parts[1], scope)
-        elif head in UNSUPPORTED and head not in self._folded["predicate"]:
-            raise self.unsupported(node, head)
         else:
+            self.check_supported(node)
             positive, atom = True, node
             if head == "not":
                 self._count(node, 1)
@@ -322,38 +323,20 @@ class DomainReader(PddlReader):
         return [self.atom(node, scope, "function")]
 
 
-class _Strata:
-    """The check that no derived predicate depends on its own negation."""
-
-    def __init__(self, reader: PddlReader, sections: Sequence[Expression], axioms: Sequence[Axiom]) -> None:
-        self._reader, self._axioms = reader, axioms
-        self._places = {axiom.predicate: section.at for axiom, section in zip(axioms, sections)}
-
-    def check(self) -> None:
-        needs: dict[str, dict[str, bool]] = {name: {} for name in self._places}  # to what, and whether positively
-        for axiom in self._axioms:
-            for atom, positive in signed_atoms(axiom.condition):
-                if atom.predicate in needs:
-                    row = needs[axiom.predicate]
-                    row[atom.predicate] = row.get(atom.predicate, True) and positive
-        reached = {name: _reachable(name, needs) for name in needs}
-        for name, row in needs.items():
-            for other, positive in row.items():
-                if not positive and (other == name or name in reached[other]):
-                    raise self._reader.text.error(
-                        self._places[name],
-                        "unstratified",
-                        f"the derived predicate {name} depends on its own negation, through {other}, so that its truth "
-                        "is not defined; leave one of the two conditions out",
-                    )
-
-
-def _reachable(start: str, needs: Mapping[str, Iterable[str]]) -> set[str]:
-    found: set[str] = set()
-    todo = [start]
-    while todo:
-        for other in needs[todo.pop()]:
-            if other not in found:
-                found.add(other)
-                todo.append(other)
-    return found
+def _check_strata(text: PddlText, sections: Sequence[Expression], axioms: Sequence[Axiom]) -> None:
+    """Raise PddlError where a derived predicate depends on its own negation."""
+    places = {axiom.predicate: section.at for axiom, section in zip(axioms, sections)}
+    needs: dict[str, dict[str, bool]] = {name: {} for name in places}  # to what, and whether positively
+    for axiom in axioms:
+        for atom, positive in signed_atoms(axiom.condition):
+            row = needs[axiom.predicate]
+            row[atom.predicate] = row.get(atom.predicate, True) and positive
+    for name, row in needs.items():
+        for other, positive in row.items():
+            if not positive and (other == name or name in reached(other, needs)):
+                raise text.error(
+                    places[name],
+                    "unstratified",
+                    f"the derived predicate {name} depends on its own negation, through {other}, so that its truth is "
+                    "not defined; leave one of the two conditions out",
+                )

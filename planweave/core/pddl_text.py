@@ -102,7 +102,7 @@ class PddlText:
         if top is not outer:
             raise self.error(len(text), "syntax", f"the bracket opened at {self.place(top.at)} is never closed")
         if not outer or not isinstance(outer[0], Expression):
-            raise self.error(outer[0].at if outer else 0, "syntax", "expected (define …)")
+            raise self.error(outer[0].at if outer else 0, "syntax", "expected an expression in brackets")
         if len(outer) > 1:
-            raise self.error(outer[1].at, "syntax", "expected nothing after the closing bracket of (define …)")
+            raise self.error(outer[1].at, "syntax", "expected nothing after the closing bracket")
         return outer[0]

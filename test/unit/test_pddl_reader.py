@@ -265,3 +265,20 @@ def test_the_cause_of_a_failed_alternative_is_one_that_an_action_can_bring_about
     )
     found = validate(domain, domain.world("a, b: box", ["blocks(a, b)"]), [pw.Action("take", ("b",))])
     assert [(c.literal, c.achievers) for c in found.causes] == [(pw.Literal("away", ("a",)), ("remove",))]
+
+
+ILL_TYPED = """(define (domain ill) (:types a b) (:predicates (p ?x - a) (r ?x - a ?y - b) (g))
+  (:action m :parameters (?x - object) :effect (p ?x))
+  (:action n :parameters (?x ?y - object) :effect (r ?x ?y))
+  (:action e :precondition (exists (?y - a) (p ?y)) :effect (g))
+  (:action f :precondition (exists (?y) (p ?y)) :effect (g))
+  (:action q :precondition (exists (?y - b ?x - a) (r ?x ?y)) :effect (g)))"""
+
+
+@pytest.mark.parametrize(
+    ("steps", "ok"),
+    [("m(x); e()", True), ("m(y); e()", False), ("m(y); f()", True), ("n(x, y); q()", True), ("n(y, x); q()", False)],
+)
+def test_a_quantifier_counts_no_object_of_another_type_that_a_wide_effect_made_a_fact_of(steps, ok):
+    domain = load(ILL_TYPED)
+    assert pw.check(domain, domain.world("x: a; y: b", []), steps).ok == ok

@@ -167,7 +167,15 @@ def test_a_formula_goal_that_comes_true_by_itself_needs_no_plan(problem):
     assert caught.value.proved
 
 
-@pytest.mark.parametrize("options", [{}, {"method": "zero_shot"}, {"method": "classical", "fallback": "tree_planner"}])
+def test_without_a_method_a_formula_is_for_classical(problem):
+    body = pw.SymbolicBody(problem.domain, problem.world)
+    assert pw.run(body=body, model="none", goal=problem.goal, timeout=60.0).success
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"method": "zero_shot"}, {"method": "classical", "fallback": "tree_planner"}, {"options": {"samples": 2}}],
+)
 def test_a_method_with_prompts_refuses_a_formula_by_its_code(problem, options):
     body = pw.SymbolicBody(problem.domain, problem.world)
     with pytest.raises(FormulaGoalError) as caught:
