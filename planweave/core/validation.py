@@ -8,6 +8,7 @@ from functools import cached_property
 from itertools import product
 
 from planweave.core.assumptions import Assumptions
+from planweave.core.compiled import compile_axioms
 from planweave.core.domain import Domain, refusal
 from planweave.core.errors import PlanweaveError, RuleError
 from planweave.core.formula import And, Atom, Formula, Not, Or, Parameter, Quantified, substitute
@@ -77,7 +78,17 @@ def _literals(facts: Iterable[AtomKey]) -> list[Literal]:
 
 
 def achievers(domain: Domain, literal: Literal) -> tuple[str, ...]:
-    """Names of the actions with an effect that can make a literal true."""
+    """Names of the actions with an effect that can make a literal true; of a derived one, that change what it follows
+    from.
+    """
+    if literal.predicate in domain.derived:
+        axioms = compile_axioms(domain)
+        needs = {name for name, above in axioms.dependents.items() if literal.predicate in above} if axioms else ()
+        return tuple(
+            schema.name
+            for schema in domain.actions.values()
+            if any(atom.predicate in needs for effect in schema.effects for atom in (*effect.add, *effect.delete))
+        )
     return tuple(
         schema.name
         for schema in domain.actions.values()

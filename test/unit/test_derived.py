@@ -129,3 +129,10 @@ def test_an_axiom_for_a_subtype_says_nothing_of_others():
     world = domain.world("tom: cat; rex: dog")
     assert pw.check(domain, world, "m(tom)").ok and not pw.check(domain, world, "m(rex)").ok
     assert str(pw.plan(domain, world, "done()")) == "1. m(tom)"
+
+
+def test_a_recursive_goal_that_cannot_be_explained_names_the_actions_that_change_its_basis(towers):
+    found = pw.check(towers, towers.world("a, b, c: block", ["on(a, b)"]), "", "above(a, c)")
+    literals = {(str(c.literal), c.achievers) for c in found.causes}
+    assert literals <= {("above(a, c)", ("lift", "stack")), ("on(b, c)", ("stack",)), ("on(a, c)", ("stack",))}
+    assert literals
