@@ -2,8 +2,8 @@
 
 import kairos
 import pytest
-from doubles.random_domains import OBJECTS, Case
 
+from benchmarks.random_domains import OBJECTS, Case
 from planweave.core.domain import Domain
 from planweave.core.pddl_writer import domain_pddl, planned_step, problem_pddl
 from planweave.core.problem import Problem
